@@ -78,7 +78,7 @@ cdef class Texts:
     cdef size_t byte_capacity
     cdef bint is_reading        # whether a stream is being read
 
-    cdef object codes_in_stream(self, stream, what, places=*)
+    cdef object codes_in_stream(self, stream, what, places)
     cdef object codes_in_objects(self, texts, what, places)
     cdef object codes_in_places(self, ArrowArray* dictionary, Layout layout, what, places)
     cdef object codes_in(self, const ArrowArray* array, Layout layout)
@@ -92,7 +92,7 @@ cdef class Texts:
     cdef bint is_text(self, int code, const ArrowArray* dictionary, Layout layout, int64_t i,
                       int64_t end) noexcept nogil
     cdef int code_of_value(self, value) except -1
-    cdef int code(self, const char* text, size_t length, str value=*) except -1
+    cdef int code(self, const char* text, size_t length) except -1
     cdef int add(self, const char* text, size_t length, str value, list values) except -1
     cdef size_t slot_of(self, const Key* key, const char* text) noexcept nogil
     cdef int reserve(self, size_t length) except -1

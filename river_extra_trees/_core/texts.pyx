@@ -243,7 +243,7 @@ cdef class Texts:
             self.shrink()
         return codes, values
 
-    cdef object codes_in_stream(self, stream, what, places=None):
+    cdef object codes_in_stream(self, stream, what, places):
         """The codes of the texts of a stream, or of those of its only array in some places."""
         cdef ArrowArrayStream* arrays = <ArrowArrayStream*>PyCapsule_GetPointer(
             stream, "arrow_array_stream")
@@ -401,13 +401,13 @@ cdef class Texts:
         if type(value) is not str:
             raise TypeError("something else than a text")
         text = (<str>value).encode()
-        return self.code(text, len(text), value)
+        return self.add(text, len(text), <str>value, self.news)
 
-    cdef inline int code(self, const char* text, size_t length, str value=None) except -1:
+    cdef inline int code(self, const char* text, size_t length) except -1:
         """The code of a text; a new one gets the next code."""
         cdef Key key = key_of(text, length)
         cdef int code = self.slots[self.slot_of(&key, text)]
-        return code if code >= 0 else self.add(text, length, value, self.news)
+        return code if code >= 0 else self.add(text, length, None, self.news)
 
     cdef int add(self, const char* text, size_t length, str value, list values) except -1:
         """Add a text to a list of values unless it is known; return its code.
