@@ -1,7 +1,7 @@
-"""Tables of doubles, read from Arrow buffers.
+"""Tables of doubles, read from Arrow buffers. See the header.
 
 A table comes through the Arrow C stream interface in chunks. Each chunk is an array of structs,
-whose children are the columns. See `texts` for the structs of the interface.
+whose children are the columns.
 """
 
 from cpython.pycapsule cimport PyCapsule_GetPointer
@@ -9,9 +9,29 @@ from libc.math cimport NAN
 from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memcpy, strcmp
 
-from .texts cimport ArrowArray, ArrowArrayStream, ArrowSchema, Chunk, fail, next_of
-
 import numpy as np
+
+
+cdef Chunk next_of(ArrowArrayStream* stream):
+    """The next array of a stream; None at the end."""
+    cdef Chunk chunk = Chunk()
+    if stream.get_next(stream, &chunk.array) != 0:
+        fail(stream)
+    return None if chunk.array.release == NULL else chunk
+
+
+cdef int fail(ArrowArrayStream* stream) except -1:
+    cdef const char* message = stream.get_last_error(stream)
+    raise ValueError("the Arrow stream cannot be read: " + (
+        "the library says no more" if message == NULL else message.decode("utf-8", "replace")))
+
+
+cdef class Chunk:
+    """An array of a stream, released with this object."""
+
+    def __dealloc__(self):
+        if self.array.release != NULL:
+            self.array.release(&self.array)
 
 
 cdef bint holds_doubles(ArrowArrayStream* stream, Py_ssize_t n_columns) except -1:

@@ -13,47 +13,22 @@ Krawczyk, Krovetz, Rogaway 1999, "UMAC: Fast and secure message authentication",
 then by multiply-shift (Dietzfelbinger, Hagerup, Katajainen, Penttonen 1997). For longer texts
 Python's own hash function replaces the first word.
 
-The arrays come through the Arrow C stream interface, which polars and pyarrow provide. The structs
-follow its specification: https://arrow.apache.org/docs/format/CStreamInterface.html
-The interface does not tell the size of the buffers, except for views. Positions of texts are
-checked against the end of the last text, and positions in a dictionary against its length. The
-library promises that this end is within the buffer, and that the other buffers are large enough. If
-another thread changes the bytes meanwhile, any text may be read, but each code has one text, and
-all texts are valid.
+A text of a dictionary is found when its position first occurs. Learners usually meet a dictionary
+again. So its texts are first compared with those that the last dictionary had in the same places,
+which is faster than the table.
+
+The arrays come through the Arrow C stream interface (see `arrow`), which polars and pyarrow
+provide; pandas provides the codes and categories of a categorical separately. The interface does
+not tell the size of the buffers, except for views. Positions of texts are checked against the end
+of the last text, and positions in a dictionary against its length. The library promises that this
+end is within the buffer, and that the other buffers are large enough. If another thread changes the
+bytes meanwhile, any text may be read, but each code has one text, and all texts are valid.
 """
 
 cimport cython
 from libc.stdint cimport int64_t, uint64_t
 
-cdef struct ArrowSchema:
-    const char* format
-    const char* name
-    const char* metadata
-    int64_t flags
-    int64_t n_children
-    ArrowSchema** children
-    ArrowSchema* dictionary
-    void (*release)(ArrowSchema*) noexcept
-    void* private_data
-
-cdef struct ArrowArray:
-    int64_t length
-    int64_t null_count
-    int64_t offset
-    int64_t n_buffers
-    int64_t n_children
-    const void** buffers    # the first one: a bit per value, 0 if missing; NULL: none missing
-    ArrowArray** children
-    ArrowArray* dictionary
-    void (*release)(ArrowArray*) noexcept
-    void* private_data
-
-cdef struct ArrowArrayStream:
-    int (*get_schema)(ArrowArrayStream*, ArrowSchema*) noexcept
-    int (*get_next)(ArrowArrayStream*, ArrowArray*) noexcept
-    const char* (*get_last_error)(ArrowArrayStream*) noexcept
-    void (*release)(ArrowArrayStream*) noexcept
-    void* private_data
+from .arrow cimport ArrowArray
 
 # Storage of the bytes of the texts.
 cdef enum Layout:
@@ -61,6 +36,7 @@ cdef enum Layout:
     SHORT_OFFSETS       # one buffer with 32-bit offsets
     LONG_OFFSETS        # one buffer with 64-bit offsets
     VIEWS               # short texts in the view, others in one of several buffers
+    OBJECTS             # not of Arrow: texts of Python, by reference
 
 cdef union Place:
     char[12] own        # a text of up to 12 bytes
@@ -82,10 +58,6 @@ cdef struct Text:
     Key key
     size_t start            # position of its bytes in `bytes`
 
-cdef class Chunk:
-    """An array of a stream; it is released when this object is deallocated."""
-    cdef ArrowArray array
-
 @cython.final
 cdef class Texts:
     cdef readonly list values   # code -> known text; it only grows, so that columns can share it
@@ -97,20 +69,41 @@ cdef class Texts:
     cdef size_t n_slots         # a power of two
     cdef int shift              # 64 minus the number of bits of a slot
     cdef size_t capacity        # of `texts`
+    # Place in the dictionary that is read -> 1 + code of its text. Until the text is found: the
+    # bitwise complement of that of an earlier dictionary, or -1.
+    cdef int* places
+    cdef size_t n_places
+    cdef size_t n_read          # number of places of the latest dictionary
     cdef size_t n_bytes         # number of used bytes in `bytes`
     cdef size_t byte_capacity
     cdef bint is_reading        # whether a stream is being read
 
+    cdef object codes_in_stream(self, stream, what, places)
+    cdef object codes_in_objects(self, texts, what, places)
+    cdef object codes_in_places(self, ArrowArray* dictionary, Layout layout, what, places)
     cdef object codes_in(self, const ArrowArray* array, Layout layout)
     cdef object codes_by_dictionary(self, const ArrowArray* array, Layout layout, char kind,
                                     int64_t row, what)
-    cdef int code_at(self, const ArrowArray* array, Layout layout, int64_t i, int64_t end) except -2
+    cdef int recall(self, const ArrowArray* dictionary, Layout layout, int64_t end,
+                    size_t n) except -1
+    cdef int code_at(self, const ArrowArray* dictionary, Layout layout, int64_t place,
+                     int64_t end) except -2
+    cdef bint is_object(self, int code, const ArrowArray* dictionary, int64_t i) except -1
+    cdef bint is_text(self, int code, const ArrowArray* dictionary, Layout layout, int64_t i,
+                      int64_t end) noexcept nogil
+    cdef int code_of_value(self, value) except -1
     cdef int code(self, const char* text, size_t length) except -1
     cdef int add(self, const char* text, size_t length, str value, list values) except -1
     cdef size_t slot_of(self, const Key* key, const char* text) noexcept nogil
     cdef int reserve(self, size_t length) except -1
     cdef int resize(self, size_t capacity) except -1
-    cdef size_t n_texts(self) noexcept
+
+    cdef inline str value_of(self, int code):
+        cdef int n = <int>len(self.values)
+        return <str>self.values[code] if code < n else <str>self.news[code - n]
+
+    cdef inline size_t n_texts(self) noexcept:
+        return len(self.values) + len(self.news)
 
     cdef inline bint has_codes_of_schema(self) noexcept:
         """Whether all values that `know` received are texts, so that their codes are the same."""
@@ -118,6 +111,3 @@ cdef class Texts:
 
     cdef void forget_news(self) noexcept
     cdef int shrink(self) except -1
-
-cdef Chunk next_of(ArrowArrayStream* stream)
-cdef int fail(ArrowArrayStream* stream) except -1

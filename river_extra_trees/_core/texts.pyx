@@ -1,12 +1,15 @@
 """Texts by their codes, read from Arrow buffers. See the header."""
 
 cimport cython
+from cpython.buffer cimport PyBUF_ND, PyBuffer_Release, PyObject_GetBuffer
+from cpython.object cimport PyObject
 from cpython.pycapsule cimport PyCapsule_GetPointer
 from libc.stdint cimport (
     int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 )
 from libc.string cimport memcmp, memcpy, memset, strchr, strcmp
 
+from .arrow cimport ArrowArray, ArrowArrayStream, ArrowSchema, Chunk, fail, next_of
 from .memory cimport free, resized
 
 import numpy as np
@@ -21,7 +24,7 @@ cdef enum:
     SHORT = 16      # number of bytes that a key holds
     ROOM = 2048     # a stream of more texts, or of more bytes, does not enlarge the table for good
     BYTES = 1 << 16
-    UNREAD = -2     # not the code of a text of a dictionary yet
+    PLACES = 1      # kind of positions, beside the letters of Arrow: 64 bits, -1 where missing
 
 cdef str OUTSIDE = "the texts cannot be read: the position of one is outside of their buffer"
 
@@ -97,23 +100,9 @@ cdef Layout layout_of(ArrowArrayStream* stream, char* positions) except *:
     return layout
 
 
-cdef Chunk next_of(ArrowArrayStream* stream):
-    """The next array of a stream; None at the end."""
-    cdef Chunk chunk = Chunk()
-    if stream.get_next(stream, &chunk.array) != 0:
-        fail(stream)
-    return None if chunk.array.release == NULL else chunk
-
-
-cdef int fail(ArrowArrayStream* stream) except -1:
-    cdef const char* message = stream.get_last_error(stream)
-    raise ValueError("the texts cannot be read: " + (
-        "the library says no more" if message == NULL else message.decode("utf-8", "replace")))
-
-
 cdef int64_t end_of(const ArrowArray* array, Layout layout) noexcept nogil:
-    """The end of the last text in the buffer of the texts of an array."""
-    if layout == VIEWS or array.length == 0:    # an empty array may have no buffers
+    """The end of the last text in the buffer of the texts of an array; 0 if there is none."""
+    if layout == VIEWS or layout == OBJECTS or array.length == 0:   # which may have no buffers
         return 0
     if layout == SHORT_OFFSETS:
         return (<const int32_t*>array.buffers[1])[array.offset + array.length]
@@ -163,25 +152,23 @@ cdef inline int64_t position(const ArrowArray* array, char kind, int64_t i) noex
     cdef const void* positions = array.buffers[1]
     if kind == b"c":
         return (<const int8_t*>positions)[i]
-    if kind == b"C":
+    elif kind == b"C":
         return (<const uint8_t*>positions)[i]
-    if kind == b"s":
+    elif kind == b"s":
         return (<const int16_t*>positions)[i]
-    if kind == b"S":
+    elif kind == b"S":
         return (<const uint16_t*>positions)[i]
-    if kind == b"i":
+    elif kind == b"i":
         return (<const int32_t*>positions)[i]
-    if kind == b"I":
+    elif kind == b"I":
         return (<const uint32_t*>positions)[i]
     return (<const int64_t*>positions)[i]       # an unsigned one from 2**63 on is negative
 
 
-cdef class Chunk:
-    """An array of a stream, released with this object."""
-
-    def __dealloc__(self):
-        if self.array.release != NULL:
-            self.array.release(&self.array)
+cdef inline object object_of(const ArrowArray* array, int64_t i):
+    """Object i of an array of objects. For numpy, NULL is None."""
+    cdef PyObject* found = (<PyObject**>array.buffers[1])[i]
+    return None if found == NULL else <object>found
 
 
 @cython.final
@@ -196,10 +183,11 @@ cdef class Texts:
         free(self.texts)
         free(self.bytes)
         free(self.slots)
+        free(self.places)
 
     def __sizeof__(self):
         return (object.__sizeof__(self) + self.byte_capacity + self.capacity * sizeof(Text)
-                + self.n_slots * sizeof(int))
+                + (self.n_slots + self.n_places) * sizeof(int))
 
     def know(self, list values):
         """Register further values, as far as they are texts that UTF-8 can represent.
@@ -225,49 +213,85 @@ cdef class Texts:
                 self.add(encoded, len(<bytes>encoded), <str>value, self.values)
         self.n_told += len(values)
 
-    def codes_of(self, stream, str what="the column"):
+    def codes_of(self, texts, str what="the column", places=None):
         """The texts of an Arrow stream: their codes, -1 where missing, and the text of each code.
 
-        The known texts come first. Raises a TypeError if the stream has anything but texts, or
-        dictionaries of texts.
+        The known texts come first. Raises a TypeError if there is anything but texts, or
+        dictionaries of texts; a UnicodeEncodeError if UTF-8 cannot represent one.
 
         Parameters
         ----------
-        stream
-            What `__arrow_c_stream__` of a series returns.
+        texts
+            What `__arrow_c_stream__` of a series returns. With `places`, that of an array of
+            categories, or these as an array of objects.
         what
             What an error calls the series.
+        places
+            Array with the position of each row in the categories, -1 where missing.
         """
+        cdef list values
+        if self.is_reading:     # called by another thread or a finalizer during a read
+            return Texts().codes_of(texts, what, places)
+        self.is_reading = True
+        self.forget_news()
+        try:
+            codes = (self.codes_in_objects(texts, what, places) if isinstance(texts, np.ndarray)
+                     else self.codes_in_stream(texts, what, places))
+            values = self.values + self.news if self.news else self.values
+        finally:
+            self.is_reading = False
+            self.shrink()
+        return codes, values
+
+    cdef object codes_in_stream(self, stream, what, places):
+        """The codes of the texts of a stream, or of those of its only array in some places."""
         cdef ArrowArrayStream* arrays = <ArrowArrayStream*>PyCapsule_GetPointer(
             stream, "arrow_array_stream")
         cdef Layout layout
         cdef char positions
         cdef int64_t row = 0
         cdef Chunk chunk
-        cdef list codes = [], values
-        if self.is_reading:     # called by another thread or a finalizer during a read
-            return Texts().codes_of(stream, what)
+        cdef list codes = []
         if arrays.release == NULL:
             raise ValueError("the texts cannot be read: their stream was taken already")
         layout = layout_of(arrays, &positions)
-        if layout == NO_TEXTS:
+        if layout == NO_TEXTS or (places is not None and positions != 0):
             raise TypeError("a stream of something else than texts")
-        self.is_reading = True
-        self.forget_news()
-        try:
+        chunk = next_of(arrays)
+        if places is not None:
+            chunk = chunk or Chunk()        # empty
+            return self.codes_in_places(&chunk.array, layout, what, places)
+        while chunk is not None:
+            codes.append(self.codes_in(&chunk.array, layout) if positions == 0 else
+                         self.codes_by_dictionary(&chunk.array, layout, positions, row, what))
+            row += chunk.array.length
             chunk = next_of(arrays)
-            while chunk is not None:
-                codes.append(self.codes_in(&chunk.array, layout) if positions == 0 else
-                             self.codes_by_dictionary(
-                                 &chunk.array, layout, positions, row, what))
-                row += chunk.array.length
-                chunk = next_of(arrays)
-            values = self.values + self.news if self.news else self.values
-        finally:
-            self.is_reading = False
-            self.shrink()
         return codes[0] if len(codes) == 1 else np.concatenate(
-            [np.empty(0, dtype=np.intc), *codes]), values
+            [np.empty(0, dtype=np.intc), *codes])
+
+    cdef object codes_in_objects(self, texts, what, places):
+        """The codes of those texts of an array of objects that are in some places."""
+        cdef ArrowArray array
+        cdef const void* buffers[2]
+        cdef Py_buffer objects
+        PyObject_GetBuffer(np.ascontiguousarray(texts, dtype=object), &objects, PyBUF_ND)
+        try:
+            memset(&array, 0, sizeof(array))
+            buffers[0], buffers[1] = NULL, objects.buf
+            array.length, array.buffers = objects.shape[0], buffers
+            return self.codes_in_places(&array, OBJECTS, what, places)
+        finally:
+            PyBuffer_Release(&objects)
+
+    cdef object codes_in_places(self, ArrowArray* dictionary, Layout layout, what, places):
+        """As `codes_by_dictionary`, of an array of positions, -1 where missing."""
+        cdef const int64_t[::1] positions = places.astype(np.int64, order="C")
+        cdef ArrowArray array
+        cdef const void* buffers[2]
+        memset(&array, 0, sizeof(array))
+        buffers[0], buffers[1] = NULL, &positions[0] if len(positions) else NULL
+        array.length, array.buffers, array.dictionary = len(positions), buffers, dictionary
+        return self.codes_by_dictionary(&array, layout, PLACES, 0, what)
 
     cdef object codes_in(self, const ArrowArray* array, Layout layout):
         """The codes of the texts of an array."""
@@ -287,34 +311,97 @@ cdef class Texts:
                                     int64_t row, what):
         """As `codes_in`, if the array has positions in a dictionary; `row` is its first row.
 
-        A text is read when its position first occurs, and texts that do not occur are not.
+        A text is found when its position first occurs, and texts that do not occur get no codes. If
+        the dictionary is much longer than the array, each text is found where its position occurs.
         """
         cdef int[::1] codes = np.empty(array.length, dtype=np.intc)
         cdef const ArrowArray* dictionary = array.dictionary
-        cdef int[::1] known = np.full(dictionary.length, UNREAD, dtype=np.intc)
         cdef int64_t i, place, end = end_of(dictionary, layout)
+        cdef int64_t n = dictionary.length if dictionary.length <= 4 * array.length else 0
+        self.recall(dictionary, layout, end, n)
         for i in range(array.offset, array.offset + array.length):
-            if is_missing(array, i):
+            place = position(array, kind, i)
+            if is_missing(array, i) or (place == -1 and kind == PLACES):
                 codes[i - array.offset] = -1
                 continue
-            place = position(array, kind, i)
             if not 0 <= place < dictionary.length:
                 raise ValueError(
-                    f"row {row + i - array.offset}: {what}: no category has the code {place}")
-            if known[place] == UNREAD:
-                known[place] = self.code_at(dictionary, layout, dictionary.offset + place, end)
-            codes[i - array.offset] = known[place]
+                    f"row {row + i - array.offset}: {what}: no category has the code "
+                    f"{<object>place % 2**64 if kind == b'L' else <object>place}")
+            if place >= n:
+                codes[i - array.offset] = self.code_at(dictionary, layout, place, end)
+                continue
+            if self.places[place] < 0:
+                self.places[place] = 1 + self.code_at(dictionary, layout, place, end)
+            codes[i - array.offset] = self.places[place] - 1
         return codes.base
 
-    cdef int code_at(self, const ArrowArray* array, Layout layout, int64_t i,
+    cdef int recall(self, const ArrowArray* dictionary, Layout layout, int64_t end,
+                    size_t n) except -1:
+        """Find those of the first n texts of a dictionary that the last one had in the same places.
+
+        That is faster than to find them in the table.
+        """
+        cdef int guess, n_texts = <int>self.n_texts()
+        cdef size_t i
+        for i in range(self.n_read):
+            self.places[i] = min(self.places[i], ~self.places[i])
+        self.n_read = 0
+        if n > self.n_places:
+            self.places = <int*>resized(self.places, n, sizeof(int))
+            memset(self.places + self.n_places, 0xFF, (n - self.n_places) * sizeof(int))
+            self.n_places = n
+        self.n_read = n
+        for i in range(n):
+            guess = ~self.places[i] - 1
+            if not 0 <= guess < n_texts:
+                continue
+            if not (self.is_object(guess, dictionary, i) if layout == OBJECTS else
+                    self.is_text(guess, dictionary, layout, dictionary.offset + i, end)):
+                memset(self.places + i, 0xFF, (n - i) * sizeof(int))
+                break       # most likely all further texts are others, too
+            self.places[i] = 1 + guess
+        return 0
+
+    cdef bint is_object(self, int code, const ArrowArray* dictionary, int64_t i) except -1:
+        """Whether a code is that of an object of a dictionary."""
+        value = object_of(dictionary, i)
+        return type(value) is str and <str>value == self.value_of(code)
+
+    cdef inline bint is_text(self, int code, const ArrowArray* dictionary, Layout layout, int64_t i,
+                             int64_t end) noexcept nogil:
+        """Whether a code is that of a text of a dictionary."""
+        cdef const Text* known = &self.texts[code]
+        cdef Span span
+        cdef Key key
+        if (is_missing(dictionary, i) or not locate(dictionary, layout, i, end, &span)
+                or known.key.length != <size_t>span.length):
+            return False
+        if span.length > SHORT:
+            return memcmp(self.bytes + known.start, span.start, span.length) == 0
+        key = key_of(span.start, span.length)
+        return key.first == known.key.first and key.last == known.key.last
+
+    cdef int code_at(self, const ArrowArray* dictionary, Layout layout, int64_t place,
                      int64_t end) except -2:
         """The code of a text of a dictionary, -1 if it is missing."""
+        cdef int64_t i = dictionary.offset + place
         cdef Span span
-        if is_missing(array, i):
+        if layout == OBJECTS:
+            return self.code_of_value(object_of(dictionary, i))
+        if is_missing(dictionary, i):
             return -1
-        if not locate(array, layout, i, end, &span):
+        if not locate(dictionary, layout, i, end, &span):
             raise ValueError(OUTSIDE)
         return self.code(span.start, span.length)
+
+    cdef int code_of_value(self, value) except -1:
+        """As `code`, for a text of Python."""
+        cdef bytes text
+        if type(value) is not str:
+            raise TypeError("something else than a text")
+        text = (<str>value).encode()
+        return self.add(text, len(text), <str>value, self.news)
 
     cdef inline int code(self, const char* text, size_t length) except -1:
         """The code of a text; a new one gets the next code."""
@@ -386,9 +473,6 @@ cdef class Texts:
             self.slots[self.slot_of(&text.key, self.bytes + text.start)] = <int>code
         return 0
 
-    cdef size_t n_texts(self) noexcept:
-        return len(self.values) + len(self.news)
-
     cdef void forget_news(self) noexcept:
         """Forget the new texts of a stream, the latest first."""
         cdef const Text* text
@@ -406,6 +490,9 @@ cdef class Texts:
             self.forget_news()
         if self.capacity > ROOM > 2 * self.n_texts():
             self.resize(ROOM)
+        if self.n_places > ROOM:
+            free(self.places)
+            self.places, self.n_places, self.n_read = NULL, 0, 0
         if self.byte_capacity > 4 * self.n_bytes + BYTES:
             self.bytes = <char*>resized(self.bytes, self.n_bytes + 1, 1)
             self.byte_capacity = self.n_bytes + 1

@@ -32,7 +32,14 @@ from river_extra_trees._core.state import FAINTEST_WEIGHT, LARGEST_TARGET, LARGE
 from river_extra_trees._core.texts import Texts
 
 from .frames import is_array, is_one_weight, opened, values_of
-from .text_streams import package_of, stream_of, stream_of_array, stream_of_polars
+from .text_streams import (
+    Source,
+    package_of,
+    source_of,
+    source_of_array,
+    source_of_polars,
+    types_in_polars,
+)
 
 if typing.TYPE_CHECKING:
     from river_extra_trees._core.schema import Schema
@@ -141,9 +148,9 @@ def column_in_pandas(
     import pandas
 
     array = array_at(frame, position)
-    stream = stream_of_array(array)
-    if stream is not None:
-        return column_of_stream(name, stream, schema)
+    column = column_of_source(name, source_of_array(array), schema)
+    if column is not None:
+        return column
     if array.dtype == object or isinstance(array.dtype, pandas.StringDtype):
         return column_of_values(name, array.tolist(), schema)
     return column_of(name, frame.iloc[:, position], schema)
@@ -175,25 +182,21 @@ def columns_of_polars(
     frame: typing.Any, schema: Schema | None, skipped: int | None
 ) -> list[Column]:
     """Columns of a frame of polars. If all are of doubles, they are read at once."""
-    import polars
-
     if skipped is not None:
         frame = frame.clone()  # shares the columns
         frame.drop_in_place(frame.columns[skipped])
-    names, dtypes = frame.columns, frame.dtypes
-    if set(map(type, dtypes)) == {polars.Float64}:
+    names, types = frame.columns, types_in_polars(frame)
+    if types.count("f64") == len(types):
         block = block_of_table(frame, len(names))
         if block is not None:
             return columns_of_block(names, block)
     columns = []
-    for name, dtype, series in zip(names, dtypes, frame.get_columns(), strict=True):
-        stream = stream_of_polars(series, dtype)
-        if dtype == polars.Float64():
+    for name, kind, series in zip(names, types, frame.get_columns(), strict=True):
+        if kind == "f64":
             columns.append(column_of_numbers(name, series.to_numpy()))
-        elif stream is not None:
-            columns.append(column_of_stream(name, stream, schema))
         else:
-            columns.append(column_of(name, series, schema))
+            column = column_of_source(name, source_of_polars(series, kind), schema)
+            columns.append(column_of(name, series, schema) if column is None else column)
     return columns
 
 
@@ -238,19 +241,33 @@ def column_of(name: typing.Hashable, series: typing.Any, schema: Schema | None =
     numbers = numbers_in(series)
     if numbers is not None:
         return column_of_numbers(name, numbers)
-    stream = stream_of(series)
-    if stream is not None:
-        return column_of_stream(name, stream, schema)
+    column = column_of_source(name, source_of(series), schema)
+    if column is not None:
+        return column
     coded = categories_in(series, f"feature {safe_repr(name)}")
     if coded is not None:
         return column_of_codes(name, *coded)
     return column_of_values(name, values_of(series, "a column"), schema)
 
 
-def column_of_stream(name: typing.Hashable, stream: typing.Any, schema: Schema | None) -> Column:
-    """Convert an Arrow stream of texts to a column."""
+def column_of_source(
+    name: typing.Hashable, source: Source | None, schema: Schema | None
+) -> Column | None:
+    """Convert the source of texts to a column; None if it has others, or there is no source."""
+    if source is None:
+        return None
     texts = Texts() if schema is None else schema.texts_of(name)
-    return column_of_texts(name, *texts.codes_of(stream, f"feature {safe_repr(name)}"))
+    coded = codes_from(texts, source, f"feature {safe_repr(name)}")
+    return None if coded is None else column_of_texts(name, *coded)
+
+
+def codes_from(texts: Texts, source: Source, what: str) -> Codes | None:
+    """Codes and texts of a source; None if an object is no text. Errors name `what`."""
+    given, places = source
+    try:
+        return texts.codes_of(given, what, places)
+    except (TypeError, UnicodeEncodeError):
+        return None
 
 
 # --- Series of one library each
@@ -325,8 +342,9 @@ def numbers_in_pyarrow(column: typing.Any) -> Numbers | None:
 
 def codes_in(series: typing.Any, what: str) -> Codes | None:
     """A series by its codes; None if it has none at hand. Errors say what it is."""
-    stream = stream_of(series)
-    return categories_in(series, what) if stream is None else Texts().codes_of(stream, what)
+    source = source_of(series)
+    coded = None if source is None else codes_from(Texts(), source, what)
+    return categories_in(series, what) if coded is None else coded
 
 
 def categories_in(series: typing.Any, what: str) -> Codes | None:

@@ -23,6 +23,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
 from river import base
 
 import river_extra_trees
@@ -35,6 +36,9 @@ LEARNERS = {
     for name in river_extra_trees.__all__
     if issubclass(kind := getattr(river_extra_trees, name), base.Estimator)
 }
+VALUES = pa.array([f"value {i}" for i in range(1000)])  # of nominal columns
+CATEGORIES = pd.CategoricalDtype(VALUES.to_pandas())
+ENUM = pl.Enum(VALUES.to_pylist())
 LIBRARIES: dict[str, Callable[[Columns], Any]] = {
     "pandas": pd.DataFrame,
     "polars": pl.DataFrame,
@@ -49,8 +53,16 @@ def numeric(n: int, rng: np.random.Generator) -> Columns:
 
 def nominal(n: int, rng: np.random.Generator) -> Columns:
     """Return columns of 1,000 values."""
-    values = np.array([f"value {i}" for i in range(1000)])
+    values = np.array(VALUES.to_pylist())
     return {f"feature {i}": pa.array(values[rng.integers(0, 1000, n)]) for i in range(8)}
+
+
+def dictionary(n: int, rng: np.random.Generator) -> Columns:
+    """Return the columns of `nominal` with one dictionary, which all frames share."""
+    return {
+        name: pa.DictionaryArray.from_arrays(pc.index_in(each, VALUES), VALUES)
+        for name, each in nominal(n, rng).items()
+    }
 
 
 def missing(n: int, rng: np.random.Generator) -> Columns:
@@ -68,6 +80,22 @@ def changing(n: int, rng: np.random.Generator) -> Columns:
     return {f"feature {i}": values for i, values in zip(names, columns, strict=True)}
 
 
+def columns_in(library: str, columns: Columns) -> Columns:
+    """Return nominal columns of pyarrow as a library has them, and others as they are."""
+    found = {}
+    for name, values in columns.items():
+        is_coded = isinstance(values, pa.DictionaryArray)
+        if library == "pandas" and is_coded:
+            found[name] = pd.Categorical.from_codes(values.indices, dtype=CATEGORIES)
+        elif library == "pandas" and isinstance(values, pa.Array):
+            found[name] = values.to_pandas()
+        elif library == "polars" and is_coded:
+            found[name] = pl.Series(values.dictionary_decode()).cast(ENUM)
+        else:
+            found[name] = values
+    return found
+
+
 def frames(
     kind: Callable[[int, np.random.Generator], Columns],
     library: str,
@@ -80,18 +108,17 @@ def frames(
     With random targets, columns of no kind say anything about them.
     """
     rng, found = np.random.default_rng(1), []
+    is_nominal = kind in (nominal, dictionary)
     for start in range(0, n, 1000):
         columns = kind(min(1000, n - start), rng)
         score = rng.random(len(next(iter(columns.values())))) / 3
         for values in list(columns.values())[:2]:
             # Nominal columns say nothing about the target, of which either label is as frequent.
-            score = score + (np.asarray(values, dtype=float) if kind is not nominal else 0.467)
+            score = score + (0.467 if is_nominal else np.asarray(values, dtype=float))
         if random_targets:
             score = 2.2 * rng.random(len(score))
         targets = np.nan_to_num(score, nan=0.5) if regression else score > 1.1
-        if library == "pandas" and kind is nominal:
-            columns = {name: values.to_pandas() for name, values in columns.items()}
-        found.append((LIBRARIES[library](columns), targets))
+        found.append((LIBRARIES[library](columns_in(library, columns)), targets))
     return found
 
 
@@ -191,11 +218,16 @@ def show_kinds(name: str, n: int, repeats: int, random_targets: bool, **paramete
                 answers=True,
                 learns=True,
             )[library]
-            for kind in (numeric, nominal, missing, changing)
+            for kind in (numeric, nominal, dictionary, missing, changing)
         }
         one = times.pop("numeric")
         lines.append([library, f"{one:.2f}", *(f"{time / one:.2f}" for time in times.values())])
-    heads = ["nominal, 1,000 values", "a tenth missing", "other columns in each frame"]
+    heads = [
+        "nominal, 1,000 values",
+        "as a dictionary",
+        "a tenth missing",
+        "other columns in each frame",
+    ]
     tables.show([f"predict_learn_many of {name}", "numeric, µs per row", *heads], lines)
 
 
