@@ -27,7 +27,7 @@ cdef enum:
     BEGUN = 3               # in a state: its place among the fields of a growth
     STEPS_DONE = 9          # in a state: its place among the ...
     GROWTH_FIELDS = 10      # ... fields of a growth
-    STEPS_AT_ONCE = 1 << 16     # of a growth that is repeated
+    STEPS_AT_ONCE = 1 << 12     # of a growth that is repeated
 
 cdef int64_t LARGEST_STEPS = 1 << 60
 LARGEST_MEMORY = (2**31 - 1) // 4       # sums of three still fit into 32 bits
