@@ -65,6 +65,9 @@ class StreamDecisionTreeClassifier(StreamLearner, TreeClassifier):
     choose the forest.
     New features and new classes may appear at any time.
 
+    Each node takes 60 bytes and 8 per class: 10,000 nodes take 0.8 MB with 2 classes, and 83 MB
+    with 1,024.
+
     The mean accuracy on the first 5,000 samples of 17 streams is 0.832 with a `batch_size` of 500,
     and 0.803 with the paper's 100. A smaller one follows fast drift sooner.
 

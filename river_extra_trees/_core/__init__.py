@@ -25,7 +25,8 @@ the object above it contains::
       |- MemoryForest      forests/memories: groups of trees; each group has its memory size
       |   |                  (memory_exchange: saving, loading, parts of a forest)
       |   |- Buffer        buffer: the latest samples, in blocks
-      |   |- Trees ...     CompactTrees (compact_trees), or Trees with LinearModels (model_trees)
+      |   |- Trees ...     CompactTrees (compact_trees, short_numbers; class_lists: saving and
+      |   |                  loading), or Trees with LinearModels (model_trees)
       |   |- Group ...     the trees of one memory size, replaced in turn (rotation, growth;
       |   |                  buckets: nominal values); their predictions (answers)
       |   `- ClassPool or NumberMixture      mixtures: combines the predictions of the groups
@@ -44,7 +45,7 @@ the object above it contains::
                              (search: the best split of a node; published: scores of the
                              published programs; workspace: scratch memory)
 
-`Forest` and `MemoryForest` inherit from `Learner` through `Ensemble` (forests/forest).
+`Forest` and `MemoryForest` inherit from `Learner` through `Ensemble` (forests/ensemble).
 
 How one sample is learned::
 

@@ -21,7 +21,11 @@ from .schema cimport Schema
 
 cdef enum:
     MAX_VALUES = 64         # values of a nominal column with counts; others share the last count
-    MAX_CELLS = 1 << 14     # maximum of columns times classes; only the first columns are used
+    MAX_CELLS = 1 << 14     # maximum of columns times classes; other columns have no statistics
+
+cdef inline int most_columns(int n_classes) noexcept nogil:
+    """Maximum number of columns with statistics, the first ones."""
+    return <int>MAX_CELLS // max(1, n_classes)
 
 cdef struct Moments:        # of a numeric column in one class
     double weight           # of the samples with a value, times the unit
@@ -43,13 +47,13 @@ cdef class NaiveBayes:
 
     cdef inline bint knows(self, int n_columns, int n_classes) noexcept nogil:
         """Whether all these columns and classes have statistics, so that `learn` needs no room."""
-        return n_classes <= self.n_classes and min(n_columns, <int>MAX_CELLS) <= self.n_columns
+        return n_classes <= self.n_classes and (
+            min(n_columns, most_columns(self.n_classes)) <= self.n_columns)
 
     cdef NaiveBayes reserved(self, Schema schema, int n_columns, int n_classes)
     cdef void extend(self, Schema schema) noexcept
     cdef int reserve_columns(self, int n_columns) except -1
     cdef NaiveBayes widened(self, int n_classes)
-    cdef int n_used(self) noexcept nogil
     cdef void log_likelihoods(self, const double* row, double* answers) noexcept nogil
     cdef void answer(self, const double* row, double* answers) noexcept nogil
     cdef void learn(self, const double* row, int code, double weight) noexcept nogil

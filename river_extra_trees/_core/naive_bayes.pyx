@@ -50,10 +50,10 @@ cdef class NaiveBayes:
 
         Only memory is allocated; `extend` and `learn` change the statistics."""
         cdef NaiveBayes found = self if n_classes <= self.n_classes else self.widened(n_classes)
-        cdef int column
-        n_columns = min(n_columns, <int>MAX_CELLS)
+        cdef int column, most = most_columns(found.n_classes)
+        n_columns = min(n_columns, most)
         if n_columns > found.column_capacity:
-            found.reserve_columns(max(n_columns, min(2 * found.column_capacity, <int>MAX_CELLS)))
+            found.reserve_columns(max(n_columns, min(2 * found.column_capacity, most)))
         for column in range(found.n_columns, n_columns):
             if schema.codes[column] is not None and found.counts[column] == NULL:
                 found.counts[column] = <double*>zeroed(
@@ -62,7 +62,7 @@ cdef class NaiveBayes:
 
     cdef void extend(self, Schema schema) noexcept:
         """Add new columns; `reserved` has allocated the memory."""
-        cdef int column, n_columns = min(schema.n_columns, <int>MAX_CELLS)
+        cdef int column, n_columns = min(schema.n_columns, most_columns(self.n_classes))
         for column in range(self.n_columns, n_columns):
             if schema.codes[column] is not None:
                 self.n_values[column] = 1
@@ -84,14 +84,16 @@ cdef class NaiveBayes:
         return 0
 
     cdef NaiveBayes widened(self, int n_classes):
-        """A copy with room for more classes."""
+        """A copy with room for more classes, and thus maybe for fewer columns."""
         cdef NaiveBayes wide = NaiveBayes(self.memory)
+        cdef int most = most_columns(n_classes)
         cdef int column, value, n = self.n_classes
         wide.n_classes = n_classes
         wide.unit, wide.total = self.unit, self.total
         wide.class_weights = <double*>zeroed(n_classes, sizeof(double))
-        wide.reserve_columns(max(1, self.column_capacity))
-        for column in range(self.n_columns):
+        wide.reserve_columns(max(1, min(self.column_capacity, most)))
+        wide.n_columns = min(self.n_columns, most)
+        for column in range(wide.n_columns):
             wide.n_values[column] = self.n_values[column]
             wide.overall[column] = self.overall[column]
             memcpy(wide.moments + <Py_ssize_t>column * n_classes,
@@ -102,14 +104,9 @@ cdef class NaiveBayes:
                 for value in range(MAX_VALUES):
                     memcpy(wide.counts[column] + value * n_classes,
                            self.counts[column] + value * n, n * sizeof(double))
-        wide.n_columns = self.n_columns
         if n:
             memcpy(wide.class_weights, self.class_weights, n * sizeof(double))
         return wide
-
-    cdef int n_used(self) noexcept nogil:
-        """Number of columns that the classifier uses."""
-        return min(self.n_columns, <int>MAX_CELLS // max(1, self.n_classes))
 
     # ---------------------------------------------------------------- answers
 
@@ -135,7 +132,7 @@ cdef class NaiveBayes:
         prior = self.total / self.unit + PRIOR_COUNT * self.n_classes
         for c in range(self.n_classes):
             answers[c] = log((self.class_weights[c] / self.unit + PRIOR_COUNT) / prior)
-        for column in range(self.n_used()):
+        for column in range(self.n_columns):
             if row[column] != row[column]:
                 continue
             if self.n_values[column]:
@@ -172,7 +169,7 @@ cdef class NaiveBayes:
         share = weight * self.unit
         self.total += share
         self.class_weights[code] += share
-        for column in range(self.n_used()):
+        for column in range(self.n_columns):
             if row[column] != row[column]:
                 continue
             if self.n_values[column]:
@@ -273,10 +270,10 @@ cdef class NaiveBayes:
         found.total = state.number("total", 0.0, LARGEST_FLOAT)
         if k:
             found = found.widened(<int>k)
-            found.reserve_columns(max(1, <int>len(n_values)))
+            found.reserve_columns(max(1, min(<int>len(n_values), most_columns(<int>k))))
         for c in range(k):
             found.class_weights[c] = weights[c]
-        for i in range(len(n_values) if k else 0):
+        for i in range(min(len(n_values), most_columns(<int>k)) if k else 0):
             found.n_values[i] = n_values[i]
             found.n_columns = <int>i + 1
             for c in range(k + 1):
@@ -414,7 +411,7 @@ cdef class EarlyPool:
     cdef bint has_room(self, int n_columns, int n_classes) noexcept nogil:
         """Whether it learns another sample, and can do so without `extend`."""
         return self.n_left > 0 and self.n_classes == n_classes and (
-            self.naive.n_columns >= min(n_columns, <int>MAX_CELLS))
+            self.naive.n_columns >= min(n_columns, most_columns(n_classes)))
 
     cdef void extend(self, Schema schema) noexcept:
         """Add new columns and classes; `reserve` has allocated the memory."""

@@ -30,6 +30,7 @@ cdef enum:
     WEIGHT = 0              # total weight of the samples that reached this node
     VISITED = 1             # number of the last batch with a sample in this node (0: none)
     GAIN = 2                # weighted decrease of impurity by the split of this node
+    MAX_CLASSES = 1 << 24   # of a restored arena, so that sizes do not overflow
 
 cdef const double FAINTEST = 1e-200     # a decayed class weight below this becomes 0
 
@@ -72,6 +73,7 @@ cdef class Trees:
     cdef int list_bottom_splits(self, int* found) noexcept nogil
     cdef void sort_by_use(self, int* nodes, int n) noexcept nogil
     cdef bint is_less_used(self, int a, int b) noexcept nogil
+    cdef object all_stats(self)
     cdef int fill(self, const double[::1] threshold, const int[:, ::1] links,
                   const uint8_t[:, ::1] flags, const double[:, ::1] stats) except -1
     cdef int link(self, const int[::1] free_nodes, const int[::1] roots) except -1

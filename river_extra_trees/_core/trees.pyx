@@ -17,7 +17,6 @@ from .state import (
 
 cdef enum:
     LARGEST_ARENA = 1 << 29     # nodes: twice this number fits into 32 bits
-    MAX_CLASSES = 1 << 24       # of a restored arena, so that sizes do not overflow
 
 
 cdef class Trees:
@@ -75,9 +74,9 @@ cdef class Trees:
 
     cdef void trim(self, int extra) noexcept nogil:
         """Free unused memory, except for `extra` more nodes."""
-        cdef int capacity = self.n_used + extra
+        cdef int capacity = min(self.n_used + extra, self.capacity)
+        self.trim_stats(capacity)       # they may have spare memory even if the nodes have none
         if capacity < self.capacity:
-            self.trim_stats(capacity)
             self.nodes = <Node*>trimmed(self.nodes, capacity * sizeof(Node))
             self.free_nodes = <int*>trimmed(self.free_nodes, capacity * sizeof(int))
             self.capacity = capacity
@@ -349,14 +348,12 @@ cdef class Trees:
 
     def state(self):
         """Splits and statistics of all nodes, and roots, from which parents and depths follow."""
-        cdef Py_ssize_t i, k = 0, n = self.n_used, n_splits = 0, width = self.width
+        cdef Py_ssize_t i, k = 0, n = self.n_used, n_splits = 0
         cdef double[::1] threshold
         cdef int[:, ::1] links
         cdef uint8_t[:, ::1] flags
-        cdef double[:, ::1] stats = np.empty((n, width))
         for i in range(n):
             n_splits += self.nodes[i].split.feature >= 0
-            self.read(<int>i, &stats[i, 0])
         threshold = np.empty(n_splits)
         links = np.empty((n_splits, 4), dtype=np.int32)
         flags = np.empty((n_splits, 2), dtype=np.uint8)
@@ -371,10 +368,18 @@ cdef class Trees:
         return without_defaults({
             "regression": self.regression, "fading": self.fading,
             "threshold": threshold.base, "links": links.base,
-            "flags": flags.base, "stats": stats.base,
+            "flags": flags.base, "stats": self.all_stats(),
             "free_nodes": np.array([self.free_nodes[i] for i in range(self.n_free)], np.int32),
             "roots": np.array([self.roots[i] for i in range(self.n_roots)], np.int32),
         }, self.DEFAULTS)
+
+    cdef object all_stats(self):
+        """The statistics of all nodes, as an array [node, statistic]."""
+        cdef int node
+        cdef double[:, ::1] stats = np.empty((self.n_used, self.width))
+        for node in range(self.n_used):
+            self.read(node, &stats[node, 0])
+        return stats.base
 
     # The state of a tree of one leaf.
     DEFAULTS = {

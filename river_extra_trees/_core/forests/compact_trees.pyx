@@ -1,17 +1,20 @@
 """Compact classification trees. See the header."""
 
-from libc.stdint cimport uint16_t
+import numpy as np
+
+from libc.stdint cimport int64_t
 from libc.string cimport memcpy, memmove, memset
 
 from ..memory cimport enough, free, product, raise_memory_error, resized, trimmed
 from ..split cimport Split
 from ..trees cimport FAINTEST, GAIN, HEADER, LEAF, VISITED, WEIGHT, Node, Trees
+from .short_numbers cimport MOST_NUMBER_BYTES, SHORT_NUMBER, get, put
 
 from ..state import require
+from .class_lists import listed, restored
 
 cdef enum:
-    SHORT_NUMBER = 254          # first byte: a whole number in the next two bytes
-    LONG_NUMBER = 255           # first byte: a double in the next eight bytes
+    HEAD_BYTES = 3 * MOST_NUMBER_BYTES      # maximum bytes of a record before its classes
 
 cdef size_t MOST_BYTES = 0x7fffffff     # positions of records have 32 bits
 
@@ -22,6 +25,7 @@ cdef class CompactTrees(Trees):
     def __cinit__(self, int n_values=0, bint regression=False, double fading=1.0):
         require(not regression, "CompactTrees: there are no such trees of numbers")
         self.free_row = -1
+        self.stride = stride_of(self.n_values)
 
     def __dealloc__(self):
         free(self.places)
@@ -32,32 +36,61 @@ cdef class CompactTrees(Trees):
 
     cdef int reserve_stats(self, Py_ssize_t capacity, Py_ssize_t extra,
                            int n_values) except -1 nogil:
-        """Allocate memory for the statistics of `capacity` nodes, `extra` of which are new.
-
-        Half of the new nodes are leaves. A leaf with several classes has several samples. Each
-        split may be removed, and the new leaf then needs a row again.
-        """
-        n_values = max(n_values, self.n_values)
-        self.reserve_rows(3 * extra // 4 + 2, n_values)
-        self.reserve_records(extra // 2, n_values)
+        """Allocate memory for `capacity` nodes; see also `reserve_rows` and `reserve_splits`."""
+        self.reserve_rows(0, n_values)
         if capacity > self.capacity:
             self.places = <int*>resized(self.places, capacity, sizeof(int))
         return 0
 
     cdef int reserve_rows(self, Py_ssize_t n, int n_values) except -1 nogil:
-        """Allocate memory for n more leaves with several classes."""
+        """Allocate memory for n more rows."""
         cdef Py_ssize_t capacity = enough(
             self.n_rows + max(<Py_ssize_t>0, n - self.n_free_rows), self.row_capacity)
-        cdef size_t cells = product(capacity, max(n_values, self.n_values))
+        cdef size_t cells = product(capacity, stride_of(max(n_values, self.n_values)))
         if cells > self.row_cells:
             self.rows = <double*>resized(self.rows, cells, sizeof(double))
             self.row_cells = cells
         self.row_capacity = <int>capacity
         return 0
 
-    cdef int reserve_records(self, Py_ssize_t n, int n_values) except -1 nogil:
-        """Allocate memory for the records of n more splits."""
-        cdef size_t added = product(n, longest_record(n_values)), live, capacity
+    cdef int reserve_splits(self, Py_ssize_t n_samples, Py_ssize_t max_nodes,
+                            int n_values) except -1 nogil:
+        """Allocate memory to learn a sample, split leaves with n_samples, then `shrink_to`.
+
+        The leaves that are split may also have the classes of earlier samples, and so may the
+        leaves that replace removed splits.
+        """
+        cdef Py_ssize_t n_removed = (self.n_used - self.n_free + 2 * n_samples - max_nodes) // 2
+        self.reserve_rows(
+            1 + n_samples // 2 + max(<Py_ssize_t>0, n_removed) * most_rows(n_values), n_values)
+        return self.reserve_bytes(bytes_of_splits(n_samples, n_values))
+
+    cdef int reserve_growth(self, int64_t n_steps, Py_ssize_t n_samples, Py_ssize_t n_later,
+                            int n_values) except -1 nogil:
+        """Allocate memory for n_steps steps of the growth of a new tree on n_samples samples.
+
+        Afterwards the tree may learn n_later more samples. A leaf has at least two samples per row,
+        also after `shrink_to`. A split takes two steps per sample in its node; the last split may
+        begin when fewer steps are left.
+        """
+        cdef int n_rows = self.n_rows - self.n_free_rows
+        cdef size_t n_classes = classes_of(n_samples, n_values)
+        cdef size_t left = bytes_of_records(n_samples, n_classes, n_values) - self.n_bytes
+        cdef size_t next_steps = bytes_of_records(
+            min(<int64_t>n_samples, 1 + n_steps // 4),
+            min(n_classes, <size_t>n_steps // 2 + min(n_samples, n_values)), n_values)
+        self.reserve_rows(max(<Py_ssize_t>0, n_samples // 2 - n_rows) + n_later, n_values)
+        if self.n_bytes + min(left, next_steps) > self.byte_capacity:
+            self.reserve_bytes(min(left, 4 * next_steps + self.n_bytes))    # so this is rare
+        return 0
+
+    cdef int reserve_records(self, size_t n, size_t n_classes, int n_values) except -1 nogil:
+        """Allocate memory for n more records with n_classes classes in total."""
+        return self.reserve_bytes(bytes_of_records(n, n_classes, n_values))
+
+    cdef int reserve_bytes(self, size_t added) except -1 nogil:
+        """Allocate memory for so many more bytes of records."""
+        cdef size_t live, capacity
         cdef unsigned char* room
         if self.n_bytes + added <= self.byte_capacity:
             return 0
@@ -90,15 +123,15 @@ cdef class CompactTrees(Trees):
         self.records, self.n_bytes, self.n_dead = room, n_bytes, 0
 
     cdef void trim_stats(self, int capacity) noexcept nogil:
-        cdef size_t spare = capacity - self.n_used, size
-        cdef int n_rows = self.n_rows + <int>(3 * spare // 4) + 2
-        if self.n_values and n_rows < self.row_capacity:
-            self.row_capacity, self.row_cells = n_rows, n_rows * <size_t>self.n_values
+        cdef int n_samples = (capacity - self.n_used) // 2      # whose leaves may be split next
+        cdef int n_rows = self.n_rows + n_samples + 2
+        cdef size_t n_bytes = self.n_bytes + bytes_of_splits(n_samples, self.n_values)
+        if n_rows < self.row_capacity:
+            self.row_capacity, self.row_cells = n_rows, n_rows * <size_t>self.stride
             self.rows = <double*>trimmed(self.rows, self.row_cells * sizeof(double))
-        size = self.n_bytes + spare // 2 * longest_record(self.n_values)
-        if 0 < size < self.byte_capacity:
-            self.byte_capacity = size
-            self.records = <unsigned char*>trimmed(self.records, size)
+        if 0 < n_bytes < self.byte_capacity:
+            self.byte_capacity = n_bytes
+            self.records = <unsigned char*>trimmed(self.records, n_bytes)
         self.places = <int*>trimmed(self.places, capacity * sizeof(int))
 
     cdef void take_records(self, CompactTrees other) noexcept nogil:
@@ -110,6 +143,7 @@ cdef class CompactTrees(Trees):
         self.n_rows, self.free_row, self.n_free_rows = (
             other.n_rows, other.free_row, other.n_free_rows)
         self.row_capacity, self.row_cells = other.row_capacity, other.row_cells
+        self.stride = other.stride
         self.n_bytes, self.n_dead, self.byte_capacity = (
             other.n_bytes, other.n_dead, other.byte_capacity)
         other.places, other.rows, other.records = NULL, NULL, NULL
@@ -118,34 +152,70 @@ cdef class CompactTrees(Trees):
         other.row_cells = other.n_bytes = other.n_dead = other.byte_capacity = 0
 
     cdef void widen(self, int n_values) noexcept nogil:
-        cdef int row, n = self.n_values
+        cdef int row, c, n = self.n_values, old_stride = self.stride
         if n_values <= n:
             return
+        self.n_values, self.width, self.stride = n_values, HEADER + n_values, stride_of(n_values)
+        if self.stride == old_stride:
+            return
         for row in range(self.n_rows - 1, -1, -1):      # from the end: rows only move up
-            memmove(self.rows + <Py_ssize_t>row * n_values, self.counts(row), n * sizeof(double))
-            memset(self.rows + <Py_ssize_t>row * n_values + n, 0, (n_values - n) * sizeof(double))
-        self.n_values, self.width = n_values, HEADER + n_values
+            memmove(self.counts(row), self.rows + <Py_ssize_t>row * old_stride, n * sizeof(double))
+            memset(self.counts(row) + n, 0, (self.stride - n) * sizeof(double))
+            if n_values > ROW_CLASSES:
+                self.link_of(row).n, self.link_of(row).next = n, -1
+                for c in range(n):
+                    self.codes(row)[c] = c
 
-    cdef int new_row(self) noexcept nogil:
-        """A new row of zeros; the memory is allocated."""
-        cdef int row = self.free_row
+    cdef void new_row(self, int leaf) noexcept nogil:
+        """Add a row without a weight to a leaf; the memory is allocated."""
+        cdef int row = self.free_row, next_row = self.places[leaf]
         if row >= 0:
             self.free_row = <int>self.counts(row)[0]
             self.n_free_rows -= 1
         else:
             row = self.n_rows
             self.n_rows += 1
-        memset(self.counts(row), 0, self.n_values * sizeof(double))
-        return row
+        self.places[leaf] = row
+        if self.n_values > ROW_CLASSES:
+            self.link_of(row).n, self.link_of(row).next = 0, next_row
+        else:
+            memset(self.counts(row), 0, self.stride * sizeof(double))
+
+    cdef double* add_cell(self, int leaf, int code) noexcept nogil:
+        """Add a class with weight 0 to a leaf; return its place. Memory for a row is allocated."""
+        cdef int row = self.places[leaf], n
+        if row < 0 or self.n_counts(row) == ROW_CLASSES:
+            self.new_row(leaf)
+            row = self.places[leaf]
+        if self.n_values <= ROW_CLASSES:
+            return self.counts(row) + code
+        n = self.link_of(row).n
+        self.link_of(row).n = n + 1
+        self.codes(row)[n], self.counts(row)[n] = code, 0.0
+        return self.counts(row) + n
+
+    cdef double* find_cell(self, int leaf, int code) noexcept nogil:
+        """`cell` if there are more than ROW_CLASSES classes."""
+        cdef int c, row = self.places[leaf]
+        while row >= 0:
+            for c in range(self.link_of(row).n):
+                if self.codes(row)[c] == code:
+                    return self.counts(row) + c
+            row = self.link_of(row).next
+        return self.add_cell(leaf, code)
 
     cdef void release(self, int node) noexcept nogil:
-        """Release the row or the record of a node."""
+        """Release the rows or the record of a node."""
+        cdef int row = self.places[node], next_row
         if self.nodes[node].split.feature >= 0:
             self.n_dead += length_of(self.records + self.places[node])
-        elif self.places[node] >= 0:
-            self.counts(self.places[node])[0] = self.free_row
-            self.free_row = self.places[node]
-            self.n_free_rows += 1
+        else:
+            while row >= 0:
+                next_row = self.next_of(row)
+                self.counts(row)[0] = self.free_row
+                self.free_row = row
+                self.n_free_rows += 1
+                row = next_row
         self.places[node] = -1
 
     # ---------------------------------------------------------------- changes of a node
@@ -159,18 +229,26 @@ cdef class CompactTrees(Trees):
 
     cdef void close(self, int node, double gain) noexcept nogil:
         cdef double weight = self.nodes[node].split.threshold
-        cdef int c, n = 0, code = self.nodes[node].left
-        cdef const double* counts = self.counts(self.places[node])
+        cdef int c, row, n = 0, code = self.nodes[node].left
+        cdef const double* counts
         cdef unsigned char* at = self.records + self.n_bytes
         memcpy(at, &gain, sizeof(double))
         at = put(at + sizeof(double), weight)
         if self.places[node] >= 0:
-            for c in range(self.n_values):
-                n += counts[c] != 0.0
+            row = self.places[node]
+            while row >= 0:
+                counts = self.counts(row)
+                for c in range(self.n_counts(row)):
+                    n += counts[c] != 0.0
+                row = self.next_of(row)
             at = put(at, n)
-            for c in range(self.n_values):
-                if counts[c] != 0.0:
-                    at = put(put(at, c), counts[c])
+            row = self.places[node]
+            while row >= 0:
+                counts = self.counts(row)
+                for c in range(self.n_counts(row)):
+                    if counts[c] != 0.0:
+                        at = put(put(at, self.code_of(row, c)), counts[c])
+                row = self.next_of(row)
         elif code >= 0:
             at = put(put(put(at, 1), code), weight)
         else:
@@ -183,7 +261,6 @@ cdef class CompactTrees(Trees):
         cdef const unsigned char* start = self.records + self.places[node]
         cdef const unsigned char* at
         cdef double weight, n, code = -1.0, count = 0.0
-        cdef int row
         at = get(get(start + sizeof(double), &weight), &n)
         self.n_dead += length_of(start)
         self.nodes[node].split.threshold, self.nodes[node].left = weight, -1
@@ -193,10 +270,10 @@ cdef class CompactTrees(Trees):
         if count == weight:                     # one class, or none
             self.nodes[node].left = <int>code
             return
-        row = self.places[node] = self.new_row()
+        self.new_row(node)
         for _ in range(<int>n):
             at = get(get(at, &code), &count)
-            self.counts(row)[<int>code] = count
+            self.cell(node, <int>code)[0] = count
 
     cdef void set_leaf(self, int leaf, double weight, const double* counts,
                        int n_classes) noexcept nogil:
@@ -209,41 +286,53 @@ cdef class CompactTrees(Trees):
         if (n == 1 and counts[code] == weight) or (n == 0 and weight == 0.0):
             self.nodes[leaf].left = code
             return
-        self.places[leaf] = self.new_row()
-        memcpy(self.counts(self.places[leaf]), counts, n_classes * sizeof(double))
+        self.new_row(leaf)
+        if self.n_values <= ROW_CLASSES:
+            memcpy(self.counts(self.places[leaf]), counts, n_classes * sizeof(double))
+            return
+        for c in range(n_classes):
+            if counts[c] != 0.0:
+                self.add_cell(leaf, c)[0] = counts[c]
 
     cdef void add_class(self, int node, int code, double weight, double batch) noexcept nogil:
         cdef Node* this = &self.nodes[node]
-        cdef double* counts
         if self.places[node] < 0:
             if this.left == code or this.left < 0:
                 this.left = code
                 this.split.threshold += weight
                 return
-            self.places[node] = self.new_row()
-            self.counts(self.places[node])[this.left] = this.split.threshold
+            self.add_cell(node, this.left)[0] = this.split.threshold
             this.left = -1
-        counts = self.counts(self.places[node])
-        counts[code] += weight
+        self.cell(node, code)[0] += weight
         this.split.threshold += weight
 
     cdef void fade(self, int leaf) noexcept nogil:
         cdef Node* this = &self.nodes[leaf]
         cdef double* counts
-        cdef int code
+        cdef int c, row = self.places[leaf]
         this.split.threshold *= self.fading
-        if self.places[leaf] < 0:
+        if row < 0:
             if this.split.threshold == 0.0:
                 this.left = -1
             elif this.split.threshold < FAINTEST:       # it has a weight, but no class
                 this.left = -1
-                self.places[leaf] = self.new_row()
+                self.new_row(leaf)
             return
-        counts = self.counts(self.places[leaf])
-        for code in range(self.n_values):
-            counts[code] *= self.fading
-            if counts[code] < FAINTEST:
-                counts[code] = 0.0
+        while row >= 0:
+            counts = self.counts(row)
+            for c in range(self.n_counts(row)):
+                counts[c] *= self.fading
+                if counts[c] < FAINTEST:
+                    counts[c] = 0.0
+            row = self.next_of(row)
+
+    cdef void add_list(self, int leaf, double share, double* answers) noexcept nogil:
+        """Add the weights of a leaf, times a share, if there are more than ROW_CLASSES classes."""
+        cdef int c, row = self.places[leaf]
+        while row >= 0:
+            for c in range(self.link_of(row).n):
+                answers[self.codes(row)[c]] += self.counts(row)[c] * share
+            row = self.link_of(row).next
 
     cdef double weight_of(self, int node) noexcept nogil:
         cdef double weight
@@ -260,7 +349,7 @@ cdef class CompactTrees(Trees):
     cdef void read(self, int node, double* row) noexcept nogil:
         cdef const unsigned char* at
         cdef double n, code, count
-        cdef int place = self.places[node]
+        cdef int c, place = self.places[node]
         memset(row, 0, self.width * sizeof(double))
         row[WEIGHT], row[VISITED] = self.weight_of(node), self.visited_of(node)
         if self.nodes[node].split.feature >= 0:
@@ -271,7 +360,10 @@ cdef class CompactTrees(Trees):
                 at = get(get(at, &code), &count)
                 row[HEADER + <int>code] = count
         elif place >= 0:
-            memcpy(row + HEADER, self.counts(place), self.n_values * sizeof(double))
+            while place >= 0:
+                for c in range(self.n_counts(place)):
+                    row[HEADER + self.code_of(place, c)] = self.counts(place)[c]
+                place = self.next_of(place)
         elif self.nodes[node].split.feature == LEAF and self.nodes[node].left >= 0:
             row[HEADER + self.nodes[node].left] = row[WEIGHT]
 
@@ -279,14 +371,43 @@ cdef class CompactTrees(Trees):
         cdef Node* this = &self.nodes[node]
         cdef Split split = this.split
         cdef int left = this.left
-        self.reserve_rows(1, self.n_values)
+        self.reserve_rows(most_rows(self.n_values), self.n_values)
         this.split.feature, this.left = LEAF, -1
         self.set_leaf(node, row[WEIGHT], row + HEADER, self.n_values)
         if split.feature >= 0:
-            self.reserve_records(1, self.n_values)
+            self.reserve_records(1, self.n_values, self.n_values)
             self.close(node, row[GAIN])
             this.split, this.left = split, left
         return 0
+
+    # ---------------------------------------------------------------- state
+
+    cdef object all_stats(self):
+        cdef int node
+        cdef double[::1] row = np.empty(self.width)
+        cdef double[:, ::1] stats
+        if self.n_values <= ROW_CLASSES:
+            return Trees.all_stats(self)
+        stats = np.empty((self.n_used, HEADER))
+        for node in range(self.n_used):
+            self.read(node, &row[0])
+            stats[node] = row[:HEADER]
+        return stats.base
+
+    def state(self):
+        """As of other trees; if there are many classes, those of each node are listed."""
+        found = Trees.state(self)
+        if self.n_values > ROW_CLASSES:
+            found.update(listed(self))
+        return found
+
+    @classmethod
+    def restored(cls, values):
+        """The trees of a state. The owner checks that the features of the splits exist."""
+        base = super(CompactTrees, cls).restored
+        if type(values) is dict and "n_classes" in values:
+            return restored(values, base)
+        return base(values)
 
     # ---------------------------------------------------------------- inspection
 
@@ -298,8 +419,10 @@ cdef class CompactTrees(Trees):
         for node in range(self.n_used):
             if self.nodes[node].split.feature >= 0:
                 n_bytes += length_of(self.records + self.places[node])
-            else:
-                n_rows += self.places[node] >= 0
+                continue
+            row = self.places[node]
+            while row >= 0 and n_rows <= self.n_rows:
+                n_rows, row = n_rows + 1, self.next_of(row)
         row = self.free_row
         while row >= 0 and n_free <= self.n_rows:
             n_free, row = n_free + 1, <int>self.counts(row)[0]
@@ -307,7 +430,7 @@ cdef class CompactTrees(Trees):
                 "CompactTrees: records are not those of the inner nodes")
         require(n_free == self.n_free_rows and n_rows + n_free == self.n_rows
                 and self.n_rows <= self.row_capacity
-                and <size_t>self.row_capacity * self.n_values <= self.row_cells,
+                and <size_t>self.row_capacity * self.stride <= self.row_cells,
                 "CompactTrees: rows are not those of the leaves")
 
     def __sizeof__(self):
@@ -315,36 +438,7 @@ cdef class CompactTrees(Trees):
                 + self.row_cells * sizeof(double) + self.byte_capacity)
 
 
-# --- Numbers in few bytes -------------------------------------------------------------------
-
-cdef inline unsigned char* put(unsigned char* at, double value) noexcept nogil:
-    """Write a non-negative number; return the position after it."""
-    cdef uint16_t whole
-    if value < SHORT_NUMBER and value == <int>value:
-        at[0] = <unsigned char>value
-        return at + 1
-    if value < 65536.0 and value == <int>value:
-        at[0], whole = SHORT_NUMBER, <uint16_t>value
-        memcpy(at + 1, &whole, sizeof(whole))
-        return at + 1 + sizeof(whole)
-    at[0] = LONG_NUMBER
-    memcpy(at + 1, &value, sizeof(value))
-    return at + 1 + sizeof(value)
-
-
-cdef inline const unsigned char* get(const unsigned char* at, double* value) noexcept nogil:
-    """Read a number; return the position after it."""
-    cdef uint16_t whole
-    if at[0] < SHORT_NUMBER:
-        value[0] = at[0]
-        return at + 1
-    if at[0] == SHORT_NUMBER:
-        memcpy(&whole, at + 1, sizeof(whole))
-        value[0] = whole
-        return at + 1 + sizeof(whole)
-    memcpy(value, at + 1, sizeof(double))
-    return at + 1 + sizeof(double)
-
+# --- Sizes ----------------------------------------------------------------------------------
 
 cdef size_t length_of(const unsigned char* record) noexcept nogil:
     """Number of bytes of a record."""
@@ -355,7 +449,33 @@ cdef size_t length_of(const unsigned char* record) noexcept nogil:
     return at - record
 
 
-cdef size_t longest_record(int n_values) noexcept nogil:
-    """Maximum bytes of a record: all classes, with fractional weights."""
-    cdef size_t code = 1 if n_values <= SHORT_NUMBER else 9
-    return 3 * 9 + n_values * (code + 9)
+cdef inline size_t class_bytes(int n_values) noexcept nogil:
+    """Maximum bytes of a class and its weight in a record."""
+    return MOST_NUMBER_BYTES + (
+        1 if n_values <= SHORT_NUMBER else 3 if n_values <= 65536 else MOST_NUMBER_BYTES)
+
+
+cdef inline int most_rows(int n_values) noexcept nogil:
+    """Maximum number of rows of a leaf."""
+    return 1 + n_values // ROW_CLASSES
+
+
+cdef inline size_t bytes_of_records(size_t n, size_t n_classes, int n_values) noexcept nogil:
+    """Maximum bytes of n records with n_classes classes in total."""
+    return n * HEAD_BYTES + n_classes * class_bytes(n_values)
+
+
+cdef inline size_t bytes_of_splits(size_t n_samples, int n_values) noexcept nogil:
+    """Maximum bytes of the records if leaves with n_samples are split, see `reserve_splits`."""
+    cdef size_t n_classes = classes_of(n_samples, n_values) + n_samples // 2 * n_values
+    return bytes_of_records(n_samples, min(n_classes, n_samples * n_values), n_values)
+
+
+cdef inline size_t classes_of(size_t n_samples, size_t n_values) noexcept nogil:
+    """Maximum number of classes in all splits of a new tree, whose nodes have up to n_values.
+
+    In the longest possible tree each split separates one sample. Then the nodes have n_samples,
+    n_samples - 1, ... samples, and a node has at most as many classes as samples.
+    """
+    cdef size_t n = min(n_samples, n_values)
+    return n * (n + 1) // 2 + (n_samples - n) * n_values

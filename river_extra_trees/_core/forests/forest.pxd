@@ -1,27 +1,16 @@
-"""Ensembles of trees on one stream: one schema, one window, one `Trees` object per tree."""
+"""Trees that learn one stream in batches: one schema, one window, one `Trees` object per tree."""
 
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 
 from ..ahead cimport AHEAD
 from ..batch cimport Reader
-from ..learner cimport Learner
 from ..lists cimport item_of
 from ..rng cimport Rng
 from ..schema cimport Schema
 from ..trees cimport Trees
 from ..window cimport Window
-
-cdef class Ensemble(Learner):
-    cdef readonly list trees        # of Trees, one root each
-    cdef readonly double fading     # decay factor of the leaves, see `Trees.fade`
-    cdef readonly int batch_size    # number of samples of a batch
-    cdef readonly uint64_t seed     # seed of the streams of random numbers
-    cdef readonly int first_tree    # number of trees[0] in the whole forest, so that a part uses
-                                    #   the same random numbers as the whole forest
-    cdef readonly bint is_part      # whether this is a part: other objects have the other trees
-
-    cdef Trees new_tree(self)
+from .ensemble cimport Ensemble
 
 cdef int room_in(Window window, Schema schema) noexcept nogil
 

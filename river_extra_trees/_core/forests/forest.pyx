@@ -1,4 +1,4 @@
-"""Ensembles of trees on one stream: the work per sample.
+"""Trees that learn one stream in batches: the work per sample.
 
 A single tree is a forest of one. The subclasses define the bags of a batch and the growth of trees.
 
@@ -25,6 +25,7 @@ from ..rng cimport BOOTSTRAP, Rng, below, rng_for
 from ..schema cimport Labels, Schema
 from ..trees cimport HEADER, WEIGHT, Trees
 from ..window cimport Window
+from .ensemble cimport Ensemble
 
 from ..state import State, require
 
@@ -37,26 +38,6 @@ cdef int room_in(Window window, Schema schema) noexcept nogil:
     if schema.n_columns > window.column_capacity:
         return 0
     return window.capacity - window.size
-
-
-cdef class Ensemble(Learner):
-    """Trees that learn one stream and vote."""
-
-    cdef Trees new_tree(self):
-        """A tree of one empty leaf."""
-        cdef Trees trees = Trees(len(self.labels), self.regression, self.fading)
-        trees.add_tree()
-        return trees
-
-    cdef int count_trees(self) noexcept:
-        return <int>len(self.trees)
-
-    cdef list tree_nodes(self, int tree):
-        return [self.trees[tree].node(node) for node in self.trees[tree].preorder()]
-
-    cdef tuple tree_sizes(self):
-        return (sum(trees.n_nodes for trees in self.trees),
-                max((trees.height for trees in self.trees), default=0))
 
 
 cdef class Forest(Ensemble):

@@ -23,7 +23,7 @@ from ..lists cimport item_of, length_of
 from ..naive_bayes cimport NaiveBayes
 from ..trees cimport Trees
 from .buffer cimport Buffer
-from .forest cimport Ensemble
+from .ensemble cimport Ensemble
 from .growth cimport Growth
 from .model_trees cimport LinearModels, TreeGrowth
 from .mixtures cimport ClassPool, NumberMixture

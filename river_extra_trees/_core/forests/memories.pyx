@@ -14,7 +14,7 @@ from ..trees cimport HEADER, WEIGHT, Trees
 from .answers cimport answer_rows, combine_numbers, find_leaves
 from .buffer cimport Buffer
 from .compact_trees cimport CompactTrees
-from .forest cimport Ensemble
+from .ensemble cimport Ensemble
 from .growth cimport Growth
 from .mixtures cimport ClassPool, NumberMixture
 from .model_trees cimport IN_LEAVES, LinearModels, TreeGrowth, remainder
@@ -174,6 +174,9 @@ cdef class MemoryForest(Ensemble):
             if self.splits_leaves(tree):
                 self.small.reserve(<Trees>self.tree(tree), self.schema, n_columns, n_labels,
                                    self.batch_size)
+                if not self.regression:
+                    (<CompactTrees>self.tree(tree)).reserve_splits(
+                        self.batch_size, self.max_nodes, n_labels)
             tree += self.batch_size
         return 0
 

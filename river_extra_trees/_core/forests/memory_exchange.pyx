@@ -27,6 +27,7 @@ cdef enum:
     BEGUN = 3               # in a state: its place among the fields of a growth
     STEPS_DONE = 9          # in a state: its place among the ...
     GROWTH_FIELDS = 10      # ... fields of a growth
+    STEPS_AT_ONCE = 1 << 12     # of a growth that is repeated
 
 cdef int64_t LARGEST_STEPS = 1 << 60
 LARGEST_MEMORY = (2**31 - 1) // 4       # sums of three still fit into 32 bits
@@ -175,23 +176,41 @@ cdef int read_mixture(MemoryForest forest, object state) except -1:
 cdef int grow_again(MemoryForest forest, Group group, int64_t n_steps,
                     int64_t caught_up) except -1:
     """Repeat the steps of the growth of the next tree."""
+    cdef int64_t n
+    cdef bint ended = False
     require(0 <= n_steps and forest.holds(group.first + group.turn)
             and group.begun > 0 and group.due > forest.buffer.n_seen
             and group.begun - group.n_samples() >= forest.buffer.oldest
             and (caught_up == -1 or group.begun <= caught_up <= forest.buffer.n_seen),
             "MemoryForest: a growth is not where one can be")
     group.growth.reserve(forest.schema, group.n_columns, group.n_labels, group.n_samples())
+    reserve_steps(forest, group)
     group.is_growing = True
     start_growth(forest, group)
     group.caught_up = -1
-    if not group.growth.advance(n_steps if caught_up == -1 else LARGEST_STEPS, forest.max_nodes):
-        require(caught_up == -1, "MemoryForest: a growth has not ended")
+    while not ended and (caught_up != -1 or group.growth.n_steps() < n_steps):
+        reserve_steps(forest, group)
+        n = STEPS_AT_ONCE
+        if caught_up == -1:
+            n = min(n, n_steps - group.growth.n_steps())
+        ended = group.growth.advance(n, forest.max_nodes)
     if caught_up != -1:
         group.caught_up = group.begun
     group.growth.trees.reserve(0, forest.n_labels())
     group.growth.trees.widen(forest.n_labels())
     if caught_up != -1:
+        if not forest.regression:
+            (<CompactTrees>group.growth.trees).reserve_rows(
+                caught_up - group.begun, forest.n_labels())
         catch_up(forest, group, caught_up - group.begun)
+    return 0
+
+
+cdef int reserve_steps(MemoryForest forest, Group group) except -1:
+    """Allocate memory for the next STEPS_AT_ONCE steps of the growth of a tree."""
+    if not forest.regression:
+        (<CompactTrees>group.growth.trees).reserve_growth(
+            STEPS_AT_ONCE, group.n_samples(), 0, group.n_labels)
     return 0
 
 

@@ -28,13 +28,44 @@ cdef int reserve_group(MemoryForest forest, Group group, int n_labels) except -1
     cdef int64_t n_seen = forest.buffer.n_seen + 1
     if group.is_growing:
         group.growth.trees.reserve(0, n_labels)
-        if not forest.regression:
-            (<CompactTrees>group.growth.trees).reserve_rows(
-                n_seen - max(group.begun, group.caught_up), n_labels)
+        if not forest.regression and group.caught_up >= 0:
+            (<CompactTrees>group.growth.trees).reserve_rows(n_seen - group.caught_up, n_labels)
+        elif not forest.regression:
+            (<CompactTrees>group.growth.trees).reserve_growth(
+                steps_at(n_seen, group.due, group.steps), group.n_samples(), n_seen - group.begun,
+                n_labels)
     if n_seen >= group.due and forest.holds(group.first + group.turn):
-        return group.growth.reserve(forest.schema, forest.schema.n_columns, n_labels,
-                                    <int>min(n_seen, <int64_t>group.memory))
+        return reserve_tree(forest, group, n_seen, n_labels)
     return 0
+
+
+cdef int reserve_tree(MemoryForest forest, Group group, int64_t n_seen,
+                      int n_labels) except -1 nogil:
+    """Allocate memory for the growth of a tree that begins with the sample that was read last."""
+    cdef int n = <int>min(n_seen, <int64_t>group.memory)
+    cdef double interval = interval_of(group, n_seen)
+    cdef int64_t steps
+    group.growth.reserve(forest.schema, forest.schema.n_columns, n_labels, n)
+    if not forest.regression:
+        steps = steps_of(group, n, forest.n_visited, interval)
+        (<CompactTrees>group.growth.trees).reserve_growth(
+            steps_at(n_seen, group.due + interval, steps), n, 0, n_labels)
+    return 0
+
+
+cdef double interval_of(Group group, int64_t n_seen) noexcept nogil:
+    """Number of samples from the growth that begins now to the next one."""
+    return max(1.0, min(<double>n_seen, <double>group.memory) / group.n)
+
+
+cdef int64_t steps_of(Group group, int n_samples, int n_visited, double interval) noexcept nogil:
+    """Number of steps per sample of a growth that ends before the interval does."""
+    return 1 + <int64_t>(HASTE * group.growth.expected_steps(n_samples, n_visited) / interval)
+
+
+cdef int64_t steps_at(int64_t n_seen, double due, int64_t steps) noexcept nogil:
+    """`steps`, or all that are left if the next growth begins with the next sample."""
+    return LARGEST_STEPS if n_seen + 1 >= due else steps
 
 
 cdef void continue_growth(MemoryForest forest, Group group) noexcept nogil:
@@ -47,7 +78,7 @@ cdef void continue_growth(MemoryForest forest, Group group) noexcept nogil:
     if n_seen >= group.due:
         begin_growth(forest, group)
     if group.is_growing:
-        advance(forest, group, LARGEST_STEPS if n_seen + 1 >= group.due else group.steps)
+        advance(forest, group, steps_at(n_seen, group.due, group.steps))
 
 
 cdef void advance(MemoryForest forest, Group group, int64_t n_steps) noexcept nogil:
@@ -63,8 +94,7 @@ cdef void advance(MemoryForest forest, Group group, int64_t n_steps) noexcept no
 cdef void begin_growth(MemoryForest forest, Group group) noexcept nogil:
     """Schedule the growth after the next one; start the next one if this part has its tree."""
     cdef int64_t n_seen = forest.buffer.n_seen
-    cdef double interval = max(1.0, min(<double>n_seen, <double>group.memory)
-                               / group.n)
+    cdef double interval = interval_of(group, n_seen)
     group.due += interval
     if not forest.holds(group.first + group.turn):
         group.turn = (group.turn + 1) % group.n
@@ -73,8 +103,7 @@ cdef void begin_growth(MemoryForest forest, Group group) noexcept nogil:
     group.begun, group.caught_up = n_seen, -1
     group.n_columns, group.n_labels = forest.schema.n_columns, forest.n_labels()
     group.n_visited = forest.n_visited
-    group.steps = 1 + <int64_t>(HASTE * group.growth.expected_steps(
-        group.n_samples(), group.n_visited) / interval)
+    group.steps = steps_of(group, group.n_samples(), group.n_visited, interval)
     start_growth(forest, group)
 
 

@@ -43,19 +43,21 @@ def state(rows: list[list[float]], splits: int) -> dict[str, Any]:
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.data(), st.integers(0, 6), st.integers(1, 5))
+@given(st.data(), st.integers(0, 6), st.sampled_from([1, 2, 5, 16, 17, 50]))
 def test_any_statistics_are_kept(data: st.DataObject, splits: int, n_classes: int) -> None:
     """Of leaves with no, one and several classes, and of inner nodes."""
     row = st.lists(WEIGHTS, min_size=n_classes + 1, max_size=n_classes + 1)
     rows = data.draw(st.lists(row, min_size=2 * splits + 1, max_size=2 * splits + 1))
     wanted = Trees.restored(state(rows, splits))
     found = CompactTrees.restored(wanted.state())
-    for trees in (found, copy.deepcopy(found), pickle.loads(pickle.dumps(found))):
+    copied = CompactTrees.restored(found.state())
+    for trees in (found, copied, copy.deepcopy(found), pickle.loads(pickle.dumps(found))):
         trees.check()
         assert trees.preorder() == wanted.preorder()
         for node in wanted.preorder():
             assert trees.node(node) == wanted.node(node)
-        np.testing.assert_array_equal(trees.state()["stats"], wanted.state()["stats"])
+        columns = 3 if n_classes > 16 else 3 + n_classes
+        np.testing.assert_array_equal(trees.state()["stats"], wanted.state()["stats"][:, :columns])
 
 
 def test_numbers_are_refused() -> None:
@@ -72,7 +74,69 @@ def test_codes_of_many_classes() -> None:
             rows[node][1 + code] = 2.0
     wanted = Trees.restored(state(rows, 1))
     found = CompactTrees.restored(wanted.state())
-    np.testing.assert_array_equal(found.state()["stats"], wanted.state()["stats"])
+    for trees in (found, CompactTrees.restored(found.state())):
+        assert [trees.node(i) for i in range(3)] == [wanted.node(i) for i in range(3)]
+
+
+def test_a_state_lists_many_classes() -> None:
+    """So a saved model is small. States of earlier versions have a number for each class."""
+    rows = [[0.25] + [0.0] * 70_000 for _ in range(3)]
+    rows[2][70_000] = 1.5
+    wanted = Trees.restored(state(rows, 1))
+    values = CompactTrees.restored(wanted.state()).state()
+    assert values["n_classes"] == 70_000
+    assert values["lengths"].tolist() == [0, 0, 1]
+    assert values["codes"].tolist() == [69_999]
+    assert values["weights"].tolist() == [1.5]
+    assert sum(value.nbytes for value in values.values() if type(value) is np.ndarray) < 200
+
+
+DAMAGE: dict[str, dict[str, Any]] = {
+    "no array": {"codes": [16]},
+    "a class twice": {
+        "lengths": np.array([0, 2, 0], np.int32),
+        "codes": np.array([3, 3], np.int32),
+        "weights": np.ones(2),
+    },
+    "codes of another type": {"codes": np.zeros(1)},
+    "an unknown class": {"codes": np.array([17], np.int32)},
+    "a negative class": {"codes": np.array([-1], np.int32)},
+    "more codes than weights": {"codes": np.array([1, 2], np.int32)},
+    "an endless weight": {"weights": np.array([np.inf])},
+    "a negative weight": {"weights": np.array([-1.0])},
+    "too few lengths": {"lengths": np.array([0, 1], np.int32)},
+    "too long": {"lengths": np.array([0, 1, 1], np.int32)},
+    "negative lengths": {"lengths": np.array([2, 0, -1], np.int32)},
+    "no weight": {"weights": np.zeros(1)},
+    "too few classes": {"n_classes": 16},
+    "too many classes": {"n_classes": 2**31},
+    "classes in two places": {"stats": np.zeros((3, 20))},
+    "an endless total": {"stats": np.full((3, 3), np.inf)},
+    "no total": {"stats": None},
+}
+
+
+@pytest.mark.parametrize("name", DAMAGE)
+def test_impossible_lists_of_classes_are_refused(name: str) -> None:
+    """States may come from a damaged or hostile file."""
+    rows = [[0.25] + [0.0] * 17 for _ in range(3)]
+    rows[1][17] = 2.0
+    values = CompactTrees.restored(Trees.restored(state(rows, 1)).state()).state()
+    CompactTrees.restored(values).check()
+    with pytest.raises(StateError):
+        CompactTrees.restored({**values, **DAMAGE[name]})
+    for field in ("lengths", "codes", "weights", "stats"):
+        with pytest.raises(StateError):
+            CompactTrees.restored({key: value for key, value in values.items() if key != field})
+
+
+def test_weights_without_classes() -> None:
+    """No stream has such nodes, but a damaged file may."""
+    values = state([[0.25, 0.0]] * 3, 1)
+    values["stats"] = np.array([[1.0, 1.0, 0.0]] * 3)
+    trees = CompactTrees.restored(values)
+    trees.check()
+    np.testing.assert_array_equal(trees.state()["stats"], values["stats"])
 
 
 @pytest.mark.parametrize("max_nodes", [7, 40, 10_000])
@@ -101,6 +165,40 @@ def test_records_do_not_pile_up() -> None:
         if i in (3_700, 5_099):
             sizes.append(model._core.trees[0].__sizeof__())
     assert sizes[1] <= sizes[0]
+
+
+def with_many_classes(**parameters: Any) -> Any:
+    """A forest that has learned 1,500 samples of 1,024 classes, which no feature foretells."""
+    rng = random.Random(1)
+    model = ret.StreamDecisionForestClassifier(n_models=8, seed=1, **parameters)
+    for i in range(1_500):
+        model.learn_one({name: rng.random() for name in "abcd"}, i % 1_024)
+    return model
+
+
+def test_a_leaf_takes_memory_for_the_classes_that_it_met() -> None:
+    """A row of 1,024 classes would take 8 kB, the longest record 12 kB."""
+    model = with_many_classes(window_size=(30, 1_200))
+    for trees in model._core.trees:
+        assert trees.__sizeof__() < 200 * trees.n_nodes + 130_000
+    assert model._raw_memory_usage < 3_000_000
+
+
+def test_a_full_tree_of_many_classes_takes_little_memory() -> None:
+    """There is memory for the rows of the leaves that the removal of splits makes."""
+    model = with_many_classes(window_size=(1_200,), max_nodes=100)
+    for trees in model._core.trees:
+        assert 90 < trees.n_nodes <= 100
+        assert trees.__sizeof__() < 700_000
+
+
+def test_a_growth_takes_memory_for_its_next_steps() -> None:
+    """Not for a growth that splits off one sample after the other; also after loading."""
+    model = with_many_classes(window_size=(30, 1_200))
+    for some in (model, pickle.loads(pickle.dumps(model))):
+        group = some._core.groups[1]
+        assert group.is_growing
+        assert group.growth.trees.__sizeof__() < 1_000_000
 
 
 def test_a_node_takes_few_bytes() -> None:

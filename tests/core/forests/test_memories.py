@@ -184,6 +184,36 @@ def test_groups_of_values_are_those_of_naive(name: str) -> None:
     assert (1, False) in met
 
 
+CLASSES: dict[str, dict[str, Any]] = {
+    "shallow": {"rules": Rules("gini", max_depth=2)},
+    "max_nodes, large batches": {"max_nodes": 15, "batch_size": 25},
+}
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_many_classes_are_those_of_naive(name: str) -> None:
+    """From one class to more than 30; with more than 16, leaves list their classes."""
+    core, naive = both(memories=[(120, 1), (30, 1)], max_features=None, **CLASSES[name])
+    rng = random.Random(1)
+    most = 0
+    for i, (x, _, w) in enumerate(rows(220, seed=5)):
+        y = min(rng.randrange(1 + i // 4), rng.randrange(1 + i // 4))
+        if i % 20 == 0:
+            core = pickle.loads(pickle.dumps(core))
+        if i == 100:
+            assert_same_answers(core, naive, x)
+        core.learn(x, y, w)
+        naive.learn(x, y, w)
+        if i % 3:
+            continue
+        assert_same_trees(core, naive)
+        core.check()
+        leaves = [n for tree in naive.trees for n in tree.preorder() if n.split is None]
+        most = max(most, *(len(leaf.counts) for leaf in leaves))
+    assert len(naive.labels) > 30
+    assert most > 16
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_a_copy_goes_on_like_naive(seed: int) -> None:
     """A state may be taken at any sample, in the middle of growths, too."""
