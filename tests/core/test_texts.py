@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 from typing import Any
 
 import numpy as np
@@ -266,6 +267,29 @@ def test_texts_that_a_callback_brings() -> None:
     source = Stream(READ(schema), READ(following), SAY(lambda _: None), RELEASE(lambda _: None))
     assert read(texts, capsule_of(source)) == ["a", "b", "b", "x"]
     assert (texts.values, texts.n_told) == (["x"], 1)
+
+
+def test_texts_that_a_finalizer_reads_as_others_become_known() -> None:
+    """Python 3.11 collects garbage when it makes a list, and the finalizers may read a frame."""
+    texts, words = Texts(), [f"word {i}" for i in range(30)]
+    _, found = texts.codes_of(stream([words], pa.string()))
+
+    def finalize(*_: Any) -> None:
+        texts.codes_of(np.array(["a"], object), "x", np.zeros(1, int))
+
+    thresholds = gc.get_threshold()
+    gc.disable()
+    lists: list[list[Any]] = [[] for _ in range(200)]  # none of those that Python keeps is left
+    gc.callbacks.append(finalize)
+    try:
+        gc.set_threshold(1)
+        gc.enable()
+        texts.know(found)
+    finally:
+        gc.enable()
+        gc.set_threshold(*thresholds)
+        gc.callbacks.remove(finalize)
+    assert (texts.values, texts.n_told, len(lists)) == (words, len(words), 200)
 
 
 @pytest.mark.parametrize("kind", [pa.string(), pa.large_string()])
