@@ -120,10 +120,12 @@ cdef inline bint locate(const ArrowArray* array, Layout layout, int64_t i, int64
         start, stop = (<const int32_t*>where)[i], (<const int32_t*>where)[i + 1]
     else:
         start, stop = (<const int64_t*>where)[i], (<const int64_t*>where)[i + 1]
+    if not 0 <= start <= stop <= end:
+        return False
     span.start, span.length = <const char*>array.buffers[2] + start, stop - start
     if start == stop:
         span.start = b""        # an array of empty texts may have no buffer
-    return 0 <= start <= stop <= end
+    return True
 
 
 cdef inline bint locate_view(const ArrowArray* array, const View* view, Span* span) noexcept nogil:

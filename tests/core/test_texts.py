@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import itertools
 from typing import Any
 
 import numpy as np
@@ -292,8 +293,16 @@ def test_texts_that_a_finalizer_reads_as_others_become_known() -> None:
     assert (texts.values, texts.n_told, len(lists)) == (words, len(words), 200)
 
 
-@pytest.mark.parametrize("kind", [pa.string(), pa.large_string()])
-@pytest.mark.parametrize("offsets", [[0, 5, 4], [0, -3, 4], [2, 1, 4], [-1, 2, 4]])
+OFFSETS = [[0, 5, 4], [0, -3, 4], [2, 1, 4], [-1, 2, 4]]
+
+
+@pytest.mark.parametrize(
+    ("kind", "offsets"),
+    [
+        *itertools.product([pa.string(), pa.large_string()], OFFSETS),
+        (pa.large_string(), [1, -(2**63), 4]),  # no 64 bits hold the length
+    ],
+)
 def test_offsets_outside_of_the_data(kind: pa.DataType, offsets: list[int]) -> None:
     """An array is accepted by pyarrow if its last text ends in the data."""
     dtype = np.int32 if kind == pa.string() else np.int64
