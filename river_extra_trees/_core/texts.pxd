@@ -76,8 +76,9 @@ cdef class Texts:
     cdef size_t n_read          # number of places of the latest dictionary
     cdef size_t n_bytes         # number of used bytes in `bytes`
     cdef size_t byte_capacity
-    cdef bint is_reading        # whether a stream is being read
+    cdef bint is_busy           # whether a stream is being read, or values become known
 
+    cdef int take(self, list values) except -1
     cdef object codes_in_stream(self, stream, what, places)
     cdef object codes_in_objects(self, texts, what, places)
     cdef object codes_in_places(self, ArrowArray* dictionary, Layout layout, what, places)

@@ -120,10 +120,12 @@ cdef inline bint locate(const ArrowArray* array, Layout layout, int64_t i, int64
         start, stop = (<const int32_t*>where)[i], (<const int32_t*>where)[i + 1]
     else:
         start, stop = (<const int64_t*>where)[i], (<const int64_t*>where)[i + 1]
+    if not 0 <= start <= stop <= end:
+        return False
     span.start, span.length = <const char*>array.buffers[2] + start, stop - start
     if start == stop:
         span.start = b""        # an array of empty texts may have no buffer
-    return 0 <= start <= stop <= end
+    return True
 
 
 cdef inline bint locate_view(const ArrowArray* array, const View* view, Span* span) noexcept nogil:
@@ -195,13 +197,24 @@ cdef class Texts:
         A learner often learns the texts of the latest stream, in the same order. They keep their
         codes then.
         """
-        cdef Py_ssize_t n = 0
-        if self.is_reading:     # called during a read: `texts_of` calls again, with these values
+        if self.is_busy:        # `texts_of` calls again, with these values
             return
+        self.is_busy = True
+        try:
+            self.take(values)
+        finally:
+            self.is_busy = False
+
+    cdef int take(self, list values) except -1:
+        """As `know`. After a MemoryError, `n_told` is the number of values that are registered."""
+        cdef Py_ssize_t n = 0
+        cdef list known, news
         while n < min(len(values), len(self.news)) and values[n] is self.news[n]:
             n += 1
-        self.values += self.news[:n]
-        del self.news[:n]
+        known, news = self.news[:n], self.news[n:]      # before anything changes
+        self.values += known
+        self.news = news
+        self.n_told += n
         if n < len(values):
             self.forget_news()
         for value in values[n:]:
@@ -209,9 +222,11 @@ cdef class Texts:
                 try:
                     encoded = (<str>value).encode()
                 except UnicodeEncodeError:
-                    continue        # Arrow has no such text
-                self.add(encoded, len(<bytes>encoded), <str>value, self.values)
-        self.n_told += len(values)
+                    pass            # Arrow has no such text
+                else:
+                    self.add(encoded, len(<bytes>encoded), <str>value, self.values)
+            self.n_told += 1
+        return 0
 
     def codes_of(self, texts, str what="the column", places=None):
         """The texts of an Arrow stream: their codes, -1 where missing, and the text of each code.
@@ -230,16 +245,16 @@ cdef class Texts:
             Array with the position of each row in the categories, -1 where missing.
         """
         cdef list values
-        if self.is_reading:     # called by another thread or a finalizer during a read
+        if self.is_busy:        # called by another thread or a finalizer
             return Texts().codes_of(texts, what, places)
-        self.is_reading = True
+        self.is_busy = True
         self.forget_news()
         try:
             codes = (self.codes_in_objects(texts, what, places) if isinstance(texts, np.ndarray)
                      else self.codes_in_stream(texts, what, places))
             values = self.values + self.news if self.news else self.values
         finally:
-            self.is_reading = False
+            self.is_busy = False
             self.shrink()
         return codes, values
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ctypes
+import gc
+import itertools
 from typing import Any
 
 import numpy as np
@@ -268,8 +270,39 @@ def test_texts_that_a_callback_brings() -> None:
     assert (texts.values, texts.n_told) == (["x"], 1)
 
 
-@pytest.mark.parametrize("kind", [pa.string(), pa.large_string()])
-@pytest.mark.parametrize("offsets", [[0, 5, 4], [0, -3, 4], [2, 1, 4], [-1, 2, 4]])
+def test_texts_that_a_finalizer_reads_as_others_become_known() -> None:
+    """Python 3.11 collects garbage when it makes a list, and the finalizers may read a frame."""
+    texts, words = Texts(), [f"word {i}" for i in range(30)]
+    _, found = texts.codes_of(stream([words], pa.string()))
+
+    def finalize(*_: Any) -> None:
+        texts.codes_of(np.array(["a"], object), "x", np.zeros(1, int))
+
+    thresholds = gc.get_threshold()
+    gc.disable()
+    lists: list[list[Any]] = [[] for _ in range(200)]  # none of those that Python keeps is left
+    gc.callbacks.append(finalize)
+    try:
+        gc.set_threshold(1)
+        gc.enable()
+        texts.know(found)
+    finally:
+        gc.enable()
+        gc.set_threshold(*thresholds)
+        gc.callbacks.remove(finalize)
+    assert (texts.values, texts.n_told, len(lists)) == (words, len(words), 200)
+
+
+OFFSETS = [[0, 5, 4], [0, -3, 4], [2, 1, 4], [-1, 2, 4]]
+
+
+@pytest.mark.parametrize(
+    ("kind", "offsets"),
+    [
+        *itertools.product([pa.string(), pa.large_string()], OFFSETS),
+        (pa.large_string(), [1, -(2**63), 4]),  # no 64 bits hold the length
+    ],
+)
 def test_offsets_outside_of_the_data(kind: pa.DataType, offsets: list[int]) -> None:
     """An array is accepted by pyarrow if its last text ends in the data."""
     dtype = np.int32 if kind == pa.string() else np.int64
