@@ -65,7 +65,7 @@ How a `Batch` is learned or predicted::
 
     estimator.learn_many(X, y, w)
       |- batch_of              reads the columns: numbers, and codes of nominal values (columns);
-      |                          doubles and texts from Arrow buffers (arrow, texts)
+      |                          doubles and texts from Arrow buffers (arrow, arrow_texts, texts)
       |- core.reader           links the columns to the schema (links); rejects the whole `Batch`
       |                          if a row is invalid (batch)
       |- core.go_on            reads a stretch of rows, or fewer if the batch of the family is full:

@@ -17,38 +17,17 @@ A text of a dictionary is found when its position first occurs. Learners usually
 again. So its texts are first compared with those that the last dictionary had in the same places,
 which is faster than the table.
 
-The arrays come through the Arrow C stream interface (see `arrow`), which polars and pyarrow
-provide; pandas provides the codes and categories of a categorical separately. The interface does
-not tell the size of the buffers, except for views. Positions of texts are checked against the end
-of the last text, and positions in a dictionary against its length. The library promises that this
-end is within the buffer, and that the other buffers are large enough. If another thread changes the
-bytes meanwhile, any text may be read, but each code has one text, and all texts are valid.
+The arrays come through the Arrow C stream interface (see `arrow_texts`), which polars and pyarrow
+provide; pandas provides the codes and categories of a categorical separately. Positions in a
+dictionary are checked against its length. If another thread changes the bytes meanwhile, any text
+may be read, but each code has one text, and all texts are valid.
 """
 
 cimport cython
 from libc.stdint cimport int64_t, uint64_t
 
 from .arrow cimport ArrowArray
-
-# Storage of the bytes of the texts.
-cdef enum Layout:
-    NO_TEXTS
-    SHORT_OFFSETS       # one buffer with 32-bit offsets
-    LONG_OFFSETS        # one buffer with 64-bit offsets
-    VIEWS               # short texts in the view, others in one of several buffers
-    OBJECTS             # not of Arrow: texts of Python, by reference
-
-cdef union Place:
-    char[12] own        # a text of up to 12 bytes
-    int[3] there        # a longer text: first 4 bytes, number of the buffer, offset in it
-
-cdef struct View:
-    int length
-    Place place
-
-cdef struct Span:
-    const char* start
-    int64_t length
+from .arrow_texts cimport Layout
 
 cdef struct Key:            # equal for equal texts
     uint64_t first, last    # up to 16 bytes: the text itself; the words may overlap
