@@ -18,7 +18,7 @@ from .compact_trees cimport CompactTrees
 from .model_trees cimport LinearModels, walk
 from .memories cimport Group, MemoryForest
 from .mixtures cimport ClassPool, NumberMixture
-from .rotation cimport catch_up, start_growth
+from .rotation cimport catch_up, interval_of, start_growth
 
 from ..state import LARGEST_COUNT, State, require
 from .model_trees import KINDS
@@ -178,8 +178,10 @@ cdef int grow_again(MemoryForest forest, Group group, int64_t n_steps,
     """Repeat the steps of the growth of the next tree."""
     cdef int64_t n
     cdef bint ended = False
+    cdef double latest = group.begun + interval_of(group, group.begun)
+    # So it ends before the next one begins, and while its samples are remembered.
     require(0 <= n_steps and forest.holds(group.first + group.turn)
-            and group.begun > 0 and group.due > forest.buffer.n_seen
+            and group.begun > 0 and forest.buffer.n_seen + 1 < group.due <= latest
             and group.begun - group.n_samples() >= forest.buffer.oldest
             and (caught_up == -1 or group.begun <= caught_up <= forest.buffer.n_seen),
             "MemoryForest: a growth is not where one can be")

@@ -6,6 +6,7 @@ from ..trees cimport Trees
 from .memories cimport Group, MemoryForest
 
 cdef int reserve_group(MemoryForest forest, Group group, int n_labels) except -1 nogil
+cdef double interval_of(Group group, int64_t n_seen) noexcept nogil
 cdef void continue_growth(MemoryForest forest, Group group) noexcept nogil
 cdef void start_growth(MemoryForest forest, Group group) noexcept nogil
 cdef bint catch_up(MemoryForest forest, Group group, int64_t n) noexcept nogil

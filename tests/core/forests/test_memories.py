@@ -15,6 +15,7 @@ import pytest
 
 import river_extra_trees as ret
 from river_extra_trees._core.forests.memories import MemoryForest
+from river_extra_trees._core.state import StateError
 from tests.naive.cart import GROUP
 from tests.naive.memory_forest import NaiveMemoryForest, Rules
 from tests.naive.memory_tree import Node
@@ -225,6 +226,19 @@ def test_a_copy_goes_on_like_naive(seed: int) -> None:
         naive.learn(x, y, w)
         assert_same_trees(core, naive)
     assert_same_answers(core, naive, x)
+
+
+@pytest.mark.parametrize("due", [105.5, 106.0, 135.5, 1e15])
+def test_a_growth_that_does_not_end_in_time_is_refused(due: float) -> None:
+    """A damaged file may have one. Its memory and its samples would be those of another one."""
+    core, _ = both(memories=[(100, 3)])
+    for x, y, _ in rows(105, 1):
+        core.learn(x, y, 1.0)
+    state = core.state()
+    assert state["growths"][0, 3] == 102
+    MemoryForest.restored({**state, "due": np.array([102 + 100 / 3])})
+    with pytest.raises(StateError, match="a growth is not where one can be"):
+        MemoryForest.restored({**state, "due": np.array([due])})
 
 
 def test_growths_are_spread() -> None:
