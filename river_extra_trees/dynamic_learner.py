@@ -50,7 +50,6 @@ class DynamicTreeLearner(TreeLearner):
     alpha: float
     beta: float | None  # None: of classifiers
     min_samples_leaf: int | None
-    warm_up: int = 0  # of classifiers
     reference: bool
     seed: int | None
     _more_columns: typing.ClassVar[tuple[str, ...]] = ("active", "retired")
@@ -68,7 +67,6 @@ class DynamicTreeLearner(TreeLearner):
         check_number("alpha", self.alpha, 0, 1, "[)")
         check_number("beta", self.beta, 0, words=(None,) if classifier else ())
         check_whole("min_samples_leaf", self.min_samples_leaf, 1, optional=True)
-        check_whole("warm_up", self.warm_up, 0)
         check_switch("reference", self.reference)
         automatic = self.forgetting_factor == "auto"
         check_parameter(
@@ -93,7 +91,6 @@ class DynamicTreeLearner(TreeLearner):
             prior_weight=COMPETING_PRIOR_WEIGHT if lighter else PRIOR_WEIGHT,
             reference=self.reference,
             seed=draw_seed(self.seed),
-            warm_up=self.warm_up,
         )
 
     def learn_one(self, x: Sample, y: typing.Any, w: float = 1.0) -> None:  # noqa: D102

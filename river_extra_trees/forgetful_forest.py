@@ -52,9 +52,6 @@ class ForgetfulDecisionTreeClassifier(ForgetfulLearner, TreeClassifier):
         Largest number of samples that a tree retains. `mutate` can change it.
     max_columns
         Largest number of columns, at most 16,384. Features that come later are ignored.
-    warm_up
-        Number of samples at the start during which predictions also draw on naive Bayes and on the
-        latest classes. With 0, and with `reference`, the tree always predicts alone.
     reference
         Behave like the published implementation: the retained size may exceed the number of
         samples, samples are learned when their batch is complete, and a threshold is the largest
@@ -101,7 +98,6 @@ class ForgetfulDecisionTreeClassifier(ForgetfulLearner, TreeClassifier):
         max_depth: int | None = None,
         max_retained: int = 10_000,
         max_columns: int = 2_000,
-        warm_up: int = 500,
         reference: bool = False,
         seed: int | None = None,
     ) -> None:
@@ -112,7 +108,6 @@ class ForgetfulDecisionTreeClassifier(ForgetfulLearner, TreeClassifier):
         self.max_depth = max_depth
         self.max_retained = max_retained
         self.max_columns = max_columns
-        self.warm_up = warm_up
         self.reference = reference
         self.seed = seed
         check_choice("criterion", criterion, "entropy", "gini")
@@ -246,9 +241,6 @@ class ForgetfulRandomForestClassifier(ForgetfulLearner, TreeClassifier):
         never discards.
     n_jobs
         Number of threads that grow trees. It does not change the predictions.
-    warm_up
-        Number of samples at the start during which predictions also draw on naive Bayes and on the
-        latest classes. With 0, and with `reference`, the trees always predict alone.
     reference
         Behave like the published implementation: the retained size may exceed the number of
         samples, samples are learned when their batch is complete, a threshold is the largest value
@@ -299,7 +291,6 @@ class ForgetfulRandomForestClassifier(ForgetfulLearner, TreeClassifier):
         bagging: bool = False,
         significance: float = 0.05,
         n_jobs: int = 1,
-        warm_up: int = 500,
         reference: bool = False,
         seed: int | None = None,
     ) -> None:
@@ -314,7 +305,6 @@ class ForgetfulRandomForestClassifier(ForgetfulLearner, TreeClassifier):
         self.bagging = bagging
         self.significance = significance
         self.n_jobs = n_jobs
-        self.warm_up = warm_up
         self.reference = reference
         self.seed = seed
         check_choice("criterion", criterion, "entropy", "gini")

@@ -38,7 +38,6 @@ class ForgetfulLearner(BatchForest):
     max_columns: int
     n_models: int
     criterion: str  # of classifiers
-    warm_up: int = 0  # of classifiers
     significance: float = 0.05  # of forests
     reference: bool
     seed: int | None
@@ -56,7 +55,6 @@ class ForgetfulLearner(BatchForest):
     ) -> None:
         for name in ("batch_size", "warm_size"):
             check_whole(name, getattr(self, name), 1)
-        check_whole("warm_up", self.warm_up, 0)
         check_number("initial_rate", self.initial_rate, 0, LARGEST)
         check_whole("max_depth", self.max_depth, 1, optional=True)
         check_whole("max_retained", self.max_retained, 1)
@@ -84,7 +82,6 @@ class ForgetfulLearner(BatchForest):
             batch_size=self.batch_size,
             reference=self.reference,
             seed=draw_seed(self.seed),
-            warm_up=self.warm_up,
             subsets=is_forest,
             bagging=bagging,
             max_columns=self.max_columns,

@@ -48,7 +48,6 @@ class StreamLearner(BatchForest):
     reference: bool
     seed: int | None
     criterion: str  # of classifiers
-    warm_up: int = 0  # of classifiers that are trees
 
     # Of forests.
     n_models: int
@@ -92,7 +91,6 @@ class StreamLearner(BatchForest):
         check_choice("splitter", self.splitter, "best", "random")
         check_number("leaf_memory", self.leaf_memory, 1, words=(None,))
         check_switch("reference", self.reference)
-        check_whole("warm_up", self.warm_up, 0)
         check_max_features(self.max_features)
 
     @property
@@ -109,7 +107,6 @@ class StreamLearner(BatchForest):
             regression=criterion == "variance",
             batch_size=self.batch_size,
             reference=self.reference,
-            warm_up=self.warm_up,
             seed=draw_seed(self.seed),
             bootstrap=bootstrap,
             fading=self._fading,

@@ -48,9 +48,6 @@ class StreamDecisionTreeClassifier(StreamLearner, TreeClassifier):
         weights.
     splitter
         `"best"`, or `"random"` for one uniformly drawn threshold per feature.
-    warm_up
-        Number of samples at the start during which predictions also draw on naive Bayes and on the
-        latest classes. With 0, and with `reference`, the tree always predicts alone.
     reference
         Behave like the published implementation: a leaf holds only the last batch that reached it,
         learns it when the batch is complete, and is split even if its samples are pure.
@@ -100,7 +97,6 @@ class StreamDecisionTreeClassifier(StreamLearner, TreeClassifier):
         max_nodes: int = 10_000,
         leaf_memory: float | None = 10.0,
         splitter: str = "best",
-        warm_up: int = 500,
         reference: bool = False,
         seed: int | None = None,
     ) -> None:
@@ -113,7 +109,6 @@ class StreamDecisionTreeClassifier(StreamLearner, TreeClassifier):
         self.max_nodes = max_nodes
         self.leaf_memory = leaf_memory
         self.splitter = splitter
-        self.warm_up = warm_up
         self.reference = reference
         self.seed = seed
         check_choice("criterion", criterion, "gini", "entropy")

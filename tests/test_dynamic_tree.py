@@ -123,7 +123,7 @@ def test_log_evidence_adds_up_predictive_densities() -> None:
 def test_log_evidence_adds_up_log_probabilities() -> None:
     """The same for classes, once all of them are known."""
     rng = random.Random(0)
-    model = DynamicTreeClassifier(n_particles=30, forgetting_factor=1.0, warm_up=0, seed=1)
+    model = DynamicTreeClassifier(n_particles=30, forgetting_factor=1.0, seed=1)
     for i in range(300):
         x = {"a": rng.random(), "b": rng.random()}
         y = rng.choice("uvw") if rng.random() < 0.2 else "uvw"[int(3 * x["a"])]

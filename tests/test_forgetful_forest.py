@@ -100,7 +100,7 @@ def test_reference_repeats_a_recorded_run(name: str) -> None:
 def test_tree_equals_the_naive_tree(name: str, n: int, criterion: str) -> None:
     """Built again after every batch on what is retained, the naive tree is the same tree."""
     X, Y = (values[:n] for values in read_stream(name))
-    model = ForgetfulDecisionTreeClassifier(batch_size=50, criterion=criterion, warm_up=0)
+    model = ForgetfulDecisionTreeClassifier(batch_size=50, criterion=criterion)
     declare_classes(model, max(Y) + 1)
     naive = NaiveTree(max(Y) + 1, criterion)
     for xs, ys in batches(X, Y, 50):
@@ -127,7 +127,6 @@ def test_forest_equals_the_naive_forest(name: str, n: int, bagging: bool, refere
         batch_size=50,
         bagging=bagging,
         significance=significance,
-        warm_up=0,
         reference=reference,
         seed=3,
     )
@@ -161,7 +160,7 @@ def test_tree_equals_cart_on_the_retained_samples(
         model: Any = ForgetfulDecisionTreeRegressor(batch_size, warm_size=10)
     else:
         model = ForgetfulDecisionTreeClassifier(
-            batch_size, rules.criterion, warm_size=10, warm_up=0
+            batch_size, rules.criterion, warm_size=10
         )
     prime(model._core.schema, n_features, rules.nominal)
     for end in range(batch_size, len(samples) + 1, batch_size):

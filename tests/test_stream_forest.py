@@ -86,7 +86,7 @@ def test_growth_agrees_with_the_naive_stream_tree(
 
 def test_a_leaf_learns_before_its_batch_is_complete() -> None:
     """Answers follow every sample; the structure waits for some samples."""
-    model = StreamDecisionTreeClassifier(warm_up=0, batch_size=100)
+    model = StreamDecisionTreeClassifier(batch_size=100)
     model.learn_one({"a": 1.0}, "no")
     assert model.predict_proba_one({"a": 1.0}) == {"no": 1.0}
     for _ in range(3):
@@ -97,7 +97,7 @@ def test_a_leaf_learns_before_its_batch_is_complete() -> None:
 
 def test_a_root_that_stayed_a_leaf_may_split_later() -> None:
     """A first batch of one class is no dead end."""
-    model = StreamDecisionTreeClassifier(warm_up=0, batch_size=10)
+    model = StreamDecisionTreeClassifier(batch_size=10)
     for i in range(20):
         assert model.n_nodes == 1
         model.learn_one({"a": float(i)}, i >= 15)
@@ -107,7 +107,7 @@ def test_a_root_that_stayed_a_leaf_may_split_later() -> None:
 
 def test_a_leaf_forgets_no_class_it_was_never_asked_to() -> None:
     """One new sample of another class does not overturn a leaf that keeps its counts."""
-    model = StreamDecisionTreeClassifier(warm_up=0, batch_size=10, leaf_memory=None)
+    model = StreamDecisionTreeClassifier(batch_size=10, leaf_memory=None)
     for _ in range(30):
         model.learn_one({"a": 1.0}, "often")
     for _ in range(10):
@@ -125,7 +125,7 @@ def test_a_leaf_with_a_memory_of_one_knows_its_last_sample() -> None:
 
 def test_new_features_and_classes_in_mid_stream() -> None:
     """What turns up late is used by the next batch."""
-    model = StreamDecisionTreeClassifier(warm_up=0, batch_size=20, leaf_memory=None)
+    model = StreamDecisionTreeClassifier(batch_size=20, leaf_memory=None)
     for i in range(20):
         model.learn_one({"a": float(i)}, i >= 10)
     for i in range(40):

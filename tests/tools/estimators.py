@@ -110,19 +110,19 @@ _DYNAMIC = [
 
 PARAMETERS: dict[str, list[dict[str, Any]]] = {
     "DynamicTreeClassifier": [
-        {"leaf": "logistic", "n_particles": 8, "window": 40, "warm_up": 35, "seed": 5},
+        {"leaf": "logistic", "n_particles": 8, "window": 40, "seed": 5},
         *_DYNAMIC,
     ],
     "DynamicTreeRegressor": [{"leaf": "constant", **_DYNAMIC[0]}, *_DYNAMIC[1:], _DYNAMIC[0]],
     "ForgetfulDecisionTreeClassifier": _FORGETFUL_TREE,
     "ForgetfulDecisionTreeRegressor": _FORGETFUL_TREE,
     "ForgetfulRandomForestClassifier": [
-        {"criterion": "gini", "warm_up": 35, "seed": 4},
+        {"criterion": "gini", "seed": 4},
         *_FORGETFUL_FOREST,
     ],
     "ForgetfulRandomForestRegressor": _FORGETFUL_FOREST,
     "ShrubEnsembleClassifier": [
-        {"loss": "cross_entropy", "n_models": 5, "window_size": 20, "warm_up": 35, "seed": 5},
+        {"loss": "cross_entropy", "n_models": 5, "window_size": 20, "seed": 5},
         {"retrain": "error", "n_models": 1, "window_size": 16, "step_size": 100.0, "seed": 6},
         *_SHRUBS,
     ],
@@ -136,7 +136,7 @@ PARAMETERS: dict[str, list[dict[str, Any]]] = {
     "StreamDecisionForestRegressor": [*_SWAPPING[:-1], *_OF_ALL_KINDS, _SWAPPING[-1]],
     "StreamDecisionTreeClassifier": [
         *_TREE,
-        {"criterion": "entropy", "max_nodes": 15, "warm_up": 35, "seed": 4},
+        {"criterion": "entropy", "max_nodes": 15, "seed": 4},
     ],
     "StreamDecisionTreeRegressor": _TREE,
 }

@@ -284,7 +284,7 @@ cdef int grow_on(ParticleFilter filter, list slots) except -1:
     for slot in slots:
         gather(filter, x_of(filter.pool, slot), n, 2 * n)
         reserve_step(filter)
-        step(filter, slot, n, 2 * n, False)
+        step(filter, slot, n, 2 * n)
     return 0
 
 

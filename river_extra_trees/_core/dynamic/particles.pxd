@@ -14,7 +14,7 @@ from libc.stdint cimport int64_t, uint8_t, uint64_t
 from ..learner cimport Learner
 from ..split cimport Split
 from .leaf_models cimport BATCH_PAIRS, LeafModel
-from .pool cimport LogisticLeaves, Pool
+from .pool cimport Pool
 from .shared_trees cimport MAX_DEPTH, SharedTrees
 
 cdef struct LeafHit:
@@ -116,7 +116,6 @@ cdef class ParticleFilter(Learner):
     cdef double factor_posterior[MAX_DECAYS]    # probability of each forgetting factor
     cdef readonly bint reference
     cdef readonly bint linear       # whether leaves use numeric features, the regressors
-    cdef LogisticLeaves logistic    # for classification with linear leaves, otherwise None
     cdef readonly double prior_weight
     cdef double log_split[MAX_DEPTH + 2]    # log prior probability of a split at each depth
     cdef double log_stop[MAX_DEPTH + 2]     # log prior probability of a leaf at each depth
@@ -153,7 +152,6 @@ cdef class ParticleFilter(Learner):
     cdef int check_slot(self, int slot) except -1
     cdef int find_leaves(self, object x) except -1
     cdef int find_leaf(self, int tree, object x) except -1
-    cdef int prepare_chances(self) except -1 nogil
     cdef const double* statistics_of(self, int hit) noexcept nogil
     cdef double clamped(self, double mean) noexcept nogil
     cdef const double* class_chances(self, int hit) noexcept nogil

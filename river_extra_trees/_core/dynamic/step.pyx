@@ -135,11 +135,6 @@ cdef void learn_row(ParticleFilter filter, double target, double weight) noexcep
     """Learn the row that the schema encoded last; `reserve` has found its leaves."""
     cdef int slot, i
     cdef const double* x = filter.schema.row
-    if filter.logistic is not None:
-        filter.logistic.fit_window(filter.pool)
-        fill_v(filter, x, target)
-        for i in range(filter.n_hits):
-            filter.hits[i].log_weight = log(filter.class_chances(i)[<int>target])
     filter.n_seen += 1
     for i in range(filter.model.n_regressors):
         if not isnan(x[filter.regressors[i]]):
@@ -153,7 +148,7 @@ cdef void learn_row(ParticleFilter filter, double target, double weight) noexcep
         filter.lowest = min(filter.lowest, target)
         filter.highest = max(filter.highest, target)
     slot = filter.pool.push(x, filter.v, weight, filter.n_seen)
-    step(filter, slot, 0, filter.n_alive, filter.logistic is not None)
+    step(filter, slot, 0, filter.n_alive)
     filter.log_evidence += filter.log_predictive            # p(y^T | x^T), section 2.3
     filter.n_alive = filter.n_particles
     if filter.n_seen % filter.window == 0 or filter.n_seen & (filter.n_seen - 1) == 0:
@@ -169,16 +164,16 @@ cdef void compact(ParticleFilter filter) noexcept with gil:
         pass        # the old arena remains valid
 
 
-cdef void step(ParticleFilter filter, int slot, int first, int stop, bint weighed) noexcept nogil:
+cdef void step(ParticleFilter filter, int slot, int first, int stop) noexcept nogil:
     """Weigh, resample, add, move: the recursion of section 2.3. After `gather`, `reserve_step`.
 
     The sample is added first, to each distinct leaf, because its log predictive density is the
-    increase of the log marginal likelihood of the leaf. (The hits are `weighed` if the densities
-    are known already.) This order does not change the result of the resampling.
+    increase of the log marginal likelihood of the leaf. This order does not change the result of
+    the resampling.
     """
     cdef const double* x = x_of(filter.pool, slot)
     filter.n_steps += 1
-    add_to_leaves(filter, slot, weighed)
+    add_to_leaves(filter, slot)
     filter.log_predictive = weigh(filter, first, stop)
     if first == 0:      # a sample of the stream, not of a rejuvenation
         update_factor_posterior(filter)
@@ -186,7 +181,7 @@ cdef void step(ParticleFilter filter, int slot, int first, int stop, bint weighe
     move_all(filter, x, first, first + filter.n_particles)
 
 
-cdef void add_to_leaves(ParticleFilter filter, int slot, bint weighed) noexcept nogil:
+cdef void add_to_leaves(ParticleFilter filter, int slot) noexcept nogil:
     """Add the sample to each distinct leaf, and store its log predictive density there."""
     cdef const double* v = v_of(filter.pool, slot)
     cdef double weight
@@ -206,8 +201,6 @@ cdef void add_to_leaves(ParticleFilter filter, int slot, bint weighed) noexcept 
         after = here.log_marginal
         if here.is_linear != was_linear:    # compare marginal likelihoods of the same model
             after = log_marginal(&filter.model, filter.trees.total(leaf), was_linear, &dummy)
-        if weighed:
-            continue
         if before == -INFINITY:     # no density without variance; weight 0, as in the reference
             filter.hits[hit].log_weight = -INFINITY
         else:

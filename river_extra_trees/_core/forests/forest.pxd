@@ -27,7 +27,7 @@ cdef class Forest(Ensemble):
     cdef int n_sums
 
     cdef int begin(self, int n_trees, bint regression, int batch_size, bint reference,
-                   double fading, object seed, int64_t warm_up) except -1
+                   double fading, object seed) except -1
     # Stores those of n rows that have a positive weight; see `Window.push`.
     cdef void store(self, const double* values, Py_ssize_t stride, int n, const double* targets,
                     const double* weights, int* slots) noexcept nogil

@@ -23,7 +23,6 @@ class ForgetfulForest(Forest):
         subsets: bool,
         bagging: bool,
         max_columns: int,
-        warm_up: int = 0,
     ) -> None: ...
     def tree_losses(self) -> np.ndarray: ...
     def grow(

@@ -51,14 +51,12 @@ cdef class ForgetfulForest(Forest):
         Whether each tree learns a random number of copies of each batch, drawn with replacement.
     max_columns
         Maximum number of columns.
-    warm_up
-        Number of samples with predictions from the early pool.
     """
 
     def __init__(self, int n_trees, bint regression, int batch_size, bint reference, seed,
-                 bint subsets, bint bagging, int max_columns, int64_t warm_up=0):
+                 bint subsets, bint bagging, int max_columns):
         self.schema = Schema(max_columns)
-        self.begin(n_trees, regression, batch_size, reference, 1.0, seed, warm_up)
+        self.begin(n_trees, regression, batch_size, reference, 1.0, seed)
         self.subsets = subsets
         self.bagging = bagging
         self.retained = [Retained() for _ in range(n_trees)]

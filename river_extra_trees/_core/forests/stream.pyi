@@ -18,7 +18,6 @@ class StreamForest(Forest):
         bootstrap: bool,
         fading: float,
         n_latest: int,
-        warm_up: int = 0,
     ) -> None: ...
     def tree_losses(self) -> np.ndarray: ...
     def grow(

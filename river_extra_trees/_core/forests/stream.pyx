@@ -52,8 +52,6 @@ cdef class StreamForest(Forest):
         Decay factor of the weights of a leaf, per sample that it learns.
     n_latest
         Number of latest samples for the growth of new trees; 0: they grow on the batch.
-    warm_up
-        Number of samples with predictions from the early pool.
     """
 
     cdef readonly int n_latest
@@ -61,8 +59,8 @@ cdef class StreamForest(Forest):
     cdef double* losses                 # per tree: prequential loss in this batch
 
     def __init__(self, int n_trees, bint regression, int batch_size, bint reference, seed,
-                 bint bootstrap, double fading, int n_latest, int64_t warm_up=0):
-        self.begin(n_trees, regression, batch_size, reference, fading, seed, warm_up)
+                 bint bootstrap, double fading, int n_latest):
+        self.begin(n_trees, regression, batch_size, reference, fading, seed)
         self.bagging = bootstrap
         self.n_latest = n_latest
         self.latest = Window(1)
