@@ -65,7 +65,7 @@ class DynamicTreeRegressor(DynamicTreeLearner, DistributionRegressor):
         Factor in (0, 1] by which each new sample multiplies the weights of the earlier ones. With
         `"auto"`, trees with a memory of all samples and of about 500, 250, 120, 60 and 30 samples
         compete. After every sample, the evidence decides the weight of each memory and its number
-        of trees.
+        of trees. With `published`, `"auto"` is 1, as in the published program.
     rejuvenate_every
         Interval in samples. After each interval, `n_particles` new trees are grown on the window
         and compete with the old ones; half of the new trees inherit the retired samples. `None`:
@@ -77,12 +77,12 @@ class DynamicTreeRegressor(DynamicTreeLearner, DistributionRegressor):
     min_samples_leaf
         Smallest number of active samples on either side of a split. `None`: 4; with linear leaves
         two more than the number of coefficients, but at most an eighth of the window; with linear
-        leaves and `reference`, 4 plus two per feature.
-    reference
-        Behave like the R package dynaTree 1.2-17: flat priors; its scores of moves, which have
-        2 / pi instead of 2 pi and treat retired samples differently; one cut per tree and step,
-        uniform over the range of a feature; residual resampling; and forgetting that acts on the
-        retired samples of a leaf at each retirement. The `forgetting_factor` must be a number.
+        leaves and `published`, 4 plus two per feature.
+    published
+        Behave as the published program does, the R package dynaTree 1.2-17: flat priors; its scores
+        of moves, which have 2 / pi instead of 2 pi and treat retired samples differently; one cut
+        per tree and step, uniform over the range of a feature; residual resampling; and forgetting
+        that acts on the retired samples of a leaf at each retirement.
     seed
         Random seed; `None` draws one.
 
@@ -149,7 +149,7 @@ class DynamicTreeRegressor(DynamicTreeLearner, DistributionRegressor):
         alpha: float = 0.95,
         beta: float = 2.0,
         min_samples_leaf: int | None = None,
-        reference: bool = False,
+        published: bool = False,
         seed: int | None = None,
     ) -> None:
         self.n_particles = n_particles
@@ -161,7 +161,7 @@ class DynamicTreeRegressor(DynamicTreeLearner, DistributionRegressor):
         self.alpha = alpha
         self.beta = beta
         self.min_samples_leaf = min_samples_leaf
-        self.reference = reference
+        self.published = published
         self.seed = seed
         check_choice("leaf", leaf, "linear", "constant")
         self._begin(False, leaf == "linear", 0, LEAF_BONUS[leaf])
@@ -242,6 +242,7 @@ class DynamicTreeClassifier(DynamicTreeLearner, TreeClassifier):
         Factor in (0, 1] by which each new sample multiplies the weights of the earlier ones. With
         `"auto"`, trees with a memory of all samples and of about 500, 120 and 30 samples compete.
         After every sample, the evidence decides the weight of each memory and its number of trees.
+        With `published`, `"auto"` is 1, as in the published program.
     rejuvenate_every
         Interval in samples. After each interval, `n_particles` new trees are grown on the window
         and compete with the old ones; half of the new trees inherit the retired samples. `None`:
@@ -250,13 +251,13 @@ class DynamicTreeClassifier(DynamicTreeLearner, TreeClassifier):
         Prior probability that the root is split, in [0, 1).
     beta
         A node at depth D is split with prior probability `alpha * (1 + D) ** -beta`. `None`: 0.5,
-        or with `reference` 2 as in the paper.
+        or with `published` 2 as in the paper.
     min_samples_leaf
         Smallest number of active samples on either side of a split; `None`: 1.
-    reference
-        Behave like the R package dynaTree 1.2-17: one cut per tree and step, uniform over the range
-        of a feature, and forgetting that acts on the retired samples of a leaf at each retirement.
-        The `forgetting_factor` must be a number.
+    published
+        Behave as the published program does, the R package dynaTree 1.2-17: one cut per tree and
+        step, uniform over the range of a feature, and forgetting that acts on the retired samples
+        of a leaf at each retirement.
     seed
         Random seed; `None` draws one.
 
@@ -298,7 +299,7 @@ class DynamicTreeClassifier(DynamicTreeLearner, TreeClassifier):
         alpha: float = 0.95,
         beta: float | None = None,
         min_samples_leaf: int | None = None,
-        reference: bool = False,
+        published: bool = False,
         seed: int | None = None,
     ) -> None:
         self.n_particles = n_particles
@@ -309,7 +310,7 @@ class DynamicTreeClassifier(DynamicTreeLearner, TreeClassifier):
         self.alpha = alpha
         self.beta = beta
         self.min_samples_leaf = min_samples_leaf
-        self.reference = reference
+        self.published = published
         self.seed = seed
         self._begin(True, False, 1, 0.0)
 

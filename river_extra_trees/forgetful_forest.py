@@ -52,8 +52,8 @@ class ForgetfulDecisionTreeClassifier(ForgetfulLearner, TreeClassifier):
         Largest number of samples that a tree retains. `mutate` can change it.
     max_columns
         Largest number of columns, at most 16,384. Features that come later are ignored.
-    reference
-        Behave like the published implementation: the retained size may exceed the number of
+    published
+        Behave as the published program does: the retained size may exceed the number of
         samples, samples are learned when their batch is complete, and a threshold is the largest
         value on its left side.
     seed
@@ -98,7 +98,7 @@ class ForgetfulDecisionTreeClassifier(ForgetfulLearner, TreeClassifier):
         max_depth: int | None = None,
         max_retained: int = 10_000,
         max_columns: int = 2_000,
-        reference: bool = False,
+        published: bool = False,
         seed: int | None = None,
     ) -> None:
         self.batch_size = batch_size
@@ -108,7 +108,7 @@ class ForgetfulDecisionTreeClassifier(ForgetfulLearner, TreeClassifier):
         self.max_depth = max_depth
         self.max_retained = max_retained
         self.max_columns = max_columns
-        self.reference = reference
+        self.published = published
         self.seed = seed
         check_choice("criterion", criterion, "entropy", "gini")
         self._begin(criterion)
@@ -142,8 +142,8 @@ class ForgetfulDecisionTreeRegressor(ForgetfulLearner, TreeRegressor):
         Largest number of samples that a tree retains. `mutate` can change it.
     max_columns
         Largest number of columns, at most 16,384. Features that come later are ignored.
-    reference
-        Behave like the published implementation: the retained size may exceed the number of
+    published
+        Behave as the published program does: the retained size may exceed the number of
         samples, samples are learned when their batch is complete, and a threshold is the largest
         value on its left side.
     seed
@@ -187,7 +187,7 @@ class ForgetfulDecisionTreeRegressor(ForgetfulLearner, TreeRegressor):
         max_depth: int | None = None,
         max_retained: int = 10_000,
         max_columns: int = 2_000,
-        reference: bool = False,
+        published: bool = False,
         seed: int | None = None,
     ) -> None:
         self.batch_size = batch_size
@@ -196,7 +196,7 @@ class ForgetfulDecisionTreeRegressor(ForgetfulLearner, TreeRegressor):
         self.max_depth = max_depth
         self.max_retained = max_retained
         self.max_columns = max_columns
-        self.reference = reference
+        self.published = published
         self.seed = seed
         self._begin("variance")
 
@@ -241,8 +241,8 @@ class ForgetfulRandomForestClassifier(ForgetfulLearner, TreeClassifier):
         never discards.
     n_jobs
         Number of threads that grow trees. It does not change the predictions.
-    reference
-        Behave like the published implementation: the retained size may exceed the number of
+    published
+        Behave as the published program does: the retained size may exceed the number of
         samples, samples are learned when their batch is complete, a threshold is the largest value
         on its left side, and the test of that implementation decides when to discard trees.
     seed
@@ -291,7 +291,7 @@ class ForgetfulRandomForestClassifier(ForgetfulLearner, TreeClassifier):
         bagging: bool = False,
         significance: float = 0.05,
         n_jobs: int = 1,
-        reference: bool = False,
+        published: bool = False,
         seed: int | None = None,
     ) -> None:
         self.n_models = n_models
@@ -305,7 +305,7 @@ class ForgetfulRandomForestClassifier(ForgetfulLearner, TreeClassifier):
         self.bagging = bagging
         self.significance = significance
         self.n_jobs = n_jobs
-        self.reference = reference
+        self.published = published
         self.seed = seed
         check_choice("criterion", criterion, "entropy", "gini")
         self._begin(criterion, n_models, True, bagging, significance, n_jobs)
@@ -349,8 +349,8 @@ class ForgetfulRandomForestRegressor(ForgetfulLearner, TreeRegressor):
         never discards.
     n_jobs
         Number of threads that grow trees. It does not change the predictions.
-    reference
-        Behave like the published implementation: the retained size may exceed the number of
+    published
+        Behave as the published program does: the retained size may exceed the number of
         samples, samples are learned when their batch is complete, a threshold is the largest value
         on its left side, and the test of that implementation decides when to discard trees.
     seed
@@ -398,7 +398,7 @@ class ForgetfulRandomForestRegressor(ForgetfulLearner, TreeRegressor):
         bagging: bool = False,
         significance: float = 0.05,
         n_jobs: int = 1,
-        reference: bool = False,
+        published: bool = False,
         seed: int | None = None,
     ) -> None:
         self.n_models = n_models
@@ -411,6 +411,6 @@ class ForgetfulRandomForestRegressor(ForgetfulLearner, TreeRegressor):
         self.bagging = bagging
         self.significance = significance
         self.n_jobs = n_jobs
-        self.reference = reference
+        self.published = published
         self.seed = seed
         self._begin("variance", n_models, True, bagging, significance, n_jobs)

@@ -98,8 +98,8 @@ class StreamDecisionForestClassifier(StreamLearner, TreeClassifier):
     n_jobs
         Number of threads that grow trees. It does not change the predictions. With
         `swap_rule="rotation"` one thread is used, because growth is cheap for each sample.
-    reference
-        Behave like the published implementation: a leaf holds only the last batch that reached it,
+    published
+        Behave as the published program does: a leaf holds only the last batch that reached it,
         learns it when the batch is complete, and is split even if its samples are pure.
     seed
         Random seed; `None` draws one.
@@ -156,7 +156,7 @@ class StreamDecisionForestClassifier(StreamLearner, TreeClassifier):
         swap_rule: str = "rotation",
         window_size: int | tuple[int, ...] = (30, 200, 1200, 8000),
         n_jobs: int = 1,
-        reference: bool = False,
+        published: bool = False,
         seed: int | None = None,
     ) -> None:
         self.n_models = n_models
@@ -173,7 +173,7 @@ class StreamDecisionForestClassifier(StreamLearner, TreeClassifier):
         self.swap_rule = swap_rule
         self.window_size = window_size
         self.n_jobs = n_jobs
-        self.reference = reference
+        self.published = published
         self.seed = seed
         check_choice("criterion", criterion, "gini", "entropy")
         self._begin_forest(criterion)
@@ -265,8 +265,8 @@ class StreamDecisionForestRegressor(StreamLearner, DistributionRegressor):
     n_jobs
         Number of threads that grow trees. It does not change the predictions. With
         `swap_rule="rotation"` one thread is used, because growth is cheap for each sample.
-    reference
-        Behave like the published implementation: a leaf holds only the last batch that reached it,
+    published
+        Behave as the published program does: a leaf holds only the last batch that reached it,
         learns it when the batch is complete, and is split even if its samples are pure.
     seed
         Random seed; `None` draws one.
@@ -326,7 +326,7 @@ class StreamDecisionForestRegressor(StreamLearner, DistributionRegressor):
         swap_rule: str = "rotation",
         window_size: int | tuple[int, ...] = (15, 60, 250, 1000, 4000),
         n_jobs: int = 1,
-        reference: bool = False,
+        published: bool = False,
         seed: int | None = None,
     ) -> None:
         self.n_models = n_models
@@ -342,7 +342,7 @@ class StreamDecisionForestRegressor(StreamLearner, DistributionRegressor):
         self.swap_rule = swap_rule
         self.window_size = window_size
         self.n_jobs = n_jobs
-        self.reference = reference
+        self.published = published
         self.seed = seed
         self._begin_forest("variance")
 

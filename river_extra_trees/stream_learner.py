@@ -28,6 +28,8 @@ __all__ = ["LINEAR_MODELS", "StreamLearner"]
 # Nodes of a tree that have a linear model; the regressor has trees of all three kinds.
 LINEAR_MODELS = ("none", "leaves", "root")
 
+LEAF_MEMORY = 10.0  # default of `leaf_memory`
+
 # What the split of one of many nominal values must achieve per level, see `Splitter`. A tree on
 # columns of 1,000 values that say nothing about the target then has fewer than 60 levels instead of
 # 1,500.
@@ -45,7 +47,7 @@ class StreamLearner(BatchForest):
     max_nodes: int
     leaf_memory: float | None
     splitter: str
-    reference: bool
+    published: bool
     seed: int | None
     criterion: str  # of classifiers
 
@@ -80,7 +82,7 @@ class StreamLearner(BatchForest):
             self._core = self._new_rotation(criterion)
             return
         check_whole("window_size", self.window_size, 0)
-        regrows = self.n_swaps > 0 and not self.reference
+        regrows = self.n_swaps > 0 and not self.published
         n_latest = typing.cast(int, self.window_size) if regrows else 0
         self._core = self._new_forest(criterion, self.n_models, n_latest, bootstrap=True)
 
@@ -90,7 +92,13 @@ class StreamLearner(BatchForest):
             check_whole(name, getattr(self, name), 1)
         check_choice("splitter", self.splitter, "best", "random")
         check_number("leaf_memory", self.leaf_memory, 1, words=(None,))
-        check_switch("reference", self.reference)
+        check_switch("published", self.published)
+        check_parameter(
+            not self.published or self.leaf_memory == LEAF_MEMORY,
+            "leaf_memory",
+            self.leaf_memory,
+            f"{LEAF_MEMORY:g}, its default, when published=True, because leaves do not decay then",
+        )
         check_max_features(self.max_features)
 
     @property
@@ -106,7 +114,7 @@ class StreamLearner(BatchForest):
             n_trees=n_models,
             regression=criterion == "variance",
             batch_size=self.batch_size,
-            reference=self.reference,
+            published=self.published,
             seed=draw_seed(self.seed),
             bootstrap=bootstrap,
             fading=self._fading,
@@ -125,7 +133,7 @@ class StreamLearner(BatchForest):
             f"a tuple of different numbers of samples, from 1 to {LARGEST // 4}, when swap_rule is "
             "'rotation'",
         )
-        for name, value in (("splitter", "random"), ("reference", False)):
+        for name, value in (("splitter", "random"), ("published", False)):
             check_parameter(
                 getattr(self, name) == value,
                 name,
@@ -170,9 +178,9 @@ class StreamLearner(BatchForest):
             self.min_samples_split,
             self.min_samples_leaf,
             self.splitter,
-            shuffled=self.reference,
-            program="stream" if self.reference else None,
-            support=0.0 if self.reference else SUPPORT,
+            shuffled=self.published,
+            published="stream" if self.published else None,
+            support=0.0 if self.published else SUPPORT,
         )
 
     def _grow(self, losses: Losses | None = None, splitters: list[Splitter] | None = None) -> None:
@@ -188,7 +196,7 @@ class StreamLearner(BatchForest):
         replaced: list[int] = []
         if self.n_swaps > 0:
             losses = forest.tree_losses() if losses is None else losses
-            always = self.swap_rule == "always" and not self.reference
+            always = self.swap_rule == "always" and not self.published
             replaced = forest.trees_to_replace(losses, self.n_swaps, always)
         forest.grow(batch, splitters, replaced, n_features, self.max_nodes)
 

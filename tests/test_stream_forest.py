@@ -39,8 +39,6 @@ FORESTS = ALL[2:]
 def former(model_class: Any, **parameters: Any) -> Any:
     """A learner with the former defaults: its trees learn batches, the worst are swapped."""
     defaults: dict[str, Any] = FORMER if model_class in FORESTS else {}
-    if model_class is StreamDecisionTreeClassifier:
-        defaults = {"warm_up": 0}
     return model_class(**{**defaults, **parameters})
 
 
@@ -320,11 +318,11 @@ def test_structures_stay_sound(
     batch_size: int,
     max_nodes: int,
     samples: list[tuple[dict[str, Any], int, float]],
-    reference: bool,
+    published: bool,
 ) -> None:
     """Whatever is learned, every structure passes its own check and survives pickling."""
     model = former(
-        model_class, batch_size=batch_size, max_nodes=max_nodes, reference=reference, seed=1
+        model_class, batch_size=batch_size, max_nodes=max_nodes, published=published, seed=1
     )
     for x, y, w in samples:
         model.predict_one(x)
@@ -343,7 +341,7 @@ def test_recorded_run(stream: str, batch_size: int, criterion: str, option: str)
     """Predictions, node counts and the final tree of the published program come out exactly."""
     x, y = zip(*((float(np.float32(a)), int(b)) for a, b in read_table(stream)), strict=True)
     model = StreamDecisionTreeClassifier(
-        batch_size, criterion, max_nodes=10**6, reference=True, **OPTIONS[option]
+        batch_size, criterion, max_nodes=10**6, published=True, **OPTIONS[option]
     )
     predictions, sizes = [], []
     for i, (value, label) in enumerate(zip(x, y, strict=True), start=1):
@@ -439,7 +437,7 @@ def test_columns_that_came_first_are_not_preferred_by_forests() -> None:
     assert max(used, key=used.__getitem__) == "a"
 
 
-def test_reference_visits_features_in_random_order() -> None:
+def test_published_visits_features_in_random_order() -> None:
     """Over 16 seeds each, features are split as often as in the published program, and as well.
 
     Pure leaves are split on the first feature visited: in a fixed order, most splits were on one.
@@ -464,8 +462,8 @@ def test_reference_visits_features_in_random_order() -> None:
 
 
 def split_and_answer(x: list[Any], y: list[int], seed: int) -> tuple[list[int], float]:
-    """The features that the reference mode has split on, and its accuracy."""
-    model = StreamDecisionTreeClassifier(50, max_nodes=10**6, reference=True, seed=seed)
+    """The features that the published mode has split on, and its accuracy."""
+    model = StreamDecisionTreeClassifier(50, max_nodes=10**6, published=True, seed=seed)
     right = 0
     for i, (row, label) in enumerate(zip(x, y, strict=True)):
         sample = {str(feature): float(value) for feature, value in enumerate(row)}

@@ -104,15 +104,12 @@ _FORGETFUL_FOREST = [
 _DYNAMIC = [
     {"n_particles": 20, "window": 50, "seed": 1},
     {"n_particles": 10, "window": 40, "forgetting_factor": 0.98, "discard": "random", "seed": 2},
-    {"n_particles": 20, "window": 60, "forgetting_factor": 0.9, "reference": True, "seed": 3},
+    {"n_particles": 20, "window": 60, "forgetting_factor": 0.9, "published": True, "seed": 3},
     {"n_particles": 10, "window": 30, "rejuvenate_every": 40, "seed": 4},
 ]
 
 PARAMETERS: dict[str, list[dict[str, Any]]] = {
-    "DynamicTreeClassifier": [
-        {"leaf": "logistic", "n_particles": 8, "window": 40, "seed": 5},
-        *_DYNAMIC,
-    ],
+    "DynamicTreeClassifier": _DYNAMIC,
     "DynamicTreeRegressor": [{"leaf": "constant", **_DYNAMIC[0]}, *_DYNAMIC[1:], _DYNAMIC[0]],
     "ForgetfulDecisionTreeClassifier": _FORGETFUL_TREE,
     "ForgetfulDecisionTreeRegressor": _FORGETFUL_TREE,

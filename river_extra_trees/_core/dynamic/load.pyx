@@ -34,7 +34,7 @@ SETTINGS = {        # the arguments of the constructor: how they are read
     "linear": ("flag",), "min_samples_leaf": ("whole", 0, LARGEST_INT),
     "alpha": ("number", 0.0, 1.0), "beta": ("number", 0.0, LARGEST_FLOAT),
     "leaf_bonus": ("number", -LARGEST_FLOAT, LARGEST_FLOAT), "decays": ("items",),
-    "prior_weight": ("number", 0.0, LARGEST_FLOAT), "reference": ("flag",),
+    "prior_weight": ("number", 0.0, LARGEST_FLOAT), "published": ("flag",),
     "seed": ("whole", 0, 2**64 - 1),
 }
 NAMES = (
@@ -383,7 +383,7 @@ cdef object decays_of(ParticleFilter filter):
 cdef int check_regions(ParticleFilter filter) except -1:
     """Check that nodes of one region have the same path, so that they contain the same samples.
 
-    A region has one leaf that trees share, except in the reference, where moves copy it.
+    A region has one leaf that trees share, except in dynaTree, where moves copy it.
     """
     cdef const Node* here
     cdef int i, node
@@ -395,7 +395,7 @@ cdef int check_regions(ParticleFilter filter) except -1:
         here = &filter.trees.nodes[<int>node]
         require(0 < here.region <= filter.trees.n_regions, "ParticleFilter: a node of no region")
         if here.split.feature < 0:
-            require(filter.reference or here.region not in leaves,
+            require(filter.published or here.region not in leaves,
                     "ParticleFilter: two leaves of a region")
             leaves.add(here.region)
             continue

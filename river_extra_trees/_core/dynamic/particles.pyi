@@ -17,7 +17,7 @@ class ParticleFilter(Learner):
     alpha: float
     beta: float
     leaf_bonus: float
-    reference: bool
+    published: bool
     linear: bool
     n_seen: int
     n_steps: int
@@ -36,7 +36,7 @@ class ParticleFilter(Learner):
         leaf_bonus: float,
         decays: list[float],
         prior_weight: float,
-        reference: bool,
+        published: bool,
         seed: int,
     ) -> Self: ...
     def go_on(self, reader: Reader, discard: str = ..., every: int | None = None) -> int: ...

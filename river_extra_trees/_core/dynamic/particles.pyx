@@ -53,12 +53,12 @@ cdef class ParticleFilter(Learner):
         coefficients) if that is smaller. This favours large trees more than alpha and beta can,
         because these are probabilities.
     decays
-        Forgetting factors per sample of the stream; with `reference`, one factor per retirement
+        Forgetting factors per sample of the stream; with `published`, one factor per retirement
         in a leaf. With several factors, each particle has one of them, and the evidence determines
         the number of particles for each.
     prior_weight
         See `set_prior`.
-    reference
+    published
         Use the flat priors, proposals, move scores, resampling and forgetting of dynaTree 1.2-17.
     seed
         Seed of all random numbers.
@@ -66,10 +66,10 @@ cdef class ParticleFilter(Learner):
 
     def __cinit__(self, *, int n_particles, int window, bint classifier, bint linear,
                   int min_samples_leaf, double alpha, double beta, double leaf_bonus, decays,
-                  double prior_weight, bint reference, uint64_t seed):
+                  double prior_weight, bint published, uint64_t seed):
         cdef int k, age
         assert 1 <= len(decays) <= min(MAX_DECAYS, n_particles) and not (classifier and linear)
-        self.regression, self.linear, self.reference = not classifier, linear, reference
+        self.regression, self.linear, self.published = not classifier, linear, published
         self.model.multinomial = classifier
         self.n_particles = self.n_alive = n_particles
         self.window, self.seed, self.leaving = window, seed, -1
@@ -121,7 +121,7 @@ cdef class ParticleFilter(Learner):
 
     cdef int most_cuts(self, int n) noexcept:
         """Largest number of cuts proposed at a leaf with n particles."""
-        return n if self.reference else min(n, MOST_PROPOSALS)
+        return n if self.published else min(n, MOST_PROPOSALS)
 
     cdef size_t bytes_for(self, size_t n) noexcept:
         """Bytes of the arrays per particle."""

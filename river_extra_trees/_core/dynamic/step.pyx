@@ -110,7 +110,7 @@ cdef int reserve_step(ParticleFilter filter) except -1 nogil:
         if leaf.n_active == MIN_BLOCK << leaf.block:        # full
             n_cells += MIN_BLOCK << (leaf.block + 1)
         if (leaf.n_active + 1) // 2 >= filter.min_samples_leaf:
-            n_cuts += filter.n_particles if filter.reference else MOST_PROPOSALS
+            n_cuts += filter.n_particles if filter.published else MOST_PROPOSALS
             largest = max(largest, leaf.n_active)
     for pair in range(filter.n_pairs):
         n_prunes += filter.pairs[pair].parent >= 0
@@ -201,7 +201,7 @@ cdef void add_to_leaves(ParticleFilter filter, int slot) noexcept nogil:
         after = here.log_marginal
         if here.is_linear != was_linear:    # compare marginal likelihoods of the same model
             after = log_marginal(&filter.model, filter.trees.total(leaf), was_linear, &dummy)
-        if before == -INFINITY:     # no density without variance; weight 0, as in the reference
+        if before == -INFINITY:     # no density without variance; weight 0, as in dynaTree
             filter.hits[hit].log_weight = -INFINITY
         else:
             filter.hits[hit].log_weight = after - before
@@ -238,7 +238,7 @@ cdef void resample(ParticleFilter filter, int first) noexcept nogil:
     cdef int stratum[MAX_DECAYS + 1]
     cdef int k
     divide_particles(filter, stratum)
-    if filter.reference:
+    if filter.published:
         draw_residual(filter, &rng, first, first + filter.stratum[1], filter.n_particles)
     else:
         for k in range(filter.n_decays):
@@ -281,7 +281,7 @@ cdef void draw(ParticleFilter filter, double u, int first, int stop, int n,
 
 cdef void draw_residual(ParticleFilter filter, Rng* rng, int first, int stop,
                         int n_end) noexcept nogil:
-    """Residual resampling of particles `first` to `stop` into `n_end` places, for the reference.
+    """Residual resampling of particles `first` to `stop` into `n_end` places, for dynaTree.
 
     A particle with an expected number of copies w gets floor(w). The remaining places are drawn
     independently with probabilities proportional to w - floor(w), in ascending order.

@@ -42,9 +42,9 @@ cdef int room_in(Window window, Schema schema) noexcept nogil:
 cdef class Forest(Ensemble):
     """Trees that learn in batches. Subclasses call `begin` in their constructor."""
 
-    cdef int begin(self, int n_trees, bint regression, int batch_size, bint reference,
+    cdef int begin(self, int n_trees, bint regression, int batch_size, bint published,
                    double fading, object seed) except -1:
-        self.regression, self.reference = regression, reference
+        self.regression, self.published = regression, published
         self.batch_size, self.fading, self.seed = batch_size, fading, seed
         self.window = Window()
         self.root_statistics = Trees(0, regression)
@@ -95,7 +95,7 @@ cdef class Forest(Ensemble):
 
     cdef int batch_end(self) noexcept nogil:
         """Number of samples in this batch at which the trees grow next."""
-        if self.n_batches > 0 or self.reference:
+        if self.n_batches > 0 or self.published:
             return self.batch_size
         return <int>min(self.n_early + <int64_t>max(FIRST, self.n_early // 2),
                         <int64_t>self.batch_size)
@@ -374,15 +374,15 @@ cdef class Forest(Ensemble):
     def settings(self):
         """The arguments of the constructor."""
         return {"n_trees": len(self.trees), "regression": self.regression,
-                "batch_size": self.batch_size, "reference": self.reference, "seed": self.seed}
+                "batch_size": self.batch_size, "published": self.published, "seed": self.seed}
 
     cdef dict fields(self):
         return {name: getattr(self, name) for name in Forest.STATE}
 
-    STATE = ("regression", "batch_size", "reference", "fading", "seed", "n_batches", "n_early",
+    STATE = ("regression", "batch_size", "published", "fading", "seed", "n_batches", "n_early",
              "schema", "labels", "window", "trees", "root_statistics", "first_tree", "is_part")
 
-    DEFAULTS = {"regression": False, "reference": False, "n_batches": 0, "n_early": 0,
+    DEFAULTS = {"regression": False, "published": False, "n_batches": 0, "n_early": 0,
                 "first_tree": 0, "is_part": False}
 
     @classmethod
@@ -397,7 +397,7 @@ cdef class Forest(Ensemble):
     cdef object read(self, object state):
         """Read the fields of a state; `check_fits` checks their consistency."""
         self.regression = state.flag("regression")
-        self.reference = state.flag("reference")
+        self.published = state.flag("published")
         self.fading = state.number("fading", 0.0, 1.0)
         self.seed = state.whole("seed", 0, 2**64 - 1)
         self.n_batches = state.whole("n_batches")

@@ -18,7 +18,7 @@ class ForgetfulForest(Forest):
         n_trees: int,
         regression: bool,
         batch_size: int,
-        reference: bool,
+        published: bool,
         seed: int,
         subsets: bool,
         bagging: bool,

@@ -13,7 +13,7 @@ class StreamForest(Forest):
         n_trees: int,
         regression: bool,
         batch_size: int,
-        reference: bool,
+        published: bool,
         seed: int,
         bootstrap: bool,
         fading: float,

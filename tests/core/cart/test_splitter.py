@@ -90,7 +90,7 @@ def test_columns_of_many_values_make_no_chains(criterion: str, splitter: str) ->
 
 def test_published_trees_need_no_support() -> None:
     """The published program knows no nominal values."""
-    assert StreamDecisionTreeClassifier(reference=True)._new_splitter().support == 0.0
+    assert StreamDecisionTreeClassifier(published=True)._new_splitter().support == 0.0
 
 
 @given(growths())
@@ -285,7 +285,7 @@ def test_pickled_rules() -> None:
     data = pickle.dumps(splitter)
     restored = pickle.loads(data)
     assert pickle.dumps(restored) == data
-    for name in ("criterion", "random", "shuffled", "program", "max_depth"):
+    for name in ("criterion", "random", "shuffled", "published", "max_depth"):
         assert getattr(restored, name) == getattr(splitter, name)
     assert (restored.min_samples_split, restored.min_samples_leaf) == (4, 2)
     assert restored.support == 0.5
