@@ -285,7 +285,7 @@ class DynamicTreeClassifier(DynamicTreeLearner, TreeClassifier):
     >>> model = ret.DynamicTreeClassifier(seed=42)
     >>> metric = metrics.Accuracy()
     >>> evaluate.progressive_val_score(dataset, model, metric)
-    Accuracy: 89.11%
+    Accuracy: 87.99%
     """
 
     @plain_parameters

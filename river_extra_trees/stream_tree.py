@@ -82,7 +82,7 @@ class StreamDecisionTreeClassifier(StreamLearner, TreeClassifier):
     >>> model = ret.StreamDecisionTreeClassifier(seed=42)
     >>> metric = metrics.Accuracy()
     >>> evaluate.progressive_val_score(dataset, model, metric)
-    Accuracy: 89.43%
+    Accuracy: 88.79%
     """
 
     @plain_parameters

@@ -159,9 +159,7 @@ def test_tree_equals_cart_on_the_retained_samples(
     if rules.criterion == "variance":
         model: Any = ForgetfulDecisionTreeRegressor(batch_size, warm_size=10)
     else:
-        model = ForgetfulDecisionTreeClassifier(
-            batch_size, rules.criterion, warm_size=10
-        )
+        model = ForgetfulDecisionTreeClassifier(batch_size, rules.criterion, warm_size=10)
     prime(model._core.schema, n_features, rules.nominal)
     for end in range(batch_size, len(samples) + 1, batch_size):
         learn(model, samples[end - batch_size : end], rules)

@@ -23,8 +23,8 @@ from .._core.forests.forgetful import ForgetfulForest
 from .._core.forests.memories import MemoryForest
 from .._core.forests.mixtures import ClassPool, NumberMixture
 from .._core.forests.model_trees import LinearModels
-from .._core.forests.stream import StreamForest
 from .._core.forests.naive_bayes import NaiveBayes
+from .._core.forests.stream import StreamForest
 from .._core.safe_repr import safe_repr
 from .._core.schema import Labels, Schema
 from .._core.shrubs import Shrubs

@@ -251,9 +251,7 @@ def test_two_valued_features_that_do_not_vary_are_no_choice(other: float) -> Non
     """Below a split on one, there are two features to look at, and the better one is chosen."""
     n_found = 0
     for seed in range(40):
-        model = StreamDecisionTreeClassifier(
-            batch_size=80, max_features=2, max_depth=2, seed=seed
-        )
+        model = StreamDecisionTreeClassifier(batch_size=80, max_features=2, max_depth=2, seed=seed)
         for i in range(80):
             a, b, c = i // 40, i // 20 % 2, i % 20 < 18
             c = c if i % 40 < 20 else not c
