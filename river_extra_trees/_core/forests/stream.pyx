@@ -3,7 +3,7 @@
 import numpy as np
 
 from cpython.object cimport PyObject
-from libc.stdint cimport int64_t, uint64_t
+from libc.stdint cimport uint64_t
 from libc.string cimport memset
 
 from ..cart.splitter cimport Splitter
