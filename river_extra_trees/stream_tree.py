@@ -50,9 +50,9 @@ class StreamDecisionTreeClassifier(StreamLearner, TreeClassifier):
         `"best"`, or `"random"` for one uniformly drawn threshold per feature.
     warm_up
         Number of samples at the start during which predictions also draw on naive Bayes and on the
-        latest classes. With 0, and with `reference`, the tree always predicts alone.
-    reference
-        Behave like the published implementation: a leaf holds only the last batch that reached it,
+        latest classes. With 0, and with `published`, the tree always predicts alone.
+    published
+        Behave like the published program: a leaf holds only the last batch that reached it,
         learns it when the batch is complete, and is split even if its samples are pure.
     seed
         Random seed; `None` draws one.
@@ -101,7 +101,7 @@ class StreamDecisionTreeClassifier(StreamLearner, TreeClassifier):
         leaf_memory: float | None = 10.0,
         splitter: str = "best",
         warm_up: int = 500,
-        reference: bool = False,
+        published: bool = False,
         seed: int | None = None,
     ) -> None:
         self.batch_size = batch_size
@@ -114,7 +114,7 @@ class StreamDecisionTreeClassifier(StreamLearner, TreeClassifier):
         self.leaf_memory = leaf_memory
         self.splitter = splitter
         self.warm_up = warm_up
-        self.reference = reference
+        self.published = published
         self.seed = seed
         check_choice("criterion", criterion, "gini", "entropy")
         self._begin(criterion)
@@ -152,8 +152,8 @@ class StreamDecisionTreeRegressor(StreamLearner, TreeRegressor):
         weights.
     splitter
         `"best"`, or `"random"` for one uniformly drawn threshold per feature.
-    reference
-        Behave like the published implementation: a leaf holds only the last batch that reached it,
+    published
+        Behave like the published program: a leaf holds only the last batch that reached it,
         learns it when the batch is complete, and is split even if its samples are pure.
     seed
         Random seed; `None` draws one.
@@ -197,7 +197,7 @@ class StreamDecisionTreeRegressor(StreamLearner, TreeRegressor):
         max_nodes: int = 10_000,
         leaf_memory: float | None = 10.0,
         splitter: str = "best",
-        reference: bool = False,
+        published: bool = False,
         seed: int | None = None,
     ) -> None:
         self.batch_size = batch_size
@@ -208,6 +208,6 @@ class StreamDecisionTreeRegressor(StreamLearner, TreeRegressor):
         self.max_nodes = max_nodes
         self.leaf_memory = leaf_memory
         self.splitter = splitter
-        self.reference = reference
+        self.published = published
         self.seed = seed
         self._begin("variance")

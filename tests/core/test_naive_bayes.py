@@ -113,7 +113,7 @@ def test_exponents_learn_who_is_right() -> None:
 
 def test_many_columns_and_classes_take_a_fixed_memory() -> None:
     """Columns times classes are at most 16,384, with up to 64 counts each of 8 bytes."""
-    model = ret.StreamDecisionForestClassifier(n_models=1, window_size=(30,), seed=1)
+    model = ret.ExtraTreesClassifier(n_models=1, window_sizes=(30,), seed=1)
     for i in range(600):
         model.learn_one({j: f"value {(i + j) % 7}" for j in range(100)}, i)
     naive = model._core.naive
@@ -127,7 +127,7 @@ def test_many_columns_and_classes_take_a_fixed_memory() -> None:
 
 def test_reference_has_no_warm_up() -> None:
     """The published programs know nothing of it."""
-    model = ret.StreamDecisionTreeClassifier(reference=True, warm_up=100)
+    model = ret.StreamDecisionTreeClassifier(published=True, warm_up=100)
     assert model._core.early is None
     with pytest.raises(ValueError, match="warm_up"):
         ret.ShrubEnsembleClassifier(warm_up=-1)

@@ -110,14 +110,7 @@ Make = Callable[[int, Rows], Streaming | Batch]
 def stream_forest(n_models: int) -> Make:
     """Return what makes our forests."""
     return lambda seed, _: Streaming(
-        StreamDecisionForestClassifier(
-            n_models=n_models,
-            batch_size=100,
-            splitter="best",
-            swap_rule="always",
-            window_size=1000,
-            seed=seed,
-        )
+        StreamDecisionForestClassifier(n_models=n_models, batch_size=100, seed=seed)
     )
 
 
