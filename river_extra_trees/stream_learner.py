@@ -25,6 +25,8 @@ __all__ = ["StreamLearner"]
 
 LEAF_MEMORY = 10.0  # default of `leaf_memory`
 
+LEAF_MEMORY = 10.0  # default of `leaf_memory`
+
 # What the split of one of many nominal values must achieve per level, see `Splitter`. A tree on
 # columns of 1,000 values that say nothing about the target then has fewer than 60 levels instead of
 # 1,500.
@@ -45,7 +47,6 @@ class StreamLearner(BatchForest):
     published: bool = False  # of classifiers, and of single trees
     seed: int | None
     criterion: str  # of classifiers
-    warm_up: int = 0  # of classifiers that are trees
 
     # Of forests.
     n_models: int
@@ -79,7 +80,6 @@ class StreamLearner(BatchForest):
             self.leaf_memory,
             f"{LEAF_MEMORY:g}, its default, when published=True, because leaves do not decay then",
         )
-        check_whole("warm_up", self.warm_up, 0)
         check_max_features(self.max_features)
 
     def _new_forest(
@@ -90,8 +90,7 @@ class StreamLearner(BatchForest):
             n_trees=n_models,
             regression=criterion == "variance",
             batch_size=self.batch_size,
-            reference=self.published,
-            warm_up=self.warm_up,
+            published=self.published,
             seed=draw_seed(self.seed),
             bootstrap=bootstrap,
             fading=decay_factor("leaf_memory", self.leaf_memory),
@@ -106,7 +105,7 @@ class StreamLearner(BatchForest):
             self.min_samples_leaf,
             self.splitter,
             shuffled=self.published,
-            program="stream" if self.published else None,
+            published="stream" if self.published else None,
             support=0.0 if self.published else SUPPORT,
         )
 
