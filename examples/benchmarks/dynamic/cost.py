@@ -6,9 +6,9 @@
     python -m examples.benchmarks.dynamic.cost soak --samples 1000000
 
 A step retires the oldest sample and learns a new one, with 1000 particles and a full window. Blocks
-of 4 steps are timed, in CPU time. The figures of the published program, dynaTree 1.2-17, come from an idle
-machine. With `--rscript`, for which R needs the package dynaTree, the two run side by side: their
-blocks take turns, on the same samples.
+of 4 steps are timed, in CPU time. The figures of the published program, dynaTree 1.2-17, come from
+an idle machine. With `--rscript`, for which R needs the package dynaTree, the two run side by side:
+their blocks take turns, on the same samples.
 """
 
 from __future__ import annotations
