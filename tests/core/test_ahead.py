@@ -19,12 +19,7 @@ from tests.naive import frames as naive
 MODELS: dict[str, dict[str, Any]] = {
     "StreamDecisionTreeClassifier": {"batch_size": 50},
     "StreamDecisionTreeRegressor": {"batch_size": 70},
-    "StreamDecisionForestClassifier": {
-        "n_models": 2,
-        "batch_size": 64,
-        "swap_rule": "published",
-        "window_size": 0,
-    },
+    "StreamDecisionForestClassifier": {"n_models": 2, "batch_size": 64},
     "ForgetfulDecisionTreeRegressor": {"batch_size": 40},
     "ForgetfulRandomForestClassifier": {"n_models": 3, "batch_size": 90},
     "ShrubEnsembleClassifier": {"n_models": 3, "window_size": 20},

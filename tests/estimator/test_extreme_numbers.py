@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from river_extra_trees import DynamicTreeRegressor, StreamDecisionForestRegressor, persistence
+from river_extra_trees import DynamicTreeRegressor, ExtraTreesRegressor, persistence
 from tests.tools import estimators
 
 Row = tuple[dict[str, float], float, float]
@@ -132,7 +132,7 @@ EXTREMES = {
     "faint": ((1e150, -1e150, 1.0), (2.3e-308, 1e-100, 1e100)),
     "tiny": ((5e-324, -5e-324, 1e-160, 0.0), (1e-300, 1e-100, 1.0)),
 }
-DEFAULTS = [("StreamDecisionForestRegressor", -1), ("DynamicTreeRegressor", -1)]
+DEFAULTS = [("ExtraTreesRegressor", -1), ("DynamicTreeRegressor", -1)]
 
 
 def said(model: Any, x: dict[str, Any]) -> str:
@@ -176,7 +176,7 @@ def test_variances_that_overflow_leave_a_finite_spread() -> None:
     """Rounding makes sums of squares in leaves negative, and huge weights make them infinite."""
     for seed in (2, 4, 5):
         rng = random.Random(seed)
-        model = StreamDecisionForestRegressor(seed=seed)
+        model = ExtraTreesRegressor(seed=seed)
         for _ in range(60):
             x = {"a": rng.gauss(0.0, 1.0), "b": rng.choice("rgb")}
             mean, variance, _ = model._core.predict_spread(x)

@@ -82,7 +82,7 @@ FAMILIES: dict[str, dict[str, Callable[[], Oracle]]] = {
         ),
     },
     "stream": {
-        "twin_classifier": lambda: Twin(("StreamDecisionForestClassifier", 7)),
+        "twin_classifier": lambda: Twin(("StreamDecisionForestClassifier", 4)),
         "twin_regressor": lambda: Twin(("StreamDecisionTreeRegressor", 2)),
         "tree": lambda: StreamTree(
             "StreamDecisionTreeClassifier",

@@ -246,7 +246,7 @@ def test_models_are_clones() -> None:
         clone = model.clone()
         assert type(models.model_of("a")) is type(clone)
         assert models.model_of("a")._get_params().keys() == clone._get_params().keys()
-    models = KeyedModels(ret.StreamDecisionForestClassifier(n_models=3))
+    models = KeyedModels(ret.ExtraTreesClassifier(n_models=3))
     for key in "ab":
         for i in range(30):
             models.learn_one(key, {"x": float(i * i % 7), "y": float(i % 3)}, i % 2)

@@ -64,7 +64,7 @@ def test_equal_models_give_equal_files(case: Case) -> None:
 
 def test_a_drawn_seed_is_kept() -> None:
     """A model without a seed goes on with the one it drew."""
-    for name in ("StreamDecisionForestClassifier", "ShrubEnsembleClassifier"):
+    for name in ("ExtraTreesClassifier", "ShrubEnsembleClassifier"):
         case = (name, 0)
         model = learn(make(case, seed=None), stream(case, 60))
         other = persistence.load_bytes(persistence.save_bytes(model))

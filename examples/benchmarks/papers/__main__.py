@@ -155,9 +155,9 @@ This page compares the tables and figures of the four papers with our results. E
 latest output of the command above it ("ours"). Beside it are the figures that the paper prints
 ("paper") and those of the published program when we ran it ("program"). All programs ran on the
 same data unless the text says otherwise. With `published=True`, our learners behave as the
-published program does; the line above each table says whether they did.
-`.venv/bin/python -m examples.benchmarks.papers report` writes this page;
-`examples/benchmarks/papers/published.csv` holds the figures of papers and programs.
+published program does; the line above each table says whether they did. `.venv/bin/python -m
+examples.benchmarks.papers report` writes this page; `examples/benchmarks/papers/published.csv`
+holds the figures of papers and programs.
 
 Parentheses contain the standard deviation over repeats, or zero after a single run. Times are user
 CPU seconds on a machine with two cores that also did other work. Times of papers and programs are

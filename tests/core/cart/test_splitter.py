@@ -103,7 +103,7 @@ def test_growth_on_a_bootstrap(growth: tuple[list[Sample], Rules]) -> None:
         samples = [sample._replace(y=abs(sample.y)) for sample in samples]
     n = len(samples)
     model = StreamDecisionForestClassifier(
-        swap_rule="always", splitter="best", window_size=1000, n_models=3, batch_size=n,
+        splitter="best", n_models=3, batch_size=n,
         criterion=rules.criterion, max_depth=rules.max_depth,
         min_samples_split=rules.min_samples_split, min_samples_leaf=rules.min_samples_leaf,
         max_features=None, n_swaps=0, leaf_memory=None, seed=7,
@@ -220,9 +220,7 @@ def test_splits_do_not_depend_on_the_scale_of_the_target(scale: float) -> None:
 def test_columns_are_chosen_evenly() -> None:
     """Of features that are equally good, each is chosen about as often where few are looked at."""
     model = StreamDecisionForestClassifier(
-        swap_rule="always",
         splitter="best",
-        window_size=1000,
         n_models=400,
         batch_size=8,
         max_features=1,
