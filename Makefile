@@ -35,11 +35,9 @@ $(VENV)/installed/package: pyproject.toml setup.py
 	@$(PIP) --upgrade pip
 	@$(PIP) --group build
 	@echo "Compiling the core ..."
-	@mkdir -p build
-	@$(RUN) setup.py --quiet build_ext --inplace 2> build/compiler.txt || \
-		{ cat build/compiler.txt >&2; exit 1; }
+	@$(RUN) setup.py --quiet build_ext --inplace
 	@echo "Installing what it needs ..."
-	@PYTHONWARNINGS=ignore $(PIP) --no-build-isolation --editable '.[cli,plot,serve]'
+	@PYTHONWARNINGS=ignore $(PIP) --no-build-isolation --editable '.[cli,plot,serve,dataframe]'
 	@mkdir -p $(@D) && touch $@
 
 $(VENV)/installed/test $(VENV)/installed/lint $(VENV)/installed/coverage $(VENV)/installed/fuzz \
