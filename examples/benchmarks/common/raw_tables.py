@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+ARFF = re.compile(r"^@data", re.IGNORECASE | re.MULTILINE)
 ATTRIBUTE = re.compile(r"""@attribute\s+(?:'([^']*)'|"([^"]*)"|(\S+))""", re.IGNORECASE)
 
 
@@ -15,13 +16,14 @@ ATTRIBUTE = re.compile(r"""@attribute\s+(?:'([^']*)'|"([^"]*)"|(\S+))""", re.IGN
 class Layout:
     """How to read a table: what is left out, and which of the remaining columns is the target.
 
-    For tables that are not ARFF, ``header`` says whether the first line names the columns, and
-    ``names`` are the names of those that stay.
+    ``header`` says what the first line of the data is: a row (""), the names of the columns
+    ("names"), or neither ("skip"). ``names`` are other names of what is not dropped. Without names,
+    the columns are a0, a1 and so on.
     """
 
     drop: list[int] = field(default_factory=list)
     target: int = -1
-    header: bool = False
+    header: str = ""
     names: list[str] = field(default_factory=list)
 
     def read(self, texts: Iterable[str]) -> str:
@@ -37,16 +39,19 @@ class Layout:
         heads: list[str] = []
         lines: list[list[str]] = []
         for text in texts:
-            named, cells = arff(text) if "@data" in text.lower() else delimited(text, self.header)
-            heads = named
-            lines += cells
+            heads, rows = arff(text) if ARFF.search(text) else delimited(text)
+            if self.header:
+                first = rows.pop(0)
+                heads = first if self.header == "names" else heads
+            lines += rows
         kept = [i for i in range(len(lines[0])) if i not in self.drop]
         names = self.names or [heads[i] if heads else f"a{k}" for k, i in enumerate(kept)]
-        target = kept.pop(self.target)
+        order = list(range(len(kept)))
+        order.append(order.pop(self.target))
         written = io.StringIO()
         writer = csv.writer(written, lineterminator="\n")
-        writer.writerow([*(name for k, name in enumerate(names) if k != self.target % len(names)), "target"])
-        writer.writerows([present(line[i]) for i in (*kept, target)] for line in lines)
+        writer.writerow([*(names[k] for k in order[:-1]), "target"])
+        writer.writerows([present(line[kept[k]]) for k in order] for line in lines)
         return written.getvalue()
 
 
@@ -58,17 +63,17 @@ def present(cell: str) -> str:
 
 def arff(text: str) -> tuple[list[str], list[list[str]]]:
     """Return the names of the columns and the rows of an ARFF file."""
-    head, data = re.split(r"^@data", text, maxsplit=1, flags=re.IGNORECASE | re.MULTILINE)
+    head, data = ARFF.split(text, maxsplit=1)
     names = [next(filter(None, groups)) for groups in ATTRIBUTE.findall(head)]
     kept = [line for line in data.splitlines() if line.strip() and not line.startswith("%")]
     if "," in kept[0]:
-        return names, list(csv.reader(kept, quotechar="'", skipinitialspace=True))
+        rows = csv.reader(kept, quotechar="'", skipinitialspace=True)
+        return names, [row[: len(names)] for row in rows]
     return names, [line.split() for line in kept]
 
 
-def delimited(text: str, header: bool) -> tuple[list[str], list[list[str]]]:
-    """Return the names of the columns, if the first line has them, and the rows."""
+def delimited(text: str) -> tuple[list[str], list[list[str]]]:
+    """Return no names, and the rows, whatever separates their values."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     separator = next((each for each in ";," if each in lines[0]), None)
-    cells = [line.split(separator) for line in lines]
-    return (cells[0], cells[1:]) if header else ([], cells)
+    return [], [line.split(separator) for line in lines]
