@@ -31,7 +31,7 @@ class Layout:
 
         Examples
         --------
-        >>> print(Layout(drop=[0], target=1).read(["7, a ,?,2.50"]), end="")
+        >>> print(Layout(drop=[0], target=0).read(["7, a ,?,2.50"]), end="")
         a1,a2,target
         ,2.50,a
 
