@@ -60,7 +60,7 @@ def test_other_table(site: Path) -> None:
 @pytest.mark.usefixtures("site")
 def test_unknown_stream() -> None:
     """A stream that cannot be downloaded is named with its source, as far as it is known."""
-    with pytest.raises(UserError, match="'gone_1'.*RIVER_EXTRA_TREES_DATA.*a shelf"):
+    with pytest.raises(UserError, match=r"'gone_1'.*RIVER_EXTRA_TREES_DATA.*a shelf"):
         downloads.download("gone_1")
 
 

@@ -2,8 +2,8 @@
 
 Every learner predicts, is scored and learns sample by sample, on the raw features. Measurements are
 kept at 1,000, 2,000, 5,000, 10,000 samples and at the end of a stream. `run` writes them to
-`build/benchmarks/peers.csv`, adds what is missing there and repeats nothing. `show` puts them in the
-place of the recorded ones, which are in `../results/peers.csv`:
+`build/benchmarks/peers.csv`, adds what is missing there and repeats nothing. `show` puts them in
+the place of the recorded ones, which are in `../results/peers.csv`:
 
     python -m examples.benchmarks.peers show --task regression          the tables
     python -m examples.benchmarks.peers run river --task regression     measure river's learners
