@@ -111,6 +111,7 @@ def test_exponents_learn_who_is_right() -> None:
     assert latest > 2 * max(tree, bayes)
 
 
+@pytest.mark.slow
 def test_many_columns_and_classes_take_a_fixed_memory() -> None:
     """Columns times classes are at most 16,384, with up to 64 counts each of 8 bytes."""
     model = ret.StreamDecisionForestClassifier(n_models=1, window_size=(30,), seed=1)
