@@ -125,6 +125,7 @@ def test_same_as_naive(name: str) -> None:
     assert kinds == set(SETTINGS[name].get("linear", KINDS))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_groups_of_values_are_those_of_naive(seed: int) -> None:
     """Nodes with many nominal values send groups of them left, missing values among them or not."""
