@@ -11,7 +11,7 @@ from types import FrameType
 import uvicorn
 
 from .endpoints import Application, Limits
-from .refusals import protocol
+from .protocol import MOST_BYTES, protocol
 from .service import Service
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
@@ -79,7 +79,7 @@ def serve(
         If the model cannot be saved in the end.
     """
     host = listener.getsockname()[0]
-    hosts = (*LOOPBACK, host) if is_loopback(host) else ("*",)
+    hosts = tuple(dict.fromkeys((*LOOPBACK, host))) if is_loopback(host) else ("*",)
 
     def is_crowded() -> bool:
         return len(running.server_state.connections) > MOST_CONNECTIONS
@@ -88,6 +88,7 @@ def serve(
     config = uvicorn.Config(
         application.asgi,
         http=protocol(application.count_other),
+        h11_max_incomplete_event_size=MOST_BYTES,
         lifespan="on",
         ws="none",
         log_level="warning",

@@ -251,7 +251,10 @@ def test_statuses(tmp_path: Path) -> None:
     guarded = Application(app.service, app.limits, hosts=("localhost",))
     for host in ("localhost", "localhost:8000", "LOCALHOST"):
         assert asked(guarded, "/info", headers={"host": host}).status == 200
-    for host in ("example.org", "localhost.example.org", "localhost@example.org", "[", ""):
+    for host in (
+        *("example.org", "localhost.example.org", "localhost@example.org", "[", ""),
+        *("example.org@localhost", "localhost#.example.org", "localhost/.example.org"),
+    ):
         answer = asked(guarded, "/info", headers={"host": host})
         assert answer.status == 400
         assert "Host must be one of localhost" in answer.json["error"]
@@ -259,8 +262,29 @@ def test_statuses(tmp_path: Path) -> None:
     answer = asked(crowded, "/info")
     assert (answer.status, "too many connections" in answer.json["error"]) == (503, True)
     assert answer.headers["connection"] == "close"
-    stranger = {"sec-fetch-site": "cross-site"}
-    assert asked(app, "/snapshot", b"", headers=stranger).status == 403
+
+
+def test_pages_of_other_sites_change_nothing(tmp_path: Path) -> None:
+    """Browsers tell where a page is from, and every request that changes anything is looked at."""
+    app, good = application(tmp_path), body_of(SAMPLES[0])
+    own = {"host": "localhost:8000", "origin": "http://localhost:8000"}
+    strangers: list[dict[str, str]] = [
+        {"sec-fetch-site": "cross-site"},
+        {"sec-fetch-site": "same-site"},
+        {**own, "sec-fetch-site": "cross-site"},
+        {"origin": "http://example.org"},
+        {"origin": "null"},
+        {**own, "origin": "http://localhost:9000"},
+    ]
+    for path in ("/predict", "/learn", "/predict-learn", "/snapshot"):
+        for headers in strangers:
+            answer = asked(app, path, good, headers=headers)
+            assert (answer.status, "other sites" in answer.json["error"]) == (403, True)
+    assert app.service.monitor.n_learned == app.service.monitor.n_predicted == 0
+    assert asked(app, "/info", headers=strangers[0]).status == 200  # browsers hide the answer
+    proxied = {"host": "inside", "origin": "https://example.org", "sec-fetch-site": "same-origin"}
+    for n, headers in enumerate((own, proxied, {"sec-fetch-site": "none"}, {}), start=1):
+        assert asked(app, "/learn", good, headers=headers).json["samples_seen"] == n
 
 
 def test_a_slow_body_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -269,6 +293,22 @@ def test_a_slow_body_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     app = application(tmp_path, queue=1)
     assert asked(app, "/learn", []).status == 408  # nothing ever comes
     assert asked(app, "/learn", [body_of(*SAMPLES[:1]), b""]).status == 200
+
+
+def test_a_stop_is_told(tmp_path: Path) -> None:
+    """The server cancels what takes too long when it stops."""
+    app = application(tmp_path)
+
+    async def stop() -> Answer:
+        task = asyncio.create_task(ask(app.asgi, "/learn", []))
+        while not app.waiting:
+            await asyncio.sleep(0)
+        task.cancel()
+        return await task
+
+    answer = asyncio.run(stop())
+    assert (answer.status, "stopped" in answer.json["error"]) == (503, True)
+    assert app.waiting == 0
 
 
 def test_a_full_queue_refuses(tmp_path: Path) -> None:
