@@ -1,4 +1,4 @@
-"""Runs a service until a signal comes, and saves the model then."""
+"""Runs a service until a signal comes."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def serve(
     every: float | None = None,
     ready: Callable[[], None] = lambda: None,
 ) -> None:
-    """Serve a model until SIGINT or SIGTERM, and save it then.
+    """Serve a model until SIGINT or SIGTERM. What it has learned since may be unsaved then.
 
     Parameters
     ----------
@@ -72,11 +72,6 @@ def serve(
         Seconds between two snapshots; None takes none by time.
     ready
         Called before the first request is answered.
-
-    Raises
-    ------
-    OSError, ModelFileError, MemoryError
-        If the model cannot be saved in the end.
     """
     host = listener.getsockname()[0]
     hosts = tuple(dict.fromkeys((*LOOPBACK, host))) if is_loopback(host) else ("*",)
@@ -104,8 +99,6 @@ def serve(
     ready()
     running.run(sockets=[listener])
     application.stop()  # a second signal ends the server at once
-    if service.unsaved:
-        service.save()
 
 
 def pass_over(number: int, frame: FrameType | None) -> None:
