@@ -70,7 +70,7 @@ def test_output(files: dict[str, Path], redirection: str, says: str) -> None:
         ["--version"],
     ]
     if says == "closed":  # which is found before the command
-        commands = commands[-1:] + [training]
+        commands = [*commands[-1:], training]
     for line in failures(commands, redirection):
         assert "standard output" in line
         assert says in line

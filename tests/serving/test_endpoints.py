@@ -22,6 +22,7 @@ from river_extra_trees.serving.endpoints import Application, Limits
 from river_extra_trees.serving.service import Service
 from tests.tools.http_service import JSON, LINES, Answer, ask, body_of
 
+MOST_LABELS = 1024
 SAMPLES = [{"x": x, "y": y} for x, y in datasets.Phishing().take(300)]
 
 
@@ -172,6 +173,21 @@ def test_one_bad_sample_of_many_refuses_all(tmp_path: Path) -> None:
         assert answer.status == 422
         assert answer.json["error"].startswith("line 11: feature 'https': the value must be finite")
     assert content(app) == before
+
+
+def test_labels_to_come_count(tmp_path: Path) -> None:
+    """Samples that bring one label too many together are refused together."""
+    model = classifier()
+    for i in range(MOST_LABELS - 1):
+        model.learn_one({"a": 1.0}, i)
+    app = application(tmp_path, model)
+    before = content(app)
+    new = [{"x": {"a": 1}, "y": f"new {i}"} for i in range(2)]
+    for path in ("/learn", "/predict-learn"):
+        answer = asked(app, path, body_of(*new), kind=LINES)
+        assert (answer.status, answer.json["error"][:7]) == (422, "line 2:")
+    assert content(app) == before
+    assert asked(app, "/learn", body_of(new[0], new[0]), kind=LINES).status == 200
 
 
 def malformed(rng: random.Random) -> dict[str, Any]:
@@ -386,6 +402,17 @@ def test_a_failed_snapshot_is_told(tmp_path: Path) -> None:
     app.service.path = path
     assert asked(app, "/snapshot", b"").status == 200
     assert asked(app, "/info").json["save_error"] is None
+
+
+def test_a_failed_snapshot_is_tried_again_when_one_is_due(tmp_path: Path) -> None:
+    """On a full disk, requests do not all wait for a save that fails."""
+    app = application(tmp_path, every=10)
+    app.service.path = tmp_path / "absent" / "m.model"
+    failures = []
+    for sample in SAMPLES[:25]:
+        asked(app, "/learn", body_of(sample))
+        failures.append(app.service.monitor.n_failed_saves)
+    assert failures == [0] * 9 + [1] * 10 + [2] * 6
 
 
 def test_metrics(tmp_path: Path) -> None:
