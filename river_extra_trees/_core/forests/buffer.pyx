@@ -37,6 +37,7 @@ cdef class Buffer:
         for column in range(self.capacity):
             free(self.columns[column].blocks)
         free(self.columns)
+        free(self.latest)
         free(self.targets)
 
     # ---------------------------------------------------------------- memory
@@ -50,6 +51,8 @@ cdef class Buffer:
         if n_features > self.capacity:
             self.reserve_columns(n_features)
         for column in range(n_features):
+            if is_missing(row[column]):
+                continue
             this = &self.columns[column]
             width = this.width
             if width < DOUBLE:
@@ -57,7 +60,7 @@ cdef class Buffer:
             if this.blocks[at] == NULL:
                 this.blocks[at] = resized(NULL, BLOCK, width)
                 self.n_bytes += <size_t>BLOCK * this.width
-                fill_missing(this.blocks[at], this.width)   # the feature may be new in the block
+                fill_missing(this.blocks[at], this.width)
             if width > this.width:
                 for i in range(self.n_allocated):
                     if this.blocks[i] != NULL:
@@ -82,11 +85,13 @@ cdef class Buffer:
         """Allocate n_features columns, without values."""
         cdef int column
         self.columns = <Store*>resized(self.columns, n_features, sizeof(Store))
+        self.latest = <int64_t*>resized(self.latest, n_features, sizeof(int64_t))
         for column in range(self.capacity, n_features):
             self.columns[column].blocks = <void**>zeroed(self.n_allocated, sizeof(void*))
             self.columns[column].width = BYTE
+            self.latest[column] = -1
             self.capacity = column + 1
-            self.n_bytes += sizeof(Store) + self.n_allocated * sizeof(void*)
+            self.n_bytes += sizeof(Store) + sizeof(int64_t) + self.n_allocated * sizeof(void*)
         return 0
 
     # ---------------------------------------------------------------- samples
@@ -99,10 +104,14 @@ cdef class Buffer:
         cdef Store* this
         if at == 0:
             self.oldest = max(self.oldest, self.n_seen - <int64_t>(self.n_blocks - 1) * BLOCK)
+            self.begin_block(block, row, n_features)
         self.targets[block][at] = target
         self.targets[block][BLOCK + at] = weight
         for column in range(n_features):
+            if is_missing(row[column]):
+                continue
             this = &self.columns[column]
+            self.latest[column] = self.n_seen
             if this.width < DOUBLE:
                 width = width_of(row[column])
                 if width > this.width:
@@ -115,6 +124,21 @@ cdef class Buffer:
         self.n_features = max(self.n_features, n_features)
         self.n_seen += 1
         return place
+
+    cdef void begin_block(self, int block, const double* row, int n_features) noexcept nogil:
+        """Remove all values of a block, and its memory for the features that `row` lacks."""
+        cdef int column
+        cdef Store* this
+        for column in range(self.capacity):
+            this = &self.columns[column]
+            if this.blocks[block] == NULL:
+                continue
+            if column < n_features and not is_missing(row[column]):
+                fill_missing(this.blocks[block], this.width)
+            else:
+                free(this.blocks[block])
+                this.blocks[block] = NULL
+                self.n_bytes -= <size_t>BLOCK * this.width
 
     def sample(self, arrival):
         """(row, target, weight) of the sample with this number in the stream."""
