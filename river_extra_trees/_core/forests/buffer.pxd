@@ -37,7 +37,11 @@ cdef class Buffer:
     cdef readonly int n_blocks          # maximum number of blocks
     cdef int n_allocated                # number of blocks allocated so far
     cdef Store* columns
-    cdef int64_t* latest                # per column: the last sample with a value, or -1
+    cdef int64_t* latest                # per column: the last sample with a value; -1: not live
+    cdef int* live                      # ascending: all columns with a value in a stored sample, ...
+    cdef int n_live                     # ... and some whose values are older
+    cdef int* present                   # the columns with a value in the sample to be pushed next
+    cdef int n_present
     cdef readonly int n_features        # number of columns in use
     cdef int capacity                   # number of allocated columns
     cdef size_t n_bytes                 # number of allocated bytes
@@ -51,6 +55,7 @@ cdef class Buffer:
     cdef int push(self, const double* row, int n_features, double target,
                   double weight) noexcept nogil
     cdef void begin_block(self, int block, const double* row, int n_features) noexcept nogil
+    cdef void add_live(self, int column) noexcept nogil
     cdef int fill(self, const double[:, ::1] samples) except -1
 
     cdef inline int place_of(self, int64_t arrival) noexcept nogil:

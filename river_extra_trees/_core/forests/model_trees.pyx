@@ -35,7 +35,9 @@ cdef int n_regressors_of(Schema schema, int n_columns) noexcept nogil:
     cdef int column, n = 0
     for column in range(n_columns):
         n += not schema.has_codes(column)
-    return min(n, MAX_REGRESSORS)
+        if n == MAX_REGRESSORS:
+            break
+    return n
 
 
 cdef inline double standardised(double value, double center, double scale) noexcept nogil:
@@ -355,9 +357,10 @@ cdef class TreeGrowth:
 
     cdef void offer_columns(self, Schema schema, int64_t first, int n_samples) noexcept nogil:
         """Offer the columns with a value among the samples, from number `first` on, of a growth."""
-        cdef int column, n = 0
+        cdef int i, column, n = 0
         self.growth.n_offered = 0
-        for column in range(self.growth.buffer.n_features):
+        for i in range(self.growth.buffer.n_live):
+            column = self.growth.buffer.live[i]
             if self.growth.buffer.has_value(column, first, n_samples):
                 self.growth.offer_column(schema, column)
                 n += not self.growth.nominal[column]

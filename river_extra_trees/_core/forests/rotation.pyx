@@ -158,9 +158,10 @@ cdef void replace(MemoryForest forest, Group group) noexcept nogil:
 
 cdef void find_recent(MemoryForest forest) noexcept nogil:
     """List the columns with a value in the samples of any small batch that is full now."""
-    cdef int column
+    cdef int i, column
     forest.n_recent = 0
-    for column in range(forest.buffer.n_features):
+    for i in range(forest.buffer.n_live):
+        column = forest.buffer.live[i]
         if forest.buffer.latest[column] >= forest.buffer.n_seen - forest.batch_size:
             forest.recent[forest.n_recent] = column
             forest.n_recent += 1
