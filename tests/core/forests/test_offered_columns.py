@@ -74,7 +74,7 @@ def seconds(model: Any, n: int, seed: int) -> float:
 
 
 @pytest.mark.parametrize(
-    "kind", [ret.StreamDecisionForestClassifier, ret.StreamDecisionForestRegressor]
+    "kind", [ret.ExtraTreesClassifier, ret.ExtraTreesRegressor]
 )
 def test_a_wide_sample_that_left_the_windows_costs_little(kind: Any) -> None:
     """Only the row of each sample is as wide as all that was ever seen."""
