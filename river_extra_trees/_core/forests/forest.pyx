@@ -109,6 +109,11 @@ cdef class Forest(Ensemble):
         """Number of samples in this batch."""
         return self.n_gathered()
 
+    @property
+    def growth_is_due(self):
+        """Whether the trees have to grow first. A part waits for the losses of the other parts."""
+        return not self.is_part and self.batch_is_full()
+
     cdef int make_bags(self) except -1:
         """Draw the bags of this batch, unless they are drawn already."""
         if self.bagging and self.bags == NULL:
