@@ -59,7 +59,7 @@ class StreamDecisionForestClassifier(StreamLearner, TreeClassifier):
     n_jobs
         Number of threads that grow trees. It does not change the predictions.
     published
-        Behave like the published program: a leaf holds only the last batch that reached it, learns
+        Behave as the published program does: a leaf holds only the last batch that reached it, learns
         it when the batch is complete, and is split even if its samples are pure; no tree grows
         before the first batch is complete. `leaf_memory` must keep its default then, because leaves
         do not decay.

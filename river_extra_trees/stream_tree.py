@@ -52,7 +52,7 @@ class StreamDecisionTreeClassifier(StreamLearner, TreeClassifier):
         Number of samples at the start during which predictions also draw on naive Bayes and on the
         latest classes. With 0, and with `published`, the tree always predicts alone.
     published
-        Behave like the published program: a leaf holds only the last batch that reached it,
+        Behave as the published program does: a leaf holds only the last batch that reached it,
         learns it when the batch is complete, and is split even if its samples are pure.
     seed
         Random seed; `None` draws one.
@@ -153,7 +153,7 @@ class StreamDecisionTreeRegressor(StreamLearner, TreeRegressor):
     splitter
         `"best"`, or `"random"` for one uniformly drawn threshold per feature.
     published
-        Behave like the published program: a leaf holds only the last batch that reached it,
+        Behave as the published program does: a leaf holds only the last batch that reached it,
         learns it when the batch is complete, and is split even if its samples are pure.
     seed
         Random seed; `None` draws one.
