@@ -18,9 +18,9 @@ class StreamDecisionForestClassifier(StreamLearner, TreeClassifier):
     """Stream decision forest: CART trees that keep growing, of which new ones replace the worst.
 
     Each tree learns its own bootstrap of each batch, and its leaves grow on it as in CART
-    (Algorithm 2 of the paper[^1]). In batch b > 1, with probability 1 / b, new trees replace those
-    that predicted the batch worst. The forest predicts the mean of the class frequencies in the
-    leaves.
+    (Algorithm 2 of the paper[^1]). After every batch but the first, new trees, grown on a bootstrap
+    of this batch, replace those that predicted it worst. The forest predicts the mean of the class
+    frequencies in the leaves.
 
     For accuracy choose `ExtraTreesClassifier`; this is the forest of the paper.
 
@@ -51,18 +51,19 @@ class StreamDecisionForestClassifier(StreamLearner, TreeClassifier):
     leaf_memory
         Number of samples that a leaf remembers: each sample multiplies the weights of the earlier
         ones in its leaf by 1 - 1 / leaf_memory, so that leaves follow drift. `None` keeps all
-        weights.
+        weights. With `published`, leaves do not decay, and only the default is accepted.
     splitter
         `"best"`, or `"random"` for one uniformly drawn threshold per feature.
     n_swaps
-        Number of trees that are replaced at a time. 0 replaces none.
+        Largest number of trees to replace after a batch. Trees without an error stay. 0 replaces
+        none.
     n_jobs
         Number of threads that grow trees. It does not change the predictions.
     published
         Behave as the published program does: a leaf holds only the last batch that reached it, learns
-        it when the batch is complete, and is split even if its samples are pure; no tree grows
-        before the first batch is complete. `leaf_memory` must keep its default then, because leaves
-        do not decay.
+        it when the batch is complete, and is split even if its samples are pure. No tree grows
+        before the first batch is complete. In batch b > 1, trees are replaced with probability
+        1 / b only, so rarely on a long stream.
     seed
         Random seed; `None` draws one.
 
@@ -130,9 +131,9 @@ class StreamDecisionForestRegressor(StreamLearner, TreeRegressor):
     """Stream decision forest: CART trees that keep growing, of which new ones replace the worst.
 
     Each tree learns its own bootstrap of each batch, and its leaves grow on it as in CART
-    (Algorithm 2 of the paper[^1], which only classifies). In batch b > 1, with probability 1 / b,
-    new trees replace those with the largest squared errors in the batch. The forest predicts the
-    mean of its trees.
+    (Algorithm 2 of the paper[^1], which only classifies). After every batch but the first, new
+    trees, grown on a bootstrap of this batch, replace those with the largest squared errors in it.
+    The forest predicts the mean of its trees.
 
     For accuracy choose `ExtraTreesRegressor`.
 
@@ -165,7 +166,8 @@ class StreamDecisionForestRegressor(StreamLearner, TreeRegressor):
     splitter
         `"best"`, or `"random"` for one uniformly drawn threshold per feature.
     n_swaps
-        Number of trees that are replaced at a time. 0 replaces none.
+        Largest number of trees to replace after a batch. Trees without an error stay. 0 replaces
+        none.
     n_jobs
         Number of threads that grow trees. It does not change the predictions.
     seed

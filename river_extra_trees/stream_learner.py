@@ -95,7 +95,6 @@ class StreamLearner(BatchForest):
             seed=draw_seed(self.seed),
             bootstrap=bootstrap,
             fading=decay_factor("leaf_memory", self.leaf_memory),
-            n_latest=0,
         )
 
     def _new_splitter(self) -> Splitter:
@@ -123,5 +122,5 @@ class StreamLearner(BatchForest):
         replaced: list[int] = []
         if self.n_swaps > 0:
             losses = forest.tree_losses() if losses is None else losses
-            replaced = forest.trees_to_replace(losses, self.n_swaps, always=False)
+            replaced = forest.trees_to_replace(losses, self.n_swaps)
         forest.grow(batch, splitters, replaced, n_features, self.max_nodes)

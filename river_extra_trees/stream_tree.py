@@ -45,7 +45,7 @@ class StreamDecisionTreeClassifier(StreamLearner, TreeClassifier):
     leaf_memory
         Number of samples that a leaf remembers: each sample multiplies the weights of the earlier
         ones in its leaf by 1 - 1 / leaf_memory, so that leaves follow drift. `None` keeps all
-        weights.
+        weights. With `published`, leaves do not decay, and only the default is accepted.
     splitter
         `"best"`, or `"random"` for one uniformly drawn threshold per feature.
     warm_up
@@ -149,7 +149,7 @@ class StreamDecisionTreeRegressor(StreamLearner, TreeRegressor):
     leaf_memory
         Number of samples that a leaf remembers: each sample multiplies the weights of the earlier
         ones in its leaf by 1 - 1 / leaf_memory, so that leaves follow drift. `None` keeps all
-        weights.
+        weights. With `published`, leaves do not decay, and only the default is accepted.
     splitter
         `"best"`, or `"random"` for one uniformly drawn threshold per feature.
     published
