@@ -88,23 +88,23 @@ class StreamDecisionForestClassifier(StreamLearner, TreeClassifier):
     >>> model = ret.StreamDecisionForestClassifier(seed=42)
     >>> metric = metrics.Accuracy()
     >>> evaluate.progressive_val_score(dataset, model, metric)
-    Accuracy: 89.11%
+    Accuracy: 90.31%
     """
 
     @plain_parameters
     def __init__(
         self,
-        n_models: int = 10,
-        batch_size: int = 100,
+        n_models: int = 100,
+        batch_size: int = 200,
         criterion: str = "gini",
         max_depth: int | None = None,
         min_samples_split: int = 2,
         min_samples_leaf: int = 1,
         max_features: MaxFeatures = "sqrt",
         max_nodes: int = 10_000,
-        leaf_memory: float | None = 10.0,
+        leaf_memory: float | None = 5.0,
         splitter: str = "best",
-        n_swaps: int = 1,
+        n_swaps: int = 10,
         n_jobs: int = 1,
         published: bool = False,
         seed: int | None = None,
@@ -192,22 +192,22 @@ class StreamDecisionForestRegressor(StreamLearner, TreeRegressor):
     >>> model = ret.StreamDecisionForestRegressor(seed=42)
     >>> metric = metrics.MAE()
     >>> evaluate.progressive_val_score(dataset, model, metric)
-    MAE: 0.471499
+    MAE: 0.4385
     """
 
     @plain_parameters
     def __init__(
         self,
-        n_models: int = 10,
-        batch_size: int = 100,
+        n_models: int = 50,
+        batch_size: int = 400,
         max_depth: int | None = None,
         min_samples_split: int = 2,
         min_samples_leaf: int = 1,
-        max_features: MaxFeatures = 0.5,
+        max_features: MaxFeatures = 0.7,
         max_nodes: int = 10_000,
-        leaf_memory: float | None = 10.0,
+        leaf_memory: float | None = 5.0,
         splitter: str = "best",
-        n_swaps: int = 1,
+        n_swaps: int = 10,
         n_jobs: int = 1,
         seed: int | None = None,
     ) -> None:

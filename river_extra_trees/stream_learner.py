@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import typing
 
 from ._core.cart.splitter import Splitter
@@ -23,8 +24,6 @@ from ._estimator.parameters import (
 
 __all__ = ["StreamLearner"]
 
-LEAF_MEMORY = 10.0  # default of `leaf_memory`
-
 # What the split of one of many nominal values must achieve per level, see `Splitter`. A tree on
 # columns of 1,000 values that say nothing about the target then has fewer than 60 levels instead of
 # 1,500.
@@ -45,7 +44,6 @@ class StreamLearner(BatchForest):
     published: bool = False  # of classifiers, and of single trees
     seed: int | None
     criterion: str  # of classifiers
-    warm_up: int = 0  # of classifiers that are trees
 
     # Of forests.
     n_models: int
@@ -73,13 +71,13 @@ class StreamLearner(BatchForest):
             check_whole(name, getattr(self, name), 1)
         check_choice("splitter", self.splitter, "best", "random")
         check_switch("published", self.published)
+        default = inspect.signature(type(self)).parameters["leaf_memory"].default
         check_parameter(
-            not self.published or self.leaf_memory == LEAF_MEMORY,
+            not self.published or self.leaf_memory == default,
             "leaf_memory",
             self.leaf_memory,
-            f"{LEAF_MEMORY:g}, its default, when published=True, because leaves do not decay then",
+            f"{default:g}, its default, when published=True, because leaves do not decay then",
         )
-        check_whole("warm_up", self.warm_up, 0)
         check_max_features(self.max_features)
 
     def _new_forest(
@@ -90,8 +88,7 @@ class StreamLearner(BatchForest):
             n_trees=n_models,
             regression=criterion == "variance",
             batch_size=self.batch_size,
-            reference=self.published,
-            warm_up=self.warm_up,
+            published=self.published,
             seed=draw_seed(self.seed),
             bootstrap=bootstrap,
             fading=decay_factor("leaf_memory", self.leaf_memory),
@@ -105,7 +102,7 @@ class StreamLearner(BatchForest):
             self.min_samples_leaf,
             self.splitter,
             shuffled=self.published,
-            program="stream" if self.published else None,
+            published="stream" if self.published else None,
             support=0.0 if self.published else SUPPORT,
         )
 

@@ -232,7 +232,7 @@ def test_papers_side_by_side(tmp_path: Path) -> None:
     page = tmp_path / "papers.md"
     succeed("papers", "report", "--results", found, "--page", page)
     lines = [line.replace(" ", "") for line in page.read_text().splitlines()]
-    assert "||mspersample:reference|mspersample:ours|samples|" in lines
+    assert "||mspersample:program|mspersample:ours|samples|" in lines
     assert "|elec|0.236|0.02|5000|" in lines
 
 

@@ -73,14 +73,12 @@ def test_what_was_learned_can_be_copied(stream: Any, parameters: dict[str, Any])
 
 @pytest.mark.parametrize("leaf", ["linear", "constant"])
 @pytest.mark.parametrize("factor", [0.7, 0.5, 0.1, 1e-3])
-def test_a_new_unit_of_the_targets_is_learned_as_the_reference_does(
-    leaf: str, factor: float
-) -> None:
+def test_a_new_unit_of_the_targets_is_learned_as_dynatree_does(leaf: str, factor: float) -> None:
     """What fades leaf by leaf leaves no rounding errors of its former size behind."""
     for seed, unit in ((0, 1e6), (1, 1e9), (2, 1e12)):
         rng = random.Random(seed)
         model = DynamicTreeRegressor(
-            leaf=leaf, forgetting_factor=factor, reference=True, window=40, n_particles=12, seed=1
+            leaf=leaf, forgetting_factor=factor, published=True, window=40, n_particles=12, seed=1
         )
         for i in range(180):
             a = rng.random()

@@ -44,7 +44,7 @@ BAD = ("feature", "target", "weight", "sample")  # what is refused
 LOUD = ("number", "value", "name", "target", "weight")  # what is interrupted
 
 _BATCHES = {"batch_size": 9, "warm_size": 16, "max_retained": 50, "seed": 1}
-_FLAT = {"reference": True, "forgetting_factor": 1.0}
+_FLAT = {"published": True, "forgetting_factor": 1.0}
 
 FAMILIES: dict[str, dict[str, Callable[[], Oracle]]] = {
     "dynamic": {

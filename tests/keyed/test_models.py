@@ -152,7 +152,7 @@ def test_large_frames(name: str, library: str) -> None:
 
 def test_frames_of_probabilities() -> None:
     """A column for each label that a row's model knows; NaN where one does not know it."""
-    models = KeyedModels(ret.StreamDecisionTreeClassifier(leaf_memory=None, warm_up=0, seed=1))
+    models = KeyedModels(ret.StreamDecisionTreeClassifier(leaf_memory=None, seed=1))
     for key, y in (("a", "no"), ("b", "no"), ("b", "yes")):
         models.learn_one(key, {"x": 0.0}, y)
     frame = models.predict_proba_many(["a", "b", "c"], pd.DataFrame({"x": [0.0, 0.0, 0.0]}))

@@ -236,7 +236,7 @@ def test_tags_are_fixed() -> None:
         == sorted(values.CORE_CLASSES)
         == [
             *("active_samples", "buffer", "class_pool", "compact_trees", "dynamic_trees"),
-            *("early_pool", "forgetful_forest", "labels", "linear_models", "memory_forest"),
+            *("forgetful_forest", "labels", "linear_models", "memory_forest"),
             *("naive_bayes", "number_mixture", "schema", "shrub_ensemble", "stream_forest"),
             *("training_sample", "trees", "window"),
         ]

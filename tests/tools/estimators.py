@@ -90,27 +90,24 @@ _FORGETFUL_FOREST = [
 _DYNAMIC = [
     {"n_particles": 20, "window": 50, "seed": 1},
     {"n_particles": 10, "window": 40, "forgetting_factor": 0.98, "discard": "random", "seed": 2},
-    {"n_particles": 20, "window": 60, "forgetting_factor": 0.9, "reference": True, "seed": 3},
+    {"n_particles": 20, "window": 60, "forgetting_factor": 0.9, "published": True, "seed": 3},
     {"n_particles": 10, "window": 30, "rejuvenate_every": 40, "seed": 4},
 ]
 
 PARAMETERS: dict[str, list[dict[str, Any]]] = {
-    "DynamicTreeClassifier": [
-        {"leaf": "logistic", "n_particles": 8, "window": 40, "warm_up": 35, "seed": 5},
-        *_DYNAMIC,
-    ],
+    "DynamicTreeClassifier": _DYNAMIC,
     "DynamicTreeRegressor": [{"leaf": "constant", **_DYNAMIC[0]}, *_DYNAMIC[1:], _DYNAMIC[0]],
     "ExtraTreesClassifier": [{"criterion": "entropy", **_EXTRA_TREES[0]}, *_EXTRA_TREES],
     "ExtraTreesRegressor": _OF_ALL_KINDS,
     "ForgetfulDecisionTreeClassifier": _FORGETFUL_TREE,
     "ForgetfulDecisionTreeRegressor": _FORGETFUL_TREE,
     "ForgetfulRandomForestClassifier": [
-        {"criterion": "gini", "warm_up": 35, "seed": 4},
+        {"criterion": "gini", "seed": 4},
         *_FORGETFUL_FOREST,
     ],
     "ForgetfulRandomForestRegressor": _FORGETFUL_FOREST,
     "ShrubEnsembleClassifier": [
-        {"loss": "cross_entropy", "n_models": 5, "window_size": 20, "warm_up": 35, "seed": 5},
+        {"loss": "cross_entropy", "n_models": 5, "window_size": 20, "seed": 5},
         {"retrain": "error", "n_models": 1, "window_size": 16, "step_size": 100.0, "seed": 6},
         *_SHRUBS,
     ],
@@ -119,7 +116,7 @@ PARAMETERS: dict[str, list[dict[str, Any]]] = {
     "StreamDecisionForestRegressor": _FOREST,
     "StreamDecisionTreeClassifier": [
         *_TREE,
-        {"criterion": "entropy", "max_nodes": 15, "warm_up": 35, "seed": 4},
+        {"criterion": "entropy", "max_nodes": 15, "seed": 4},
     ],
     "StreamDecisionTreeRegressor": _TREE,
 }

@@ -50,11 +50,10 @@ DYNAMIC = [
     ("DynamicTreeRegressor", TINY),
     ("DynamicTreeRegressor", {**TINY, "leaf": "constant", "discard": "alm"}),
     ("DynamicTreeRegressor", {**TINY, "discard": "alc", "forgetting_factor": 0.97}),
-    ("DynamicTreeRegressor", {**TINY, "forgetting_factor": 0.9, "reference": True}),
+    ("DynamicTreeRegressor", {**TINY, "forgetting_factor": 0.9, "published": True}),
     ("DynamicTreeRegressor", {**TINY, "rejuvenate_every": 3}),
     ("DynamicTreeClassifier", {**TINY, "discard": "random"}),
     ("DynamicTreeClassifier", {**TINY, "discard": "entropy", "rejuvenate_every": 3}),
-    ("DynamicTreeClassifier", {**TINY, "leaf": "logistic"}),
 ]
 # What others make of a lack of memory: numpy, paths, imports, pickle, and what is written in Rust.
 DISGUISES = {

@@ -191,7 +191,7 @@ def fold(rows: Rows, i: int) -> tuple[Rows, Rows]:
 
 
 def on_streams(rows: int, repeats: int) -> None:
-    """Answers on whole batches of 100 before they are learned, as the reference was measured."""
+    """Answers on whole batches of 100 before they are learned, as the program was measured."""
     lines = []
     for name in STREAMS:
         stream = streams.load(f"forgetful_{name}", "classification", rows)

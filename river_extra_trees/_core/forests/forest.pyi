@@ -17,7 +17,7 @@ class Forest(Learner):
     n_early: int
     n_batches: int
     seed: int
-    reference: bool
+    published: bool
     first_tree: int
     is_part: bool
     @property

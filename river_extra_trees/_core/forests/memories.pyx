@@ -9,7 +9,7 @@ from ..batch cimport Reader
 from ..learner cimport Learner
 from ..lists cimport item_of
 from ..memory cimport free, product, resized, zeroed
-from ..naive_bayes cimport NaiveBayes
+from .naive_bayes cimport NaiveBayes
 from ..trees cimport HEADER, WEIGHT, Trees
 from .answers cimport answer_rows, combine_numbers, find_leaves
 from .buffer cimport Buffer

@@ -10,7 +10,7 @@ import numpy as np
 from libc.stdint cimport int64_t
 
 from ..batch cimport Batch, Reader
-from ..naive_bayes cimport NaiveBayes
+from .naive_bayes cimport NaiveBayes
 from ..schema cimport OTHER, Labels, Schema
 from ..trees cimport Trees
 from .buffer cimport Buffer

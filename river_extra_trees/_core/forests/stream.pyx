@@ -3,7 +3,7 @@
 import numpy as np
 
 from cpython.object cimport PyObject
-from libc.stdint cimport int64_t, uint64_t
+from libc.stdint cimport uint64_t
 from libc.string cimport memset
 
 from ..cart.splitter cimport Splitter
@@ -42,7 +42,7 @@ cdef class StreamForest(Forest):
         Whether targets are numbers instead of labels.
     batch_size
         Number of samples of a batch.
-    reference
+    published
         Whether leaves contain only the last batch that reached them, learned when it is complete.
     seed
         Seed of the streams of random numbers.
@@ -50,15 +50,13 @@ cdef class StreamForest(Forest):
         Draw the batch of each tree with replacement (Algorithm 2); else every sample counts once.
     fading
         Decay factor of the weights of a leaf, per sample that it learns.
-    warm_up
-        Number of samples with predictions from the early pool.
     """
 
     cdef double* losses                 # per tree: prequential loss in this batch
 
-    def __init__(self, int n_trees, bint regression, int batch_size, bint reference, seed,
-                 bint bootstrap, double fading, int64_t warm_up=0):
-        self.begin(n_trees, regression, batch_size, reference, fading, seed, warm_up)
+    def __init__(self, int n_trees, bint regression, int batch_size, bint published, seed,
+                 bint bootstrap, double fading):
+        self.begin(n_trees, regression, batch_size, published, fading, seed)
         self.bagging = bootstrap
         self.set_losses(np.zeros(n_trees))
 
@@ -88,7 +86,7 @@ cdef class StreamForest(Forest):
         cdef int i, leaf, tree, copies = 1
         cdef int n_trees = <int>length_of(<PyObject*>self.trees)
         cdef double batch = self.n_batches + 1
-        cdef bint learns = not self.reference
+        cdef bint learns = not self.published
         cdef int* noted = self.window.leaf if n_trees == 1 else NULL
         cdef const int* bag = NULL
         cdef PyObject* trees
@@ -182,10 +180,10 @@ cdef class StreamForest(Forest):
         """
         cdef uint64_t b = self.n_batches + 1
         cdef Rng rng = rng_for(self.seed, 0, self.n_batches, SWAP)
-        if n_swaps == 0 or b < 2 or (self.reference and uniform(&rng) >= 1.0 / b):
+        if n_swaps == 0 or b < 2 or (self.published and uniform(&rng) >= 1.0 / b):
             return []
         order = np.argsort(-losses, kind="stable")[:n_swaps].tolist()
-        return [tree for tree in order if losses[tree] > 0.0 or self.reference]
+        return [tree for tree in order if losses[tree] > 0.0 or self.published]
 
     # --- Copies and parts ---------------------------------------------------------------------
 
@@ -298,7 +296,7 @@ cdef class StreamGrowth(BatchGrowth):
         if self.bootstraps[index] is not None:
             copies = (<Bootstrap>self.bootstraps[index]).counts
             forest.learn_root(trees, window, copies)
-        elif forest.reference:
+        elif forest.published:
             forest.overwrite(trees, copies)
         elif trees is not forest.trees[index]:      # it replaces an early tree
             forest.learn_root(trees, window, copies)
