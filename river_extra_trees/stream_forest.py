@@ -55,15 +55,15 @@ class StreamDecisionForestClassifier(StreamLearner, TreeClassifier):
     splitter
         `"best"`, or `"random"` for one uniformly drawn threshold per feature.
     n_swaps
-        Largest number of trees to replace after a batch. Trees without an error stay. 0 replaces
-        none.
+        Largest number of trees to replace after a batch, or a share of all trees. Trees without an
+        error stay. 0 replaces none.
     n_jobs
         Number of threads that grow trees. It does not change the predictions.
     published
-        Behave as the published program does: a leaf holds only the last batch that reached it, learns
-        it when the batch is complete, and is split even if its samples are pure. No tree grows
-        before the first batch is complete. In batch b > 1, trees are replaced with probability
-        1 / b only, so rarely on a long stream.
+        Behave as the published program does: a leaf holds only the last batch that reached it,
+        learns it when the batch is complete, and is split even if its samples are pure. No tree
+        grows before the first batch is complete. In batch b > 1, trees are replaced with
+        probability 1 / b only, so rarely on a long stream.
     seed
         Random seed; `None` draws one.
 
@@ -71,6 +71,10 @@ class StreamDecisionForestClassifier(StreamLearner, TreeClassifier):
     -----
     At a split, missing values go to the side that fits them better, or to the heavier child.
     New features and new classes may appear at any time.
+
+    The defaults were chosen by accuracy and log loss on the first 4,000 samples of 17 streams, except
+    that splits and features are those of the paper: `splitter="random", max_features=None` is
+    slightly more accurate.
 
     Each node takes 60 bytes and 8 per class: a tree of 10,000 nodes takes 83 MB with 1,024 classes.
 
@@ -104,7 +108,7 @@ class StreamDecisionForestClassifier(StreamLearner, TreeClassifier):
         max_nodes: int = 10_000,
         leaf_memory: float | None = 5.0,
         splitter: str = "best",
-        n_swaps: int = 10,
+        n_swaps: int | float = 0.1,
         n_jobs: int = 1,
         published: bool = False,
         seed: int | None = None,
@@ -166,8 +170,8 @@ class StreamDecisionForestRegressor(StreamLearner, TreeRegressor):
     splitter
         `"best"`, or `"random"` for one uniformly drawn threshold per feature.
     n_swaps
-        Largest number of trees to replace after a batch. Trees without an error stay. 0 replaces
-        none.
+        Largest number of trees to replace after a batch, or a share of all trees. Trees without an
+        error stay. 0 replaces none.
     n_jobs
         Number of threads that grow trees. It does not change the predictions.
     seed
@@ -177,6 +181,8 @@ class StreamDecisionForestRegressor(StreamLearner, TreeRegressor):
     -----
     At a split, missing values go to the side that fits them better, or to the heavier child.
     New features may appear at any time.
+
+    The defaults were chosen by R2 on the first 4,000 samples of 12 streams.
 
     References
     ----------
@@ -207,7 +213,7 @@ class StreamDecisionForestRegressor(StreamLearner, TreeRegressor):
         max_nodes: int = 10_000,
         leaf_memory: float | None = 5.0,
         splitter: str = "best",
-        n_swaps: int = 10,
+        n_swaps: int | float = 0.2,
         n_jobs: int = 1,
         seed: int | None = None,
     ) -> None:

@@ -14,6 +14,7 @@ from ._estimator.parameters import (
     MaxFeatures,
     check_choice,
     check_max_features,
+    check_number,
     check_parameter,
     check_switch,
     check_whole,
@@ -47,7 +48,7 @@ class StreamLearner(BatchForest):
 
     # Of forests.
     n_models: int
-    n_swaps: int = 0
+    n_swaps: int | float = 0
     n_jobs: int
 
     _mutable = frozenset({"max_features", "max_nodes"})
@@ -61,7 +62,10 @@ class StreamLearner(BatchForest):
         """Check the parameters of a forest, and make the core object."""
         for name in ("n_models", "n_jobs"):
             check_whole(name, getattr(self, name), 1)
-        check_whole("n_swaps", self.n_swaps, 0)
+        if isinstance(self.n_swaps, float):
+            check_number("n_swaps", self.n_swaps, 0, 1, "(]")
+        else:
+            check_whole("n_swaps", self.n_swaps, 0)
         self._check_parameters()
         self._core = self._new_forest(criterion, self.n_models, bootstrap=True)
 
@@ -119,5 +123,7 @@ class StreamLearner(BatchForest):
         replaced: list[int] = []
         if self.n_swaps > 0:
             losses = forest.tree_losses() if losses is None else losses
-            replaced = forest.trees_to_replace(losses, self.n_swaps)
+            is_share = isinstance(self.n_swaps, float)
+            n_swaps = max(1, int(self.n_swaps * self.n_models)) if is_share else self.n_swaps
+            replaced = forest.trees_to_replace(losses, n_swaps)
         forest.grow(batch, splitters, replaced, n_features, self.max_nodes)

@@ -194,6 +194,19 @@ def test_new_trees_grow_on_the_batch(model_class: Any) -> None:
 
 
 @pytest.mark.parametrize("model_class", FORESTS)
+def test_a_share_of_the_trees_is_replaced(model_class: Any) -> None:
+    """A share stands for the number of trees below it, and for one tree at least."""
+    for share, number in ((0.1, 1), (0.5, 2), (0.01, 1), (1.0, 5)):
+        some, same = (
+            model_class(n_models=5, batch_size=10, n_swaps=n, seed=4) for n in (share, number)
+        )
+        for x, y in rows(100):
+            some.learn_one(x, y)
+            same.learn_one(x, y)
+        assert pickle.dumps(some._core.trees) == pickle.dumps(same._core.trees)
+
+
+@pytest.mark.parametrize("model_class", FORESTS)
 def test_no_swaps(model_class: Any) -> None:
     """Without swaps, all trees stay after the first batch."""
     model = model_class(n_models=3, batch_size=10, n_swaps=0, seed=4)
@@ -392,7 +405,7 @@ def test_bad_parameters_are_named(model_class: Any, name: str, value: object) ->
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("n_models", 0), ("n_swaps", -1), ("n_jobs", 0)],
+    [("n_models", 0), ("n_swaps", -1), ("n_swaps", 1.5), ("n_jobs", 0)],
 )
 @pytest.mark.parametrize("model_class", FORESTS)
 def test_bad_parameters_of_forests_are_named(model_class: Any, name: str, value: object) -> None:
