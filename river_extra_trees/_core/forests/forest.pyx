@@ -32,13 +32,6 @@ cdef enum:
     FIRST = 10      # number of samples at the first early growth; also the smallest step after it
 
 
-cdef int room_in(Window window, Schema schema) noexcept nogil:
-    """Number of samples of the schema for which a window has memory."""
-    if schema.n_columns > window.column_capacity:
-        return 0
-    return window.capacity - window.size
-
-
 cdef class Forest(Ensemble):
     """Trees that learn in batches. Subclasses call `begin` in their constructor."""
 
@@ -232,7 +225,9 @@ cdef class Forest(Ensemble):
         if (self.bagging and self.bags == NULL) or (
                 not self.regression and self.root_statistics.n_values != n_labels):
             return 0
-        return min(self.batch_end() - self.n_gathered(), room_in(self.window, self.schema))
+        if self.schema.n_columns > self.window.column_capacity:
+            return 0
+        return min(self.batch_end() - self.n_gathered(), self.window.capacity - self.window.size)
 
     cdef void answer_ahead(self, Reader reader, int first, int n, int n_labels) noexcept nogil:
         """Store the predictions for n of the rows that were read ahead, from their leaves."""
