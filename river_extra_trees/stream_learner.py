@@ -8,7 +8,7 @@ from ._core.cart.splitter import Splitter
 from ._core.forests.batch_growth import grow_early
 from ._core.forests.memories import MemoryForest
 from ._core.forests.stream import StreamForest
-from ._estimator.batch_forest import BatchForest, Losses
+from ._estimator.batch_forest import BatchForest
 from ._estimator.parameters import (
     LARGEST,
     MaxFeatures,
@@ -178,7 +178,7 @@ class StreamLearner(BatchForest):
             support=0.0 if self.reference else SUPPORT,
         )
 
-    def _grow(self, losses: Losses | None = None, splitters: list[Splitter] | None = None) -> None:
+    def _grow(self, splitters: list[Splitter] | None = None) -> None:
         """Grow the trees on a batch, and replace some of them."""
         forest: typing.Any = self._core
         batch = forest.n_batches
@@ -190,9 +190,8 @@ class StreamLearner(BatchForest):
             return
         replaced: list[int] = []
         if self.n_swaps > 0:
-            losses = forest.tree_losses() if losses is None else losses
             always = self.swap_rule == "always" and not self.reference
-            replaced = forest.trees_to_replace(losses, self.n_swaps, always)
+            replaced = forest.trees_to_replace(self.n_swaps, always)
         forest.grow(batch, splitters, replaced, n_features, self.max_nodes)
 
     def _more_summary(self) -> dict[str, str]:

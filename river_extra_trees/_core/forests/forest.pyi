@@ -1,9 +1,5 @@
-from collections.abc import Sequence
 from typing import Any, Self
 
-import numpy as np
-
-from ..batch import Batch
 from ..learner import Learner
 from ..trees import Trees
 from ..window import Window
@@ -18,15 +14,10 @@ class Forest(Learner):
     n_batches: int
     seed: int
     reference: bool
-    first_tree: int
-    is_part: bool
     @property
     def n_in_batch(self) -> int: ...
     @property
     def n_seen(self) -> int: ...
-    def votes(self, batch: Batch) -> np.ndarray: ...
-    def keep(self, first: int, stop: int) -> None: ...
-    def join(self, parts: Sequence[Forest]) -> None: ...
     def settings(self) -> dict[str, Any]: ...
     @classmethod
     def restored(cls, values: dict[str, Any]) -> Self: ...
