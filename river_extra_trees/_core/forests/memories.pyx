@@ -538,6 +538,9 @@ cdef class MemoryForest(Ensemble):
                 "MemoryForest: a growth is not where one can be")
         group.growth.reserve(self.schema, group.n_columns, group.n_labels, group.n_samples())
         group.growth.trees.reserve(0, self.n_labels())
+        if not self.regression:
+            (<CompactTrees>group.growth.trees).reserve_growth(
+                1, group.n_samples(), 0, group.n_labels)
         start_growth(self, group)
         group.growth.trees.widen(self.n_labels())
         for arrival in range(group.begun, n_seen + 1):
