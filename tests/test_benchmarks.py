@@ -273,13 +273,6 @@ def test_download(tmp_path: Path) -> None:
     assert done.stdout.splitlines() == ["471", rows, rows]
 
 
-def test_pickles() -> None:
-    """What travels between processes is measured without any."""
-    done = run("costs.distributed", "pickles")
-    assert done.returncode == 0, done.stderr
-    assert "its snapshot" in done.stdout
-
-
 @pytest.mark.parametrize("command", ["speed", "growth", "memory"])
 def test_cost_of_dynamic_trees(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A line for each case, also with few particles and steps."""

@@ -174,6 +174,7 @@ class DistributedKeyedModels(Feeder):
             self._stop()
 
     def _stop(self) -> None:
+        self._in_flight.clear()
         while self._workers:
             connected().kill(self._workers.pop())
 

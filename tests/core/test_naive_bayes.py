@@ -12,7 +12,6 @@ import pytest
 import river_extra_trees as ret
 from river_extra_trees._core.naive_bayes import EarlyPool
 from river_extra_trees._core.state import StateError
-from river_extra_trees.distributed import Block
 from tests.naive.early_pool import NaiveEarlyPool
 from tests.tools.forest_samples import sample
 
@@ -41,22 +40,15 @@ def rows(n: int) -> Iterator[tuple[dict[Any, Any], Any, float]]:
         yield x, label, rng.choice([1.0, 1.0, 0.5, 2.0, 0.0])
 
 
-def votes_of(model: Any, x: dict[Any, Any]) -> list[list[float]]:
-    """The votes of the trees of a forest; of another family its answer, the only vote."""
-    if not isinstance(model, ret.ForgetfulRandomForestClassifier):
-        return [list(model.predict_proba_one(x).values())]
-    votes: list[list[float]] = model._core.votes(Block([x]).batch())[0].tolist()
-    return votes
-
-
-@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize("name", [name for name in LEARNERS if "Random" not in name])
 def test_answers_are_those_of_the_naive_pool(name: str) -> None:
     """Without a warm-up the same learner tells what its trees say."""
     model, trees = learner(name), learner(name, warm_up=0)
-    naive = NaiveEarlyPool(LEARNERS[name].get("n_models", 1) if "Random" in name else 1)
+    naive = NaiveEarlyPool(1)
     n_learned = 0
     for x, y, w in rows(90):
-        answer, votes = model.predict_proba_one(x), votes_of(trees, x)
+        answer = model.predict_proba_one(x)
+        votes = [list(trees.predict_proba_one(x).values())]
         if 0 < n_learned < WARM_UP:
             assert answer == pytest.approx(naive.answer(votes, x), abs=1e-9)
             assert model.predict_one(x) == max(answer, key=answer.__getitem__)
