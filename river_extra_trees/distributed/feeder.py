@@ -47,9 +47,7 @@ class Feeder:
         Name of the partition: a string or an integer.
     """
 
-    def __init__(
-        self, model: typing.Any, workers: list[typing.Any], partition: Hashable
-    ) -> None:
+    def __init__(self, model: typing.Any, workers: list[typing.Any], partition: Hashable) -> None:
         self.partition = partition
         self._model, self._workers = model, workers
         self._turn = Turn("the feeder is")
@@ -176,9 +174,7 @@ class Feeder:
         self._position = stop
         return rows, references
 
-    def _numbered(
-        self, numbers: Sequence[int] | None, n: int, start: int
-    ) -> npt.NDArray[np.int64]:
+    def _numbered(self, numbers: Sequence[int] | None, n: int, start: int) -> npt.NDArray[np.int64]:
         """Numbers of the next n samples."""
         if numbers is None:
             return np.arange(start, start + n)

@@ -189,7 +189,7 @@ class DistributedKeyedModels(Feeder):
 
 
 def stores_in(folder: str | Path | None, n_workers: int) -> list[Path | None]:
-    """Return the file of each worker; raise if the folder has those of another number of workers."""
+    """Return the file of each worker; refuse a folder of another number of workers."""
     if folder is None:
         return [None] * n_workers
     path = Path(folder).absolute()

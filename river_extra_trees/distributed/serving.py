@@ -12,8 +12,8 @@ from .._estimator.extras import import_extra
 from .._estimator.frames import Sample
 from .._estimator.parameters import check_parameter, check_whole
 from .._estimator.snapshot import ClassifierSnapshot, RegressorSnapshot
-from .replica import ONGOING, SHELF, Answer, Replica, Shelf
 from .cluster import connected
+from .replica import ONGOING, SHELF, Answer, Replica, Shelf
 
 __all__ = ["Answer", "SnapshotServer"]
 

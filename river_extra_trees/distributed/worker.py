@@ -32,9 +32,7 @@ class Worker:
     _is_stored: bool
     _failure = ""
 
-    def open(
-        self, model: typing.Any, store: Path | None, options: dict[str, typing.Any]
-    ) -> None:
+    def open(self, model: typing.Any, store: Path | None, options: dict[str, typing.Any]) -> None:
         """Open the models; `options` are further parameters of `KeyedModels`."""
         self._models = opened(model, store, options)
         self._is_stored = store is not None
@@ -58,8 +56,8 @@ class Worker:
     ) -> list[typing.Any]:
         """Learn the samples start ... stop - 1 of a partition whose keys are of this worker.
 
-        `samples` are their numbers and the samples. Returns the predictions made before, if asked for; `None` for a sample that had been learned
-        already.
+        `samples` holds their numbers and themselves. Returns the predictions made before, if asked
+        for; `None` for a sample that had been learned already.
         """
         self._check()
         position = self.position(partition)

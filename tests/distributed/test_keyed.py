@@ -144,8 +144,7 @@ def test_whatever_happens(seed: int, tmp_path: Path) -> None:
             for worker in models._workers:
                 worker.crash()
             with pytest.raises(RuntimeError, match="a worker has died: close the models"):
-                models.learn_many(*part)
-                models.wait()
+                models.predict_learn_many(*part)
             models = DistributedKeyedModels(TREE, 3, tmp_path / "wild", **bounds)
     assert bits(models, keys) == expected
     assert models.counts().n_samples_seen == n_seen == 2000
@@ -233,14 +232,16 @@ def test_a_disk_that_is_full(method: str, tmp_path: Path, monkeypatch: pytest.Mo
 
     models = DistributedKeyedModels(TREE, 2, tmp_path)
     with monkeypatch.context() as patch:
-        name = {"commit": "store.Store.commit", "learn_block": "models.KeyedModels.learn_block"}[method]
+        name = {"commit": "store.Store.commit", "learn_block": "models.KeyedModels.learn_block"}[
+            method
+        ]
         patch.setattr(f"river_extra_trees.keyed.{name}", fail)
+        models.learn_many(keys[100:200], X[100:200], y[100:200])
         with pytest.raises(OSError, match="no space left"):
-            models.learn_many(keys[100:200], X[100:200], y[100:200])
             models.commit()
     if method == "learn_block":
         assert models.position == 100
-        with pytest.raises(RuntimeError, match="a worker has failed .OSError: no space left"):
+        with pytest.raises(RuntimeError, match=r"a worker has failed .OSError: no space left"):
             models.commit()
     models._stop()
     with DistributedKeyedModels(TREE, 2, tmp_path) as models:
