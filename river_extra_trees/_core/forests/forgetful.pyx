@@ -14,7 +14,6 @@ from ..rng cimport SUBSET, Rng, next_word, poisson, rng_for, uniform
 from ..schema cimport Schema
 from ..shares cimport first_largest
 from ..trees cimport HEADER, Trees
-from ..window cimport Window
 from .batch_growth cimport ForgetfulGrowth, Retained, grow_anew, moved
 from .forest cimport Forest
 

@@ -530,7 +530,7 @@ cdef class MemoryForest(Ensemble):
 
         The number of steps after each sample is a function of the samples when it began.
         """
-        cdef int64_t arrival, n_seen = self.buffer.n_seen
+        cdef int64_t _, n_seen = self.buffer.n_seen
         cdef double latest = group.begun + interval_of(group, group.begun)
         # So it ends before the next one begins, and while its samples are remembered.
         require(n_seen + 1 < group.due <= latest
@@ -543,7 +543,7 @@ cdef class MemoryForest(Ensemble):
                 1, group.n_samples(), 0, group.n_labels)
         start_growth(self, group)
         group.growth.trees.widen(self.n_labels())
-        for arrival in range(group.begun, n_seen + 1):
+        for _ in range(group.begun, n_seen + 1):
             reserve_group(self, group, self.n_labels())
             require(not advance(self, group, group.steps),
                     "MemoryForest: a growth is over that has not replaced a tree")
