@@ -36,7 +36,7 @@ class Worker:
         """Open the models; `options` are further parameters of `KeyedModels`."""
         self._models = opened(model, store, options)
         self._is_stored = store is not None
-        self._positions = {**self._models.note}
+        self._positions = typing.cast(dict[Hashable, int], dict(self._models.note))
 
     def position(self, partition: Hashable) -> int:
         """Return the number of the next sample of a partition."""
