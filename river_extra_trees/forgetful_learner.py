@@ -38,9 +38,8 @@ class ForgetfulLearner(BatchForest):
     max_columns: int
     n_models: int
     criterion: str  # of classifiers
-    warm_up: int = 0  # of classifiers
     significance: float = 0.05  # of forests
-    reference: bool
+    published: bool
     seed: int | None
 
     _mutable = frozenset({"max_depth", "max_retained"})
@@ -56,7 +55,6 @@ class ForgetfulLearner(BatchForest):
     ) -> None:
         for name in ("batch_size", "warm_size"):
             check_whole(name, getattr(self, name), 1)
-        check_whole("warm_up", self.warm_up, 0)
         check_number("initial_rate", self.initial_rate, 0, LARGEST)
         check_whole("max_depth", self.max_depth, 1, optional=True)
         check_whole("max_retained", self.max_retained, 1)
@@ -76,15 +74,14 @@ class ForgetfulLearner(BatchForest):
         check_whole("n_models", n_models, 1)
         check_number("significance", significance, 0, 1)
         check_switch("bagging", bagging)
-        check_switch("reference", self.reference)
+        check_switch("published", self.published)
         check_whole("n_jobs", n_jobs, 1)
         self._core = ForgetfulForest(
             n_trees=n_models,
             regression=criterion == "variance",
             batch_size=self.batch_size,
-            reference=self.reference,
+            published=self.published,
             seed=draw_seed(self.seed),
-            warm_up=self.warm_up,
             subsets=is_forest,
             bagging=bagging,
             max_columns=self.max_columns,
@@ -95,16 +92,16 @@ class ForgetfulLearner(BatchForest):
     def _new_splitter(self) -> Splitter:
         return Splitter(
             "variance" if self._core.regression else self.criterion,
-            program="forgetful" if self.reference else None,
+            published="forgetful" if self.published else None,
         )
 
     def _new_parameters(self) -> AdaptParameters:
         return AdaptParameters(
-            self.initial_rate, self.warm_size, self._core.regression, self.reference
+            self.initial_rate, self.warm_size, self._core.regression, self.published
         )
 
     def _new_drift_test(self) -> DriftTest:
-        return DriftTest(self.n_models, self.significance, self.reference)
+        return DriftTest(self.n_models, self.significance, self.published)
 
     @property
     def _parameters(self) -> list[AdaptParameters]:
@@ -131,7 +128,7 @@ class ForgetfulLearner(BatchForest):
         adapted = self._parameters
         for tree, parameters in enumerate(adapted):
             batch, held = forest.losses(tree), forest.n_retained(tree)
-            if self.reference and tree in discarded and held > 0:
+            if self.published and tree in discarded and held > 0:
                 parameters = adapted[tree] = self._new_parameters()
                 parameters.retained_size = held
                 depth_of_successor = int(min(parameters.max_height, depth))
@@ -153,7 +150,7 @@ class ForgetfulLearner(BatchForest):
 
         They get new features and the initial rate, and retain samples by their accuracy as before.
         In the text of the paper they start cold with all old samples, which keeps the concept that
-        failed, often for long. With `reference` they start cold, and the accuracy of the new tree,
+        failed, often for long. With `published` they start cold, and the accuracy of the new tree,
         grown on the old samples, decides.
         """
         forest = self._core

@@ -123,7 +123,7 @@ def test_log_evidence_adds_up_predictive_densities() -> None:
 def test_log_evidence_adds_up_log_probabilities() -> None:
     """The same for classes, once all of them are known."""
     rng = random.Random(0)
-    model = DynamicTreeClassifier(n_particles=30, forgetting_factor=1.0, warm_up=0, seed=1)
+    model = DynamicTreeClassifier(n_particles=30, forgetting_factor=1.0, seed=1)
     for i in range(300):
         x = {"a": rng.random(), "b": rng.random()}
         y = rng.choice("uvw") if rng.random() < 0.2 else "uvw"[int(3 * x["a"])]
@@ -478,17 +478,3 @@ def test_a_tree_explains_its_own_answer() -> None:
     assert model.log_evidence == other.log_evidence  # explanations change nothing
     with pytest.raises(IndexError, match="there is no tree 5"):
         model._core.number_of_tree(5, x)
-
-
-def test_a_logistic_leaf_explains_its_own_answer() -> None:
-    """The shares in the leaf, and the label that the model of the leaf predicts for the sample."""
-    model = DynamicTreeClassifier(n_particles=1, leaf="logistic", forgetting_factor=1.0, seed=0)
-    rng = random.Random(0)
-    for _ in range(300):
-        x = {"a": rng.gauss(0, 1), "b": rng.gauss(0, 1)}
-        model.learn_one(x, "high" if x["a"] + x["b"] > 0 else "low")
-    for x in ({"a": 2.0, "b": 1.0}, {"a": -2.0, "b": -1.0}):
-        shares = model.predict_proba_one(x)
-        label = max(shares, key=shares.__getitem__)
-        said = model.debug_one(x)
-        assert said.endswith(f", by its logistic model {label} ({shares[label]:.0%})")

@@ -51,7 +51,7 @@ def test_import_is_light() -> None:
     [
         "ForgetfulRandomForestClassifier(n_models=2, batch_size=10)",
         "ForgetfulDecisionTreeRegressor(batch_size=10, warm_size=10)",
-        "StreamDecisionForestRegressor(n_models=4)",
+        "ExtraTreesRegressor(n_models=4)",
         "ShrubEnsembleClassifier(n_models=4)",
         "DynamicTreeClassifier(n_particles=10)",
     ],

@@ -6,7 +6,6 @@ import typing
 
 from .._core.cart.splitter import Splitter
 from .._core.forests.forest import Forest
-from .._core.forests.memories import MemoryForest
 from .frames import Sample
 from .learner import TreeLearner
 
@@ -27,7 +26,7 @@ class BatchForest(TreeLearner):
     because it is many times the size of a young tree.
     """
 
-    _core: Forest | MemoryForest
+    _core: Forest
     _sizes = {"n_models": "n_trees", "batch_size": "batch_size"}  # noqa: RUF012
 
     def learn_one(self, x: Sample, y: typing.Any, w: float = 1.0) -> None:

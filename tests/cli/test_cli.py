@@ -205,7 +205,7 @@ def test_bundled_streams(name: str) -> None:
         (["Phishing", "--task", "regression"], ["for classification, not for regression"]),
         (["Phishing", "--task", "clustering"], ["'clustering'"]),
         (["Phishing", "HoeffdingTreeClasifier"], ["did you mean HoeffdingTreeClassifier?"]),
-        (["Phishing", "StreamForest"], ["did you mean StreamDecisionForest?"]),
+        (["Phishing", "StreamForest"], ["did you mean ExtraTrees?"]),
         (["Phishing", "river.tree.NoSuchTree"], ["no learner 'river.tree.NoSuchTree'"]),
         (["Phishing", "no.such.Tree"], ["no learner 'no.such.Tree'"]),
         (["Phishing", "HoeffdingTreeRegressor"], ["is not a learner for classification"]),

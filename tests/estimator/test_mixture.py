@@ -106,8 +106,8 @@ TARGETS = {
     [
         {},
         {"leaf": "constant"},
-        {"reference": True, "forgetting_factor": 1.0},
-        {"reference": True, "forgetting_factor": 0.9, "leaf": "constant"},
+        {"published": True, "forgetting_factor": 1.0},
+        {"published": True, "forgetting_factor": 0.9, "leaf": "constant"},
     ],
     ids=str,
 )

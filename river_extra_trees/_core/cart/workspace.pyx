@@ -169,7 +169,7 @@ cdef int make_tasks(Workspace work) noexcept nogil:
     for g in range(work.n_ranges):
         here = &work.ranges[g]
         here.start = -1
-        if is_open(work, here.node, here.copies, here.varies or work.program == STREAM):
+        if is_open(work, here.node, here.copies, here.varies or work.published == STREAM):
             here.start = work.n
             work.n += here.size
     for g in range(work.n_ranges - 1, -1, -1):      # the first range is to be grown first

@@ -13,7 +13,7 @@ class Forest(Learner):
     n_early: int
     n_batches: int
     seed: int
-    reference: bool
+    published: bool
     @property
     def n_in_batch(self) -> int: ...
     @property

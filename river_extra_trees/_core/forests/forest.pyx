@@ -14,7 +14,6 @@ from ..batch cimport Reader
 from ..learner cimport Learner
 from ..lists cimport item_of, length_of
 from ..memory cimport free, product, resized, zeroed
-from ..naive_bayes cimport EarlyPool
 from ..rng cimport BOOTSTRAP, Rng, below, rng_for
 from ..schema cimport Labels, Schema
 from ..trees cimport HEADER, WEIGHT, Trees
@@ -37,17 +36,15 @@ cdef int room_in(Window window, Schema schema) noexcept nogil:
 cdef class Forest(Ensemble):
     """Trees that learn in batches. Subclasses call `begin` in their constructor."""
 
-    cdef int begin(self, int n_trees, bint regression, int batch_size, bint reference,
-                   double fading, object seed, int64_t warm_up) except -1:
-        self.regression, self.reference = regression, reference
+    cdef int begin(self, int n_trees, bint regression, int batch_size, bint published,
+                   double fading, object seed) except -1:
+        self.regression, self.published = regression, published
         self.batch_size, self.fading, self.seed = batch_size, fading, seed
         self.window = Window()
         self.root_statistics = Trees(0, regression)
         self.root_statistics.add_tree()
         self.trees = [self.new_tree() for _ in range(n_trees)]
         self.reserve_sums(1)
-        if warm_up > 0 and not (regression or reference):
-            self.early = EarlyPool(n_trees, warm_up)
         return 0
 
     def __dealloc__(self):
@@ -92,7 +89,7 @@ cdef class Forest(Ensemble):
 
     cdef int batch_end(self) noexcept nogil:
         """Number of samples in this batch at which the trees grow next."""
-        if self.n_batches > 0 or self.reference:
+        if self.n_batches > 0 or self.published:
             return self.batch_size
         return <int>min(self.n_early + <int64_t>max(FIRST, self.n_early // 2),
                         <int64_t>self.batch_size)
@@ -180,8 +177,6 @@ cdef class Forest(Ensemble):
         cdef int n, room = 0
         cdef Py_ssize_t tree
         cdef PyObject* trees
-        if self.early is not None:
-            return Learner.run(self, reader, stop, n_labels)
         while reader.row < stop and not (reader.answered or self.batch_is_full()):
             if reader.learns:
                 room = self.room(n_labels)
@@ -285,28 +280,6 @@ cdef class Forest(Ensemble):
                 self.add_votes(self.root_statistics, self.root_statistics.roots, 1, n_labels,
                                votes + <Py_ssize_t>i * n_labels, voted + i)
 
-    cdef double* early_shares(self, int code) except? NULL nogil:
-        """The sums of the class frequencies of each tree after the early pool."""
-        cdef int c, tree, leaf, n_labels = self.early.n_classes
-        cdef uint8_t voted
-        cdef double* sums = self.early.sums
-        cdef PyObject* trees
-        if self.early.n_answers == 0:       # a part without trees
-            return self.row_shares()
-        self.early.look_at(self.schema.row)
-        memset(sums, 0, n_labels * sizeof(double))
-        for tree in range(self.early.n_answers):
-            trees = item_of(<PyObject*>self.trees, tree)
-            memset(self.sums, 0, n_labels * sizeof(double))
-            leaf = self.leaf_of(<Trees>trees)
-            Forest.add_votes(self, <Trees>trees, &leaf, 1, n_labels, self.sums, &voted)
-            self.early.pool(tree, self.sums)
-            if code >= 0:
-                self.early.weigh(tree, self.sums, code)
-            for c in range(n_labels):
-                sums[c] += self.sums[c]
-        return sums
-
     cdef double row_number(self) except? -1.0 nogil:
         return self.mean_of_trees(NULL)
 
@@ -341,16 +314,15 @@ cdef class Forest(Ensemble):
     def settings(self):
         """The arguments of the constructor."""
         return {"n_trees": len(self.trees), "regression": self.regression,
-                "batch_size": self.batch_size, "reference": self.reference, "seed": self.seed}
+                "batch_size": self.batch_size, "published": self.published, "seed": self.seed}
 
     cdef dict fields(self):
         return {name: getattr(self, name) for name in Forest.STATE}
 
-    STATE = ("regression", "batch_size", "reference", "fading", "seed", "n_batches", "n_early",
-             "schema", "labels", "window", "trees", "root_statistics", "early")
+    STATE = ("regression", "batch_size", "published", "fading", "seed", "n_batches", "n_early",
+             "schema", "labels", "window", "trees", "root_statistics")
 
-    DEFAULTS = {"regression": False, "reference": False, "n_batches": 0, "n_early": 0,
-                "early": None}
+    DEFAULTS = {"regression": False, "published": False, "n_batches": 0, "n_early": 0}
 
     @classmethod
     def restored(cls, values):
@@ -364,7 +336,7 @@ cdef class Forest(Ensemble):
     cdef object read(self, object state):
         """Read the fields of a state; `check_fits` checks their consistency."""
         self.regression = state.flag("regression")
-        self.reference = state.flag("reference")
+        self.published = state.flag("published")
         self.fading = state.number("fading", 0.0, 1.0)
         self.seed = state.whole("seed", 0, 2**64 - 1)
         self.n_batches = state.whole("n_batches")
@@ -375,7 +347,6 @@ cdef class Forest(Ensemble):
         self.trees = state.parts("trees", Trees)
         self.root_statistics = state.part("root_statistics", Trees)
         self.n_early = state.whole("n_early", 0, self.batch_size)
-        self.read_early(state, len(self.trees))
 
     cdef int check_structure(self) except -1:
         return self.check_fits()

@@ -17,7 +17,7 @@ from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 
 from ..lists cimport item_of, length_of
-from ..naive_bayes cimport NaiveBayes
+from .naive_bayes cimport NaiveBayes
 from ..trees cimport Trees
 from .buffer cimport Buffer
 from .ensemble cimport Ensemble

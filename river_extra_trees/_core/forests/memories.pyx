@@ -13,7 +13,6 @@ from ..batch cimport Reader
 from ..learner cimport Learner
 from ..lists cimport item_of
 from ..memory cimport free, product, resized, zeroed
-from ..naive_bayes cimport NaiveBayes
 from ..schema cimport OTHER, Labels, Schema
 from ..trees cimport HEADER, WEIGHT, Trees
 from .answers cimport answer_rows, combine_numbers, find_leaves
@@ -23,6 +22,7 @@ from .ensemble cimport Ensemble
 from .growth cimport Growth
 from .mixtures cimport ClassPool, NumberMixture
 from .model_trees cimport IN_LEAVES, LinearModels, TreeGrowth, remainder, walk
+from .naive_bayes cimport NaiveBayes
 from .rotation cimport (
     advance, continue_growth, interval_of, reserve_group, split_leaves, start_growth,
 )

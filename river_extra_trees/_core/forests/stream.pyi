@@ -13,12 +13,11 @@ class StreamForest(Forest):
         n_trees: int,
         regression: bool,
         batch_size: int,
-        reference: bool,
+        published: bool,
         seed: int,
         bootstrap: bool,
         fading: float,
         n_latest: int,
-        warm_up: int = 0,
     ) -> None: ...
     def tree_losses(self) -> np.ndarray: ...
     def grow(

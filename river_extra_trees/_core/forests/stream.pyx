@@ -42,7 +42,7 @@ cdef class StreamForest(Forest):
         Whether targets are numbers instead of labels.
     batch_size
         Number of samples of a batch.
-    reference
+    published
         Whether leaves contain only the last batch that reached them, learned when it is complete.
     seed
         Seed of the streams of random numbers.
@@ -52,17 +52,15 @@ cdef class StreamForest(Forest):
         Decay factor of the weights of a leaf, per sample that it learns.
     n_latest
         Number of latest samples for the growth of new trees; 0: they grow on the batch.
-    warm_up
-        Number of samples with predictions from the early pool.
     """
 
     cdef readonly int n_latest
     cdef readonly Window latest         # between batches: the n_latest latest samples
     cdef double* losses                 # per tree: prequential loss in this batch
 
-    def __init__(self, int n_trees, bint regression, int batch_size, bint reference, seed,
-                 bint bootstrap, double fading, int n_latest, int64_t warm_up=0):
-        self.begin(n_trees, regression, batch_size, reference, fading, seed, warm_up)
+    def __init__(self, int n_trees, bint regression, int batch_size, bint published, seed,
+                 bint bootstrap, double fading, int n_latest):
+        self.begin(n_trees, regression, batch_size, published, fading, seed)
         self.bagging = bootstrap
         self.n_latest = n_latest
         self.latest = Window(1)
@@ -110,7 +108,7 @@ cdef class StreamForest(Forest):
         cdef int i, leaf, tree, copies = 1
         cdef int n_trees = <int>length_of(<PyObject*>self.trees)
         cdef double batch = self.n_batches + 1
-        cdef bint learns = not self.reference
+        cdef bint learns = not self.published
         cdef int* noted = self.window.leaf if n_trees == 1 else NULL
         cdef const int* bag = NULL
         cdef PyObject* trees
@@ -320,7 +318,7 @@ cdef class StreamGrowth(BatchGrowth):
         if self.bootstraps[index] is not None:
             copies = (<Bootstrap>self.bootstraps[index]).counts
             forest.learn_root(trees, window, copies)
-        elif forest.reference:
+        elif forest.published:
             forest.overwrite(trees, copies)
         elif trees is not forest.trees[index]:      # it replaces an early tree
             forest.learn_root(trees, window, copies)
