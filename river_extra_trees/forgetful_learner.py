@@ -9,7 +9,7 @@ from ._core.cart.splitter import Splitter
 from ._core.forests.batch_growth import grow_early
 from ._core.forests.forgetful import ForgetfulForest
 from ._core.state import State, require
-from ._estimator.batch_forest import BatchForest, Losses
+from ._estimator.batch_forest import BatchForest
 from ._estimator.parameters import (
     LARGEST,
     check_number,
@@ -108,7 +108,7 @@ class ForgetfulLearner(BatchForest):
         """The parameters that decide the retained size of each tree, copied from the core."""
         return [self._new_parameters().resume(values) for values in self._forest.parameters]
 
-    def _grow(self, losses: Losses | None = None, splitters: list[Splitter] | None = None) -> None:
+    def _grow(self, splitters: list[Splitter] | None = None) -> None:
         """Let the trees forget samples, and grow them on a batch."""
         splitters = splitters or self._new_splitters()
         batch, n = self._forest.n_batches, self._forest.n_in_batch
@@ -117,13 +117,13 @@ class ForgetfulLearner(BatchForest):
             depth = int(min(max_height(n), depth))
             grow_early(self._forest, splitters, 0, depth, LARGEST)
             return
-        self._forest.grow(batch, splitters, *self._plan(losses))
+        self._forest.grow(batch, splitters, *self._plan())
 
-    def _plan(self, losses: Losses | None) -> BatchPlan:
+    def _plan(self) -> BatchPlan:
         """Decide how many samples each tree retains, and which trees are discarded."""
         forest = self._forest
         guess = 0.0 if forest.regression else 1 / max(2, len(forest.labels))
-        discarded, drift = self._discarded(guess, losses)
+        discarded, drift = self._discarded(guess)
         depth = math.inf if self.max_depth is None else self.max_depth
         adapted = self._parameters
         for tree, parameters in enumerate(adapted):
@@ -145,10 +145,8 @@ class ForgetfulLearner(BatchForest):
             drift,
         )
 
-    def _discarded(
-        self, guess: float, losses: Losses | None
-    ) -> tuple[list[int], dict[str, typing.Any] | None]:
-        """Return the trees of this part to discard, worst first (appendix C, function Discard).
+    def _discarded(self, guess: float) -> tuple[list[int], dict[str, typing.Any] | None]:
+        """Return the trees to discard, worst first (appendix C, function Discard).
 
         They get new features and the initial rate, and retain samples by their accuracy as before.
         In the text of the paper they start cold with all old samples, which keeps the concept that
@@ -159,13 +157,10 @@ class ForgetfulLearner(BatchForest):
         batch = forest.losses(self._forest.n_trees, False)
         if forest.drift is None or forest.n_batches == 0 or batch[0] == 0:
             return [], forest.drift
-        if losses is None:
-            losses = forest.tree_losses()
         drift_test = self._new_drift_test().resume(forest.drift)
         n = drift_test.n_discarded(batch, guess)
-        worst = (-losses).argsort(kind="stable")[:n] - forest.first_tree
-        discarded = [tree for tree in worst.tolist() if 0 <= tree < self._forest.n_trees]
-        return discarded, drift_test.state()
+        worst = (-forest.tree_losses()).argsort(kind="stable")[:n]
+        return worst.tolist(), drift_test.state()
 
     def _restore(self, state: State) -> None:
         is_forest = self._core.drift is not None

@@ -8,7 +8,7 @@ import typing
 from ._core.cart.splitter import Splitter
 from ._core.forests.batch_growth import grow_early
 from ._core.forests.stream import StreamForest
-from ._estimator.batch_forest import BatchForest, Losses
+from ._estimator.batch_forest import BatchForest
 from ._estimator.parameters import (
     LARGEST,
     MaxFeatures,
@@ -110,7 +110,7 @@ class StreamLearner(BatchForest):
             support=0.0 if self.published else SUPPORT,
         )
 
-    def _grow(self, losses: Losses | None = None, splitters: list[Splitter] | None = None) -> None:
+    def _grow(self, splitters: list[Splitter] | None = None) -> None:
         """Grow the trees on a batch, and replace some of them."""
         forest: typing.Any = self._forest
         batch = forest.n_batches
@@ -122,8 +122,7 @@ class StreamLearner(BatchForest):
             return
         replaced: list[int] = []
         if self.n_swaps > 0:
-            losses = forest.tree_losses() if losses is None else losses
             is_share = isinstance(self.n_swaps, float)
             n_swaps = max(1, int(self.n_swaps * self.n_models)) if is_share else self.n_swaps
-            replaced = forest.trees_to_replace(losses, n_swaps)
+            replaced = forest.trees_to_replace(n_swaps)
         forest.grow(batch, splitters, replaced, n_features, self.max_nodes)

@@ -249,11 +249,6 @@ def test_examples_of_the_helpers() -> None:
         assert not failed
 
 
-def test_pickles() -> None:
-    """What travels between processes is measured without any."""
-    done = run("costs.distributed", "pickles")
-    assert done.returncode == 0, done.stderr
-    assert "its snapshot" in done.stdout
 
 
 @pytest.mark.parametrize("command", ["speed", "growth", "memory"])

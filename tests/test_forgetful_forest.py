@@ -24,7 +24,6 @@ from river_extra_trees._core.forests.batch_growth import Retained
 from river_extra_trees._core.forests.forgetful import ForgetfulForest
 from river_extra_trees._core.state import StateError
 from river_extra_trees._core.window import Window
-from river_extra_trees.distributed import Block, learn_together, merge, split
 from tests.naive.cart import NaiveTree as NaiveCart
 from tests.naive.cart import Rules, Sample
 from tests.naive.forgetful import NaiveForest, NaiveTree
@@ -359,22 +358,6 @@ def test_bad_parameters_are_named(parameters: dict[str, Any], message: str) -> N
     """The error says which parameter, and what it must be."""
     with pytest.raises(ValueError, match=f"^{message} must be"):
         ForgetfulRandomForestClassifier(**parameters)
-
-
-@pytest.mark.parametrize("n_parts", [2, 5])
-@pytest.mark.parametrize("bagging", [False, True])
-def test_a_merged_forest_saves_to_the_bytes_of_the_whole(n_parts: int, bagging: bool) -> None:
-    """Wherever the samples were kept, they are numbered alike in the file."""
-    X, Y = (values[:1500] for values in read_stream("elec"))
-    rows = [to_dict(x) for x in X]
-    whole = ForgetfulRandomForestClassifier(n_models=5, batch_size=40, bagging=bagging, seed=1)
-    forest = whole.clone()
-    for model, end in ((whole, 1490), (forest, 700)):
-        for x, y in zip(rows[:end], Y[:end], strict=True):
-            model.learn_one(x, y)
-    parts = split(forest, n_parts)
-    learn_together(parts, Block(rows[700:1490], Y[700:1490]))
-    assert persistence.save_bytes(merge(parts)) == persistence.save_bytes(whole)
 
 
 def test_max_columns_bounds_the_features() -> None:

@@ -160,5 +160,5 @@ picture = plotting.ImportancesDisplay.from_estimator(forest).plot()
 
 # %% [markdown]
 # Next: [dynamic trees](dynamic_trees.ipynb) and their prediction intervals; [drift and
-# forgetting](drift_and_forgetting.ipynb); how to [choose a learner under a memory
-# budget](memory_budget.ipynb); and [several processes and machines](beyond_one_machine.ipynb).
+# forgetting](drift_and_forgetting.ipynb); and how to [choose a learner under a memory
+# budget](memory_budget.ipynb).

@@ -6,8 +6,7 @@ Words. The *batch* of a family: the samples between two growths of its trees, as
 `Batch`: samples as columns, such as a frame. A *stretch*: the rows of a `Batch` that one call of
 `go_on` reads, at most 256, or 4,096 if it only predicts them. Rows *read ahead*: rows of a stretch
 that are encoded together, at most 64. A *chunk*: one of the arrays of an Arrow stream. A *block*:
-columns in one array of doubles; in `Buffer`, the samples that share an allocation; for the parts of
-a forest, the samples that all of them read before their votes are collected.
+columns in one array of doubles; in `Buffer`, the samples that share an allocation.
 
 Classes. A learner of any family inherits from `Learner`; an indented line below names a part that
 the object above it contains::
@@ -22,7 +21,6 @@ the object above it contains::
       |   `- Trees ...     trees: nodes and their statistics; one object per tree
       |
       |- MemoryForest      forests/memories: groups of trees; each group has its memory size
-      |   |                  (memory_exchange: saving, loading, parts of a forest)
       |   |- Buffer        buffer: the latest samples, in blocks
       |   |- Trees ...     CompactTrees (compact_trees, short_numbers; class_lists: saving and
       |   |                  loading), or Trees with LinearModels (model_trees)

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import typing
 
-import numpy as np
-import numpy.typing as npt
-
 from .._core.cart.splitter import Splitter
 from .._core.forests.forest import Forest
 from .frames import Sample
@@ -15,9 +12,7 @@ from .learner import TreeLearner
 if typing.TYPE_CHECKING:
     from .._core.batch import Reader
 
-__all__ = ["BatchForest", "Losses"]
-
-Losses = npt.NDArray[np.float64]
+__all__ = ["BatchForest"]
 
 
 class BatchForest(TreeLearner):
@@ -74,12 +69,11 @@ class BatchForest(TreeLearner):
         while reader.row < reader.n:
             if self._forest.go_on(reader):
                 splitters = splitters or self._new_splitters()
-                self._grow(splitters=splitters)
+                self._grow(splitters)
 
-    def _grow(self, losses: Losses | None = None, splitters: list[Splitter] | None = None) -> None:
+    def _grow(self, splitters: list[Splitter] | None = None) -> None:
         """Plan the growth on the full batch, and let the core carry it out.
 
-        `losses` are those of all trees of the forest, if other parts of it hold some of them.
         Without `splitters`, new ones are made. After a failure the batch is kept, and the next call
         tries again.
         """

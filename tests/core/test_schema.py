@@ -30,8 +30,6 @@ from river_extra_trees import (
 from river_extra_trees._core.safe_repr import safe_repr
 from river_extra_trees._core.schema import Labels, Schema
 from river_extra_trees._core.state import StateError
-from river_extra_trees.distributed.blocks import Block
-from tests.tools.blocks import rows_in
 from tests.tools.inputs import HUGE, Percent
 
 NUMBERS = st.one_of(
@@ -168,8 +166,6 @@ def test_numbers_of_subclasses_are_read_alike(n_before: int) -> None:
         with pytest.raises(TypeError, match=r"'a': .* nor hashable"):
             read({"a": Unhashable(1.0)})
         assert read({"a": Percent(50)}) == [0.5]
-    (row,) = rows_in(Block([{"a": Percent(50)}]))
-    assert schema.row_of(row) == [0.5]
 
 
 @pytest.mark.parametrize("value", [True, np.True_])
@@ -338,8 +334,6 @@ def test_a_sample_is_what_its_items_say(kind: Any, factor: int) -> None:
     for n in range(1, 40):
         assert schema.learn_row(kind({"a": n, "b": 7})) == [factor * n, factor * 7]
         assert schema.row_of(kind({"b": n, "a": 7})) == [factor * 7, factor * n]
-    (x,) = rows_in(Block([kind({"a": 1, "b": 7})]))
-    assert x == {"a": factor, "b": 7 * factor}
 
 
 def test_a_name_that_cannot_be_written_is_refused() -> None:

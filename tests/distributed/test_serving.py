@@ -22,7 +22,7 @@ from river import datasets
 
 import river_extra_trees as ret
 from river_extra_trees.distributed import SnapshotServer
-from river_extra_trees.distributed.ray.replica import Replica
+from river_extra_trees.distributed.replica import Replica
 from tests.tools.estimators import learn
 from tests.tools.ray_ready import free_port
 
@@ -201,7 +201,7 @@ def test_back_pressure(ray: Any, port: int) -> None:
 
 def test_copies_of_a_server(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a copy publishes, in an actor that begins anew for example, is later than all before."""
-    kind, numbers = "river_extra_trees.distributed.ray.serving", []
+    kind, numbers = "river_extra_trees.distributed.serving", []
     monkeypatch.setattr(f"{kind}.connected", lambda: SimpleNamespace(put=lambda each: each))
     monkeypatch.setattr(
         SnapshotServer, "_of_all", lambda _, __, number, ___: numbers.append(number)
@@ -229,7 +229,7 @@ class Noting:
 
 def test_shelf_is_filled_between_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     """A replica pickles its snapshot in the thread that answers, so that no answer is refused."""
-    monkeypatch.setattr("river_extra_trees.distributed.ray.replica.keep_to_loopback", lambda: None)
+    monkeypatch.setattr("river_extra_trees.distributed.replica.keep_to_loopback", lambda: None)
     threads: list[str] = []
 
     def put(number: int, snapshot: Any) -> Any:

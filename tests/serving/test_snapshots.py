@@ -10,8 +10,8 @@ from prometheus_client.parser import text_string_to_metric_families
 from river import datasets
 
 import river_extra_trees as ret
-from river_extra_trees.distributed.ray import replica
-from river_extra_trees.distributed.ray.replica import Answer, Replica, Shelf
+from river_extra_trees.distributed import replica
+from river_extra_trees.distributed.replica import Answer, Replica, Shelf
 from river_extra_trees.serving.endpoints import Application, Limits
 from river_extra_trees.serving.snapshots import SnapshotService
 from tests.tools.http_service import LINES, ask, body_of

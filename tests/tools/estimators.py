@@ -16,8 +16,6 @@ from river import base
 
 import river_extra_trees
 from river_extra_trees._core.forests.memories import MemoryForest
-from river_extra_trees.distributed.forests import ForestPart
-from river_extra_trees.distributed.splitting import PARTS
 
 Row = tuple[dict[Any, Any], Any]
 
@@ -139,10 +137,6 @@ def make(case: tuple[str, int], **changes: Any) -> Any:
     """Make the estimator of a case, with some parameters changed."""
     name, i = case
     return CLASSES[name](**{**PARAMETERS[name][i], **changes})
-
-
-# Cases of the forests that can be split into parts.
-SPLITTABLE = [case for case in CASES if issubclass(PARTS.get(CLASSES[case[0]], object), ForestPart)]
 
 
 def is_classifier(case: tuple[str, int]) -> bool:

@@ -154,7 +154,7 @@ cdef class EarlyGrowth(BatchGrowth):
             return 0
         max_depth, splitter.max_depth = splitter.max_depth, self.max_depth
         splitter.grow(trees, root, self.window, forest.schema, copies, self.max_features, 1.0,
-                      rng_for(forest.seed, forest.first_tree + tree, self.window.size, EARLY),
+                      rng_for(forest.seed, tree, self.window.size, EARLY),
                       self.chosen + <Py_ssize_t>tree * self.window.n_columns)
         splitter.max_depth = max_depth
         trees.shrink_to(self.max_nodes)
@@ -285,7 +285,7 @@ cdef void forget(ForgetfulForest forest, int tree, Retained retained, int64_t k)
         return
     if forest.subsets:
         retained.forget_random(
-            k, rng_for(forest.seed, forest.first_tree + tree, forest.n_batches, FORGET))
+            k, rng_for(forest.seed, tree, forest.n_batches, FORGET))
     else:
         retained.forget_first(k)
 
@@ -316,7 +316,7 @@ cdef int grow_anew(ForgetfulForest forest, Trees trees, int tree, Retained retai
                         forest.window.weight[slot] * retained.counts[i], forest.n_batches + 1)
     max_depth, splitter.max_depth = splitter.max_depth, depth
     splitter.grow(trees, root, forest.window, forest.schema, counts, 0, forest.n_batches + 1,
-                  rng_for(forest.seed, forest.first_tree + tree, forest.n_batches, FORGET),
+                  rng_for(forest.seed, tree, forest.n_batches, FORGET),
                   chosen, retained.slots, retained.n)
     splitter.max_depth = max_depth
     return 0

@@ -67,8 +67,6 @@ cdef class Forest(Ensemble):
             return leaves[tree * AHEAD + i]
         return self.leaf_of(<Trees>item_of(<PyObject*>self.trees, tree))
 
-    cdef object keep_trees(self, int first, int stop)
-    cdef object join_parts(self, list parts)
     cdef object read(self, object state)
     cdef int check_fits(self) except -1
     cdef int check_samples(self, Window window) except -1

@@ -1,9 +1,5 @@
-from collections.abc import Sequence
 from typing import Any, Self
 
-import numpy as np
-
-from ..batch import Batch
 from ..learner import Learner
 from ..trees import Trees
 from ..window import Window
@@ -18,17 +14,12 @@ class Forest(Learner):
     n_batches: int
     seed: int
     published: bool
-    first_tree: int
-    is_part: bool
     @property
     def n_in_batch(self) -> int: ...
     @property
     def growth_is_due(self) -> bool: ...
     @property
     def n_seen(self) -> int: ...
-    def votes(self, batch: Batch) -> np.ndarray: ...
-    def keep(self, first: int, stop: int) -> None: ...
-    def join(self, parts: Sequence[Forest]) -> None: ...
     def settings(self) -> dict[str, Any]: ...
     @classmethod
     def restored(cls, values: dict[str, Any]) -> Self: ...

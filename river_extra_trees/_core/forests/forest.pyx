@@ -1,22 +1,16 @@
 """Trees that learn one stream in batches: the work per sample.
 
 A single tree is a forest of one. The subclasses define the bags of a batch and the growth of trees.
-
-A forest may be divided into parts. Each part has some of the trees and reads all samples.
 """
 
 from cpython.object cimport PyObject
-from libc.math cimport NAN
 from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memset
 
 from copy import deepcopy
 
-import numpy as np
-
 from ..ahead cimport AHEAD
-from ..batch cimport Batch, Reader
-from ..guarded cimport Holder
+from ..batch cimport Reader
 from ..learner cimport Learner
 from ..lists cimport item_of, length_of
 from ..memory cimport free, product, resized, zeroed
@@ -127,7 +121,7 @@ cdef class Forest(Ensemble):
             return
         memset(bag, 0, <size_t>n_trees * self.batch_size * sizeof(int))
         for tree in range(n_trees):
-            rng = rng_for(self.seed, self.first_tree + tree, self.n_batches, BOOTSTRAP)
+            rng = rng_for(self.seed, tree, self.n_batches, BOOTSTRAP)
             for _ in range(self.bag_size(&rng)):
                 bag[<int>below(&rng, self.batch_size)] += 1
             bag += self.batch_size
@@ -306,37 +300,7 @@ cdef class Forest(Ensemble):
                 n += 1
         return total / n if n else self.root_statistics.row(self.root_statistics.roots[0])[HEADER]
 
-    def votes(self, Batch batch):
-        """The vote of each tree on each row, as an array [row, tree, class].
-
-        Class frequencies, all zero for an empty tree. In a regression the only class is the mean,
-        NaN for an empty tree.
-        """
-        cdef Py_ssize_t row, tree, width
-        cdef double[:, :, ::1] votes
-        cdef Reader reader = self.reader(batch)
-        cdef Trees trees
-        cdef int leaf
-        cdef uint8_t voted
-        with self.using():
-            reader.link(self.schema, self.labels)
-            width = 1 if self.regression else len(self.labels.labels)
-            votes = np.zeros((len(batch), len(self.trees), max(1, width)))
-            for row in range(votes.shape[0]):
-                reader.row = row
-                reader.read()
-                for tree in range(votes.shape[1]):
-                    trees = <Trees>self.trees[tree]
-                    leaf = self.leaf_of(trees)
-                    if not self.regression:
-                        self.add_votes(trees, &leaf, 1, <int>width, &votes[row, tree, 0], &voted)
-                    elif trees.row(leaf)[WEIGHT] > 0.0:
-                        votes[row, tree, 0] = trees.row(leaf)[HEADER]
-                    else:
-                        votes[row, tree, 0] = NAN
-            return votes.base
-
-    # --- Copies and parts ---------------------------------------------------------------------
+    # --- Copies -------------------------------------------------------------------------------
 
     cdef Learner serving_copy(self):
         cdef Forest copy = type(self)(**{**self.settings(), "n_trees": 0, "batch_size": 1})
@@ -344,30 +308,6 @@ cdef class Forest(Ensemble):
             (self.schema, self.labels, self.trees, self.root_statistics))
         copy.reserve_sums(<int>len(copy.labels))
         return copy
-
-    def keep(self, int first, int stop):
-        """Reduce this object to the part of the forest with the trees first ... stop - 1."""
-        with self.using():
-            self.keep_trees(first, stop)
-
-    cdef object keep_trees(self, int first, int stop):
-        self.trees = self.trees[first:stop]
-        free(self.bags)
-        self.bags = NULL        # they are drawn again, for these trees
-        self.first_tree += first
-        self.is_part = True
-
-    def join(self, parts):
-        """Restore the whole forest from this part, the first one, and all others in order."""
-        parts = [self, *parts]
-        _held = [Holder(part) for part in parts]
-        self.join_parts(parts)
-
-    cdef object join_parts(self, list parts):
-        self.trees = [trees for part in parts for trees in (<Forest>part).trees]
-        free(self.bags)
-        self.bags = NULL        # they are drawn again, for these trees
-        self.is_part = False
 
     # --- State --------------------------------------------------------------------------------
 
@@ -384,10 +324,9 @@ cdef class Forest(Ensemble):
         return {name: getattr(self, name) for name in Forest.STATE}
 
     STATE = ("regression", "batch_size", "published", "fading", "seed", "n_batches", "n_early",
-             "schema", "labels", "window", "trees", "root_statistics", "first_tree", "is_part")
+             "schema", "labels", "window", "trees", "root_statistics")
 
-    DEFAULTS = {"regression": False, "published": False, "n_batches": 0, "n_early": 0,
-                "first_tree": 0, "is_part": False}
+    DEFAULTS = {"regression": False, "published": False, "n_batches": 0, "n_early": 0}
 
     @classmethod
     def restored(cls, values):
@@ -412,8 +351,6 @@ cdef class Forest(Ensemble):
         self.trees = state.parts("trees", Trees)
         self.root_statistics = state.part("root_statistics", Trees)
         self.n_early = state.whole("n_early", 0, self.batch_size)
-        self.is_part = state.flag("is_part")
-        self.first_tree = state.whole("first_tree", 0, 2**31 - 1 if self.is_part else 0)
 
     cdef int check_structure(self) except -1:
         return self.check_fits()
@@ -422,7 +359,7 @@ cdef class Forest(Ensemble):
         """Raise a StateError if the valid parts of the forest are not consistent."""
         cdef Trees trees
         n_values = 2 if self.regression else len(self.labels)
-        require((self.trees or self.is_part) and not (self.regression and self.labels.labels),
+        require(self.trees and not (self.regression and self.labels.labels),
                 "Forest: there is no tree, or a regression has labels")
         require(self.root_statistics.n_used == 1, "Forest: the root statistics are no leaf")
         for trees in [self.root_statistics, *self.trees]:

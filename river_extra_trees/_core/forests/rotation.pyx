@@ -35,7 +35,7 @@ cdef int reserve_group(MemoryForest forest, Group group, int n_labels) except -1
             (<CompactTrees>group.growth.trees).reserve_growth(
                 steps_at(n_seen, group.due, group.steps), group.n_samples(), n_seen - group.begun,
                 n_labels)
-    if n_seen >= group.due and forest.holds(group.first + group.turn):
+    if n_seen >= group.due:
         return reserve_tree(forest, group, n_seen, n_labels)
     return 0
 
@@ -78,34 +78,27 @@ cdef void continue_growth(MemoryForest forest, Group group) noexcept nogil:
     cdef int64_t n_seen = forest.buffer.n_seen
     if n_seen >= group.due:
         begin_growth(forest, group)
-    if group.is_growing:
-        advance(forest, group, steps_at(n_seen, group.due, group.steps))
-
-
-cdef void advance(MemoryForest forest, Group group, int64_t n_steps) noexcept nogil:
-    """Do n_steps steps for the next tree of a group; replace the old tree when it is ready."""
-    if group.caught_up < 0:
-        if not group.growth.advance(n_steps, forest.max_nodes):
-            return
-        group.caught_up = group.begun
-    if catch_up(forest, group, 1 + n_steps // WALK):
+    if group.is_growing and advance(forest, group, steps_at(n_seen, group.due, group.steps)):
         replace(forest, group)
 
 
+cdef bint advance(MemoryForest forest, Group group, int64_t n_steps) noexcept nogil:
+    """Do n_steps steps for the next tree of a group; return whether it is ready."""
+    if group.caught_up < 0:
+        if not group.growth.advance(n_steps, forest.max_nodes):
+            return False
+        group.caught_up = group.begun
+    return catch_up(forest, group, 1 + n_steps // WALK)
+
+
 cdef void begin_growth(MemoryForest forest, Group group) noexcept nogil:
-    """Schedule the growth after the next one; start the next one if this part has its tree."""
+    """Begin the growth of the next tree, and schedule the one after it."""
     cdef int64_t n_seen = forest.buffer.n_seen
-    cdef double interval = interval_of(group, n_seen)
-    group.due += interval
-    if not forest.holds(group.first + group.turn):
-        group.turn = (group.turn + 1) % group.n
-        return
-    group.is_growing = True
-    group.begun, group.caught_up = n_seen, -1
+    group.due += interval_of(group, n_seen)
+    group.begun = n_seen
     group.n_columns, group.n_labels = forest.schema.n_columns, forest.n_labels()
     group.growth.offer_columns(forest.schema, n_seen - group.n_samples(), group.n_samples())
     group.n_visited = forest.n_visited(group.growth.growth.n_offered)
-    group.steps = steps_of(group, group.n_samples(), group.n_visited, interval)
     start_growth(forest, group)
 
 
@@ -115,6 +108,8 @@ cdef void start_growth(MemoryForest forest, Group group) noexcept nogil:
     Also used when a model is loaded.
     """
     cdef int n = group.n_samples(), tree = group.first + group.turn
+    group.is_growing, group.caught_up = True, -1
+    group.steps = steps_of(group, n, group.n_visited, interval_of(group, group.begun))
     group.growth.begin(group.begun - n, n, group.n_visited,
                        rng_for(forest.seed, tree, group.begun, RENEW))
 

@@ -123,7 +123,7 @@ cdef class StreamForest(Forest):
         splitters
             One per thread.
         replaced
-            Numbers of the trees to replace, in the whole forest.
+            Numbers of the trees to replace.
         max_features
             Number of features that a split visits.
         max_nodes
@@ -171,13 +171,13 @@ cdef class StreamForest(Forest):
         with self.using():
             return self.all_losses()
 
-    def trees_to_replace(self, losses, int n_swaps):
+    def trees_to_replace(self, int n_swaps):
         """The numbers of the trees that are replaced in this batch, worst first.
 
         From the second batch on: those with errors; in the published program any, with probability
-        1 / b in batch b (Algorithm 2, lines 8 to 11). `losses` contains the losses of all trees of
-        the forest.
+        1 / b in batch b (Algorithm 2, lines 8 to 11).
         """
+        cdef object losses = self.tree_losses()
         cdef uint64_t b = self.n_batches + 1
         cdef Rng rng = rng_for(self.seed, 0, self.n_batches, SWAP)
         if n_swaps == 0 or b < 2 or (self.published and uniform(&rng) >= 1.0 / b):
@@ -185,24 +185,12 @@ cdef class StreamForest(Forest):
         order = np.argsort(-losses, kind="stable")[:n_swaps].tolist()
         return [tree for tree in order if losses[tree] > 0.0 or self.published]
 
-    # --- Copies and parts ---------------------------------------------------------------------
+    # --- Copies -------------------------------------------------------------------------------
 
     cdef Learner serving_copy(self):
         cdef StreamForest copy = Forest.serving_copy(self)
         copy.set_losses(np.zeros(len(copy.trees)))
         return copy
-
-    cdef object keep_trees(self, int first, int stop):
-        losses = self.all_losses()[first:stop]
-        Forest.keep_trees(self, first, stop)
-        self.set_losses(losses)
-        self.window.forget_leaves()
-
-    cdef object join_parts(self, list parts):
-        losses = np.concatenate([(<StreamForest>part).all_losses() for part in parts])
-        Forest.join_parts(self, parts)
-        self.set_losses(losses)
-        self.window.forget_leaves()
 
     # --- State --------------------------------------------------------------------------------
 
@@ -262,11 +250,9 @@ cdef class StreamGrowth(BatchGrowth):
         self.max_features, self.max_nodes = max_features, max_nodes
         self.trees, self.n_trees = list(forest.trees), len(forest.trees)
         self.bootstraps = [None] * self.n_trees
-        for tree in replaced:
-            index = tree - forest.first_tree
-            if 0 <= index < self.n_trees:       # else it is in another part of the forest
-                self.trees[index] = forest.new_tree()
-                self.bootstraps[index] = self.draw(index)
+        for index in replaced:
+            self.trees[index] = forest.new_tree()
+            self.bootstraps[index] = self.draw(index)
         if forest.n_batches == 0 and forest.n_early:
             self.trees = [forest.new_tree() for _ in forest.trees]
         for index in range(self.n_trees):
@@ -281,7 +267,7 @@ cdef class StreamGrowth(BatchGrowth):
         cdef StreamForest forest = self.forest
         cdef Window window = forest.window
         cdef Bootstrap bootstrap = Bootstrap(window.capacity)
-        cdef Rng rng = rng_for(forest.seed, forest.first_tree + index, forest.n_batches, RENEW)
+        cdef Rng rng = rng_for(forest.seed, index, forest.n_batches, RENEW)
         for _ in range(window.size):
             bootstrap.counts[window.slot_at(<int>below(&rng, window.size))] += 1
         return bootstrap
@@ -304,7 +290,7 @@ cdef class StreamGrowth(BatchGrowth):
             leaves = window.leaf
         splitter.grow(trees, trees.roots[0], window, forest.schema, copies, self.max_features,
                       forest.n_batches + 1,
-                      rng_for(forest.seed, forest.first_tree + index, forest.n_batches, FEATURES),
+                      rng_for(forest.seed, index, forest.n_batches, FEATURES),
                       NULL, NULL, 0, leaves)
         trees.shrink_to(self.max_nodes)
         trees.trim(0)

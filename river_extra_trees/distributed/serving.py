@@ -8,12 +8,12 @@ import typing
 from collections.abc import Callable, Hashable
 from concurrent.futures import ThreadPoolExecutor
 
-from ..._estimator.extras import import_extra
-from ..._estimator.frames import Sample
-from ..._estimator.parameters import check_parameter, check_whole
-from ..._estimator.snapshot import ClassifierSnapshot, RegressorSnapshot
+from .._estimator.extras import import_extra
+from .._estimator.frames import Sample
+from .._estimator.parameters import check_parameter, check_whole
+from .._estimator.snapshot import ClassifierSnapshot, RegressorSnapshot
+from .cluster import connected
 from .replica import ONGOING, SHELF, Answer, Replica, Shelf
-from .workers import connected
 
 __all__ = ["Answer", "SnapshotServer"]
 
