@@ -99,7 +99,7 @@ cdef class Forest(Ensemble):
     @property
     def growth_is_due(self):
         """Whether the trees have to grow first. A part waits for the losses of the other parts."""
-        return not self.is_part and self.batch_is_full()
+        return self.batch_is_full()
 
     cdef int make_bags(self) except -1:
         """Draw the bags of this batch, unless they are drawn already."""
