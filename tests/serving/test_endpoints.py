@@ -88,7 +88,7 @@ def test_learn_then_predict(tmp_path: Path) -> None:
     "model",
     [
         ret.DynamicTreeRegressor(n_particles=20, seed=1),
-        ret.StreamDecisionForestRegressor(n_models=8, seed=1),
+        ret.ExtraTreesRegressor(n_models=8, seed=1),
     ],
     ids=lambda model: type(model).__name__,
 )
@@ -103,8 +103,7 @@ def test_intervals(tmp_path: Path, model: Any) -> None:
     assert [low, high] == list(model.predict_one(x, with_dist=True).interval(0.9))
     refused = asked(app, "/predict?probabilities=1", body_of({"x": x}))
     assert (refused.status, "use a classifier" in refused.json["error"]) == (400, True)
-    without = ret.StreamDecisionForestRegressor(swap_rule="always", window_size=100)
-    other = application(tmp_path, without)
+    other = application(tmp_path, ret.StreamDecisionForestRegressor())
     for path in ("/predict", "/predict-learn"):
         sample = {"x": x} if path == "/predict" else {"x": x, "y": y}
         refused = asked(other, f"{path}?interval=0.9", body_of(sample))

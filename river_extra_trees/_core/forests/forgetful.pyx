@@ -39,7 +39,7 @@ cdef class ForgetfulForest(Forest):
         Whether targets are numbers instead of labels.
     batch_size
         Number of samples of a batch.
-    reference
+    published
         Follow the published implementation: samples are learned when their batch is complete, the
         last samples of a batch are forgotten first, and trees vote by majority.
     seed
@@ -51,14 +51,12 @@ cdef class ForgetfulForest(Forest):
         Whether each tree learns a random number of copies of each batch, drawn with replacement.
     max_columns
         Maximum number of columns.
-    warm_up
-        Number of samples with predictions from the early pool.
     """
 
-    def __init__(self, int n_trees, bint regression, int batch_size, bint reference, seed,
-                 bint subsets, bint bagging, int max_columns, int64_t warm_up=0):
+    def __init__(self, int n_trees, bint regression, int batch_size, bint published, seed,
+                 bint subsets, bint bagging, int max_columns):
         self.schema = Schema(max_columns)
-        self.begin(n_trees, regression, batch_size, reference, 1.0, seed, warm_up)
+        self.begin(n_trees, regression, batch_size, published, 1.0, seed)
         self.subsets = subsets
         self.bagging = bagging
         self.retained = [Retained() for _ in range(n_trees)]
@@ -164,7 +162,7 @@ cdef class ForgetfulForest(Forest):
                 if self.is_part:
                     votes = &self.batch_votes[position, tree, 0]
                 self.add_votes(<Trees>trees, &leaf, 1, n_labels, votes, &voted)
-            if not self.reference:
+            if not self.published:
                 (<Trees>trees).learn(leaf, target, weight, self.n_batches + 1)
         answers[n_trees] = total / n_trees if self.regression else (
             first_largest(self.sums, n_labels))
@@ -172,7 +170,7 @@ cdef class ForgetfulForest(Forest):
     cdef void add_votes(self, Trees trees, const int* leaves, int n, int n_labels, double* votes,
                         uint8_t* voted) noexcept nogil:
         cdef int i, code
-        if not self.reference:
+        if not self.published:
             Forest.add_votes(self, trees, leaves, n, n_labels, votes, voted)
             return
         for i in range(n):
@@ -356,22 +354,23 @@ cdef class ForgetfulForest(Forest):
 
     cdef object keep_trees(self, int first, int stop):
         cdef uint8_t[::1] gone = np.empty(self.window.capacity, dtype=np.uint8)
-        answers, n = self.answers_so_far(), self.n_in_batch
+        answers, n, n_trees = self.answers_so_far(), self.n_in_batch, len(self.trees)
         # What the whole forest answered counts as the votes of its first tree.
-        votes = np.eye(max(1, len(self.labels)))[answers[-2, :n].astype(int)] if (
+        votes = np.eye(max(1, len(self.labels)))[answers[n_trees, :n].astype(int)] if (
             first == 0 < stop and not self.regression) else None
         Forest.keep_trees(self, first, stop)
         self.retained = self.retained[first:stop]
         self.created_at = self.created_at[first:stop]
         self.parameters = self.parameters[first:stop]
-        self.begin_again(np.vstack([answers[first:stop], answers[-2:]]))
+        self.begin_again(np.vstack([answers[first:stop], answers[n_trees:]]))
         if votes is not None:
             self.batch_votes.base[:n, 0] = votes
         self.release(&gone[0])
 
     cdef object join_parts(self, list parts):
-        answers = [(<ForgetfulForest>part).answers_so_far()[:-2] for part in parts]
-        answers.append(self.answers_so_far()[-2:])
+        answers = [(<ForgetfulForest>part).answers_so_far()[: len((<ForgetfulForest>part).trees)]
+                   for part in parts]
+        answers.append(self.answers_so_far()[len(self.trees):])
         self.window, places = united([(<ForgetfulForest>part).window for part in parts])
         self.retained = [moved(retained, place) for part, place in zip(parts, places)
                          for retained in (<ForgetfulForest>part).retained]
