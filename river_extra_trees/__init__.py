@@ -26,7 +26,9 @@ drift detectors and `evaluate.progressive_val_score` work as with river's own mo
 
 from __future__ import annotations
 
+import importlib
 from importlib import metadata, util
+from typing import Any
 
 if util.find_spec("river_extra_trees._core.learner") is None:
     raise ImportError(
@@ -68,3 +70,17 @@ __all__ = [
     "StreamDecisionTreeClassifier",
     "StreamDecisionTreeRegressor",
 ]
+
+ROOMS = ("active", "distributed", "evaluate", "keyed", "persistence", "plotting", "streams")
+
+
+def __getattr__(name: str) -> Any:
+    """Import a submodule when it is first used, because most take long to import."""
+    if name in ROOMS:
+        return importlib.import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """Return what users need."""
+    return [*__all__, *ROOMS, "__version__"]

@@ -92,8 +92,6 @@ class DynamicTreeLearner(TreeLearner):
     def learn_one(self, x: Sample, y: typing.Any, w: float = 1.0) -> None:  # noqa: D102
         self._rejuvenate_after(self._core.learn(x, y, w, self.discard))
 
-    learn_one.__doc__ = TreeLearner.learn_one.__doc__
-
     def _learn_rows(self, reader: Reader) -> None:
         while reader.row < reader.n:
             self._rejuvenate_after(self._core.go_on(reader, self.discard, self.rejuvenate_every))

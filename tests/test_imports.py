@@ -46,6 +46,19 @@ def test_import_is_light() -> None:
     assert len(modules) < MOST_MODULES
 
 
+def test_submodules_are_attributes() -> None:
+    """Each is imported when it is first used; completion offers them and nothing that is ours."""
+    for room in ("active", "evaluate", "keyed", "persistence", "plotting", "streams"):
+        modules = imported_by(f"import river_extra_trees as ret; ret.{room}.__name__")
+        assert f"river_extra_trees.{room}" in modules
+    offered = dir(river_extra_trees)
+    assert set(river_extra_trees.__all__) < set(offered)
+    assert {"plotting", "keyed", "__version__"} < set(offered)
+    assert not {"annotations", "metadata", "util", "importlib", "dynamic_learner"} & set(offered)
+    with pytest.raises(AttributeError, match="has no attribute 'plotted'"):
+        river_extra_trees.plotted  # noqa: B018
+
+
 @pytest.mark.parametrize(
     "model",
     [

@@ -62,8 +62,6 @@ class BatchForest(TreeLearner):
         if is_full:
             self._grow()
 
-    learn_one.__doc__ = TreeLearner.learn_one.__doc__
-
     def _learn_rows(self, reader: Reader) -> None:
         splitters: list[Splitter] | None = None  # for all growths of this call
         while reader.row < reader.n:

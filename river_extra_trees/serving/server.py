@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import copy
 import ipaddress
+import logging
 import signal
 import socket
 from collections.abc import Callable
 from types import FrameType
 
 import uvicorn
+import uvicorn.config
 
 from .endpoints import Application, Limits
 from .protocol import MOST_BYTES, protocol
@@ -17,6 +20,9 @@ from .service import Service
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 SECONDS_TO_STOP = 10  # for requests that have begun
 MOST_CONNECTIONS = 1000
+
+LOGS = copy.deepcopy(uvicorn.config.LOGGING_CONFIG)
+LOGS["handlers"]["access"]["stream"] = "ext://sys.stderr"
 
 
 def is_loopback(host: str) -> bool:
@@ -57,6 +63,7 @@ def serve(
     limits: Limits,
     every: float | None = None,
     ready: Callable[[], None] = lambda: None,
+    logs_requests: bool = False,
 ) -> None:
     """Serve a model until SIGINT or SIGTERM. What it has learned since may be unsaved then.
 
@@ -72,6 +79,8 @@ def serve(
         Seconds between two snapshots; None takes none by time.
     ready
         Called before the first request is answered.
+    logs_requests
+        Whether each request is written to stderr.
     """
     host = listener.getsockname()[0]
     hosts = tuple(dict.fromkeys((*LOOPBACK, host))) if is_loopback(host) else ("*",)
@@ -86,12 +95,14 @@ def serve(
         h11_max_incomplete_event_size=MOST_BYTES,
         lifespan="on",
         ws="none",
+        log_config=LOGS,
         log_level="warning",
-        access_log=False,
+        access_log=logs_requests,
         proxy_headers=False,
         server_header=False,
         timeout_graceful_shutdown=SECONDS_TO_STOP,
     )
+    logging.getLogger("uvicorn.access").setLevel(logging.INFO)
     # uvicorn stops at these signals, and raises them again afterwards for whoever handled them.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, pass_over)

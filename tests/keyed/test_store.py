@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import pickle
 import signal
@@ -273,6 +274,21 @@ def test_a_commit_that_fails(tmp_path: Path) -> None:
         models.commit({"position": 2})
     with KeyedModels(MODEL, store=path) as models:
         assert (models.note, "a" in models, "b" in models) == ({"position": 2}, False, True)
+
+
+def test_numbers_of_samples_go_on(tmp_path: Path) -> None:
+    """Rows have the number of a sample: a key that comes after a restart replaces no other."""
+    path = tmp_path / "models.db"
+    for key in "abc":
+        with KeyedModels(MODEL, store=path) as models:
+            models.learn_one(key, {"a": 1.0}, 1.0)
+            models.learn_one(key, {"a": 1.0}, math.inf)
+            models.commit()
+    with KeyedModels(MODEL, store=path) as models:
+        counts = models.counts()
+        assert all(key in models for key in "abc")
+    assert (counts.n_models, counts.n_samples_seen, counts.n_refused) == (3, 3, 3)
+    assert counts.refusal.startswith("sample 6 of 'c': ")
 
 
 FORKED = """

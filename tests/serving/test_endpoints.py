@@ -395,7 +395,7 @@ def test_a_failed_snapshot_is_told(tmp_path: Path) -> None:
     assert (answer.status, "cannot save" in answer.json["error"]) == (500, True)
     app.look()
     metrics = asked(app, "/metrics").body.decode()
-    assert "river_extra_trees_snapshot_failures 2.0" in metrics
+    assert "river_extra_trees_snapshot_failures_total 2.0" in metrics
     assert "river_extra_trees_samples_unsaved 1.0" in metrics
     assert "absent" in asked(app, "/info").json["save_error"]
     app.service.path = path
@@ -421,6 +421,7 @@ def test_metrics(tmp_path: Path) -> None:
     asked(app, "/predict-learn", b"x")
     asked(app, "/x")
     app.look()
+    app.look()  # nothing is counted twice
     text = asked(app, "/metrics").body.decode()
     found = {
         (sample.name.removeprefix("river_extra_trees_"), *sample.labels.values()): sample.value
@@ -431,7 +432,7 @@ def test_metrics(tmp_path: Path) -> None:
     assert found["requests_total", "/predict-learn", "400"] == 1
     assert found["requests_total", "other", "404"] == 1
     assert found["request_seconds_count", "/predict-learn"] == 2
-    assert found["samples_learned",] == found["samples_predicted",] == 300
+    assert found["samples_learned_total",] == found["samples_predicted_total",] == 300
     assert found["recent_score",] == app.service.monitor.recent_score
     assert found["model_memory_bytes",] == app.service.model._raw_memory_usage
 

@@ -55,7 +55,7 @@ def test_a_snapshot_answers_as_the_model_did(kind: Any) -> None:
         for family in text_string_to_metric_families(asked(app, "/metrics").body.decode())
         for sample in family.samples
     }
-    assert metrics["river_extra_trees_samples_predicted"] == 400
+    assert metrics["river_extra_trees_samples_predicted_total"] == 400
     assert metrics["river_extra_trees_samples_seen"] == 300
 
 
