@@ -13,7 +13,7 @@ import river_extra_trees as ret
 
 
 def main() -> None:
-    forest = ret.StreamDecisionForestClassifier(seed=1)
+    forest = ret.ExtraTreesClassifier(seed=1)
     model = compose.Discard("region-pixel-count") | forest
     metric = metrics.Accuracy()
     start = time.process_time()
@@ -25,7 +25,7 @@ def main() -> None:
     print(f"{metric}, {microseconds:.0f} µs of CPU time per sample, including the pipeline")
     print("size:", forest.summary)
     shares = sorted(forest.feature_importances_.items(), key=lambda item: -item[1])
-    print("weight of each memory:", {n: round(w, 2) for n, w in forest.memory_weights.items()})
+    print("weight of each memory:", {n: round(w, 2) for n, w in forest.window_weights.items()})
     print("most important features:", {name: round(share, 2) for name, share in shares[:3]})
     print("path of the last sample through the first tree:")
     print(forest.debug_one(x))

@@ -1,5 +1,8 @@
 """Streaming tree learners for river.
 
+**Extra trees** (`ExtraTreesClassifier`, `ExtraTreesRegressor`) are the first choice: extremely
+randomised trees, regrown in turn on windows of several sizes, whose weights are learned.
+
 **Stream decision trees and forests** (`StreamDecisionTreeClassifier`,
 `StreamDecisionTreeRegressor`, `StreamDecisionForestClassifier`, `StreamDecisionForestRegressor`)
 are CART trees that keep growing with each batch of samples (Xu, Dey, Panda and Vogelstein 2022).
@@ -33,6 +36,7 @@ if util.find_spec("river_extra_trees._core.learner") is None:
     )
 
 from .dynamic_tree import DynamicTreeClassifier, DynamicTreeRegressor
+from .extra_trees import ExtraTreesClassifier, ExtraTreesRegressor
 from .forgetful_forest import (
     ForgetfulDecisionTreeClassifier,
     ForgetfulDecisionTreeRegressor,
@@ -51,6 +55,8 @@ except metadata.PackageNotFoundError:  # imported from a source tree that is not
 __all__ = [
     "DynamicTreeClassifier",
     "DynamicTreeRegressor",
+    "ExtraTreesClassifier",
+    "ExtraTreesRegressor",
     "ForgetfulDecisionTreeClassifier",
     "ForgetfulDecisionTreeRegressor",
     "ForgetfulRandomForestClassifier",

@@ -12,7 +12,6 @@ from ._estimator.learner import TreeLearner
 from ._estimator.parameters import (
     check_choice,
     check_number,
-    check_parameter,
     check_switch,
     check_whole,
     draw_seed,
@@ -27,7 +26,7 @@ __all__ = ["DynamicTreeLearner"]
 PRIOR_WEIGHT = 0.3
 # The same for a regression whose memories compete: with a short memory, leaves hold few samples.
 COMPETING_PRIOR_WEIGHT = 0.1
-# Default `beta` of a classifier, and its default with `reference`. The default of 40 trees is more
+# Default `beta` of a classifier, and its default with `published`. The default of 40 trees is more
 # accurate with the former than 100 trees are with the latter.
 BETA, PAPER_BETA = 0.5, 2.0
 # Memories, in samples, whose forgetting factors compete with `forgetting_factor="auto"`.
@@ -50,8 +49,7 @@ class DynamicTreeLearner(TreeLearner):
     alpha: float
     beta: float | None  # None: of classifiers
     min_samples_leaf: int | None
-    warm_up: int = 0  # of classifiers
-    reference: bool
+    published: bool
     seed: int | None
     _more_columns: typing.ClassVar[tuple[str, ...]] = ("active", "retired")
     _mutable = frozenset({"discard", "rejuvenate_every"})
@@ -68,18 +66,14 @@ class DynamicTreeLearner(TreeLearner):
         check_number("alpha", self.alpha, 0, 1, "[)")
         check_number("beta", self.beta, 0, words=(None,) if classifier else ())
         check_whole("min_samples_leaf", self.min_samples_leaf, 1, optional=True)
-        check_whole("warm_up", self.warm_up, 0)
-        check_switch("reference", self.reference)
-        automatic = self.forgetting_factor == "auto"
-        check_parameter(
-            not (automatic and self.reference),
-            "reference",
-            True,
-            "False when forgetting_factor is 'auto'",
-        )
+        check_switch("published", self.published)
+        automatic = self.forgetting_factor == "auto" and not self.published
         memories = MEMORIES["classification" if classifier else "regression"]
         lighter = automatic and not classifier
-        factors = [1.0 - 1.0 / memory for memory in memories[: self.n_particles]]
+        if automatic:
+            factors = [1.0 - 1.0 / memory for memory in memories[: self.n_particles]]
+        else:
+            factors = [1.0 if self.forgetting_factor == "auto" else float(self.forgetting_factor)]
         self._core = ParticleFilter(
             n_particles=self.n_particles,
             window=self.window,
@@ -87,13 +81,12 @@ class DynamicTreeLearner(TreeLearner):
             linear=linear,
             min_samples_leaf=self.min_samples_leaf or min_samples_leaf,
             alpha=self.alpha,
-            beta=self.beta if self.beta is not None else PAPER_BETA if self.reference else BETA,
-            leaf_bonus=0.0 if self.reference else leaf_bonus,
-            decays=factors if automatic else [float(self.forgetting_factor)],
+            beta=self.beta if self.beta is not None else PAPER_BETA if self.published else BETA,
+            leaf_bonus=0.0 if self.published else leaf_bonus,
+            decays=factors,
             prior_weight=COMPETING_PRIOR_WEIGHT if lighter else PRIOR_WEIGHT,
-            reference=self.reference,
+            published=self.published,
             seed=draw_seed(self.seed),
-            warm_up=self.warm_up,
         )
 
     def learn_one(self, x: Sample, y: typing.Any, w: float = 1.0) -> None:  # noqa: D102

@@ -115,7 +115,7 @@ def test_process_of_capymoa(tmp_path: Path) -> None:
 def test_drift(tmp_path: Path) -> None:
     """The accuracy falls at a drift, and recovers."""
     options = ["--results", tmp_path / "drift.csv", "--streams", "sine"]
-    options += ["--learners", "StreamDecisionForestClassifier"]
+    options += ["--learners", "ExtraTreesClassifier"]
     succeed("peers.drift", "run", *options)
     assert succeed("peers.drift", "run", *options) == ""
     *_, before, after, later = succeed("peers.drift", "show", *options).split("|")[:-1]
@@ -156,8 +156,8 @@ def test_parts_can_be_taken_out(part: dict[str, str]) -> None:
 
 def test_tails() -> None:
     """A line for each learner."""
-    options = ["--streams", "Phishing", "--samples", 100, "StreamDecisionForestClassifier"]
-    assert "| StreamDecisionForestClassifier | 100 " in succeed("costs.tails", *options)
+    options = ["--streams", "Phishing", "--samples", 100, "ExtraTreesClassifier"]
+    assert "| ExtraTreesClassifier | 100 " in succeed("costs.tails", *options)
 
 
 def test_speed() -> None:
@@ -230,7 +230,7 @@ def test_papers_side_by_side(tmp_path: Path) -> None:
     page = tmp_path / "papers.md"
     succeed("papers", "report", "--results", found, "--page", page)
     lines = [line.replace(" ", "") for line in page.read_text().splitlines()]
-    assert "||mspersample:reference|mspersample:ours|samples|" in lines
+    assert "||mspersample:program|mspersample:ours|samples|" in lines
     assert "|elec|0.236|0.02|5000|" in lines
 
 

@@ -63,7 +63,7 @@ def told(model: Any, number: int = 0) -> Any:
 
 
 @pytest.mark.parametrize("name", RUNS)
-def test_reference_repeats_a_recorded_run(name: str) -> None:
+def test_published_repeats_a_recorded_run(name: str) -> None:
     """Every answer after the first batch, and every parameter, is the recorded one.
 
     Before its first batch is complete the published program answers 0.
@@ -71,7 +71,7 @@ def test_reference_repeats_a_recorded_run(name: str) -> None:
     run = read_run(name)
     n = int(run.trace[0]["n"])
     model = ForgetfulDecisionTreeClassifier(
-        batch_size=n, criterion=run.criterion, initial_rate=run.initial_rate, reference=True
+        batch_size=n, criterion=run.criterion, initial_rate=run.initial_rate, published=True
     )
     declare_classes(model, run.n_classes)
     assert not any(run.answers[:n])
@@ -100,7 +100,7 @@ def test_reference_repeats_a_recorded_run(name: str) -> None:
 def test_tree_equals_the_naive_tree(name: str, n: int, criterion: str) -> None:
     """Built again after every batch on what is retained, the naive tree is the same tree."""
     X, Y = (values[:n] for values in read_stream(name))
-    model = ForgetfulDecisionTreeClassifier(batch_size=50, criterion=criterion, warm_up=0)
+    model = ForgetfulDecisionTreeClassifier(batch_size=50, criterion=criterion)
     declare_classes(model, max(Y) + 1)
     naive = NaiveTree(max(Y) + 1, criterion)
     for xs, ys in batches(X, Y, 50):
@@ -111,32 +111,31 @@ def test_tree_equals_the_naive_tree(name: str, n: int, criterion: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "n", "bagging", "reference"),
+    ("name", "n", "bagging", "published"),
     [
         *(("elec", 900, *switches) for switches in itertools.product([False, True], repeat=2)),
         *(("gradual", 600, False, False), ("gradual", 600, True, True)),
         *(("phishing", 500, True, False), ("phishing", 500, False, True)),
     ],
 )
-def test_forest_equals_the_naive_forest(name: str, n: int, bagging: bool, reference: bool) -> None:
+def test_forest_equals_the_naive_forest(name: str, n: int, bagging: bool, published: bool) -> None:
     """The same features, bags, forgotten copies, discarded trees, splits and answers."""
     X, Y = (values[:n] for values in read_stream(name))
-    significance = 0.05 if reference else 0.5
+    significance = 0.05 if published else 0.5
     model = ForgetfulRandomForestClassifier(
         n_models=5,
         batch_size=50,
         bagging=bagging,
         significance=significance,
-        warm_up=0,
-        reference=reference,
+        published=published,
         seed=3,
     )
     declare_classes(model, 2)
-    naive = NaiveForest(5, 2, len(X[0]), 3, bagging, significance, reference)
+    naive = NaiveForest(5, 2, len(X[0]), 3, bagging, significance, published)
     for i, (xs, ys) in enumerate(batches(X, Y, 50)):
         answers = answer_and_learn(model, xs, ys), naive.learn(xs, ys)
         # Before the first batch is complete, the program answers 0, ours what it has seen most of.
-        assert (reference and i == 0) or answers[0] == answers[1]
+        assert (published and i == 0) or answers[0] == answers[1]
         for number, tree in enumerate(naive.trees):
             assert told(model, number) == tree.root
     assert naive.n_discarded > 0
@@ -160,9 +159,7 @@ def test_tree_equals_cart_on_the_retained_samples(
     if rules.criterion == "variance":
         model: Any = ForgetfulDecisionTreeRegressor(batch_size, warm_size=10)
     else:
-        model = ForgetfulDecisionTreeClassifier(
-            batch_size, rules.criterion, warm_size=10, warm_up=0
-        )
+        model = ForgetfulDecisionTreeClassifier(batch_size, rules.criterion, warm_size=10)
     prime(model._core.schema, n_features, rules.nominal)
     for end in range(batch_size, len(samples) + 1, batch_size):
         learn(model, samples[end - batch_size : end], rules)

@@ -196,7 +196,7 @@ def write_tables(folder: Path) -> None:
     people.to_parquet(folder / "table.parquet")
     prices.to_csv(folder / "table.csv.gz", index=False)
     customers.to_csv(folder / "bank.csv", index=False)
-    model = ret.StreamDecisionForestClassifier(n_models=3, seed=1)
+    model = ret.ExtraTreesClassifier(n_models=3, seed=1)
     model.learn_many(table, customers["subscribed"])
     persistence.save(model, folder / "bank.model")
 

@@ -56,7 +56,7 @@ ray.init(
 rows = list(
     synth.RandomRBFDrift(seed_model=1, seed_sample=1, n_classes=4).take(3000)
 )
-forest = ret.StreamDecisionForestClassifier(n_models=30, seed=1)
+forest = ret.ExtraTreesClassifier(n_models=30, seed=1)
 folder = tempfile.TemporaryDirectory()
 model = DistributedClassifier(
     forest, n_workers=2, folder=folder.name, checkpoint_every=500

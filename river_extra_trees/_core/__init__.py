@@ -14,7 +14,6 @@ the object above it contains::
 
     Learner                learner: predicts and learns samples, one call at a time
       |- Schema, Labels    schema: features -> columns, labels -> codes (values: validation)
-      |- EarlyPool         naive_bayes: combines young trees with naive Bayes
       |
       |- Forest            forests/forest: trees that learn in batches; a base class
       |   |                  StreamForest (stream), ForgetfulForest (forgetful)
@@ -29,7 +28,9 @@ the object above it contains::
       |   |                  loading), or Trees with LinearModels (model_trees)
       |   |- Group ...     the trees of one memory size, replaced in turn (rotation, growth;
       |   |                  buckets: nominal values); their predictions (answers)
+      |   |- NaiveBayes    naive_bayes: a member of the pool, in a classification
       |   `- ClassPool or NumberMixture      mixtures: combines the predictions of the groups
+      |                      (opinion_pool: logarithmic pooling)
       |
       |- Shrubs            shrubs/ensemble: a weighted ensemble on a window (weights)
       |   |- Window
@@ -73,8 +74,8 @@ How a `Batch` is learned or predicted::
       |   |   |                  values or labels
       |   |   |- Reader.read_ahead   encodes several rows, column by column (ahead)
       |   |   |- answer_row, reserve, take   predict and learn one row after the other
-      |   |   `- or several rows go down each tree together: in a `Forest` without an early
-      |   |        pool; in `Shrubs` and `MemoryForest` (answers), if no row is learned
+      |   |   `- or several rows go down each tree together: in a `Forest`; in
+      |   |        `Shrubs` and `MemoryForest` (answers), if no row is learned
       |   `- the row at which `run` stops, with the GIL:
       |       |- Reader.read   encodes the row; only new nominal values need a look-up
       |       |- answer_row    the prediction, if `predict_many` or `predict_learn_many` asks
@@ -97,7 +98,6 @@ How a learner is saved and restored::
 
 All modules use: `guarded` (one call at a time), `memory` (allocation), `lists` (list items without
 the GIL), `rng` (named streams of random numbers), `split` (the struct of a split), `shares` (the
-largest share, the sum of shares), `opinion_pool` (logarithmic pooling), `state` (saving, and
-validation when loading), `safe_repr` (values in messages), `node_names` (the names
-and values of splits).
+largest share, the sum of shares), `state` (saving, and validation when loading), `safe_repr`
+(values in messages), `node_names` (the names and values of splits).
 """

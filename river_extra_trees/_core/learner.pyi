@@ -2,14 +2,12 @@ from collections.abc import Mapping
 from typing import Any, Self
 
 from .batch import Batch, Reader
-from .naive_bayes import EarlyPool
 from .schema import Labels, Schema
 
 class Learner:
     schema: Schema
     labels: Labels
     regression: bool
-    early: EarlyPool | None
     @property
     def n_trees(self) -> int: ...
     def learn(self, x: Mapping[Any, Any], y: Any, w: Any = 1.0) -> bool | None: ...

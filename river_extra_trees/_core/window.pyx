@@ -208,14 +208,6 @@ cdef class Window:
                 self.free_slot(self.by_arrival[i])
         self.keep_arrived()
 
-    cdef void release_first(self, int n) noexcept nogil:
-        """Free the slots of the n oldest samples; all samples must be sorted."""
-        cdef int i
-        for i in range(n - 1, -1, -1):
-            self.free_slot(self.by_arrival[i])
-        if n > 0:
-            self.keep_arrived()
-
     cdef void free_slot(self, int slot) noexcept nogil:
         self.arrival[slot] = -1
         self.free_slots[self.capacity - self.size] = slot

@@ -28,7 +28,7 @@ class TreeClassifier(TreeLearner, PredictsLabels, base.MiniBatchClassifier):
         """Take a read-only copy for serving, which keeps predicting as the model does now.
 
         It is smaller than the model, because it lacks the samples and other data that only learning
-        needs. (Logistic leaves of dynamic trees need their samples to predict, and keep them.)
+        needs.
 
         Returns
         -------

@@ -285,7 +285,7 @@ class TreeLearner(base.Estimator):
     def summary(self) -> dict[str, typing.Any]:
         """Numbers of trees, nodes and leaves, the height, and the memory with its unit.
 
-        Forests with several window sizes add `memory_weights`.
+        Forests with several window sizes add `window_weights`.
         """
         return {
             "n_trees": self._n_trees,
@@ -367,7 +367,7 @@ class TreeLearner(base.Estimator):
         `active`, the number of active samples, and `retired`, the weight of the retired ones. For
         regression they also add `degrees_of_freedom` and `residual_variance` of the Student-t
         distribution of a node, its `intercept`, and its `coefficients` by feature, in the units of
-        target and features. `StreamDecisionForestRegressor` adds the `coefficients` of the linear
+        target and features. `ExtraTreesRegressor` adds the `coefficients` of the linear
         models; there, `values` and `prediction` describe the residuals of these models.
 
         Returns

@@ -111,15 +111,9 @@ class DistributionRegressor(TreeRegressor):
         -------
         The mean, or a distribution with `mean`, `interval(level)`, `quantile(p)`, `cdf(y)` and
         `sample()`.
-
-        Raises
-        ------
-        ValueError
-            If `with_dist` is true and this is a stream forest whose `swap_rule` is not
-            `"rotation"`.
         """
         if with_dist:
-            from .mixture import StudentMixture, seed_of  # imports river.proba: takes a second
+            from .mixture import StudentMixture, seed_of  # imports scipy.special
 
             components = self._mixture(x)
             return StudentMixture(components, seed=seed_of(components, self.seed))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import typing
 from collections.abc import Sequence
 
-from .._core.forests.memories import MemoryForest
 from ..dynamic_tree import DynamicTreeClassifier, DynamicTreeRegressor
+from ..extra_trees import ExtraTreesClassifier, ExtraTreesRegressor
 from ..forgetful_forest import ForgetfulRandomForestClassifier, ForgetfulRandomForestRegressor
 from ..stream_forest import StreamDecisionForestClassifier, StreamDecisionForestRegressor
 from .forests import ForestPart, ForgetfulForestPart, StreamForestPart, merge_forests
@@ -19,6 +19,8 @@ __all__ = ["coordinator", "is_splittable", "merge", "split"]
 PARTS: dict[type, type[Part]] = {
     DynamicTreeClassifier: FilterPart,
     DynamicTreeRegressor: FilterPart,
+    ExtraTreesClassifier: MemoryForestPart,
+    ExtraTreesRegressor: MemoryForestPart,
     ForgetfulRandomForestClassifier: ForgetfulForestPart,
     ForgetfulRandomForestRegressor: ForgetfulForestPart,
     StreamDecisionForestClassifier: StreamForestPart,
@@ -39,8 +41,6 @@ def is_splittable(model: object) -> bool:
 
 def part_of(model: object) -> type[Part]:
     """Class of the parts of a model."""
-    if isinstance(getattr(model, "_core", None), MemoryForest):
-        return MemoryForestPart
     for kind, part in PARTS.items():
         if isinstance(model, kind):
             return part

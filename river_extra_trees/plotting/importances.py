@@ -41,7 +41,7 @@ class ImportancesDisplay(AxesDisplay):
     >>> from river import datasets
     >>> from river_extra_trees import plotting
 
-    >>> model = ret.StreamDecisionForestClassifier(seed=1)
+    >>> model = ret.ExtraTreesClassifier(seed=1)
     >>> for x, y in datasets.ImageSegments():
     ...     model.learn_one(x, y)
     >>> display = plotting.ImportancesDisplay.from_estimator(model, n_features=3).plot()

@@ -416,7 +416,7 @@ def test_list() -> None:
     """Every name with its task; a part, or one task, on request."""
     said = done("list").stdout
     for name in (
-        "StreamDecisionForestRegressor",
+        "ExtraTreesRegressor",
         "ARFClassifier",
         "Phishing",
         "MacroF1",

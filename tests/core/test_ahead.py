@@ -17,17 +17,12 @@ from river_extra_trees._estimator.columns import batch_of
 from tests.naive import frames as naive
 
 MODELS: dict[str, dict[str, Any]] = {
-    "StreamDecisionTreeClassifier": {"batch_size": 50, "warm_up": 100},
+    "StreamDecisionTreeClassifier": {"batch_size": 50},
     "StreamDecisionTreeRegressor": {"batch_size": 70},
-    "StreamDecisionForestClassifier": {
-        "n_models": 2,
-        "batch_size": 64,
-        "swap_rule": "published",
-        "window_size": 0,
-    },
+    "StreamDecisionForestClassifier": {"n_models": 2, "batch_size": 64},
     "ForgetfulDecisionTreeRegressor": {"batch_size": 40},
-    "ForgetfulRandomForestClassifier": {"n_models": 3, "batch_size": 90, "warm_up": 0},
-    "ShrubEnsembleClassifier": {"n_models": 3, "window_size": 20, "warm_up": 50},
+    "ForgetfulRandomForestClassifier": {"n_models": 3, "batch_size": 90},
+    "ShrubEnsembleClassifier": {"n_models": 3, "window_size": 20},
     "ShrubEnsembleRegressor": {"n_models": 3, "window_size": 20},
     "DynamicTreeClassifier": {"n_particles": 4, "window": 20},
 }

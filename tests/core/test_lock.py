@@ -22,13 +22,9 @@ BATCH: dict[str, Any] = {"batch_size": 2 * N}  # no batch is full before the end
 MODELS: dict[str, Any] = {
     "StreamDecisionTreeClassifier": BATCH,
     "StreamDecisionTreeRegressor": BATCH,
-    "StreamDecisionForestClassifier": {"window_size": (60, 200), "batch_size": 20},
-    "StreamDecisionForestRegressor": {"window_size": (60, 200), "batch_size": 20},
-    "StreamDecisionForestClassifier published": {
-        "swap_rule": "published",
-        "window_size": 0,
-        **BATCH,
-    },
+    "ExtraTreesClassifier": {"window_sizes": (60, 200), "batch_size": 20},
+    "ExtraTreesRegressor": {"window_sizes": (60, 200), "batch_size": 20},
+    "StreamDecisionForestClassifier": BATCH,
     "ForgetfulDecisionTreeClassifier": BATCH,
     "ForgetfulRandomForestRegressor": {"n_models": 5, **BATCH},
     "ShrubEnsembleClassifier": {"n_models": 4, "window_size": 16},
@@ -39,7 +35,7 @@ MODELS: dict[str, Any] = {
 
 
 # Their trees are replaced one by one, during a call.
-ROTATING = ["StreamDecisionForestClassifier", "StreamDecisionForestRegressor"]
+ROTATING = ["ExtraTreesClassifier", "ExtraTreesRegressor"]
 
 
 @pytest.fixture(autouse=True)

@@ -255,7 +255,7 @@ def test_nominal_values_that_are_never_met_again_are_refused(value: Any) -> None
 @pytest.mark.parametrize("value", HOLD_NAN, ids=repr)
 def test_labels_that_are_never_met_again_are_refused(value: Any) -> None:
     """Each sample would bring a new class."""
-    model = StreamDecisionTreeClassifier(warm_up=0, batch_size=2, seed=1)
+    model = StreamDecisionTreeClassifier(batch_size=2, seed=1)
     model.learn_one({"a": 1.0}, "x")
     before = persistence.save_bytes(model)
     with pytest.raises(ValueError, match="a label must not be missing or hold NaN"):

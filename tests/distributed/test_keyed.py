@@ -62,7 +62,7 @@ def bits_of(model: Any) -> bytes:
 @pytest.mark.parametrize("n_workers", [1, 2, 4])
 @pytest.mark.parametrize(
     "model",
-    [TREE, ret.StreamDecisionForestClassifier(n_models=2, seed=1), naive_bayes.GaussianNB()],
+    [TREE, ret.ExtraTreesClassifier(n_models=2, seed=1), naive_bayes.GaussianNB()],
     ids=lambda model: type(model).__name__,
 )
 def test_equal(model: Any, n_workers: int) -> None:

@@ -45,7 +45,7 @@ from tests.tools.systems import needs_proc
 
 Case = tuple[str, int]
 # Workers exchange losses in the one, votes in the other; `test_workers.py` has all forests.
-FORESTS = [("ForgetfulRandomForestRegressor", 1), ("StreamDecisionForestClassifier", 3)]
+FORESTS = [("ForgetfulRandomForestRegressor", 1), ("ExtraTreesClassifier", 3)]
 
 
 @pytest.fixture(scope="module")
@@ -127,7 +127,7 @@ def test_evaluation(ray: Any) -> None:
     Refused questions raise what the forest would; a death without a folder is told.
     """
     rows = list(datasets.Phishing().take(150))
-    forest = ret.StreamDecisionForestClassifier(**{**FORMER, "n_models": 4, "seed": 1})
+    forest = ret.ExtraTreesClassifier(**{**FORMER, "n_models": 4, "seed": 1})
     expected = evaluate.progressive_val_score(rows, forest.clone(), metrics.Accuracy())
     with DistributedClassifier(forest, n_workers=4) as model:
         found = evaluate.progressive_val_score(rows, model, metrics.Accuracy())
@@ -295,6 +295,6 @@ def test_pickles_of_ray() -> None:
 def test_without_ray(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without Ray, the first worker says what to install."""
     monkeypatch.setitem(__import__("sys").modules, "ray", None)
-    model = spread(("StreamDecisionForestClassifier", 0))
+    model = spread(("ExtraTreesClassifier", 0))
     with pytest.raises(ImportError, match=r"extra 'ray'.*pip install ray"):
         model.predict_one({"a": 1.0})

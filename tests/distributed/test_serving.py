@@ -70,7 +70,7 @@ def test_example(ray: Any, port: int, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_answers(ray: Any, port: int) -> None:
     """They are those of the snapshot, in Python, in a task, over HTTP, and after a death."""
-    model = learn(ret.StreamDecisionForestClassifier(seed=1), ROWS[:100])
+    model = learn(ret.ExtraTreesClassifier(seed=1), ROWS[:100])
     frame = pd.DataFrame(ASKED)
 
     @ray.remote
@@ -149,7 +149,7 @@ def wait_for_all(server: SnapshotServer, n_samples_seen: int) -> None:
 
 def test_load(ray: Any, port: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """While snapshots change and replicas die, every answer is that of one whole snapshot."""
-    model, answers = ret.StreamDecisionForestClassifier(seed=1), Answers()
+    model, answers = ret.ExtraTreesClassifier(seed=1), Answers()
     failed: list[Any] = []
     monkeypatch.setattr(threading, "excepthook", failed.append)
     with SnapshotServer(answers.published(model.snapshot()), port=port) as server:
@@ -176,7 +176,7 @@ def test_load(ray: Any, port: int, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_back_pressure(ray: Any, port: int) -> None:
     """Requests above the queue are refused, and say when to come again."""
-    model = learn(ret.StreamDecisionForestClassifier(seed=1), ROWS[:100])
+    model = learn(ret.ExtraTreesClassifier(seed=1), ROWS[:100])
     lines = "\n".join(json.dumps({"x": x}) for x in ASKED * 300).encode()
     statuses: list[int] = []
 
@@ -210,7 +210,7 @@ def test_copies_of_a_server(monkeypatch: pytest.MonkeyPatch) -> None:
     server._number = 0
     twin = copy.copy(server)
     for each in (server, server, twin, server):
-        each.publish(ret.StreamDecisionForestClassifier(seed=1).snapshot())
+        each.publish(ret.ExtraTreesClassifier(seed=1).snapshot())
     assert numbers == sorted(set(numbers))
 
 
@@ -242,7 +242,7 @@ def test_shelf_is_filled_between_answers(monkeypatch: pytest.MonkeyPatch) -> Non
     shelf = SimpleNamespace(
         put=SimpleNamespace(remote=put), exchange=SimpleNamespace(remote=exchange)
     )
-    snapshot = ret.StreamDecisionForestClassifier(seed=1).snapshot()
+    snapshot = ret.ExtraTreesClassifier(seed=1).snapshot()
     replica = Replica(snapshot, lambda: shelf, ("*",))
     replica.number, replica.snapshot = 1, Noting(threads)
     asyncio.run(replica.check_health())

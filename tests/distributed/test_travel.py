@@ -57,7 +57,7 @@ def test_what_is_named(x: Any, y: Any, w: Any, message: str) -> None:
 
 def test_targets_of_a_forest() -> None:
     """Also where a forest is spread."""
-    forest = ret.StreamDecisionForestClassifier(n_models=4, seed=1)
+    forest = ret.ExtraTreesClassifier(n_models=4, seed=1)
     with DistributedClassifier(forest) as model:
         with pytest.raises(TypeError, match=REFUSAL):
             model.learn_one({"a": 0.0}, LOCK)

@@ -333,7 +333,7 @@ def test_labels_of_another_thread_that_take_the_last_place() -> None:
     assert len(model.predict_proba_one({})) == 1024
 
 
-@pytest.mark.parametrize("name", ["DynamicTreeRegressor", "StreamDecisionForestRegressor"])
+@pytest.mark.parametrize("name", ["DynamicTreeRegressor", "ExtraTreesRegressor"])
 @pytest.mark.parametrize("kind", [*FRAMES, "numpy"])
 def test_distributions_of_frames(name: str, kind: str) -> None:
     """They are those of the rows, also of a snapshot; a bad row is named by its number."""

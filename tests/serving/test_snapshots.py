@@ -17,7 +17,7 @@ from river_extra_trees.serving.snapshots import SnapshotService
 from tests.tools.http_service import LINES, ask, body_of
 
 SAMPLES = [{"x": x, "y": y} for x, y in datasets.Phishing().take(200)]
-LEARNERS = [ret.StreamDecisionForestClassifier, ret.DynamicTreeClassifier]
+LEARNERS = [ret.ExtraTreesClassifier, ret.DynamicTreeClassifier]
 
 
 def learned(kind: Any, n: int) -> Any:

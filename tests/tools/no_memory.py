@@ -29,7 +29,6 @@ from tests.tools.estimators import (
     CASES,
     CLASSES,
     PARAMETERS,
-    ROTATING,
     answers,
     frozen,
     learn,
@@ -39,23 +38,22 @@ from tests.tools.estimators import (
 Case = tuple[str, int]
 FIRST = [case for case in CASES if case[1] == 0]
 THREADED = [case for case in CASES if PARAMETERS[case[0]][case[1]].get("n_jobs", 1) > 1]
-FORESTS = [case for case in FIRST if not case[0].startswith("Dynamic")] + THREADED + ROTATING
+FORESTS = [case for case in FIRST if not case[0].startswith("Dynamic")] + THREADED
 FAMILIES = [
     *("DynamicTreeRegressor", "ForgetfulRandomForestClassifier"),
-    *("ShrubEnsembleRegressor", "StreamDecisionForestClassifier"),
+    *("ShrubEnsembleRegressor", "StreamDecisionForestClassifier", "ExtraTreesClassifier"),
 ]
 # Frames are read and answers made by what all classes of a family share.
-ONE_OF_EACH = [(name, 0) for name in FAMILIES] + ROTATING[:1]
+ONE_OF_EACH = [(name, 0) for name in FAMILIES]
 TINY = {"n_particles": 6, "window": 10, "seed": 1}
 DYNAMIC = [
     ("DynamicTreeRegressor", TINY),
     ("DynamicTreeRegressor", {**TINY, "leaf": "constant", "discard": "alm"}),
     ("DynamicTreeRegressor", {**TINY, "discard": "alc", "forgetting_factor": 0.97}),
-    ("DynamicTreeRegressor", {**TINY, "forgetting_factor": 0.9, "reference": True}),
+    ("DynamicTreeRegressor", {**TINY, "forgetting_factor": 0.9, "published": True}),
     ("DynamicTreeRegressor", {**TINY, "rejuvenate_every": 3}),
     ("DynamicTreeClassifier", {**TINY, "discard": "random"}),
     ("DynamicTreeClassifier", {**TINY, "discard": "entropy", "rejuvenate_every": 3}),
-    ("DynamicTreeClassifier", {**TINY, "leaf": "logistic"}),
 ]
 # What others make of a lack of memory: numpy, paths, imports, pickle, and what is written in Rust.
 DISGUISES = {

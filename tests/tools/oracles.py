@@ -113,8 +113,7 @@ class _Naive(Oracle):
         return [(x, float(round(4 * y)) if self.regression else y) for x, y in rows]
 
     def learner(self) -> Any:
-        trees_alone = {} if self.regression else {"warm_up": 0}
-        return getattr(ret, self.name)(**trees_alone, **self.parameters)
+        return getattr(ret, self.name)(**self.parameters)
 
     def sample(self, x: Row, y: Any, w: float) -> Sample:
         """The naive sample of one that is learned."""

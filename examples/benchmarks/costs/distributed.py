@@ -47,8 +47,8 @@ from river_extra_trees.distributed import (
 from river_extra_trees.distributed.splitting import is_splittable
 
 FORESTS = {
-    "StreamDecisionForestClassifier": ret.StreamDecisionForestClassifier,
-    "StreamDecisionForestRegressor": ret.StreamDecisionForestRegressor,
+    "ExtraTreesClassifier": ret.ExtraTreesClassifier,
+    "ExtraTreesRegressor": ret.ExtraTreesRegressor,
     "ForgetfulRandomForestClassifier": ret.ForgetfulRandomForestClassifier,
     "ForgetfulRandomForestRegressor": ret.ForgetfulRandomForestRegressor,
 }
@@ -60,7 +60,7 @@ LEARNERS: dict[str, Any] = {
     "ForgetfulDecisionTreeClassifier": lambda: ret.ForgetfulDecisionTreeClassifier(seed=1),
     "ForgetfulRandomForestClassifier": lambda: ret.ForgetfulRandomForestClassifier(seed=1),
     "ShrubEnsembleClassifier": lambda: ret.ShrubEnsembleClassifier(seed=1),
-    "StreamDecisionForestClassifier": lambda: ret.StreamDecisionForestClassifier(seed=1),
+    "ExtraTreesClassifier": lambda: ret.ExtraTreesClassifier(seed=1),
     "StreamDecisionTreeClassifier": lambda: ret.StreamDecisionTreeClassifier(seed=1),
     "StreamDecisionTreeRegressor": lambda: ret.StreamDecisionTreeRegressor(seed=1),
 }
@@ -292,7 +292,7 @@ def show_messages(options: argparse.Namespace) -> bool:
 def show_kill(options: argparse.Namespace) -> bool:
     """Kill workers under load, and show their counters before and after."""
     start_ray()
-    name = "StreamDecisionForestClassifier"
+    name = "ExtraTreesClassifier"
     rows = rows_for(name, options.samples)
     forest = FORESTS[name](n_models=10, seed=1)
     with tempfile.TemporaryDirectory() as folder:

@@ -23,7 +23,7 @@ from examples.benchmarks.peers import capymoa_process, contenders
 from river_extra_trees.cli import UserError
 
 LEARNERS = [
-    "StreamDecisionForestClassifier",
+    "ExtraTreesClassifier",
     "ForgetfulRandomForestClassifier",
     "river HoeffdingAdaptiveTreeClassifier",
     "river ARFClassifier",

@@ -1,4 +1,4 @@
-"""The default stream decision forests without a part that no parameter switches off.
+"""The extra trees without a part that no parameter switches off.
 
     python -m examples.benchmarks.stream.parts                      the classifier
     python -m examples.benchmarks.stream.parts --task regression

@@ -97,7 +97,7 @@ cdef Predictive predictive(const LeafModel* model, const double* row,
                            const double* v) noexcept nogil
 cdef double log_multinomial(const LeafModel* model, const double* row, int stride) noexcept nogil
 cdef double evidence(const LeafModel* model, const Fit* fit, double weight) noexcept nogil
-cdef double reference_score(const LeafModel* model, const Fit* fit, double mean,
+cdef double published_score(const LeafModel* model, const Fit* fit, double mean,
                             const double* retired, double share) noexcept nogil
 
 cdef void to_cells(const LeafModel* model, const double* row, const double* origin,

@@ -291,13 +291,13 @@ cdef void forget(ForgetfulForest forest, int tree, Retained retained, int64_t k)
 
 
 cdef void add_batch(ForgetfulForest forest, int tree, Retained retained) noexcept nogil:
-    """Retain the batch; with `reference`, its last samples will be forgotten first.
+    """Retain the batch; with `published`, its last samples will be forgotten first.
 
     `fresh` still contains the slots of the batch after `sort`.
     """
     cdef int i, position
     for i in range(forest.batch_size):
-        position = forest.batch_size - 1 - i if forest.reference else i
+        position = forest.batch_size - 1 - i if forest.published else i
         if forest.copies(tree, position):
             retained.add(forest.window.fresh[position], forest.copies(tree, position))
 

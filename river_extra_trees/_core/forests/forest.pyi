@@ -17,11 +17,13 @@ class Forest(Learner):
     n_early: int
     n_batches: int
     seed: int
-    reference: bool
+    published: bool
     first_tree: int
     is_part: bool
     @property
     def n_in_batch(self) -> int: ...
+    @property
+    def growth_is_due(self) -> bool: ...
     @property
     def n_seen(self) -> int: ...
     def votes(self, batch: Batch) -> np.ndarray: ...

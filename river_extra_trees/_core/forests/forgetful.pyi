@@ -18,12 +18,11 @@ class ForgetfulForest(Forest):
         n_trees: int,
         regression: bool,
         batch_size: int,
-        reference: bool,
+        published: bool,
         seed: int,
         subsets: bool,
         bagging: bool,
         max_columns: int,
-        warm_up: int = 0,
     ) -> None: ...
     def tree_losses(self) -> np.ndarray: ...
     def grow(

@@ -39,7 +39,7 @@ cdef class ForgetfulForest(Forest):
         Whether targets are numbers instead of labels.
     batch_size
         Number of samples of a batch.
-    reference
+    published
         Follow the published implementation: samples are learned when their batch is complete, the
         last samples of a batch are forgotten first, and trees vote by majority.
     seed
@@ -51,14 +51,12 @@ cdef class ForgetfulForest(Forest):
         Whether each tree learns a random number of copies of each batch, drawn with replacement.
     max_columns
         Maximum number of columns.
-    warm_up
-        Number of samples with predictions from the early pool.
     """
 
-    def __init__(self, int n_trees, bint regression, int batch_size, bint reference, seed,
-                 bint subsets, bint bagging, int max_columns, int64_t warm_up=0):
+    def __init__(self, int n_trees, bint regression, int batch_size, bint published, seed,
+                 bint subsets, bint bagging, int max_columns):
         self.schema = Schema(max_columns)
-        self.begin(n_trees, regression, batch_size, reference, 1.0, seed, warm_up)
+        self.begin(n_trees, regression, batch_size, published, 1.0, seed)
         self.subsets = subsets
         self.bagging = bagging
         self.retained = [Retained() for _ in range(n_trees)]
@@ -164,7 +162,7 @@ cdef class ForgetfulForest(Forest):
                 if self.is_part:
                     votes = &self.batch_votes[position, tree, 0]
                 self.add_votes(<Trees>trees, &leaf, 1, n_labels, votes, &voted)
-            if not self.reference:
+            if not self.published:
                 (<Trees>trees).learn(leaf, target, weight, self.n_batches + 1)
         answers[n_trees] = total / n_trees if self.regression else (
             first_largest(self.sums, n_labels))
@@ -172,7 +170,7 @@ cdef class ForgetfulForest(Forest):
     cdef void add_votes(self, Trees trees, const int* leaves, int n, int n_labels, double* votes,
                         uint8_t* voted) noexcept nogil:
         cdef int i, code
-        if not self.reference:
+        if not self.published:
             Forest.add_votes(self, trees, leaves, n, n_labels, votes, voted)
             return
         for i in range(n):

@@ -15,7 +15,7 @@ from river import base
 from ..._estimator.answers import PredictsLabels, PredictsNumbers, coded, shares_of
 from ..._estimator.frames import Sample
 from ..._estimator.parameters import check_parameter, check_whole
-from ...stream_forest import StreamDecisionForestClassifier, StreamDecisionForestRegressor
+from ...extra_trees import ExtraTreesClassifier, ExtraTreesRegressor
 from ..blocks import Block
 from ..parts import Votes
 from ..splitting import coordinator, is_splittable, merge, split
@@ -285,7 +285,7 @@ class DistributedClassifier(_Distributed, PredictsLabels, base.MiniBatchClassifi
     Parameters
     ----------
     model
-        A `StreamDecisionForestClassifier` or `ForgetfulRandomForestClassifier`; or a
+        A `ExtraTreesClassifier` or `ForgetfulRandomForestClassifier`; or a
         `DynamicTreeClassifier`: then each worker has an independent particle filter, and their
         predictions are averaged (see `split`). The workers start with what the model has learned.
         The model itself is not changed.
@@ -314,7 +314,7 @@ class DistributedClassifier(_Distributed, PredictsLabels, base.MiniBatchClassifi
     >>> from river import datasets
     >>> from river_extra_trees.distributed import DistributedClassifier
 
-    >>> forest = ret.StreamDecisionForestClassifier(n_models=100, seed=42)
+    >>> forest = ret.ExtraTreesClassifier(n_models=100, seed=42)
     >>> with DistributedClassifier(forest, n_workers=2) as model:  # doctest: +SKIP
     ...     for x, y in datasets.Phishing():
     ...         model.learn_one(x, y)
@@ -324,7 +324,7 @@ class DistributedClassifier(_Distributed, PredictsLabels, base.MiniBatchClassifi
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, typing.Any]]:
-        yield {"model": StreamDecisionForestClassifier(n_models=4, seed=1)}
+        yield {"model": ExtraTreesClassifier(n_models=4, seed=1)}
 
     @property
     def _multiclass(self) -> bool:
@@ -382,7 +382,7 @@ class DistributedRegressor(_Distributed, PredictsNumbers, base.MiniBatchRegresso
     Parameters
     ----------
     model
-        A `StreamDecisionForestRegressor` or `ForgetfulRandomForestRegressor`; or a
+        A `ExtraTreesRegressor` or `ForgetfulRandomForestRegressor`; or a
         `DynamicTreeRegressor`: then each worker has an independent particle filter, and their
         predictions are averaged (see `split`). The workers start with what the model has learned.
         The model itself is not changed.
@@ -411,7 +411,7 @@ class DistributedRegressor(_Distributed, PredictsNumbers, base.MiniBatchRegresso
     >>> from river import datasets
     >>> from river_extra_trees.distributed import DistributedRegressor
 
-    >>> forest = ret.StreamDecisionForestRegressor(n_models=100, seed=42)
+    >>> forest = ret.ExtraTreesRegressor(n_models=100, seed=42)
     >>> with DistributedRegressor(forest, n_workers=2) as model:  # doctest: +SKIP
     ...     for x, y in datasets.TrumpApproval():
     ...         model.learn_one(x, y)
@@ -421,7 +421,7 @@ class DistributedRegressor(_Distributed, PredictsNumbers, base.MiniBatchRegresso
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, typing.Any]]:
-        yield {"model": StreamDecisionForestRegressor(n_models=4, seed=1)}
+        yield {"model": ExtraTreesRegressor(n_models=4, seed=1)}
 
     def _predict(self, block: Block) -> list[typing.Any]:
         return self._coordinator.predict_numbers(self._votes(block))

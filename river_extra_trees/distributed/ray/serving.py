@@ -64,7 +64,7 @@ class SnapshotServer:
     >>> from river import datasets
     >>> from river_extra_trees.distributed import SnapshotServer
 
-    >>> model = ret.StreamDecisionForestClassifier(seed=42)
+    >>> model = ret.ExtraTreesClassifier(seed=42)
     >>> with SnapshotServer(model.snapshot()) as server:  # doctest: +SKIP
     ...     for x, y in datasets.Phishing():
     ...         model.learn_one(x, y)

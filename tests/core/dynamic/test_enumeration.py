@@ -75,9 +75,9 @@ def test_particles_tell_wrong_formulas_apart(frequencies: tuple[str, Shapes]) ->
 
 @pytest.mark.slow
 @pytest.mark.parametrize("problem", PROBLEMS)
-def test_reference_scores_have_their_enumerated_law(problem: str) -> None:
+def test_published_scores_have_their_enumerated_law(problem: str) -> None:
     """The switch replaces the scores of the moves and nothing else."""
-    model = replace(PROBLEMS[problem](), reference_scores=True)
+    model = replace(PROBLEMS[problem](), published_scores=True)
     found = shares_of(model, lambda seed: filter_of(model, 20_000, seed), 1)
     _, law = enumeration.law_of(model)
     assert distance(found, law) < 0.015

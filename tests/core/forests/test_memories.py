@@ -262,8 +262,8 @@ def test_growths_are_spread() -> None:
 def learned(n: int, **parameters: Any) -> tuple[Any, deque[Any]]:
     """A model, and the rows that it learned; features come and go."""
     rng = random.Random(0)
-    model = ret.StreamDecisionForestClassifier(
-        **{"n_models": 2, "batch_size": 5, "window_size": (20, 60), "seed": 1, **parameters}
+    model = ret.ExtraTreesClassifier(
+        **{"n_models": 2, "batch_size": 5, "window_sizes": (20, 60), "seed": 1, **parameters}
     )
     samples: deque[Any] = deque()
     for i in range(n):

@@ -1,4 +1,4 @@
-"""The weights of the window sizes of a stream forest over the stream."""
+"""The weights of the window sizes of extra trees over the stream."""
 
 from __future__ import annotations
 
@@ -14,16 +14,13 @@ from .live import Live
 if typing.TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from river_extra_trees.stream_forest import (
-        StreamDecisionForestClassifier,
-        StreamDecisionForestRegressor,
-    )
+    from river_extra_trees.extra_trees import ExtraTreesClassifier, ExtraTreesRegressor
 
-__all__ = ["MemoryWeightsDisplay"]
+__all__ = ["WindowWeightsDisplay"]
 
 
-class MemoryWeightsDisplay(AxesDisplay):
-    """Weights of the window sizes of a stream decision forest, as areas that sum to one.
+class WindowWeightsDisplay(AxesDisplay):
+    """Weights of the window sizes of extra trees, as areas that sum to one.
 
     The smallest window is at the bottom. After an abrupt change, weight moves to small windows. It
     stays there while the stream keeps changing, and moves to larger windows when the stream is
@@ -51,22 +48,22 @@ class MemoryWeightsDisplay(AxesDisplay):
     >>> from river import datasets
     >>> from river_extra_trees import plotting
 
-    >>> model = ret.StreamDecisionForestClassifier(seed=1)
-    >>> display = plotting.MemoryWeightsDisplay.from_stream(model, datasets.Phishing(), step=500)
+    >>> model = ret.ExtraTreesClassifier(seed=1)
+    >>> display = plotting.WindowWeightsDisplay.from_stream(model, datasets.Phishing(), step=500)
     >>> display.items
     [0, 500, 1000, 1250]
-    >>> for memory, weights in display.weights.items():
-    ...     print(memory, *(f"{weight:.2f}" for weight in weights))
+    >>> for size, weights in display.weights.items():
+    ...     print(size, *(f"{weight:.2f}" for weight in weights))
     30 0.25 0.05 0.03 0.05
     200 0.25 0.48 0.02 0.25
     1200 0.25 0.15 0.55 0.37
     8000 0.25 0.33 0.40 0.32
     >>> display.plot().ax_.get_ylabel()
-    'weight of the memory'
+    'weight of the window size'
 
     In a loop of your own, `update` adds the present weights of a model:
 
-    >>> display = plotting.MemoryWeightsDisplay()
+    >>> display = plotting.WindowWeightsDisplay()
     >>> live = plotting.Live(seconds=0.5)
     >>> for x, y in datasets.Phishing():
     ...     model.learn_one(x, y)
@@ -83,30 +80,30 @@ class MemoryWeightsDisplay(AxesDisplay):
         drifts: Sequence[int] = (),
     ) -> None:
         self.items = list(items)
-        self.weights = {memory: list(values) for memory, values in (weights or {}).items()}
+        self.weights = {size: list(values) for size, values in (weights or {}).items()}
         self.drifts = list(drifts)
-        for memory, values in self.weights.items():
+        for size, values in self.weights.items():
             if len(values) != len(self.items):
                 raise ValueError(
-                    f"there are {len(self.items)} items, but {len(values)} weights of {memory!r}"
+                    f"there are {len(self.items)} items, but {len(values)} weights of {size!r}"
                 )
 
     @classmethod
     def from_stream(
         cls,
-        model: StreamDecisionForestClassifier | StreamDecisionForestRegressor,
+        model: ExtraTreesClassifier | ExtraTreesRegressor,
         dataset: Iterable[tuple[Mapping[typing.Any, typing.Any], typing.Any]],
         *,
         step: int = 20,
         drifts: Sequence[int] = (),
         live: bool = False,
-    ) -> MemoryWeightsDisplay:
+    ) -> WindowWeightsDisplay:
         """Let a forest learn a stream, and record its weights at regular intervals.
 
         Parameters
         ----------
         model
-            A forest with `swap_rule="rotation"`. The model itself learns, not a copy.
+            Extra trees. The model itself learns, not a copy.
         dataset
             Pairs of features and target, read once.
         step
@@ -123,7 +120,7 @@ class MemoryWeightsDisplay(AxesDisplay):
         Raises
         ------
         ValueError
-            If the model has no `memory_weights`, or if `step` is not positive.
+            If the model has no `window_weights`, or if `step` is not positive.
         """
         if step < 1:
             raise ValueError(f"step must be at least 1, not {step!r}")
@@ -140,30 +137,30 @@ class MemoryWeightsDisplay(AxesDisplay):
             shown.draw(display)
         return display
 
-    def update(self, model: StreamDecisionForestClassifier | StreamDecisionForestRegressor) -> None:
+    def update(self, model: ExtraTreesClassifier | ExtraTreesRegressor) -> None:
         """Record the present weights of a forest, if it has learned samples since the last update.
 
         Parameters
         ----------
         model
-            A forest with `swap_rule="rotation"`, always the same one.
+            Extra trees, always the same model.
 
         Raises
         ------
         ValueError
-            If the model has no `memory_weights`, has other window sizes than before, or has
+            If the model has no `window_weights`, has other window sizes than before, or has
             learned fewer samples than before.
         """
-        present: dict[int, float] | None = getattr(model, "memory_weights", None)
+        present: dict[int, float] | None = getattr(model, "window_weights", None)
         if present is None:
             raise ValueError(
-                f"this {type(model).__name__} has no weights of memories: only stream decision "
-                "forests with swap_rule='rotation' have them"
+                f"this {type(model).__name__} has no weights of windows: only ExtraTreesClassifier "
+                "and ExtraTreesRegressor have them"
             )
         if self.weights and present.keys() != self.weights.keys():
             raise ValueError(
-                f"the memories were {sorted(self.weights)}, but are {sorted(present)} now: make a "
-                "new display for another model"
+                f"the window sizes were {sorted(self.weights)}, but are {sorted(present)} now: "
+                "make a new display for another model"
             )
         n_seen = model.n_samples_seen
         if self.items and n_seen < self.items[-1]:
@@ -173,8 +170,8 @@ class MemoryWeightsDisplay(AxesDisplay):
             )
         if not self.items or n_seen > self.items[-1]:
             self.items.append(n_seen)
-            for memory, weight in present.items():
-                self.weights.setdefault(memory, []).append(weight)
+            for size, weight in present.items():
+                self.weights.setdefault(size, []).append(weight)
 
     def _size(self) -> tuple[float, float]:
         return 8.0, 3.2
@@ -182,11 +179,11 @@ class MemoryWeightsDisplay(AxesDisplay):
     def _draw(self, ax: Axes) -> None:
         if not self.items:
             raise ValueError("there is nothing to draw: no weights were recorded")
-        memories = sorted(self.weights)
+        sizes = sorted(self.weights)
         areas = ax.stackplot(
             self.items,
-            [self.weights[memory] for memory in memories],
-            labels=[f"{memory:,} samples" for memory in memories],
+            [self.weights[size] for size in sizes],
+            labels=[f"{size:,} samples" for size in sizes],
             linewidth=0,
         )
         colours = import_extra("matplotlib.colors", "plot")
@@ -204,7 +201,7 @@ class MemoryWeightsDisplay(AxesDisplay):
             handles, labels = [*handles, drift], [*labels, "the stream changes"]
         ax.legend(
             *(handles, labels),
-            title="memory",
+            title="window",
             loc="center left",
             bbox_to_anchor=(1.0, 0.5),
             handlelength=3.0,
@@ -215,4 +212,4 @@ class MemoryWeightsDisplay(AxesDisplay):
         ax.xaxis.set_major_formatter("{x:,.0f}")
         ax.yaxis.set_major_formatter("{x:.0%}")
         ax.set_xlabel("learned samples")
-        ax.set_ylabel("weight of the memory")
+        ax.set_ylabel("weight of the window size")
