@@ -9,6 +9,7 @@ README.md is made, and which SHA-256 its table has. OpenML has other streams, wi
 
 from __future__ import annotations
 
+import argparse
 import gzip
 import hashlib
 import io
@@ -136,11 +137,16 @@ def from_uci(name: str) -> str:
 
 
 def main() -> None:
-    """Get what is not there yet of the tables in README.md."""
-    for name in tomllib.loads(SOURCES.read_text(encoding="utf-8"))["streams"]:
+    """Get the streams that are not there yet."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("streams", nargs="*", help="by default all of the tables")
+    named = parser.parse_args().streams
+    for name in named or tomllib.loads(SOURCES.read_text(encoding="utf-8"))["streams"]:
         if not (folder() / f"{name}.csv.gz").exists():
             download(name)
-            print(f"{name}: {folder() / name}.csv.gz")
+            print(folder() / f"{name}.csv.gz", flush=True)
 
 
 if __name__ == "__main__":
