@@ -193,7 +193,7 @@ class DynamicTreeRegressor(DynamicTreeLearner, DistributionRegressor):
         components = self._core.mixture(x)
         if criterion == "alm":
             return variance_of(components)
-        from ._estimator.mixture import StudentMixture  # imports river.proba, which takes a second
+        from ._estimator.mixture import StudentMixture  # imports scipy.special
 
         return StudentMixture(components).expected_improvement(self._core.lowest)
 

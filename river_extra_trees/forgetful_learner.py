@@ -28,7 +28,7 @@ MAX_COLUMNS = 2**14  # that the core can number
 class ForgetfulLearner(BatchForest):
     """Base of all four learners. Subclasses set their parameters and call `_begin`."""
 
-    _core: ForgetfulForest
+    _forest: ForgetfulForest
 
     batch_size: int
     warm_size: int
@@ -91,13 +91,13 @@ class ForgetfulLearner(BatchForest):
 
     def _new_splitter(self) -> Splitter:
         return Splitter(
-            "variance" if self._core.regression else self.criterion,
+            "variance" if self._forest.regression else self.criterion,
             published="forgetful" if self.published else None,
         )
 
     def _new_parameters(self) -> AdaptParameters:
         return AdaptParameters(
-            self.initial_rate, self.warm_size, self._core.regression, self.published
+            self.initial_rate, self.warm_size, self._forest.regression, self.published
         )
 
     def _new_drift_test(self) -> DriftTest:
@@ -106,22 +106,22 @@ class ForgetfulLearner(BatchForest):
     @property
     def _parameters(self) -> list[AdaptParameters]:
         """The parameters that decide the retained size of each tree, copied from the core."""
-        return [self._new_parameters().resume(values) for values in self._core.parameters]
+        return [self._new_parameters().resume(values) for values in self._forest.parameters]
 
     def _grow(self, losses: Losses | None = None, splitters: list[Splitter] | None = None) -> None:
         """Let the trees forget samples, and grow them on a batch."""
         splitters = splitters or self._new_splitters()
-        batch, n = self._core.n_batches, self._core.n_in_batch
+        batch, n = self._forest.n_batches, self._forest.n_in_batch
         if n < self.batch_size:
             depth = math.inf if self.max_depth is None else self.max_depth
             depth = int(min(max_height(n), depth))
-            grow_early(self._core, splitters, 0, depth, LARGEST)
+            grow_early(self._forest, splitters, 0, depth, LARGEST)
             return
-        self._core.grow(batch, splitters, *self._plan(losses))
+        self._forest.grow(batch, splitters, *self._plan(losses))
 
     def _plan(self, losses: Losses | None) -> BatchPlan:
         """Decide how many samples each tree retains, and which trees are discarded."""
-        forest = self._core
+        forest = self._forest
         guess = 0.0 if forest.regression else 1 / max(2, len(forest.labels))
         discarded, drift = self._discarded(guess, losses)
         depth = math.inf if self.max_depth is None else self.max_depth
@@ -155,8 +155,8 @@ class ForgetfulLearner(BatchForest):
         failed, often for long. With `published` they start cold, and the accuracy of the new tree,
         grown on the old samples, decides.
         """
-        forest = self._core
-        batch = forest.losses(self._n_trees, False)
+        forest = self._forest
+        batch = forest.losses(self._forest.n_trees, False)
         if forest.drift is None or forest.n_batches == 0 or batch[0] == 0:
             return [], forest.drift
         if losses is None:
@@ -164,7 +164,7 @@ class ForgetfulLearner(BatchForest):
         drift_test = self._new_drift_test().resume(forest.drift)
         n = drift_test.n_discarded(batch, guess)
         worst = (-losses).argsort(kind="stable")[:n] - forest.first_tree
-        discarded = [tree for tree in worst.tolist() if 0 <= tree < self._n_trees]
+        discarded = [tree for tree in worst.tolist() if 0 <= tree < self._forest.n_trees]
         return discarded, drift_test.state()
 
     def _restore(self, state: State) -> None:

@@ -100,7 +100,7 @@ class StreamLearner(BatchForest):
 
     def _new_splitter(self) -> Splitter:
         return Splitter(
-            "variance" if self._core.regression else self.criterion,
+            "variance" if self._forest.regression else self.criterion,
             self.max_depth,
             self.min_samples_split,
             self.min_samples_leaf,
@@ -112,7 +112,7 @@ class StreamLearner(BatchForest):
 
     def _grow(self, losses: Losses | None = None, splitters: list[Splitter] | None = None) -> None:
         """Grow the trees on a batch, and replace some of them."""
-        forest: typing.Any = self._core
+        forest: typing.Any = self._forest
         batch = forest.n_batches
         splitters = splitters or self._new_splitters()
         n_features = n_features_visited(self.max_features, len(forest.schema.names))

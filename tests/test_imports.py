@@ -67,6 +67,17 @@ def test_a_stream_imports_nothing(model: str) -> None:
     assert set(imported_by(program)) <= {"sys"}
 
 
+def test_the_first_interval_imports_little() -> None:
+    """The quantiles of Student's t are in scipy.special; scipy.stats has 500 modules more."""
+    modules = imported_by(
+        "import river_extra_trees as ret; model = ret.ExtraTreesRegressor(n_models=4)\n"
+        "[model.learn_one({'a': i % 7}, i % 5) for i in range(30)]\n"
+        "model.predict_one({'a': 1}, with_dist=True).interval(0.9)"
+    )
+    assert {"scipy.stats", "scipy.optimize", "river.proba"}.isdisjoint(modules)
+    assert "scipy.special" in modules
+
+
 @pytest.mark.parametrize(
     "arguments",
     [

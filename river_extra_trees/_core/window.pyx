@@ -378,7 +378,7 @@ cdef class Window:
         arrival = latest(n_seen, n) if state.values["arrival"] is None else (
             state.array("arrival", np.int64, n))
         require(np.all((arrival >= 0) & (arrival < n_seen))
-                and np.all(arrival[:-1] < arrival[1:]),     # differences may overflow
+                and np.all(arrival[:n - 1] < arrival[1:]),     # differences may overflow
                 "Window: the samples are not in order of arrival")
         require(not np.any(np.isinf(data)), "Window: a value is infinite")
         window = Window(n)

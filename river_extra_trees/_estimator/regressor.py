@@ -113,7 +113,7 @@ class DistributionRegressor(TreeRegressor):
         `sample()`.
         """
         if with_dist:
-            from .mixture import StudentMixture, seed_of  # imports river.proba: takes a second
+            from .mixture import StudentMixture, seed_of  # imports scipy.special
 
             components = self._mixture(x)
             return StudentMixture(components, seed=seed_of(components, self.seed))

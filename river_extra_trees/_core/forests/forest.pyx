@@ -102,6 +102,11 @@ cdef class Forest(Ensemble):
         """Number of samples in this batch."""
         return self.n_gathered()
 
+    @property
+    def growth_is_due(self):
+        """Whether the trees have to grow first. A part waits for the losses of the other parts."""
+        return not self.is_part and self.batch_is_full()
+
     cdef int make_bags(self) except -1:
         """Draw the bags of this batch, unless they are drawn already."""
         if self.bagging and self.bags == NULL:
@@ -268,14 +273,18 @@ cdef class Forest(Ensemble):
         cdef uint8_t[AHEAD] voted
         cdef Py_ssize_t tree
         cdef PyObject* trees
+        cdef const int* reached
         cdef int i, leaf
         memset(voted, 0, n)
         memset(votes, 0, <size_t>n * n_labels * sizeof(double))
         for tree in range(length_of(<PyObject*>self.trees)):
             trees = item_of(<PyObject*>self.trees, tree)
-            leaf = self.leaf_of(<Trees>trees) if leaves == NULL else 0
-            self.add_votes(<Trees>trees, &leaf if leaves == NULL else leaves + tree * AHEAD, n,
-                           n_labels, votes, voted)
+            if leaves == NULL:
+                leaf = self.leaf_of(<Trees>trees)
+                reached = &leaf
+            else:
+                reached = leaves + tree * AHEAD
+            self.add_votes(<Trees>trees, reached, n, n_labels, votes, voted)
         for i in range(n):
             if not voted[i]:
                 self.add_votes(self.root_statistics, self.root_statistics.roots, 1, n_labels,

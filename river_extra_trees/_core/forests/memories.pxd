@@ -28,7 +28,12 @@ from .growth cimport Growth
 from .model_trees cimport LinearModels, TreeGrowth
 from .mixtures cimport ClassPool, NumberMixture
 
-cdef int n_features_of(object max_features, int n_columns) except -1
+cdef enum Rule:             # how many of the offered features a node visits
+    ALL = 0
+    SQRT = 1
+    LOG2 = 2
+    SHARE = 3
+    NUMBER = 4
 
 cdef class Group:
     cdef readonly int memory            # number of samples on which a tree is grown
@@ -60,8 +65,12 @@ cdef class MemoryForest(Ensemble):
     cdef readonly Buffer buffer
     cdef readonly int max_nodes
     cdef readonly object max_features   # None, "sqrt", "log2", a number or a share
-    cdef int n_visited                  # number of features that a node visits now ...
-    cdef int n_counted                  # ... if there are so many columns
+    cdef Rule rule                      # of max_features, with this share or number
+    cdef double share
+    cdef int* recent                    # the columns with a value in the last batch_size samples
+    cdef int n_recent
+    cdef int widest                     # number of values of the widest nominal column, see ...
+    cdef unsigned long n_changes        # ... `Buckets.reserve`, after so many changes of the schema
     cdef readonly dict rules            # arguments of `Growth`
     cdef Growth small                   # splits leaves on small batches
     cdef int64_t* births                # per tree: samples seen when it replaced the one before
@@ -92,7 +101,8 @@ cdef class MemoryForest(Ensemble):
     cdef void learn_leaf(self, Trees trees, int leaf, double target, double weight) noexcept nogil
     cdef bint splits_leaves(self, int tree) noexcept nogil
     cdef int reserve_answers(self, int n_labels) except -1 nogil
-    cdef int count_features(self) except -1 with gil
+    cdef int n_visited(self, int n_columns) noexcept nogil
+    cdef void count_values(self) noexcept nogil
     cdef int change_naive(self, int n_labels) except -1 with gil
     cdef int n_members(self) noexcept nogil
     cdef void answer(self) noexcept nogil

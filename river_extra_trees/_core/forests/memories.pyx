@@ -18,7 +18,7 @@ from .ensemble cimport Ensemble
 from .growth cimport Growth
 from .mixtures cimport ClassPool, NumberMixture
 from .model_trees cimport IN_LEAVES, LinearModels, TreeGrowth, remainder
-from .rotation cimport continue_growth, reserve_group, split_leaves
+from .rotation cimport continue_growth, find_recent, reserve_group, split_leaves
 
 from copy import deepcopy
 
@@ -32,17 +32,15 @@ cdef enum:
 
 cdef double NAIVE_MEMORY = 1000.0   # memory of naive Bayes, in samples
 
-cdef int n_features_of(object max_features, int n_columns) except -1:
-    """Number of features that a split visits."""
+cdef unsigned long NEVER = <unsigned long>-1
+
+cdef Rule rule_of(object max_features) except *:
+    """The rule that counts the features which a node visits."""
     if max_features is None:
-        return n_columns
-    if max_features == "sqrt":
-        return max(1, <int>sqrt(<double>n_columns))
-    if max_features == "log2":
-        return max(1, <int>log2(max(1.0, <double>n_columns)))
-    if isinstance(max_features, float):
-        return max(1, <int>(<double>max_features * n_columns))
-    return max_features
+        return ALL
+    if isinstance(max_features, str):
+        return SQRT if max_features == "sqrt" else LOG2
+    return SHARE if isinstance(max_features, float) else NUMBER
 
 
 cdef class Group:
@@ -77,7 +75,7 @@ cdef class MemoryForest(Ensemble):
         Decay factor of the weights of a leaf, per sample that it learns.
     max_features
         Number of features that vary in a node and are visited: None (all), "sqrt", "log2", a
-        number, or a share of all.
+        number, or a share of all. All are the columns with a value among the samples of a growth.
     max_nodes
         Maximum number of nodes of each tree.
     rules
@@ -92,9 +90,11 @@ cdef class MemoryForest(Ensemble):
         self.regression = regression
         self.batch_size, self.fading = batch_size, fading
         self.max_features, self.max_nodes, self.seed = max_features, max_nodes, seed
-        self.n_counted = -1
         self.small_leaves = <int*>zeroed(batch_size, sizeof(int))
         self.small_places = <int*>zeroed(batch_size, sizeof(int))
+        self.rule = rule_of(max_features)
+        self.share = max_features if self.rule in (SHARE, NUMBER) else 0.0
+        self.n_changes = NEVER
         self.rules = rules
         self.groups = []
         self.linear = ["none"] * len(memories) if linear is None else list(linear)
@@ -124,6 +124,7 @@ cdef class MemoryForest(Ensemble):
         free(self.reached)
         free(self.slopes)
         free(self.row)
+        free(self.recent)
         free(self.answers)
         free(self.latest_votes)
         free(self.small_leaves)
@@ -160,8 +161,8 @@ cdef class MemoryForest(Ensemble):
         cdef int64_t n_seen = self.buffer.n_seen + 1
         self.reserve_answers(n_labels)
         self.buffer.reserve(self.schema.row, n_columns)
-        if n_columns != self.n_counted:
-            self.count_features()
+        if self.n_changes != self.schema.version:
+            self.count_values()
         if not self.regression:
             if self.next_naive is not None or not self.naive.knows(n_columns, n_labels):
                 self.change_naive(n_labels)
@@ -172,7 +173,7 @@ cdef class MemoryForest(Ensemble):
         tree = <int>(n_seen % self.batch_size)
         while tree < self.n_trees:      # their small batches are full with this sample
             if self.splits_leaves(tree):
-                self.small.reserve(<Trees>self.tree(tree), self.schema, n_columns, n_labels,
+                self.small.reserve(<Trees>self.tree(tree), self.widest, n_columns, n_labels,
                                    self.batch_size)
                 if not self.regression:
                     (<CompactTrees>self.tree(tree)).reserve_splits(
@@ -180,11 +181,28 @@ cdef class MemoryForest(Ensemble):
             tree += self.batch_size
         return 0
 
-    cdef int count_features(self) except -1 with gil:
-        """Count the features that a node visits."""
-        self.n_visited = n_features_of(self.max_features, self.schema.n_columns)
-        self.n_counted = self.schema.n_columns
-        return 0
+    cdef int n_visited(self, int n_columns) noexcept nogil:
+        """Number of features that a node visits if so many are offered."""
+        cdef double n = n_columns
+        if self.rule == ALL:
+            return n_columns
+        if self.rule == SQRT:
+            n = sqrt(n)
+        elif self.rule == LOG2:
+            n = log2(max(1.0, n))
+        elif self.rule == SHARE:
+            n = self.share * n
+        elif self.rule == NUMBER:
+            n = self.share
+        return max(1, <int>n)
+
+    cdef void count_values(self) noexcept nogil:
+        """Count the values of the widest nominal column, the missing one and OTHER included."""
+        cdef int column
+        self.widest, self.n_changes = 0, self.schema.version
+        for column in range(self.schema.n_columns):
+            if self.schema.has_codes(column):
+                self.widest = max(self.widest, self.schema.count_codes(column) + 2)
 
     cdef int change_naive(self, int n_labels) except -1 with gil:
         """Allocate memory for the new columns or the new label of a sample in naive Bayes."""
@@ -224,6 +242,7 @@ cdef class MemoryForest(Ensemble):
             self.naive.learn(self.schema.row, <int>target, weight)
         self.n_row = -1
         tree = <int>(self.buffer.n_seen % self.batch_size)
+        find_recent(self)
         while tree < self.n_trees:
             if self.splits_leaves(tree):
                 split_leaves(self, tree, <Trees>self.tree(tree))
@@ -253,6 +272,7 @@ cdef class MemoryForest(Ensemble):
         cdef int width = 2 if self.regression else max(1, n_labels)
         if self.schema.n_columns > self.row_capacity:
             self.row = <double*>resized(self.row, 2 * self.schema.n_columns, sizeof(double))
+            self.recent = <int*>resized(self.recent, 2 * self.schema.n_columns, sizeof(int))
             self.row_capacity = 2 * self.schema.n_columns
         if width > self.answer_capacity:
             self.answers = <double*>resized(
@@ -450,7 +470,7 @@ cdef class MemoryForest(Ensemble):
         cdef size_t size = (
             self.n_trees * (sizeof(int64_t) + (1 + <size_t>self.batch_size) * sizeof(int)
                             + sizeof(double))
-            + self.row_capacity * sizeof(double) + self.small.n_bytes()
+            + self.row_capacity * (sizeof(double) + sizeof(int)) + self.small.n_bytes()
             + self.answer_capacity * <size_t>len(self.groups) * sizeof(double))
         if self.regression:
             size += self.answer_capacity * <size_t>self.n_trees * sizeof(double)

@@ -149,6 +149,7 @@ cdef int read(MemoryForest forest, object state, list trees,
         group.n_visited, group.steps = growths[i, 6], growths[i, 7]
         group.due = due[i]
     check(forest)
+    forest.count_values()
     for i in range(n_groups):
         if growths[i, STEPS_DONE] != IDLE:
             grow_again(forest, forest.groups[i], growths[i, STEPS_DONE], growths[i, 8])
@@ -185,7 +186,10 @@ cdef int grow_again(MemoryForest forest, Group group, int64_t n_steps,
             and group.begun - group.n_samples() >= forest.buffer.oldest
             and (caught_up == -1 or group.begun <= caught_up <= forest.buffer.n_seen),
             "MemoryForest: a growth is not where one can be")
-    group.growth.reserve(forest.schema, group.n_columns, group.n_labels, group.n_samples())
+    group.growth.reserve(
+        forest.schema, forest.widest, group.n_columns, group.n_labels, group.n_samples())
+    group.growth.offer_columns(
+        forest.schema, group.begun - group.n_samples(), group.n_samples())
     reserve_steps(forest, group)
     group.is_growing = True
     start_growth(forest, group)

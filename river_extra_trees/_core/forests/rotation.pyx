@@ -9,6 +9,7 @@ from libc.string cimport memcpy
 
 from ..rng cimport BRANCH, RENEW, rng_for
 from ..trees cimport Trees
+from .buffer cimport is_missing
 from .compact_trees cimport CompactTrees
 from .model_trees cimport LinearModels, remainder, walk
 from .memories cimport Group, MemoryForest
@@ -45,9 +46,9 @@ cdef int reserve_tree(MemoryForest forest, Group group, int64_t n_seen,
     cdef int n = <int>min(n_seen, <int64_t>group.memory)
     cdef double interval = interval_of(group, n_seen)
     cdef int64_t steps
-    group.growth.reserve(forest.schema, forest.schema.n_columns, n_labels, n)
+    group.growth.reserve(forest.schema, forest.widest, forest.schema.n_columns, n_labels, n)
     if not forest.regression:
-        steps = steps_of(group, n, forest.n_visited, interval)
+        steps = steps_of(group, n, forest.n_visited(forest.schema.n_columns), interval)
         (<CompactTrees>group.growth.trees).reserve_growth(
             steps_at(n_seen, group.due + interval, steps), n, 0, n_labels)
     return 0
@@ -102,13 +103,17 @@ cdef void begin_growth(MemoryForest forest, Group group) noexcept nogil:
     group.is_growing = True
     group.begun, group.caught_up = n_seen, -1
     group.n_columns, group.n_labels = forest.schema.n_columns, forest.n_labels()
-    group.n_visited = forest.n_visited
+    group.growth.offer_columns(forest.schema, n_seen - group.n_samples(), group.n_samples())
+    group.n_visited = forest.n_visited(group.growth.growth.n_offered)
     group.steps = steps_of(group, group.n_samples(), group.n_visited, interval)
     start_growth(forest, group)
 
 
 cdef void start_growth(MemoryForest forest, Group group) noexcept nogil:
-    """Start the growth of the next tree on its samples; also used when a model is loaded."""
+    """Start the growth of the next tree on its samples and the columns that were offered.
+
+    Also used when a model is loaded.
+    """
     cdef int n = group.n_samples(), tree = group.first + group.turn
     group.growth.begin(group.begun - n, n, group.n_visited,
                        rng_for(forest.seed, tree, group.begun, RENEW))
@@ -151,6 +156,17 @@ cdef void replace(MemoryForest forest, Group group) noexcept nogil:
 
 # --- Splits on small batches ----------------------------------------------------------------
 
+cdef void find_recent(MemoryForest forest) noexcept nogil:
+    """List the columns with a value in the samples of any small batch that is full now."""
+    cdef int i, column
+    forest.n_recent = 0
+    for i in range(forest.buffer.n_live):
+        column = forest.buffer.live[i]
+        if forest.buffer.latest[column] >= forest.buffer.n_seen - forest.batch_size:
+            forest.recent[forest.n_recent] = column
+            forest.n_recent += 1
+
+
 cdef void split_leaves(MemoryForest forest, int tree, Trees trees) noexcept nogil:
     """Split the leaves of `trees`, which is the tree number `tree`.
 
@@ -179,7 +195,7 @@ cdef void split_leaves(MemoryForest forest, int tree, Trees trees) noexcept nogi
         if j - i > 1 and trees.n_used - trees.n_free + 2 <= forest.max_nodes:
             take_leaf(forest, tree, found[i], places + i, j - i)
             forest.small.begin(
-                found[i], j - i, forest.n_visited,
+                found[i], j - i, forest.n_visited(forest.small.n_offered),
                 rng_for(forest.seed, tree, n_seen, BRANCH))
             forest.small.advance(trees, LARGEST_STEPS)
         i = j
@@ -188,10 +204,16 @@ cdef void split_leaves(MemoryForest forest, int tree, Trees trees) noexcept nogi
 
 cdef void take_leaf(MemoryForest forest, int tree, int leaf, const int* places,
                     int n) noexcept nogil:
-    """Copy the samples of a leaf to the arrays of `small`."""
-    cdef int i
+    """Copy the samples of a leaf to the arrays of `small`, and offer the columns with values."""
+    cdef int i, k
     cdef PyObject* models
     memcpy(forest.small.places, places, n * sizeof(int))
+    forest.small.n_offered = 0
+    for k in range(forest.n_recent):
+        for i in range(n):
+            if not is_missing(forest.buffer.value(forest.recent[k], places[i])):
+                forest.small.offer_column(forest.schema, forest.recent[k])
+                break
     if forest.regression:
         models = forest.models_of(tree)
         for i in range(n):
