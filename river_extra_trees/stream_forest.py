@@ -72,9 +72,9 @@ class StreamDecisionForestClassifier(StreamLearner, TreeClassifier):
     At a split, missing values go to the side that fits them better, or to the heavier child.
     New features and new classes may appear at any time.
 
-    The defaults were chosen by accuracy and log loss on the first 4,000 samples of 17 streams, except
-    that splits and features are those of the paper: `splitter="random", max_features=None` is
-    slightly more accurate.
+    The defaults were chosen by accuracy and log loss on the first 4,000 samples of 17 streams. Only
+    splits and features are those of the paper; `splitter="random", max_features=None` is slightly
+    more accurate.
 
     Each node takes 60 bytes and 8 per class: a tree of 10,000 nodes takes 83 MB with 1,024 classes.
 

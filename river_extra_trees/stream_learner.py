@@ -95,7 +95,7 @@ class StreamLearner(BatchForest):
             published=self.published,
             seed=draw_seed(self.seed),
             bootstrap=bootstrap,
-            fading=decay_factor("leaf_memory", self.leaf_memory),
+            fading=1.0 if self.published else decay_factor("leaf_memory", self.leaf_memory),
         )
 
     def _new_splitter(self) -> Splitter:

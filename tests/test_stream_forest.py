@@ -179,10 +179,19 @@ def test_worst_trees_are_replaced(model_class: Any, published: bool) -> None:
     assert n_swapped >= 4
 
 
-@pytest.mark.parametrize("model_class", FORESTS)
-def test_new_trees_grow_on_the_batch(model_class: Any) -> None:
-    """A new tree's root holds a bootstrap of the batch that has just come."""
-    model, n_new = model_class(n_models=2, batch_size=10, leaf_memory=None, seed=4), 0
+@pytest.mark.parametrize(
+    ("model_class", "options"),
+    [
+        *((model_class, {"leaf_memory": None}) for model_class in FORESTS),
+        (FORESTS[0], {"published": True}),
+    ],
+)
+def test_new_trees_grow_on_the_batch(model_class: Any, options: dict[str, Any]) -> None:
+    """A new tree's root holds a bootstrap of the batch that has just come.
+
+    The samples of a leaf of the published program do not decay, not even in a new tree.
+    """
+    model, n_new = model_class(n_models=2, batch_size=10, n_swaps=2, seed=4, **options), 0
     for x, y in rows(200):
         trees = list(model._core.trees)
         model.learn_one(x, y)

@@ -164,8 +164,8 @@ Parentheses contain the standard deviation over repeats, or zero after a single 
 CPU seconds on a machine with two cores that also did other work. Times of papers and programs are
 from other machines or other days.
 
-Stream decision forests were measured with `n_models=10, batch_size=100, splitter="best",
-swap_rule="always", window_size=1000`, not with their defaults."""
+Stream decision forests have the number of trees that the tables name, batches of 100 samples as in
+the paper, and otherwise their defaults."""
 
 
 def report(path: Path, kept: list[Result]) -> None:

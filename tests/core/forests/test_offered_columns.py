@@ -73,9 +73,7 @@ def seconds(model: Any, n: int, seed: int) -> float:
     return time.process_time() - begin
 
 
-@pytest.mark.parametrize(
-    "kind", [ret.ExtraTreesClassifier, ret.ExtraTreesRegressor]
-)
+@pytest.mark.parametrize("kind", [ret.ExtraTreesClassifier, ret.ExtraTreesRegressor])
 def test_a_wide_sample_that_left_the_windows_costs_little(kind: Any) -> None:
     """Only the row of each sample is as wide as all that was ever seen."""
     plain, wide = (kind(window_size=(15, 60), n_models=10, seed=1) for _ in range(2))

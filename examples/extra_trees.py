@@ -1,6 +1,6 @@
-"""Stream decision forests: trees with several memories, in a pipeline.
+"""Extra trees: trees on windows of several sizes, in a pipeline.
 
-Run it with `.venv/bin/python examples/stream_forest.py`.
+Run it with `.venv/bin/python examples/extra_trees.py`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def main() -> None:
     print(f"{metric}, {microseconds:.0f} µs of CPU time per sample, including the pipeline")
     print("size:", forest.summary)
     shares = sorted(forest.feature_importances_.items(), key=lambda item: -item[1])
-    print("weight of each memory:", {n: round(w, 2) for n, w in forest.window_weights.items()})
+    print("weight of each window size:", {n: round(w, 2) for n, w in forest.window_weights.items()})
     print("most important features:", {name: round(share, 2) for name, share in shares[:3]})
     print("path of the last sample through the first tree:")
     print(forest.debug_one(x))
