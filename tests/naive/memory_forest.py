@@ -380,9 +380,7 @@ class NaiveMemoryForest:
                 self.growth(tree, leaf, samples, rng).advance(math.inf)
         tree.shrink_to(self.max_nodes)
 
-    def growth(
-        self, tree: Tree, leaf: Node, samples: list[Sample], rng: NaiveRng
-    ) -> Growth:
+    def growth(self, tree: Tree, leaf: Node, samples: list[Sample], rng: NaiveRng) -> Growth:
         offered, task = offered_columns(samples), (leaf, samples)
         n_visited = self.n_visited(len(offered))
         return Growth(self.rules, self.columns, offered, tree, task, n_visited, rng)

@@ -16,7 +16,6 @@ import numpy as np
 import numpy.typing as npt
 
 from tests.naive.cart import GROUP, Sample, Split, value_of
-from tests.naive.columns import Columns
 from tests.naive.memory_forest import (
     RENEW,
     Group,
@@ -386,9 +385,7 @@ class NaiveNumberForest(NaiveMemoryForest):
         if self.trees[number].kind != "leaves":
             super().split_leaves(number)
 
-    def growth(
-        self, tree: Tree, leaf: Node, samples: list[Sample], rng: NaiveRng
-    ) -> Growth:
+    def growth(self, tree: Tree, leaf: Node, samples: list[Sample], rng: NaiveRng) -> Growth:
         assert isinstance(tree, NumberTree)
         offered = offered_columns(samples)
         n_visited = self.n_visited(len(offered))
