@@ -17,7 +17,8 @@ PIP := $(RUN) -m pip install --quiet --disable-pip-version-check
 # The notebook that starts Ray comes last, and the pages of the documentation do without its
 # results if need be: on a busy machine Ray may not start in time.
 RAY_NOTEBOOK := examples/notebooks/beyond_one_machine.ipynb
-NOTEBOOKS := $(filter-out $(RAY_NOTEBOOK),$(patsubst %.py,%.ipynb,$(wildcard examples/notebooks/*.py)))
+SKIPPED := $(SKIP:%=examples/notebooks/%.ipynb)
+NOTEBOOKS := $(filter-out $(SKIPPED) $(RAY_NOTEBOOK),$(patsubst %.py,%.ipynb,$(wildcard examples/notebooks/*.py)))
 SOURCES := $(shell find river_extra_trees -name "*.py" -o -name "*.pyx" -o -name "*.pxd")
 
 .DEFAULT_GOAL := help
@@ -35,11 +36,9 @@ $(VENV)/installed/package: pyproject.toml setup.py
 	@$(PIP) --upgrade pip
 	@$(PIP) --group build
 	@echo "Compiling the core ..."
-	@mkdir -p build
-	@$(RUN) setup.py --quiet build_ext --inplace 2> build/compiler.txt || \
-		{ cat build/compiler.txt >&2; exit 1; }
+	@$(RUN) setup.py --quiet build_ext --inplace
 	@echo "Installing what it needs ..."
-	@PYTHONWARNINGS=ignore $(PIP) --no-build-isolation --editable '.[cli,plot,serve]'
+	@PYTHONWARNINGS=ignore $(PIP) --no-build-isolation --editable '.[cli,plot,serve,dataframe]'
 	@mkdir -p $(@D) && touch $@
 
 $(VENV)/installed/test $(VENV)/installed/lint $(VENV)/installed/coverage $(VENV)/installed/fuzz \
@@ -56,7 +55,7 @@ demo: build ## race the learners on a data set bundled with river
 	@$(RUN) -m river_extra_trees race $(DEMO_STREAM) --metric Accuracy --plot demo/race.png --csv demo/race.csv
 	@echo "Look at demo/race.png. Then: make notebooks"
 
-notebooks: $(NOTEBOOKS) $(RAY_NOTEBOOK) ## make and run the notebooks of examples/notebooks
+notebooks: $(NOTEBOOKS) $(filter-out $(SKIPPED),$(RAY_NOTEBOOK)) ## make and run the notebooks of examples/notebooks (SKIP= names some)
 	@echo "Open them with $(VENV)/bin/jupyter lab examples/notebooks"
 
 examples/notebooks/%.ipynb: examples/notebooks/%.py $(SOURCES) | build $(VENV)/installed/notebooks

@@ -158,7 +158,7 @@ class DynamicTreeLearner(TreeLearner):
     def _by_feature(self, rows: list[list[float]]) -> dict[typing.Any, float]:
         """Average numbers per particle and column into one number per feature."""
         sums: dict[typing.Any, float] = {}
-        shares = self._core.shares()
+        shares = self._core.particle_shares()
         for column, name in enumerate(self._core.schema.names):
             if rows and column < len(rows[0]):
                 mean = sum(row[column] * share for row, share in zip(rows, shares, strict=True))

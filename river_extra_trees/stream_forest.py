@@ -18,9 +18,9 @@ class StreamDecisionForestClassifier(StreamLearner, TreeClassifier):
     """Stream decision forest: CART trees that keep growing, of which new ones replace the worst.
 
     Each tree learns its own bootstrap of each batch, and its leaves grow on it as in CART
-    (Algorithm 2 of the paper[^1]). In batch b > 1, with probability 1 / b, new trees replace those
-    that predicted the batch worst. The forest predicts the mean of the class frequencies in the
-    leaves.
+    (Algorithm 2 of the paper[^1]). After every batch but the first, new trees, grown on a bootstrap
+    of this batch, replace those that predicted it worst. The forest predicts the mean of the class
+    frequencies in the leaves.
 
     For accuracy choose `ExtraTreesClassifier`; this is the forest of the paper.
 
@@ -51,18 +51,19 @@ class StreamDecisionForestClassifier(StreamLearner, TreeClassifier):
     leaf_memory
         Number of samples that a leaf remembers: each sample multiplies the weights of the earlier
         ones in its leaf by 1 - 1 / leaf_memory, so that leaves follow drift. `None` keeps all
-        weights.
+        weights. With `published`, leaves do not decay, and only the default is accepted.
     splitter
         `"best"`, or `"random"` for one uniformly drawn threshold per feature.
     n_swaps
-        Number of trees that are replaced at a time. 0 replaces none.
+        Largest number of trees to replace after a batch, or a share of all trees. Trees without an
+        error stay. 0 replaces none.
     n_jobs
         Number of threads that grow trees. It does not change the predictions.
     published
-        Behave like the published program: a leaf holds only the last batch that reached it, learns
-        it when the batch is complete, and is split even if its samples are pure; no tree grows
-        before the first batch is complete. `leaf_memory` must keep its default then, because leaves
-        do not decay.
+        Behave as the published program does: a leaf holds only the last batch that reached it,
+        learns it when the batch is complete, and is split even if its samples are pure. No tree
+        grows before the first batch is complete. In batch b > 1, trees are replaced with
+        probability 1 / b only, so rarely on a long stream.
     seed
         Random seed; `None` draws one.
 
@@ -70,6 +71,10 @@ class StreamDecisionForestClassifier(StreamLearner, TreeClassifier):
     -----
     At a split, missing values go to the side that fits them better, or to the heavier child.
     New features and new classes may appear at any time.
+
+    The defaults were chosen by accuracy and log loss on the first 4,000 samples of 17 streams, except
+    that splits and features are those of the paper: `splitter="random", max_features=None` is
+    slightly more accurate.
 
     Each node takes 60 bytes and 8 per class: a tree of 10,000 nodes takes 83 MB with 1,024 classes.
 
@@ -87,23 +92,23 @@ class StreamDecisionForestClassifier(StreamLearner, TreeClassifier):
     >>> model = ret.StreamDecisionForestClassifier(seed=42)
     >>> metric = metrics.Accuracy()
     >>> evaluate.progressive_val_score(dataset, model, metric)
-    Accuracy: 89.11%
+    Accuracy: 90.31%
     """
 
     @plain_parameters
     def __init__(
         self,
-        n_models: int = 10,
-        batch_size: int = 100,
+        n_models: int = 100,
+        batch_size: int = 200,
         criterion: str = "gini",
         max_depth: int | None = None,
         min_samples_split: int = 2,
         min_samples_leaf: int = 1,
         max_features: MaxFeatures = "sqrt",
         max_nodes: int = 10_000,
-        leaf_memory: float | None = 10.0,
+        leaf_memory: float | None = 5.0,
         splitter: str = "best",
-        n_swaps: int = 1,
+        n_swaps: int | float = 0.1,
         n_jobs: int = 1,
         published: bool = False,
         seed: int | None = None,
@@ -130,9 +135,9 @@ class StreamDecisionForestRegressor(StreamLearner, TreeRegressor):
     """Stream decision forest: CART trees that keep growing, of which new ones replace the worst.
 
     Each tree learns its own bootstrap of each batch, and its leaves grow on it as in CART
-    (Algorithm 2 of the paper[^1], which only classifies). In batch b > 1, with probability 1 / b,
-    new trees replace those with the largest squared errors in the batch. The forest predicts the
-    mean of its trees.
+    (Algorithm 2 of the paper[^1], which only classifies). After every batch but the first, new
+    trees, grown on a bootstrap of this batch, replace those with the largest squared errors in it.
+    The forest predicts the mean of its trees.
 
     For accuracy choose `ExtraTreesRegressor`.
 
@@ -165,7 +170,8 @@ class StreamDecisionForestRegressor(StreamLearner, TreeRegressor):
     splitter
         `"best"`, or `"random"` for one uniformly drawn threshold per feature.
     n_swaps
-        Number of trees that are replaced at a time. 0 replaces none.
+        Largest number of trees to replace after a batch, or a share of all trees. Trees without an
+        error stay. 0 replaces none.
     n_jobs
         Number of threads that grow trees. It does not change the predictions.
     seed
@@ -175,6 +181,8 @@ class StreamDecisionForestRegressor(StreamLearner, TreeRegressor):
     -----
     At a split, missing values go to the side that fits them better, or to the heavier child.
     New features may appear at any time.
+
+    The defaults were chosen by R2 on the first 4,000 samples of 12 streams.
 
     References
     ----------
@@ -190,22 +198,22 @@ class StreamDecisionForestRegressor(StreamLearner, TreeRegressor):
     >>> model = ret.StreamDecisionForestRegressor(seed=42)
     >>> metric = metrics.MAE()
     >>> evaluate.progressive_val_score(dataset, model, metric)
-    MAE: 0.471499
+    MAE: 0.4385
     """
 
     @plain_parameters
     def __init__(
         self,
-        n_models: int = 10,
-        batch_size: int = 100,
+        n_models: int = 50,
+        batch_size: int = 400,
         max_depth: int | None = None,
         min_samples_split: int = 2,
         min_samples_leaf: int = 1,
-        max_features: MaxFeatures = 0.5,
+        max_features: MaxFeatures = 0.7,
         max_nodes: int = 10_000,
-        leaf_memory: float | None = 10.0,
+        leaf_memory: float | None = 5.0,
         splitter: str = "best",
-        n_swaps: int = 1,
+        n_swaps: int | float = 0.2,
         n_jobs: int = 1,
         seed: int | None = None,
     ) -> None:

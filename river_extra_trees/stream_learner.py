@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import typing
 
 from ._core.cart.splitter import Splitter
@@ -13,6 +14,7 @@ from ._estimator.parameters import (
     MaxFeatures,
     check_choice,
     check_max_features,
+    check_number,
     check_parameter,
     check_switch,
     check_whole,
@@ -22,10 +24,6 @@ from ._estimator.parameters import (
 )
 
 __all__ = ["StreamLearner"]
-
-LEAF_MEMORY = 10.0  # default of `leaf_memory`
-
-LEAF_MEMORY = 10.0  # default of `leaf_memory`
 
 # What the split of one of many nominal values must achieve per level, see `Splitter`. A tree on
 # columns of 1,000 values that say nothing about the target then has fewer than 60 levels instead of
@@ -50,7 +48,7 @@ class StreamLearner(BatchForest):
 
     # Of forests.
     n_models: int
-    n_swaps: int = 0
+    n_swaps: int | float = 0
     n_jobs: int
 
     _mutable = frozenset({"max_features", "max_nodes"})
@@ -64,7 +62,10 @@ class StreamLearner(BatchForest):
         """Check the parameters of a forest, and make the core object."""
         for name in ("n_models", "n_jobs"):
             check_whole(name, getattr(self, name), 1)
-        check_whole("n_swaps", self.n_swaps, 0)
+        if isinstance(self.n_swaps, float):
+            check_number("n_swaps", self.n_swaps, 0, 1, "(]")
+        else:
+            check_whole("n_swaps", self.n_swaps, 0)
         self._check_parameters()
         self._core = self._new_forest(criterion, self.n_models, bootstrap=True)
 
@@ -74,11 +75,12 @@ class StreamLearner(BatchForest):
             check_whole(name, getattr(self, name), 1)
         check_choice("splitter", self.splitter, "best", "random")
         check_switch("published", self.published)
+        default = inspect.signature(type(self)).parameters["leaf_memory"].default
         check_parameter(
-            not self.published or self.leaf_memory == LEAF_MEMORY,
+            not self.published or self.leaf_memory == default,
             "leaf_memory",
             self.leaf_memory,
-            f"{LEAF_MEMORY:g}, its default, when published=True, because leaves do not decay then",
+            f"{default:g}, its default, when published=True, because leaves do not decay then",
         )
         check_max_features(self.max_features)
 
@@ -94,7 +96,6 @@ class StreamLearner(BatchForest):
             seed=draw_seed(self.seed),
             bootstrap=bootstrap,
             fading=decay_factor("leaf_memory", self.leaf_memory),
-            n_latest=0,
         )
 
     def _new_splitter(self) -> Splitter:
@@ -122,5 +123,7 @@ class StreamLearner(BatchForest):
         replaced: list[int] = []
         if self.n_swaps > 0:
             losses = forest.tree_losses() if losses is None else losses
-            replaced = forest.trees_to_replace(losses, self.n_swaps, always=False)
+            is_share = isinstance(self.n_swaps, float)
+            n_swaps = max(1, int(self.n_swaps * self.n_models)) if is_share else self.n_swaps
+            replaced = forest.trees_to_replace(losses, n_swaps)
         forest.grow(batch, splitters, replaced, n_features, self.max_nodes)

@@ -6,7 +6,6 @@ import csv
 import doctest
 import importlib
 import json
-import os
 import re
 import runpy
 import subprocess
@@ -60,7 +59,6 @@ def test_peers(tmp_path: Path, task: str, stream: str, learner: str) -> None:
     ours = "StreamDecisionTreeClassifier" if task == "classification" else "ShrubEnsembleRegressor"
     assert succeed("peers", "run", learner, ours, *options, *limit).count("\n") == 2
     assert succeed("peers", "run", learner, *options, *limit) == ""
-    assert succeed("peers", "run", learner, *options, *limit, "--again").count("\n") == 1
     with file.open() as lines:
         results = list(csv.DictReader(lines))
     assert sorted(result["learner"] for result in results) == sorted([learner, ours])
@@ -238,39 +236,17 @@ def test_papers_side_by_side(tmp_path: Path) -> None:
 
 def test_examples_of_the_helpers() -> None:
     """What the docstrings of the helpers show is so."""
-    for name in ("common.prequential", "common.scores", "common.tables", "peers.ranking"):
+    for name in (
+        "common.prequential",
+        "common.raw_tables",
+        "common.scores",
+        "common.tables",
+        "peers.ranking",
+    ):
         module = importlib.import_module(f"examples.benchmarks.{name}")
         failed, attempted = doctest.testmod(module)
         assert attempted
         assert not failed
-
-
-def test_download(tmp_path: Path) -> None:
-    """What was downloaded is kept, and is not downloaded again."""
-    (tmp_path / "ucimlrepo.py").write_text(
-        "import pandas as pd\n"
-        "class Found:\n"
-        "    class data:\n"
-        "        features = pd.DataFrame({'tau1': [1.5, 2.5], 'p1': [3.0, None]})\n"
-        "        targets = pd.DataFrame({'stabf': ['a', 'b'], 'stab': [0.1, 0.2]})\n"
-        "def fetch_ucirepo(id):\n"
-        "    print(id)\n"
-        "    return Found\n"
-    )
-    code = (
-        "from examples.benchmarks.common import streams\n"
-        "for _ in '12':\n"
-        "    print(streams.load('grid_stability', 'regression', 9))\n"
-    )
-    env = {
-        **os.environ,
-        "PYTHONPATH": os.pathsep.join(map(str, (ROOT, tmp_path))),
-        "RIVER_EXTRA_TREES_DATA": str(tmp_path / "kept"),
-    }
-    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    rows = str([({"tau1": 1.5, "p1": 3.0}, 0.1), ({"tau1": 2.5}, 0.2)])
-    assert done.stdout.splitlines() == ["471", rows, rows]
 
 
 def test_pickles() -> None:

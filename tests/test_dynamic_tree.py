@@ -6,6 +6,7 @@ import copy
 import math
 import random
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
 
 from river_extra_trees import DynamicTreeClassifier, DynamicTreeRegressor
+from river_extra_trees._core.state import StateError
 from river_extra_trees._estimator.inspection import path
 from tests.tools import estimators
 from tests.tools.estimators import frozen
@@ -478,3 +480,23 @@ def test_a_tree_explains_its_own_answer() -> None:
     assert model.log_evidence == other.log_evidence  # explanations change nothing
     with pytest.raises(IndexError, match="there is no tree 5"):
         model._core.number_of_tree(5, x)
+
+
+@pytest.mark.parametrize("model_class", [DynamicTreeClassifier, DynamicTreeRegressor])
+def test_one_argument_gives_the_published_program(model_class: Any) -> None:
+    """The package forgets nothing by default and has no memories that compete."""
+    model = model_class(n_particles=10, window=40, published=True, seed=1)
+    plain = model_class(n_particles=10, window=40, forgetting_factor=1.0, published=True, seed=1)
+    assert model.forgetting_factors == {1.0: 1.0}
+    for x, y in friedman(80, 0):
+        target = y if model_class is DynamicTreeRegressor else y > 15
+        assert model.predict_one(x) == plain.predict_one(x)
+        model.learn_one(x, target)
+        plain.learn_one(x, target)
+
+
+def test_a_state_of_a_classifier_with_linear_models_is_refused() -> None:
+    """Only leaves of regressors have them."""
+    core = DynamicTreeClassifier(n_particles=5, seed=1)._core
+    with pytest.raises(StateError, match="linear models"):
+        type(core).restored({**core.state(), "linear": True})

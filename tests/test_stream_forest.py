@@ -149,17 +149,15 @@ def test_weight_two_counts_twice(model_class: Any) -> None:
 # -------------------------------------------------------------------- forests
 
 
-@pytest.mark.parametrize("model_class", FORESTS)
-def test_worst_trees_are_swapped(model_class: Any) -> None:
-    """From the second batch on, with probability 1 / b, the worst trees are new."""
+@pytest.mark.parametrize(
+    ("model_class", "published"),
+    [(FORESTS[0], False), (FORESTS[0], True), (FORESTS[1], False)],
+)
+def test_worst_trees_are_replaced(model_class: Any, published: bool) -> None:
+    """From the second batch on, always or with probability 1 / b, the worst trees are new."""
     seed = 20  # of its draws some lie between 1 / (b + 1) and 1 / b, some up to 1 / (b - 1)
-    model = model_class(
-        n_models=5,
-        batch_size=10,
-        n_swaps=2,
-        leaf_memory=None,
-        seed=seed,
-    )
+    options = {"published": True} if published else {"leaf_memory": None}
+    model = model_class(n_models=5, batch_size=10, n_swaps=2, seed=seed, **options)
     stream = rows(400)
     n_swapped = 0
     for b in range(1, 41):
@@ -172,8 +170,11 @@ def test_worst_trees_are_swapped(model_class: Any) -> None:
             model.learn_one(x, y, w=w)
         swapped = [i for i in range(5) if model._core.trees[i] is not trees[i]]
         worst = sorted(np.argsort(-losses, kind="stable")[:2].tolist())
-        drawn = NaiveRng(seed, 0, b - 1, SWAP).uniform() < 1 / b
-        assert swapped == (worst if b > 1 and drawn else [])
+        if published:
+            drawn = NaiveRng(seed, 0, b - 1, SWAP).uniform() < 1 / b
+            assert swapped == (worst if b > 1 and drawn else [])
+        else:
+            assert swapped == [i for i in worst if b > 1 and losses[i] > 0]
         n_swapped += len(swapped)
     assert n_swapped >= 4
 
@@ -193,6 +194,19 @@ def test_new_trees_grow_on_the_batch(model_class: Any) -> None:
 
 
 @pytest.mark.parametrize("model_class", FORESTS)
+def test_a_share_of_the_trees_is_replaced(model_class: Any) -> None:
+    """A share stands for the number of trees below it, and for one tree at least."""
+    for share, number in ((0.1, 1), (0.5, 2), (0.01, 1), (1.0, 5)):
+        some, same = (
+            model_class(n_models=5, batch_size=10, n_swaps=n, seed=4) for n in (share, number)
+        )
+        for x, y in rows(100):
+            some.learn_one(x, y)
+            same.learn_one(x, y)
+        assert pickle.dumps(some._core.trees) == pickle.dumps(same._core.trees)
+
+
+@pytest.mark.parametrize("model_class", FORESTS)
 def test_no_swaps(model_class: Any) -> None:
     """Without swaps, all trees stay after the first batch."""
     model = model_class(n_models=3, batch_size=10, n_swaps=0, seed=4)
@@ -200,7 +214,6 @@ def test_no_swaps(model_class: Any) -> None:
     for x, y in rows(100):
         model.learn_one(x, y)
     assert all(a is b for a, b in zip(trees, model._core.trees, strict=True))
-    assert model._core.latest.size == 0
 
 
 def loss(leaf: dict[str, Any], y: int, model: Any) -> float:
@@ -359,7 +372,7 @@ def test_recorded_run(stream: str, batch_size: int, criterion: str, option: str)
 @pytest.mark.parametrize("model_class", WITH_A_PROGRAM)
 def test_published_is_complete(model_class: Any) -> None:
     """One argument gives the program; what it fixes cannot be asked for beside it."""
-    with pytest.raises(ValueError, match=r"leaf_memory must be 10, .* when published=True"):
+    with pytest.raises(ValueError, match=r"leaf_memory must be (5|10), .* when published=True"):
         model_class(published=True, leaf_memory=None)
     assert model_class(published=True)._core.published
 
@@ -392,7 +405,7 @@ def test_bad_parameters_are_named(model_class: Any, name: str, value: object) ->
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("n_models", 0), ("n_swaps", -1), ("n_jobs", 0)],
+    [("n_models", 0), ("n_swaps", -1), ("n_swaps", 1.5), ("n_jobs", 0)],
 )
 @pytest.mark.parametrize("model_class", FORESTS)
 def test_bad_parameters_of_forests_are_named(model_class: Any, name: str, value: object) -> None:
@@ -473,3 +486,11 @@ def split_and_answer_as_published(x: list[Any], y: list[int], seed: int) -> tupl
             right += sum(tree.predict(a) == b for a, b in zip(x[batch], y[batch], strict=True))
         tree.learn_batch(x[batch], y[batch])
     return [node.feature for node in tree.nodes if node.left >= 0], right / len(y)
+
+
+@pytest.mark.parametrize("model_class", ALL[:2])
+@pytest.mark.parametrize("leaf_memory", [None, 2.0])
+def test_published_refuses_another_leaf_memory(model_class: Any, leaf_memory: Any) -> None:
+    """Leaves of the published program do not decay."""
+    with pytest.raises(ValueError, match="leaf_memory must be 10, its default"):
+        model_class(leaf_memory=leaf_memory, published=True)

@@ -75,8 +75,6 @@ cdef class Reader:
     cdef int relink(self, list fresh) except -1
     cdef void answer(self, Py_ssize_t row, const double* shares, int n) noexcept nogil
     cdef void put_shares(self, Py_ssize_t row, const double* shares, int n) noexcept nogil
-    cdef double weight(self) noexcept nogil
-    cdef double target(self) noexcept nogil
     cdef double find_label(self, Labels labels) except? -1.0
     cdef object label(self)
     cdef void name_label(self, int code) noexcept nogil

@@ -43,7 +43,6 @@ cdef class Window:
     cdef void sort(self) noexcept nogil
     cdef int slide(self, const double* row, double target, double weight, int gone) noexcept nogil
     cdef void release(self, const uint8_t* gone) noexcept nogil
-    cdef void release_first(self, int n) noexcept nogil
     cdef void free_slot(self, int slot) noexcept nogil
     cdef void keep_arrived(self) noexcept nogil
     cdef void forget_leaves(self) noexcept nogil

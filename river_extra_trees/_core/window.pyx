@@ -208,14 +208,6 @@ cdef class Window:
                 self.free_slot(self.by_arrival[i])
         self.keep_arrived()
 
-    cdef void release_first(self, int n) noexcept nogil:
-        """Free the slots of the n oldest samples; all samples must be sorted."""
-        cdef int i
-        for i in range(n - 1, -1, -1):
-            self.free_slot(self.by_arrival[i])
-        if n > 0:
-            self.keep_arrived()
-
     cdef void free_slot(self, int slot) noexcept nogil:
         self.arrival[slot] = -1
         self.free_slots[self.capacity - self.size] = slot
@@ -386,7 +378,7 @@ cdef class Window:
         arrival = latest(n_seen, n) if state.values["arrival"] is None else (
             state.array("arrival", np.int64, n))
         require(np.all((arrival >= 0) & (arrival < n_seen))
-                and np.all(arrival[:-1] < arrival[1:]),     # differences may overflow
+                and np.all(arrival[:n - 1] < arrival[1:]),     # differences may overflow
                 "Window: the samples are not in order of arrival")
         require(not np.any(np.isinf(data)), "Window: a value is infinite")
         window = Window(n)

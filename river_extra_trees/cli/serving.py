@@ -67,8 +67,10 @@ def serve(
                     err=True,
                 )
 
+        server.serve(served, listener, limits, seconds, ready)
         try:
-            server.serve(served, listener, limits, seconds, ready)
+            if served.unsaved:
+                served.save()
         except service.FAILURES as error:
             reason = str(error) or "out of memory"
             typer.echo(f"error: cannot save to {file}: {reason}", err=True)

@@ -61,8 +61,8 @@ class KeyedModels:
         the store, and the next sample of its key restores it.
     store
         Path of the file in which models are kept, or `None`. It is created if it does not exist.
-        Only one process can have it open. It contains pickles: make sure that only you can write to
-        it.
+        Only one process can have it open, and a process that is forked from it cannot use it. It
+        contains pickles: make sure that only you can write to it.
     pooled
         Model that learns the samples of all keys, or `None`. It predicts samples of unknown keys,
         and is mixed with the model of each known key: see the notes.

@@ -1,4 +1,4 @@
-"""Runs a service until a signal comes, and saves the model then."""
+"""Runs a service until a signal comes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from types import FrameType
 import uvicorn
 
 from .endpoints import Application, Limits
-from .refusals import protocol
+from .protocol import MOST_BYTES, protocol
 from .service import Service
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
@@ -58,7 +58,7 @@ def serve(
     every: float | None = None,
     ready: Callable[[], None] = lambda: None,
 ) -> None:
-    """Serve a model until SIGINT or SIGTERM, and save it then.
+    """Serve a model until SIGINT or SIGTERM. What it has learned since may be unsaved then.
 
     Parameters
     ----------
@@ -72,14 +72,9 @@ def serve(
         Seconds between two snapshots; None takes none by time.
     ready
         Called before the first request is answered.
-
-    Raises
-    ------
-    OSError, ModelFileError, MemoryError
-        If the model cannot be saved in the end.
     """
     host = listener.getsockname()[0]
-    hosts = (*LOOPBACK, host) if is_loopback(host) else ("*",)
+    hosts = tuple(dict.fromkeys((*LOOPBACK, host))) if is_loopback(host) else ("*",)
 
     def is_crowded() -> bool:
         return len(running.server_state.connections) > MOST_CONNECTIONS
@@ -88,6 +83,7 @@ def serve(
     config = uvicorn.Config(
         application.asgi,
         http=protocol(application.count_other),
+        h11_max_incomplete_event_size=MOST_BYTES,
         lifespan="on",
         ws="none",
         log_level="warning",
@@ -103,8 +99,6 @@ def serve(
     ready()
     running.run(sockets=[listener])
     application.stop()  # a second signal ends the server at once
-    if service.unsaved:
-        service.save()
 
 
 def pass_over(number: int, frame: FrameType | None) -> None:

@@ -25,6 +25,7 @@ from river_extra_trees.persistence import container
 from tests.tools.command_line import FAST, OURS, assert_refused, run, run_info, scores_of, start
 
 
+@pytest.mark.slow
 def test_a_resumed_race_ends_as_an_uninterrupted_one(tmp_path: Path) -> None:
     """River's learners and metrics, too, go on where they were."""
     learners_of_both = (FAST, OURS, "ForgetfulRandomForestClassifier:n_models=2", "ARFClassifier")
@@ -39,6 +40,7 @@ def test_a_resumed_race_ends_as_an_uninterrupted_one(tmp_path: Path) -> None:
     assert names == ["race", "resumed.json", "whole.json"]
 
 
+@pytest.mark.slow
 def test_a_killed_race_goes_on_from_its_checkpoint(tmp_path: Path, table: Path) -> None:
     """Nothing but the items since the checkpoint is lost."""
     rows = table.read_text()

@@ -49,6 +49,7 @@ def test_default_learners() -> None:
     assert "120 of 120 samples" in result.stdout
 
 
+@pytest.mark.slow
 def test_seed_makes_a_race_repeatable(tmp_path: Path) -> None:
     """The same command gives the same scores; another seed gives others."""
     scores = []
@@ -205,7 +206,7 @@ def test_bundled_streams(name: str) -> None:
         (["Phishing", "--task", "regression"], ["for classification, not for regression"]),
         (["Phishing", "--task", "clustering"], ["'clustering'"]),
         (["Phishing", "HoeffdingTreeClasifier"], ["did you mean HoeffdingTreeClassifier?"]),
-        (["Phishing", "StreamForest"], ["did you mean ExtraTrees?"]),
+        (["Phishing", "StreamForest"], ["did you mean StreamDecisionForest?"]),
         (["Phishing", "river.tree.NoSuchTree"], ["no learner 'river.tree.NoSuchTree'"]),
         (["Phishing", "no.such.Tree"], ["no learner 'no.such.Tree'"]),
         (["Phishing", "HoeffdingTreeRegressor"], ["is not a learner for classification"]),
@@ -328,6 +329,7 @@ def test_outputs_that_are_an_input_are_refused(table: Path, option: str) -> None
     assert table.read_bytes() == before
 
 
+@pytest.mark.slow
 def test_an_output_that_is_standard_input_is_refused(table: Path) -> None:
     """A file that comes in without its name is known all the same."""
     before = table.read_bytes()
@@ -413,6 +415,7 @@ def test_metric_of_probabilities_needs_them() -> None:
 # --- As a process
 
 
+@pytest.mark.slow
 def test_module_runs() -> None:
     """`python -m river_extra_trees race` works, and its exit status arrives."""
     good, bad = start("Phishing", FAST, "--limit", 50), start("Fishing")
@@ -424,6 +427,7 @@ def test_module_runs() -> None:
     assert err.count("\n") == 1
 
 
+@pytest.mark.slow
 @needs_signals
 def test_ctrl_c_while_waiting_for_input(tmp_path: Path) -> None:
     """Ctrl-C in a pipe that has fallen silent reports the results so far, with status 130."""

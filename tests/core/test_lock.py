@@ -101,6 +101,7 @@ def test_another_thread_runs_while_rows_are_answered(name: str) -> None:
     assert persistence.save_bytes(model) == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MODELS)
 def test_another_thread_runs_while_rows_are_learned(name: str) -> None:
     """Its call is refused, and the model learns as it does alone."""

@@ -185,6 +185,7 @@ def test_no_features(case: Case) -> None:
         assert is_finite(model, {})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", [*CORES, ("ExtraTreesRegressor", 0)], ids=str)
 def test_ten_thousand_features(case: Case) -> None:
     """Ten thousand features are learned and answered."""

@@ -71,6 +71,7 @@ def alarm() -> Iterator[Callable[[float], None]]:
     signal.signal(signal.SIGALRM, previous)
 
 
+@pytest.mark.slow
 @needs_timers
 @pytest.mark.parametrize("case", FIRST + THREADED, ids=str)
 def test_interrupted_anywhere(case: Case, alarm: Callable[[float], None]) -> None:
@@ -264,6 +265,7 @@ def test_a_thread_whose_start_fails_is_not_missed(
     assert state(learn(make(case), rows)) == state(expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["fork", "spawn"])
 def test_processes(way: str) -> None:
     """A child process learns and answers as its parent does: every learner, threads included.

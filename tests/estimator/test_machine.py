@@ -280,6 +280,7 @@ def machine_of(family: str, oracle: str) -> type[Machine]:
     return type(f"Machine of {oracle} in {family}", (Machine,), {"new_oracle": new_oracle})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("family", "oracle"), ALL)
 def test_machine(family: str, oracle: str) -> None:
     """Whatever happens to a learner, it is one to which only the samples happened."""

@@ -61,6 +61,7 @@ def made_or_refused(parameter: str, kind: Callable[..., Any], value: Any) -> Any
     return None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CLASSES)
 def test_a_parameter_of_no_use_is_named(name: str) -> None:
     """Any value of any parameter is refused by name, or makes a learner that learns.

@@ -74,6 +74,7 @@ def with_number(X: Any, value: float) -> Any:
     return X.append_column("number", pa.array(numbers))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 @settings(max_examples=20, deadline=None)
 @given(

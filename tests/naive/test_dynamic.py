@@ -118,6 +118,7 @@ def test_alc_in_closed_form_is_the_integral(leaf: str) -> None:
         assert closed == pytest.approx(integral, rel=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "expected",
     [
@@ -219,6 +220,7 @@ def test_problems_lead_to_splits_below_splits(problem: str) -> None:
     assert sum(deep) > 0.05
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("problem", PROBLEMS)
 def test_the_filter_approaches_the_enumerated_law(problem: str) -> None:
     """Frequencies of the particles' structures, and the mean of the evidence estimates."""

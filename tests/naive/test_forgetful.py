@@ -8,6 +8,7 @@ from tests.naive.forgetful import NaiveTree
 from tests.tools.forgetful_runs import RUNS, read_run
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", RUNS)
 def test_naive_tree_repeats_a_recorded_run(name: str) -> None:
     """Every answer, and after every batch every parameter, is the recorded one.

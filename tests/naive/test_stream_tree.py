@@ -28,6 +28,7 @@ def read_integers(name: str) -> list[int]:
         return [int(line) for line in file]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("stream", "batch_size", "criterion", "option"), RUNS)
 def test_published_run(stream: str, batch_size: int, criterion: str, option: str) -> None:
     """Predictions, node counts and the final tree of the recorded run come out exactly."""

@@ -33,6 +33,7 @@ def test_every_truncation_and_every_flipped_bit_is_noticed(name: str) -> None:
             persistence.load_bytes(damaged)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", damage.SMALL)
 def test_flipped_bits_of_the_right_hash_do_no_harm(name: str) -> None:
     """A forger's file is refused, or is a sound model; `make fuzz` tries many more."""
@@ -44,6 +45,7 @@ def test_flipped_bits_of_the_right_hash_do_no_harm(name: str) -> None:
     assert said == {"refused", "sound"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", damage.SMALL)
 def test_random_damage_of_the_right_hash_does_no_harm(name: str) -> None:
     """So do other damages, to the description and to the arrays."""
@@ -53,6 +55,7 @@ def test_random_damage_of_the_right_hash_does_no_harm(name: str) -> None:
         damage.outcome(damage.scrambled(content, rng))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", damage.SMALL)
 def test_nasty_values_of_the_right_hash_do_no_harm(name: str) -> None:
     """Some of them, in each place of the description and in each array."""

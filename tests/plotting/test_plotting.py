@@ -451,6 +451,17 @@ def test_bands_are_the_predictive_distribution() -> None:
 # --- Importances
 
 
+def test_no_number_of_importances_crosses_an_axis() -> None:
+    """Long names leave little room for the bars; the number of the longest one still fits."""
+    display = plotting.ImportancesDisplay({"a feature with a long name": 0.58, "b": 0.4}).plot()
+    display.figure_.set_size_inches(4.5, 1.5)
+    display.figure_.canvas.draw()
+    number = display.ax_.texts[0].get_window_extent()
+    assert number.x1 <= display.figure_.bbox.x1
+    for spine in display.ax_.spines.values():
+        assert not spine.get_visible() or not spine.get_window_extent().overlaps(number)
+
+
 def test_importances_tell_what_they_leave_out() -> None:
     """The last bar stands for all features that have none of their own."""
     model = ret.ExtraTreesClassifier(n_models=3, seed=1)

@@ -18,6 +18,8 @@ from river_extra_trees import persistence
 from river_extra_trees.cli import serving
 from river_extra_trees.cli.app import app
 from river_extra_trees.serving import server
+from river_extra_trees.serving.schema import Sample
+from river_extra_trees.serving.service import Service
 from tests.tools.http_service import LINES, Served, body_of, served
 from tests.tools.systems import needs_signals
 
@@ -140,10 +142,14 @@ def test_a_last_save_that_fails_is_told(
 ) -> None:
     """One line, and status 1."""
 
+    def learn_one(service: Service, *arguments: object) -> None:
+        service.learn([Sample(1, *SAMPLES[0].values())])
+
     def fail(*arguments: object) -> None:
         raise error
 
-    monkeypatch.setattr(server, "serve", fail)
+    monkeypatch.setattr(server, "serve", learn_one)
+    monkeypatch.setattr(persistence, "save", fail)
     result = CliRunner().invoke(app, ["serve", str(path), "--port", "0"])
     assert (result.exit_code, "error: cannot save to" in result.stderr) == (1, True)
     assert ("No space left" in result.stderr) or ("out of memory" in result.stderr)

@@ -293,7 +293,7 @@ class DynamicTree(_Naive):
         if not self.known:
             return
         particles, samples = model._core, self.aged()
-        trees = [(share, particles.nodes(i)) for i, share in enumerate(particles.shares())]
+        trees = [(share, particles.nodes(i)) for i, share in enumerate(particles.particle_shares())]
         for x in asked:
             row = self.columns.encoded(x)
             leaves = [(share, in_leaf(nodes, row, samples)) for share, nodes in trees]

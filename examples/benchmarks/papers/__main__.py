@@ -8,8 +8,9 @@
 
 An experiment is a command of one of the other scripts. `papers.toml` names the commands and
 explains the differences, `published.csv` holds the figures of the papers and of the published
-programs, and `../results/papers.csv` the latest output of our commands. Data sets are looked for in
-the folder that RIVER_EXTRA_TREES_DATA names, in river, and on OpenML; see `common/streams.py`.
+programs, and `../results/papers.csv` the recorded output of our commands. A run writes to
+`build/benchmarks/papers.csv`. Data sets are looked for in the folder that RIVER_EXTRA_TREES_DATA
+names, in river, on GitHub and on OpenML; see `common/streams.py`.
 """
 
 from __future__ import annotations
@@ -194,9 +195,11 @@ def main() -> None:
     )
     parser.add_argument("what", help="list, report, all, or the name of a table or figure")
     parser.add_argument("--quick", action="store_true", help="a run of seconds; nothing is kept")
-    parser.add_argument("--results", type=Path, default=results.FOLDER / "papers.csv")
+    parser.add_argument("--results", type=Path, help="by default build/benchmarks/papers.csv")
     parser.add_argument("--page", type=Path, default=Path("docs/results/papers.md"))
     options = parser.parse_args()
+    folder = results.RECORDED if options.what == "report" else results.OWN
+    options.results = options.results or folder / "papers.csv"
     if options.what == "list":
         tables.show(["name", "what it is"], [[e.name, e.title] for e in chosen("all")])
     elif options.what == "report":

@@ -108,13 +108,17 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("command", nargs="?", choices=["run", "show"], default="run")
-    parser.add_argument("--results", type=Path, default=results.FOLDER / "ablation.csv")
+    parser.add_argument(
+        "--results", type=Path, help="by default recorded ones, or build/benchmarks"
+    )
     parser.add_argument("--task", choices=streams.SEEN, default="classification")
     parser.add_argument("--streams", nargs="+", help="by default all on which defaults were chosen")
     parser.add_argument("--limit", type=int, default=5_000, help="samples per stream")
     parser.add_argument("--variant", help="the name of what is run in place of all variants")
     options = parser.parse_args()
     options.variants = {options.variant: ""} if options.variant else VARIANTS[options.task]
+    folder = results.OWN if options.command == "run" else results.RECORDED
+    options.results = options.results or folder / "ablation.csv"
     if options.command == "run":
         measure(options)
     tables.show(*table(options.results, options.task))

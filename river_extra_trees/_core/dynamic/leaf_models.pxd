@@ -42,12 +42,12 @@ cdef enum:
 
 cdef extern from *:
     """
-    static const double HALF_LOG_2PI = 0.9189385332046728;
+    #define HALF_LOG_2PI 0.9189385332046728
     /* A smaller share of the diagonal is a rounding error: the column is collinear. */
-    static const double PIVOT_TOLERANCE = 1e-11;
+    #define PIVOT_TOLERANCE 1e-11
     /* Smallest share of the residual in the total sum of squares, as less is a rounding error. */
-    static const double RESIDUAL_TOLERANCE = 1e-13;
-    static const double SMALLEST = 1e-290;
+    #define RESIDUAL_TOLERANCE 1e-13
+    #define SMALLEST 1e-290
     """
     const double HALF_LOG_2PI, PIVOT_TOLERANCE, RESIDUAL_TOLERANCE, SMALLEST
 

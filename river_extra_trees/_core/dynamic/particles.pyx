@@ -400,7 +400,7 @@ cdef class ParticleFilter(Learner):
         """Posterior probability of each forgetting factor."""
         return {self.decays[k]: self.factor_posterior[k] for k in range(self.n_decays)}
 
-    def shares(self):
+    def particle_shares(self):
         """Weight of each particle in the predictions."""
         return [self.share[particle] for particle in range(self.n_alive)]
 

@@ -195,7 +195,7 @@ cdef class Pool:
                 "Pool: sizes that no pool has")
         require(np.array_equal(np.sort(slots), np.arange(capacity)),
                 "Pool: each slot must be there once")
-        require(n == 0 or (0 < arrival[0] and np.all(arrival[:-1] < arrival[1:])),
+        require(n == 0 or (0 < arrival[0] and np.all(arrival[:n - 1] < arrival[1:])),
                 "Pool: samples must be in order of arrival")    # np.diff could overflow
         require(not np.any(np.isinf(x)), "Pool: a value is infinite")
         return filled(Pool(capacity, x.shape[1], v.shape[1]), slots, x, v, weight, arrival)

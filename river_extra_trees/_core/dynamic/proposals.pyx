@@ -167,8 +167,8 @@ cdef void begin_scan(ParticleFilter filter, int leaf) noexcept nogil:
     cdef SplitScan* scan = &filter.scan
     cdef const Leaf* here = &filter.trees.leaves[leaf]
     cdef const double* total = filter.trees.total(leaf)
-    cdef size_t size = filter.pool.size_v, start
-    cdef int i, k
+    cdef size_t size = filter.pool.size_v, start, k
+    cdef int i
     scan.leaf, scan.n_waiting = leaf, 0
     to_cells(&filter.model, filter.trees.retired(leaf), total + 1, scan.retired)
     to_cells(&filter.model, total, total + 1, scan.high)

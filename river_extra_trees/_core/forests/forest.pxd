@@ -12,7 +12,6 @@ from ..trees cimport Trees
 from ..window cimport Window
 from .ensemble cimport Ensemble
 
-cdef int room_in(Window window, Schema schema) noexcept nogil
 
 cdef class Forest(Ensemble):
     cdef readonly Window window     # samples of the current batch

@@ -32,13 +32,6 @@ cdef enum:
     FIRST = 10      # number of samples at the first early growth; also the smallest step after it
 
 
-cdef int room_in(Window window, Schema schema) noexcept nogil:
-    """Number of samples of the schema for which a window has memory."""
-    if schema.n_columns > window.column_capacity:
-        return 0
-    return window.capacity - window.size
-
-
 cdef class Forest(Ensemble):
     """Trees that learn in batches. Subclasses call `begin` in their constructor."""
 
@@ -232,7 +225,9 @@ cdef class Forest(Ensemble):
         if (self.bagging and self.bags == NULL) or (
                 not self.regression and self.root_statistics.n_values != n_labels):
             return 0
-        return min(self.batch_end() - self.n_gathered(), room_in(self.window, self.schema))
+        if self.schema.n_columns > self.window.column_capacity:
+            return 0
+        return min(self.batch_end() - self.n_gathered(), self.window.capacity - self.window.size)
 
     cdef void answer_ahead(self, Reader reader, int first, int n, int n_labels) noexcept nogil:
         """Store the predictions for n of the rows that were read ahead, from their leaves."""
@@ -278,14 +273,18 @@ cdef class Forest(Ensemble):
         cdef uint8_t[AHEAD] voted
         cdef Py_ssize_t tree
         cdef PyObject* trees
+        cdef const int* reached
         cdef int i, leaf
         memset(voted, 0, n)
         memset(votes, 0, <size_t>n * n_labels * sizeof(double))
         for tree in range(length_of(<PyObject*>self.trees)):
             trees = item_of(<PyObject*>self.trees, tree)
-            leaf = self.leaf_of(<Trees>trees) if leaves == NULL else 0
-            self.add_votes(<Trees>trees, &leaf if leaves == NULL else leaves + tree * AHEAD, n,
-                           n_labels, votes, voted)
+            if leaves == NULL:
+                leaf = self.leaf_of(<Trees>trees)
+                reached = &leaf
+            else:
+                reached = leaves + tree * AHEAD
+            self.add_votes(<Trees>trees, reached, n, n_labels, votes, voted)
         for i in range(n):
             if not voted[i]:
                 self.add_votes(self.root_statistics, self.root_statistics.roots, 1, n_labels,

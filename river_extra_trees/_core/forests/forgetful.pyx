@@ -354,22 +354,23 @@ cdef class ForgetfulForest(Forest):
 
     cdef object keep_trees(self, int first, int stop):
         cdef uint8_t[::1] gone = np.empty(self.window.capacity, dtype=np.uint8)
-        answers, n = self.answers_so_far(), self.n_in_batch
+        answers, n, n_trees = self.answers_so_far(), self.n_in_batch, len(self.trees)
         # What the whole forest answered counts as the votes of its first tree.
-        votes = np.eye(max(1, len(self.labels)))[answers[-2, :n].astype(int)] if (
+        votes = np.eye(max(1, len(self.labels)))[answers[n_trees, :n].astype(int)] if (
             first == 0 < stop and not self.regression) else None
         Forest.keep_trees(self, first, stop)
         self.retained = self.retained[first:stop]
         self.created_at = self.created_at[first:stop]
         self.parameters = self.parameters[first:stop]
-        self.begin_again(np.vstack([answers[first:stop], answers[-2:]]))
+        self.begin_again(np.vstack([answers[first:stop], answers[n_trees:]]))
         if votes is not None:
             self.batch_votes.base[:n, 0] = votes
         self.release(&gone[0])
 
     cdef object join_parts(self, list parts):
-        answers = [(<ForgetfulForest>part).answers_so_far()[:-2] for part in parts]
-        answers.append(self.answers_so_far()[-2:])
+        answers = [(<ForgetfulForest>part).answers_so_far()[: len((<ForgetfulForest>part).trees)]
+                   for part in parts]
+        answers.append(self.answers_so_far()[len(self.trees):])
         self.window, places = united([(<ForgetfulForest>part).window for part in parts])
         self.retained = [moved(retained, place) for part, place in zip(parts, places)
                          for retained in (<ForgetfulForest>part).retained]

@@ -14,8 +14,8 @@ from libc.string cimport memset
 
 cdef extern from *:
     """
-    static const double FLOOR = 0.01;           /* of a uniform distribution, in each answer */
-    static const double LEARNING_RATE = 0.02;   /* of the exponents */
+    #define FLOOR 0.01              /* of a uniform distribution, in each answer */
+    #define LEARNING_RATE 0.02      /* of the exponents */
     """
     const double FLOOR, LEARNING_RATE
 

@@ -1,13 +1,10 @@
 import numpy as np
 
 from ..cart.splitter import Splitter
-from ..window import Window
 from .forest import Forest
 
 class StreamForest(Forest):
     bootstrap: bool
-    n_latest: int
-    latest: Window
     def __init__(
         self,
         n_trees: int,
@@ -17,7 +14,6 @@ class StreamForest(Forest):
         seed: int,
         bootstrap: bool,
         fading: float,
-        n_latest: int,
     ) -> None: ...
     def tree_losses(self) -> np.ndarray: ...
     def grow(
@@ -28,4 +24,4 @@ class StreamForest(Forest):
         max_features: int,
         max_nodes: int,
     ) -> None: ...
-    def trees_to_replace(self, losses: np.ndarray, n_swaps: int, always: bool) -> list[int]: ...
+    def trees_to_replace(self, losses: np.ndarray, n_swaps: int) -> list[int]: ...

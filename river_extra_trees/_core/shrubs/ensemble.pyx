@@ -351,7 +351,6 @@ cdef class Shrubs(Learner):
             "since_rebuild": self.since_rebuild, "n_trained": self.n_trained,
         }
 
-
     @classmethod
     def restored(cls, values):
         """Make an ensemble from its state."""

@@ -41,6 +41,7 @@ def test_growth_agrees_with_the_naive_tree(growth: tuple[list[Sample], Rules]) -
     assert_same_tree(model._core.trees[0], NaiveTree(samples, rules).root, labels_of(model))
 
 
+@pytest.mark.slow
 @given(growths(max_size=40, n_codes=24), st.sampled_from([0.1, 1.0, 5.0]))
 @settings(max_examples=300)
 def test_one_of_many_values_needs_support(

@@ -142,6 +142,7 @@ def test_forgetting_weighs_a_sample_by_its_age(leaf: str) -> None:
 # dynaTree's outputs
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "expected",
     [
@@ -166,6 +167,7 @@ def test_first_grow_is_as_frequent_as_in_dynatree(expected: dict[str, str]) -> N
         assert within_four_standard_errors(found, float(expected[key]), 10_000, 20_000)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "expected",
     table("grow_fraction_with_retired"),
@@ -207,6 +209,7 @@ def retired_weights(particles: ParticleFilter) -> np.ndarray:
     return np.array([particles.nodes(i)[0]["retired"] for i in range(particles.n_particles)])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "expected",
     table("one_step_after_retire"),

@@ -163,6 +163,7 @@ def z_of(found: Found, config: str, key: str) -> Array:
     return (ours.mean(axis=0) - mean) / error
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("quantities", MOST_BEYOND_TWO)
 def test_no_more_lie_beyond_two_than_expected(found: Found, quantities: str) -> None:
     """Pooled over all configurations and points."""

@@ -140,6 +140,7 @@ def test_outliers_are_clipped_as_naive() -> None:
     assert largest[56] < 0.8
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_groups_of_values_are_those_of_naive(seed: int) -> None:
     """Nodes with many nominal values send groups of them left, missing values among them or not."""

@@ -9,7 +9,7 @@ import river_extra_trees as ret
 
 def test_many_columns_and_classes_take_a_fixed_memory() -> None:
     """Columns times classes are at most 16,384, with up to 64 counts each of 8 bytes."""
-    model = ret.StreamDecisionForestClassifier(n_models=1, window_size=(30,), seed=1)
+    model = ret.ExtraTreesClassifier(n_models=1, window_sizes=(30,), seed=1)
     for i in range(600):
         model.learn_one({j: f"value {(i + j) % 7}" for j in range(100)}, i)
     naive = model._core.naive

@@ -24,7 +24,7 @@ def rows_of(n: int) -> Rows:
 
 
 def forest_of(n_trees: int) -> StreamForest:
-    return StreamForest(n_trees, False, 20, True, 1, n_trees > 1, 1.0, 0)
+    return StreamForest(n_trees, False, 20, True, 1, n_trees > 1, 1.0)
 
 
 def learn(forest: StreamForest, rows: Rows) -> None:
