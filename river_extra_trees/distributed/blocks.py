@@ -14,10 +14,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from river_extra_trees._core.batch import Batch
 from river_extra_trees._core.columns import Column, column_of_values
+from river_extra_trees._core.table import Table
 
-from .._estimator.columns import batch_of, read_targets, read_weights
+from .._estimator.columns import read_targets, read_weights, table_of
 from .._estimator.frames import Sample, is_array, readable_frame, values_of, weights_of
 
 __all__ = ["Block", "check_sample"]
@@ -66,7 +66,7 @@ class Block:
     targets: Array | Values | None
     has_numpy_targets: bool  # whether labels have to stay numpy scalars
     weights: Numbers | Values | None
-    _batches: dict[bool | None, Batch]  # key: whether the targets are numbers; None: no targets
+    _batches: dict[bool | None, Table]  # key: whether the targets are numbers; None: no targets
 
     def __init__(
         self,
@@ -108,7 +108,7 @@ class Block:
         The block.
         """
         frame = readable_frame(frame)
-        batch = batch_of(frame)
+        batch = table_of(frame)
         block = cls.__new__(cls)
         block.n, block.columns = len(batch), batch.columns
         if weights is not None and not is_array(weights, 1):
@@ -131,7 +131,6 @@ class Block:
                 each.values,
                 each.refused,
                 each.error,
-                each.are_distinct,
             )
             for each in self.columns
         ]
@@ -142,8 +141,8 @@ class Block:
         targets = (self.targets, self.has_numpy_targets)
         return unpacked, (self.n, plan, *arrays, *targets, self.weights)
 
-    def batch(self, regression: bool | None = None) -> Batch:
-        """Return the samples as a batch of the core.
+    def batch(self, regression: bool | None = None) -> Table:
+        """Return the samples as a table of the core.
 
         Parameters
         ----------
@@ -162,7 +161,7 @@ class Block:
                     raise ValueError("this block has no targets to learn")
                 targets = read_targets(self.targets if regression else self._labels(), regression)
                 weights = None if self.weights is None else read_weights(self.weights, self.n)
-            found = self._batches[regression] = Batch(self.n, self.columns, targets, weights)
+            found = self._batches[regression] = Table(self.n, self.columns, targets, weights)
         return found
 
     def _labels(self) -> typing.Any:

@@ -65,13 +65,13 @@ def check_block_travels(block: KeyedBlock) -> None:
     block
         Samples with their keys.
     """
-    if block.batch is None:
+    if block.table is None:
         targets, weights = block.targets or [None] * len(block), block.weights or [1.0] * len(block)
         for sample in zip(block.rows or [], targets, weights, strict=True):
             check_sample_travels(*sample)
         return
-    for column in block.batch.columns:
+    for column in block.table.columns:
         check_travels(f"the value of feature {safe_repr(column.name)}", column.values)
-    check_travels("the name of a feature", [column.name for column in block.batch.columns])
-    if block.batch.targets is not None:
-        check_travels("the target", block.batch.targets.values)
+    check_travels("the name of a feature", [column.name for column in block.table.columns])
+    if block.table.targets is not None:
+        check_travels("the target", block.table.targets.values)

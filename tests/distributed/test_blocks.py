@@ -14,8 +14,8 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from river_extra_trees._core.batch import Batch
-from river_extra_trees._estimator.columns import labelled_batch_of, read_targets
+from river_extra_trees._core.table import Table
+from river_extra_trees._estimator.columns import labelled_table_of, read_targets
 from river_extra_trees.distributed.blocks import Block
 from tests.tools.blocks import rows_in, samples_in
 
@@ -78,7 +78,7 @@ def test_batches_are_those_of_frames(regression: bool) -> None:
     """Learners read the columns of a block, however it was made, as they read frames."""
     frame = pd.DataFrame({"a": [0.5, math.nan, 2.5], "b": ["x", None, "y"], "c": [1, 2, 3]})
     targets, weights = [1.0, 2.0, 1.0], [1.0, 0.0, 2.0]
-    expected = shown(labelled_batch_of(frame, targets, weights, regression))
+    expected = shown(labelled_table_of(frame, targets, weights, regression))
     records = [
         {name: value for name, value in row.items() if value is not None and value == value}
         for row in frame.to_dict("records")

@@ -16,7 +16,7 @@ from river import metrics
 
 import river_extra_trees as ret
 from river_extra_trees import evaluate
-from river_extra_trees._core.batch import Batch
+from river_extra_trees._core.table import Table
 from river_extra_trees._estimator import frames
 from river_extra_trees.evaluate.chunks import Chunk, chunks_of, samples_of_chunks
 

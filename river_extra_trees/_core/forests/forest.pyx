@@ -15,7 +15,7 @@ from copy import deepcopy
 import numpy as np
 
 from ..ahead cimport AHEAD
-from ..batch cimport Batch, Reader
+from ..table cimport Reader, Table
 from ..guarded cimport Holder
 from ..learner cimport Learner
 from ..lists cimport item_of, length_of
@@ -329,7 +329,7 @@ cdef class Forest(Ensemble):
                 n += 1
         return total / n if n else self.root_statistics.row(self.root_statistics.roots[0])[HEADER]
 
-    def votes(self, Batch batch):
+    def votes(self, Table table):
         """The vote of each tree on each row, as an array [row, tree, class].
 
         Class frequencies, all zero for an empty tree; during the first samples the result of the
@@ -337,7 +337,7 @@ cdef class Forest(Ensemble):
         """
         cdef Py_ssize_t row, tree, width
         cdef double[:, :, ::1] votes
-        cdef Reader reader = self.reader(batch)
+        cdef Reader reader = self.reader(table)
         cdef Trees trees
         cdef int leaf
         cdef uint8_t voted
@@ -346,7 +346,7 @@ cdef class Forest(Ensemble):
             pools = self.pools()
             reader.link(self.schema, self.labels)
             width = 1 if self.regression else len(self.labels.labels)
-            votes = np.zeros((len(batch), len(self.trees), max(1, width)))
+            votes = np.zeros((len(table), len(self.trees), max(1, width)))
             for row in range(votes.shape[0]):
                 reader.row = row
                 reader.read()

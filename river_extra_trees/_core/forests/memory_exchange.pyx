@@ -9,7 +9,7 @@ import numpy as np
 
 from libc.stdint cimport int64_t
 
-from ..batch cimport Batch, Reader
+from ..table cimport Reader, Table
 from ..naive_bayes cimport NaiveBayes
 from ..schema cimport OTHER, Labels, Schema
 from ..trees cimport Trees
@@ -307,14 +307,14 @@ cdef int check_models(MemoryForest forest) except -1:
 
 # --- Parts ----------------------------------------------------------------------------------
 
-def votes_of(MemoryForest forest, Batch batch):
+def votes_of(MemoryForest forest, Table table):
     """The votes of each tree and of naive Bayes on each row, as an array [row, tree, class]."""
     cdef Py_ssize_t row
     cdef double[:, :, ::1] votes
-    cdef Reader reader = forest.reader(batch)
+    cdef Reader reader = forest.reader(table)
     with forest.using():
         reader.link(forest.schema, forest.labels)
-        votes = np.zeros((len(batch), len(forest.trees) + 1, max(1, forest.n_values())))
+        votes = np.zeros((len(table), len(forest.trees) + 1, max(1, forest.n_values())))
         for row in range(votes.shape[0]):
             reader.row = row
             reader.read()
@@ -338,7 +338,7 @@ def learn_and_vote(MemoryForest forest, Reader reader, Py_ssize_t n):
     with forest.using():
         require(forest.is_part, "MemoryForest: only a part tells its votes on what it learns")
         if not forest.regression:
-            most = max(1, len(forest.labels.labels) + len(reader.batch.targets.values))
+            most = max(1, len(forest.labels.labels) + len(reader.table.targets.values))
         votes = np.zeros((stop - reader.row, n_trees, most))
         if reader.row < stop:
             n_before = forest.buffer.n_seen
