@@ -98,32 +98,14 @@ def list_of_array(array: Array) -> Values:
 def columns_of_pandas(frame: typing.Any, skipped: int | None) -> list[Column]:
     """Columns of a pandas frame. If all are of numpy numbers, they are converted at once."""
     names = frame.columns.to_numpy(object).tolist()
-    block = block_of_pandas(frame)
-    if block is None:
-        series = [each for _, each in frame.items()]
-        return columns_of_series(names, series, skipped)
-    columns = columns_of_block(names, block)
+    if not all(
+        isinstance(each, np.dtype) and each.kind in "biuf" for each in frame.dtypes.tolist()
+    ):
+        return columns_of_series(names, [each for _, each in frame.items()], skipped)
+    columns = columns_of_block(names, frame.to_numpy(dtype=np.float64))
     if skipped is not None:
         del columns[skipped]
     return columns
-
-
-def block_of_pandas(frame: typing.Any) -> Numbers | None:
-    """The columns of a pandas frame as one array; None unless all are of numpy numbers.
-
-    A frame that stores its columns as one array of doubles gives a view of it, and only such a
-    frame does. That is much faster than to ask for the types of the columns.
-    """
-    try:
-        block: Numbers = frame.to_numpy(dtype=np.float64)
-    except Exception:  # any error of any value
-        return None
-    is_view = not block.flags.owndata
-    if is_view or all(
-        isinstance(each, np.dtype) and each.kind in "biuf" for each in frame.dtypes.tolist()
-    ):
-        return block
-    return None
 
 
 def columns_of_polars(frame: typing.Any, skipped: int | None) -> list[Column]:
@@ -281,12 +263,13 @@ def read_pyarrow(column: typing.Any, what: str) -> Array | Coded | None:
         return None
     try:
         column.validate(full=True)
+    except pyarrow.ArrowException:
+        refuse_invalid(column, what)
+        return None
+    try:
         if is_text:
             column = column.dictionary_encode()
         array = column.unify_dictionaries().combine_chunks()
-    except pyarrow.ArrowInvalid:
-        refuse_invalid(column, what)
-        return None
     except pyarrow.ArrowException:  # null in the dictionary, or an uncommon type of values
         return None
     codes = array.indices.cast(pyarrow.int64()).fill_null(-1)
@@ -307,7 +290,7 @@ def refuse_invalid(column: typing.Any, what: str) -> None:
             try:
                 if place is not None:
                     values.slice(place, 1).validate(full=True)
-            except pyarrow.ArrowInvalid as error:
+            except pyarrow.ArrowException as error:
                 raise ValueError(f"row {row}: {what}: the value cannot be read: {error}") from None
             row += 1
 
@@ -330,7 +313,10 @@ def coded(codes: Array, categories: typing.Any, what: str) -> Coded:
     if len(categories) > len(codes):
         used, codes = np.unique(codes, return_inverse=True)
         n_missing = int(len(used) > 0 and used[0] < 0)  # -1 comes first, and stays what it is
-        categories, codes = categories.take(used[n_missing:]), codes - n_missing
+        used, codes = used[n_missing:], codes - n_missing
+        if package_of(categories) == "pyarrow":  # `take` is not there for all types
+            return codes, [categories[place].as_py() for place in used.tolist()]
+        categories = categories.take(used)
     return codes, categories.tolist()
 
 
@@ -343,8 +329,9 @@ def codes_of(series: typing.Any, what: str) -> Coded | Values:
     if isinstance(found, np.ndarray):
         if found.dtype.kind not in "biu":
             return values_of(series, what)
-        values, codes = codes_of_flags(found) if found.dtype.kind == "b" else codes_of_integers(found)
-        return codes, list(values) if found is series else values.tolist()
+        count = codes_of_flags if found.dtype.kind == "b" else codes_of_integers
+        values, codes = count(found)
+        return codes.astype(np.intc), list(values) if found is series else values.tolist()
     return found
 
 
@@ -382,7 +369,7 @@ def read_targets(y: typing.Any, regression: bool) -> Column:
         codes, values = found
         labels = column_of_labels(values)
         if labels.refused < 0 and labels.values == values and codes.min(initial=0) >= 0:
-            return Column(None, len(codes), None, codes.astype(np.intc), values)
+            return Column(None, len(codes), None, codes.astype(np.intc, copy=False), values)
     return column_of_labels(found if isinstance(found, list) else values_of(y, "y"))
 
 
