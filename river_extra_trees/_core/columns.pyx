@@ -4,6 +4,7 @@ from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
 from cpython.long cimport PyLong_CheckExact
 from libc.math cimport INFINITY, NAN, fabs
 from libc.stdint cimport uint64_t
+from libc.stdlib cimport llabs
 
 from .schema cimport Labels
 from .values cimport (
@@ -15,8 +16,9 @@ import numpy as np
 cdef extern from "Python.h":
     double int_as_double "PyLong_AsDouble"(object) except? -1.0
 
-# The bits of an infinite double without its sign.
-cdef uint64_t INFINITE = <uint64_t>0x7FF << 53
+# The bits of the exponent of a double. All are set if the double is infinite or NaN.
+cdef uint64_t EXPONENT = <uint64_t>0x7FF << 52
+cdef uint64_t LOWEST_OF_EXPONENT = <uint64_t>1 << 52
 
 
 cdef class Column:
@@ -103,28 +105,45 @@ cdef Column named(Column column):
 
 # --- Numbers ---------------------------------------------------------------------------------
 
-cdef bint has_infinite(const double[:] numbers) noexcept nogil:
-    """Whether a number is infinite. Compilers vectorise the loop over bits, not over doubles."""
-    cdef Py_ssize_t i, n = numbers.shape[0]
-    cdef const uint64_t* bits
+cdef bint has_infinite(const double[:, :] numbers) noexcept nogil:
+    """Whether a number is infinite."""
+    cdef Py_ssize_t i, j, n_lines, length
+    cdef bint found = False
+    if numbers.shape[1] == 1 or llabs(numbers.strides[0]) < llabs(numbers.strides[1]):
+        numbers = numbers.T             # the inner loop follows the memory
+    n_lines, length = numbers.shape[0], numbers.shape[1]
+    if n_lines == 0 or length == 0:
+        return False
+    for i in range(n_lines):
+        if numbers.strides[1] == sizeof(double):
+            found |= has_infinite_bits(<const uint64_t*>&numbers[i, 0], length)
+            continue
+        for j in range(length):
+            found |= fabs(numbers[i, j]) == INFINITY
+    return found
+
+
+cdef bint has_infinite_bits(const uint64_t* numbers, Py_ssize_t n) noexcept nogil:
+    """Whether one of n doubles, given by their bits, is infinite.
+
+    Compilers vectorise the first loop, but not the same loop over doubles.
+    """
     cdef uint64_t found = 0
-    if n == 0 or numbers.strides[0] != sizeof(double):
-        for i in range(n):
-            found |= fabs(numbers[i]) == INFINITY
-        return found != 0
-    bits = <const uint64_t*>&numbers[0]
+    cdef Py_ssize_t i
     for i in range(n):                  # no early exit
-        found |= bits[i] << 1 == INFINITE
+        found |= (numbers[i] & EXPONENT) + LOWEST_OF_EXPONENT
+    if not found >> 63:                 # no carry, so none is infinite or NaN
+        return False
+    found = 0
+    for i in range(n):
+        found |= numbers[i] << 1 == EXPONENT << 1
     return found != 0
 
 
-cdef Column checked(Column column):
+cdef Column checked(Column column, bint is_finite):
     """Record the error for the first infinite number of a column, and for an invalid name."""
     cdef double number
     cdef Py_ssize_t row
-    cdef bint is_finite
-    with nogil:
-        is_finite = not has_infinite(column.number_view)
     for row in range(0 if is_finite else column.length):
         if fabs(column.number_view[row]) == INFINITY:
             try:
@@ -138,21 +157,28 @@ cdef Column checked(Column column):
 def columns_of_block(list names, block):
     """Columns of numbers, from the columns of an array of doubles; NaN is missing."""
     cdef const double[:, :] numbers = block
+    cdef bint is_finite
     cdef Py_ssize_t i
     cdef Column column
     cdef list columns = []
     if len(names) != numbers.shape[1]:
         raise ValueError(f"{len(names)} names for {numbers.shape[1]} columns")
+    with nogil:
+        is_finite = not has_infinite(numbers)
     for i in range(numbers.shape[1]):
         column = Column(names[i], numbers.shape[0])
         column.number_view = numbers[:, i]
-        columns.append(checked(column))
+        columns.append(checked(column, is_finite))
     return columns
 
 
 def column_of_numbers(name, numbers):
     """A column of numbers, from an array of doubles; NaN is missing."""
-    return checked(Column(name, len(numbers), numbers))
+    cdef Column column = Column(name, len(numbers), numbers)
+    cdef bint is_finite
+    with nogil:
+        is_finite = not has_infinite(column.number_view[:, None])
+    return checked(column, is_finite)
 
 
 def are_within(const double[:] numbers, double low, double high):

@@ -1,9 +1,9 @@
 from collections.abc import Mapping
 from typing import Any, Self
 
-from .table import Reader, Table
 from .naive_bayes import EarlyPool
 from .schema import Labels, Schema
+from .table import Reader, Table
 
 class Learner:
     schema: Schema

@@ -343,10 +343,8 @@ cdef class Schema:
     def __sizeof__(self):
         """Bytes of the arrays, and of the nominal values that `gc.get_referents` omits."""
         cdef Py_ssize_t texts = 0
-        for name, codes in zip(self.names, self.codes):
-            if not codes:
-                continue
-            if str not in map(type, get_referents(codes)):      # a dict with texts only
+        for codes in self.codes:
+            if codes and str not in map(type, get_referents(codes)):    # a dict with texts only
                 texts += sum([getsizeof(value) for value in codes if type(value) is str])
         return (
             object.__sizeof__(self) + texts

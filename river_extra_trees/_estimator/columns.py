@@ -155,11 +155,11 @@ COLUMNS_IN: dict[str, Callable[[typing.Any, int | None], list[Column]]] = {
 def column_of(name: Hashable, series: typing.Any) -> Column:
     """Convert a series to a column."""
     found = read(series, f"feature {safe_repr(name)}")
-    if isinstance(found, tuple):
-        return column_of_codes(name, *found)
+    if isinstance(found, np.ndarray):
+        return column_of_numbers(name, doubles_of(found))
     if isinstance(found, list):
         return column_of_values(name, found)
-    return column_of_numbers(name, doubles_of(found))
+    return column_of_codes(name, *found)
 
 
 # --- Series
@@ -194,7 +194,7 @@ def refuse_bytes(series: typing.Any, what: str) -> None:
             value = rows[row]
             getattr(value, "as_py", str)()
         except UnicodeDecodeError as error:
-            raise ValueError(f"row {row}: {what}: the bytes of a text are not UTF-8: {error}") from None
+            raise ValueError(f"row {row}: {what}: the bytes are not UTF-8: {error}") from None
 
 
 def read_numpy(array: typing.Any, _: str) -> Array | None:

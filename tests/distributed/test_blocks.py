@@ -93,7 +93,7 @@ def test_batches_are_those_of_frames(regression: bool) -> None:
             assert each.batch().targets is None
 
 
-def shown(batch: Batch) -> list[str]:
+def shown(batch: Table) -> list[str]:
     """The columns of a batch as texts, by their names; then targets and weights."""
     columns = sorted(batch.columns, key=lambda column: str(column.name))
     return [
@@ -131,9 +131,9 @@ def test_targets_of_numpy_travel_as_an_array(kind: str) -> None:
         for regression in (False, True):
             read, expected = (
                 again.batch(regression),
-                Batch(300, [], read_targets(targets, regression)),
+                Table(300, [], read_targets(targets, regression)),
             )
-            assert shown(Batch(300, [], read.targets)) == shown(expected)
+            assert shown(Table(300, [], read.targets)) == shown(expected)
         assert {type(float(w)) for _, _, w in samples_in(again)} == {float}
 
 

@@ -21,7 +21,7 @@ from river_extra_trees import (
     StreamDecisionTreeRegressor,
     persistence,
 )
-from river_extra_trees._estimator.columns import table_of, labelled_table_of
+from river_extra_trees._estimator.columns import labelled_table_of, table_of
 from tests.tools.estimators import learn
 
 

@@ -197,8 +197,9 @@ def test_codes_that_pandas_did_not_check() -> None:
     for dtype in ("str", object):
         index = pd.Index(["b", "a"], dtype=dtype)
         column = pd.Categorical.from_codes([0, -2, 2], index, validate=False)
+        model = ret.StreamDecisionTreeClassifier(seed=1)
         with pytest.raises(ValueError, match=r"^row 1: feature 'a': no category has the code -2$"):
-            ret.StreamDecisionTreeClassifier(seed=1).learn_many(pd.DataFrame({"a": column}), [0] * 3)
+            model.learn_many(pd.DataFrame({"a": column}), [0] * 3)
 
 
 @pytest.mark.parametrize("kind", [pl.Categorical, pl.Enum(["c", "b", "a"]), pl.String])
@@ -281,7 +282,7 @@ def test_codes_of_no_category(place: int) -> None:
         for each in (1, place)
     )
     X = pa.table({"a": pa.chunked_array([good, wrong])})
-    with pytest.raises(ValueError, match=rf"^row 3: feature 'a': no category has the code {place}$"):
+    with pytest.raises(ValueError, match=rf"^row 3: feature 'a': .* the code {place}$"):
         ret.StreamDecisionTreeClassifier(seed=1).learn_many(X, [0] * 4)
 
 

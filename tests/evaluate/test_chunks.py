@@ -41,10 +41,10 @@ TARGETS: dict[str, list[Any]] = {
 }
 
 
-def shown(batch: Batch, labels: bool) -> list[Any]:
-    """The values of a batch column by column, then the targets."""
+def shown(table: Table, labels: bool) -> list[Any]:
+    """The values of a table column by column, then the targets."""
     parts = []
-    for column in [*batch.columns, batch.targets]:
+    for column in [*table.columns, table.targets]:
         assert column is not None
         numbers = None if column.numbers is None else [f"{x!r}" for x in column.numbers.tolist()]
         texts = None

@@ -3,8 +3,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from ..table import Table
 from ..learner import Learner
+from ..table import Table
 from ..trees import Trees
 from ..window import Window
 

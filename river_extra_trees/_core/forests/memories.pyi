@@ -4,8 +4,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ..table import Reader, Table
 from ..learner import Learner
+from ..table import Reader, Table
 from ..trees import Trees
 from .mixtures import NumberMixture
 from .model_trees import LinearModels
