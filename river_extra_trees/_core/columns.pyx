@@ -240,9 +240,12 @@ def column_of_values(name, list values):
         elif kind == CATEGORY:
             if codes is None:
                 codes = np.full(n, -1, dtype=np.intc)
-            codes[row] = known.setdefault(key_of(value), <int>len(found))
-            if codes[row] == len(found):
+            key = value if type(value) is str else key_of(value)
+            code = known.get(key)
+            if code is None:
+                code = known[key] = len(found)
                 found.append(value)
+            codes[row] = code
     return named(Column(name, n, None if numbers is None else numbers.base,
                         None if codes is None else codes.base, found))
 

@@ -211,7 +211,7 @@ def read_pandas(series: typing.Any, what: str) -> Array | Coded | None:
         return coded(series.array.codes, dtype.categories, what)
     if isinstance(dtype, pandas.StringDtype):
         codes, values = series.array.factorize()
-        return codes, values.tolist()
+        return codes, values.to_numpy(dtype=object).tolist()
     if isinstance(dtype, pandas.SparseDtype) or getattr(dtype, "kind", "O") not in "biuf":
         return None
     if isinstance(dtype, np.dtype):
@@ -266,13 +266,15 @@ def read_pyarrow(column: typing.Any, what: str) -> Array | Coded | None:
     except pyarrow.ArrowException:
         refuse_invalid(column, what)
         return None
+    if is_text:  # a list is as fast as a dictionary of few values, and faster than one of many
+        return None
     try:
-        if is_text:
-            column = column.dictionary_encode()
         array = column.unify_dictionaries().combine_chunks()
     except pyarrow.ArrowException:  # null in the dictionary, or an uncommon type of values
         return None
-    codes = array.indices.cast(pyarrow.int64()).fill_null(-1)
+    codes = array.indices
+    if codes.null_count:
+        codes = codes.cast(pyarrow.int64()).fill_null(-1)
     return coded(codes.to_numpy(), array.dictionary, what)
 
 
