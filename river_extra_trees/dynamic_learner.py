@@ -18,7 +18,7 @@ from ._estimator.parameters import (
 )
 
 if typing.TYPE_CHECKING:
-    from ._core.batch import Reader
+    from ._core.table import Reader
 
 __all__ = ["DynamicTreeLearner"]
 

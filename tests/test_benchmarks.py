@@ -249,8 +249,6 @@ def test_examples_of_the_helpers() -> None:
         assert not failed
 
 
-
-
 @pytest.mark.parametrize("command", ["speed", "growth", "memory"])
 def test_cost_of_dynamic_trees(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A line for each case, also with few particles and steps."""

@@ -5,7 +5,7 @@ from libc.math cimport INFINITY, pow
 from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from ..batch cimport Reader
+from ..table cimport Reader
 from ..guarded cimport hold, release
 from ..learner cimport STRETCH, Learner
 from ..memory cimport free, zeroed

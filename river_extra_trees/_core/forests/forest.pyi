@@ -1,6 +1,7 @@
 from typing import Any, Self
 
 from ..learner import Learner
+from ..table import Table
 from ..trees import Trees
 from ..window import Window
 
