@@ -1,7 +1,6 @@
 from typing import Any, Self
 
 from ..learner import Learner
-from ..table import Table
 from ..trees import Trees
 from ..window import Window
 

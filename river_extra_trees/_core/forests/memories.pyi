@@ -2,7 +2,6 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 from ..learner import Learner
-from ..table import Reader, Table
 from ..trees import Trees
 from .mixtures import NumberMixture
 from .model_trees import LinearModels
