@@ -93,8 +93,8 @@ class DynamicTreeRegressor(DynamicTreeLearner, DistributionRegressor):
 
     Notes
     -----
-    The prior of a leaf weighs as much as 0.3 samples (0.1 where memories compete), distributed like
-    all samples of the stream, and has one degree of freedom. A leaf with few samples therefore
+    The prior of a leaf weighs as much as 0.3 samples, distributed like all samples of the stream
+    (where memories compete 0.01 per coefficient, but at least 0.1 and at most 0.3), and has one degree of freedom. A leaf with few samples therefore
     predicts like the global linear fit, and features and targets may have any scale. A linear leaf
     drops the slope of a feature whose distance from zero exceeds about 10,000 times its spread,
     such as seconds since 1970 within one hour; subtract an origin from such a feature.
