@@ -14,10 +14,8 @@ VENV := .venv
 RUN := $(VENV)/bin/python
 PIP := $(RUN) -m pip install --quiet --disable-pip-version-check
 
-# The notebook that starts Ray comes last, and the pages of the documentation do without its
-# results if need be: on a busy machine Ray may not start in time.
-RAY_NOTEBOOK := examples/notebooks/beyond_one_machine.ipynb
-NOTEBOOKS := $(filter-out $(RAY_NOTEBOOK),$(patsubst %.py,%.ipynb,$(wildcard examples/notebooks/*.py)))
+SKIPPED := $(SKIP:%=examples/notebooks/%.ipynb)
+NOTEBOOKS := $(filter-out $(SKIPPED),$(patsubst %.py,%.ipynb,$(wildcard examples/notebooks/*.py)))
 SOURCES := $(shell find river_extra_trees -name "*.py" -o -name "*.pyx" -o -name "*.pxd")
 
 .DEFAULT_GOAL := help
@@ -35,11 +33,9 @@ $(VENV)/installed/package: pyproject.toml setup.py
 	@$(PIP) --upgrade pip
 	@$(PIP) --group build
 	@echo "Compiling the core ..."
-	@mkdir -p build
-	@$(RUN) setup.py --quiet build_ext --inplace 2> build/compiler.txt || \
-		{ cat build/compiler.txt >&2; exit 1; }
+	@$(RUN) setup.py --quiet build_ext --inplace
 	@echo "Installing what it needs ..."
-	@PYTHONWARNINGS=ignore $(PIP) --no-build-isolation --editable '.[cli,plot,serve]'
+	@PYTHONWARNINGS=ignore $(PIP) --no-build-isolation --editable '.[cli,plot,serve,dataframe]'
 	@mkdir -p $(@D) && touch $@
 
 $(VENV)/installed/test $(VENV)/installed/lint $(VENV)/installed/coverage $(VENV)/installed/fuzz \
@@ -56,7 +52,7 @@ demo: build ## race the learners on a data set bundled with river
 	@$(RUN) -m river_extra_trees race $(DEMO_STREAM) --metric Accuracy --plot demo/race.png --csv demo/race.csv
 	@echo "Look at demo/race.png. Then: make notebooks"
 
-notebooks: $(NOTEBOOKS) $(RAY_NOTEBOOK) ## make and run the notebooks of examples/notebooks
+notebooks: $(NOTEBOOKS) ## make and run the notebooks of examples/notebooks (SKIP= names some)
 	@echo "Open them with $(VENV)/bin/jupyter lab examples/notebooks"
 
 examples/notebooks/%.ipynb: examples/notebooks/%.py $(SOURCES) | build $(VENV)/installed/notebooks
@@ -85,10 +81,8 @@ checked-core: $(VENV)/installed/test ## run the tests of the core with bounds ch
 	@$(RUN) -m pytest -n auto --dist loadgroup --override-ini "pythonpath=build/checked ." \
 		$(CAPTURE) $(CORE_TESTS) $(ARGS)
 
-# Left out are the notebook whose kernel waits half a minute for a cluster, which then takes longer,
-# and the test of leaks: Python's caches take longer to fill without its own allocator.
-UNSANITIZED := --deselect "tests/test_notebooks.py::test_notebook[beyond_one_machine]" \
-	--deselect "tests/estimator/test_no_memory.py::test_no_memory[leaks]"
+# Left out is the test of leaks: Python's caches take longer to fill without its own allocator.
+UNSANITIZED := --deselect "tests/estimator/test_no_memory.py::test_no_memory[leaks]"
 asan: export RIVER_EXTRA_TREES_BUILD = asan
 asan: $(VENV)/installed/test ## run the tests under the sanitizers, which have to find planted bugs first
 	@$(RUN) setup.py --quiet build_ext --inplace
@@ -98,7 +92,7 @@ asan: $(VENV)/installed/test ## run the tests under the sanitizers, which have t
 # The loader of model files and the conversion of input: every line has to be reached.
 WHOLLY_REACHED := persistence/files.py persistence/container.py persistence/values.py persistence/atomic.py \
 	_core/state.py _core/schema.pyx _core/values.pyx _core/dynamic/load.pyx \
-	distributed/blocks.py _estimator/frames.py _estimator/learner.py \
+	_estimator/frames.py _estimator/learner.py \
 	_estimator/classifier.py _estimator/regressor.py _estimator/parameters.py
 # Left out are the tests without memory (the tracer needs some), those of signals (one of which may
 # come while the tracer holds its lock), and long ones that reach nothing of the package alone.

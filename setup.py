@@ -10,7 +10,9 @@ The environment variable ``RIVER_EXTRA_TREES_BUILD`` selects the mode:
 - ``coverage``: gcc counts the lines of the generated C, for the coverage of the Cython lines.
 
 Each combination of mode, flags, compiler and version of Cython has its own folder in ``build/``.
-So objects of different builds never mix, and switching back compiles nothing again.
+So objects of different builds never mix, and switching back compiles nothing again. A wheel is not
+built in the folder of the build in place: pip installs a Cython for each wheel. Its files are newer
+than all generated C, so Cython generates all of it again, and the build in place would follow.
 """
 
 from __future__ import annotations
@@ -90,9 +92,10 @@ def extensions(mode: str) -> list[Extension]:
     ]
 
 
-def build_folder(mode: str) -> Path:
+def build_folder(mode: str, in_place: bool) -> Path:
     """Return the folder for everything that determines the compiled code."""
     decides = (
+        in_place,
         directives(mode),
         COMPILE_FLAGS[mode],
         LINK_FLAGS.get(mode),
@@ -107,11 +110,22 @@ def build_folder(mode: str) -> Path:
 class BuildCore(build_ext):
     """Compile in the folder of the mode, and leave no stale extension in the source tree."""
 
-    def finalize_options(self) -> None:
+    def run(self) -> None:
         mode = build_mode()
-        self.folder = build_folder(mode)
-        # Coverage looks for the generated C beside the .pyx file only.
-        self.distribution.ext_modules = cythonize(
+        # Known here at last: an editable installation is made in place, too.
+        self.folder = build_folder(mode, bool(self.inplace))
+        self.build_temp = str(self.folder / "objects")
+        self.parallel = self.parallel or os.cpu_count()
+        if self.inplace:
+            self.build_lib = str(self.folder / "lib")
+            self.remove_stale_extensions()
+        self.generate(mode)
+        super().run()
+
+    def generate(self, mode: str) -> None:
+        """Generate the C that is compiled."""
+        # Coverage looks for it beside the .pyx file only.
+        generated = cythonize(
             extensions(mode),
             build_dir=None if mode == "coverage" else str(self.folder / "cython"),
             compiler_directives=directives(mode),
@@ -120,16 +134,10 @@ class BuildCore(build_ext):
             force=bool(self.force),
             quiet=True,
         )
-        super().finalize_options()
-        self.parallel = self.parallel or os.cpu_count()
-        self.build_temp = str(self.folder / "objects")
-        if self.inplace:
-            self.build_lib = str(self.folder / "lib")
-
-    def run(self) -> None:
-        if self.inplace:
-            self.remove_stale_extensions()
-        super().run()
+        by_name = {extension.name: extension for extension in generated}
+        for extension in self.extensions:
+            extension.sources = by_name[extension.name].sources
+            extension.depends = by_name[extension.name].depends
 
     def remove_stale_extensions(self) -> None:
         """Delete extensions of another mode, and extensions whose .pyx file is gone."""

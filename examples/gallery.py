@@ -40,9 +40,9 @@ def prequential() -> plotting.PrequentialDisplay:
     ).plot()
 
 
-def memory_weights() -> plotting.MemoryWeightsDisplay:
-    model = ret.StreamDecisionForestClassifier(seed=1)
-    return plotting.MemoryWeightsDisplay.from_stream(
+def window_weights() -> plotting.WindowWeightsDisplay:
+    model = ret.ExtraTreesClassifier(seed=1)
+    return plotting.WindowWeightsDisplay.from_stream(
         model, three_concepts(), drifts=[1500, 3000]
     ).plot()
 
@@ -67,12 +67,12 @@ def main(folder: Path) -> None:
     tree = ret.ForgetfulDecisionTreeClassifier(max_depth=5, seed=1)
     for x, y in samples:
         tree.learn_one(x, y)
-    segments = ret.StreamDecisionForestClassifier(seed=1)
+    segments = ret.ExtraTreesClassifier(seed=1)
     for x, y in datasets.ImageSegments():
         segments.learn_one(x, y)
     pictures: dict[str, Any] = {
         "prequential": prequential(),
-        "memory_weights": memory_weights(),
+        "window_weights": window_weights(),
         "band": band(),
         "leaf_map": plotting.LeafMapDisplay.from_estimator(tree, samples[-300:]).plot(),
         "tree": plotting.TreeDisplay.from_estimator(segments, max_depth=4).plot(),

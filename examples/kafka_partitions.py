@@ -76,7 +76,7 @@ def consume(feeder: Feeder, brokers: str, topic: str, note: Path) -> None:
                 numbers=[message.offset() for message in messages],
             )
             note.write_text(str(os.getpid()))
-    feeder.save()
+    feeder.commit()
     consumer.close()
 
 
@@ -96,9 +96,7 @@ def main() -> None:
     broker = next(iter(producer.list_topics(topic).brokers.values()))
     with tempfile.TemporaryDirectory() as folder:
         notes = [Path(folder) / f"consumer {partition}" for partition in range(PARTITIONS)]
-        with DistributedKeyedModels(
-            alone.model, n_workers=2, n_groups=8, folder=folder, checkpoint_every=2000
-        ) as models:
+        with DistributedKeyedModels(alone.model, n_workers=2, folder=folder) as models:
             task = ray.remote(max_retries=-1)(consume)
             brokers = options.brokers or f"{broker.host}:{broker.port}"
             consumers = [

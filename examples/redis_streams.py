@@ -6,8 +6,8 @@ program `redis-server` (on Debian: `apt-get install redis-server`), which it sta
 
 Each stream of Redis is a partition with a consumer of its own, a process that reads the stream and
 feeds the models. The position in the stream is kept with the models, in the same transaction, so
-that no consumer group and no acknowledgement is needed: a consumer that begins again reads from the
-last commit on, and the workers skip what they have learned. At the end, all models are compared, to
+that no consumer group and no acknowledgement is needed: a consumer that begins again reads from its
+position on, and the workers skip what they have learned. At the end, all models are compared, to
 the last bit, with models that learned the same events in this process.
 """
 
@@ -107,7 +107,7 @@ def consume(feeder: Feeder, address: str) -> int:
         at, n_read = ids[-1], n_read + len(ids)
         client.incrby("read", len(ids))
         client.set(f"consumer of {feeder.partition}", os.getpid())
-    feeder.save()
+    feeder.commit()
     return n_read
 
 
@@ -138,10 +138,7 @@ def main() -> None:
     with running_redis() as address, tempfile.TemporaryDirectory() as folder:
         client = redis.Redis.from_url(address)
         alone = produce(client, options.events, options.sensors)
-        every = max(1000, options.events // 20)
-        with DistributedKeyedModels(
-            alone.model, n_workers=2, n_groups=8, folder=folder, checkpoint_every=every
-        ) as models:
+        with DistributedKeyedModels(alone.model, n_workers=2, folder=folder) as models:
             task = ray.remote(max_retries=-1)(consume)
             consumers = [task.remote(models.feeder(stream), address) for stream in STREAMS]
             n_killed = kill_consumers(client, consumers, options.kills)

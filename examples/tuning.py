@@ -15,11 +15,11 @@ import river_extra_trees as ret
 
 CHANGES: list[tuple[Any, list[dict[str, Any]]]] = [
     (
-        ret.StreamDecisionForestClassifier,
+        ret.ExtraTreesClassifier,
         [
             {"n_models": 20},
             {"batch_size": 100},
-            {"window_size": (125, 500)},
+            {"window_sizes": (125, 500)},
             {"max_features": None},
         ],
     ),

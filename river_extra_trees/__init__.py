@@ -1,5 +1,8 @@
 """Streaming tree learners for river.
 
+**Extra trees** (`ExtraTreesClassifier`, `ExtraTreesRegressor`) are the first choice: extremely
+randomised trees, regrown in turn on windows of several sizes, whose weights are learned.
+
 **Stream decision trees and forests** (`StreamDecisionTreeClassifier`,
 `StreamDecisionTreeRegressor`, `StreamDecisionForestClassifier`, `StreamDecisionForestRegressor`)
 are CART trees that keep growing with each batch of samples (Xu, Dey, Panda and Vogelstein 2022).
@@ -23,7 +26,9 @@ drift detectors and `evaluate.progressive_val_score` work as with river's own mo
 
 from __future__ import annotations
 
+import importlib
 from importlib import metadata, util
+from typing import Any
 
 if util.find_spec("river_extra_trees._core.learner") is None:
     raise ImportError(
@@ -33,6 +38,7 @@ if util.find_spec("river_extra_trees._core.learner") is None:
     )
 
 from .dynamic_tree import DynamicTreeClassifier, DynamicTreeRegressor
+from .extra_trees import ExtraTreesClassifier, ExtraTreesRegressor
 from .forgetful_forest import (
     ForgetfulDecisionTreeClassifier,
     ForgetfulDecisionTreeRegressor,
@@ -51,6 +57,8 @@ except metadata.PackageNotFoundError:  # imported from a source tree that is not
 __all__ = [
     "DynamicTreeClassifier",
     "DynamicTreeRegressor",
+    "ExtraTreesClassifier",
+    "ExtraTreesRegressor",
     "ForgetfulDecisionTreeClassifier",
     "ForgetfulDecisionTreeRegressor",
     "ForgetfulRandomForestClassifier",
@@ -62,3 +70,17 @@ __all__ = [
     "StreamDecisionTreeClassifier",
     "StreamDecisionTreeRegressor",
 ]
+
+ROOMS = ("active", "distributed", "evaluate", "keyed", "persistence", "plotting", "streams")
+
+
+def __getattr__(name: str) -> Any:
+    """Import a submodule when it is first used, because most take long to import."""
+    if name in ROOMS:
+        return importlib.import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """Return what users need."""
+    return [*__all__, *ROOMS, "__version__"]

@@ -12,14 +12,13 @@ from ._estimator.learner import TreeLearner
 from ._estimator.parameters import (
     check_choice,
     check_number,
-    check_parameter,
     check_switch,
     check_whole,
     draw_seed,
 )
 
 if typing.TYPE_CHECKING:
-    from ._core.batch import Reader
+    from ._core.table import Reader
 
 __all__ = ["DynamicTreeLearner"]
 
@@ -28,7 +27,7 @@ PRIOR_WEIGHT = 0.3
 # The same for a regression whose memories compete: with a short memory, leaves hold few samples.
 # The core raises it where leaves have many coefficients.
 COMPETING_PRIOR_WEIGHT = 0.1
-# Default `beta` of a classifier, and its default with `reference`. The default of 40 trees is more
+# Default `beta` of a classifier, and its default with `published`. The default of 40 trees is more
 # accurate with the former than 100 trees are with the latter.
 BETA, PAPER_BETA = 0.5, 2.0
 # Memories, in samples, whose forgetting factors compete with `forgetting_factor="auto"`.
@@ -51,8 +50,7 @@ class DynamicTreeLearner(TreeLearner):
     alpha: float
     beta: float | None  # None: of classifiers
     min_samples_leaf: int | None
-    warm_up: int = 0  # of classifiers
-    reference: bool
+    published: bool
     seed: int | None
     _more_columns: typing.ClassVar[tuple[str, ...]] = ("active", "retired")
     _mutable = frozenset({"discard", "rejuvenate_every"})
@@ -69,18 +67,14 @@ class DynamicTreeLearner(TreeLearner):
         check_number("alpha", self.alpha, 0, 1, "[)")
         check_number("beta", self.beta, 0, words=(None,) if classifier else ())
         check_whole("min_samples_leaf", self.min_samples_leaf, 1, optional=True)
-        check_whole("warm_up", self.warm_up, 0)
-        check_switch("reference", self.reference)
-        automatic = self.forgetting_factor == "auto"
-        check_parameter(
-            not (automatic and self.reference),
-            "reference",
-            True,
-            "False when forgetting_factor is 'auto'",
-        )
+        check_switch("published", self.published)
+        automatic = self.forgetting_factor == "auto" and not self.published
         memories = MEMORIES["classification" if classifier else "regression"]
         lighter = automatic and not classifier
-        factors = [1.0 - 1.0 / memory for memory in memories[: self.n_particles]]
+        if automatic:
+            factors = [1.0 - 1.0 / memory for memory in memories[: self.n_particles]]
+        else:
+            factors = [1.0 if self.forgetting_factor == "auto" else float(self.forgetting_factor)]
         self._core = ParticleFilter(
             n_particles=self.n_particles,
             window=self.window,
@@ -88,19 +82,16 @@ class DynamicTreeLearner(TreeLearner):
             linear=linear,
             min_samples_leaf=self.min_samples_leaf or min_samples_leaf,
             alpha=self.alpha,
-            beta=self.beta if self.beta is not None else PAPER_BETA if self.reference else BETA,
-            leaf_bonus=0.0 if self.reference else leaf_bonus,
-            decays=factors if automatic else [float(self.forgetting_factor)],
+            beta=self.beta if self.beta is not None else PAPER_BETA if self.published else BETA,
+            leaf_bonus=0.0 if self.published else leaf_bonus,
+            decays=factors,
             prior_weight=COMPETING_PRIOR_WEIGHT if lighter else PRIOR_WEIGHT,
-            reference=self.reference,
+            published=self.published,
             seed=draw_seed(self.seed),
-            warm_up=self.warm_up,
         )
 
     def learn_one(self, x: Sample, y: typing.Any, w: float = 1.0) -> None:  # noqa: D102
         self._rejuvenate_after(self._core.learn(x, y, w, self.discard))
-
-    learn_one.__doc__ = TreeLearner.learn_one.__doc__
 
     def _learn_rows(self, reader: Reader) -> None:
         while reader.row < reader.n:
@@ -166,7 +157,7 @@ class DynamicTreeLearner(TreeLearner):
     def _by_feature(self, rows: list[list[float]]) -> dict[typing.Any, float]:
         """Average numbers per particle and column into one number per feature."""
         sums: dict[typing.Any, float] = {}
-        shares = self._core.shares()
+        shares = self._core.particle_shares()
         for column, name in enumerate(self._core.schema.names):
             if rows and column < len(rows[0]):
                 mean = sum(row[column] * share for row, share in zip(rows, shares, strict=True))

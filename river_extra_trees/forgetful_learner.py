@@ -9,7 +9,7 @@ from ._core.cart.splitter import Splitter
 from ._core.forests.batch_growth import grow_early
 from ._core.forests.forgetful import ForgetfulForest
 from ._core.state import State, require
-from ._estimator.batch_forest import BatchForest, Losses
+from ._estimator.batch_forest import BatchForest
 from ._estimator.parameters import (
     LARGEST,
     check_number,
@@ -28,7 +28,7 @@ MAX_COLUMNS = 2**14  # that the core can number
 class ForgetfulLearner(BatchForest):
     """Base of all four learners. Subclasses set their parameters and call `_begin`."""
 
-    _core: ForgetfulForest
+    _forest: ForgetfulForest
 
     batch_size: int
     warm_size: int
@@ -38,9 +38,8 @@ class ForgetfulLearner(BatchForest):
     max_columns: int
     n_models: int
     criterion: str  # of classifiers
-    warm_up: int = 0  # of classifiers
     significance: float = 0.05  # of forests
-    reference: bool
+    published: bool
     seed: int | None
 
     _mutable = frozenset({"max_depth", "max_retained"})
@@ -56,7 +55,6 @@ class ForgetfulLearner(BatchForest):
     ) -> None:
         for name in ("batch_size", "warm_size"):
             check_whole(name, getattr(self, name), 1)
-        check_whole("warm_up", self.warm_up, 0)
         check_number("initial_rate", self.initial_rate, 0, LARGEST)
         check_whole("max_depth", self.max_depth, 1, optional=True)
         check_whole("max_retained", self.max_retained, 1)
@@ -76,15 +74,14 @@ class ForgetfulLearner(BatchForest):
         check_whole("n_models", n_models, 1)
         check_number("significance", significance, 0, 1)
         check_switch("bagging", bagging)
-        check_switch("reference", self.reference)
+        check_switch("published", self.published)
         check_whole("n_jobs", n_jobs, 1)
         self._core = ForgetfulForest(
             n_trees=n_models,
             regression=criterion == "variance",
             batch_size=self.batch_size,
-            reference=self.reference,
+            published=self.published,
             seed=draw_seed(self.seed),
-            warm_up=self.warm_up,
             subsets=is_forest,
             bagging=bagging,
             max_columns=self.max_columns,
@@ -94,44 +91,44 @@ class ForgetfulLearner(BatchForest):
 
     def _new_splitter(self) -> Splitter:
         return Splitter(
-            "variance" if self._core.regression else self.criterion,
-            program="forgetful" if self.reference else None,
+            "variance" if self._forest.regression else self.criterion,
+            published="forgetful" if self.published else None,
         )
 
     def _new_parameters(self) -> AdaptParameters:
         return AdaptParameters(
-            self.initial_rate, self.warm_size, self._core.regression, self.reference
+            self.initial_rate, self.warm_size, self._forest.regression, self.published
         )
 
     def _new_drift_test(self) -> DriftTest:
-        return DriftTest(self.n_models, self.significance, self.reference)
+        return DriftTest(self.n_models, self.significance, self.published)
 
     @property
     def _parameters(self) -> list[AdaptParameters]:
         """The parameters that decide the retained size of each tree, copied from the core."""
-        return [self._new_parameters().resume(values) for values in self._core.parameters]
+        return [self._new_parameters().resume(values) for values in self._forest.parameters]
 
-    def _grow(self, losses: Losses | None = None, splitters: list[Splitter] | None = None) -> None:
+    def _grow(self, splitters: list[Splitter] | None = None) -> None:
         """Let the trees forget samples, and grow them on a batch."""
         splitters = splitters or self._new_splitters()
-        batch, n = self._core.n_batches, self._core.n_in_batch
+        batch, n = self._forest.n_batches, self._forest.n_in_batch
         if n < self.batch_size:
             depth = math.inf if self.max_depth is None else self.max_depth
             depth = int(min(max_height(n), depth))
-            grow_early(self._core, splitters, 0, depth, LARGEST)
+            grow_early(self._forest, splitters, 0, depth, LARGEST)
             return
-        self._core.grow(batch, splitters, *self._plan(losses))
+        self._forest.grow(batch, splitters, *self._plan())
 
-    def _plan(self, losses: Losses | None) -> BatchPlan:
+    def _plan(self) -> BatchPlan:
         """Decide how many samples each tree retains, and which trees are discarded."""
-        forest = self._core
+        forest = self._forest
         guess = 0.0 if forest.regression else 1 / max(2, len(forest.labels))
-        discarded, drift = self._discarded(guess, losses)
+        discarded, drift = self._discarded(guess)
         depth = math.inf if self.max_depth is None else self.max_depth
         adapted = self._parameters
         for tree, parameters in enumerate(adapted):
             batch, held = forest.losses(tree), forest.n_retained(tree)
-            if self.reference and tree in discarded and held > 0:
+            if self.published and tree in discarded and held > 0:
                 parameters = adapted[tree] = self._new_parameters()
                 parameters.retained_size = held
                 depth_of_successor = int(min(parameters.max_height, depth))
@@ -148,27 +145,22 @@ class ForgetfulLearner(BatchForest):
             drift,
         )
 
-    def _discarded(
-        self, guess: float, losses: Losses | None
-    ) -> tuple[list[int], dict[str, typing.Any] | None]:
-        """Return the trees of this part to discard, worst first (appendix C, function Discard).
+    def _discarded(self, guess: float) -> tuple[list[int], dict[str, typing.Any] | None]:
+        """Return the trees to discard, worst first (appendix C, function Discard).
 
         They get new features and the initial rate, and retain samples by their accuracy as before.
         In the text of the paper they start cold with all old samples, which keeps the concept that
-        failed, often for long. With `reference` they start cold, and the accuracy of the new tree,
+        failed, often for long. With `published` they start cold, and the accuracy of the new tree,
         grown on the old samples, decides.
         """
-        forest = self._core
-        batch = forest.losses(self._n_trees, False)
+        forest = self._forest
+        batch = forest.losses(self._forest.n_trees, False)
         if forest.drift is None or forest.n_batches == 0 or batch[0] == 0:
             return [], forest.drift
-        if losses is None:
-            losses = forest.tree_losses()
         drift_test = self._new_drift_test().resume(forest.drift)
         n = drift_test.n_discarded(batch, guess)
-        worst = (-losses).argsort(kind="stable")[:n] - forest.first_tree
-        discarded = [tree for tree in worst.tolist() if 0 <= tree < self._n_trees]
-        return discarded, drift_test.state()
+        worst = (-forest.tree_losses()).argsort(kind="stable")[:n]
+        return worst.tolist(), drift_test.state()
 
     def _restore(self, state: State) -> None:
         is_forest = self._core.drift is not None

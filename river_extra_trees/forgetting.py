@@ -113,7 +113,7 @@ class AdaptParameters:
     regression
         Whether the accuracy is the skill of a regressor. Chance changes the skill from batch to
         batch, so a change counts only if a t-test of the losses finds it significant.
-    reference
+    published
         Decide as the published program does where it differs from the text: the retained size may
         exceed the number of samples, the rate may exceed 1, and a tree begins to forget only after
         it has beaten guessing on the batches that pass two thresholds and on all batches between.
@@ -125,13 +125,13 @@ class AdaptParameters:
         initial_rate: float,
         warm_size: int,
         regression: bool = False,
-        reference: bool = False,
+        published: bool = False,
     ) -> None:
         self.retained_size = 0
         self.rate = initial_rate
         self.warm_size = warm_size
         self.regression = regression
-        self.reference = reference
+        self.published = published
         if regression:
             special()
         self.cold_state = COLD
@@ -185,13 +185,13 @@ class AdaptParameters:
             self.retained_size = n
         elif self.cold_state < 0:
             self.retained_size = held + n
-            if self.reference:
-                self.warm_up_reference(batch, guess)
+            if self.published:
+                self.warm_up_published(batch, guess)
             else:
                 self.warm_up(batch, guess)
         else:
             self.follow(batch, guess)
-        if not self.reference:
+        if not self.published:
             self.retained_size = min(self.retained_size, held + n)
         self.retained_size = max(self.retained_size, n)
 
@@ -211,7 +211,7 @@ class AdaptParameters:
         while self.warm_size <= self.retained_size:
             self.warm_size *= 2
 
-    def warm_up_reference(self, batch: Sums, guess: float) -> None:
+    def warm_up_published(self, batch: Sums, guess: float) -> None:
         """Warm up as the published program does: pass two thresholds without a bad batch."""
         beats_guessing = accuracy_of(batch) > guess
         self.last = batch
@@ -233,7 +233,7 @@ class AdaptParameters:
         else:
             change = (accuracy - guess) / (last - guess)
             self.rate /= change
-            self.rate = min(self.rate, LARGEST_COUNT if self.reference else 1.0)
+            self.rate = min(self.rate, LARGEST_COUNT if self.published else 1.0)
             change **= 2 if change >= 1 else 3 - change
             size = math.floor(self.retained_size * change + self.rate * n + 0.5)
             self.retained_size = min(size, self.retained_size + n)
@@ -252,15 +252,15 @@ class DriftTest:
         Number of trees.
     significance
         Significance level of the test.
-    reference
+    published
         Decide as the published program does: without the accuracy of guessing, with its formula for
         the deviation, and discarding if the fall is *not* significant.
     """
 
-    def __init__(self, n_models: int, significance: float, reference: bool = False) -> None:
+    def __init__(self, n_models: int, significance: float, published: bool = False) -> None:
         self.n_models = n_models
         self.significance = significance
-        self.reference = reference
+        self.published = published
         special()
         self.last: Sums | None = None
 
@@ -292,8 +292,8 @@ class DriftTest:
             self.last = batch
             return 0
         last = self.last
-        if self.reference:
-            return self.n_discarded_reference(last, batch)
+        if self.published:
+            return self.n_discarded_published(last, batch)
         if not p_value(last, batch) < self.significance:  # detects slow decay: Acc_i is the mean
             self.last = add(last, batch)
             return 0
@@ -304,7 +304,7 @@ class DriftTest:
         drop = min(1.0, (before - now) / before) if before > 0 else 0.0
         return math.ceil(drop * self.n_models - 1e-9)  # rounding errors discard no tree
 
-    def n_discarded_reference(self, last: Sums, batch: Sums) -> int:
+    def n_discarded_published(self, last: Sums, batch: Sums) -> int:
         """Number of trees to discard as the published program computes it."""
         m, n = last[0], batch[0]
         wrong_last, wrong = wrong_answers(last), wrong_answers(batch)

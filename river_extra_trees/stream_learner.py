@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 import typing
 
 from ._core.cart.splitter import Splitter
 from ._core.forests.batch_growth import grow_early
-from ._core.forests.memories import MemoryForest
 from ._core.forests.stream import StreamForest
-from ._estimator.batch_forest import BatchForest, Losses
+from ._estimator.batch_forest import BatchForest
 from ._estimator.parameters import (
     LARGEST,
     MaxFeatures,
@@ -18,15 +18,12 @@ from ._estimator.parameters import (
     check_parameter,
     check_switch,
     check_whole,
+    decay_factor,
     draw_seed,
-    is_whole,
     n_features_visited,
 )
 
-__all__ = ["LINEAR_MODELS", "StreamLearner"]
-
-# Nodes of a tree that have a linear model; the regressor has trees of all three kinds.
-LINEAR_MODELS = ("none", "leaves", "root")
+__all__ = ["StreamLearner"]
 
 # What the split of one of many nominal values must achieve per level, see `Splitter`. A tree on
 # columns of 1,000 values that say nothing about the target then has fewer than 60 levels instead of
@@ -45,24 +42,16 @@ class StreamLearner(BatchForest):
     max_nodes: int
     leaf_memory: float | None
     splitter: str
-    reference: bool
+    published: bool = False  # of classifiers, and of single trees
     seed: int | None
     criterion: str  # of classifiers
-    warm_up: int = 0  # of classifiers that are trees
 
     # Of forests.
     n_models: int
-    n_swaps: int = 0
-    swap_rule: str = "published"
-    window_size: int | tuple[int, ...]
+    n_swaps: int | float = 0
     n_jobs: int
 
     _mutable = frozenset({"max_features", "max_nodes"})
-
-    @property
-    def _mutable_attributes(self) -> set[str]:
-        # With rotation, unfinished trees have been started with the present values.
-        return set() if isinstance(self._core, MemoryForest) else set(self._mutable)
 
     def _begin(self, criterion: str) -> None:
         """Check the parameters, and make the core object."""
@@ -71,116 +60,59 @@ class StreamLearner(BatchForest):
 
     def _begin_forest(self, criterion: str) -> None:
         """Check the parameters of a forest, and make the core object."""
+        for name in ("n_models", "n_jobs"):
+            check_whole(name, getattr(self, name), 1)
+        if isinstance(self.n_swaps, float):
+            check_number("n_swaps", self.n_swaps, 0, 1, "(]")
+        else:
+            check_whole("n_swaps", self.n_swaps, 0)
         self._check_parameters()
-        check_choice("swap_rule", self.swap_rule, "rotation", "always", "published")
-        check_whole("n_models", self.n_models, 1)
-        check_whole("n_swaps", self.n_swaps, 0)
-        check_whole("n_jobs", self.n_jobs, 1)
-        if self.swap_rule == "rotation":
-            self._check_rotation()
-            self._core = self._new_rotation(criterion)
-            return
-        check_whole("window_size", self.window_size, 0)
-        regrows = self.n_swaps > 0 and not self.reference
-        n_latest = typing.cast(int, self.window_size) if regrows else 0
-        self._core = self._new_forest(criterion, self.n_models, n_latest, bootstrap=True)
+        self._core = self._new_forest(criterion, self.n_models, bootstrap=True)
 
     def _check_parameters(self) -> None:
         check_whole("max_depth", self.max_depth, 0, optional=True)
         for name in ("batch_size", "min_samples_split", "min_samples_leaf", "max_nodes"):
             check_whole(name, getattr(self, name), 1)
         check_choice("splitter", self.splitter, "best", "random")
-        check_number("leaf_memory", self.leaf_memory, 1, words=(None,))
-        check_switch("reference", self.reference)
-        check_whole("warm_up", self.warm_up, 0)
+        check_switch("published", self.published)
+        default = inspect.signature(type(self)).parameters["leaf_memory"].default
+        check_parameter(
+            not self.published or self.leaf_memory == default,
+            "leaf_memory",
+            self.leaf_memory,
+            f"{default:g}, its default, when published=True, because leaves do not decay then",
+        )
         check_max_features(self.max_features)
 
-    @property
-    def _fading(self) -> float:
-        """Factor by which each sample multiplies the weights of the earlier ones in its leaf."""
-        return 1.0 if self.leaf_memory is None else 1.0 - 1.0 / self.leaf_memory
-
     def _new_forest(
-        self, criterion: str, n_models: int = 1, n_latest: int = 0, bootstrap: bool = False
+        self, criterion: str, n_models: int = 1, bootstrap: bool = False
     ) -> StreamForest:
-        """Make a forest that keeps `n_latest` samples, and whose trees all grow on each batch."""
+        """Make a forest whose trees all grow on each batch."""
         return StreamForest(
             n_trees=n_models,
             regression=criterion == "variance",
             batch_size=self.batch_size,
-            reference=self.reference,
-            warm_up=self.warm_up,
+            published=self.published,
             seed=draw_seed(self.seed),
             bootstrap=bootstrap,
-            fading=self._fading,
-            n_latest=n_latest,
-        )
-
-    def _check_rotation(self) -> None:
-        sizes = self.window_size
-        check_parameter(
-            isinstance(sizes, tuple)
-            and len(sizes) > 0
-            and all(is_whole(size) and 1 <= size <= LARGEST // 4 for size in sizes)
-            and len(set(sizes)) == len(sizes),
-            "window_size",
-            sizes,
-            f"a tuple of different numbers of samples, from 1 to {LARGEST // 4}, when swap_rule is "
-            "'rotation'",
-        )
-        for name, value in (("splitter", "random"), ("reference", False)):
-            check_parameter(
-                getattr(self, name) == value,
-                name,
-                getattr(self, name),
-                f"{value!r} when swap_rule is 'rotation'",
-            )
-        check_parameter(
-            self.batch_size <= LARGEST // 4,
-            "batch_size",
-            self.batch_size,
-            f"at most {LARGEST // 4} when swap_rule is 'rotation'",
-        )
-
-    def _new_rotation(self, criterion: str) -> MemoryForest:
-        """Make a forest whose trees are regrown in turn, on windows of several sizes."""
-        kinds = LINEAR_MODELS if criterion == "variance" else LINEAR_MODELS[:1]
-        sizes = typing.cast(tuple[int, ...], self.window_size)
-        groups = [(int(size), kind) for kind in kinds for size in sizes]
-        least, more = divmod(self.n_models, len(groups))
-        n_trees = [least + (i < more) for i in range(len(groups)) if least or i < more]
-        return MemoryForest(
-            regression=criterion == "variance",
-            memories=[(size, n) for (size, _), n in zip(groups, n_trees, strict=False)],
-            linear=[kind for (_, kind), _ in zip(groups, n_trees, strict=False)],
-            batch_size=self.batch_size,
-            fading=self._fading,
-            max_features=self.max_features,
-            max_nodes=self.max_nodes,
-            rules={
-                "criterion": criterion,
-                "max_depth": LARGEST if self.max_depth is None else self.max_depth,
-                "min_samples_split": self.min_samples_split,
-                "min_samples_leaf": self.min_samples_leaf,
-            },
-            seed=draw_seed(self.seed),
+            fading=1.0 if self.published else decay_factor("leaf_memory", self.leaf_memory),
         )
 
     def _new_splitter(self) -> Splitter:
         return Splitter(
-            "variance" if self._core.regression else self.criterion,
+            "variance" if self._forest.regression else self.criterion,
             self.max_depth,
             self.min_samples_split,
             self.min_samples_leaf,
             self.splitter,
-            shuffled=self.reference,
-            program="stream" if self.reference else None,
-            support=0.0 if self.reference else SUPPORT,
+            shuffled=self.published,
+            published="stream" if self.published else None,
+            support=0.0 if self.published else SUPPORT,
         )
 
-    def _grow(self, losses: Losses | None = None, splitters: list[Splitter] | None = None) -> None:
+    def _grow(self, splitters: list[Splitter] | None = None) -> None:
         """Grow the trees on a batch, and replace some of them."""
-        forest: typing.Any = self._core
+        forest: typing.Any = self._forest
         batch = forest.n_batches
         splitters = splitters or self._new_splitters()
         n_features = n_features_visited(self.max_features, len(forest.schema.names))
@@ -190,14 +122,7 @@ class StreamLearner(BatchForest):
             return
         replaced: list[int] = []
         if self.n_swaps > 0:
-            losses = forest.tree_losses() if losses is None else losses
-            always = self.swap_rule == "always" and not self.reference
-            replaced = forest.trees_to_replace(losses, self.n_swaps, always)
+            is_share = isinstance(self.n_swaps, float)
+            n_swaps = max(1, int(self.n_swaps * self.n_models)) if is_share else self.n_swaps
+            replaced = forest.trees_to_replace(n_swaps)
         forest.grow(batch, splitters, replaced, n_features, self.max_nodes)
-
-    def _more_summary(self) -> dict[str, str]:
-        if not isinstance(self._core, MemoryForest):
-            return {}
-        weights = self._core.memory_weights()
-        texts = (f"{memory:,} samples {weight:.0%}" for memory, weight in weights)
-        return {"memory_weights": "; ".join(texts)}

@@ -45,14 +45,11 @@ class StreamDecisionTreeClassifier(StreamLearner, TreeClassifier):
     leaf_memory
         Number of samples that a leaf remembers: each sample multiplies the weights of the earlier
         ones in its leaf by 1 - 1 / leaf_memory, so that leaves follow drift. `None` keeps all
-        weights.
+        weights. With `published`, leaves do not decay, and only the default is accepted.
     splitter
         `"best"`, or `"random"` for one uniformly drawn threshold per feature.
-    warm_up
-        Number of samples at the start during which predictions also draw on naive Bayes and on the
-        latest classes. With 0, and with `reference`, the tree always predicts alone.
-    reference
-        Behave like the published implementation: a leaf holds only the last batch that reached it,
+    published
+        Behave as the published program does: a leaf holds only the last batch that reached it,
         learns it when the batch is complete, and is split even if its samples are pure.
     seed
         Random seed; `None` draws one.
@@ -85,7 +82,7 @@ class StreamDecisionTreeClassifier(StreamLearner, TreeClassifier):
     >>> model = ret.StreamDecisionTreeClassifier(seed=42)
     >>> metric = metrics.Accuracy()
     >>> evaluate.progressive_val_score(dataset, model, metric)
-    Accuracy: 89.43%
+    Accuracy: 88.79%
     """
 
     @plain_parameters
@@ -100,8 +97,7 @@ class StreamDecisionTreeClassifier(StreamLearner, TreeClassifier):
         max_nodes: int = 10_000,
         leaf_memory: float | None = 10.0,
         splitter: str = "best",
-        warm_up: int = 500,
-        reference: bool = False,
+        published: bool = False,
         seed: int | None = None,
     ) -> None:
         self.batch_size = batch_size
@@ -113,8 +109,7 @@ class StreamDecisionTreeClassifier(StreamLearner, TreeClassifier):
         self.max_nodes = max_nodes
         self.leaf_memory = leaf_memory
         self.splitter = splitter
-        self.warm_up = warm_up
-        self.reference = reference
+        self.published = published
         self.seed = seed
         check_choice("criterion", criterion, "gini", "entropy")
         self._begin(criterion)
@@ -149,11 +144,11 @@ class StreamDecisionTreeRegressor(StreamLearner, TreeRegressor):
     leaf_memory
         Number of samples that a leaf remembers: each sample multiplies the weights of the earlier
         ones in its leaf by 1 - 1 / leaf_memory, so that leaves follow drift. `None` keeps all
-        weights.
+        weights. With `published`, leaves do not decay, and only the default is accepted.
     splitter
         `"best"`, or `"random"` for one uniformly drawn threshold per feature.
-    reference
-        Behave like the published implementation: a leaf holds only the last batch that reached it,
+    published
+        Behave as the published program does: a leaf holds only the last batch that reached it,
         learns it when the batch is complete, and is split even if its samples are pure.
     seed
         Random seed; `None` draws one.
@@ -197,7 +192,7 @@ class StreamDecisionTreeRegressor(StreamLearner, TreeRegressor):
         max_nodes: int = 10_000,
         leaf_memory: float | None = 10.0,
         splitter: str = "best",
-        reference: bool = False,
+        published: bool = False,
         seed: int | None = None,
     ) -> None:
         self.batch_size = batch_size
@@ -208,6 +203,6 @@ class StreamDecisionTreeRegressor(StreamLearner, TreeRegressor):
         self.max_nodes = max_nodes
         self.leaf_memory = leaf_memory
         self.splitter = splitter
-        self.reference = reference
+        self.published = published
         self.seed = seed
         self._begin("variance")

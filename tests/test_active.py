@@ -74,10 +74,9 @@ def test_alm_is_largest_where_samples_are_rare() -> None:
     assert rare > 1.15 * common
 
 
-@pytest.mark.parametrize("leaf", ["multinomial", "logistic"])
-def test_entropy_is_that_of_the_mean_probabilities(leaf: str) -> None:
+def test_entropy_is_that_of_the_mean_probabilities() -> None:
     """Not the mean of the entropies of the trees, which misses their disagreement."""
-    model = DynamicTreeClassifier(n_particles=20, leaf=leaf, seed=0)
+    model = DynamicTreeClassifier(n_particles=20, seed=0)
     for x, y in corner(300, 0):
         model.learn_one(x, y)
     for x, _ in corner(20, 1):

@@ -6,7 +6,6 @@ import csv
 import doctest
 import importlib
 import json
-import os
 import re
 import runpy
 import subprocess
@@ -60,7 +59,6 @@ def test_peers(tmp_path: Path, task: str, stream: str, learner: str) -> None:
     ours = "StreamDecisionTreeClassifier" if task == "classification" else "ShrubEnsembleRegressor"
     assert succeed("peers", "run", learner, ours, *options, *limit).count("\n") == 2
     assert succeed("peers", "run", learner, *options, *limit) == ""
-    assert succeed("peers", "run", learner, *options, *limit, "--again").count("\n") == 1
     with file.open() as lines:
         results = list(csv.DictReader(lines))
     assert sorted(result["learner"] for result in results) == sorted([learner, ours])
@@ -117,7 +115,7 @@ def test_process_of_capymoa(tmp_path: Path) -> None:
 def test_drift(tmp_path: Path) -> None:
     """The accuracy falls at a drift, and recovers."""
     options = ["--results", tmp_path / "drift.csv", "--streams", "sine"]
-    options += ["--learners", "StreamDecisionForestClassifier"]
+    options += ["--learners", "ExtraTreesClassifier"]
     succeed("peers.drift", "run", *options)
     assert succeed("peers.drift", "run", *options) == ""
     *_, before, after, later = succeed("peers.drift", "show", *options).split("|")[:-1]
@@ -158,8 +156,8 @@ def test_parts_can_be_taken_out(part: dict[str, str]) -> None:
 
 def test_tails() -> None:
     """A line for each learner."""
-    options = ["--streams", "Phishing", "--samples", 100, "StreamDecisionForestClassifier"]
-    assert "| StreamDecisionForestClassifier | 100 " in succeed("costs.tails", *options)
+    options = ["--streams", "Phishing", "--samples", 100, "ExtraTreesClassifier"]
+    assert "| ExtraTreesClassifier | 100 " in succeed("costs.tails", *options)
 
 
 def test_speed() -> None:
@@ -232,52 +230,23 @@ def test_papers_side_by_side(tmp_path: Path) -> None:
     page = tmp_path / "papers.md"
     succeed("papers", "report", "--results", found, "--page", page)
     lines = [line.replace(" ", "") for line in page.read_text().splitlines()]
-    assert "||mspersample:reference|mspersample:ours|samples|" in lines
+    assert "||mspersample:program|mspersample:ours|samples|" in lines
     assert "|elec|0.236|0.02|5000|" in lines
 
 
 def test_examples_of_the_helpers() -> None:
     """What the docstrings of the helpers show is so."""
-    for name in ("common.prequential", "common.scores", "common.tables", "peers.ranking"):
+    for name in (
+        "common.prequential",
+        "common.raw_tables",
+        "common.scores",
+        "common.tables",
+        "peers.ranking",
+    ):
         module = importlib.import_module(f"examples.benchmarks.{name}")
         failed, attempted = doctest.testmod(module)
         assert attempted
         assert not failed
-
-
-def test_download(tmp_path: Path) -> None:
-    """What was downloaded is kept, and is not downloaded again."""
-    (tmp_path / "ucimlrepo.py").write_text(
-        "import pandas as pd\n"
-        "class Found:\n"
-        "    class data:\n"
-        "        features = pd.DataFrame({'tau1': [1.5, 2.5], 'p1': [3.0, None]})\n"
-        "        targets = pd.DataFrame({'stabf': ['a', 'b'], 'stab': [0.1, 0.2]})\n"
-        "def fetch_ucirepo(id):\n"
-        "    print(id)\n"
-        "    return Found\n"
-    )
-    code = (
-        "from examples.benchmarks.common import streams\n"
-        "for _ in '12':\n"
-        "    print(streams.load('grid_stability', 'regression', 9))\n"
-    )
-    env = {
-        **os.environ,
-        "PYTHONPATH": os.pathsep.join(map(str, (ROOT, tmp_path))),
-        "RIVER_EXTRA_TREES_DATA": str(tmp_path / "kept"),
-    }
-    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    rows = str([({"tau1": 1.5, "p1": 3.0}, 0.1), ({"tau1": 2.5}, 0.2)])
-    assert done.stdout.splitlines() == ["471", rows, rows]
-
-
-def test_pickles() -> None:
-    """What travels between processes is measured without any."""
-    done = run("costs.distributed", "pickles")
-    assert done.returncode == 0, done.stderr
-    assert "its snapshot" in done.stdout
 
 
 @pytest.mark.parametrize("command", ["speed", "growth", "memory"])

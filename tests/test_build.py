@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import Cython
 import pytest
 
 ROOT = Path(__file__).parents[1]
@@ -74,6 +75,23 @@ def test_no_stale_build(tmp_path: Path) -> None:
     tree.build()
     assert not list(path.parent.glob("answer.*"))
     assert (tmp_path / "tree" / "build" / "in_place").read_text().startswith("release")
+
+
+@pytest.mark.slow
+def test_a_wheel_leaves_the_build_in_place_alone(tmp_path: Path) -> None:
+    """After `pip install .`, whose own Cython generates all C again, nothing is compiled."""
+    tree = Checkout(tmp_path / "tree")
+    tree.write("root.pyx", "from libc.math cimport sqrt\ndef root(x):\n    return sqrt(x)\n")
+    tree.build()
+    newer = tmp_path / "newer"
+    shutil.copytree(Path(Cython.__file__).parent, newer / "Cython", copy_function=shutil.copyfile)
+    built = {path: path.stat().st_mtime_ns for path in (tree.folder / "build").rglob("*.so")}
+    assert built
+    command = [sys.executable, "setup.py", "--quiet", "build", "--build-lib", "wheel"]
+    env = {**os.environ, "CC": str(tree.compiler), "PYTHONPATH": str(newer)}
+    subprocess.run(command, cwd=tree.folder, env=env, check=True, capture_output=True)
+    tree.build()
+    assert {path: path.stat().st_mtime_ns for path in built} == built
 
 
 def test_unknown_mode(tmp_path: Path) -> None:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import inspect
 import re
+from pathlib import Path
 from typing import Any
 
+import griffe
 import pytest
 
 import river_extra_trees
 from river_extra_trees import distributed, evaluate, keyed, persistence, plotting
 
+ROOT = Path(__file__).parents[1]
 MODULES = [river_extra_trees, distributed, evaluate, keyed, persistence, plotting]
 
 
@@ -44,3 +47,15 @@ def described(docstring: str) -> list[str]:
 def test_every_parameter_is_described(name: str, thing: Any) -> None:
     """The docstring describes the parameters of the signature, all of them, in their order."""
     assert described(inspect.getdoc(thing) or "") == list(inspect.signature(thing).parameters)
+
+
+def test_pages_show_inherited_docstrings() -> None:
+    """The pages of the API read sources, and leave out methods without a docstring."""
+    extensions = griffe.load_extensions("griffe_inherited_docstrings")
+    package: Any = griffe.load(
+        "river_extra_trees", search_paths=[ROOT], extensions=extensions, resolve_aliases=True
+    )
+    for name in river_extra_trees.__all__:
+        method = package[name].final_target.all_members["learn_one"]
+        assert method.docstring.value.startswith("Learn a sample."), name
+    assert "extensions: [griffe_inherited_docstrings]" in (ROOT / "mkdocs.yml").read_text()

@@ -6,6 +6,7 @@ import copy
 import math
 import random
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
 
 from river_extra_trees import DynamicTreeClassifier, DynamicTreeRegressor
+from river_extra_trees._core.state import StateError
 from river_extra_trees._estimator.inspection import path
 from tests.tools import estimators
 from tests.tools.estimators import frozen
@@ -123,7 +125,7 @@ def test_log_evidence_adds_up_predictive_densities() -> None:
 def test_log_evidence_adds_up_log_probabilities() -> None:
     """The same for classes, once all of them are known."""
     rng = random.Random(0)
-    model = DynamicTreeClassifier(n_particles=30, forgetting_factor=1.0, warm_up=0, seed=1)
+    model = DynamicTreeClassifier(n_particles=30, forgetting_factor=1.0, seed=1)
     for i in range(300):
         x = {"a": rng.random(), "b": rng.random()}
         y = rng.choice("uvw") if rng.random() < 0.2 else "uvw"[int(3 * x["a"])]
@@ -481,15 +483,21 @@ def test_a_tree_explains_its_own_answer() -> None:
         model._core.number_of_tree(5, x)
 
 
-def test_a_logistic_leaf_explains_its_own_answer() -> None:
-    """The shares in the leaf, and the label that the model of the leaf predicts for the sample."""
-    model = DynamicTreeClassifier(n_particles=1, leaf="logistic", forgetting_factor=1.0, seed=0)
-    rng = random.Random(0)
-    for _ in range(300):
-        x = {"a": rng.gauss(0, 1), "b": rng.gauss(0, 1)}
-        model.learn_one(x, "high" if x["a"] + x["b"] > 0 else "low")
-    for x in ({"a": 2.0, "b": 1.0}, {"a": -2.0, "b": -1.0}):
-        shares = model.predict_proba_one(x)
-        label = max(shares, key=shares.__getitem__)
-        said = model.debug_one(x)
-        assert said.endswith(f", by its logistic model {label} ({shares[label]:.0%})")
+@pytest.mark.parametrize("model_class", [DynamicTreeClassifier, DynamicTreeRegressor])
+def test_one_argument_gives_the_published_program(model_class: Any) -> None:
+    """The package forgets nothing by default and has no memories that compete."""
+    model = model_class(n_particles=10, window=40, published=True, seed=1)
+    plain = model_class(n_particles=10, window=40, forgetting_factor=1.0, published=True, seed=1)
+    assert model.forgetting_factors == {1.0: 1.0}
+    for x, y in friedman(80, 0):
+        target = y if model_class is DynamicTreeRegressor else y > 15
+        assert model.predict_one(x) == plain.predict_one(x)
+        model.learn_one(x, target)
+        plain.learn_one(x, target)
+
+
+def test_a_state_of_a_classifier_with_linear_models_is_refused() -> None:
+    """Only leaves of regressors have them."""
+    core = DynamicTreeClassifier(n_particles=5, seed=1)._core
+    with pytest.raises(StateError, match="linear models"):
+        type(core).restored({**core.state(), "linear": True})

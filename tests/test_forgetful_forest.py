@@ -24,7 +24,6 @@ from river_extra_trees._core.forests.batch_growth import Retained
 from river_extra_trees._core.forests.forgetful import ForgetfulForest
 from river_extra_trees._core.state import StateError
 from river_extra_trees._core.window import Window
-from river_extra_trees.distributed import Block, learn_together, merge, split
 from tests.naive.cart import NaiveTree as NaiveCart
 from tests.naive.cart import Rules, Sample
 from tests.naive.forgetful import NaiveForest, NaiveTree
@@ -63,7 +62,7 @@ def told(model: Any, number: int = 0) -> Any:
 
 
 @pytest.mark.parametrize("name", RUNS)
-def test_reference_repeats_a_recorded_run(name: str) -> None:
+def test_published_repeats_a_recorded_run(name: str) -> None:
     """Every answer after the first batch, and every parameter, is the recorded one.
 
     Before its first batch is complete the published program answers 0.
@@ -71,7 +70,7 @@ def test_reference_repeats_a_recorded_run(name: str) -> None:
     run = read_run(name)
     n = int(run.trace[0]["n"])
     model = ForgetfulDecisionTreeClassifier(
-        batch_size=n, criterion=run.criterion, initial_rate=run.initial_rate, reference=True
+        batch_size=n, criterion=run.criterion, initial_rate=run.initial_rate, published=True
     )
     declare_classes(model, run.n_classes)
     assert not any(run.answers[:n])
@@ -100,7 +99,7 @@ def test_reference_repeats_a_recorded_run(name: str) -> None:
 def test_tree_equals_the_naive_tree(name: str, n: int, criterion: str) -> None:
     """Built again after every batch on what is retained, the naive tree is the same tree."""
     X, Y = (values[:n] for values in read_stream(name))
-    model = ForgetfulDecisionTreeClassifier(batch_size=50, criterion=criterion, warm_up=0)
+    model = ForgetfulDecisionTreeClassifier(batch_size=50, criterion=criterion)
     declare_classes(model, max(Y) + 1)
     naive = NaiveTree(max(Y) + 1, criterion)
     for xs, ys in batches(X, Y, 50):
@@ -111,32 +110,31 @@ def test_tree_equals_the_naive_tree(name: str, n: int, criterion: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "n", "bagging", "reference"),
+    ("name", "n", "bagging", "published"),
     [
         *(("elec", 900, *switches) for switches in itertools.product([False, True], repeat=2)),
         *(("gradual", 600, False, False), ("gradual", 600, True, True)),
         *(("phishing", 500, True, False), ("phishing", 500, False, True)),
     ],
 )
-def test_forest_equals_the_naive_forest(name: str, n: int, bagging: bool, reference: bool) -> None:
+def test_forest_equals_the_naive_forest(name: str, n: int, bagging: bool, published: bool) -> None:
     """The same features, bags, forgotten copies, discarded trees, splits and answers."""
     X, Y = (values[:n] for values in read_stream(name))
-    significance = 0.05 if reference else 0.5
+    significance = 0.05 if published else 0.5
     model = ForgetfulRandomForestClassifier(
         n_models=5,
         batch_size=50,
         bagging=bagging,
         significance=significance,
-        warm_up=0,
-        reference=reference,
+        published=published,
         seed=3,
     )
     declare_classes(model, 2)
-    naive = NaiveForest(5, 2, len(X[0]), 3, bagging, significance, reference)
+    naive = NaiveForest(5, 2, len(X[0]), 3, bagging, significance, published)
     for i, (xs, ys) in enumerate(batches(X, Y, 50)):
         answers = answer_and_learn(model, xs, ys), naive.learn(xs, ys)
         # Before the first batch is complete, the program answers 0, ours what it has seen most of.
-        assert (reference and i == 0) or answers[0] == answers[1]
+        assert (published and i == 0) or answers[0] == answers[1]
         for number, tree in enumerate(naive.trees):
             assert told(model, number) == tree.root
     assert naive.n_discarded > 0
@@ -160,9 +158,7 @@ def test_tree_equals_cart_on_the_retained_samples(
     if rules.criterion == "variance":
         model: Any = ForgetfulDecisionTreeRegressor(batch_size, warm_size=10)
     else:
-        model = ForgetfulDecisionTreeClassifier(
-            batch_size, rules.criterion, warm_size=10, warm_up=0
-        )
+        model = ForgetfulDecisionTreeClassifier(batch_size, rules.criterion, warm_size=10)
     prime(model._core.schema, n_features, rules.nominal)
     for end in range(batch_size, len(samples) + 1, batch_size):
         learn(model, samples[end - batch_size : end], rules)
@@ -362,22 +358,6 @@ def test_bad_parameters_are_named(parameters: dict[str, Any], message: str) -> N
     """The error says which parameter, and what it must be."""
     with pytest.raises(ValueError, match=f"^{message} must be"):
         ForgetfulRandomForestClassifier(**parameters)
-
-
-@pytest.mark.parametrize("n_parts", [2, 5])
-@pytest.mark.parametrize("bagging", [False, True])
-def test_a_merged_forest_saves_to_the_bytes_of_the_whole(n_parts: int, bagging: bool) -> None:
-    """Wherever the samples were kept, they are numbered alike in the file."""
-    X, Y = (values[:1500] for values in read_stream("elec"))
-    rows = [to_dict(x) for x in X]
-    whole = ForgetfulRandomForestClassifier(n_models=5, batch_size=40, bagging=bagging, seed=1)
-    forest = whole.clone()
-    for model, end in ((whole, 1490), (forest, 700)):
-        for x, y in zip(rows[:end], Y[:end], strict=True):
-            model.learn_one(x, y)
-    parts = split(forest, n_parts)
-    learn_together(parts, Block(rows[700:1490], Y[700:1490]))
-    assert persistence.save_bytes(merge(parts)) == persistence.save_bytes(whole)
 
 
 def test_max_columns_bounds_the_features() -> None:

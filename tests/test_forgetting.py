@@ -29,7 +29,7 @@ def answers(n: int, wrong: int) -> tuple[float, float, float, float]:
 def test_parameters_repeat_a_recorded_trace(name: str) -> None:
     """Fed with the recorded accuracies alone, every parameter is the recorded one."""
     run = read_run(name)
-    parameters = AdaptParameters(run.initial_rate, 64, reference=True)
+    parameters = AdaptParameters(run.initial_rate, 64, published=True)
     held = 0
     for line in run.trace:
         n = int(line["n"])
@@ -48,11 +48,11 @@ def test_parameters_repeat_a_recorded_trace(name: str) -> None:
     st.lists(st.tuples(st.integers(1, 60), st.floats(0, 1)), min_size=1, max_size=60),
 )
 def test_parameters_agree_with_the_naive_ones(
-    reference: bool, n_classes: int, batches: list[tuple[int, float]]
+    published: bool, n_classes: int, batches: list[tuple[int, float]]
 ) -> None:
     """Whatever the accuracies of the batches, both set the same parameters."""
-    parameters = AdaptParameters(0.3, 64, reference=reference)
-    naive = NaiveAdaptParameters(n_classes, 0.3, 64, reference)
+    parameters = AdaptParameters(0.3, 64, published=published)
+    naive = NaiveAdaptParameters(n_classes, 0.3, 64, published)
     held = 0
     for n, accuracy in batches:
         right = round(accuracy * n)
@@ -87,11 +87,11 @@ def test_no_better_than_guessing_forgets_all_but_the_batch() -> None:
 
 def test_a_bad_tree_warms_up_at_last() -> None:
     """A tree that fails every other batch begins to forget; the published one never does."""
-    for reference in (False, True):
-        parameters = AdaptParameters(0.3, 64, reference=reference)
+    for published in (False, True):
+        parameters = AdaptParameters(0.3, 64, published=published)
         for i in range(200):
             parameters.adapt(answers(48, 8 if i % 2 else 28), 0.5, 48 * i)
-        assert (parameters.cold_state < 0) == reference
+        assert (parameters.cold_state < 0) == published
 
 
 def test_p_value_is_that_of_welch() -> None:
@@ -121,10 +121,10 @@ SCALES = [1e-150, 1e-80, 1e-40, 1.0, 1e40, 1e80, 1e149]
 
 @pytest.mark.parametrize("scale", SCALES)
 @pytest.mark.parametrize("batch_size", [1, 2, 20])
-@pytest.mark.parametrize("reference", [False, True])
-def test_targets_of_every_size_are_learned(reference: bool, batch_size: int, scale: float) -> None:
+@pytest.mark.parametrize("published", [False, True])
+def test_targets_of_every_size_are_learned(published: bool, batch_size: int, scale: float) -> None:
     """Also after a drift, where trees are discarded by how wrong they are."""
-    options = {"batch_size": batch_size, "reference": reference, "seed": 1}
+    options = {"batch_size": batch_size, "published": published, "seed": 1}
     models = [
         ForgetfulDecisionTreeRegressor(**options),
         ForgetfulRandomForestRegressor(n_models=3, **options),
@@ -140,7 +140,7 @@ def test_targets_of_every_size_are_learned(reference: bool, batch_size: int, sca
 
 def test_forests_of_single_samples_follow_the_published_test() -> None:
     """One answer has no variance: a fall is never significant."""
-    model = ForgetfulRandomForestClassifier(n_models=3, batch_size=1, reference=True, seed=1)
+    model = ForgetfulRandomForestClassifier(n_models=3, batch_size=1, published=True, seed=1)
     for i in range(60):
         model.learn_one({"a": i % 2}, i % 2 == i // 30)
     assert model.predict_one({"a": 0}) is not None
@@ -187,7 +187,7 @@ def test_a_significant_rise_starts_anew() -> None:
 
 def test_the_published_test_discards_at_insignificant_falls() -> None:
     """It has the branch the other way round."""
-    test = DriftTest(20, 0.05, reference=True)
+    test = DriftTest(20, 0.05, published=True)
     test.n_discarded(answers(100, 10), 0.5)
     assert test.n_discarded(answers(100, 12), 0.5) == 1
 

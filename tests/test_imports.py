@@ -46,12 +46,25 @@ def test_import_is_light() -> None:
     assert len(modules) < MOST_MODULES
 
 
+def test_submodules_are_attributes() -> None:
+    """Each is imported when it is first used; completion offers them and nothing that is ours."""
+    for room in ("active", "evaluate", "keyed", "persistence", "plotting", "streams"):
+        modules = imported_by(f"import river_extra_trees as ret; ret.{room}.__name__")
+        assert f"river_extra_trees.{room}" in modules
+    offered = dir(river_extra_trees)
+    assert set(river_extra_trees.__all__) < set(offered)
+    assert {"plotting", "keyed", "__version__"} < set(offered)
+    assert not {"annotations", "metadata", "util", "importlib", "dynamic_learner"} & set(offered)
+    with pytest.raises(AttributeError, match="has no attribute 'plotted'"):
+        river_extra_trees.plotted  # noqa: B018
+
+
 @pytest.mark.parametrize(
     "model",
     [
         "ForgetfulRandomForestClassifier(n_models=2, batch_size=10)",
         "ForgetfulDecisionTreeRegressor(batch_size=10, warm_size=10)",
-        "StreamDecisionForestRegressor(n_models=4)",
+        "ExtraTreesRegressor(n_models=4)",
         "ShrubEnsembleClassifier(n_models=4)",
         "DynamicTreeClassifier(n_particles=10)",
     ],
@@ -65,6 +78,17 @@ def test_a_stream_imports_nothing(model: str) -> None:
         "[sys.modules.pop(name) for name in before]"
     )
     assert set(imported_by(program)) <= {"sys"}
+
+
+def test_the_first_interval_imports_little() -> None:
+    """The quantiles of Student's t are in scipy.special; scipy.stats has 500 modules more."""
+    modules = imported_by(
+        "import river_extra_trees as ret; model = ret.ExtraTreesRegressor(n_models=4)\n"
+        "[model.learn_one({'a': i % 7}, i % 5) for i in range(30)]\n"
+        "model.predict_one({'a': 1}, with_dist=True).interval(0.9)"
+    )
+    assert {"scipy.stats", "scipy.optimize", "river.proba"}.isdisjoint(modules)
+    assert "scipy.special" in modules
 
 
 @pytest.mark.parametrize(

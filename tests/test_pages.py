@@ -7,6 +7,7 @@ without anything of a shell, it runs in this process: a new one would import for
 
 from __future__ import annotations
 
+import ast
 import functools
 import json
 import os
@@ -17,6 +18,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from collections.abc import Iterable
 from pathlib import Path
 
 import pandas
@@ -40,6 +42,8 @@ PIP = re.compile(r"(?:\.venv/bin/python -m )?pip install ")
 CLONE = re.compile(r"git clone |cd river-extra-trees$|sudo apt-get ")
 PROGRAM = re.compile(r"\.venv/bin/river-extra-trees [^|&;<>$`]*")
 STATE = re.compile(r"[&$]|\bexport\b")  # what only one shell for the whole block understands
+OURS = {"river_extra_trees", "examples", "tests"}
+NAMES = {"sklearn": "scikit-learn", "ray": "docs.ray.io"}  # as texts have them
 NOT_RUN = {
     MODULE: "a benchmark takes minutes: test_arguments parses its arguments",
     MAKE: "compiles, or runs what is tested elsewhere: test_make looks for its target",
@@ -92,24 +96,66 @@ def test_make() -> None:
     """The Makefile has every target that a text names."""
     found = {command.split()[1] for command in matching(re.compile(r"make [a-z]"))}
     assert "demo" in found
-    for target in sorted(found):
-        done = subprocess.run(["make", "-n", target], cwd=ROOT, capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr
+    # The make that runs this test would pass its variables on.
+    env = {name: value for name, value in os.environ.items() if name != "MAKEFLAGS"}
+    done = subprocess.run(
+        ["make", "-n", *sorted(found)], cwd=ROOT, env=env, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
 
 
 def test_pip() -> None:
-    """Texts install this folder, extras that there are, or the packages of an extra.
+    """Texts install this folder, extras and groups that there are, or packages of these.
 
     Until the package is on the index, no text may install it by its name.
     """
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    extras = project["optional-dependencies"]
-    packages = {re.split(r"[><=]", package)[0] for extra in extras.values() for package in extra}
+    said = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    extras, groups = said["project"]["optional-dependencies"], said["dependency-groups"]
+    listed = [package for each in (*extras.values(), *groups.values()) for package in each]
+    packages = {re.split(r"[><=]", package)[0] for package in listed if isinstance(package, str)}
     for command in matching(PIP):
-        for word in shlex.split(PIP.sub("", command)):
+        words = shlex.split(PIP.sub("", command))
+        if words[0] == "--group":
+            assert set(words[1:]) <= set(groups), command
+            continue
+        for word in words:
             name, _, extra = word.rstrip("]").partition("[")
             assert name == "." or name in packages, command
             assert set(filter(None, extra.split(","))) <= set(extras), command
+
+
+def imported(codes: Iterable[str]) -> set[str]:
+    """The packages that code imports, without those of Python and of this repository."""
+    nodes = [node for code in codes for node in ast.walk(ast.parse(code))]
+    names = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    names |= {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)}
+    return {name.split(".")[0] for name in names} - sys.stdlib_module_names - OURS
+
+
+def installed(group: str | None = None) -> set[str]:
+    """The packages that `make demo` asks pip for, and those of a dependency group."""
+    said = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    extras = re.findall(r"--editable '\.\[(.*)\]'", makefile)[0].split(",")
+    lists = [said["project"]["optional-dependencies"][extra] for extra in extras]
+    lists += [said["project"]["dependencies"], said["dependency-groups"][group] if group else []]
+    return {re.split(r"[^\w-]", package)[0] for packages in lists for package in packages}
+
+
+@pytest.mark.parametrize("page", pages_with("python"), ids=name_of)
+def test_imports(page: Path) -> None:
+    """The environment of `make demo` runs a page, or the first paragraph names what it needs."""
+    first = page.read_text(encoding="utf-8").split("\n\n")[1]
+    missing = imported(blocks(page, "python")) - installed()
+    assert {name for name in missing if NAMES.get(name, name) not in first} == set()
+
+
+def test_imports_of_notebooks() -> None:
+    """`make notebooks` installs what the notebooks import."""
+    codes = [
+        path.read_text(encoding="utf-8") for path in (ROOT / "examples/notebooks").glob("*.py")
+    ]
+    assert imported(codes) <= installed("notebooks")
 
 
 @pytest.fixture(scope="module")
@@ -150,7 +196,7 @@ def write_tables(folder: Path) -> None:
     people.to_parquet(folder / "table.parquet")
     prices.to_csv(folder / "table.csv.gz", index=False)
     customers.to_csv(folder / "bank.csv", index=False)
-    model = ret.StreamDecisionForestClassifier(n_models=3, seed=1)
+    model = ret.ExtraTreesClassifier(n_models=3, seed=1)
     model.learn_many(table, customers["subscribed"])
     persistence.save(model, folder / "bank.model")
 

@@ -266,7 +266,6 @@ def test_single_tree_retrained_on_error() -> None:
         step_size=1e9,
         retrain="error",
         max_features=None,
-        warm_up=0,
         seed=1,
     )
     naive = NaiveShrubs(3, 1, 16, max_depth=15)
@@ -390,7 +389,7 @@ def test_parameters_out_of_range_are_refused(wrong: dict[str, Any]) -> None:
 
 def test_every_label_stays_an_answer() -> None:
     """A label that left all trees long ago keeps its key, with probability zero."""
-    model = ShrubEnsembleClassifier(n_models=2, window_size=5, step_size=2.0, warm_up=0, seed=1)
+    model = ShrubEnsembleClassifier(n_models=2, window_size=5, step_size=2.0, seed=1)
     for i in range(40):
         model.learn_one({"a": i % 4}, "old" if i < 3 else f"new {i % 2}")
     assert model.predict_proba_one({"a": 1}) == {"old": 0.0, "new 1": 1.0, "new 0": 0.0}

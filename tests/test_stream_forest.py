@@ -24,7 +24,6 @@ from tests.naive.cart import Rules, Sample
 from tests.naive.rng import NaiveRng
 from tests.naive.stream_tree import NaiveStreamTree, ReferenceStreamTree
 from tests.naive.test_stream_tree import INPUTS, OPTIONS, RUNS, read_integers, read_table
-from tests.tools.estimators import FORMER
 from tests.tools.growing import assert_same_tree, growths, learn, tree_learner
 
 ALL = [
@@ -34,14 +33,7 @@ ALL = [
     StreamDecisionForestRegressor,
 ]
 FORESTS = ALL[2:]
-
-
-def former(model_class: Any, **parameters: Any) -> Any:
-    """A learner with the former defaults: its trees learn batches, the worst are swapped."""
-    defaults: dict[str, Any] = FORMER if model_class in FORESTS else {}
-    if model_class is StreamDecisionTreeClassifier:
-        defaults = {"warm_up": 0}
-    return model_class(**{**defaults, **parameters})
+WITH_A_PROGRAM = ALL[:3]
 
 
 SWAP = 3
@@ -86,7 +78,7 @@ def test_growth_agrees_with_the_naive_stream_tree(
 
 def test_a_leaf_learns_before_its_batch_is_complete() -> None:
     """Answers follow every sample; the structure waits for some samples."""
-    model = StreamDecisionTreeClassifier(warm_up=0, batch_size=100)
+    model = StreamDecisionTreeClassifier(batch_size=100)
     model.learn_one({"a": 1.0}, "no")
     assert model.predict_proba_one({"a": 1.0}) == {"no": 1.0}
     for _ in range(3):
@@ -97,7 +89,7 @@ def test_a_leaf_learns_before_its_batch_is_complete() -> None:
 
 def test_a_root_that_stayed_a_leaf_may_split_later() -> None:
     """A first batch of one class is no dead end."""
-    model = StreamDecisionTreeClassifier(warm_up=0, batch_size=10)
+    model = StreamDecisionTreeClassifier(batch_size=10)
     for i in range(20):
         assert model.n_nodes == 1
         model.learn_one({"a": float(i)}, i >= 15)
@@ -107,7 +99,7 @@ def test_a_root_that_stayed_a_leaf_may_split_later() -> None:
 
 def test_a_leaf_forgets_no_class_it_was_never_asked_to() -> None:
     """One new sample of another class does not overturn a leaf that keeps its counts."""
-    model = StreamDecisionTreeClassifier(warm_up=0, batch_size=10, leaf_memory=None)
+    model = StreamDecisionTreeClassifier(batch_size=10, leaf_memory=None)
     for _ in range(30):
         model.learn_one({"a": 1.0}, "often")
     for _ in range(10):
@@ -125,7 +117,7 @@ def test_a_leaf_with_a_memory_of_one_knows_its_last_sample() -> None:
 
 def test_new_features_and_classes_in_mid_stream() -> None:
     """What turns up late is used by the next batch."""
-    model = StreamDecisionTreeClassifier(warm_up=0, batch_size=20, leaf_memory=None)
+    model = StreamDecisionTreeClassifier(batch_size=20, leaf_memory=None)
     for i in range(20):
         model.learn_one({"a": float(i)}, i >= 10)
     for i in range(40):
@@ -141,8 +133,8 @@ def test_new_features_and_classes_in_mid_stream() -> None:
 @pytest.mark.parametrize("model_class", ALL)
 def test_weight_two_counts_twice(model_class: Any) -> None:
     """Doubled weights leave structure and answers alone, and double the counts."""
-    once = former(model_class, batch_size=25, leaf_memory=None, seed=3)
-    twice = former(model_class, batch_size=25, leaf_memory=None, seed=3)
+    once = model_class(batch_size=25, leaf_memory=None, seed=3)
+    twice = model_class(batch_size=25, leaf_memory=None, seed=3)
     for x, y in rows(200):
         once.learn_one(x, y)
         twice.learn_one(x, y, w=2.0)
@@ -157,20 +149,15 @@ def test_weight_two_counts_twice(model_class: Any) -> None:
 # -------------------------------------------------------------------- forests
 
 
-@pytest.mark.parametrize("model_class", FORESTS)
-@pytest.mark.parametrize("swap_rule", ["published", "always"])
-def test_worst_trees_are_swapped(model_class: Any, swap_rule: str) -> None:
+@pytest.mark.parametrize(
+    ("model_class", "published"),
+    [(FORESTS[0], False), (FORESTS[0], True), (FORESTS[1], False)],
+)
+def test_worst_trees_are_replaced(model_class: Any, published: bool) -> None:
     """From the second batch on, always or with probability 1 / b, the worst trees are new."""
     seed = 20  # of its draws some lie between 1 / (b + 1) and 1 / b, some up to 1 / (b - 1)
-    model = former(
-        model_class,
-        n_models=5,
-        batch_size=10,
-        n_swaps=2,
-        swap_rule=swap_rule,
-        leaf_memory=None,
-        seed=seed,
-    )
+    options = {"published": True} if published else {"leaf_memory": None}
+    model = model_class(n_models=5, batch_size=10, n_swaps=2, seed=seed, **options)
     stream = rows(400)
     n_swapped = 0
     for b in range(1, 41):
@@ -183,42 +170,59 @@ def test_worst_trees_are_swapped(model_class: Any, swap_rule: str) -> None:
             model.learn_one(x, y, w=w)
         swapped = [i for i in range(5) if model._core.trees[i] is not trees[i]]
         worst = sorted(np.argsort(-losses, kind="stable")[:2].tolist())
-        if swap_rule == "always":
-            expected = [i for i in worst if b > 1 and losses[i] > 0]
-        else:
+        if published:
             drawn = NaiveRng(seed, 0, b - 1, SWAP).uniform() < 1 / b
-            expected = worst if b > 1 and drawn else []
-        assert swapped == expected
+            assert swapped == (worst if b > 1 and drawn else [])
+        else:
+            assert swapped == [i for i in worst if b > 1 and losses[i] > 0]
         n_swapped += len(swapped)
     assert n_swapped >= 4
 
 
-@pytest.mark.parametrize("model_class", FORESTS)
-@pytest.mark.parametrize("window_size", [0, 15, 1000])
-def test_new_trees_grow_on_the_latest_samples(model_class: Any, window_size: int) -> None:
-    """A new tree's root holds a bootstrap of the window and of the batch that has just come."""
-    model = former(
-        model_class, n_models=2, batch_size=10, window_size=window_size, leaf_memory=None, seed=4
-    )
-    for i, (x, y) in enumerate(rows(200), start=1):
+@pytest.mark.parametrize(
+    ("model_class", "options"),
+    [
+        *((model_class, {"leaf_memory": None}) for model_class in FORESTS),
+        (FORESTS[0], {"published": True}),
+    ],
+)
+def test_new_trees_grow_on_the_batch(model_class: Any, options: dict[str, Any]) -> None:
+    """A new tree's root holds a bootstrap of the batch that has just come.
+
+    The samples of a leaf of the published program do not decay, not even in a new tree.
+    """
+    model, n_new = model_class(n_models=2, batch_size=10, n_swaps=2, seed=4, **options), 0
+    for x, y in rows(200):
         trees = list(model._core.trees)
         model.learn_one(x, y)
         for old, new in zip(trees, model._core.trees, strict=True):
-            if new is not old:
-                expected = min(i, (window_size or 0) + 10)
-                assert new.node(new.root())["weight"] == expected
-        assert model._core.latest.size <= window_size + 10 * (window_size > 0)
+            if new is not old and model._core.n_batches > 1:
+                assert new.node(new.root())["weight"] == 10
+                n_new += 1
+    assert n_new > 0
 
 
 @pytest.mark.parametrize("model_class", FORESTS)
-def test_no_swaps_keep_no_samples(model_class: Any) -> None:
-    """Without swaps, all trees stay and no window is kept."""
-    model = former(model_class, n_models=3, batch_size=10, n_swaps=0, seed=4)
+def test_a_share_of_the_trees_is_replaced(model_class: Any) -> None:
+    """A share stands for the number of trees below it, and for one tree at least."""
+    for share, number in ((0.1, 1), (0.5, 2), (0.01, 1), (1.0, 5)):
+        some, same = (
+            model_class(n_models=5, batch_size=10, n_swaps=n, seed=4) for n in (share, number)
+        )
+        for x, y in rows(100):
+            some.learn_one(x, y)
+            same.learn_one(x, y)
+        assert pickle.dumps(some._core.trees) == pickle.dumps(same._core.trees)
+
+
+@pytest.mark.parametrize("model_class", FORESTS)
+def test_no_swaps(model_class: Any) -> None:
+    """Without swaps, all trees stay after the first batch."""
+    model = model_class(n_models=3, batch_size=10, n_swaps=0, seed=4)
     trees = list(model._core.trees)
     for x, y in rows(100):
         model.learn_one(x, y)
     assert all(a is b for a, b in zip(trees, model._core.trees, strict=True))
-    assert model._core.latest.size == 0
 
 
 def loss(leaf: dict[str, Any], y: int, model: Any) -> float:
@@ -233,7 +237,7 @@ def loss(leaf: dict[str, Any], y: int, model: Any) -> float:
 
 def test_forests_average_what_their_trees_say() -> None:
     """Probabilities are means over the trees of the shares in the leaf, answers their maximum."""
-    model = former(StreamDecisionForestClassifier, n_models=7, batch_size=30, seed=0)
+    model = StreamDecisionForestClassifier(n_models=7, batch_size=30, seed=0)
     for x, y in rows(200):
         model.learn_one(x, y)
     for x, _ in rows(50, seed=1):
@@ -248,7 +252,7 @@ def test_forests_average_what_their_trees_say() -> None:
 
 def test_regression_forests_average_means() -> None:
     """The answer is the mean of the leaf means."""
-    model = former(StreamDecisionForestRegressor, n_models=7, batch_size=30, seed=0)
+    model = StreamDecisionForestRegressor(n_models=7, batch_size=30, seed=0)
     for x, y in rows(200):
         model.learn_one(x, y)
     for x, _ in rows(50, seed=1):
@@ -263,7 +267,7 @@ def test_number_of_threads_does_not_matter(model_class: Any, n_jobs: int) -> Non
     """The same bits come of any number of threads."""
     states = []
     for jobs in (1, n_jobs):
-        model = former(model_class, n_models=5, batch_size=20, n_jobs=jobs, seed=5)
+        model = model_class(n_models=5, batch_size=20, n_jobs=jobs, seed=5)
         for x, y in rows(300):
             model.learn_one(x, y)
         states.append(pickle.dumps(model._core.trees))
@@ -273,12 +277,12 @@ def test_number_of_threads_does_not_matter(model_class: Any, n_jobs: int) -> Non
 @pytest.mark.parametrize("model_class", ALL)
 def test_pickled_in_mid_batch(model_class: Any) -> None:
     """A copy made anywhere in a batch goes on as the original does, bit for bit."""
-    model = former(model_class, batch_size=30, seed=5)
+    model = model_class(batch_size=30, seed=5)
     for i, (x, y) in enumerate(rows(200)):
         model.learn_one(x, y)
         if i % 37 == 0:
             model = pickle.loads(pickle.dumps(model))
-    unbroken = former(model_class, batch_size=30, seed=5)
+    unbroken = model_class(batch_size=30, seed=5)
     for x, y in rows(200):
         unbroken.learn_one(x, y)
     assert pickle.dumps(model._core.trees) == pickle.dumps(unbroken._core.trees)
@@ -291,7 +295,7 @@ def test_pickled_in_mid_batch(model_class: Any) -> None:
 @pytest.mark.parametrize("max_nodes", [1, 2, 9, 40])
 def test_number_of_nodes_is_bounded(model_class: Any, max_nodes: int) -> None:
     """No tree has more than `max_nodes` nodes, neither in the first batch nor later."""
-    model = former(model_class, batch_size=40, max_nodes=max_nodes, seed=5)
+    model = model_class(batch_size=40, max_nodes=max_nodes, seed=5)
     for x, y in rows(400):
         model.learn_one(x, y)
         assert all(tree.n_nodes <= max_nodes for tree in model._core.trees)
@@ -320,12 +324,11 @@ def test_structures_stay_sound(
     batch_size: int,
     max_nodes: int,
     samples: list[tuple[dict[str, Any], int, float]],
-    reference: bool,
+    published: bool,
 ) -> None:
     """Whatever is learned, every structure passes its own check and survives pickling."""
-    model = former(
-        model_class, batch_size=batch_size, max_nodes=max_nodes, reference=reference, seed=1
-    )
+    options = {"published": True} if published and model_class in WITH_A_PROGRAM else {}
+    model = model_class(batch_size=batch_size, max_nodes=max_nodes, seed=1, **options)
     for x, y, w in samples:
         model.predict_one(x)
         model.learn_one(x, y, w=w)
@@ -343,7 +346,7 @@ def test_recorded_run(stream: str, batch_size: int, criterion: str, option: str)
     """Predictions, node counts and the final tree of the published program come out exactly."""
     x, y = zip(*((float(np.float32(a)), int(b)) for a, b in read_table(stream)), strict=True)
     model = StreamDecisionTreeClassifier(
-        batch_size, criterion, max_nodes=10**6, reference=True, **OPTIONS[option]
+        batch_size, criterion, max_nodes=10**6, published=True, **OPTIONS[option]
     )
     predictions, sizes = [], []
     for i, (value, label) in enumerate(zip(x, y, strict=True), start=1):
@@ -375,6 +378,14 @@ def test_recorded_run(stream: str, batch_size: int, criterion: str, option: str)
     assert compared == len(final)
 
 
+@pytest.mark.parametrize("model_class", WITH_A_PROGRAM)
+def test_published_is_complete(model_class: Any) -> None:
+    """One argument gives the program; what it fixes cannot be asked for beside it."""
+    with pytest.raises(ValueError, match=r"leaf_memory must be (5|10), .* when published=True"):
+        model_class(published=True, leaf_memory=None)
+    assert model_class(published=True)._core.published
+
+
 # -------------------------------------------------------------------- parameters
 
 
@@ -398,25 +409,25 @@ def test_recorded_run(stream: str, batch_size: int, criterion: str, option: str)
 def test_bad_parameters_are_named(model_class: Any, name: str, value: object) -> None:
     """A parameter out of its range is an error that names it."""
     with pytest.raises(ValueError, match=name):
-        former(model_class, **{name: value})
+        model_class(**{name: value})
 
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("n_models", 0), ("n_swaps", -1), ("swap_rule", "never"), ("window_size", -1), ("n_jobs", 0)],
+    [("n_models", 0), ("n_swaps", -1), ("n_swaps", 1.5), ("n_jobs", 0)],
 )
 @pytest.mark.parametrize("model_class", FORESTS)
 def test_bad_parameters_of_forests_are_named(model_class: Any, name: str, value: object) -> None:
     """The same for the parameters that only forests have."""
     with pytest.raises(ValueError, match=name):
-        former(model_class, **{name: value})
+        model_class(**{name: value})
 
 
 @pytest.mark.parametrize("model_class", [ALL[0], ALL[2]])
 def test_bad_criterion_is_named(model_class: Any) -> None:
     """Classification knows gini and entropy."""
     with pytest.raises(ValueError, match="criterion"):
-        former(model_class, criterion="variance")
+        model_class(criterion="variance")
 
 
 @pytest.mark.parametrize(
@@ -430,7 +441,7 @@ def test_number_of_features_looked_at(max_features: Any, expected: int) -> None:
 
 def test_columns_that_came_first_are_not_preferred_by_forests() -> None:
     """With few features looked at per split, all of them are used."""
-    model = former(StreamDecisionForestClassifier, n_models=20, batch_size=50, seed=0)
+    model = StreamDecisionForestClassifier(n_models=20, batch_size=50, seed=0)
     for x, y in rows(300):
         model.learn_one(x, y)
     used = model.feature_importances_
@@ -439,7 +450,7 @@ def test_columns_that_came_first_are_not_preferred_by_forests() -> None:
     assert max(used, key=used.__getitem__) == "a"
 
 
-def test_reference_visits_features_in_random_order() -> None:
+def test_published_visits_features_in_random_order() -> None:
     """Over 16 seeds each, features are split as often as in the published program, and as well.
 
     Pure leaves are split on the first feature visited: in a fixed order, most splits were on one.
@@ -464,8 +475,8 @@ def test_reference_visits_features_in_random_order() -> None:
 
 
 def split_and_answer(x: list[Any], y: list[int], seed: int) -> tuple[list[int], float]:
-    """The features that the reference mode has split on, and its accuracy."""
-    model = StreamDecisionTreeClassifier(50, max_nodes=10**6, reference=True, seed=seed)
+    """The features that the learner has split on, and its accuracy."""
+    model = StreamDecisionTreeClassifier(50, max_nodes=10**6, published=True, seed=seed)
     right = 0
     for i, (row, label) in enumerate(zip(x, y, strict=True)):
         sample = {str(feature): float(value) for feature, value in enumerate(row)}
@@ -484,3 +495,11 @@ def split_and_answer_as_published(x: list[Any], y: list[int], seed: int) -> tupl
             right += sum(tree.predict(a) == b for a, b in zip(x[batch], y[batch], strict=True))
         tree.learn_batch(x[batch], y[batch])
     return [node.feature for node in tree.nodes if node.left >= 0], right / len(y)
+
+
+@pytest.mark.parametrize("model_class", ALL[:2])
+@pytest.mark.parametrize("leaf_memory", [None, 2.0])
+def test_published_refuses_another_leaf_memory(model_class: Any, leaf_memory: Any) -> None:
+    """Leaves of the published program do not decay."""
+    with pytest.raises(ValueError, match="leaf_memory must be 10, its default"):
+        model_class(leaf_memory=leaf_memory, published=True)

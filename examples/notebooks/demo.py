@@ -57,7 +57,7 @@ def parts(n=6000, seed=1):
 
 # %%
 learners = {
-    "stream forest": ret.StreamDecisionForestClassifier(seed=1),
+    "stream forest": ret.ExtraTreesClassifier(seed=1),
     "forgetful forest": ret.ForgetfulRandomForestClassifier(seed=1),
     "shrubs": ret.ShrubEnsembleClassifier(seed=1),
     "river's Hoeffding tree": tree.HoeffdingTreeClassifier(),
@@ -82,7 +82,7 @@ race = plotting.PrequentialDisplay.from_stream(
 
 # %%
 forgetful = ret.ForgetfulDecisionTreeClassifier(seed=1)
-forest = ret.StreamDecisionForestClassifier(seed=1)
+forest = ret.ExtraTreesClassifier(seed=1)
 records = []
 for n_samples, (x, y) in enumerate(parts(), start=1):
     forgetful.learn_one(x, y)
@@ -92,7 +92,7 @@ for n_samples, (x, y) in enumerate(parts(), start=1):
             "forgetful tree": forgetful.retained_sizes[0],
             "stream forest, on average": sum(
                 min(size, n_samples) * weight
-                for size, weight in forest.memory_weights.items()
+                for size, weight in forest.window_weights.items()
             ),
         }
         records += [

@@ -30,7 +30,7 @@ from river_extra_trees import plotting
 # strings, and values may be missing. The learner predicts from the first sample on.
 
 # %%
-model = ret.StreamDecisionForestClassifier(seed=1)
+model = ret.ExtraTreesClassifier(seed=1)
 metric = metrics.Accuracy()
 for x, y in datasets.ImageSegments():
     metric.update(y, model.predict_one(x))
@@ -47,7 +47,7 @@ model
 
 # %%
 learners = [
-    ret.StreamDecisionForestClassifier(seed=1),
+    ret.ExtraTreesClassifier(seed=1),
     ret.ShrubEnsembleClassifier(seed=1),
     ret.ForgetfulDecisionTreeClassifier(seed=1),
     tree.HoeffdingTreeClassifier(),
@@ -160,5 +160,5 @@ picture = plotting.ImportancesDisplay.from_estimator(forest).plot()
 
 # %% [markdown]
 # Next: [dynamic trees](dynamic_trees.ipynb) and their prediction intervals; [drift and
-# forgetting](drift_and_forgetting.ipynb); how to [choose a learner under a memory
-# budget](memory_budget.ipynb); and [several processes and machines](beyond_one_machine.ipynb).
+# forgetting](drift_and_forgetting.ipynb); and how to [choose a learner under a memory
+# budget](memory_budget.ipynb).

@@ -31,8 +31,8 @@ BUDGET = 400_000  # bytes
 # %%
 candidates = {
     "stream tree": ret.StreamDecisionTreeClassifier(seed=1),
-    "stream forest, 3 trees": ret.StreamDecisionForestClassifier(
-        n_models=3, window_size=(125, 500, 2000), seed=1
+    "stream forest, 3 trees": ret.ExtraTreesClassifier(
+        n_models=3, window_sizes=(125, 500, 2000), seed=1
     ),
     "forgetful tree": ret.ForgetfulDecisionTreeClassifier(seed=1),
     "forgetful tree, 200 samples": ret.ForgetfulDecisionTreeClassifier(

@@ -7,14 +7,13 @@ full now. The estimator then plans the growth, and the core object grows the tre
 fails or a signal interrupts it, the batch stays full, and no sample is learned until the growth
 has succeeded.
 
-A `Batch` of samples, such as a frame: `reader` checks all rows and links the columns to the schema.
+A `Table` of samples, such as a frame: `reader` checks all rows and links the columns to the schema.
 `go_on` then reads row after row, predicts it if asked to, and learns it as `learn` does. It stops
 after a stretch of rows, or when the batch of the family is full.
 """
 
-from .batch cimport Reader
+from .table cimport Reader
 from .guarded cimport Guarded
-from .naive_bayes cimport EarlyPool
 from .schema cimport Labels, Schema
 
 # Number of rows in a stretch: the maximum that one call of `go_on` reads. Between two calls Python
@@ -27,7 +26,6 @@ cdef class Learner(Guarded):
     cdef readonly Schema schema
     cdef readonly Labels labels         # empty in a regression
     cdef readonly bint regression
-    cdef readonly EarlyPool early       # combines the first predictions with naive Bayes; then None
 
     # --- Methods that a family overrides ------------------------------------------------------
     # Raises an error if the family cannot learn a sample.
@@ -55,9 +53,6 @@ cdef class Learner(Guarded):
     cdef double* row_shares(self) except? NULL nogil
     # The number:
     cdef double row_number(self) except? -1.0 nogil
-    # The shares of all labels after the early pool. If `code` is not negative, the pool learns its
-    # exponents from this code of the true label.
-    cdef double* early_shares(self, int code) except? NULL nogil
     # The number of trees; the nodes of one tree in preorder, left before right, each a dict (see
     # `nodes`); and (number of nodes of all trees, largest height of a tree).
     cdef int count_trees(self) noexcept
@@ -79,10 +74,4 @@ cdef class Learner(Guarded):
     cdef int learn_next(self, Reader reader, bint is_known, double weight) except -1
     cdef int find_room_again(self, Reader reader) except -1
     cdef int answer_row(self, Reader reader) except -1 nogil
-    cdef void end_early(self) noexcept      # removes the early pool after its last sample
-    cdef bint may_run(self) noexcept nogil
     cdef int n_labels(self) noexcept nogil
-    cdef bint pools(self) noexcept nogil
-    cdef double* shares(self) except? NULL nogil
-    cdef int label(self) except -1 nogil
-    cdef int read_early(self, object state, int n_answers) except -1

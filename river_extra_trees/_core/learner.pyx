@@ -2,21 +2,19 @@
 
 from cpython.object cimport PyObject
 
-from .batch cimport Batch, Reader
+from .table cimport Reader, Table
 from .columns cimport Column
 from .guarded cimport Guarded, Holder, hold, release
 from .lists cimport length_of
-from .naive_bayes cimport EarlyPool
 from .node_names cimport name_node
 from .schema cimport MAX_LABELS, Labels, Schema, find_room
 from .shares cimport first_largest, total_of
 from .values cimport read_number, read_weight
 
-from copy import deepcopy
 from operator import index, itemgetter
 
 from .safe_repr import safe_repr, with_text
-from .state import captured, reduced, require
+from .state import captured, reduced
 
 cdef enum:
     CAREFUL = 8     # rows that are read without `run` after a row that it could not learn
@@ -86,11 +84,6 @@ cdef class Learner(Guarded):
         try:
             if is_new:
                 target = self.labels.learn(y)
-            if self.early is not None:
-                self.early.forget_next()
-                if not is_new and self.pools():
-                    self.early_shares(<int>target)
-                self.early.reserve(self.schema, self.schema.n_columns, self.n_labels())
             self.reserve(self.n_labels())
         except BaseException:
             if is_new and target >= 0.0:
@@ -99,25 +92,17 @@ cdef class Learner(Guarded):
             raise
         if is_new:
             self.widen(self.n_labels())
-        if self.early is not None:
-            self.early.extend(self.schema)
-            self.early.learn(self.schema.row, <int>target, weight)
-            self.end_early()
         self.take(target, weight)
         return 0
 
-    cdef void end_early(self) noexcept:
-        if self.early is not None and self.early.n_left == 0:
-            self.early = None
+    # --- Tables -------------------------------------------------------------------------------
 
-    # --- Batches ------------------------------------------------------------------------------
-
-    def reader(self, Batch batch, bint learns=False, Py_ssize_t start=0):
-        """A reader of the rows of a batch, from row `start` on, if all rows are valid.
+    def reader(self, Table table, bint learns=False, Py_ssize_t start=0):
+        """A reader of the rows of a table, from row `start` on, if all rows are valid.
 
         Raises the error of the first invalid row, with its number.
         """
-        cdef Reader reader = Reader(batch, learns)
+        cdef Reader reader = Reader(table, learns)
         cdef list refusals
         with self.using():
             reader.link(self.schema, self.labels)
@@ -133,16 +118,16 @@ cdef class Learner(Guarded):
     def take_over(self, Reader reader, Py_ssize_t start, Py_ssize_t stop):
         """Assign rows start ... stop - 1 of a reader to this learner, if their targets are valid.
 
-        The batch must be valid for every learner, see `Batch.is_refused`: invalid features are
+        The table must be valid for every learner, see `Table.is_refused`: invalid features are
         treated as missing.
         """
         cdef list refusals = []
         cdef Column column
-        for column in (reader.batch.targets, reader.batch.weights) if reader.learns else ():
+        for column in (reader.table.targets, reader.table.weights) if reader.learns else ():
             if column is not None and column.refused >= 0:
                 raise column.error
         with self.using():
-            reader.go_between(start, stop)
+            reader.assign(start, stop)
             reader.link(self.schema, self.labels)
             if reader.learns:
                 self.refuse_targets(reader, refusals)
@@ -154,7 +139,7 @@ cdef class Learner(Guarded):
         cdef Py_ssize_t start = reader.row, stop
         if reader.has_labels == self.regression and reader.n:
             raise TypeError(
-                f"the targets of the batch are {'labels' if reader.has_labels else 'numbers'}, and "
+                f"the targets of the table are {'labels' if reader.has_labels else 'numbers'}, and "
                 f"the learner learns {'numbers' if self.regression else 'labels'}")
         if not self.regression:
             return reader.refuse_labels(self.labels, refusals)
@@ -172,7 +157,7 @@ cdef class Learner(Guarded):
         """Let `go_on` predict each row before learning it: number or label, or label shares."""
         cdef Py_ssize_t n_labels = len(self.labels.labels)
         if reader.learns:
-            n_labels = min(n_labels + len(reader.batch.targets.values), <Py_ssize_t>MAX_LABELS)
+            n_labels = min(n_labels + len(reader.table.targets.values), <Py_ssize_t>MAX_LABELS)
         reader.ask(self.regression, n_labels if shares else None)
 
     def go_on(self, Reader reader):
@@ -205,7 +190,6 @@ cdef class Learner(Guarded):
                 row, n_labels = reader.row, self.n_labels()
                 with nogil:
                     self.run(reader, stop, n_labels)
-                self.end_early()
                 if self.batch_is_full():
                     return True
                 if reader.row == stop:
@@ -228,7 +212,7 @@ cdef class Learner(Guarded):
         return False
 
     cdef int learn_next(self, Reader reader, bint is_known, double weight) except -1:
-        """Learn the next row of a batch, which the reader has encoded."""
+        """Learn the next row of a table, which the reader has encoded."""
         cdef double target = reader.target()
         if not self.regression and target < 0.0:
             target = reader.find_label(self.labels)
@@ -258,34 +242,23 @@ cdef class Learner(Guarded):
     cdef int run(self, Reader reader, Py_ssize_t stop, int n_labels) except -1 nogil:
         """Predict and learn rows one after the other."""
         cdef int i, n
-        cdef double target
         while reader.row < stop and not reader.answered:
             n = reader.read_ahead(stop, <int>STRETCH, self.regression)
             if n == 0:
                 return 0
             for i in range(n):
-                if self.batch_is_full() or not self.may_run():
+                if self.batch_is_full():
                     return 0
                 reader.ahead.copy(i, self.schema.row, self.schema.n_columns)
                 if reader.asks:
                     self.answer_row(reader)
                     reader.answered = True
                 if reader.ahead.weights[i] > 0.0:       # as in `learn_row`
-                    target = reader.ahead.targets[i]
-                    if self.early is not None:
-                        self.early.forget_next()
-                        self.early_shares(<int>target)
                     self.reserve(n_labels)
-                    if self.early is not None:
-                        self.early.learn(self.schema.row, <int>target, reader.ahead.weights[i])
-                    self.take(target, reader.ahead.weights[i])
+                    self.take(reader.ahead.targets[i], reader.ahead.weights[i])
                 reader.row += 1
                 reader.answered = False
         return 0
-
-    cdef bint may_run(self) noexcept nogil:
-        """Whether the early pool, if there is one, can learn a known row without the GIL."""
-        return self.early is None or self.early.has_room(self.schema.n_columns, self.n_labels())
 
     cdef int n_labels(self) noexcept nogil:
         """Number of learned labels."""
@@ -298,9 +271,9 @@ cdef class Learner(Guarded):
         if reader.asks_numbers:
             reader.number_answers[row] = self.row_number()
         if reader.asks_labels:
-            reader.label_answers[row] = self.label() if n else -1
+            reader.label_answers[row] = self.row_label() if n else -1
         if reader.asks_shares:
-            reader.put_shares(row, self.shares(), n)
+            reader.put_shares(row, self.row_shares(), n)
         return 0
 
     def validate(self, x, y, w):
@@ -323,7 +296,7 @@ cdef class Learner(Guarded):
         hold(self)
         try:
             self.schema.encode(x)
-            code = self.label() if self.labels.labels else -1
+            code = self.row_label() if self.labels.labels else -1
             return self.labels.labels[code] if code >= 0 else None
         finally:
             release(self)
@@ -333,7 +306,7 @@ cdef class Learner(Guarded):
         hold(self)
         try:
             self.schema.encode(x)
-            return normalised(self.shares(), self.labels.labels)
+            return normalised(self.row_shares(), self.labels.labels)
         finally:
             release(self)
 
@@ -345,28 +318,6 @@ cdef class Learner(Guarded):
             return self.row_number()
         finally:
             release(self)
-
-    cdef bint pools(self) noexcept nogil:
-        """Whether predictions come from the early pool."""
-        return self.early is not None and 0 < self.early.n_classes == self.n_labels()
-
-    cdef double* shares(self) except? NULL nogil:
-        """The shares of all labels for the row encoded last."""
-        return self.early_shares(-1) if self.pools() else self.row_shares()
-
-    cdef int label(self) except -1 nogil:
-        """The code of the most probable label for the row encoded last, the first if equal."""
-        if self.pools():
-            return first_largest(self.early_shares(-1), self.early.n_classes)
-        return self.row_label()
-
-    cdef double* early_shares(self, int code) except? NULL nogil:
-        cdef double* shares = self.row_shares()
-        self.early.look_at(self.schema.row)
-        self.early.pool(0, shares)
-        if code >= 0:
-            self.early.weigh(0, shares, code)
-        return shares
 
     # --- Inspection ---------------------------------------------------------------------------
 
@@ -407,29 +358,14 @@ cdef class Learner(Guarded):
 
     def for_serving(self):
         """A copy with the same predictions, without the data that only learning needs."""
-        cdef Learner copy
         with self.using():
-            copy = self.serving_copy()
-            copy.early = deepcopy(self.early)
-            return copy
+            return self.serving_copy()
 
     def state(self):
         """The state of the object and its parts, see `state.py`."""
         # If memory is short, numpy may fail without an exception; `finally` would then crash.
         cdef Holder _holder = Holder(self)
         return captured(self.fields(), self.DEFAULTS)
-
-    cdef int read_early(self, object state, int n_answers) except -1:
-        """Read the early pool from a state; the schema and labels have been read already."""
-        cdef EarlyPool early
-        if state.values["early"] is None:
-            return 0
-        early = self.early = state.part("early", EarlyPool)
-        require(not self.regression and early.n_answers == n_answers
-                and early.n_classes <= len(self.labels)
-                and early.naive.belongs_to(self.schema),
-                "EarlyPool: it belongs to another learner")
-        return 0
 
     def __reduce__(self):
         return reduced(type(self), self.state())

@@ -405,7 +405,7 @@ cdef class Trees:
         check_stats(stats, regression)
         links = state.array("links", np.int32, n_splits, 4)
         splits = links[:, 0]
-        require(np.all((splits[1:] > splits[:-1])) and np.all((splits >= 0) & (splits < n))
+        require(np.all(splits[1:] > splits[:n_splits - 1]) and np.all((splits >= 0) & (splits < n))
                 and np.all(links[:, 1] >= 0), "Trees: a split has no node")
         flags = state.array("flags", np.uint8, n_splits, 2)
         groups = threshold[flags[:, 0] >= GROUP]

@@ -43,15 +43,13 @@ cdef class Window:
     cdef void sort(self) noexcept nogil
     cdef int slide(self, const double* row, double target, double weight, int gone) noexcept nogil
     cdef void release(self, const uint8_t* gone) noexcept nogil
-    cdef void release_first(self, int n) noexcept nogil
     cdef void free_slot(self, int slot) noexcept nogil
     cdef void keep_arrived(self) noexcept nogil
     cdef void forget_leaves(self) noexcept nogil
     cdef void clear(self) noexcept nogil
     cdef int copy(self, Window other, int slot) noexcept nogil
     cdef Window sorted_copy(self)
+    cdef tuple renumbered(self)
     cdef bint is_in_order(self) noexcept
     cdef int check_columns(self, Schema schema) except -1
     cdef int slot_at(self, int i) noexcept nogil
-
-cdef tuple united(list windows)

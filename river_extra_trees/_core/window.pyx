@@ -208,14 +208,6 @@ cdef class Window:
                 self.free_slot(self.by_arrival[i])
         self.keep_arrived()
 
-    cdef void release_first(self, int n) noexcept nogil:
-        """Free the slots of the n oldest samples; all samples must be sorted."""
-        cdef int i
-        for i in range(n - 1, -1, -1):
-            self.free_slot(self.by_arrival[i])
-        if n > 0:
-            self.keep_arrived()
-
     cdef void free_slot(self, int slot) noexcept nogil:
         self.arrival[slot] = -1
         self.free_slots[self.capacity - self.size] = slot
@@ -273,6 +265,22 @@ cdef class Window:
     def slots(self):
         """The slots in use, in order of arrival."""
         return [self.slot_at(i) for i in range(self.size)]
+
+    cdef tuple renumbered(self):
+        """A copy with the samples in its first slots, and the new slot of every old one, or -1."""
+        cdef Window copy = Window()
+        cdef int i
+        cdef int[::1] places = np.full(self.capacity, -1, dtype=np.intc)
+        copy.reserve(max(copy.capacity, self.size), self.n_columns)
+        copy.extend(self.n_columns)
+        for i in range(self.size):
+            if i == self.n_sorted:
+                copy.sort()
+            places[self.slot_at(i)] = copy.copy(self, self.slot_at(i))
+        if self.n_sorted == self.size:
+            copy.sort()
+        copy.n_seen = self.n_seen
+        return copy, places
 
     cdef bint is_in_order(self) noexcept:
         """Whether the samples are in slots 0, 1, 2, ..., and the next samples will follow there."""
@@ -386,7 +394,7 @@ cdef class Window:
         arrival = latest(n_seen, n) if state.values["arrival"] is None else (
             state.array("arrival", np.int64, n))
         require(np.all((arrival >= 0) & (arrival < n_seen))
-                and np.all(arrival[:-1] < arrival[1:]),     # differences may overflow
+                and np.all(arrival[:n - 1] < arrival[1:]),     # differences may overflow
                 "Window: the samples are not in order of arrival")
         require(not np.any(np.isinf(data)), "Window: a value is infinite")
         window = Window(n)
@@ -422,32 +430,3 @@ cdef class Window:
 def latest(n_seen, n):
     """The arrival numbers of the latest n samples of a stream."""
     return np.arange(n_seen - n, n_seen, dtype=np.int64)
-
-
-cdef tuple united(list windows):
-    """One window with the samples of several windows of one stream, each sample once.
-
-    The samples are in the first slots. Returns the window, and for each of the windows an array:
-    the new slot of every old slot, or -1.
-    """
-    cdef Window whole = Window(), window
-    cdef dict places = {}           # arrival number of a sample -> its slot in `whole`
-    cdef int slot
-    samples = {}
-    for window in windows:
-        for i, slot in enumerate(window.slots()):
-            samples[window.arrival[slot]] = (i >= window.n_sorted, window, slot)
-        whole.reserve(whole.capacity, window.n_columns)
-        whole.extend(window.n_columns)
-    whole.reserve(max(whole.capacity, len(samples)), 0)
-    for is_fresh in (False, True):
-        for arrival in sorted(samples):
-            fresh, window, slot = samples[arrival]
-            if fresh == is_fresh:
-                places[arrival] = whole.copy(window, slot)
-        if not is_fresh:
-            whole.sort()
-    whole.n_seen = (<Window>windows[0]).n_seen
-    moves = [[places.get((<Window>window).arrival[<int>slot], -1)
-              for slot in range((<Window>window).capacity)] for window in windows]
-    return whole, [np.array(move, dtype=np.intc) for move in moves]

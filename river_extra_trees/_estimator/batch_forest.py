@@ -4,21 +4,15 @@ from __future__ import annotations
 
 import typing
 
-import numpy as np
-import numpy.typing as npt
-
 from .._core.cart.splitter import Splitter
 from .._core.forests.forest import Forest
-from .._core.forests.memories import MemoryForest
 from .frames import Sample
 from .learner import TreeLearner
 
 if typing.TYPE_CHECKING:
-    from .._core.batch import Reader
+    from .._core.table import Reader
 
-__all__ = ["BatchForest", "Losses"]
-
-Losses = npt.NDArray[np.float64]
+__all__ = ["BatchForest"]
 
 
 class BatchForest(TreeLearner):
@@ -28,34 +22,58 @@ class BatchForest(TreeLearner):
     nothing, so it may be interrupted. The core carries out the whole plan, or nothing if another
     thread has grown the trees on this batch meanwhile.
 
+    If a growth was interrupted or ran out of memory, it is due. Whatever uses the core through
+    `_core` does it first: predictions, copies, files, inspection. So nobody can see a model between
+    a sample and its growth. `_forest` is the core object as it is, for the growth itself.
+
     The working memory of growth is allocated for each call that learns and freed afterwards,
     because it is many times the size of a young tree.
     """
 
-    _core: Forest | MemoryForest
+    _forest: Forest
     _sizes = {"n_models": "n_trees", "batch_size": "batch_size"}  # noqa: RUF012
 
+    @property
+    def _core(self) -> typing.Any:
+        self._grow_if_due()
+        return self._forest
+
+    @_core.setter
+    def _core(self, forest: Forest) -> None:
+        self._forest = forest
+
+    def _grow_if_due(self) -> None:
+        if self._forest.growth_is_due:
+            self._grow()
+
+    def __getstate__(self) -> dict[str, typing.Any]:
+        self._grow_if_due()
+        return self.__dict__.copy()
+
+    def mutate(self, new_attrs: dict[str, typing.Any]) -> None:
+        self._grow_if_due()  # with the old parameters
+        super().mutate(new_attrs)
+
+    mutate.__doc__ = TreeLearner.mutate.__doc__
+
     def learn_one(self, x: Sample, y: typing.Any, w: float = 1.0) -> None:
-        while (is_full := self._core.learn(x, y, w)) is None:
+        while (is_full := self._forest.learn(x, y, w)) is None:
             self._grow()  # the growth on the last batch ran out of memory or was interrupted
         if is_full:
             self._grow()
 
-    learn_one.__doc__ = TreeLearner.learn_one.__doc__
-
     def _learn_rows(self, reader: Reader) -> None:
         splitters: list[Splitter] | None = None  # for all growths of this call
         while reader.row < reader.n:
-            if self._core.go_on(reader):
+            if self._forest.go_on(reader):
                 splitters = splitters or self._new_splitters()
-                self._grow(splitters=splitters)
+                self._grow(splitters)
 
-    def _grow(self, losses: Losses | None = None, splitters: list[Splitter] | None = None) -> None:
+    def _grow(self, splitters: list[Splitter] | None = None) -> None:
         """Plan the growth on the full batch, and let the core carry it out.
 
-        `losses` are those of all trees of the forest, if other parts of it hold some of them.
         Without `splitters`, new ones are made. After a failure the batch is kept, and the next call
-        that learns tries again.
+        tries again.
         """
         raise NotImplementedError
 
@@ -66,4 +84,4 @@ class BatchForest(TreeLearner):
     def _new_splitters(self) -> list[Splitter]:
         """Make one splitter per thread."""
         n_jobs = getattr(self, "n_jobs", 1)  # a single tree has no such parameter
-        return [self._new_splitter() for _ in range(min(n_jobs, self._n_trees))]
+        return [self._new_splitter() for _ in range(min(n_jobs, self._forest.n_trees))]

@@ -9,7 +9,7 @@ import typing
 import zlib
 
 import numpy as np
-from river import proba
+from river import base
 from scipy import special
 
 from .._core.state import LARGEST_FLOAT
@@ -21,10 +21,15 @@ __all__ = ["StudentMixture", "seed_of"]
 LEAST_DF = 0.1
 LEAST_SCALE = 1e-150
 LARGEST_SCALE = 1e153
+# Scale of an unknown spread, relative to the mean: with 1 alone, the floats next to a mean of 1e99
+# are so far away that they have nearly all of the probability between them.
+LEAST_RELATIVE_SCALE = 1e-9
 
 
-class StudentMixture(proba.base.ContinuousDistribution):
-    """A mixture of Student-t distributions.
+class StudentMixture(base.Base):
+    """A mixture of Student-t distributions, with the methods of river's distributions.
+
+    It is not derived from them, because `river.proba` imports all of `scipy.stats`.
 
     Dynamic trees predict one component for each distinct leaf of the sample, weighted by the share
     of the trees that contain this leaf.
@@ -33,7 +38,8 @@ class StudentMixture(proba.base.ContinuousDistribution):
     ----------
     components
         Tuples of mean, squared scale, degrees of freedom and weight. A component with 0 degrees of
-        freedom gets a scale of 1 and 0.1 degrees of freedom.
+        freedom gets 0.1 degrees of freedom and a scale of 1, or of a billionth of its mean if that
+        is more.
     seed
         Seed of `sample`. Copies draw the same values.
 
@@ -51,21 +57,15 @@ class StudentMixture(proba.base.ContinuousDistribution):
     def __init__(
         self, components: list[tuple[float, float, float, float]], seed: int | None = None
     ) -> None:
-        super().__init__(seed)
         self.components = components
+        self.seed = seed
+        self._rng = random.Random(seed)
         means, squares, df, weights = np.array(components, dtype=float).T.copy()
         self._means, self._df = means, np.maximum(df, LEAST_DF)
         scales = np.clip(np.sqrt(np.maximum(squares, 0.0)), LEAST_SCALE, LARGEST_SCALE)
-        self._scales = np.where(df > 0.0, scales, 1.0)
+        unknown = np.maximum(1.0, LEAST_RELATIVE_SCALE * np.abs(means))
+        self._scales = np.where(df > 0.0, scales, unknown)
         self._weights = weights / weights.sum()
-
-    def update(self, x: float) -> None:
-        """Raise NotImplementedError: a prediction is immutable."""
-        raise NotImplementedError("a predictive distribution cannot be updated")
-
-    def revert(self, x: float) -> None:
-        """Raise NotImplementedError: a prediction is immutable."""
-        raise NotImplementedError("a predictive distribution cannot be reverted")
 
     @property
     def n_samples(self) -> float:
@@ -224,7 +224,7 @@ class StudentMixture(proba.base.ContinuousDistribution):
 
     def sample(self) -> float:
         """Draw a value."""
-        rng: random.Random = self._rng
+        rng = self._rng
         i = rng.choices(range(len(self._weights)), weights=self._weights.tolist())[0]
         chi2 = max(rng.gammavariate(self._df[i] / 2.0, 2.0), 1e-300)
         return float(

@@ -22,6 +22,7 @@ __all__ = [
     "check_parameter",
     "check_switch",
     "check_whole",
+    "decay_factor",
     "draw_seed",
     "is_whole",
     "n_features_visited",
@@ -91,11 +92,13 @@ def check_parameter(condition: bool, name: str, value: object, wanted: str) -> N
         raise ValueError(f"{name} must be {wanted}, not {safe_repr(value)}")
 
 
-def check_whole(name: str, value: typing.Any, least: int, optional: bool = False) -> None:
-    """Raise a ValueError that names the parameter unless it is a whole number from `least` on."""
-    wanted = f"a whole number from {least} to {LARGEST}"
+def check_whole(
+    name: str, value: typing.Any, least: int, most: int = LARGEST, optional: bool = False
+) -> None:
+    """Raise a ValueError that names the parameter unless it is a whole number of an interval."""
+    wanted = f"a whole number from {least} to {most}"
     check_parameter(
-        (optional and value is None) or (is_whole(value) and least <= value <= LARGEST),
+        (optional and value is None) or (is_whole(value) and least <= value <= most),
         name,
         value,
         f"None or {wanted}" if optional else wanted,
@@ -119,6 +122,12 @@ def check_number(
     interval = f"{ends[0]}{least:g}, {most:g}{')' if most == math.inf else ends[1]}"
     wanted = " or ".join([f"a number in {interval}", *map(repr, words)])
     check_parameter(inside or is_one_of(value, words), name, value, wanted)
+
+
+def decay_factor(name: str, memory: float | None) -> float:
+    """Factor per sample of weights with a memory of so many samples; None: they never decay."""
+    check_number(name, memory, 1, words=(None,))
+    return 1.0 if memory is None else 1.0 - 1.0 / memory
 
 
 def check_choice(name: str, value: typing.Any, *words: str) -> None:

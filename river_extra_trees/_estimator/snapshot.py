@@ -65,12 +65,12 @@ class RegressorSnapshot(_Snapshot, PredictsNumbers):
     >>> import river_extra_trees as ret
     >>> from river import datasets
 
-    >>> model = ret.StreamDecisionForestRegressor(seed=42)
+    >>> model = ret.ExtraTreesRegressor(seed=42)
     >>> for x, y in datasets.TrumpApproval().take(500):
     ...     model.learn_one(x, y)
     >>> snapshot = model.snapshot()
     >>> snapshot
-    RegressorSnapshot(StreamDecisionForestRegressor, n_samples_seen=500)
+    RegressorSnapshot(ExtraTreesRegressor, n_samples_seen=500)
     >>> snapshot.predict_one(x) == model.predict_one(x)
     True
     >>> len(pickle.dumps(snapshot)) < len(pickle.dumps(model))
@@ -111,12 +111,12 @@ class ClassifierSnapshot(_Snapshot, PredictsLabels):
     >>> import river_extra_trees as ret
     >>> from river import datasets
 
-    >>> model = ret.StreamDecisionForestClassifier(seed=42)
+    >>> model = ret.ExtraTreesClassifier(seed=42)
     >>> for x, y in datasets.Phishing().take(500):
     ...     model.learn_one(x, y)
     >>> snapshot = model.snapshot()
     >>> snapshot
-    ClassifierSnapshot(StreamDecisionForestClassifier, n_samples_seen=500)
+    ClassifierSnapshot(ExtraTreesClassifier, n_samples_seen=500)
     >>> snapshot.predict_proba_one(x) == model.predict_proba_one(x)
     True
     """

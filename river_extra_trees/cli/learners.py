@@ -42,8 +42,10 @@ USUAL_METRICS: Mapping[Task, list[str]] = {
 
 
 def usual_learners(task: Task) -> list[str]:
-    """Return the learners of this package for the task, and river's for comparison."""
-    return [*_classes(river_extra_trees, KINDS[task]), *YARDSTICKS[task]]
+    """Return the learners of this package for the task, the default first, and river's trees."""
+    default = f"ExtraTrees{SUFFIXES[task]}"
+    others = (name for name in _classes(river_extra_trees, KINDS[task]) if name != default)
+    return [default, *others, *YARDSTICKS[task]]
 
 
 def make_learner(spec: str, task: Task, seed: int) -> base.Estimator:

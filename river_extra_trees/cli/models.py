@@ -68,7 +68,7 @@ def rows_of(model: Any) -> list[tuple[str, str]]:
     labels = (
         [] if found["labels"] is None else [("labels", ", ".join(found["labels"]) or "none yet")]
     )
-    weights = learner_of(model).summary.get("memory_weights")
+    weights = learner_of(model).summary.get("window_weights")
     return [
         ("model", found["model"]),
         ("task", found["task"]),

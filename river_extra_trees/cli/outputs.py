@@ -15,7 +15,7 @@ from river_extra_trees.cli import UserError
 from river_extra_trees.persistence.atomic import require_replaceable
 
 PICTURES = (".png", ".svg", ".pdf")
-FAILED, MISUSED, INTERRUPTED = 1, 2, 130  # exit statuses
+FAILED, INTERRUPTED = 1, 130  # exit statuses
 
 
 @contextlib.contextmanager
@@ -25,7 +25,7 @@ def refusing() -> Iterator[None]:
         yield
     except UserError as error:
         typer.echo(f"error: {error}", err=True)
-        raise typer.Exit(MISUSED) from None
+        raise typer.Exit(error.status) from None
 
 
 def console() -> Console:

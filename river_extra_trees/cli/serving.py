@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,7 +12,7 @@ import typer
 from river_extra_trees.cli import UserError, models, outputs
 from river_extra_trees.persistence.atomic import require_replaceable
 
-MODULES = ("starlette", "uvicorn", "prometheus_client")
+MODULES = ("starlette", "uvicorn", "prometheus_client", "filelock")
 
 File = Annotated[Path, typer.Argument(help="A saved model. Snapshots replace the file.")]
 Host = Annotated[
@@ -27,6 +29,12 @@ Every = Annotated[
 MaxBody = Annotated[
     float, typer.Option(min=0.001, max=1e6, help="Largest request body in megabytes.")
 ]
+FixedLabels = Annotated[
+    bool, typer.Option("--fixed-labels", help="Refuse samples with labels new to the model.")
+]
+LogRequests = Annotated[
+    bool, typer.Option("--log-requests", help="Write each request and its status to stderr.")
+]
 Queue = Annotated[int, typer.Option(min=1, help="Largest number of waiting requests.")]
 
 
@@ -37,6 +45,8 @@ def serve(
     snapshot_every: Every = None,
     max_body: MaxBody = 4.0,
     queue: Queue = 64,
+    fixed_labels: FixedLabels = False,
+    log_requests: LogRequests = False,
 ) -> None:
     """Serve a saved model over HTTP, to predict, to learn and, at /, to monitor it.
 
@@ -47,32 +57,41 @@ def serve(
         from river_extra_trees.serving import endpoints, server, service
 
         seconds, samples = read_every(snapshot_every)
-        model = models.open_model(file, None)
+        try:
+            file.stat()
+        except OSError as error:
+            raise UserError(f"cannot read {file}: {error.strerror}") from error
         try:
             require_replaceable(file)
         except OSError as error:
             raise UserError(f"cannot write {file}: {error.strerror}") from error
-        listener = _listener(host, port)
-        limits = endpoints.Limits(body=int(max_body * 1e6), queue=queue)
-        served = service.Service(model, file, samples)
+        with _locked(file):
+            model = models.open_model(file, None)
+            listener = _listener(host, port)
+            limits = endpoints.Limits(body=int(max_body * 1e6), queue=queue)
+            served = service.Service(model, file, samples, fixed_labels)
+            if fixed_labels and not served.has_labels:
+                raise UserError("--fixed-labels needs a model that has learned labels")
 
-        def ready() -> None:
-            address, number, *_ = listener.getsockname()
-            name = f"[{address}]" if ":" in address else address
-            typer.echo(f"serving {file} on http://{name}:{number} (Ctrl-C stops it and saves)")
-            if not server.is_loopback(address):
-                typer.echo(
-                    "note: anyone who can reach this address can train the model: there is no "
-                    "password and no encryption",
-                    err=True,
-                )
+            def ready() -> None:
+                address, number, *_ = listener.getsockname()
+                name = f"[{address}]" if ":" in address else address
+                typer.echo(f"serving {file} on http://{name}:{number} (Ctrl-C stops it and saves)")
+                if not server.is_loopback(address):
+                    typer.echo(
+                        "note: anyone who can reach this address can train the model: there is no "
+                        "password and no encryption",
+                        err=True,
+                    )
 
-        try:
-            server.serve(served, listener, limits, seconds, ready)
-        except service.FAILURES as error:
-            reason = str(error) or "out of memory"
-            typer.echo(f"error: cannot save to {file}: {reason}", err=True)
-            raise typer.Exit(outputs.FAILED) from error
+            server.serve(served, listener, limits, seconds, ready, log_requests)
+            try:
+                if served.unsaved:
+                    served.save()
+            except service.FAILURES as error:
+                reason = str(error) or "out of memory"
+                typer.echo(f"error: cannot save to {file}: {reason}", err=True)
+                raise typer.Exit(outputs.FAILED) from error
         typer.echo(
             f"stopped; the model in {file} has learned {served.learner.n_samples_seen:,} samples"
         )
@@ -110,6 +129,25 @@ def _require_packages() -> None:
     missing = [name for name in MODULES if importlib.util.find_spec(name) is None]
     if missing:
         raise UserError(f"serve needs more packages: pip install {' '.join(missing)}")
+
+
+@contextlib.contextmanager
+def _locked(file: Path) -> Iterator[None]:
+    """Lock the file of a model; the system ends the lock with the process, if not before."""
+    from filelock import FileLock, Timeout
+
+    path = file.resolve()
+    lock = FileLock(path.with_name(f".{path.name}.serving"))
+    try:
+        lock.acquire(blocking=False)
+    except Timeout:
+        raise UserError(f"another service has {file} open; serve a copy of it") from None
+    except OSError as error:
+        raise UserError(f"cannot lock {path}: {error.strerror}") from error
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def _listener(host: str, port: int) -> Any:

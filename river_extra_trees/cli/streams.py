@@ -9,12 +9,13 @@ from __future__ import annotations
 import inspect
 import itertools
 import math
+import sys
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from river_extra_trees.cli import UserError
+from river_extra_trees.cli import ClosedInputError, UserError
 from river_extra_trees.streams import BadRows, Batch, OnBadRow, Reader, TableError, open_table
 from river_extra_trees.streams.reader import BATCH_SIZE, SUFFIXES, is_table
 from river_extra_trees.streams.sources import PACKED
@@ -110,7 +111,11 @@ def files_of(data: str) -> list[Path | int]:
     """
     if is_bundled(data):
         return []
-    return [STANDARD_INPUT if data == "-" else Path(data)]
+    if data != "-":
+        return [Path(data)]
+    if sys.stdin is None:
+        raise ClosedInputError("the standard input is closed; pipe a table into the command")
+    return [STANDARD_INPUT]
 
 
 def open_stream(

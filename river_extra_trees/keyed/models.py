@@ -61,8 +61,8 @@ class KeyedModels:
         the store, and the next sample of its key restores it.
     store
         Path of the file in which models are kept, or `None`. It is created if it does not exist.
-        Only one process can have it open. It contains pickles: make sure that only you can write to
-        it.
+        Only one process can have it open, and a process that is forked from it cannot use it. It
+        contains pickles: make sure that only you can write to it.
     pooled
         Model that learns the samples of all keys, or `None`. It predicts samples of unknown keys,
         and is mixed with the model of each known key: see the notes.
@@ -274,7 +274,7 @@ class KeyedModels:
         block.check_learnable(self.model)
         rows = np.arange(len(block)) if rows is None else rows
         with self._turn():
-            if block.batch is not None:
+            if block.table is not None:
                 self._learn_columns(block, rows, None)
                 return
             for row in rows.tolist():
@@ -446,9 +446,9 @@ class KeyedModels:
         predict = self._predictor(shares)
         rows = np.arange(len(block)) if rows is None else rows
         with self._turn():
-            if block.batch is not None and self._prior is not None:
+            if block.table is not None and self._prior is not None:
                 return predicted_with(self._prior, self._keeper, block, rows, shares)
-            if block.batch is not None:
+            if block.table is not None:
                 return predicted(self._keeper, block, rows, "shares" if shares else "predictions")
             return [predict(*block.sample(row)[:2]) for row in rows.tolist()]
 
@@ -487,7 +487,7 @@ class KeyedModels:
         rows = np.arange(len(block)) if rows is None else rows
         answers: list[typing.Any] = []
         with self._turn():
-            if block.batch is not None:
+            if block.table is not None:
                 return self._learn_columns(block, rows, "shares" if shares else "predictions")
             for row in rows.tolist():
                 key, x, y, w = block.sample(row)

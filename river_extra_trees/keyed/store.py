@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
+import os
 import pickle
 import sqlite3
 import typing
+import weakref
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -29,7 +32,8 @@ class Store:
 
     All changes until `commit` belong to one transaction. If the process dies, the file is in the
     state of the last commit. The file is locked while the store is open, so that no two processes
-    write to it.
+    write to it. A forked process inherits the open file past that lock, and SQLite would damage it:
+    only the process that opened the store can use it.
 
     The number of a row is that of the last sample of its key, which is unique. Rows are written in
     the order of these numbers (see `Keeper`): the table grows at its end, and expired keys are
@@ -50,11 +54,13 @@ class Store:
         self.path = Path(path).absolute()
         # isolation_level=None: this class begins and ends transactions, not the sqlite3 module.
         try:
-            self._database = sqlite3.connect(
+            self._connection = sqlite3.connect(
                 self.path, timeout=0.0, isolation_level=None, check_same_thread=False
             )
         except sqlite3.Error as error:
             raise type(error)(f"{self.path}: {error}") from None
+        self._process = os.getpid()
+        STORES.add(self)
         try:
             self._open()
         except sqlite3.Error as error:
@@ -81,6 +87,16 @@ class Store:
             run(f"PRAGMA user_version = {FORMAT}")
         elif found != FORMAT:
             raise ValueError(f"{self.path} is a database, but none of KeyedModels")
+
+    @property
+    def _database(self) -> sqlite3.Connection:
+        """The connection; RuntimeError in a process that has inherited it."""
+        if os.getpid() != self._process:
+            raise RuntimeError(
+                f"{self.path} was opened before this process was forked; only process "
+                f"{self._process} can use these models: open a file of its own in each process"
+            )
+        return self._connection
 
     # ------------------------------------------------------------------ models
 
@@ -159,15 +175,33 @@ class Store:
 
     def close(self) -> None:
         """Close the file. Changes after the last commit are lost."""
+        if os.getpid() != self._process:
+            return  # the file stays that of the process that has opened it
         with contextlib.suppress(sqlite3.Error):
-            self._database.rollback()
-        self._database.close()
+            self._connection.rollback()
+        self._connection.close()
 
     def __reduce__(self) -> typing.NoReturn:
         raise TypeError(
             f"models that keep a file ({self.path}) cannot be copied or pickled: commit, close and "
             "copy the file"
         )
+
+
+STORES: weakref.WeakSet[Store] = weakref.WeakSet()
+
+
+def keep_inherited() -> None:
+    """Keep connections open in a forked process until its end.
+
+    Closing one, which its deallocation would do, removes the log in which the other process writes.
+    """
+    for store in STORES:
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(store._connection))
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=keep_inherited)
 
 
 def refused(error: sqlite3.Error) -> str:

@@ -8,7 +8,7 @@ damaged or forged file raises `ModelFileError`. `docs/model_files.md` lists the 
 >>> from river import datasets
 >>> from river_extra_trees import persistence
 
->>> model = ret.StreamDecisionForestClassifier(seed=42)
+>>> model = ret.ExtraTreesClassifier(seed=42)
 >>> for x, y in datasets.Phishing().take(500):
 ...     model.learn_one(x, y)
 >>> with tempfile.TemporaryDirectory() as folder:

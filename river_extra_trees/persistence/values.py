@@ -23,8 +23,8 @@ from .._core.forests.forgetful import ForgetfulForest
 from .._core.forests.memories import MemoryForest
 from .._core.forests.mixtures import ClassPool, NumberMixture
 from .._core.forests.model_trees import LinearModels
+from .._core.forests.naive_bayes import NaiveBayes
 from .._core.forests.stream import StreamForest
-from .._core.naive_bayes import EarlyPool, NaiveBayes
 from .._core.safe_repr import safe_repr
 from .._core.schema import Labels, Schema
 from .._core.shrubs import Shrubs
@@ -41,7 +41,6 @@ CORE_CLASSES: dict[str, Any] = {
     "class_pool": ClassPool,
     "compact_trees": CompactTrees,
     "dynamic_trees": ParticleFilter,
-    "early_pool": EarlyPool,
     "forgetful_forest": ForgetfulForest,
     "buffer": Buffer,
     "labels": Labels,

@@ -7,7 +7,7 @@ and the figure in `figure_`.
 - `PrequentialDisplay`: scores, drifts and memory of learners over a stream.
 - `TreeDisplay`: one tree. The method `draw` of every learner makes this plot.
 - `LeafMapDisplay`: the leaves of one tree in the plane of two features.
-- `MemoryWeightsDisplay`: the weights of the window sizes of a stream forest over the stream.
+- `WindowWeightsDisplay`: the weights of the window sizes of extra trees over the stream.
 - `ImportancesDisplay`: the importance of each feature for the splits.
 - `PredictiveBandDisplay`: a predictive distribution along one feature.
 - `Live`: a figure that is updated while a stream runs.
@@ -19,16 +19,16 @@ from .bands import PredictiveBandDisplay
 from .importances import ImportancesDisplay
 from .leaf_map import LeafMapDisplay
 from .live import Live
-from .memory_weights import MemoryWeightsDisplay
 from .prequential import PrequentialDisplay
 from .tree import TreeDisplay
+from .window_weights import WindowWeightsDisplay
 
 __all__ = [
     "ImportancesDisplay",
     "LeafMapDisplay",
     "Live",
-    "MemoryWeightsDisplay",
     "PredictiveBandDisplay",
     "PrequentialDisplay",
     "TreeDisplay",
+    "WindowWeightsDisplay",
 ]

@@ -41,7 +41,7 @@ class ImportancesDisplay(AxesDisplay):
     >>> from river import datasets
     >>> from river_extra_trees import plotting
 
-    >>> model = ret.StreamDecisionForestClassifier(seed=1)
+    >>> model = ret.ExtraTreesClassifier(seed=1)
     >>> for x, y in datasets.ImageSegments():
     ...     model.learn_one(x, y)
     >>> display = plotting.ImportancesDisplay.from_estimator(model, n_features=3).plot()
@@ -88,7 +88,9 @@ class ImportancesDisplay(AxesDisplay):
         ax.bar_label(bars, [f"{share:.1%}" for share in shares], padding=3, fontsize="small")
         ax.set_yticks(places, names)
         ax.invert_yaxis()
-        ax.margins(x=0.12)
+        # The number of the longest bar may need more room than there is beside the bar.
+        ax.spines[["top", "right"]].set_visible(False)
+        ax.margins(x=0.02)
         ax.xaxis.set_major_formatter("{x:.0%}")
         ax.set_xlabel("share of the impurity that the splits remove")
         ax.grid(axis="x", alpha=0.3)

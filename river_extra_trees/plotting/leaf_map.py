@@ -45,7 +45,7 @@ class LeafMapDisplay(AxesDisplay):
     """The leaves of a tree as rectangles in the plane of two numeric features.
 
     Every leaf has the colour and the hatch of its prediction, paler where it is less certain. The
-    colours of leaves with linear models, of `StreamDecisionForestRegressor` and
+    colours of leaves with linear models, of `ExtraTreesRegressor` and
     `DynamicTreeRegressor`, follow these.
     Samples are points with the colour and the marker of their class, or with the colour of their
     number. If the tree uses more than two features, the map shows the plane on which the others

@@ -7,9 +7,10 @@
 - `description` says what a model is and what it has learned.
 - `endpoints` is the web application, on Starlette; `telemetry` its metrics for Prometheus.
 - `refusals` answers what reaches no endpoint.
-- `server` runs it until a signal comes, on uvicorn.
+- `protocol` limits what a connection may send and how long it may wait, on uvicorn and h11.
+- `server` runs it until a signal comes.
 
-The last four need the extra `serve`. `docs/deploy.md` describes the service for its users.
+The last five need the extra `serve`. `docs/deploy.md` describes the service for its users.
 """
 
 from __future__ import annotations

@@ -10,9 +10,7 @@ from river.compose import Pipeline
 import river_extra_trees
 from river_extra_trees._core.safe_repr import safe_repr
 
-WITH_INTERVALS = (
-    "DynamicTreeRegressor and StreamDecisionForestRegressor (with swap_rule='rotation')"
-)
+WITH_INTERVALS = "DynamicTreeRegressor and ExtraTreesRegressor"
 
 
 def learner_of(model: Any) -> Any:
@@ -105,7 +103,7 @@ def weights_of_memories(model: Any) -> list[list[Any]] | None:
             for factor, weight in model.forgetting_factors.items()
         }
     else:
-        weights = dict(getattr(model, "memory_weights", {}))
+        weights = dict(getattr(model, "window_weights", {}))
     if len(weights) < 2:
         return None
     return [

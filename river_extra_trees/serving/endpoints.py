@@ -185,6 +185,8 @@ class Application:
                 response = refusal(error.status, str(error))
             except ClientDisconnect:
                 response = refusal(400, "the connection ended before the body")
+            except asyncio.CancelledError:  # the server waits no longer
+                response = refusal(503, "the service stopped before the request was complete")
             except Exception:
                 logger.exception("%s failed", path)
                 response = refusal(500, "an error of the service, which its log describes")
@@ -251,8 +253,6 @@ class Application:
 
     async def snapshot(self, request: Request) -> Response:
         """Save the model."""
-        if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
-            raise RequestError("requests from pages of other sites are not allowed", 403)
         with self.place():
             try:
                 return json_response(await self.run(self.service.save))

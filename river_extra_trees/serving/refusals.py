@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
+import re
 from collections.abc import Callable, Collection
 from typing import Any
-from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
-from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
 from . import schema
 
@@ -20,9 +18,6 @@ OTHER = "other"  # the endpoint, in metrics, of a request that reaches none
 ENDPOINTS = (
     "the endpoints are POST /predict, /learn, /predict-learn and /snapshot, "
     "and GET /, /info, /status, /health and /metrics"
-)
-NO_HTTP = (
-    "this is not HTTP: send a request such as POST /predict, with the content type application/json"
 )
 
 Count = Callable[[int], None]
@@ -45,7 +40,7 @@ class Gate:
     """Lets requests through that name this machine, while there are not too many connections.
 
     Browsers send the name by which a page called, so the pages of others, which reach this machine
-    by a name of their own, are refused.
+    by a name of their own, are refused. So are the requests of such pages that change anything.
 
     Parameters
     ----------
@@ -69,40 +64,69 @@ class Gate:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or leave it to the application."""
-        response = self.refused(Headers(scope=scope)) if scope["type"] == "http" else None
+        response = self.refused(scope) if scope["type"] == "http" else None
         if response is None:
             await self.app(scope, receive, send)
             return
         self.count(response.status_code)
         await response(scope, receive, send)
 
-    def refused(self, headers: Headers) -> Response | None:
+    def refused(self, scope: Scope) -> Response | None:
         """Return the refusal of a request, if it is refused."""
+        headers = Headers(scope=scope)
         if self.is_crowded():
             response = refusal(503, "there are too many connections; try again in a second")
             response.headers["Connection"] = "close"
             return response
-        if "*" in self.hosts or host_of(headers) in self.hosts:
-            return None
-        names = ", ".join(self.hosts)
-        return refusal(400, f"the header Host must be one of {names}; a reverse proxy must set it")
+        if "*" not in self.hosts and host_of(headers.get("host", "")) not in self.hosts:
+            names = ", ".join(self.hosts)
+            return refusal(
+                400, f"the header Host must be one of {names}; a reverse proxy must set it"
+            )
+        if scope["method"] == "POST" and is_foreign(headers):
+            return refusal(403, "requests from pages of other sites are not allowed")
+        return None
 
 
-def host_of(headers: Headers) -> str | None:
-    """Return the host that a request names, without its port.
+def host_of(text: str) -> str | None:
+    """Return the host of a header, without its port and the brackets of IPv6.
+
+    Examples
+    --------
+    >>> from river_extra_trees.serving import refusals
+    >>> hosts = ["localhost:8000", "[::1]:8000", "a@localhost", "localhost/x", "[", ""]
+    >>> [refusals.host_of(host) for host in hosts]
+    ['localhost', '::1', None, None, None, None]
+    """
+    found = HOST.fullmatch(text)
+    return (found[1] or found[2]).lower() if found else None
+
+
+HOST = re.compile(r"(?:([\w.-]+)|\[([0-9A-Fa-f:.]+)\])(?::[0-9]*)?", re.ASCII)
+
+
+def is_foreign(headers: Headers) -> bool:
+    """Return whether a browser sends a request for a page of another site.
+
+    Browsers say so themselves in `Sec-Fetch-Site`. Those that do not, because they are old or the
+    service is on another machine, name the site of the page in `Origin`. Other clients send
+    neither.
 
     Examples
     --------
     >>> from starlette.datastructures import Headers
     >>> from river_extra_trees.serving import refusals
-    >>> hosts = ["localhost:8000", "[::1]:8000", "[", ""]
-    >>> [refusals.host_of(Headers({"host": host})) for host in hosts]
-    ['localhost', '::1', None, None]
+    >>> origins = ["http://localhost:8000", "http://localhost:9000", "null"]
+    >>> [
+    ...     refusals.is_foreign(Headers({"host": "localhost:8000", "origin": origin}))
+    ...     for origin in origins
+    ... ]
+    [False, True, True]
     """
-    try:
-        return urlsplit(f"//{headers.get('host', '')}").hostname
-    except ValueError:
-        return None
+    site, origin = headers.get("sec-fetch-site"), headers.get("origin")
+    if site is not None:
+        return site not in ("same-origin", "none")
+    return origin is not None and origin.partition("://")[2] != headers.get("host")
 
 
 def refuse_http(count: Count) -> Callable[[Request, Exception], Any]:
@@ -117,19 +141,3 @@ def refuse_http(count: Count) -> Callable[[Request, Exception], Any]:
         return response
 
     return refuse
-
-
-def protocol(count: Count) -> type[asyncio.Protocol]:
-    """Return uvicorn's HTTP, which answers what is no HTTP in JSON, too."""
-
-    def send_400_response(self: Any, message: str) -> None:
-        body = schema.write({"error": NO_HTTP})
-        head = (
-            "HTTP/1.1 400 Bad Request\r\nconnection: close\r\n"
-            f"content-type: {schema.JSON}\r\ncontent-length: {len(body)}\r\n\r\n"
-        )
-        count(400)
-        self.transport.write(head.encode() + body)
-        self.transport.close()
-
-    return type("Protocol", (AutoHTTPProtocol,), {"send_400_response": send_400_response})

@@ -1,22 +1,28 @@
-"""Runs a service until a signal comes, and saves the model then."""
+"""Runs a service until a signal comes."""
 
 from __future__ import annotations
 
+import copy
 import ipaddress
+import logging
 import signal
 import socket
 from collections.abc import Callable
 from types import FrameType
 
 import uvicorn
+import uvicorn.config
 
 from .endpoints import Application, Limits
-from .refusals import protocol
+from .protocol import MOST_BYTES, protocol
 from .service import Service
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 SECONDS_TO_STOP = 10  # for requests that have begun
 MOST_CONNECTIONS = 1000
+
+LOGS = copy.deepcopy(uvicorn.config.LOGGING_CONFIG)
+LOGS["handlers"]["access"]["stream"] = "ext://sys.stderr"
 
 
 def is_loopback(host: str) -> bool:
@@ -57,8 +63,9 @@ def serve(
     limits: Limits,
     every: float | None = None,
     ready: Callable[[], None] = lambda: None,
+    logs_requests: bool = False,
 ) -> None:
-    """Serve a model until SIGINT or SIGTERM, and save it then.
+    """Serve a model until SIGINT or SIGTERM. What it has learned since may be unsaved then.
 
     Parameters
     ----------
@@ -72,14 +79,11 @@ def serve(
         Seconds between two snapshots; None takes none by time.
     ready
         Called before the first request is answered.
-
-    Raises
-    ------
-    OSError, ModelFileError, MemoryError
-        If the model cannot be saved in the end.
+    logs_requests
+        Whether each request is written to stderr.
     """
     host = listener.getsockname()[0]
-    hosts = (*LOOPBACK, host) if is_loopback(host) else ("*",)
+    hosts = tuple(dict.fromkeys((*LOOPBACK, host))) if is_loopback(host) else ("*",)
 
     def is_crowded() -> bool:
         return len(running.server_state.connections) > MOST_CONNECTIONS
@@ -88,14 +92,17 @@ def serve(
     config = uvicorn.Config(
         application.asgi,
         http=protocol(application.count_other),
+        h11_max_incomplete_event_size=MOST_BYTES,
         lifespan="on",
         ws="none",
+        log_config=LOGS,
         log_level="warning",
-        access_log=False,
+        access_log=logs_requests,
         proxy_headers=False,
         server_header=False,
         timeout_graceful_shutdown=SECONDS_TO_STOP,
     )
+    logging.getLogger("uvicorn.access").setLevel(logging.INFO)
     # uvicorn stops at these signals, and raises them again afterwards for whoever handled them.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, pass_over)
@@ -103,8 +110,6 @@ def serve(
     ready()
     running.run(sockets=[listener])
     application.stop()  # a second signal ends the server at once
-    if service.unsaved:
-        service.save()
 
 
 def pass_over(number: int, frame: FrameType | None) -> None:

@@ -6,19 +6,22 @@ model as it was. Nothing here may be called from two threads at a time.
 
 from __future__ import annotations
 
-import contextlib
 import functools
+import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from pathlib import Path
 from typing import Any
 
 from river_extra_trees import persistence
+from river_extra_trees._core.safe_repr import safe_repr
 
 from .checks import REFUSED, check, refused
 from .description import WITH_INTERVALS, description_of, has_intervals, is_classifier, learner_of
 from .monitor import Monitor, Point
 from .schema import RequestError, Sample, Wanted, answer, at_line
+
+logger = logging.getLogger("uvicorn.error")  # which the server shows
 
 # of a snapshot
 FAILURES = (OSError, persistence.ModelFileError, MemoryError)
@@ -35,13 +38,18 @@ class Service:
         The file of the model, which snapshots replace.
     every
         Number of samples after which a snapshot is taken; None leaves it to the caller.
+    fixed_labels
+        Whether samples with labels new to the model are refused.
     """
 
-    def __init__(self, model: Any, path: Path, every: int | None = None) -> None:
+    def __init__(
+        self, model: Any, path: Path, every: int | None = None, fixed_labels: bool = False
+    ) -> None:
         self.model = model
         self.learner = learner_of(model)
         self.path = path
         self.every = every
+        self.fixed_labels = fixed_labels
         self.classifies = is_classifier(model)
         self.monitor = Monitor(self.classifies)
         # Numbers of samples learned when a snapshot was last taken, and last tried.
@@ -66,7 +74,7 @@ class Service:
 
     def learn(self, samples: Sequence[Sample]) -> dict[str, Any]:
         """Learn the samples, or none of them."""
-        check(self.model, samples)
+        self._check(samples)
         for sample in samples:
             self._learn(sample)
         self._save_if_due()
@@ -75,7 +83,7 @@ class Service:
     def predict_learn(self, samples: Sequence[Sample], wanted: Wanted) -> list[dict[str, Any]]:
         """Answer each sample and then learn it, before the next; or learn none of them."""
         self._check_wanted(wanted)
-        check(self.model, samples)
+        self._check(samples)
         answers = []
         for sample in samples:
             answers.append(self._answer(sample, wanted))
@@ -83,6 +91,22 @@ class Service:
             self.monitor.note_answer(sample.x, answers[-1]["y"], sample.y)
         self._save_if_due()
         return answers
+
+    def _check(self, samples: Sequence[Sample]) -> None:
+        check(self.model, samples)
+        for sample in samples if self.fixed_labels else ():
+            new: set[Hashable] = set()
+            self.learner._check_label(sample.y, new)
+            if new:
+                error = ValueError(
+                    f"y is {safe_repr(sample.y)}, a label that the model has not learned"
+                )
+                raise at_line(sample.line, error, REFUSED)
+
+    @property
+    def has_labels(self) -> bool:
+        """Whether the model has learned labels."""
+        return self.classifies and bool(self.learner._labels())
 
     def _check_wanted(self, wanted: Wanted) -> None:
         name = type(self.learner).__name__
@@ -120,11 +144,13 @@ class Service:
             self.try_save()
 
     def try_save(self) -> None:
-        """Save what is new; a failure is kept for the page and the metrics, and tried again."""
+        """Save what is new; a failure is logged, kept for page and metrics, and tried again."""
         self.tried = self.monitor.n_learned
         if self.unsaved:
-            with contextlib.suppress(*FAILURES):
+            try:
                 self.save()
+            except FAILURES:
+                logger.error(self.save_error)
 
     def save(self) -> dict[str, Any]:
         """Replace the file of the model, as a whole or not at all.

@@ -40,9 +40,10 @@ class Telemetry:
         self.waiting = self.gauge(
             "requests_waiting", "Requests being read, waiting or being processed."
         )
+        # No counter: after a kill, the model goes on from its last snapshot.
         self.samples_seen = self.gauge("samples_seen", "Samples that the model has learned.")
-        self.learned = self.gauge("samples_learned", "Samples learned since the start.")
-        self.predicted = self.gauge("samples_predicted", "Samples predicted since the start.")
+        self.learned = self.counter("samples_learned", "Samples learned since the start.")
+        self.predicted = self.counter("samples_predicted", "Samples predicted since the start.")
         self.memory = self.gauge("model_memory_bytes", "Memory of the model.")
         self.score = self.gauge(
             "recent_score", "Accuracy or mean absolute error of the latest scored samples."
@@ -51,11 +52,21 @@ class Telemetry:
         self.saved_at = self.gauge(
             "last_snapshot_timestamp_seconds", "Time of the last snapshot; 0 if there is none."
         )
-        self.failed_saves = self.gauge("snapshot_failures", "Snapshots that failed.")
+        self.failed_saves = self.counter("snapshot_failures", "Snapshots that failed.")
+        self.totals: dict[Counter, int] = {}
 
     def gauge(self, name: str, text: str) -> Gauge:
         """Make a gauge."""
         return Gauge(f"{PREFIX}_{name}", text, registry=self.registry)
+
+    def counter(self, name: str, text: str) -> Counter:
+        """Make a counter."""
+        return Counter(f"{PREFIX}_{name}", text, registry=self.registry)
+
+    def advance(self, counter: Counter, total: int) -> None:
+        """Let a counter go on to a total."""
+        counter.inc(total - self.totals.get(counter, 0))
+        self.totals[counter] = total
 
     def count(self, endpoint: str, status: int, seconds: float | None = None) -> None:
         """Count a request, and its time if that is known."""
@@ -66,11 +77,11 @@ class Telemetry:
     def update(self, point: Point, service: Service) -> None:
         """Take over the state of a service."""
         self.samples_seen.set(point.samples_seen)
-        self.learned.set(point.learned)
-        self.predicted.set(point.predicted)
+        self.advance(self.learned, point.learned)
+        self.advance(self.predicted, point.predicted)
         self.memory.set(point.memory_bytes)
         if point.recent_score is not None:
             self.score.set(point.recent_score)
         self.unsaved.set(service.unsaved)
         self.saved_at.set(service.saved_at or 0.0)
-        self.failed_saves.set(service.monitor.n_failed_saves)
+        self.advance(self.failed_saves, service.monitor.n_failed_saves)

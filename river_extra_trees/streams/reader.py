@@ -167,6 +167,8 @@ def open_table(
 
 def _opened(path: str, name: str) -> IO[bytes]:
     if path == "-":
+        if sys.stdin is None:
+            raise TableError(f"cannot read {name}: it is closed")
         return sys.stdin.buffer
     try:
         return open(path, "rb")

@@ -25,6 +25,7 @@ from river_extra_trees.persistence import container
 from tests.tools.command_line import FAST, OURS, assert_refused, run, run_info, scores_of, start
 
 
+@pytest.mark.slow
 def test_a_resumed_race_ends_as_an_uninterrupted_one(tmp_path: Path) -> None:
     """River's learners and metrics, too, go on where they were."""
     learners_of_both = (FAST, OURS, "ForgetfulRandomForestClassifier:n_models=2", "ARFClassifier")
@@ -39,6 +40,7 @@ def test_a_resumed_race_ends_as_an_uninterrupted_one(tmp_path: Path) -> None:
     assert names == ["race", "resumed.json", "whole.json"]
 
 
+@pytest.mark.slow
 def test_a_killed_race_goes_on_from_its_checkpoint(tmp_path: Path, table: Path) -> None:
     """Nothing but the items since the checkpoint is lost."""
     rows = table.read_text()
@@ -212,17 +214,17 @@ def test_a_model_that_nothing_can_hold_replaces_no_checkpoint() -> None:
 
 def test_info_and_draw_of_a_model_file(tmp_path: Path) -> None:
     """What a model is, as text; what a tree looks like, as text and as a picture."""
-    model = river_extra_trees.StreamDecisionForestClassifier(
-        n_models=3, batch_size=20, window_size=(50, 100), seed=1
+    model = river_extra_trees.ExtraTreesClassifier(
+        n_models=3, batch_size=20, window_sizes=(50, 100), seed=1
     )
     for x, y in datasets.Phishing().take(100):
         model.learn_one(x, y)
     path = tmp_path / "phishing.model"
     persistence.save(model, path)
     said = run_info(path)
-    for word in ("StreamDecisionForestClassifier", "n_models=3", "100", "is_popular", "trees"):
+    for word in ("ExtraTreesClassifier", "n_models=3", "100", "is_popular", "trees"):
         assert word in said
-    weights = [f"{memory} samples {weight:.0%}" for memory, weight in model.memory_weights.items()]
+    weights = [f"{memory} samples {weight:.0%}" for memory, weight in model.window_weights.items()]
     assert re.search(rf"memory weights +{'; '.join(weights)}", said)
     result = CliRunner().invoke(app, ["draw", str(path), "--tree", "2", "--max-depth", "9"])
     assert result.stdout == model.to_text(2, 9) + "\n"
@@ -232,7 +234,7 @@ def test_info_and_draw_of_a_model_file(tmp_path: Path) -> None:
     assert picture.stat().st_size > 1000
     persistence.save(compose.Prefixer("my ") | model, path)
     said = run_info(path)
-    for word in ("Prefixer | StreamDecisionForestClassifier", "n_models=3"):
+    for word in ("Prefixer | ExtraTreesClassifier", "n_models=3"):
         assert word in said
     result = CliRunner().invoke(app, ["draw", str(path), "--tree", "2", "--max-depth", "9"])
     assert result.stdout == model.to_text(2, 9) + "\n"

@@ -49,6 +49,7 @@ def test_default_learners() -> None:
     assert "120 of 120 samples" in result.stdout
 
 
+@pytest.mark.slow
 def test_seed_makes_a_race_repeatable(tmp_path: Path) -> None:
     """The same command gives the same scores; another seed gives others."""
     scores = []
@@ -328,6 +329,7 @@ def test_outputs_that_are_an_input_are_refused(table: Path, option: str) -> None
     assert table.read_bytes() == before
 
 
+@pytest.mark.slow
 def test_an_output_that_is_standard_input_is_refused(table: Path) -> None:
     """A file that comes in without its name is known all the same."""
     before = table.read_bytes()
@@ -413,6 +415,7 @@ def test_metric_of_probabilities_needs_them() -> None:
 # --- As a process
 
 
+@pytest.mark.slow
 def test_module_runs() -> None:
     """`python -m river_extra_trees race` works, and its exit status arrives."""
     good, bad = start("Phishing", FAST, "--limit", 50), start("Fishing")
@@ -424,6 +427,7 @@ def test_module_runs() -> None:
     assert err.count("\n") == 1
 
 
+@pytest.mark.slow
 @needs_signals
 def test_ctrl_c_while_waiting_for_input(tmp_path: Path) -> None:
     """Ctrl-C in a pipe that has fallen silent reports the results so far, with status 130."""

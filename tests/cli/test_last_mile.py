@@ -94,6 +94,7 @@ def test_train_resumes_from_a_checkpoint(tmp_path: Path) -> None:
     assert path.read_bytes() == whole.read_bytes()
 
 
+@pytest.mark.slow
 @needs_signals
 def test_ctrl_c_saves_the_model(tmp_path: Path) -> None:
     """Training an endless stream ends with the model so far, and status 130."""
@@ -272,6 +273,7 @@ def test_batches_are_predicted_as_columns(
     assert list(csv.reader(io.StringIO(result.stdout)))[1:] == expected
 
 
+@pytest.mark.slow
 def test_rows_of_a_pipe_are_answered_at_once(model: Path) -> None:
     """The next row is not waited for."""
     process = subprocess.Popen(
@@ -414,7 +416,7 @@ def test_list() -> None:
     """Every name with its task; a part, or one task, on request."""
     said = done("list").stdout
     for name in (
-        "StreamDecisionForestRegressor",
+        "ExtraTreesRegressor",
         "ARFClassifier",
         "Phishing",
         "MacroF1",

@@ -8,7 +8,7 @@ from libc.string cimport memcpy
 
 from river_extra_trees._core.dynamic.leaf_models cimport (
     BATCH_SIZE, MAX_REGRESSORS, Fit, LeafModel, Predictive, add_sample, evidence, fit, fit_batch,
-    log_gamma, log_marginal, log_multinomial, merge, predictive, reference_score, row_width, scale,
+    log_gamma, log_marginal, log_multinomial, merge, predictive, published_score, row_width, scale,
     scratch_size, to_cells,
 )
 
@@ -139,7 +139,7 @@ cdef class Statistics:
         cdef bint is_linear
         return log_marginal(&self.model, self.row, True, &is_linear)
 
-    def reference_score(self, Statistics retired):
+    def published_score(self, Statistics retired):
         """Score of dynaTree 1.2-17, `retired` being a part of this row."""
         cdef bint is_linear
         cdef Fit posterior
@@ -147,7 +147,7 @@ cdef class Statistics:
         if self.model.multinomial:
             return log_marginal(&self.model, self.row, True, &is_linear)
         posterior = fit(&self.model, self.row, True)
-        return reference_score(
+        return published_score(
             &self.model, &posterior, self.row[self.model.n_regressors + 1], retired.row, 1.0)
 
     def predictive(self, z=()):

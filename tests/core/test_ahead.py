@@ -13,21 +13,16 @@ from hypothesis import strategies as st
 
 import river_extra_trees as ret
 from river_extra_trees import persistence
-from river_extra_trees._estimator.columns import batch_of
+from river_extra_trees._estimator.columns import table_of
 from tests.naive import frames as naive
 
 MODELS: dict[str, dict[str, Any]] = {
-    "StreamDecisionTreeClassifier": {"batch_size": 50, "warm_up": 100},
+    "StreamDecisionTreeClassifier": {"batch_size": 50},
     "StreamDecisionTreeRegressor": {"batch_size": 70},
-    "StreamDecisionForestClassifier": {
-        "n_models": 2,
-        "batch_size": 64,
-        "swap_rule": "published",
-        "window_size": 0,
-    },
+    "StreamDecisionForestClassifier": {"n_models": 2, "batch_size": 64},
     "ForgetfulDecisionTreeRegressor": {"batch_size": 40},
-    "ForgetfulRandomForestClassifier": {"n_models": 3, "batch_size": 90, "warm_up": 0},
-    "ShrubEnsembleClassifier": {"n_models": 3, "window_size": 20, "warm_up": 50},
+    "ForgetfulRandomForestClassifier": {"n_models": 3, "batch_size": 90},
+    "ShrubEnsembleClassifier": {"n_models": 3, "window_size": 20},
     "ShrubEnsembleRegressor": {"n_models": 3, "window_size": 20},
     "DynamicTreeClassifier": {"n_particles": 4, "window": 20},
 }
@@ -60,6 +55,7 @@ def samples(
     return X, labels.tolist(), w
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MODELS)
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
@@ -129,7 +125,7 @@ def test_numbers_that_become_infinite(name: str, order: Any) -> None:
     X = np.array(rng.random((200, 3)), order=order)
     model = made(name)
     model.learn_many(X, (X[:, 0] > 0.5).tolist())
-    reader = model._core.reader(batch_of(X, model._schema))
+    reader = model._core.reader(table_of(X, model._schema))
     model._core.ask(reader)
     X[70:140:3, 0] = math.inf
     X[71:140:3, 1] = -math.inf

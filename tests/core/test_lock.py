@@ -13,7 +13,7 @@ import pytest
 
 import river_extra_trees as ret
 from river_extra_trees import persistence
-from river_extra_trees._estimator.columns import labelled_batch_of
+from river_extra_trees._estimator.columns import labelled_table_of
 
 N = 4_000  # rows
 
@@ -22,13 +22,9 @@ BATCH: dict[str, Any] = {"batch_size": 2 * N}  # no batch is full before the end
 MODELS: dict[str, Any] = {
     "StreamDecisionTreeClassifier": BATCH,
     "StreamDecisionTreeRegressor": BATCH,
-    "StreamDecisionForestClassifier": {"window_size": (60, 200), "batch_size": 20},
-    "StreamDecisionForestRegressor": {"window_size": (60, 200), "batch_size": 20},
-    "StreamDecisionForestClassifier published": {
-        "swap_rule": "published",
-        "window_size": 0,
-        **BATCH,
-    },
+    "ExtraTreesClassifier": {"window_sizes": (60, 200), "batch_size": 20},
+    "ExtraTreesRegressor": {"window_sizes": (60, 200), "batch_size": 20},
+    "StreamDecisionForestClassifier": BATCH,
     "ForgetfulDecisionTreeClassifier": BATCH,
     "ForgetfulRandomForestRegressor": {"n_models": 5, **BATCH},
     "ShrubEnsembleClassifier": {"n_models": 4, "window_size": 16},
@@ -39,7 +35,7 @@ MODELS: dict[str, Any] = {
 
 
 # Their trees are replaced one by one, during a call.
-ROTATING = ["StreamDecisionForestClassifier", "StreamDecisionForestRegressor"]
+ROTATING = ["ExtraTreesClassifier", "ExtraTreesRegressor"]
 
 
 @pytest.fixture(autouse=True)
@@ -99,12 +95,13 @@ def test_another_thread_runs_while_rows_are_answered(name: str) -> None:
     model.learn_many(X[:500], y[:500])
     before = persistence.save_bytes(model)
     other = Other(model)
-    answer_until(other, labelled_batch_of(X, y, 1.0, model._core.regression))
+    answer_until(other, labelled_table_of(X, y, 1.0, model._core.regression))
     other.join(60)
     assert "the model is in use" in other.said
     assert persistence.save_bytes(model) == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MODELS)
 def test_another_thread_runs_while_rows_are_learned(name: str) -> None:
     """Its call is refused, and the model learns as it does alone."""
@@ -114,7 +111,7 @@ def test_another_thread_runs_while_rows_are_learned(name: str) -> None:
         alone.learn_many(X, y)
         model.learn_many(X[:10], y[:10])
         other = Other(model)
-        batch = labelled_batch_of(X[10:], y[10:], 1.0, model._core.regression)
+        batch = labelled_table_of(X[10:], y[10:], 1.0, model._core.regression)
         other.gate.release()
         model._learn_rows(model._core.reader(batch, learns=True))
         was_there = bool(other.said)
@@ -158,7 +155,7 @@ def test_a_stretch_of_rows_never_waits_for_the_lock(name: str, asks: bool, learn
         stretch = 256 if learns else min(4096, N - start)
         model = made(name)
         model.learn_many(X[:start], y[:start])
-        batch = labelled_batch_of(X[start:], y[start:], 1.0, model._core.regression)
+        batch = labelled_table_of(X[start:], y[start:], 1.0, model._core.regression)
         reader = model._core.reader(batch, learns=learns)
         if asks:
             model._core.ask(reader)

@@ -17,9 +17,7 @@ def copies_drawn(seed: int, n_models: int, batch: int, batch_size: int) -> list[
     model = StreamDecisionForestClassifier(
         n_models,
         batch_size,
-        swap_rule="always",
         splitter="best",
-        window_size=1000,
         max_depth=0,
         leaf_memory=None,
         n_swaps=0,

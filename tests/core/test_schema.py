@@ -5,7 +5,6 @@ from __future__ import annotations
 import collections
 import datetime
 import decimal
-import enum
 import fractions
 import math
 import pickle
@@ -17,7 +16,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -30,8 +28,6 @@ from river_extra_trees import (
 from river_extra_trees._core.safe_repr import safe_repr
 from river_extra_trees._core.schema import Labels, Schema
 from river_extra_trees._core.state import StateError
-from river_extra_trees.distributed.blocks import Block
-from tests.tools.blocks import rows_in
 from tests.tools.inputs import HUGE, Percent
 
 NUMBERS = st.one_of(
@@ -168,8 +164,6 @@ def test_numbers_of_subclasses_are_read_alike(n_before: int) -> None:
         with pytest.raises(TypeError, match=r"'a': .* nor hashable"):
             read({"a": Unhashable(1.0)})
         assert read({"a": Percent(50)}) == [0.5]
-    (row,) = rows_in(Block([{"a": Percent(50)}]))
-    assert schema.row_of(row) == [0.5]
 
 
 @pytest.mark.parametrize("value", [True, np.True_])
@@ -255,7 +249,7 @@ def test_nominal_values_that_are_never_met_again_are_refused(value: Any) -> None
 @pytest.mark.parametrize("value", HOLD_NAN, ids=repr)
 def test_labels_that_are_never_met_again_are_refused(value: Any) -> None:
     """Each sample would bring a new class."""
-    model = StreamDecisionTreeClassifier(warm_up=0, batch_size=2, seed=1)
+    model = StreamDecisionTreeClassifier(batch_size=2, seed=1)
     model.learn_one({"a": 1.0}, "x")
     before = persistence.save_bytes(model)
     with pytest.raises(ValueError, match="a label must not be missing or hold NaN"):
@@ -296,8 +290,7 @@ def test_numbers_that_cannot_be_had_are_refused_by_name(error: type[Exception]) 
         *(np.datetime64("2026-11-21"), np.timedelta64(1, "s")),
         *(pd.Timestamp("2026-11-21"), pd.Timestamp("2026-11-21", tz="UTC"), pd.Timedelta(1, "s")),
         *(datetime.date(2026, 11, 21), datetime.datetime(2026, 11, 21), datetime.timedelta(1)),
-        *(datetime.time(12, 30), time.gmtime(0), pd.Period("2026-11"), pd.offsets.MonthEnd(2)),
-        *(pd.offsets.Day(1), pa.MonthDayNano([1, 2, 3])),
+        *(datetime.time(12, 30), time.gmtime(0)),
     ],
     ids=repr,
 )
@@ -310,12 +303,6 @@ def test_dates_are_refused_in_our_words(moment: Any) -> None:
             with pytest.raises(TypeError, match=f"^feature '{name}': a date, a time .* numbers"):
                 read({name: moment})
     assert schema.names == ["when"]
-
-
-def test_a_value_may_be_named_as_a_part_of_a_date() -> None:
-    """That alone makes no date of it."""
-    unit = enum.Enum("unit", ["seconds", "nanoseconds"])
-    assert Schema().learn_row({"unit": unit["nanoseconds"]}) == [0.0]
 
 
 class Doubled(dict[str, Any]):
@@ -338,8 +325,6 @@ def test_a_sample_is_what_its_items_say(kind: Any, factor: int) -> None:
     for n in range(1, 40):
         assert schema.learn_row(kind({"a": n, "b": 7})) == [factor * n, factor * 7]
         assert schema.row_of(kind({"b": n, "a": 7})) == [factor * 7, factor * n]
-    (x,) = rows_in(Block([kind({"a": 1, "b": 7})]))
-    assert x == {"a": factor, "b": 7 * factor}
 
 
 def test_a_name_that_cannot_be_written_is_refused() -> None:

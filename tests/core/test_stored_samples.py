@@ -18,9 +18,7 @@ from river_extra_trees._core.state import StateError
 MODELS = [
     ForgetfulDecisionTreeClassifier(batch_size=100, seed=1),
     ShrubEnsembleClassifier(seed=1),
-    StreamDecisionForestClassifier(
-        n_models=2, batch_size=100, splitter="best", swap_rule="published", window_size=0, seed=1
-    ),
+    StreamDecisionForestClassifier(n_models=2, batch_size=100, seed=1),
     StreamDecisionTreeClassifier(batch_size=100, seed=1),
 ]
 

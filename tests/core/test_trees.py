@@ -138,7 +138,7 @@ def test_shrinking_takes_what_was_visited_least_recently(half: int) -> None:
 
 def test_faded_classes_vanish() -> None:
     """A class that a leaf has not met for long ends at exactly zero, and stays a label."""
-    model = StreamDecisionTreeClassifier(warm_up=0, batch_size=10**6, leaf_memory=2.0)
+    model = StreamDecisionTreeClassifier(batch_size=10**6, leaf_memory=2.0)
     model.learn_one({"a": 1.0}, "old")
     for _ in range(700):
         model.learn_one({"a": 1.0}, "new")
@@ -147,7 +147,7 @@ def test_faded_classes_vanish() -> None:
 
 def test_new_classes_widen_every_node() -> None:
     """Counts stand where they stood, and the new classes' are zero."""
-    model = StreamDecisionTreeClassifier(warm_up=0, batch_size=10, leaf_memory=None, seed=0)
+    model = StreamDecisionTreeClassifier(batch_size=10, leaf_memory=None, seed=0)
     for i in range(40):
         model.learn_one({"a": float(i % 10)}, i % 3)
     trees = model._core.trees[0]
@@ -204,7 +204,7 @@ def test_weights_must_be_in_range(weight: float, classes: list[float], problem: 
 
 def test_class_weights_of_any_stream_are_restored() -> None:
     """Weights near the limits, which fade and vanish one by one, are no damage."""
-    model = StreamDecisionTreeClassifier(warm_up=0, batch_size=10, leaf_memory=2.0, seed=0)
+    model = StreamDecisionTreeClassifier(batch_size=10, leaf_memory=2.0, seed=0)
     rng = random.Random(1)
     for i in range(3_000):
         weight = 10.0 ** rng.uniform(*((-307, 100) if i < 1_000 else (-307, -200)))

@@ -1,11 +1,10 @@
-"""One model per key over processes: the same as in one process, whatever dies on the way.
+"""One model per key over processes: the same as in one process, and nothing lost at a restart.
 
 Ray's place is taken by a stand-in without processes; `test_ray.py` has the real one.
 """
 
 from __future__ import annotations
 
-import collections
 import math
 import pickle
 import random
@@ -18,14 +17,12 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from river import base, naive_bayes, tree
+from river import base, naive_bayes
 
 import river_extra_trees as ret
 from river_extra_trees import persistence
-from river_extra_trees.distributed import DistributedKeyedModels, KeyGroups
-from river_extra_trees.distributed.ray.group_worker import GroupWorker
+from river_extra_trees.distributed import DistributedKeyedModels
 from river_extra_trees.keyed import KeyedModels, shard_of
-from tests.tools import ray_in_process
 from tests.tools.ray_in_process import take_the_place_of_ray
 
 TREE = ret.StreamDecisionTreeRegressor(batch_size=5, min_samples_leaf=1, seed=1)
@@ -62,18 +59,20 @@ def bits_of(model: Any) -> bytes:
 @pytest.mark.parametrize("n_workers", [1, 2, 4])
 @pytest.mark.parametrize(
     "model",
-    [TREE, ret.StreamDecisionForestClassifier(n_models=2, seed=1), naive_bayes.GaussianNB()],
+    [TREE, ret.ExtraTreesClassifier(n_models=2, seed=1), naive_bayes.GaussianNB()],
     ids=lambda model: type(model).__name__,
 )
 def test_equal(model: Any, n_workers: int) -> None:
-    """All answers, by frames and one by one, and all models are those of one process."""
+    """All answers and all models are those of one process."""
     keys, X, y = frame_of(400)
     y = y if isinstance(model, base.Regressor) else y > 1.5
     alone = KeyedModels(model)
-    with DistributedKeyedModels(model, n_workers, block_size=30) as models:
+    with DistributedKeyedModels(model, n_workers) as models:
         for i in range(0, 400, 100):
             w = 1.0 if isinstance(model, naive_bayes.GaussianNB) else 1.0 + i % 200
             part = keys[i : i + 100], X[i : i + 100], y[i : i + 100], w
+            for each in (models, alone):
+                each.learn_many(*part)
             said, expected = models.predict_learn_many(*part), alone.predict_learn_many(*part)
             pd.testing.assert_series_equal(said, expected)
             said, expected = (each.predict_many(*part[:2]) for each in (models, alone))
@@ -81,110 +80,75 @@ def test_equal(model: Any, n_workers: int) -> None:
             if not isinstance(model, base.Regressor):
                 said, expected = (each.predict_proba_many(*part[:2]) for each in (models, alone))
                 pd.testing.assert_frame_equal(said, expected)
-            for key, x, target in zip(keys[:20], X.to_dict("records"), y, strict=False):
-                said, expected = (each.predict_one(key, x) for each in (models, alone))
-                assert said == expected
-                models.learn_one(key, x, target)
-                alone.learn_one(key, x, target)
-        assert models.position == 480
+        assert models.position == 800
         assert models.counts() == alone.counts()
         assert bits(models, keys) == bits(alone, keys)
         assert models.model_of("new") is None
         assert models.predict_one("new", {}) is None
         x = {"a": 0.5, "b": 0.5}
+        assert models.predict_one("key 1", x) == alone.predict_one("key 1", x)
         if isinstance(model, base.Regressor):
             with pytest.raises(AttributeError):
                 models.predict_proba_one("key 1", x)
         else:
             assert models.predict_proba_one("key 1", x) == alone.predict_proba_one("key 1", x)
+        assert models.forget("key 1")
+        assert not models.forget("key 1")
+
+
+def test_pooled() -> None:
+    """Each worker has a pooled model of its keys."""
+    keys, X, y = frame_of(240)
+    alone = [KeyedModels(TREE, pooled=TREE) for _ in range(2)]
+    with DistributedKeyedModels(TREE, pooled=TREE) as models:
+        said = models.predict_learn_many(keys, X, y).tolist()
+        for i, (key, x) in enumerate(zip(keys, X.to_dict("records"), strict=True)):
+            own = alone[shard_of(key, 2)]
+            expected = own.predict_one(key, x)
+            assert said[i] == expected or (expected is None and math.isnan(said[i]))
+            own.learn_one(key, x, y[i])
+        assert models.predict_one("new", x) == alone[shard_of("new", 2)].predict_one("new", x)
+        assert models.predict_one("new", x) is not None
+
+
+# --- Restarts
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_whatever_happens(seed: int, tmp_path: Path) -> None:
-    """Workers die or change in number, or all ends: no sample is lost, and none counts twice.
+    """Workers die, or all processes: no sample is lost, and none counts twice.
 
     So it is with models that are dropped or spilled, or whose time is over.
     """
     rng = random.Random(seed)
     keys, X, y = frame_of(2000, 60, seed)
-    rows = X.to_dict("records")
     bounds: dict[str, Any] = rng.choice(
         [{}, {"max_models": 40}, {"max_models": 30, "when_full": "spill"}, {"time_to_live": 100}]
     )
-    options = {"n_groups": 8, "block_size": 40, "checkpoint_every": 300, **bounds}
-    with DistributedKeyedModels(TREE, 3, folder=tmp_path / "calm", **options) as calm:
+    with DistributedKeyedModels(TREE, 3, tmp_path / "calm", **bounds) as calm:
         calm.learn_many(keys, X, y)
         expected, n_seen = bits(calm, keys), calm.counts().n_samples_seen
-    models = DistributedKeyedModels(TREE, 2, folder=tmp_path / "wild", **options)
+    models = DistributedKeyedModels(TREE, 3, tmp_path / "wild", **bounds)
     while (at := models.position) < len(keys):
         event, n = rng.random(), rng.randrange(1, 200)
         part = keys[at : at + n], X[at : at + n], y[at : at + n]
         if event < 0.4:
             models.learn_many(*part)
-        elif event < 0.5:
+        elif event < 0.6:
             models.predict_learn_many(*part)
-        elif event < 0.7:
-            for i in range(at, min(at + n, len(keys))):
-                models.learn_one(keys[i], rows[i], y[i])
-        elif event < 0.85:
-            rng.choice(models._actors).crash()
+        elif event < 0.7:  # each worker may have stored another position
+            rng.choice(models._workers).held.commit()
         elif event < 0.9:
-            models.rescale(rng.randrange(1, 5))
-        elif event < 0.95:
-            for actor in models._actors:  # and with them this process
-                actor.crash()
-                actor.is_dead = True
-            models = DistributedKeyedModels(
-                TREE, rng.randrange(1, 5), folder=tmp_path / "wild", **options
-            )
-            assert models.position >= at - 300 - 400 - 4 * 40
+            models.commit()
         else:
-            models.predict_one(rng.choice(keys), rows[0])
-        assert sum(len(whole.parcel) for whole in models._delivery._kept) <= 300 + 300 + 4 * 4 * 40
+            for worker in models._workers:
+                worker.crash()
+            with pytest.raises(RuntimeError, match="a worker has died: close the models"):
+                models.predict_learn_many(*part)
+            models = DistributedKeyedModels(TREE, 3, tmp_path / "wild", **bounds)
     assert bits(models, keys) == expected
     assert models.counts().n_samples_seen == n_seen == 2000
     models.close()
-
-
-@pytest.mark.parametrize("is_stored", [False, True], ids=["calm", "with deaths"])
-@pytest.mark.parametrize("n_workers", [1, 2, 3])
-def test_pooled(n_workers: int, is_stored: bool, tmp_path: Path) -> None:
-    """Each key group has a pooled model of its own, whatever the number of workers."""
-    keys, X, y = frame_of(240)
-    rows = X.to_dict("records")
-    alone = [KeyedModels(TREE, pooled=TREE) for _ in range(4)]
-    options: dict[str, Any] = {"n_groups": 4, "checkpoint_every": 70, "pooled": TREE}
-    folder = tmp_path if is_stored else None
-    with DistributedKeyedModels(TREE, n_workers, folder=folder, **options) as models:
-        for start in range(0, 240, 40):
-            expected = []
-            for i in range(start, start + 40):
-                group = alone[shard_of(keys[i], 4)]
-                expected.append(group.predict_one(keys[i], rows[i]))
-                group.learn_one(keys[i], rows[i], y[i])
-            part = slice(start, start + 40)
-            if start == 80:  # what is gathered for other keys of the group decides, too
-                said = []
-                for i in range(start, start + 40):
-                    said.append(models.predict_one(keys[i], rows[i]))
-                    models.learn_one(keys[i], rows[i], y[i])
-            else:
-                said = models.predict_learn_many(keys[part], X[part], y[part]).tolist()
-            assert [None if each != each else each for each in said] == expected
-            if is_stored and start == 40:
-                models._actors[0].crash()
-            if is_stored and start == 120:
-                models.rescale(n_workers % 3 + 1)
-        for key in ("new", "newer", keys[0]):
-            group = alone[shard_of(key, 4)]
-            assert models.predict_one(key, rows[0]) == group.predict_one(key, rows[0])
-        assert models.predict_one("new", rows[0]) is not None
-    if is_stored:
-        with pytest.raises(ValueError, match="belongs to keyed models with pooled StreamDec"):
-            DistributedKeyedModels(TREE, 1, folder=folder, n_groups=4)
-        with DistributedKeyedModels(TREE, 1, folder=folder, **options) as models:
-            group = alone[shard_of("new", 4)]
-            assert models.predict_one("new", rows[0]) == group.predict_one("new", rows[0])
 
 
 def test_feeders(tmp_path: Path) -> None:
@@ -194,39 +158,32 @@ def test_feeders(tmp_path: Path) -> None:
     alone.learn_many(keys, X, y)
     is_second = np.array([key > "key 2" for key in keys])
     parts = [np.flatnonzero(is_second == number) for number in (False, True)]
-    options = {"n_groups": 6, "folder": tmp_path, "block_size": 20, "checkpoint_every": 50}
-    with DistributedKeyedModels(TREE, 3, **options) as models:
+    with DistributedKeyedModels(TREE, 3, tmp_path) as models:
         feeders = [pickle.loads(pickle.dumps(models.feeder(name))) for name in (0, "one")]
         for feeder, rows in zip(feeders, parts, strict=True):
             for i in range(0, 150, 30):
                 feed(feeder, rows[i : i + 30], keys, X, y)
-            with pytest.raises(TypeError, match="this feeder is at work"):
-                pickle.dumps(feeder)
         again = models.feeder("one")  # the first one for it died
-        rows = parts[1][parts[1] >= again.position]
-        assert 0 < len(rows) < len(parts[1])
-        feed(again, rows[rows < 400], keys, X, y)
+        assert again.position == parts[1][149] + 1
+        feed(again, parts[1][150:200], keys, X, y)
         feed(feeders[0], parts[0][150:], keys, X, y)
         with pytest.raises(ValueError, match="must ascend from the position, which is"):
-            feed(again, rows, keys, X, y)
+            feed(again, parts[1], keys, X, y)
         with pytest.raises(ValueError, match="X has 1 rows, and there are 2 numbers"):
             again.learn_many(["a"], X[:1], y[:1], numbers=[1000, 1001])
-        models.rescale(2)
-        feed(again, rows[rows >= again.position], keys, X, y)
-        for feeder in (feeders[0], again):
-            feeder.save()
-        assert bits(models, keys) == bits(alone, keys)
-        assert models.position == 0
+        with pytest.raises(TypeError, match="must be whole numbers, not float64"):
+            again.learn_many(["a"], X[:1], y[:1], numbers=[1000.9])
         with pytest.raises(ValueError, match="fed by the keyed models themselves"):
             models.feeder("own")
         for partition in (None, 1.5, True, ["a"]):
             with pytest.raises(TypeError, match="a partition must be a string or a whole number"):
                 models.feeder(partition)
-        with pytest.raises(TypeError, match="must be whole numbers, not float64"):
-            again.learn_many(["a"], X[:1], y[:1], numbers=[1000.9])
-    with DistributedKeyedModels(TREE, 4, **options) as models:
-        ends = [int(rows[-1]) + 1 for rows in parts]
-        assert [models.feeder(name).position for name in (0, "one")] == ends
+        again.commit()
+        assert models.position == 0
+    with DistributedKeyedModels(TREE, 3, tmp_path) as models:
+        assert models.feeder(0).position == parts[0][-1] + 1
+        feed(models.feeder("one"), parts[1][200:], keys, X, y)
+        assert bits(models, keys) == bits(alone, keys)
         assert models.counts().n_samples_seen == 600
 
 
@@ -235,18 +192,13 @@ def feed(feeder: Any, rows: Any, keys: list[str], X: pd.DataFrame, y: Any) -> No
 
 
 def test_repeated_samples(tmp_path: Path) -> None:
-    """What a group had received before a crash gets no answer, because it has been learned."""
+    """A sample that its worker has learned already gets no answer."""
     keys, X, y = frame_of(200)
-    options = {"n_groups": 2, "folder": tmp_path, "checkpoint_every": 1000}
-    models = DistributedKeyedModels(TREE, 2, **options)
+    models = DistributedKeyedModels(TREE, 2, tmp_path)
     models.learn_many(keys, X, y)
-    models.wait()
-    assert models.feeder("own, but of a second process").position == 0
-    models._actors[0].held._groups.commit("own", 200)  # and not the other one
-    for actor in models._actors:
-        actor.crash()
-        actor.is_dead = True
-    with DistributedKeyedModels(TREE, 2, **options) as models:
+    models._workers[0].held.commit()  # and not the other one
+    models._stop()
+    with DistributedKeyedModels(TREE, 2, tmp_path) as models:
         assert models.position == 0
         said = models.predict_learn_many(keys, X, y)
         firsts = {keys.index(key) for key in set(keys)}
@@ -255,136 +207,83 @@ def test_repeated_samples(tmp_path: Path) -> None:
         assert models.counts().n_samples_seen == 200
 
 
-def test_forget(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A key is forgotten at once, whatever dies then."""
-    keys, X, y = frame_of(100, 5)
-    with DistributedKeyedModels(TREE, folder=tmp_path, n_groups=4) as models:
-        models.learn_many(keys, X, y)
-        models.learn_one("key 3", {"a": 1.0}, 1.0)
-        assert models.forget("key 3")
-        assert not models.forget("key 3")
-        forget = KeyGroups.forget
-
-        def forget_and_die(*given: Any) -> None:
-            forget(*given)
-            monkeypatch.undo()
-            take_the_place_of_ray(monkeypatch)
-            raise ray_in_process.RayActorError
-
-        monkeypatch.setattr(KeyGroups, "forget", forget_and_die)
-        assert models.forget("key 1")  # although the answer was lost
-        for actor in models._actors:
-            actor.crash()
-        assert models.predict_one("key 3", {}) is None
-        assert models.predict_one("key 2", {}) is not None
-        assert models.counts().n_models == 3
+def test_a_message_that_is_lost() -> None:
+    """What follows it is refused, and sent again from the position."""
+    keys, X, y = frame_of(100)
+    with DistributedKeyedModels(TREE) as models:
+        models.learn_many(keys[:50], X[:50], y[:50])
+        models._position = 70
+        with pytest.raises(RuntimeError, match="samples 50 to 69 of partition 'own' did not arr"):
+            models.predict_learn_many(keys[70:], X[70:], y[70:])
+        assert models.position == 50
+        models.learn_many(keys[50:], X[50:], y[50:])
+        assert models.counts().n_samples_seen == 100
 
 
-def test_little_is_sent() -> None:
-    """A question concerns one worker, and what is gathered for others stays gathered."""
-    keys = [
-        next(f"key {i}" for i in range(99) if shard_of(f"key {i}", 64) // 16 == w) for w in range(4)
-    ]
-    with DistributedKeyedModels(TREE, 4) as models:
-        for _ in range(5):
-            for key in keys:
-                models.learn_one(key, {"a": 1.0}, 2.0)
-        assert models.predict_one("new", {}) is None
-        assert [len(link.gathered) for link in models._delivery.links] == [5, 5, 5, 5]
-        assert models.predict_one(keys[2], {"a": 1.0}) == 2.0
-        assert [len(link.gathered) for link in models._delivery.links] == [5, 5, 0, 5]
-
-
-# --- Failures
-
-
-def test_a_disk_that_is_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A commit that fails is told; the worker goes back to the last one, and all is sent again."""
+@pytest.mark.parametrize("method", ["commit", "learn_block"])
+def test_a_disk_that_is_full(method: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A worker that could not learn or commit is told; the models go on from the last commit."""
     keys, X, y = frame_of(300)
-    alone = KeyedModels(TREE)
-    alone.learn_many(keys, X, y)
+    with DistributedKeyedModels(TREE, 2, tmp_path) as models:
+        models.learn_many(keys[:100], X[:100], y[:100])
 
     def fail(*_: Any) -> None:
         raise OSError("no space left")
 
-    with DistributedKeyedModels(TREE, n_groups=4, folder=tmp_path, checkpoint_every=100) as models:
-        models.learn_many(keys[:100], X[:100], y[:100])
-        with monkeypatch.context() as patch:
-            patch.setattr("river_extra_trees.keyed.store.Store.commit", fail)
-            with pytest.raises(OSError, match="no space left"):
-                models.save()
-        models.save()  # of what was sent again
-        assert models._delivery._kept == collections.deque()
+    models = DistributedKeyedModels(TREE, 2, tmp_path)
+    with monkeypatch.context() as patch:
+        name = {"commit": "store.Store.commit", "learn_block": "models.KeyedModels.learn_block"}[
+            method
+        ]
+        patch.setattr(f"river_extra_trees.keyed.{name}", fail)
+        models.learn_many(keys[100:200], X[100:200], y[100:200])
+        with pytest.raises(OSError, match="no space left"):
+            models.commit()
+    if method == "learn_block":
+        assert models.position == 100
+        with pytest.raises(RuntimeError, match=r"a worker has failed .OSError: no space left"):
+            models.commit()
+    models._stop()
+    with DistributedKeyedModels(TREE, 2, tmp_path) as models:
+        assert models.position == 100
         models.learn_many(keys[100:], X[100:], y[100:])
-        assert bits(models, keys) == bits(alone, keys)
         assert models.counts().n_samples_seen == 300
 
 
-def test_a_sample_that_kills(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Workers that die of a sample are not started for ever."""
-    keys, X, y = frame_of(50)
-    with DistributedKeyedModels(TREE, n_groups=4, folder=tmp_path) as models:
-
-        def die(*_: Any) -> None:
-            raise ray_in_process.RayActorError
-
-        monkeypatch.setattr(GroupWorker, "ask", die)
-        models.learn_many(keys, X, y)
-        with pytest.raises(RuntimeError, match="workers died 4 times in a row"):
-            models.predict_many(keys, X)
+# --- Refusals and errors
 
 
 def test_without_a_folder() -> None:
     """The death of a worker is told, and all workers end all the same."""
     keys, X, y = frame_of(50)
     models = DistributedKeyedModels(TREE, n_workers=3)
-    models.learn_many(keys, X, y)
-    models._actors[0].crash()
-    models.learn_many(keys, X, y)
-    with pytest.raises(RuntimeError, match="no folder for checkpoints"):
+    workers = list(models._workers)
+    models.learn_many(keys[:30], X[:30], y[:30])
+    workers[0].crash()
+    models.learn_many(keys[30:], X[30:], y[30:])
+    with pytest.raises(RuntimeError, match="a worker has died"):
         models.wait()
-    with pytest.raises(ValueError, match="without a folder cannot change"):
-        models.rescale(2)
-    with pytest.raises(RuntimeError, match="no folder for checkpoints"):
+    with pytest.raises(RuntimeError, match="a worker has died"):
         models.close()
-    assert all(actor.is_dead for actor in models._actors)
+    assert all(worker.held is None for worker in workers)
+    models.close()
+    for call in (lambda: models.learn_many(keys, X, y), lambda: models.predict_one("a", {})):
+        with pytest.raises(RuntimeError, match="the keyed models are closed"):
+            call()
 
 
-def test_samples_without_targets() -> None:
-    """They are refused here, and not by a worker that knows less of them."""
+def test_samples_that_cannot_be_sent() -> None:
+    """They are refused here, and nothing is learned."""
     keys, X, y = frame_of(50)
     with DistributedKeyedModels(TREE) as models:
         for learn in (models.learn_many, models.predict_learn_many):
             with pytest.raises(ValueError, match="no targets to learn: y is None"):
                 learn(keys, X, None)
+        with pytest.raises(Exception, match=r"pickle|local object"):
+            models.learn_many(["a"], pd.DataFrame({"x": [lambda: 1]}), [1.0])
         assert models.position == 0
         models.learn_many(keys, X, y)
         assert models.counts().n_samples_seen == 50
-
-
-def test_many_deaths_between_questions(tmp_path: Path) -> None:
-    """Deaths between which questions were answered are not those of one message."""
-    with DistributedKeyedModels(TREE, n_groups=4, folder=tmp_path) as models:
-        models.learn_one("a", {"x": 0.0}, 1.0)
-        models.save()
-        for i in range(8):
-            if i % 2:
-                models.rescale(1 + i % 3)
-            else:
-                for actor in models._actors:
-                    actor.crash()
-            assert models.predict_one("a", {"x": 0.0}) == 1.0
-
-
-def test_closed_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody waits for workers that have been stopped."""
-    monkeypatch.setattr("river_extra_trees.distributed.ray.keyed.PATIENCE", 0.2)
-    keys, X, y = frame_of(50)
-    with DistributedKeyedModels(TREE, n_groups=4, folder=tmp_path) as models:
-        models.learn_many(keys, X, y)
-        models.close()
-    with DistributedKeyedModels(TREE, n_groups=4, folder=tmp_path) as models:
-        assert models.position == 50
 
 
 def test_error_in_a_context() -> None:
@@ -392,16 +291,61 @@ def test_error_in_a_context() -> None:
 
     def stop(error: Exception | None) -> None:
         with DistributedKeyedModels(TREE) as models:
-            models.learn_one("a", {"x": 0.0}, 1.0)
-            for actor in models._actors:
-                actor.crash()
+            models.learn_many(["a"], pd.DataFrame({"x": [0.0]}), [1.0])
+            for worker in models._workers:
+                worker.crash()
+            models.learn_many(["a"], pd.DataFrame({"x": [0.0]}), [1.0])
             if error is not None:
                 raise error
 
     with pytest.raises(ZeroDivisionError):
         stop(ZeroDivisionError())
-    with pytest.raises(RuntimeError, match="no folder for checkpoints"):
+    with pytest.raises(RuntimeError, match="a worker has died"):
         stop(None)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"model": ret.ForgetfulDecisionTreeRegressor(seed=1)}, "not of ForgetfulDecisionTree"),
+        ({"model": TREE.clone({"batch_size": 6})}, "batch_size: 5.*batch_size: 6"),
+        ({"pooled": TREE}, "the pooled model of .* is none, not StreamDecisionTreeRegressor"),
+        ({"n_workers": 3}, "another number of workers than 3: it holds worker0of2.db"),
+    ],
+)
+def test_folder_of_others(given: dict[str, Any], message: str, tmp_path: Path) -> None:
+    """Files of other models, of other parameters or other workers are refused; both are named."""
+    frame = pd.DataFrame({"x": [0.0]})
+    with DistributedKeyedModels(TREE, folder=tmp_path) as models:
+        models.learn_many(["a"], frame, [1.0])
+    with pytest.raises(ValueError, match=message):
+        DistributedKeyedModels(**{"model": TREE, "folder": tmp_path, **given})
+    with DistributedKeyedModels(TREE, folder=tmp_path) as models:
+        assert models.position == 1
+
+
+@pytest.mark.parametrize(
+    ("given", "name"),
+    [
+        ({"n_workers": 0}, "n_workers"),
+        ({"max_models": 1}, "max_models"),
+        ({"time_to_live": 0}, "time_to_live"),
+        ({"when_full": "spill"}, "folder"),
+        ({"when_full": "weep"}, "when_full"),
+        ({"model": "tree"}, "model"),
+        ({"pooled": ret.StreamDecisionTreeClassifier()}, "pooled"),
+    ],
+)
+def test_parameters(given: dict[str, Any], name: str) -> None:
+    """Parameters out of range are named."""
+    with pytest.raises(ValueError, match=name):
+        DistributedKeyedModels(**{"model": TREE, **given})
+
+
+def test_no_copies() -> None:
+    """The whole cannot be pickled; its feeders can."""
+    with DistributedKeyedModels(TREE) as models, pytest.raises(TypeError, match="pass a feeder on"):
+        pickle.dumps(models)
 
 
 class Refusing(base.Regressor):
@@ -421,38 +365,22 @@ class Refusing(base.Regressor):
 
 def test_errors_of_models() -> None:
     """Whatever a model raises, the samples of the other keys are learned."""
-    with DistributedKeyedModels(Refusing(), n_workers=3, block_size=100) as models:
-        for i in range(3000):
-            models.learn_one(i % 30, {"x": 0.0}, -1.0 if i == 450 else 1.0)
+    keys = [i % 30 for i in range(3000)]
+    y = [-1.0 if i == 450 else 1.0 for i in range(3000)]
+    with DistributedKeyedModels(Refusing(), n_workers=3) as models:
+        models.learn_many(keys, pd.DataFrame({"x": [0.0] * 3000}), y)
         counts = models.counts()
         assert (counts.n_samples_seen, counts.n_refused, counts.n_models) == (2999, 1, 30)
         assert counts.refusal.endswith("of 0: KeyError: 'negative'")
 
 
-def test_error_of_a_model_of_river() -> None:
-    """A target that a model of river cannot square is refused for its key alone."""
-    with DistributedKeyedModels(tree.HoeffdingTreeRegressor(), n_workers=2) as models:
-        for i in range(600):
-            models.learn_one(i % 2, {"x": float(i)}, 1e308 if i % 2 else 1.0)
-        counts = models.counts()
-        assert counts.n_refused > 0
-        assert counts.n_samples_seen + counts.n_refused == 600
-        assert models.predict_one(0, {"x": 1.0}) == 1.0
-
-
 def test_errors_of_answers() -> None:
     """What a model raises when it is asked arrives as it was raised."""
     with DistributedKeyedModels(Refusing()) as models:
-        for _ in range(5):
-            models.learn_one("a", {"x": 0.0}, 1.0)
+        models.learn_many(["a"] * 5, pd.DataFrame({"x": [0.0] * 5}), [1.0] * 5)
         with pytest.raises(ZeroDivisionError) as error:
             models.predict_one("a", {"x": 0.0})
         assert type(error.value) is ZeroDivisionError
-        for x in (None, [("x", 1.0)]):
-            with pytest.raises(TypeError, match="x must be a mapping"):
-                models.predict_one("a", x)
-            with pytest.raises(TypeError, match="x must be a mapping"):
-                models.learn_one("a", x, 1.0)
         assert models.position == 5
 
 
@@ -483,5 +411,5 @@ def test_frames(kind: Any) -> None:
         with pytest.raises(TypeError, match="keys must be a series"):
             models.learn_many("c", kind({"x": [0.0]}), [1.0])
         with pytest.raises(TypeError, match="a key must be a string, bytes or a whole number"):
-            models.learn_one(1.5, {"x": 0.0}, 1.0)
+            models.predict_one(1.5, {"x": 0.0})
         assert len(models.predict_learn_many([], kind({"x": [0.0] * 0}), [])) == 0

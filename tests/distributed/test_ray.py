@@ -1,13 +1,12 @@
-"""Learning on a real local Ray of two nodes: the answers are those of one process, nothing is lost.
+"""Models per key on a real local Ray of two nodes: nothing is lost at a restart.
 
-What does not depend on Ray itself is tested without it, in `test_workers.py`.
+What does not depend on Ray itself is tested without it, in `test_keyed.py`.
 """
 
 from __future__ import annotations
 
 import os
 import pickle
-import random
 import signal
 import subprocess
 import sys
@@ -18,34 +17,16 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from river import datasets, evaluate, metrics
 
 import river_extra_trees as ret
-from river_extra_trees.distributed import (
-    DistributedClassifier,
-    DistributedKeyedModels,
-    DistributedRegressor,
-)
-from river_extra_trees.distributed.ray.workers import load_checkpoint, save_checkpoint
+from river_extra_trees.distributed import DistributedKeyedModels
 from river_extra_trees.keyed import KeyedModels
 from river_extra_trees.persistence import save_bytes
-from tests.tools.estimators import (
-    CASES,
-    FORMER,
-    answers,
-    begun_anew,
-    broken_stream,
-    is_classifier,
-    learn,
-    make,
-    stream,
-)
+from tests.tools.estimators import CASES, answers, learn, make, stream
 from tests.tools.ray_ready import free_port, started
 from tests.tools.systems import needs_proc
 
-Case = tuple[str, int]
-# Workers exchange losses in the one, votes in the other; `test_workers.py` has all forests.
-FORESTS = [("ForgetfulRandomForestRegressor", 1), ("StreamDecisionForestClassifier", 3)]
+TREE = ret.StreamDecisionTreeRegressor(batch_size=5, seed=1)
 
 
 @pytest.fixture(scope="module")
@@ -55,92 +36,6 @@ def ray(cluster: Any) -> Iterator[Any]:
     node = started(lambda: nodes.add_node(num_cpus=2, include_dashboard=False))
     yield connected
     nodes.remove_node(node)
-
-
-def spread(case: Case, forest: Any = None, **options: Any) -> Any:
-    kind = DistributedClassifier if is_classifier(case) else DistributedRegressor
-    return kind(forest or make(case), **options)
-
-
-def kill(process: int) -> None:
-    """End a process as a lack of memory would."""
-    os.kill(process, signal.SIGKILL)
-    while Path(f"/proc/{process}").exists() and "Z" not in state_of(process):
-        time.sleep(0.01)
-
-
-def state_of(process: int) -> str:
-    try:
-        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
-    except OSError:
-        return "Z"
-
-
-# --- Forests
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("case", "n_workers"), list(zip(FORESTS, (2, 4), strict=True)), ids=str)
-def test_one_forest(ray: Any, case: Case, n_workers: int, tmp_path: Path) -> None:
-    """A forest over workers answers as one in this process, all along a stream.
-
-    A worker is killed with a block on its way. The forest that is gathered goes on alike.
-    """
-    weights, asked = random.Random(6), list(stream(case, 3, seed=2))
-    forest, gathered = make(case, n_models=5), None
-    planted = list(forest._core.trees)
-    options = {"block_size": 50, "folder": tmp_path, "checkpoint_every": 100}
-    with spread(case, forest.clone(), n_workers=n_workers, **options) as model:
-        processes = model.processes()
-        for i, (x, y) in enumerate(broken_stream(case, 500)):
-            label = "new" if is_classifier(case) and i == 300 else y
-            weight = weights.choice([0.0, 1.0, 2.5])
-            for each in (model, forest, gathered):
-                if each is not None:
-                    each.learn_one(x, label, weight)
-            if i % 97 == 0:
-                assert answers(model, asked) == answers(forest, asked)
-            if i == 250:
-                gathered = model.gather()
-            if i == 4 * 97 + 50:  # a block has just been sent
-                assert not model._gathered
-                kill(processes[-1])
-        assert answers(model, asked) == answers(forest, asked) == answers(gathered, asked)
-        assert model.n_restarts == 1
-        assert model.n_samples_seen == forest.n_samples_seen
-        for seen, saved in model.counters():
-            assert seen == forest.n_samples_seen
-            assert 0 < saved <= seen <= saved + 100 + 50
-        place = next(tmp_path.iterdir())
-        files = [f"part{i}.pickle" for i in range(n_workers)]
-        assert sorted(path.name for path in place.iterdir()) == files
-        frame = pd.DataFrame([{"a": x.get("a"), "d": 1.0} for x, _ in asked])
-        assert model.predict_many(frame).equals(forest.predict_many(frame))
-        assert begun_anew(forest, planted) > 0
-    assert not list(tmp_path.iterdir())
-
-
-@pytest.mark.slow
-def test_evaluation(ray: Any) -> None:
-    """The evaluation of river needs to know nothing of workers, which are on both nodes.
-
-    Refused questions raise what the forest would; a death without a folder is told.
-    """
-    rows = list(datasets.Phishing().take(150))
-    forest = ret.StreamDecisionForestClassifier(**{**FORMER, "n_models": 4, "seed": 1})
-    expected = evaluate.progressive_val_score(rows, forest.clone(), metrics.Accuracy())
-    with DistributedClassifier(forest, n_workers=4) as model:
-        found = evaluate.progressive_val_score(rows, model, metrics.Accuracy())
-        assert found.get() == expected.get() > 0.5
-        actors = [worker._actor._actor_id.hex() for worker in model._workers]
-        known = ray._private.state.actors()
-        assert len({known[actor]["Address"]["NodeID"] for actor in actors}) == 2
-        with pytest.raises(ValueError, match="feature 'a': the value must be finite") as error:
-            model.predict_one({"a": float("inf")})
-        assert type(error.value) is ValueError
-        kill(model.processes()[0])
-        with pytest.raises(RuntimeError, match="no folder for checkpoints"):
-            model.predict_one({"a": 1.0})
 
 
 # --- Keyed models
@@ -160,43 +55,41 @@ def feed(feeder: Any, part: int, n: int) -> None:
         chosen = rows[start : start + 100]
         own = [keys[i] for i in chosen]
         feeder.learn_many(own, X.iloc[chosen], y.iloc[chosen], numbers=chosen)
-    feeder.save()
+    feeder.commit()
 
 
 @pytest.mark.slow
 def test_keyed_models(ray: Any, tmp_path: Path) -> None:
-    """A worker is killed, then the number of workers changes, then all ends: nothing is lost."""
-    base = ret.StreamDecisionTreeRegressor(batch_size=5, seed=1)
+    """A worker is killed, and the run begins again from the last commit."""
     keys, X, y = keyed_rows(3000)
-    alone = KeyedModels(base)
+    alone = KeyedModels(TREE)
     alone.learn_many(keys, X, y)
-    options = {"n_groups": 6, "block_size": 100, "folder": tmp_path, "checkpoint_every": 400}
-    task = ray.remote(feed)
-    models = DistributedKeyedModels(base, 2, **options)
-    running = [task.remote(models.feeder(part), part, 2000) for part in (0, 1)]
-    kill(models.processes()[1])
-    models.rescale(3)
-    ray.get(running)
+    task = ray.remote(max_retries=0)(feed)
+    models = DistributedKeyedModels(TREE, 2, tmp_path)
+    ray.get([task.remote(models.feeder(part), part, 2000) for part in (0, 1)])
     assert models.counts().n_samples_seen == 2000
-    processes = models.processes()
-    assert len(set(processes)) == 3
-    again = models.feeder(0)
-    assert 1990 < again.position <= 2000
-    chosen = [i for i in range(2000, 2300) if keys[i] % 2 == 0]
-    own = [keys[i] for i in chosen]
-    again.learn_many(own, X.iloc[chosen], y.iloc[chosen], numbers=chosen)
-    again.wait()
-    for actor in models._actors:  # all ends, without a word
-        ray.kill(actor)
-    with DistributedKeyedModels(base, 2, **options) as models:
-        assert 1990 < models.feeder(0).position <= 2000
+    nodes = {each["NodeID"] for each in ray.nodes() if each["Alive"]}
+    assert len(nodes) == 2
+    running = [task.remote(models.feeder(part), part, 2500) for part in (0, 1)]
+    os.kill(models.processes()[1], signal.SIGKILL)
+    with pytest.raises(RuntimeError, match="a worker has died"):
+        models.predict_many(keys[:50], X[:50])
+    ray.wait(running, num_returns=2)
+    models._stop()
+    with DistributedKeyedModels(TREE, 2, tmp_path) as models:
+        assert models.feeder(0).position >= 1990
         ray.get([task.remote(models.feeder(part), part, 3000) for part in (0, 1)])
         assert models.counts().n_samples_seen == 3000
         assert models.predict_many(keys[:50], X[:50]).equals(alone.predict_many(keys[:50], X[:50]))
         assert models.predict_one("new", {"x": 1.0}) is None
         for key in set(keys):
-            model = models.model_of(key)
-            assert save_bytes(model) == save_bytes(alone.model_of(key))
+            assert save_bytes(models.model_of(key)) == save_bytes(alone.model_of(key))
+        frame = pd.DataFrame({"x": [lambda: 1, lambda: 2]})
+        models.learn_many(["a", "b"], frame, [1.0, 2.0])  # Ray's pickler takes functions
+        models.wait()
+        assert models.counts().n_refused == 2
+    with pytest.raises(ValueError, match="holds models of StreamDecisionTreeRegressor"):
+        DistributedKeyedModels(ret.ForgetfulDecisionTreeRegressor(seed=1), 2, tmp_path)
 
 
 # --- Ports
@@ -273,16 +166,6 @@ def test_ray_of_ours_listens_on_loopback(tmp_path: Path) -> None:
 # --- Without Ray
 
 
-def test_checkpoints_are_whole(tmp_path: Path) -> None:
-    """A checkpoint that cannot be written leaves the old one, and no rubbish."""
-    path = tmp_path / "folder" / "checkpoint"
-    save_checkpoint(path, [1, 2])
-    with pytest.raises(AttributeError):
-        save_checkpoint(path, lambda: None)
-    assert load_checkpoint(path) == [1, 2]
-    assert [file.name for file in path.parent.iterdir()] == ["checkpoint"]
-
-
 def test_pickles_of_ray() -> None:
     """Ray's own pickler, which takes methods apart, copies every learner."""
     cloudpickle = pytest.importorskip("ray.cloudpickle", reason="the extra `ray` is not installed")
@@ -294,7 +177,6 @@ def test_pickles_of_ray() -> None:
 
 def test_without_ray(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without Ray, the first worker says what to install."""
-    monkeypatch.setitem(__import__("sys").modules, "ray", None)
-    model = spread(("StreamDecisionForestClassifier", 0))
+    monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(ImportError, match=r"extra 'ray'.*pip install ray"):
-        model.predict_one({"a": 1.0})
+        DistributedKeyedModels(TREE)

@@ -22,7 +22,7 @@ from river import datasets
 
 import river_extra_trees as ret
 from river_extra_trees.distributed import SnapshotServer
-from river_extra_trees.distributed.ray.replica import Replica
+from river_extra_trees.distributed.replica import Replica
 from tests.tools.estimators import learn
 from tests.tools.ray_ready import free_port
 
@@ -70,7 +70,7 @@ def test_example(ray: Any, port: int, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_answers(ray: Any, port: int) -> None:
     """They are those of the snapshot, in Python, in a task, over HTTP, and after a death."""
-    model = learn(ret.StreamDecisionForestClassifier(seed=1), ROWS[:100])
+    model = learn(ret.ExtraTreesClassifier(seed=1), ROWS[:100])
     frame = pd.DataFrame(ASKED)
 
     @ray.remote
@@ -149,7 +149,7 @@ def wait_for_all(server: SnapshotServer, n_samples_seen: int) -> None:
 
 def test_load(ray: Any, port: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """While snapshots change and replicas die, every answer is that of one whole snapshot."""
-    model, answers = ret.StreamDecisionForestClassifier(seed=1), Answers()
+    model, answers = ret.ExtraTreesClassifier(seed=1), Answers()
     failed: list[Any] = []
     monkeypatch.setattr(threading, "excepthook", failed.append)
     with SnapshotServer(answers.published(model.snapshot()), port=port) as server:
@@ -176,7 +176,7 @@ def test_load(ray: Any, port: int, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_back_pressure(ray: Any, port: int) -> None:
     """Requests above the queue are refused, and say when to come again."""
-    model = learn(ret.StreamDecisionForestClassifier(seed=1), ROWS[:100])
+    model = learn(ret.ExtraTreesClassifier(seed=1), ROWS[:100])
     lines = "\n".join(json.dumps({"x": x}) for x in ASKED * 300).encode()
     statuses: list[int] = []
 
@@ -201,7 +201,7 @@ def test_back_pressure(ray: Any, port: int) -> None:
 
 def test_copies_of_a_server(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a copy publishes, in an actor that begins anew for example, is later than all before."""
-    kind, numbers = "river_extra_trees.distributed.ray.serving", []
+    kind, numbers = "river_extra_trees.distributed.serving", []
     monkeypatch.setattr(f"{kind}.connected", lambda: SimpleNamespace(put=lambda each: each))
     monkeypatch.setattr(
         SnapshotServer, "_of_all", lambda _, __, number, ___: numbers.append(number)
@@ -210,7 +210,7 @@ def test_copies_of_a_server(monkeypatch: pytest.MonkeyPatch) -> None:
     server._number = 0
     twin = copy.copy(server)
     for each in (server, server, twin, server):
-        each.publish(ret.StreamDecisionForestClassifier(seed=1).snapshot())
+        each.publish(ret.ExtraTreesClassifier(seed=1).snapshot())
     assert numbers == sorted(set(numbers))
 
 
@@ -229,7 +229,7 @@ class Noting:
 
 def test_shelf_is_filled_between_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     """A replica pickles its snapshot in the thread that answers, so that no answer is refused."""
-    monkeypatch.setattr("river_extra_trees.distributed.ray.replica.keep_to_loopback", lambda: None)
+    monkeypatch.setattr("river_extra_trees.distributed.replica.keep_to_loopback", lambda: None)
     threads: list[str] = []
 
     def put(number: int, snapshot: Any) -> Any:
@@ -242,7 +242,7 @@ def test_shelf_is_filled_between_answers(monkeypatch: pytest.MonkeyPatch) -> Non
     shelf = SimpleNamespace(
         put=SimpleNamespace(remote=put), exchange=SimpleNamespace(remote=exchange)
     )
-    snapshot = ret.StreamDecisionForestClassifier(seed=1).snapshot()
+    snapshot = ret.ExtraTreesClassifier(seed=1).snapshot()
     replica = Replica(snapshot, lambda: shelf, ("*",))
     replica.number, replica.snapshot = 1, Noting(threads)
     asyncio.run(replica.check_health())

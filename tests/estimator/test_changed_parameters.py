@@ -36,10 +36,8 @@ MUTABLE: dict[str, dict[str, Any]] = {
         **{"step_size": 0.5, "rho": 1.5, "rounds": 3, "update_interval": 7},
         **{"l0": 0.2, "l1": 0.5, "l2": 10.0, "node_penalty": 0.1},
     },
-    "StreamDecisionTree": {"max_features": 1, "max_nodes": 5},
+    "StreamDecision": {"max_features": 1, "max_nodes": 5},
 }
-# With rotation, trees are begun with parameters that hold until they are finished.
-PLAIN = {"swap_rule": "always", "window_size": 100, "n_models": 3, "splitter": "best"}
 
 
 def mutable(name: str) -> dict[str, Any]:
@@ -87,16 +85,6 @@ def test_mutate_changes_what_comes(name: str) -> None:
             answers(as_before, asked),
         ), parameter
         assert answers(learn(other, rows[100:]), asked) == answers(model, asked)
-
-
-@pytest.mark.parametrize("kind", ["Classifier", "Regressor"])
-def test_forests_without_rotation_can_change(kind: str) -> None:
-    """They plan each batch by the present parameters."""
-    model = CLASSES[f"StreamDecisionForest{kind}"](**PLAIN, seed=1)
-    model.mutate({"max_nodes": 7, "max_features": 2})
-    learn(model, stream((f"StreamDecisionForest{kind}", 0), 300))
-    assert (model.max_nodes, model.max_features) == (7, 2)
-    assert model.n_nodes <= 3 * 7
 
 
 def test_mutate_in_a_pipeline() -> None:

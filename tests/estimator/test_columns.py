@@ -23,11 +23,11 @@ from hypothesis import strategies as st
 import river_extra_trees as ret
 from river_extra_trees import keyed, persistence
 from tests.naive import frames as naive
-from tests.tools.estimators import CLASSES, ROTATING, is_classifier, learn, make, stream
+from tests.tools.estimators import CLASSES, is_classifier, learn, make, stream
 
 Values = list[Any]
 Case = tuple[str, int]
-CASES = [*((name, 0) for name in CLASSES), *ROTATING]
+CASES = [(name, 0) for name in CLASSES]
 
 # Values of a column, none of which is refused unless the name says so.
 KINDS: dict[str, Callable[[random.Random], Any]] = {

@@ -65,7 +65,7 @@ def good(method: Any, case: Case, **odd: Any) -> dict[str, Any]:
 
 # These two have every method between them, and get every value, and some before any sample; the
 # others, whose methods are for the most part those of a base, get some.
-ALL_METHODS = ("DynamicTreeRegressor", "StreamDecisionForestClassifier")
+ALL_METHODS = ("DynamicTreeRegressor", "ExtraTreesClassifier")
 
 
 @pytest.mark.parametrize(

@@ -112,6 +112,7 @@ def digest_of_all_answers() -> str:
     return digest.hexdigest()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hash_seed", ["0", "1", "random"])
 def test_hash_seed(hash_seed: str) -> None:
     """Other interpreters, whatever the seed of their string hashes, come to the same answers."""

@@ -208,6 +208,7 @@ def test_times_of_a_frame_are_refused(case: Case) -> None:
     assert frozen(model) == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CORE_CLASSIFIERS, ids=str)
 def test_frame_with_too_many_labels(case: Case) -> None:
     """A frame that would bring the 1,025th label is refused whole; no weight brings none."""

@@ -185,7 +185,8 @@ def test_no_features(case: Case) -> None:
         assert is_finite(model, {})
 
 
-@pytest.mark.parametrize("case", [*CORES, ("StreamDecisionForestRegressor", 3)], ids=str)
+@pytest.mark.slow
+@pytest.mark.parametrize("case", [*CORES, ("ExtraTreesRegressor", 0)], ids=str)
 def test_ten_thousand_features(case: Case) -> None:
     """Ten thousand features are learned and answered."""
     model = make(case)

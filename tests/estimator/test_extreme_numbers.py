@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from river_extra_trees import DynamicTreeRegressor, StreamDecisionForestRegressor, persistence
+from river_extra_trees import DynamicTreeRegressor, ExtraTreesRegressor, persistence
 from tests.tools import estimators
 
 Row = tuple[dict[str, float], float, float]
@@ -73,14 +73,12 @@ def test_what_was_learned_can_be_copied(stream: Any, parameters: dict[str, Any])
 
 @pytest.mark.parametrize("leaf", ["linear", "constant"])
 @pytest.mark.parametrize("factor", [0.7, 0.5, 0.1, 1e-3])
-def test_a_new_unit_of_the_targets_is_learned_as_the_reference_does(
-    leaf: str, factor: float
-) -> None:
+def test_a_new_unit_of_the_targets_is_learned_as_dynatree_does(leaf: str, factor: float) -> None:
     """What fades leaf by leaf leaves no rounding errors of its former size behind."""
     for seed, unit in ((0, 1e6), (1, 1e9), (2, 1e12)):
         rng = random.Random(seed)
         model = DynamicTreeRegressor(
-            leaf=leaf, forgetting_factor=factor, reference=True, window=40, n_particles=12, seed=1
+            leaf=leaf, forgetting_factor=factor, published=True, window=40, n_particles=12, seed=1
         )
         for i in range(180):
             a = rng.random()
@@ -134,7 +132,7 @@ EXTREMES = {
     "faint": ((1e150, -1e150, 1.0), (2.3e-308, 1e-100, 1e100)),
     "tiny": ((5e-324, -5e-324, 1e-160, 0.0), (1e-300, 1e-100, 1.0)),
 }
-DEFAULTS = [("StreamDecisionForestRegressor", -1), ("DynamicTreeRegressor", -1)]
+DEFAULTS = [("ExtraTreesRegressor", -1), ("DynamicTreeRegressor", -1)]
 
 
 def said(model: Any, x: dict[str, Any]) -> str:
@@ -178,7 +176,7 @@ def test_variances_that_overflow_leave_a_finite_spread() -> None:
     """Rounding makes sums of squares in leaves negative, and huge weights make them infinite."""
     for seed in (2, 4, 5):
         rng = random.Random(seed)
-        model = StreamDecisionForestRegressor(seed=seed)
+        model = ExtraTreesRegressor(seed=seed)
         for _ in range(60):
             x = {"a": rng.gauss(0.0, 1.0), "b": rng.choice("rgb")}
             mean, variance, _ = model._core.predict_spread(x)

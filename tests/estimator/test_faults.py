@@ -6,6 +6,7 @@ After any of them a model is as it was before the sample, or as it is after it.
 from __future__ import annotations
 
 import _thread
+import copy
 import io
 import math
 import multiprocessing
@@ -16,8 +17,10 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 
+import river_extra_trees as ret
 from river_extra_trees import persistence
 from tests.tools.estimators import CASES, PARAMETERS, answers, learn, make, stream
 from tests.tools.systems import needs_timers
@@ -68,6 +71,7 @@ def alarm() -> Iterator[Callable[[float], None]]:
     signal.signal(signal.SIGALRM, previous)
 
 
+@pytest.mark.slow
 @needs_timers
 @pytest.mark.parametrize("case", FIRST + THREADED, ids=str)
 def test_interrupted_anywhere(case: Case, alarm: Callable[[float], None]) -> None:
@@ -89,14 +93,82 @@ def test_interrupted_anywhere(case: Case, alarm: Callable[[float], None]) -> Non
             alarm(0)
         except Alarm:
             n_interrupted += 1
-        if state(model) not in twins:  # the batch is full: the next call would grow on it first
-            model._grow()
         assert state(model) in twins[learned : learned + 2]
         model._state()["core"].check()
     assert n_interrupted > 2
 
 
 # --- Growth that fails
+
+
+def other_calls(model: Any) -> dict[str, Callable[[], Any]]:
+    """Calls that use a model and do not learn."""
+    x = {"a": 0.3, "b": 2.0}
+    return {
+        "predict_one": lambda: model.predict_one(x),
+        "predict_many": lambda: list(model.predict_many(np.ones((3, 2)))),
+        "debug_one": lambda: model.debug_one(x),
+        "n_nodes": lambda: model.n_nodes,
+        "to_text": model.to_text,
+        "summary": lambda: model.summary["n_nodes"],
+        "importances": lambda: model.feature_importances_,
+        "snapshot": lambda: model.snapshot().predict_one(x),
+        "save": lambda: persistence.save_bytes(model),
+        "pickle": lambda: state(pickle.loads(pickle.dumps(model))),
+        "deepcopy": lambda: state(copy.deepcopy(model)),
+        "copy": lambda: state(copy.copy(model)),
+    }
+
+
+@pytest.mark.parametrize("case", GROWING, ids=str)
+def test_any_call_does_the_growth_that_is_due(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A signal between a sample and its growth is never seen, whatever is called next."""
+
+    def interrupt(*_: Any, **__: Any) -> None:
+        raise Alarm
+
+    rows = fuller_stream(case, 120, 2)
+    for name in other_calls(make(case)):
+        model, expected, n = make(case), make(case), 0
+        for row in rows:
+            learn(expected, [row])
+            with monkeypatch.context() as patch:
+                patch.setattr(type(model), "_grow", interrupt)
+                try:
+                    learn(model, [row])
+                    continue
+                except Alarm:
+                    n += 1
+            assert model._forest.growth_is_due
+            assert other_calls(model)[name]() == other_calls(expected)[name](), name
+            assert not model._forest.growth_is_due
+        assert n > 2
+        assert state(model) == state(expected)
+
+
+@needs_timers
+def test_interrupted_between_a_sample_and_its_growth(alarm: Callable[[float], None]) -> None:
+    """At many instants around the last sample of a batch: the state before it or after growth."""
+    rng = np.random.default_rng(1)
+    X, y = rng.normal(size=(100, 40)), rng.integers(4, size=100).tolist()
+    rows = [dict(enumerate(row)) for row in X.tolist()]
+
+    def model_of(n: int) -> Any:
+        model = ret.StreamDecisionTreeClassifier(seed=1, batch_size=100)
+        model.learn_many(X[:n], y[:n])
+        return model
+
+    begun, before, after = model_of(99), state(model_of(99)), state(model_of(100))
+    found = {before: 0, after: 0}
+    for i in range(400):
+        model = copy.deepcopy(begun)
+        try:
+            alarm(1e-6 + i * 2e-6)
+            model.learn_one(rows[99], y[99])
+            alarm(0)
+        except Alarm:
+            found[state(model)] += 1
+    assert found[after] > 5
 
 
 @pytest.mark.parametrize("case", GROWING, ids=str)
@@ -116,12 +188,12 @@ def test_a_growth_that_failed_is_made_up_for(case: Case, monkeypatch: pytest.Mon
                 model.learn_one(x, y)
         except MemoryError:
             n_failures += 1
-            before = state(model)
+            before = state(model._forest)
             with pytest.raises(ValueError, match="finite"):
                 model.learn_one({"a": math.inf}, y)
             model.learn_one(x, y, w=0.0)
-            assert state(model) == before
-            if model.n_samples_seen == i:  # the growth before this sample has failed
+            assert state(model._forest) == before
+            if model._forest.n_seen == i:  # the growth before this sample has failed
                 model.learn_one(x, y)
     assert n_failures > 2
     assert state(learn(model, rows[:1])) == state(expected)
@@ -193,6 +265,7 @@ def test_a_thread_whose_start_fails_is_not_missed(
     assert state(learn(make(case), rows)) == state(expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["fork", "spawn"])
 def test_processes(way: str) -> None:
     """A child process learns and answers as its parent does: every learner, threads included.

@@ -44,7 +44,7 @@ BAD = ("feature", "target", "weight", "sample")  # what is refused
 LOUD = ("number", "value", "name", "target", "weight")  # what is interrupted
 
 _BATCHES = {"batch_size": 9, "warm_size": 16, "max_retained": 50, "seed": 1}
-_FLAT = {"reference": True, "forgetting_factor": 1.0}
+_FLAT = {"published": True, "forgetting_factor": 1.0}
 
 FAMILIES: dict[str, dict[str, Callable[[], Oracle]]] = {
     "dynamic": {
@@ -82,7 +82,7 @@ FAMILIES: dict[str, dict[str, Callable[[], Oracle]]] = {
         ),
     },
     "stream": {
-        "twin_classifier": lambda: Twin(("StreamDecisionForestClassifier", 7)),
+        "twin_classifier": lambda: Twin(("StreamDecisionForestClassifier", 4)),
         "twin_regressor": lambda: Twin(("StreamDecisionTreeRegressor", 2)),
         "tree": lambda: StreamTree(
             "StreamDecisionTreeClassifier",
@@ -280,6 +280,7 @@ def machine_of(family: str, oracle: str) -> type[Machine]:
     return type(f"Machine of {oracle} in {family}", (Machine,), {"new_oracle": new_oracle})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("family", "oracle"), ALL)
 def test_machine(family: str, oracle: str) -> None:
     """Whatever happens to a learner, it is one to which only the samples happened."""

@@ -106,8 +106,8 @@ TARGETS = {
     [
         {},
         {"leaf": "constant"},
-        {"reference": True, "forgetting_factor": 1.0},
-        {"reference": True, "forgetting_factor": 0.9, "leaf": "constant"},
+        {"published": True, "forgetting_factor": 1.0},
+        {"published": True, "forgetting_factor": 0.9, "leaf": "constant"},
     ],
     ids=str,
 )
@@ -167,3 +167,11 @@ def test_a_copy_says_the_same() -> None:
         assert other.quantile(0.3) == mixture.quantile(0.3)
     assert str(mixture) == repr(mixture)
     assert f"mean={mixture.mean:.4g}" in str(mixture)
+
+
+@pytest.mark.parametrize("mean", [1e12, -1e30, 1e99, 1e150])
+@pytest.mark.parametrize("p", [0.01, 0.3, 0.99])
+def test_quantile_of_an_unknown_spread_about_a_large_mean(mean: float, p: float) -> None:
+    """The floats next to the mean are not so far away that one of them is every quantile."""
+    mixture = StudentMixture([(mean, 0.0, 0.0, 1.0)])
+    assert mixture.cdf(mixture.quantile(p)) == pytest.approx(p, rel=1e-6)

@@ -61,6 +61,7 @@ def made_or_refused(parameter: str, kind: Callable[..., Any], value: Any) -> Any
     return None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CLASSES)
 def test_a_parameter_of_no_use_is_named(name: str) -> None:
     """Any value of any parameter is refused by name, or makes a learner that learns.
@@ -151,9 +152,9 @@ def test_switches_and_words_may_be_those_of_numpy() -> None:
     made = StreamDecisionTreeClassifier(
         criterion=np.str_("entropy"),
         max_features=np.float32(0.5),  # type: ignore[arg-type]
-        reference=np.True_,  # type: ignore[arg-type]
+        published=np.True_,  # type: ignore[arg-type]
     )
-    plain = StreamDecisionTreeClassifier(criterion="entropy", max_features=0.5, reference=True)
+    plain = StreamDecisionTreeClassifier(criterion="entropy", max_features=0.5, published=True)
     assert repr(made._get_params()) == repr(plain._get_params())
     assert type(made.criterion) is str
     assert repr(AcquisitionSampler(DynamicTreeRegressor(), budget=np.float16(0.5)).budget) == "0.5"

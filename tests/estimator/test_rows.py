@@ -17,7 +17,6 @@ from river_extra_trees import evaluate, streams
 from river_extra_trees._estimator import rows
 from river_extra_trees._estimator.frames import readable_frame
 from river_extra_trees._estimator.rows import rows_of, values_by_name
-from river_extra_trees.distributed import Block
 from river_extra_trees.keyed import KeyedBlock, KeyedModels
 from tests.tools.contract import FIRST, Case
 from tests.tools.estimators import make
@@ -105,4 +104,3 @@ def test_our_models_read_columns(case: Case, kind: Any, monkeypatch: pytest.Monk
     keyed.learn_many(["k", "l"] * 20, X, y)
     keyed.predict_many(["k", "l"] * 20, X)
     keyed.predict_learn_many(["k", "l"] * 20, X, y)
-    Block.from_frame(X, y).batch(not is_classifier)

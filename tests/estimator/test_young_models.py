@@ -9,7 +9,6 @@ import tracemalloc
 from typing import Any
 
 import pytest
-from river import base
 
 import river_extra_trees as ret
 from river_extra_trees import persistence
@@ -24,9 +23,9 @@ N_FEATURES = 9
 NAMES = [f"the feature {i}" for i in range(N_FEATURES)]
 
 
-def young(kind: type, n: int, **parameters: Any) -> Any:
+def young(kind: type, n: int) -> Any:
     """A tree that has learned n samples of numbers that fill all digits of a float."""
-    model, rng = kind(**parameters, seed=1), random.Random(1)
+    model, rng = kind(seed=1), random.Random(1)
     for _ in range(n):
         model.learn_one({name: rng.random() for name in NAMES}, rng.randrange(2))
     return model
@@ -36,19 +35,10 @@ def young(kind: type, n: int, **parameters: Any) -> Any:
 @pytest.mark.parametrize("n", [0, 1, 4])
 def test_a_young_tree_takes_2_kb_serialised_and_6_kb_in_memory(kind: type, n: int) -> None:
     """Of nine numeric features, and up to four samples."""
-    model = young(kind, n, **({"warm_up": 0} if issubclass(kind, base.Classifier) else {}))
+    model = young(kind, n)
     assert len(pickle.dumps(model, 5)) <= 2000
     assert len(persistence.save_bytes(model)) <= 2000
     assert model._raw_memory_usage <= 6000
-
-
-@pytest.mark.parametrize("kind", [kind for kind in TREES if issubclass(kind, base.Classifier)])
-def test_the_warm_up_of_a_young_tree_takes_little(kind: type) -> None:
-    """Naive Bayes has three numbers per feature and class."""
-    model = young(kind, 4)
-    assert len(pickle.dumps(model, 5)) <= 3000
-    assert len(persistence.save_bytes(model)) <= 2000
-    assert model._raw_memory_usage <= 7000
 
 
 @pytest.mark.parametrize("kind", TREES)

@@ -42,8 +42,8 @@ KINDS: dict[str, Any] = {
 }
 CLASSIFIERS: dict[str, Any] = {
     "decision tree": lambda: ret.StreamDecisionTreeClassifier(batch_size=10, seed=1),
-    "decision forest": lambda: ret.StreamDecisionForestClassifier(
-        n_models=2, batch_size=10, window_size=(20, 30), seed=1
+    "decision forest": lambda: ret.ExtraTreesClassifier(
+        n_models=2, batch_size=10, window_sizes=(20, 30), seed=1
     ),
     "dynamic tree": lambda: ret.DynamicTreeClassifier(n_particles=3, seed=1),
     "shrubs": lambda: ret.ShrubEnsembleClassifier(seed=1),
@@ -55,8 +55,8 @@ CLASSIFIERS: dict[str, Any] = {
 }
 REGRESSORS: dict[str, Any] = {
     "decision tree": lambda: ret.StreamDecisionTreeRegressor(batch_size=10, seed=1),
-    "decision forest": lambda: ret.StreamDecisionForestRegressor(
-        n_models=2, batch_size=10, window_size=(20, 30), seed=1
+    "decision forest": lambda: ret.ExtraTreesRegressor(
+        n_models=2, batch_size=10, window_sizes=(20, 30), seed=1
     ),
     "forgetful": lambda: ret.ForgetfulDecisionTreeRegressor(seed=1),
     "forgetful forest": lambda: ret.ForgetfulRandomForestRegressor(n_models=2, seed=1),

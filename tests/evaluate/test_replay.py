@@ -28,6 +28,7 @@ def write(table: pa.Table, path: Path, form: str) -> None:
         parquet.write_table(table, path, row_group_size=len(table))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["parquet", "arrow", "csv"])
 def test_memory_of_a_replay(tmp_path: Path, form: str) -> None:
     """The limits hold for Python and for pyarrow, whose memory Python does not count."""

@@ -152,7 +152,7 @@ def test_large_frames(name: str, library: str) -> None:
 
 def test_frames_of_probabilities() -> None:
     """A column for each label that a row's model knows; NaN where one does not know it."""
-    models = KeyedModels(ret.StreamDecisionTreeClassifier(leaf_memory=None, warm_up=0, seed=1))
+    models = KeyedModels(ret.StreamDecisionTreeClassifier(leaf_memory=None, seed=1))
     for key, y in (("a", "no"), ("b", "no"), ("b", "yes")):
         models.learn_one(key, {"x": 0.0}, y)
     frame = models.predict_proba_many(["a", "b", "c"], pd.DataFrame({"x": [0.0, 0.0, 0.0]}))
@@ -246,7 +246,7 @@ def test_models_are_clones() -> None:
         clone = model.clone()
         assert type(models.model_of("a")) is type(clone)
         assert models.model_of("a")._get_params().keys() == clone._get_params().keys()
-    models = KeyedModels(ret.StreamDecisionForestClassifier(n_models=3))
+    models = KeyedModels(ret.ExtraTreesClassifier(n_models=3))
     for key in "ab":
         for i in range(30):
             models.learn_one(key, {"x": float(i * i % 7), "y": float(i % 3)}, i % 2)
@@ -298,7 +298,7 @@ def test_chosen_rows(tmp_path: Path) -> None:
     """Some rows of a block are learned as the whole block of these rows."""
     samples = samples_of("tree", [f"key {i % 5}" for i in range(50)], 5)
     block = KeyedBlock.from_frame(TREE, *frame_of(samples))
-    assert block.batch is not None
+    assert block.table is not None
     rows = np.flatnonzero(block.codes != 2)
     chosen, taken, alone = KeyedModels(TREE), KeyedModels(TREE), KeyedModels(TREE)
     chosen.learn_block(block, rows)

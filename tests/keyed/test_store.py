@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import pickle
 import signal
@@ -273,3 +274,69 @@ def test_a_commit_that_fails(tmp_path: Path) -> None:
         models.commit({"position": 2})
     with KeyedModels(MODEL, store=path) as models:
         assert (models.note, "a" in models, "b" in models) == ({"position": 2}, False, True)
+
+
+def test_numbers_of_samples_go_on(tmp_path: Path) -> None:
+    """Rows have the number of a sample: a key that comes after a restart replaces no other."""
+    path = tmp_path / "models.db"
+    for key in "abc":
+        with KeyedModels(MODEL, store=path) as models:
+            models.learn_one(key, {"a": 1.0}, 1.0)
+            models.learn_one(key, {"a": 1.0}, math.inf)
+            models.commit()
+    with KeyedModels(MODEL, store=path) as models:
+        counts = models.counts()
+        assert all(key in models for key in "abc")
+    assert (counts.n_models, counts.n_samples_seen, counts.n_refused) == (3, 3, 3)
+    assert counts.refusal.startswith("sample 6 of 'c': ")
+
+
+FORKED = """
+import os, sys
+import river_extra_trees as ret
+from river_extra_trees.keyed import KeyedModels
+
+def use(models, **calls):
+    for name, call in calls.items():
+        try:
+            call()
+        except RuntimeError as error:
+            assert "was opened before this process was forked" in str(error), error
+        else:
+            sys.exit(f"{name} is not refused")
+    models.close()
+
+model = ret.StreamDecisionTreeRegressor(leaf_memory=None, seed=1)
+models = KeyedModels(model, store=sys.argv[1], max_models=1, when_full="spill")
+for key in "ab":
+    models.learn_one(key, {"x": 1}, 1.0)
+models.commit({"position": 2})
+child = os.fork()
+if not child:
+    use(
+        models,
+        learn=lambda: models.learn_one("a", {"x": 1}, 9.0),
+        predict=lambda: models.predict_one("a", {"x": 1}),
+        forget=lambda: models.forget("b"),
+        commit=lambda: models.commit({"position": 99}),
+    )
+    del models
+    sys.exit()  # Python deletes all objects
+assert os.waitpid(child, 0)[1] == 0
+models.learn_one("a", {"x": 1}, 3.0)
+models.commit({"position": 3})
+os._exit(0)  # as if killed: nothing is closed
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no forks")
+def test_a_forked_process_is_refused(tmp_path: Path) -> None:
+    """It inherits the open file past its lock; the other process loses nothing."""
+    path = tmp_path / "models.db"
+    command = [sys.executable, "-W", "error", "-c", FORKED, str(path)]
+    subprocess.run(command, check=True, timeout=120)
+    model = ret.StreamDecisionTreeRegressor(leaf_memory=None, seed=1)
+    with KeyedModels(model, store=path) as models:
+        assert models.note == {"position": 3}
+        assert models.predict_one("a", {"x": 1}) == 2.0
+        assert models.predict_one("b", {"x": 1}) == 1.0

@@ -48,7 +48,7 @@ class DynamicTree:
     min_samples_leaf: int
     alpha: float = 0.95
     beta: float = 2.0
-    reference_scores: bool = False
+    published_scores: bool = False
     leaf_bonus: float = 0.0  # per leaf; an improper prior leaves this constant open
 
     # Reading a tree
@@ -91,8 +91,8 @@ class DynamicTree:
         if isinstance(tree, Split):
             below = self.score(tree.left, depth + 1) + self.score(tree.right, depth + 1)
             return self.log_prior(depth, True) + below
-        if self.reference_scores:
-            likelihood = self.leaf_model.reference_score(self.sums(tree.active), tree.retired)
+        if self.published_scores:
+            likelihood = self.leaf_model.published_score(self.sums(tree.active), tree.retired)
         else:
             likelihood = self.leaf_model.log_evidence(self.total(tree))
         return self.log_prior(depth, False) + likelihood + self.leaf_bonus
@@ -154,12 +154,12 @@ class DynamicTree:
     def cut_spans(self, leaf: Leaf, column: int) -> list[tuple[float, float, float]]:
         """(probability, from, to) of the spans that a cut is uniform over.
 
-        The reference has one, the whole range that is allowed; else each gap is one.
+        dynaTree has one, the whole range that is allowed; else each gap is one.
         """
         low, high = self.cut_range(leaf, column)
         if low >= high:
             return []
-        if self.reference_scores:
+        if self.published_scores:
             return [(1.0, low, high)]
         values = np.sort(self.X[list(leaf.active), column])
         values = values[self.min_samples_leaf - 1 : len(values) - self.min_samples_leaf + 1]
@@ -187,7 +187,7 @@ class DynamicTree:
             candidates.append(replace(tree, **{side: grown}) if side else grown)
         if side:
             pruned = self.pruned(tree)
-            if not self.reference_scores or len(pruned.active) >= 2 * self.min_samples_leaf:
+            if not self.published_scores or len(pruned.active) >= 2 * self.min_samples_leaf:
                 candidates.append(pruned)
         return [(self.score(candidate, depth), candidate) for candidate in candidates]
 
@@ -195,11 +195,11 @@ class DynamicTree:
         """Every tree one step away, `row` already in `tree`, with its probability.
 
         The place of the cut is integrated out: growing by a cut has the weight of its score times
-        its probability as a proposal. With the reference's scores one cut is drawn first, then one
+        its probability as a proposal. With dynaTree's scores one cut is drawn first, then one
         of the moves.
         """
         proposals = self.proposals(self.leaf_at(tree, self.X[row]))
-        if not self.reference_scores:
+        if not self.published_scores:
             moves = self.moves(tree, row, [cut for _, cut in proposals])
             scores = np.array([score for score, _ in moves])
             scores[1 : 1 + len(proposals)] += np.log([chance for chance, _ in proposals])
@@ -239,7 +239,7 @@ class DynamicTree:
             side, other = other, side
         changed = self.retire(getattr(tree, side), row, factor)
         if isinstance(changed, Leaf) and factor < 1.0 and self._too_small(changed):
-            # The reference gives the leaf up: its active points go to the sibling.
+            # dynaTree gives the leaf up: its active points go to the sibling.
             survivor = getattr(tree, other)
             for active_row in changed.active:
                 survivor = self.add(survivor, active_row)
@@ -247,7 +247,7 @@ class DynamicTree:
         return replace(tree, **{side: changed})
 
     def _too_small(self, leaf: Leaf) -> bool:
-        if not self.reference_scores:
+        if not self.published_scores:
             return False
         return len(leaf.active) + leaf.retired.weight < self.min_samples_leaf
 

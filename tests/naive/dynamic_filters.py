@@ -38,7 +38,7 @@ def filter_of(
         leaf_bonus=0.0,
         decays=[decay],
         prior_weight=prior_weight,
-        reference=model.reference_scores,
+        published=model.published_scores,
         seed=seed,
     )
 

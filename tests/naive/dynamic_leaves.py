@@ -106,7 +106,7 @@ class GaussianLeaf:
             + gammaln(df / 2)
         )
 
-    def reference_score(self, active: Sums, retired: Sums) -> float:
+    def published_score(self, active: Sums, retired: Sums) -> float:
         """What dynaTree 1.2-17 compares in its moves: 2/pi for 2 pi, own retired terms."""
         total = active + retired
         n, g = active.weight, retired.weight
@@ -217,7 +217,7 @@ class MultinomialLeaf:
             - self.n_classes * gammaln(prior)
         )
 
-    def reference_score(self, active: Sums, retired: Sums) -> float:
+    def published_score(self, active: Sums, retired: Sums) -> float:
         return self.log_evidence(active + retired)
 
     def entropy(self, total: Sums) -> float:

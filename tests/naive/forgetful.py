@@ -4,7 +4,7 @@ A forgetful tree equals a plain CART, built from nothing on the samples it still
 tree keeps a list of samples, cuts the list to the retained size after every
 batch and builds again. No incremental structure, no shared orders, no tables.
 
-With `reference`, scores are compared exactly in the arithmetic of the authors' program, where
+With `published`, scores are compared exactly in the arithmetic of the authors' program, where
 rounding decides between equal ones; otherwise with a tolerance, so that ties go to the first
 feature and the smallest threshold.
 """
@@ -25,19 +25,19 @@ from tests.naive.stream_tree import early_sizes
 class AdaptParameters:
     """The parameters of one tree: how much it retains and how high it may grow.
 
-    Yuan, Sun and Shasha 2023, Appendix B; where the text is silent, their program. `reference`
+    Yuan, Sun and Shasha 2023, Appendix B; where the text is silent, their program. `published`
     follows the program also where it departs from the text: without it the retained size stays
     within what is held, the increase rate is at most 1, and a tree is warm as soon as it beat
     guessing over the samples since the last threshold.
     """
 
-    def __init__(self, n_classes, initial_rate=0.3, warm_size=64, reference=False):
+    def __init__(self, n_classes, initial_rate=0.3, warm_size=64, published=False):
         self.guess = 1 / n_classes
         self.rate = initial_rate
         self.warm_size = warm_size
-        self.reference = reference
+        self.published = published
         self.retained = 0
-        self.last_right, self.last_total = (1, n_classes) if reference else (0, 0)
+        self.last_right, self.last_total = (1, n_classes) if published else (0, 0)
         self.cold = -10
 
     @property
@@ -50,8 +50,8 @@ class AdaptParameters:
             self.retained = n
             return
         new, last = right / n, self.last_right / max(1, self.last_total)
-        if self.cold < 0 and self.reference:
-            self.warm_up_reference(n, right, held)
+        if self.cold < 0 and self.published:
+            self.warm_up_published(n, right, held)
         elif self.cold < 0:
             self.warm_up(n, right, held)
         elif new <= self.guess:
@@ -67,13 +67,13 @@ class AdaptParameters:
         else:
             change = (new - self.guess) / (last - self.guess)
             self.rate /= change
-            if not self.reference:
+            if not self.published:
                 self.rate = min(self.rate, 1.0)
             growth = change ** (2 if change >= 1 else 3 - change)
             wish = math.floor(self.retained * growth + self.rate * n + 0.5)
             self.retained = min(wish, self.retained + n)
             self.last_right, self.last_total = right, n
-        if not self.reference:
+        if not self.published:
             self.retained = min(self.retained, held + n)
         self.retained = max(self.retained, n)
 
@@ -90,7 +90,7 @@ class AdaptParameters:
                 while self.warm_size <= self.retained:
                     self.warm_size *= 2
 
-    def warm_up_reference(self, n, right, held):
+    def warm_up_published(self, n, right, held):
         """Forget nothing until the tree twice beat guessing at a doubled size."""
         self.retained = held + n
         beats_guessing = right / n > self.guess
@@ -156,17 +156,17 @@ class NaiveTree:
     """A forgetful decision tree that is built again from nothing after every batch.
 
     Samples are (features, class, copies). A leaf is the list of its class counts, which learns
-    every sample at once, except with `reference`; an inner node is a tuple.
+    every sample at once, except with `published`; an inner node is a tuple.
     """
 
     def __init__(
-        self, n_classes, criterion="entropy", initial_rate=0.3, warm_size=64, reference=False
+        self, n_classes, criterion="entropy", initial_rate=0.3, warm_size=64, published=False
     ):
         self.n_classes = n_classes
         self.impurity = {"entropy": entropy, "gini": gini}[criterion]
-        self.parameters = AdaptParameters(n_classes, initial_rate, warm_size, reference)
-        self.reference = reference
-        self.tolerance = 0.0 if reference else 1e-12
+        self.parameters = AdaptParameters(n_classes, initial_rate, warm_size, published)
+        self.published = published
+        self.tolerance = 0.0 if published else 1e-12
         self.features = None
         self.samples = []  # the first is forgotten first
         self.root = [0] * n_classes
@@ -185,13 +185,13 @@ class NaiveTree:
     def see(self, x, y):
         """Answer for a sample, then learn it in its leaf."""
         answer = self.predict(x)
-        if not self.reference:
+        if not self.published:
             self.leaf(x)[y] += 1
         return answer
 
     def grow_early(self, X, Y, n, copies=None):
         """Grow on the first n samples of the first batch; the published program does not."""
-        if self.samples or self.reference or n not in early_sizes(len(X)):
+        if self.samples or self.published or n not in early_sizes(len(X)):
             return
         copies = [1] * n if copies is None else copies
         self.root = [Y[:n].count(y) for y in range(self.n_classes)]
@@ -208,7 +208,7 @@ class NaiveTree:
         right = sum(answer == y for answer, y in zip(answers, Y, strict=True))
         self.parameters.step(len(X), right, len(self.samples))
         batch = [(tuple(x), y, 1) for x, y in zip(X, Y, strict=True)]
-        self.samples += batch[::-1] if self.reference else batch
+        self.samples += batch[::-1] if self.published else batch
         self.samples = self.samples[max(0, len(self.samples) - self.parameters.retained) :]
         self.root = self.build(self.samples, 0)
         return answers
@@ -225,7 +225,7 @@ class NaiveTree:
         if split is None:
             return counts
         feature, value, following = split
-        threshold = value if self.reference else value / 2 + following / 2
+        threshold = value if self.published else value / 2 + following / 2
         left = [s for s in samples if s[0][feature] <= value]
         right = [s for s in samples if s[0][feature] > value]
         return (
@@ -239,7 +239,7 @@ class NaiveTree:
 class NaiveForest:
     """A forgetful random forest: no shared samples, a list of copies in each tree.
 
-    With `reference` it is that of the published program: trees vote by majority, trees are
+    With `published` it is that of the published program: trees vote by majority, trees are
     discarded by its test, and the successor of a discarded tree is grown on the old samples, cold,
     before it is tested on the batch and learns it.
     """
@@ -254,10 +254,10 @@ class NaiveForest:
         seed,
         bagging=False,
         significance=0.05,
-        reference=False,
+        published=False,
     ):
-        self.trees = [NaiveTree(n_classes, reference=reference) for _ in range(n_trees)]
-        self.reference = reference
+        self.trees = [NaiveTree(n_classes, published=published) for _ in range(n_trees)]
+        self.published = published
         self.n_classes = n_classes
         self.n_features = n_features
         self.seed = seed
@@ -281,7 +281,7 @@ class NaiveForest:
         votes = [0.0] * self.n_classes
         for tree in self.trees:
             counts = tree.leaf(x)
-            if self.reference:
+            if self.published:
                 votes[counts.index(max(counts))] += 1.0
                 continue
             for y in range(self.n_classes):
@@ -299,7 +299,7 @@ class NaiveForest:
                     tree.grow_early(X, Y, n, self.copies(number, len(X)))
         wrong = [float(answer != y) for answer, y in zip(answers, Y, strict=True)]
         discarded = self.discarded(wrong, right)
-        if self.reference:
+        if self.published:
             for number in discarded:
                 self.succeed(number)
                 right[number] = [
@@ -308,17 +308,17 @@ class NaiveForest:
         for number, tree in enumerate(self.trees):
             copies = self.copies(number, len(X))
             self.adapt(tree, copies, right[number])
-            if number in discarded and not self.reference:
+            if number in discarded and not self.published:
                 self.choose_features(number)
                 tree.parameters.rate = 0.3
             if sum(copies) == 0:
-                if not (self.reference or tree.samples or self.n_batches):
+                if not (self.published or tree.samples or self.n_batches):
                     tree.root = [Y.count(y) for y in range(self.n_classes)]
                 continue
             held = sum(s[2] for s in tree.samples)
             self.forget(number, tree, max(0, held + sum(copies) - tree.parameters.retained))
             batch = [(tuple(x), y, c) for x, y, c in zip(X, Y, copies, strict=True) if c]
-            tree.samples += batch[::-1] if self.reference else batch
+            tree.samples += batch[::-1] if self.published else batch
             tree.root = tree.build(tree.samples, 0)
         self.n_batches += 1
         return answers
@@ -326,7 +326,7 @@ class NaiveForest:
     def succeed(self, number):
         """Let a new tree learn the samples of a discarded one, as its first batch."""
         samples = self.trees[number].samples
-        tree = self.trees[number] = NaiveTree(self.n_classes, reference=True)
+        tree = self.trees[number] = NaiveTree(self.n_classes, published=True)
         self.choose_features(number)
         tree.samples = samples
         tree.parameters.step(sum(s[2] for s in samples), 0, 0)
@@ -376,7 +376,7 @@ class NaiveForest:
         if not self.past:
             self.past = wrong
             return []
-        if self.reference:
+        if self.published:
             return self.discarded_as_published(wrong, right)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # both may be constant: p is nan, or 0

@@ -48,6 +48,17 @@ class Task:
     n_active: int
 
 
+def offered_columns(samples: list[Sample]) -> list[int]:
+    """The columns with a value among the samples of a growth: only these are offered to it."""
+    found = {
+        column
+        for sample in samples
+        for column, value in enumerate(sample.x)
+        if not math.isnan(value)
+    }
+    return sorted(found)
+
+
 class Growth:
     """Extremely randomised splits of a leaf and of what is below it, counted in steps."""
 
@@ -55,7 +66,7 @@ class Growth:
         self,
         rules: Rules,
         columns: Columns,
-        n_columns: int,
+        offered: list[int],
         tree: Tree,
         task: tuple[Node, list[Sample]],
         max_features: int,
@@ -63,8 +74,8 @@ class Growth:
     ) -> None:
         self.rules, self.tree, self.rng, self.max_features = rules, tree, rng, max_features
         self.nominal = columns.nominal
-        self.columns = list(range(n_columns))  # those that may vary first, in the order drawn
-        self.tasks = [Task(*task, n_active=n_columns)]
+        self.columns = list(offered)  # those that may vary first, in the order drawn
+        self.tasks = [Task(*task, n_active=len(offered))]
         self.task: Task | None = None
         self.n_steps = 0
 
@@ -261,9 +272,8 @@ class NaiveMemoryForest:
     def n_seen(self) -> int:
         return len(self.samples)
 
-    def n_visited(self) -> int:
-        """Features that a split looks at."""
-        n = len(self.columns.numbers)
+    def n_visited(self, n: int) -> int:
+        """Features that a split looks at, of n that are offered."""
         shares = {"sqrt": math.isqrt(n), "log2": int(math.log2(max(n, 1)))}
         if self.max_features is None:
             return n
@@ -367,15 +377,13 @@ class NaiveMemoryForest:
         for _, (leaf, samples) in sorted(reached.items()):
             if len(samples) > 1 and tree.n_nodes + 2 <= self.max_nodes:
                 rng = NaiveRng(self.seed, number, self.n_seen, BRANCH)
-                self.growth(tree, leaf, samples, self.n_visited(), rng).advance(math.inf)
+                self.growth(tree, leaf, samples, rng).advance(math.inf)
         tree.shrink_to(self.max_nodes)
 
-    def growth(
-        self, tree: Tree, leaf: Node, samples: list[Sample], n_visited: int, rng: NaiveRng
-    ) -> Growth:
-        n_columns = len(self.columns.numbers)
-        task = (leaf, samples)
-        return Growth(self.rules, self.columns, n_columns, tree, task, n_visited, rng)
+    def growth(self, tree: Tree, leaf: Node, samples: list[Sample], rng: NaiveRng) -> Growth:
+        offered, task = offered_columns(samples), (leaf, samples)
+        n_visited = self.n_visited(len(offered))
+        return Growth(self.rules, self.columns, offered, tree, task, n_visited, rng)
 
     # --- Trees grown anew ---
 
@@ -389,18 +397,19 @@ class NaiveMemoryForest:
 
     def begin_growth(self, group: Group) -> None:
         """The root learns the latest samples; the growth shall end long before the next is due."""
-        n, n_visited = min(self.n_seen, group.memory), self.n_visited()
+        n = min(self.n_seen, group.memory)
+        samples = self.samples[-n:]
+        n_visited = self.n_visited(len(offered_columns(samples)))
         interval = max(1.0, n / len(group.trees))
         group.due += interval
         group.begun, group.caught_up = self.n_seen, None
         expected = (2.0 * n_visited + 4.0) * math.log2(n + 2.0) * n
         group.steps = 1 + int(HASTE * expected / interval)
         group.tree = Tree()
-        samples = self.samples[-n:]
         for sample in samples:
             group.tree.root.learn(int(sample.y), sample.weight)
         rng = NaiveRng(self.seed, group.trees[group.turn], self.n_seen, RENEW)
-        group.growth = self.growth(group.tree, group.tree.root, samples, n_visited, rng)
+        group.growth = self.growth(group.tree, group.tree.root, samples, rng)
 
     def advance(self, group: Group, n_steps: int) -> None:
         """Grow the next tree; then let it learn what came meanwhile, and put it into its place."""

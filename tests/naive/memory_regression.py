@@ -16,8 +16,14 @@ import numpy as np
 import numpy.typing as npt
 
 from tests.naive.cart import GROUP, Sample, Split, value_of
-from tests.naive.columns import Columns
-from tests.naive.memory_forest import RENEW, Group, Growth, NaiveMemoryForest, Task
+from tests.naive.memory_forest import (
+    RENEW,
+    Group,
+    Growth,
+    NaiveMemoryForest,
+    Task,
+    offered_columns,
+)
 from tests.naive.memory_tree import Node, Tree
 from tests.naive.rng import NaiveRng
 
@@ -103,9 +109,8 @@ class NumberTree(Tree):
         return sample._replace(y=sample.y - self.slope(leaf, sample.x))
 
 
-def standard_of(samples: list[Sample], columns: Columns, n_columns: int) -> Standard:
+def standard_of(samples: list[Sample], numeric: list[int]) -> Standard:
     """The first numeric features, without those that do not vary."""
-    numeric = [column for column in range(n_columns) if column not in columns.nominal]
     used, centers, deviations = [], [], []
     for column in numeric[:MAX_REGRESSORS]:
         met = [(value_of(s.x, column), s.weight) for s in samples]
@@ -219,18 +224,19 @@ class NumberTreeGrowth:
     def __init__(self, forest: NaiveNumberForest, group: Group, tree: NumberTree) -> None:
         self.forest, self.tree = forest, tree
         self.samples = forest.samples[-min(forest.n_seen, group.memory) :]
-        self.n_columns = len(forest.columns.numbers)
-        self.n_visited = forest.n_visited()
+        self.offered = offered_columns(self.samples)
+        nominal = forest.columns.nominal
+        self.numeric = [column for column in self.offered if column not in nominal]
+        self.n_visited = forest.n_visited(len(self.offered))
         self.rng = NaiveRng(forest.seed, group.trees[group.turn], forest.n_seen, RENEW)
 
     def run(self) -> None:
         tree, samples, forest = self.tree, self.samples, self.forest
         rules = forest.rules
         if tree.kind != "none":
-            standard = standard_of(samples, forest.columns, self.n_columns)
+            standard = standard_of(samples, self.numeric)
         if tree.kind == "leaves":
-            numeric = set(range(self.n_columns)) - forest.columns.nominal
-            n = min(len(numeric), MAX_REGRESSORS)
+            n = min(len(self.numeric), MAX_REGRESSORS)
             least = max(rules.min_samples_leaf, LEAST_SAMPLES, SAMPLES_PER_REGRESSOR * n)
             rules = replace(rules, min_samples_leaf=least)
         if tree.kind == "root":
@@ -240,7 +246,7 @@ class NumberTreeGrowth:
             tree.root.learn(sample.y, sample.weight)  # type: ignore[arg-type]
         task = (tree.root, samples)
         NumberGrowth(
-            rules, forest.columns, self.n_columns, tree, task, self.n_visited, self.rng
+            rules, forest.columns, self.offered, tree, task, self.n_visited, self.rng
         ).advance(math.inf)
         tree.shrink_to(forest.max_nodes)
         if tree.kind == "leaves":
@@ -379,14 +385,12 @@ class NaiveNumberForest(NaiveMemoryForest):
         if self.trees[number].kind != "leaves":
             super().split_leaves(number)
 
-    def growth(
-        self, tree: Tree, leaf: Node, samples: list[Sample], n_visited: int, rng: NaiveRng
-    ) -> Growth:
+    def growth(self, tree: Tree, leaf: Node, samples: list[Sample], rng: NaiveRng) -> Growth:
         assert isinstance(tree, NumberTree)
-        samples = [tree.residual(sample, leaf) for sample in samples]
-        n_columns = len(self.columns.numbers)
-        task = (leaf, samples)
-        return NumberGrowth(self.rules, self.columns, n_columns, tree, task, n_visited, rng)
+        offered = offered_columns(samples)
+        n_visited = self.n_visited(len(offered))
+        task = (leaf, [tree.residual(sample, leaf) for sample in samples])
+        return NumberGrowth(self.rules, self.columns, offered, tree, task, n_visited, rng)
 
     # --- Trees grown anew ---
 

@@ -34,7 +34,7 @@ SPACING = np.float32(1e-7)
 Row = Sequence[np.float32]
 
 
-def reference_impurity(counts: Sequence[int], criterion: str) -> float:
+def published_impurity(counts: Sequence[int], criterion: str) -> float:
     weight = float(sum(counts))
     if criterion == "gini":
         return 1.0 - sum(float(count) * count for count in counts) / (weight * weight)
@@ -94,7 +94,7 @@ class ReferenceStreamTree:
             tasks = self.false_roots()
         else:
             everything = list(range(len(y)))
-            impurity = reference_impurity(self.counts(everything), self.criterion)
+            impurity = published_impurity(self.counts(everything), self.criterion)
             tasks = [Task(self.new_node(), everything, 0, impurity)]
         # All false roots are rewritten before any of them gets children.
         splits = [(task, self.rewrite(task)) for task in tasks]
@@ -148,8 +148,8 @@ class ReferenceStreamTree:
             for n_left in range(self.min_samples_leaf, n - self.min_samples_leaf + 1):
                 if values[n_left] <= values[n_left - 1] + SPACING:
                     continue
-                left = reference_impurity(self.counts(order[:n_left]), self.criterion)
-                right = reference_impurity(self.counts(order[n_left:]), self.criterion)
+                left = published_impurity(self.counts(order[:n_left]), self.criterion)
+                right = published_impurity(self.counts(order[n_left:]), self.criterion)
                 score = -float(n - n_left) * right - float(n_left) * left
                 if score > best_score:
                     low, high = float(values[n_left - 1]), float(values[n_left])

@@ -28,10 +28,10 @@ def stream(leaf: str) -> tuple[np.ndarray, np.ndarray]:
     return CLASSES if leaf == "class" else FRIEDMAN
 
 
-def reference(leaf: str, min_samples_leaf: int | None = None) -> DynamicTree:
+def published(leaf: str, min_samples_leaf: int | None = None) -> DynamicTree:
     X, y = stream(leaf)
     smallest = min_samples_leaf or MIN_SAMPLES_LEAF[leaf]
-    return DynamicTree(X, y, LEAF_MODELS[leaf], smallest, reference_scores=True)
+    return DynamicTree(X, y, LEAF_MODELS[leaf], smallest, published_scores=True)
 
 
 def grow_chances(model: DynamicTree, root: Leaf, row: int) -> np.ndarray:
@@ -50,11 +50,11 @@ def within_four_standard_errors(share: float, exact: float, n: int) -> bool:
 
 @pytest.mark.parametrize("retirement", RETIREMENT)
 @pytest.mark.parametrize("leaf", LEAF_MODELS)
-def test_log_predictive_of_one_leaf_is_the_reference_s(leaf: str, retirement: str) -> None:
+def test_log_predictive_of_one_leaf_is_dynatree_s(leaf: str, retirement: str) -> None:
     """Row by row, without retirement and with the oldest of 60 rows retired before each."""
     window, factor = RETIREMENT[retirement]
     X, y = stream(leaf)
-    model = reference(leaf)
+    model = published(leaf)
     rows = table("exact_single_leaf_logpred")
     tree = Leaf((), model.leaf_model.nothing())
     for row in range(len(rows)):
@@ -68,10 +68,10 @@ def test_log_predictive_of_one_leaf_is_the_reference_s(leaf: str, retirement: st
 
 @pytest.mark.parametrize("retirement", RETIREMENT)
 @pytest.mark.parametrize("leaf", LEAF_MODELS)
-def test_prediction_of_one_leaf_is_the_reference_s(leaf: str, retirement: str) -> None:
+def test_prediction_of_one_leaf_is_dynatree_s(leaf: str, retirement: str) -> None:
     """Mean, variance, quantiles and density, or the class probabilities, at test points."""
     window, factor = RETIREMENT[retirement]
-    model = reference(leaf)
+    model = published(leaf)
     tree = Leaf((), model.leaf_model.nothing())
     for row in range(200):
         if window and len(tree.active) == window:
@@ -96,9 +96,9 @@ def test_prediction_of_one_leaf_is_the_reference_s(leaf: str, retirement: str) -
 
 
 @pytest.mark.parametrize("leaf", ["constant", "linear_augmented"])
-def test_alc_of_one_leaf_is_the_reference_s(leaf: str) -> None:
+def test_alc_of_one_leaf_is_dynatree_s(leaf: str) -> None:
     """Closed form over the unit cube for the first 60 rows."""
-    model = reference(leaf)
+    model = published(leaf)
     root = Leaf(tuple(range(60)), model.leaf_model.nothing())
     expected = column(table("exact_single_leaf_alc"), f"{leaf}_approxFALSE")
     found = [model.alc(root, model.X[row], np.zeros(5), np.ones(5)) for row in range(60)]
@@ -108,7 +108,7 @@ def test_alc_of_one_leaf_is_the_reference_s(leaf: str) -> None:
 @pytest.mark.parametrize("leaf", ["constant", "linear_augmented"])
 def test_alc_in_closed_form_is_the_integral(leaf: str) -> None:
     """Also over boxes that are not the unit cube."""
-    model = reference(leaf)
+    model = published(leaf)
     assert isinstance(model.leaf_model, GaussianLeaf)
     total = model.sums(range(40))
     lower, upper = np.array([-1.0, 0.2, 0.0, 0.5, 0.1]), np.array([0.5, 1.0, 0.3, 2.0, 0.9])
@@ -118,6 +118,7 @@ def test_alc_in_closed_form_is_the_integral(leaf: str) -> None:
         assert closed == pytest.approx(integral, rel=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "expected",
     [
@@ -127,9 +128,9 @@ def test_alc_in_closed_form_is_the_integral(leaf: str) -> None:
     ],
     ids=lambda row: f"{row['model']}-{row['n']}",
 )
-def test_first_grow_is_as_frequent_as_in_the_reference(expected: dict[str, str]) -> None:
-    """The exact probability against 20,000 particles of the reference."""
-    model = reference(expected["model"])
+def test_first_grow_is_as_frequent_as_in_dynatree(expected: dict[str, str]) -> None:
+    """The exact probability against 20,000 particles of dynaTree."""
+    model = published(expected["model"])
     n = int(expected["n"])
     root = Leaf(tuple(range(n)), model.leaf_model.nothing())
     chances = grow_chances(model, root, n - 1)
@@ -143,12 +144,12 @@ def test_first_grow_is_as_frequent_as_in_the_reference(expected: dict[str, str])
     table("grow_fraction_with_retired"),
     ids=lambda row: f"{row['model']}-{row['k']}-{row['lambda']}",
 )
-def test_grow_over_a_retired_prior_is_as_frequent_as_in_the_reference(
+def test_grow_over_a_retired_prior_is_as_frequent_as_in_dynatree(
     expected: dict[str, str],
 ) -> None:
     """With 30 points a side at least and 60 active ones each column has one partition."""
     leaf = "linear_augmented" if expected["model"] == "linear" else expected["model"]
-    model = reference(leaf, min_samples_leaf=30)
+    model = published(leaf, min_samples_leaf=30)
     k, factor = int(expected["k"]), float(expected["lambda"])
     tree = Leaf(tuple(range(59)), model.leaf_model.nothing())
     for row in range(k):
@@ -165,7 +166,7 @@ def test_grow_over_a_retired_prior_is_as_frequent_as_in_the_reference(
 @pytest.mark.parametrize("leaf", LEAF_MODELS)
 def test_evidence_is_the_product_of_predictives(leaf: str) -> None:
     """p(y_1..y_n) p(y_n+1 | y_1..y_n) = p(y_1..y_n+1): every constant has to be right."""
-    model = replace(reference(leaf), reference_scores=False)
+    model = replace(published(leaf), published_scores=False)
     retired = model.sums(range(10)) * 0.7
     for row in range(40, 60):
         before, after = model.sums(range(40)) + retired, model.sums([*range(40), row]) + retired
@@ -177,7 +178,7 @@ def test_evidence_is_the_product_of_predictives(leaf: str) -> None:
 @pytest.mark.parametrize("leaf", LEAF_MODELS)
 def test_retirement_without_forgetting_changes_neither_prediction_nor_odds(leaf: str) -> None:
     """Stay against prune, and every predictive density, stay as they were."""
-    model = replace(reference(leaf), reference_scores=False, min_samples_leaf=14)
+    model = replace(published(leaf), published_scores=False, min_samples_leaf=14)
     cut = float(np.median(model.X[:60, 0]))
     before = model.grown(Leaf(tuple(range(60)), model.leaf_model.nothing()), 0, cut)
     after = before
@@ -198,7 +199,7 @@ def test_retirement_without_forgetting_changes_neither_prediction_nor_odds(leaf:
 @pytest.mark.parametrize("leaf", LEAF_MODELS)
 def test_prune_undoes_grow(leaf: str) -> None:
     """Retired sums are split in the proportion of active points, and add up again."""
-    model = reference(leaf)
+    model = published(leaf)
     root = Leaf(tuple(range(40, 100)), model.sums(range(40)) * 0.8)
     grown = model.grown(root, 1, 0.25)
     assert isinstance(grown.left, Leaf)
@@ -219,6 +220,7 @@ def test_problems_lead_to_splits_below_splits(problem: str) -> None:
     assert sum(deep) > 0.05
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("problem", PROBLEMS)
 def test_the_filter_approaches_the_enumerated_law(problem: str) -> None:
     """Frequencies of the particles' structures, and the mean of the evidence estimates."""

@@ -8,6 +8,7 @@ from tests.naive.forgetful import NaiveTree
 from tests.tools.forgetful_runs import RUNS, read_run
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", RUNS)
 def test_naive_tree_repeats_a_recorded_run(name: str) -> None:
     """Every answer, and after every batch every parameter, is the recorded one.
@@ -18,7 +19,7 @@ def test_naive_tree_repeats_a_recorded_run(name: str) -> None:
     trace = run.trace
     if len(run.X) > 10_000:
         trace = trace[: len(trace) // 6]
-    tree = NaiveTree(run.n_classes, run.criterion, run.initial_rate, reference=True)
+    tree = NaiveTree(run.n_classes, run.criterion, run.initial_rate, published=True)
     start = 0
     for line in trace:
         end = start + int(line["n"])

@@ -8,6 +8,7 @@ from tests.naive.shrubs import NaiveShrubs
 from tests.tools.shrub_runs import CASES, Run
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_recorded_run(name: str) -> None:
     """Weights and predictions are the recorded ones at each of the first 120 steps."""

@@ -28,8 +28,9 @@ def read_integers(name: str) -> list[int]:
         return [int(line) for line in file]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("stream", "batch_size", "criterion", "option"), RUNS)
-def test_reference_run(stream: str, batch_size: int, criterion: str, option: str) -> None:
+def test_published_run(stream: str, batch_size: int, criterion: str, option: str) -> None:
     """Predictions, node counts and the final tree of the recorded run come out exactly."""
     rows = read_table(stream)
     x = [(np.float32(row[0]),) for row in rows]

@@ -74,6 +74,20 @@ def test_a_lying_length_takes_no_memory() -> None:
                 persistence.load_bytes(damage.signed(lying))
 
 
+def test_bytes_behind_the_content_are_refused() -> None:
+    """Each model has one file: neither the hash nor the lengths cover such bytes by themselves."""
+    for n_more in (0, 1):
+        content = damage.small_file("StreamDecisionTreeClassifier")
+        head = content[: container.HEAD.size]
+        stored = content[container.HEAD.size + container.DIGEST :] + b"\0" * n_more
+        signed = head + container.digest_of(head, stored) + stored
+        if n_more:
+            with pytest.raises(persistence.ModelFileError, match="length"):
+                persistence.load_bytes(signed)
+        else:
+            assert signed == content
+
+
 def test_errors_name_the_file(tmp_path: Path) -> None:
     """The path is in the message; a file that is not there is the usual error."""
     (tmp_path / "broken").write_bytes(b"no model")

@@ -64,7 +64,7 @@ def test_equal_models_give_equal_files(case: Case) -> None:
 
 def test_a_drawn_seed_is_kept() -> None:
     """A model without a seed goes on with the one it drew."""
-    for name in ("StreamDecisionForestClassifier", "ShrubEnsembleClassifier"):
+    for name in ("ExtraTreesClassifier", "ShrubEnsembleClassifier"):
         case = (name, 0)
         model = learn(make(case, seed=None), stream(case, 60))
         other = persistence.load_bytes(persistence.save_bytes(model))
@@ -236,7 +236,7 @@ def test_tags_are_fixed() -> None:
         == sorted(values.CORE_CLASSES)
         == [
             *("active_samples", "buffer", "class_pool", "compact_trees", "dynamic_trees"),
-            *("early_pool", "forgetful_forest", "labels", "linear_models", "memory_forest"),
+            *("forgetful_forest", "labels", "linear_models", "memory_forest"),
             *("naive_bayes", "number_mixture", "schema", "shrub_ensemble", "stream_forest"),
             *("training_sample", "trees", "window"),
         ]

@@ -20,6 +20,7 @@ from river_extra_trees.persistence import writing_posix
 from tests.tools.killing import kill_often
 
 
+@pytest.mark.slow
 def test_killed_processes_leave_whole_files(tmp_path: Path) -> None:
     """After a kill -9 in the middle of a save the file is whole; the next save cleans up."""
     counts = kill_often(tmp_path, kills=50)

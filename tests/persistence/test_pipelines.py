@@ -254,6 +254,7 @@ def test_every_truncation_and_some_flipped_bits_are_noticed(name: str) -> None:
             persistence.load_bytes(damaged)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["one-hot", "imputed", "union"])
 def test_damage_of_the_right_hash_does_no_harm(name: str) -> None:
     """A forger's file is refused, or is a pipeline of known steps and a sound model."""
@@ -267,6 +268,7 @@ def test_damage_of_the_right_hash_does_no_harm(name: str) -> None:
     assert said == {"refused", "sound"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["standard", "ordinal", "long", "hashed"])
 def test_nasty_values_in_steps_do_no_harm(name: str) -> None:
     """Any value at any place of a step is refused, or leads to no other error than river's own."""

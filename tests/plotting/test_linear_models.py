@@ -32,8 +32,8 @@ def rows(n: int, seed: int) -> list[Row]:
 
 @pytest.fixture(scope="module")
 def model() -> Any:
-    model = ret.StreamDecisionForestRegressor(
-        n_models=3, window_size=(400,), max_depth=3, max_features=None, seed=1
+    model = ret.ExtraTreesRegressor(
+        n_models=3, window_sizes=(400,), max_depth=3, max_features=None, seed=1
     )
     for x, y in rows(600, 0):
         model.learn_one(x, y)
@@ -72,7 +72,7 @@ def test_a_tree_explains_its_own_answer(model: Any, tree: int) -> None:
 
 def test_explanations_change_nothing() -> None:
     """A forest that is asked between prediction and learning learns the same."""
-    asked, other = (ret.StreamDecisionForestRegressor(n_models=6, seed=1) for _ in range(2))
+    asked, other = (ret.ExtraTreesRegressor(n_models=6, seed=1) for _ in range(2))
     stranger = rows(1, 5)[0][0]
     for x, y in rows(150, 2):
         for one in (asked, other):

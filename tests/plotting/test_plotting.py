@@ -327,7 +327,7 @@ def test_inner_nodes_are_their_leaves_together(regression: bool) -> None:
 
 def test_draw_is_the_display() -> None:
     """`draw` makes the picture of `TreeDisplay`, which says what it leaves out."""
-    model = ret.StreamDecisionForestClassifier(n_models=3, seed=1)
+    model = ret.ExtraTreesClassifier(n_models=3, seed=1)
     for x, y in datasets.ImageSegments().take(500):
         model.learn_one(x, y)
     drawn = model.draw(tree=1, max_depth=2)
@@ -400,7 +400,7 @@ def test_map_agrees_with_the_tree(regression: bool) -> None:
 
 def test_map_takes_the_most_important_features() -> None:
     """Without names the two features that explain most are shown."""
-    model = ret.StreamDecisionForestClassifier(n_models=8, seed=1)
+    model = ret.ExtraTreesClassifier(n_models=8, seed=1)
     rows = list(datasets.ImageSegments().take(500))
     for x, y in rows:
         model.learn_one(x, y)
@@ -451,9 +451,20 @@ def test_bands_are_the_predictive_distribution() -> None:
 # --- Importances
 
 
+def test_no_number_of_importances_crosses_an_axis() -> None:
+    """Long names leave little room for the bars; the number of the longest one still fits."""
+    display = plotting.ImportancesDisplay({"a feature with a long name": 0.58, "b": 0.4}).plot()
+    display.figure_.set_size_inches(4.5, 1.5)
+    display.figure_.canvas.draw()
+    number = display.ax_.texts[0].get_window_extent()
+    assert number.x1 <= display.figure_.bbox.x1
+    for spine in display.ax_.spines.values():
+        assert not spine.get_visible() or not spine.get_window_extent().overlaps(number)
+
+
 def test_importances_tell_what_they_leave_out() -> None:
     """The last bar stands for all features that have none of their own."""
-    model = ret.StreamDecisionForestClassifier(n_models=3, seed=1)
+    model = ret.ExtraTreesClassifier(n_models=3, seed=1)
     for x, y in datasets.ImageSegments().take(300):
         model.learn_one({**x, "constant": 1}, y)
     display = plotting.ImportancesDisplay.from_estimator(model, n_features=4).plot()

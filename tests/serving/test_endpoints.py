@@ -22,6 +22,7 @@ from river_extra_trees.serving.endpoints import Application, Limits
 from river_extra_trees.serving.service import Service
 from tests.tools.http_service import JSON, LINES, Answer, ask, body_of
 
+MOST_LABELS = 1024
 SAMPLES = [{"x": x, "y": y} for x, y in datasets.Phishing().take(300)]
 
 
@@ -87,7 +88,7 @@ def test_learn_then_predict(tmp_path: Path) -> None:
     "model",
     [
         ret.DynamicTreeRegressor(n_particles=20, seed=1),
-        ret.StreamDecisionForestRegressor(n_models=8, seed=1),
+        ret.ExtraTreesRegressor(n_models=8, seed=1),
     ],
     ids=lambda model: type(model).__name__,
 )
@@ -102,8 +103,7 @@ def test_intervals(tmp_path: Path, model: Any) -> None:
     assert [low, high] == list(model.predict_one(x, with_dist=True).interval(0.9))
     refused = asked(app, "/predict?probabilities=1", body_of({"x": x}))
     assert (refused.status, "use a classifier" in refused.json["error"]) == (400, True)
-    without = ret.StreamDecisionForestRegressor(swap_rule="always", window_size=100)
-    other = application(tmp_path, without)
+    other = application(tmp_path, ret.StreamDecisionForestRegressor())
     for path in ("/predict", "/predict-learn"):
         sample = {"x": x} if path == "/predict" else {"x": x, "y": y}
         refused = asked(other, f"{path}?interval=0.9", body_of(sample))
@@ -172,6 +172,21 @@ def test_one_bad_sample_of_many_refuses_all(tmp_path: Path) -> None:
         assert answer.status == 422
         assert answer.json["error"].startswith("line 11: feature 'https': the value must be finite")
     assert content(app) == before
+
+
+def test_labels_to_come_count(tmp_path: Path) -> None:
+    """Samples that bring one label too many together are refused together."""
+    model = classifier()
+    for i in range(MOST_LABELS - 1):
+        model.learn_one({"a": 1.0}, i)
+    app = application(tmp_path, model)
+    before = content(app)
+    new = [{"x": {"a": 1}, "y": f"new {i}"} for i in range(2)]
+    for path in ("/learn", "/predict-learn"):
+        answer = asked(app, path, body_of(*new), kind=LINES)
+        assert (answer.status, answer.json["error"][:7]) == (422, "line 2:")
+    assert content(app) == before
+    assert asked(app, "/learn", body_of(new[0], new[0]), kind=LINES).status == 200
 
 
 def malformed(rng: random.Random) -> dict[str, Any]:
@@ -251,7 +266,10 @@ def test_statuses(tmp_path: Path) -> None:
     guarded = Application(app.service, app.limits, hosts=("localhost",))
     for host in ("localhost", "localhost:8000", "LOCALHOST"):
         assert asked(guarded, "/info", headers={"host": host}).status == 200
-    for host in ("example.org", "localhost.example.org", "localhost@example.org", "[", ""):
+    for host in (
+        *("example.org", "localhost.example.org", "localhost@example.org", "[", ""),
+        *("example.org@localhost", "localhost#.example.org", "localhost/.example.org"),
+    ):
         answer = asked(guarded, "/info", headers={"host": host})
         assert answer.status == 400
         assert "Host must be one of localhost" in answer.json["error"]
@@ -259,8 +277,29 @@ def test_statuses(tmp_path: Path) -> None:
     answer = asked(crowded, "/info")
     assert (answer.status, "too many connections" in answer.json["error"]) == (503, True)
     assert answer.headers["connection"] == "close"
-    stranger = {"sec-fetch-site": "cross-site"}
-    assert asked(app, "/snapshot", b"", headers=stranger).status == 403
+
+
+def test_pages_of_other_sites_change_nothing(tmp_path: Path) -> None:
+    """Browsers tell where a page is from, and every request that changes anything is looked at."""
+    app, good = application(tmp_path), body_of(SAMPLES[0])
+    own = {"host": "localhost:8000", "origin": "http://localhost:8000"}
+    strangers: list[dict[str, str]] = [
+        {"sec-fetch-site": "cross-site"},
+        {"sec-fetch-site": "same-site"},
+        {**own, "sec-fetch-site": "cross-site"},
+        {"origin": "http://example.org"},
+        {"origin": "null"},
+        {**own, "origin": "http://localhost:9000"},
+    ]
+    for path in ("/predict", "/learn", "/predict-learn", "/snapshot"):
+        for headers in strangers:
+            answer = asked(app, path, good, headers=headers)
+            assert (answer.status, "other sites" in answer.json["error"]) == (403, True)
+    assert app.service.monitor.n_learned == app.service.monitor.n_predicted == 0
+    assert asked(app, "/info", headers=strangers[0]).status == 200  # browsers hide the answer
+    proxied = {"host": "inside", "origin": "https://example.org", "sec-fetch-site": "same-origin"}
+    for n, headers in enumerate((own, proxied, {"sec-fetch-site": "none"}, {}), start=1):
+        assert asked(app, "/learn", good, headers=headers).json["samples_seen"] == n
 
 
 def test_a_slow_body_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -269,6 +308,22 @@ def test_a_slow_body_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     app = application(tmp_path, queue=1)
     assert asked(app, "/learn", []).status == 408  # nothing ever comes
     assert asked(app, "/learn", [body_of(*SAMPLES[:1]), b""]).status == 200
+
+
+def test_a_stop_is_told(tmp_path: Path) -> None:
+    """The server cancels what takes too long when it stops."""
+    app = application(tmp_path)
+
+    async def stop() -> Answer:
+        task = asyncio.create_task(ask(app.asgi, "/learn", []))
+        while not app.waiting:
+            await asyncio.sleep(0)
+        task.cancel()
+        return await task
+
+    answer = asyncio.run(stop())
+    assert (answer.status, "stopped" in answer.json["error"]) == (503, True)
+    assert app.waiting == 0
 
 
 def test_a_full_queue_refuses(tmp_path: Path) -> None:
@@ -340,12 +395,23 @@ def test_a_failed_snapshot_is_told(tmp_path: Path) -> None:
     assert (answer.status, "cannot save" in answer.json["error"]) == (500, True)
     app.look()
     metrics = asked(app, "/metrics").body.decode()
-    assert "river_extra_trees_snapshot_failures 2.0" in metrics
+    assert "river_extra_trees_snapshot_failures_total 2.0" in metrics
     assert "river_extra_trees_samples_unsaved 1.0" in metrics
     assert "absent" in asked(app, "/info").json["save_error"]
     app.service.path = path
     assert asked(app, "/snapshot", b"").status == 200
     assert asked(app, "/info").json["save_error"] is None
+
+
+def test_a_failed_snapshot_is_tried_again_when_one_is_due(tmp_path: Path) -> None:
+    """On a full disk, requests do not all wait for a save that fails."""
+    app = application(tmp_path, every=10)
+    app.service.path = tmp_path / "absent" / "m.model"
+    failures = []
+    for sample in SAMPLES[:25]:
+        asked(app, "/learn", body_of(sample))
+        failures.append(app.service.monitor.n_failed_saves)
+    assert failures == [0] * 9 + [1] * 10 + [2] * 6
 
 
 def test_metrics(tmp_path: Path) -> None:
@@ -355,6 +421,7 @@ def test_metrics(tmp_path: Path) -> None:
     asked(app, "/predict-learn", b"x")
     asked(app, "/x")
     app.look()
+    app.look()  # nothing is counted twice
     text = asked(app, "/metrics").body.decode()
     found = {
         (sample.name.removeprefix("river_extra_trees_"), *sample.labels.values()): sample.value
@@ -365,7 +432,7 @@ def test_metrics(tmp_path: Path) -> None:
     assert found["requests_total", "/predict-learn", "400"] == 1
     assert found["requests_total", "other", "404"] == 1
     assert found["request_seconds_count", "/predict-learn"] == 2
-    assert found["samples_learned",] == found["samples_predicted",] == 300
+    assert found["samples_learned_total",] == found["samples_predicted_total",] == 300
     assert found["recent_score",] == app.service.monitor.recent_score
     assert found["model_memory_bytes",] == app.service.model._raw_memory_usage
 

@@ -48,7 +48,7 @@ def shown(service: Served, folder: Path, *options: str) -> tuple[str, str]:
 @needs_chromium
 def test_the_page_shows_the_service(tmp_path: Path) -> None:
     """Score, memory, importances and answers are there, without an error in the console."""
-    model = ret.StreamDecisionForestClassifier(n_models=5, seed=1)
+    model = ret.ExtraTreesClassifier(n_models=5, seed=1)
     path = tmp_path / "m.model"
     persistence.save(model, path)
     samples = [{"x": x, "y": y} for x, y in datasets.Phishing().take(400)]

@@ -18,8 +18,10 @@ from river_extra_trees import persistence
 from river_extra_trees.cli import serving
 from river_extra_trees.cli.app import app
 from river_extra_trees.serving import server
+from river_extra_trees.serving.schema import Sample
+from river_extra_trees.serving.service import Service
 from tests.tools.http_service import LINES, Served, body_of, served
-from tests.tools.systems import needs_signals
+from tests.tools.systems import needs_links, needs_signals
 
 SAMPLES = [{"x": x, "y": y} for x, y in datasets.Phishing().take(600)]
 
@@ -79,6 +81,33 @@ def test_a_killed_service_goes_on_from_its_last_snapshot(path: Path) -> None:
     assert path.read_bytes() == learned(600)
 
 
+@needs_links
+def test_one_service_per_file(path: Path) -> None:
+    """A second one is refused, by any name of the file, until the first has ended or is killed."""
+    other = path.with_name("other.model")
+    other.symlink_to(path)
+    with served(path) as service:
+        for name in (path, other):
+            result = CliRunner().invoke(app, ["serve", str(name), "--port", "0"])
+            assert (result.exit_code, "another service has" in result.stderr) == (2, True)
+        service.process.kill()
+        service.process.wait()
+    with served(other):
+        pass
+
+
+def test_a_snapshot_that_fails_is_logged(path: Path) -> None:
+    """The service goes on, and says it at the time."""
+    with served(path, "--snapshot-every", 100) as service:
+        path.with_name(f".{path.name}.saving").mkdir()
+        learn(service, SAMPLES[:100])
+        assert service.process.stderr is not None
+        assert "cannot save to" in service.process.stderr.readline()
+        path.with_name(f".{path.name}.saving").rmdir()
+        learn(service, SAMPLES[100:200])
+    assert path.read_bytes() == learned(200)
+
+
 def test_snapshots_by_time(path: Path) -> None:
     """What was learned is saved before long, and the file stays the same while nothing comes."""
     with served(path, "--snapshot-every", "0.2s") as service:
@@ -90,6 +119,32 @@ def test_snapshots_by_time(path: Path) -> None:
         written = path.stat().st_mtime_ns
         time.sleep(0.6)
         assert path.stat().st_mtime_ns == written
+
+
+def test_requests_are_logged(path: Path) -> None:
+    """On demand, with the status."""
+    with served(path, "--log-requests") as service:
+        service.ask("/health")
+        service.ask("/learn", b"x")
+        assert service.process.stderr is not None
+        lines = [service.process.stderr.readline() for _ in range(2)]
+    assert '"GET /health HTTP/1.1" 200' in lines[0]
+    assert '"POST /learn HTTP/1.1" 400' in lines[1]
+
+
+def test_labels_may_be_fixed(path: Path) -> None:
+    """A request with another label is refused as a whole; a number stays a number."""
+    model = ret.StreamDecisionTreeClassifier(seed=1)
+    for y in (True, False):
+        model.learn_one({"a": 1.0}, y)
+    persistence.save(model, path)
+    with served(path, "--fixed-labels") as service:
+        for way in ("/learn", "/predict-learn"):
+            body = body_of({"x": {"a": 1}, "y": True}, {"x": {"a": 1}, "y": 3})
+            answer = service.ask(way, body, kind=LINES)
+            assert (answer.status, answer.json["error"][:12]) == (422, "line 2: y is")
+        assert service.ask("/info").json["samples_seen"] == 2
+        assert service.ask("/learn", body_of({"x": {"a": 1}, "y": False})).status == 200
 
 
 def test_what_is_no_http_is_refused_in_json(path: Path) -> None:
@@ -140,10 +195,14 @@ def test_a_last_save_that_fails_is_told(
 ) -> None:
     """One line, and status 1."""
 
+    def learn_one(service: Service, *arguments: object) -> None:
+        service.learn([Sample(1, *SAMPLES[0].values())])
+
     def fail(*arguments: object) -> None:
         raise error
 
-    monkeypatch.setattr(server, "serve", fail)
+    monkeypatch.setattr(server, "serve", learn_one)
+    monkeypatch.setattr(persistence, "save", fail)
     result = CliRunner().invoke(app, ["serve", str(path), "--port", "0"])
     assert (result.exit_code, "error: cannot save to" in result.stderr) == (1, True)
     assert ("No space left" in result.stderr) or ("out of memory" in result.stderr)
@@ -155,6 +214,7 @@ def test_what_cannot_be_served_is_refused(path: Path) -> None:
         ([path.with_name("absent.model")], "cannot read"),
         ([path, "--snapshot-every", "5m"], "write seconds as 60s"),
         ([path, "--snapshot-every", "0"], "write seconds as 60s"),
+        ([path, "--fixed-labels"], "--fixed-labels needs a model that has learned labels"),
         ([path, "--host", "no.such.host.invalid"], "cannot listen on no.such.host.invalid:8000: "),
     ]
     with socket.create_server(("127.0.0.1", 0)) as taken:

@@ -10,14 +10,14 @@ from prometheus_client.parser import text_string_to_metric_families
 from river import datasets
 
 import river_extra_trees as ret
-from river_extra_trees.distributed.ray import replica
-from river_extra_trees.distributed.ray.replica import Answer, Replica, Shelf
+from river_extra_trees.distributed import replica
+from river_extra_trees.distributed.replica import Answer, Replica, Shelf
 from river_extra_trees.serving.endpoints import Application, Limits
 from river_extra_trees.serving.snapshots import SnapshotService
 from tests.tools.http_service import LINES, ask, body_of
 
 SAMPLES = [{"x": x, "y": y} for x, y in datasets.Phishing().take(200)]
-LEARNERS = [ret.StreamDecisionForestClassifier, ret.DynamicTreeClassifier]
+LEARNERS = [ret.ExtraTreesClassifier, ret.DynamicTreeClassifier]
 
 
 def learned(kind: Any, n: int) -> Any:
@@ -55,7 +55,7 @@ def test_a_snapshot_answers_as_the_model_did(kind: Any) -> None:
         for family in text_string_to_metric_families(asked(app, "/metrics").body.decode())
         for sample in family.samples
     }
-    assert metrics["river_extra_trees_samples_predicted"] == 400
+    assert metrics["river_extra_trees_samples_predicted_total"] == 400
     assert metrics["river_extra_trees_samples_seen"] == 300
 
 

@@ -35,33 +35,21 @@ SMALL = {
     "ForgetfulDecisionTreeRegressor": {"batch_size": 8, "seed": 1},
     "ShrubEnsembleClassifier": {"n_models": 3, "window_size": 8, "seed": 1},
     "ShrubEnsembleRegressor": {"n_models": 3, "window_size": 8, "seed": 1},
-    "StreamDecisionForestClassifier": {
-        **{"n_models": 2, "batch_size": 8, "window_size": 10, "n_swaps": 1, "seed": 1},
-        **{"splitter": "best", "swap_rule": "always"},
-    },
-    "StreamDecisionForestClassifier, rotation": {
-        **{"n_models": 3, "batch_size": 4, "window_size": (9, 30), "seed": 1}
-    },
-    "StreamDecisionForestRegressor, rotation": {
-        **{"n_models": 6, "batch_size": 4, "window_size": (9, 30), "seed": 1}
-    },
+    "ExtraTreesClassifier": {"n_models": 3, "batch_size": 4, "window_sizes": (9, 30), "seed": 1},
+    "ExtraTreesRegressor": {"n_models": 6, "batch_size": 4, "window_sizes": (9, 30), "seed": 1},
+    "StreamDecisionForestClassifier": {"n_models": 2, "batch_size": 8, "seed": 1},
     "StreamDecisionTreeClassifier": {"batch_size": 8, "seed": 1},
 }
 
 
 def small_file(name: str, n: int = 19) -> bytes:
     """The file of a small model that is in the middle of its stream."""
-    return persistence.save_bytes(learn(small(name), stream((class_of(name), 0), n)))
+    return persistence.save_bytes(learn(small(name), stream((name, 0), n)))
 
 
 def small(name: str) -> Any:
     """A small model."""
-    return CLASSES[class_of(name)](**SMALL[name])
-
-
-def class_of(name: str) -> str:
-    """The class of a small model, whose name may tell more."""
-    return name.partition(",")[0]
+    return CLASSES[name](**SMALL[name])
 
 
 def truncations(content: bytes) -> Iterator[bytes]:

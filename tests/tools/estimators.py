@@ -16,8 +16,6 @@ from river import base
 
 import river_extra_trees
 from river_extra_trees._core.forests.memories import MemoryForest
-from river_extra_trees.distributed.forests import ForestPart
-from river_extra_trees.distributed.splitting import PARTS
 
 Row = tuple[dict[Any, Any], Any]
 
@@ -26,35 +24,21 @@ _TREE = [
     {"batch_size": 50, "splitter": "random", "max_features": 0.5, "seed": 2},
     {"batch_size": 30, "max_nodes": 21, "min_samples_leaf": 3, "seed": 3},
 ]
-# The former defaults of stream forests: the worst tree is swapped after each batch.
-FORMER: dict[str, Any] = {
-    **{"n_models": 10, "batch_size": 100, "splitter": "best", "swap_rule": "always"},
-    "window_size": 1000,
-}
 _FOREST = [
     {"n_models": 3, "batch_size": 20, "leaf_memory": None, "seed": 1},
-    {"n_models": 4, "batch_size": 20, "n_swaps": 2, "swap_rule": "published", "seed": 4},
+    {"n_models": 4, "batch_size": 20, "n_swaps": 2, "seed": 4},
     {"n_models": 2, "batch_size": 50, "max_features": None, "n_swaps": 0, "seed": 2},
-    {
-        "n_models": 3,
-        "batch_size": 30,
-        "max_nodes": 21,
-        "n_swaps": 2,
-        "window_size": 60,
-        "n_jobs": 2,
-        "seed": 3,
-    },
+    {"n_models": 3, "batch_size": 30, "max_nodes": 21, "n_swaps": 2, "n_jobs": 2, "seed": 3},
 ]
-_SWAPPING = [{**FORMER, **parameters} for parameters in _FOREST]
-# Trees grown anew in turn. The longer tests have more samples than the buffers of a thousand hold.
-_ROTATION = [
-    {"n_models": 5, "batch_size": 10, "window_size": (30, 80), "seed": 5},
+# The longer tests have more samples than the buffers of a thousand hold.
+_EXTRA_TREES = [
+    {"n_models": 5, "batch_size": 10, "window_sizes": (30, 80), "seed": 5},
     {
         "n_models": 4,
         "batch_size": 7,
         "max_features": None,
         "leaf_memory": None,
-        "window_size": (20, 5, 1),
+        "window_sizes": (20, 5, 1),
         "seed": 6,
     },
     {
@@ -66,11 +50,11 @@ _ROTATION = [
         "max_features": 0.5,
         "max_nodes": 15,
         "leaf_memory": 1,
-        "window_size": (50, 200, 120),
+        "window_sizes": (50, 200, 120),
         "seed": 7,
     },
 ]
-_OF_ALL_KINDS = [{**parameters, "n_models": 9} for parameters in _ROTATION]
+_OF_ALL_KINDS = [{**parameters, "n_models": 9} for parameters in _EXTRA_TREES]
 _SHRUBS = [
     {"n_models": 8, "window_size": 40, "seed": 1},
     {"n_models": 6, "window_size": 30, "rho": 0.5, "rounds": 3, "max_features": 0.5, "seed": 2},
@@ -104,39 +88,33 @@ _FORGETFUL_FOREST = [
 _DYNAMIC = [
     {"n_particles": 20, "window": 50, "seed": 1},
     {"n_particles": 10, "window": 40, "forgetting_factor": 0.98, "discard": "random", "seed": 2},
-    {"n_particles": 20, "window": 60, "forgetting_factor": 0.9, "reference": True, "seed": 3},
+    {"n_particles": 20, "window": 60, "forgetting_factor": 0.9, "published": True, "seed": 3},
     {"n_particles": 10, "window": 30, "rejuvenate_every": 40, "seed": 4},
 ]
 
 PARAMETERS: dict[str, list[dict[str, Any]]] = {
-    "DynamicTreeClassifier": [
-        {"leaf": "logistic", "n_particles": 8, "window": 40, "warm_up": 35, "seed": 5},
-        *_DYNAMIC,
-    ],
+    "DynamicTreeClassifier": _DYNAMIC,
     "DynamicTreeRegressor": [{"leaf": "constant", **_DYNAMIC[0]}, *_DYNAMIC[1:], _DYNAMIC[0]],
+    "ExtraTreesClassifier": [{"criterion": "entropy", **_EXTRA_TREES[0]}, *_EXTRA_TREES],
+    "ExtraTreesRegressor": _OF_ALL_KINDS,
     "ForgetfulDecisionTreeClassifier": _FORGETFUL_TREE,
     "ForgetfulDecisionTreeRegressor": _FORGETFUL_TREE,
     "ForgetfulRandomForestClassifier": [
-        {"criterion": "gini", "warm_up": 35, "seed": 4},
+        {"criterion": "gini", "seed": 4},
         *_FORGETFUL_FOREST,
     ],
     "ForgetfulRandomForestRegressor": _FORGETFUL_FOREST,
     "ShrubEnsembleClassifier": [
-        {"loss": "cross_entropy", "n_models": 5, "window_size": 20, "warm_up": 35, "seed": 5},
+        {"loss": "cross_entropy", "n_models": 5, "window_size": 20, "seed": 5},
         {"retrain": "error", "n_models": 1, "window_size": 16, "step_size": 100.0, "seed": 6},
         *_SHRUBS,
     ],
     "ShrubEnsembleRegressor": _SHRUBS,
-    "StreamDecisionForestClassifier": [
-        *_SWAPPING[:-1],
-        *_ROTATION,
-        {"criterion": "entropy", **_ROTATION[0]},
-        _SWAPPING[-1],
-    ],
-    "StreamDecisionForestRegressor": [*_SWAPPING[:-1], *_OF_ALL_KINDS, _SWAPPING[-1]],
+    "StreamDecisionForestClassifier": [{"published": True, **_FOREST[1]}, *_FOREST],
+    "StreamDecisionForestRegressor": _FOREST,
     "StreamDecisionTreeClassifier": [
         *_TREE,
-        {"criterion": "entropy", "max_nodes": 15, "warm_up": 35, "seed": 4},
+        {"criterion": "entropy", "max_nodes": 15, "seed": 4},
     ],
     "StreamDecisionTreeRegressor": _TREE,
 }
@@ -152,10 +130,6 @@ THREE = [
 ]
 CLASSIFIERS = [case for case in CASES if issubclass(CLASSES[case[0]], base.Classifier)]
 REGRESSORS = [case for case in CASES if issubclass(CLASSES[case[0]], base.Regressor)]
-ROTATING = [
-    (name, len(_SWAPPING) - 1)
-    for name in ("StreamDecisionForestClassifier", "StreamDecisionForestRegressor")
-]
 TIGHTEST = [(name, len(PARAMETERS[name]) - 1) for name in CLASSES if name in PARAMETERS]
 
 
@@ -163,10 +137,6 @@ def make(case: tuple[str, int], **changes: Any) -> Any:
     """Make the estimator of a case, with some parameters changed."""
     name, i = case
     return CLASSES[name](**{**PARAMETERS[name][i], **changes})
-
-
-# Cases of the forests that can be split into parts.
-SPLITTABLE = [case for case in CASES if issubclass(PARTS.get(CLASSES[case[0]], object), ForestPart)]
 
 
 def is_classifier(case: tuple[str, int]) -> bool:

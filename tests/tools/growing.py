@@ -49,7 +49,7 @@ def tree_learner(rules: Rules, n_features: int, **parameters: Any) -> Any:
     if rules.criterion == "variance":
         model: Any = StreamDecisionTreeRegressor(**parameters)
     else:
-        model = StreamDecisionTreeClassifier(criterion=rules.criterion, warm_up=0, **parameters)
+        model = StreamDecisionTreeClassifier(criterion=rules.criterion, **parameters)
     prime(model._core.schema, n_features, rules.nominal)
     return model
 

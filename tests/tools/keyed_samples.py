@@ -21,7 +21,7 @@ from tests.naive import keyed as naive
 MODELS = {
     "tree": ret.StreamDecisionTreeClassifier(batch_size=4, min_samples_leaf=1, seed=1),
     "regression tree": ret.StreamDecisionTreeRegressor(batch_size=4, min_samples_leaf=1, seed=1),
-    "forest": ret.StreamDecisionForestClassifier(n_models=3, seed=1),
+    "forest": ret.ExtraTreesClassifier(n_models=3, seed=1),
     "dynamic tree": ret.DynamicTreeRegressor(n_particles=5, window=6, seed=1),
     "shrubs": ret.ShrubEnsembleClassifier(seed=1),
     "naive Bayes of river": naive_bayes.GaussianNB(),

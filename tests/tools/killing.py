@@ -22,7 +22,7 @@ from river_extra_trees import persistence
 from river_extra_trees.persistence.atomic import replace_file
 from tests.tools.estimators import learn, make, stream
 
-CASE = ("StreamDecisionForestClassifier", 0)
+CASE = ("ExtraTreesClassifier", 0)
 LONGEST = 0.02  # seconds until a writer is killed: some saves
 
 

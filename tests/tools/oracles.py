@@ -113,8 +113,7 @@ class _Naive(Oracle):
         return [(x, float(round(4 * y)) if self.regression else y) for x, y in rows]
 
     def learner(self) -> Any:
-        trees_alone = {} if self.regression else {"warm_up": 0}
-        return getattr(ret, self.name)(**trees_alone, **self.parameters)
+        return getattr(ret, self.name)(**self.parameters)
 
     def sample(self, x: Row, y: Any, w: float) -> Sample:
         """The naive sample of one that is learned."""
@@ -294,7 +293,7 @@ class DynamicTree(_Naive):
         if not self.known:
             return
         particles, samples = model._core, self.aged()
-        trees = [(share, particles.nodes(i)) for i, share in enumerate(particles.shares())]
+        trees = [(share, particles.nodes(i)) for i, share in enumerate(particles.particle_shares())]
         for x in asked:
             row = self.columns.encoded(x)
             leaves = [(share, in_leaf(nodes, row, samples)) for share, nodes in trees]

@@ -14,7 +14,6 @@ GROUPS = {
         "tests/distributed/test_ray.py",
         "tests/distributed/test_serving.py",
         "tests/test_examples.py::test_script_on_ray",
-        "tests/test_notebooks.py::test_notebook[beyond_one_machine]",
     ),
     "docs": ("tests/test_docs.py",),
     "statistical goldens": ("tests/core/dynamic/test_statistical_goldens.py",),

@@ -20,7 +20,7 @@ from river import base
 
 from river_extra_trees import persistence
 from river_extra_trees.persistence import files
-from tests.tools.estimators import CASES, ROTATING, TIGHTEST, learn, make, stream
+from tests.tools.estimators import CASES, TIGHTEST, learn, make, stream
 
 FOLDER = Path(__file__).parents[1] / "data" / "models"
 LEARNED = 130  # samples
@@ -58,7 +58,7 @@ def write(replace: bool) -> None:
     folder.mkdir(exist_ok=True, parents=True)
     for case in CASES:
         path = folder / f"{case[0]}_{case[1]}.model"
-        if path.exists() or not (case[1] == 0 or case in (*ROTATING, *TIGHTEST)):
+        if path.exists() or not (case[1] == 0 or case in TIGHTEST):
             continue
         model = learn(make(case), stream(case, LEARNED))
         persistence.save(model, path)

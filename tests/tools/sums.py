@@ -17,7 +17,7 @@ def check_sums(particles: ParticleFilter) -> None:
     regression = particles.regression
     n_regressors = len(state["fill"]) if regression else 0
     width = len(state["global_statistics"])
-    fades = not particles.reference
+    fades = not particles.published
 
     def row(values: list[float]) -> Any:
         return leaf_statistics.Statistics(n_regressors, 0 if regression else width - 1).take(values)
@@ -45,7 +45,7 @@ def check_leaf(
     particles: ParticleFilter, node: dict[str, Any], row: Any, state: dict[str, Any]
 ) -> tuple[Any, Any]:
     """Check one leaf; its statistics as of now, of all samples and of the retired ones."""
-    decay = 1.0 if particles.reference else node["decay"]
+    decay = 1.0 if particles.published else node["decay"]
     total, retired = row(node["total"]), row(node["retired"])
     summed = retired.copy()
     for slot in node["slots"]:

@@ -1,11 +1,16 @@
-"""Results in small CSV files: written one by one, read back as rows of text."""
+"""Results in small CSV files: written one by one, read back as rows of text.
+
+The results that the documentation shows are recorded in `../results`. A run writes into a folder
+that git ignores, unless it is told otherwise.
+"""
 
 from __future__ import annotations
 
 import csv
 from pathlib import Path
 
-FOLDER = Path(__file__).parents[1] / "results"
+RECORDED = Path(__file__).parents[1] / "results"
+OWN = Path("build/benchmarks")
 
 Result = dict[str, str]
 
@@ -16,6 +21,12 @@ def read(path: Path) -> list[Result]:
         return []
     with path.open(newline="") as file:
         return list(csv.DictReader(file))
+
+
+def in_place_of(recorded: list[Result], own: list[Result], key: list[str]) -> list[Result]:
+    """Return recorded results, with one's own in the place of those with the same key."""
+    found = {tuple(result[field] for field in key): result for result in [*recorded, *own]}
+    return list(found.values())
 
 
 def write(path: Path, results: list[Result]) -> None:

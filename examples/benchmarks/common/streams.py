@@ -6,7 +6,7 @@ Streams made by a generator are in `generated.py`. The others are looked for in 
    ``NAME.csv.gz`` per stream, target in the last column
    (``covtype.npz`` holds arrays ``X``, ``y`` and ``feature_names`` instead);
 2. river's bundled data sets;
-3. OpenML and the UCI repository; see `downloads.py`.
+3. GitHub, OpenML and the UCI repository; see `downloads.py`.
 
 A file whose rows are sorted by class is shuffled, always with the same seed.
 """
@@ -56,7 +56,7 @@ PUBLISHED: dict[streams.Task, list[str]] = {
 FRESH: dict[streams.Task, list[str]] = {
     "classification": [
         *("banknote", "car", "cmc", "credit_g", "default_credit", "kc1", "kr_vs_kp", "ozone_1hr"),
-        *("pc1", "sick", "texture", "waveform5000", "yeast", "gas_drift_batches1to6_PARTIAL"),
+        *("pc1", "sick", "texture", "waveform5000", "yeast"),
     ],
     "regression": [
         *("bank32nh", "elevators", "kin8nm", "pol", "puma32H", "puma8NH", "quake"),

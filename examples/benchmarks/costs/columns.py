@@ -8,7 +8,7 @@ each time is the least of several repeats.
 
     python -m examples.benchmarks.costs.columns
     python -m examples.benchmarks.costs.columns --rows 4000 StreamDecisionTreeClassifier
-    python -m examples.benchmarks.costs.columns --n-models 10 StreamDecisionForestClassifier
+    python -m examples.benchmarks.costs.columns --n-models 10 ExtraTreesClassifier
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ LEARNERS: dict[str, Callable[[], Any]] = {
     "DynamicTreeRegressor, 20 particles": lambda: ret.DynamicTreeRegressor(
         n_particles=20, window=100, seed=1
     ),
-    "StreamDecisionForestClassifier": lambda: ret.StreamDecisionForestClassifier(seed=1),
+    "ExtraTreesClassifier": lambda: ret.ExtraTreesClassifier(seed=1),
 }
 FEATURES = list("abcde")
 

@@ -70,7 +70,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("learners", nargs="*", default=["StreamDecisionForestClassifier"])
+    parser.add_argument("learners", nargs="*", default=["ExtraTreesClassifier"])
     parser.add_argument("--rows", type=int, default=20_000)
     parser.add_argument("--repeats", type=int, default=5)
     options = parser.parse_args()

@@ -6,7 +6,7 @@ that are made from the file. River's runs take the first rows only, in turns wit
 the scores must be equal. Times are CPU time of this process, all threads together.
 
     python -m examples.benchmarks.costs.replay
-    python -m examples.benchmarks.costs.replay StreamDecisionForestClassifier --samples 5000
+    python -m examples.benchmarks.costs.replay ExtraTreesClassifier --samples 5000
 """
 
 from __future__ import annotations

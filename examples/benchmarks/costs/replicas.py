@@ -34,7 +34,7 @@ HEADS = ["way", "samples", "clients", "requests/s", "samples/s", "median, ms", "
 
 def learned() -> Any:
     """A forest that has learned the stream."""
-    model = ret.StreamDecisionForestClassifier(seed=1)
+    model = ret.ExtraTreesClassifier(seed=1)
     for x, y in SAMPLES:
         model.learn_one(x, y)
     return model

@@ -34,7 +34,7 @@ from river_extra_trees import persistence
 
 LEARNERS: dict[str, Any] = {
     "StreamDecisionTreeClassifier": ret.StreamDecisionTreeClassifier,
-    "StreamDecisionForestClassifier": ret.StreamDecisionForestClassifier,
+    "ExtraTreesClassifier": ret.ExtraTreesClassifier,
     "DynamicTreeClassifier": ret.DynamicTreeClassifier,
 }
 PATHS = ("/predict", "/learn", "/predict-learn")

@@ -33,8 +33,8 @@ CONCEPT = 50_000  # samples until the next drift
 SAMPLES = 200  # of the resident memory
 LEARNERS = {
     "StreamDecisionTreeClassifier": {},
-    "StreamDecisionForestClassifier": {},
-    "StreamDecisionForestRegressor": {},
+    "ExtraTreesClassifier": {},
+    "ExtraTreesRegressor": {},
     "ForgetfulDecisionTreeClassifier": {"max_retained": 2000},
     "ForgetfulRandomForestClassifier": {"n_models": 5, "max_retained": 2000},
     "ForgetfulRandomForestRegressor": {"n_models": 3, "max_retained": 1000},

@@ -18,7 +18,7 @@ from river_extra_trees.cli import UserError, learners
 
 PAIRS = [
     ("StreamDecisionTreeClassifier", "HoeffdingTreeClassifier"),
-    ("StreamDecisionForestClassifier", "ARFClassifier:n_models=10"),
+    ("ExtraTreesClassifier", "ARFClassifier:n_models=10"),
 ]
 
 

@@ -1,7 +1,7 @@
 """The cost of a single sample: median, 99.9th percentile and maximum of `learn_one`, and memory.
 
     python -m examples.benchmarks.costs.tails
-    python -m examples.benchmarks.costs.tails --samples 100000 StreamDecisionForestClassifier
+    python -m examples.benchmarks.costs.tails --samples 100000 ExtraTreesClassifier
 
 The learners take turns, 500 samples at a time, so that a busy machine slows all of them. Times are
 CPU time of the process in microseconds; memory is what the model reports at the end.
@@ -20,7 +20,7 @@ from examples.benchmarks.common import streams, tables
 from river_extra_trees.cli import UserError, learners
 
 LEARNERS = [
-    "StreamDecisionForestClassifier",
+    "ExtraTreesClassifier",
     "ARFClassifier:n_models=10",
     "HoeffdingTreeClassifier",
 ]

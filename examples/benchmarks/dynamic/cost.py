@@ -6,9 +6,9 @@
     python -m examples.benchmarks.dynamic.cost soak --samples 1000000
 
 A step retires the oldest sample and learns a new one, with 1000 particles and a full window. Blocks
-of 4 steps are timed, in CPU time. The figures of the reference, dynaTree 1.2-17, come from an idle
-machine. With `--rscript`, for which R needs the package dynaTree, the two run side by side: their
-blocks take turns, on the same samples.
+of 4 steps are timed, in CPU time. The figures of the published program, dynaTree 1.2-17, come from
+an idle machine. With `--rscript`, for which R needs the package dynaTree, the two run side by side:
+their blocks take turns, on the same samples.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Rows = list[tuple[dict[str, float], Any]]
 
 BLOCK = 4
 # leaf, features, window: best and median block in microseconds per step, megabytes of the cloud.
-REFERENCE = {
+DYNATREE = {
     ("constant", 5, 100): (1500, 2250, 8.2),
     ("constant", 5, 500): (2750, 5500, 25.9),
     ("constant", 20, 100): (1750, 2500, 5.4),
@@ -77,7 +77,7 @@ def rows_of(leaf: str, p: int, n: int) -> Rows:
 
 
 def model_of(leaf: str, p: int, window: int, particles: int) -> Any:
-    """Return a learner that forgets nothing, with leaves as large as the reference's."""
+    """Return a learner that forgets nothing, with leaves as large as dynaTree's."""
     if leaf == "multinomial":
         return ret.DynamicTreeClassifier(particles, window=window, forgetting_factor=1.0, seed=1)
     return ret.DynamicTreeRegressor(
@@ -103,7 +103,7 @@ def blocks(rows: Rows) -> Iterator[Rows]:
         yield rows[start : start + BLOCK]
 
 
-class Reference:
+class Dynatree:
     """The R package in a process of its own, which learns and times one block at a time."""
 
     def __init__(self, rscript: str, leaf: str, p: int, particles: int, start: Rows) -> None:
@@ -148,18 +148,18 @@ def in_blocks(learners: list[Callable[[Rows], float]], rows: Rows) -> list[tuple
 
 
 def run_speed(options: argparse.Namespace) -> None:
-    """One step beside the reference."""
+    """One step beside dynaTree."""
     names = ("best", "median", "R best", "R median", "ratios")
     print(f"{'leaf':11} {'p':>3} {'w':>4} " + " ".join(f"{name:>9}" for name in names))
-    for (leaf, p, window), (best, median, _) in REFERENCE.items():
+    for (leaf, p, window), (best, median, _) in DYNATREE.items():
         if options.leaf not in (None, leaf):
             continue
         rows = rows_of(leaf, p, window + options.warm + options.steps)
         model = model_of(leaf, p, window, options.particles)
         learners = [lambda block, model=model: learn(model, block)]
         if options.rscript:
-            reference = Reference(options.rscript, leaf, p, options.particles, rows[:window])
-            learners.append(reference.learn)
+            dynatree = Dynatree(options.rscript, leaf, p, options.particles, rows[:window])
+            learners.append(dynatree.learn)
         learn(model, rows[:window])
         for block in blocks(rows[window : -options.steps]):
             for learner in learners:
@@ -167,7 +167,7 @@ def run_speed(options: argparse.Namespace) -> None:
         found = in_blocks(learners, rows[-options.steps :])
         if options.rscript:
             best, median = found[1]
-            reference.close()
+            dynatree.close()
         ours, middle = found[0]
         print(
             f"{leaf:11} {p:3} {window:4} {ours:9.0f} {middle:9.0f} {best:9.0f} {median:9.0f} "
@@ -200,7 +200,7 @@ def run_growth(options: argparse.Namespace) -> None:
 def run_memory(options: argparse.Namespace) -> None:
     """Megabytes of a learner once its window is full, and at most on the way there."""
     print(f"{'leaf':11} {'p':>3} {'w':>4} {'MB':>6} {'most':>6} {'R':>5} {'ratio':>6} {'least':>6}")
-    for (leaf, p, window), (*_, reference) in REFERENCE.items():
+    for (leaf, p, window), (*_, dynatree) in DYNATREE.items():
         model = model_of(leaf, p, window, options.particles)
         most = 0.0
         for x, y in rows_of(leaf, p, window + options.warm):
@@ -208,8 +208,8 @@ def run_memory(options: argparse.Namespace) -> None:
             most = max(most, model._raw_memory_usage / 1e6)
         size = model._raw_memory_usage / 1e6
         print(
-            f"{leaf:11} {p:3} {window:4} {size:6.2f} {most:6.2f} {reference:5.1f} "
-            f"{reference / size:6.1f} {reference / most:6.1f}",
+            f"{leaf:11} {p:3} {window:4} {size:6.2f} {most:6.2f} {dynatree:5.1f} "
+            f"{dynatree / size:6.1f} {dynatree / most:6.1f}",
             flush=True,
         )
 

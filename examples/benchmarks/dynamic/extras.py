@@ -5,17 +5,14 @@ the same trees, so that the columns differ in the prediction only:
 
     python -m examples.benchmarks.dynamic.extras classification [name ...]
     python -m examples.benchmarks.dynamic.extras regression [name ...]
-    python -m examples.benchmarks.dynamic.extras leaves [name ...]
+    python -m examples.benchmarks.dynamic.extras whole [name ...]
 
 `leaf` is the prediction of the learners. `prunings` averages over all prunings of each tree,
 weighted by their posterior (context-tree weighting). `shrinkage` gives every node the prediction of
-its parent as a prior worth one sample. For classes, `bayes`, `discriminant` and `logistic` put a
-classifier in each leaf, fitted to its active samples: a Gaussian per class and feature with a
-variance per class or with a common one, and ridge logistic regression; each is shrunk toward the
-whole window. Names such as `bayes+leaf` average the two ways, weighted by how well each predicted
-so far.
-
-The winner became `leaf="logistic"`; `leaves` compares whole runs with it and without it.
+its parent as a prior worth one sample. For classes, `bayes` and `discriminant` put a classifier in
+each leaf, fitted to its active samples: a Gaussian per class and feature with a variance per class
+or with a common one; each is shrunk toward the whole window. Names such as `bayes+leaf` average the
+two ways, weighted by how well each predicted so far. `whole` measures whole runs of the learner.
 
 Streams are those of `common/streams.py`; `fraud`, `movingxor` and `friedman` are generated here.
 The columns are the error in per cent and the mean log probability for classes, RMSE and mean log
@@ -168,40 +165,11 @@ class Window:
         rest = self.X - self.centre[self.y]
         self.spread = (rest**2).mean(axis=0) + 1e-3
         self.scatter = rest.T @ rest / len(rest) + 1e-3 * np.eye(q)
-        self.slopes = [
-            newton(self.X, self.y == k, np.ones(len(self.y)), np.zeros(q + 1), 1.0)
-            for k in range(n_classes)
-        ]
 
     def scaled(self, x: list[float]) -> Array:
         """The numeric features of x in the scale of the window."""
         row = np.array([x[j] for j in self.columns])
         return (np.where(np.isnan(row), self.mean, row) - self.mean) / self.sd
-
-
-def newton(X: Array, y: Array, weights: Array, prior: Array, precision: float) -> Array:
-    """Coefficients of a logistic regression whose prior is normal about `prior`."""
-    Z = np.column_stack([np.ones(len(X)), X])
-    w = prior.copy()
-    for _ in range(6):
-        p = special.expit(np.clip(Z @ w, -20, 20))
-        gradient = Z.T @ (weights * (p - y)) + precision * (w - prior)
-        hessian = (Z * (weights * p * (1 - p))[:, None]).T @ Z + precision * np.eye(len(w))
-        step = np.linalg.solve(hessian, gradient)
-        w -= step * min(1.0, 5.0 / (1e-9 + np.abs(step).max()))
-    return w
-
-
-def logistic(window: Window, leaf: Node, x: Array) -> Array:
-    """One against the rest, the window's coefficients as prior."""
-    places = [window.place[slot] for slot in leaf["slots"]]
-    X, y, w = window.X[places], window.y[places], leaf["decay"] ** window.age[places]
-    z = np.concatenate(([1.0], x))
-    classes = range(1, 2) if window.n_classes == 2 else range(window.n_classes)
-    p = np.array([special.expit(z @ newton(X, y == k, w, window.slopes[k], 1.0)) for k in classes])
-    if window.n_classes == 2:
-        return np.array([1.0 - p[0], p[0]])
-    return p / p.sum()
 
 
 def gaussian(window: Window, leaf: Node, x: Array, common: bool) -> Array:
@@ -242,7 +210,6 @@ def gaussian(window: Window, leaf: Node, x: Array, common: bool) -> Array:
 CLASSIFIERS = {
     "bayes": lambda window, leaf, x: gaussian(window, leaf, x, common=False),
     "discriminant": lambda window, leaf, x: gaussian(window, leaf, x, common=True),
-    "logistic": logistic,
 }
 
 
@@ -272,10 +239,6 @@ def class_answers(cloud: Any, x: list[float]) -> dict[str, Array]:
             }
         for name, answer in known[leaf["node"]].items():
             answers[name] += share * answer
-    k = np.arange(n_classes)
-    z = np.concatenate(([1.0], row))
-    alone = special.expit(np.array([z @ window.slopes[i] for i in k]))
-    answers["window logistic"] = alone / alone.sum()
     return answers
 
 
@@ -311,25 +274,24 @@ def run_classification(options: argparse.Namespace) -> None:
         report(name, errors, logs, lambda e: f"{100 * np.mean(e):7.2f}")
 
 
-def run_leaves(options: argparse.Namespace) -> None:
-    """Whole runs with each kind of leaf, where the trees are weighed by it as well."""
+def run_whole(options: argparse.Namespace) -> None:
+    """Whole runs of the learner."""
     for name in options.names or CLASSIFICATION:
-        for leaf in ("multinomial", "logistic"):
-            model = DynamicTreeClassifier(n_particles=options.particles, leaf=leaf, seed=1)
-            errors, logs = [], []
-            used = time.process_time()
-            for i, (x, y) in enumerate(class_rows(name, options.n)):
-                answer = model.predict_proba_one(x)
-                if i >= 100:
-                    errors.append(max(answer, key=answer.__getitem__) != y)
-                    logs.append(math.log(max(answer.get(y, 0.0), 1e-6)))
-                model.learn_one(x, y)
-            used = (time.process_time() - used) / len(errors)
-            print(
-                f"{name:28} {leaf:20} {100 * np.mean(errors):7.2f} {np.mean(logs):9.4f} "
-                f"{model.n_leaves / options.particles:6.1f} leaves {1e3 * used:6.2f} ms per sample",
-                flush=True,
-            )
+        model = DynamicTreeClassifier(n_particles=options.particles, seed=1)
+        errors, logs = [], []
+        used = time.process_time()
+        for i, (x, y) in enumerate(class_rows(name, options.n)):
+            answer = model.predict_proba_one(x)
+            if i >= 100:
+                errors.append(max(answer, key=answer.__getitem__) != y)
+                logs.append(math.log(max(answer.get(y, 0.0), 1e-6)))
+            model.learn_one(x, y)
+        used = (time.process_time() - used) / len(errors)
+        print(
+            f"{name:28} {100 * np.mean(errors):7.2f} {np.mean(logs):9.4f} "
+            f"{model.n_leaves / options.particles:6.1f} leaves {1e3 * used:6.2f} ms per sample",
+            flush=True,
+        )
 
 
 # Numbers
@@ -447,7 +409,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     commands = parser.add_subparsers(required=True)
     runs = {"classification": run_classification, "regression": run_regression}
-    for name, run in {**runs, "leaves": run_leaves}.items():
+    for name, run in {**runs, "whole": run_whole}.items():
         command = commands.add_parser(name)
         command.add_argument("names", nargs="*")
         command.add_argument("--n", type=int, default=4000)

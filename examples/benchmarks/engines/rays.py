@@ -31,6 +31,6 @@ with DistributedKeyedModels(new_model(), n_workers=2, folder=folder) as models:
         models.counts()
         meter.mark("40,000 events")
     if folder:
-        models.save()
+        models.commit()
         meter.mark("commit of all models")
     print(models.counts())

@@ -351,18 +351,18 @@ def clamp(rows: int | None, repeats: int) -> None:
     for name in ("elec", "gradual"):
         stream = read(name, rows)
         for batch in (10, 25, 50):
-            for reference in (False, True):
-                rule = "as published" if reference else "clamped"
+            for published in (False, True):
+                rule = "as published" if published else "clamped"
                 lines.append(
-                    [f"{name}, batches of {batch}: {rule}", *small(stream, batch, reference)]
+                    [f"{name}, batches of {batch}: {rule}", *small(stream, batch, published)]
                 )
     heads = ["stream: rule", "accuracy", "s", "mean held", "most held"]
     tables.show([*heads, "largest retained size", "largest rate"], lines)
 
 
-def small(stream: Rows, batch: int, reference: bool) -> list[str]:
+def small(stream: Rows, batch: int, published: bool) -> list[str]:
     """Return what a tree wished to retain, and what it held."""
-    model = ForgetfulDecisionTreeClassifier(batch, reference=reference)
+    model = ForgetfulDecisionTreeClassifier(batch, published=published)
     wishes, held, rates, right = [], [], [], 0
     start = user_seconds()
     for i, (x, y) in enumerate(stream):

@@ -1,4 +1,4 @@
-"""The tables and figures of the four papers: published, by the reference programs, and by ours.
+"""The tables and figures of the four papers: in print, by the published programs, and by ours.
 
     python -m examples.benchmarks.papers list                list all experiments
     python -m examples.benchmarks.papers dynamic-figure-4a   run one, keep and show its result
@@ -7,9 +7,10 @@
     python -m examples.benchmarks.papers report              write docs/results/papers.md
 
 An experiment is a command of one of the other scripts. `papers.toml` names the commands and
-explains the differences, `published.csv` holds the figures of the papers and of the reference
-programs, and `../results/papers.csv` the latest output of our commands. Data sets are looked for in
-the folder that RIVER_EXTRA_TREES_DATA names, in river, and on OpenML; see `common/streams.py`.
+explains the differences, `published.csv` holds the figures of the papers and of the published
+programs, and `../results/papers.csv` the recorded output of our commands. A run writes to
+`build/benchmarks/papers.csv`. Data sets are looked for in the folder that RIVER_EXTRA_TREES_DATA
+names, in river, on GitHub and on OpenML; see `common/streams.py`.
 """
 
 from __future__ import annotations
@@ -28,15 +29,16 @@ from river_extra_trees.cli import UserError
 
 HERE = Path(__file__).parent
 COMMAND = ".venv/bin/python"
-SOURCES = ("paper", "reference")
+SOURCES = ("paper", "program")
 
 
 @dataclass(frozen=True)
 class Experiment:
     """A table or figure of a paper, and the command that reproduces it.
 
-    `quick` is added to the command for a run of seconds. `reference` and `paper` name the columns
-    in which a script prints such figures itself, for each column of ours.
+    `quick` is added to the command for a run of seconds. `program` and `paper` name the columns
+    in which a script prints such figures itself, for each column of ours. `published` says how our
+    learners set the switch of that name; shrub ensembles do not have it.
     """
 
     name: str
@@ -44,7 +46,8 @@ class Experiment:
     command: str
     quick: str
     note: str
-    reference: dict[str, str] = field(default_factory=dict)
+    published: str = "`published=False`"
+    program: dict[str, str] = field(default_factory=dict)
     paper: dict[str, str] = field(default_factory=dict)
 
 
@@ -116,7 +119,7 @@ def keep(path: Path, name: str, table: Table) -> None:
 
 
 def compared(experiment: Experiment, kept: list[Result], published: list[Result]) -> Table:
-    """Return our figures with those of the paper and of the reference beside them."""
+    """Return our figures with those of the paper and of the published program beside them."""
     own = [cell for cell in kept if cell["experiment"] == experiment.name]
     ours = {(cell["row"], cell["measure"]): cell["value"] for cell in own}
     stated = {
@@ -125,7 +128,7 @@ def compared(experiment: Experiment, kept: list[Result], published: list[Result]
         if cell["experiment"] == experiment.name
         for source in SOURCES
     }
-    printed = {"paper": experiment.paper, "reference": experiment.reference}
+    printed = {"paper": experiment.paper, "program": experiment.program}
     taken = {head for heads in printed.values() for head in heads.values()}
     rows = list(dict.fromkeys(cell["row"] for cell in own))
     columns: dict[str, list[str]] = {}
@@ -151,17 +154,18 @@ INTRODUCTION = """# Reproduction of the papers
 
 This page compares the tables and figures of the four papers with our results. Each table shows the
 latest output of the command above it ("ours"). Beside it are the figures that the paper prints
-("paper") and those of the authors' program when we ran it ("reference"). All programs ran on the
-same data unless the text says otherwise. `.venv/bin/python -m examples.benchmarks.papers report`
-writes this page; `examples/benchmarks/papers/published.csv` holds the figures of papers and
-references.
+("paper") and those of the published program when we ran it ("program"). All programs ran on the
+same data unless the text says otherwise. With `published=True`, our learners behave as the
+published program does; the line above each table says whether they did. `.venv/bin/python -m
+examples.benchmarks.papers report` writes this page; `examples/benchmarks/papers/published.csv`
+holds the figures of papers and programs.
 
 Parentheses contain the standard deviation over repeats, or zero after a single run. Times are user
-CPU seconds on a machine with two cores that also did other work. Times of papers and references are
+CPU seconds on a machine with two cores that also did other work. Times of papers and programs are
 from other machines or other days.
 
-Stream decision forests were measured with `n_models=10, batch_size=100, splitter="best",
-swap_rule="always", window_size=1000`, not with their defaults."""
+Stream decision forests have the number of trees that the tables name, batches of 100 samples as in
+the paper, and otherwise their defaults."""
 
 
 def report(path: Path, kept: list[Result]) -> None:
@@ -173,6 +177,8 @@ def report(path: Path, kept: list[Result]) -> None:
         for experiment in paper.experiments:
             lines += [f"### {experiment.title}"]
             lines.append(f"```sh\n{COMMAND} -m examples.benchmarks.{experiment.command}\n```")
+            if experiment.published:
+                lines.append(f"Ours: {experiment.published}.")
             heads, *rows = compared(experiment, kept, published)
             lines.append(tables.render(heads, rows) if rows else "Not run yet.")
             lines.append(experiment.note.strip())
@@ -189,9 +195,11 @@ def main() -> None:
     )
     parser.add_argument("what", help="list, report, all, or the name of a table or figure")
     parser.add_argument("--quick", action="store_true", help="a run of seconds; nothing is kept")
-    parser.add_argument("--results", type=Path, default=results.FOLDER / "papers.csv")
+    parser.add_argument("--results", type=Path, help="by default build/benchmarks/papers.csv")
     parser.add_argument("--page", type=Path, default=Path("docs/results/papers.md"))
     options = parser.parse_args()
+    folder = results.RECORDED if options.what == "report" else results.OWN
+    options.results = options.results or folder / "papers.csv"
     if options.what == "list":
         tables.show(["name", "what it is"], [[e.name, e.title] for e in chosen("all")])
     elif options.what == "report":

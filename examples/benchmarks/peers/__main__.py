@@ -1,12 +1,13 @@
 """Our learners with their defaults beside river's, CapyMOA's and LightGBM.
 
 Every learner predicts, is scored and learns sample by sample, on the raw features. Measurements are
-kept in `../results/peers.csv`, at 1,000, 2,000, 5,000, 10,000 samples and at the end of a stream.
-`run` adds what is missing there and repeats nothing:
+kept at 1,000, 2,000, 5,000, 10,000 samples and at the end of a stream. `run` writes them to
+`build/benchmarks/peers.csv`, adds what is missing there and repeats nothing. `show` puts them in
+the place of the recorded ones, which are in `../results/peers.csv`:
 
-    python -m examples.benchmarks.peers show --task regression          the tables, as stored
-    python -m examples.benchmarks.peers run river --task regression     add river's learners
-    python -m examples.benchmarks.peers run ours --again                measure ours again
+    python -m examples.benchmarks.peers show --task regression          the tables
+    python -m examples.benchmarks.peers run river --task regression     measure river's learners
+    python -m examples.benchmarks.peers run ours                        measure ours
     python -m examples.benchmarks.peers run capymoa --capymoa-python PYTHON
     python -m examples.benchmarks.peers run HoeffdingTreeClassifier --streams elec letter
     python -m examples.benchmarks.peers report                         write docs/results/peers.md
@@ -39,7 +40,7 @@ def measure(options: argparse.Namespace) -> None:
     for stream in options.streams:
         rows = load(stream, task, options.limit)
         for name in contenders.named(options.learners, task):
-            if options.again or not done(options, stream, name, len(rows)):
+            if not done(options, stream, name, len(rows)):
                 measure_one(options, stream, name, rows)
 
 
@@ -83,7 +84,11 @@ def measure_one(options: argparse.Namespace, stream: str, name: str, rows: strea
 
 def show(options: argparse.Namespace) -> None:
     """Print the tables."""
-    found = Standings(options.task, results.read(options.results), options.streams)
+    recorded, own = (results.read(path) for path in (options.recorded, options.results))
+    if own:
+        print(f"With the results of {options.results} in the place of the recorded ones.\n")
+    known = results.in_place_of(recorded, own, KEY)
+    found = Standings(options.task, known, options.streams)
     if not found.streams:
         raise UserError("nothing has been measured on these streams yet; use `run` first")
     print(found.verdict(), end="\n\n")
@@ -99,7 +104,7 @@ def report(options: argparse.Namespace) -> None:
     """Write a page with all tables, and the pictures on it."""
     from examples.benchmarks.peers.report import write  # matplotlib takes a while
 
-    print(write(options.results.parent, options.folder))
+    print(write(options.recorded.parent, options.folder))
 
 
 def arguments() -> argparse.Namespace:
@@ -111,7 +116,10 @@ def arguments() -> argparse.Namespace:
     for command in (measure, show, report):
         sub = commands.add_parser("run" if command is measure else command.__name__)
         sub.set_defaults(command=command)
-        sub.add_argument("--results", type=Path, default=results.FOLDER / "peers.csv")
+        if command is not report:
+            sub.add_argument("--results", type=Path, default=results.OWN / "peers.csv")
+        if command is not measure:
+            sub.add_argument("--recorded", type=Path, default=results.RECORDED / "peers.csv")
         if command is report:
             sub.add_argument("--folder", type=Path, default=Path("docs/results"))
             continue
@@ -121,7 +129,6 @@ def arguments() -> argparse.Namespace:
             sub.add_argument("learners", nargs="+", help="ours, river, capymoa, lightgbm, or names")
             sub.add_argument("--limit", type=int, default=20_000, help="samples per stream")
             sub.add_argument("--seconds", type=float, default=600.0, help="CPU time per run")
-            sub.add_argument("--again", action="store_true", help="even what is there already")
             sub.add_argument("--capymoa-python", help="an interpreter that has CapyMOA")
     options = parser.parse_args()
     if options.command is not report:
@@ -135,3 +142,5 @@ if __name__ == "__main__":
         chosen.command(chosen)
     except UserError as error:
         sys.exit(f"error: {error}")
+    except ImportError as error:
+        sys.exit(f"error: {error}; install it with: .venv/bin/python -m pip install --group peers")

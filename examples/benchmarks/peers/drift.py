@@ -23,7 +23,7 @@ from examples.benchmarks.peers import capymoa_process, contenders
 from river_extra_trees.cli import UserError
 
 LEARNERS = [
-    "StreamDecisionForestClassifier",
+    "ExtraTreesClassifier",
     "ForgetfulRandomForestClassifier",
     "river HoeffdingAdaptiveTreeClassifier",
     "river ARFClassifier",
@@ -149,11 +149,15 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("command", choices=["run", "show"])
-    parser.add_argument("--results", type=Path, default=results.FOLDER / "drift.csv")
+    parser.add_argument(
+        "--results", type=Path, help="by default recorded ones, or build/benchmarks"
+    )
     parser.add_argument("--streams", nargs="+", choices=STREAMS, default=list(STREAMS))
     parser.add_argument("--learners", nargs="+", default=LEARNERS)
     parser.add_argument("--capymoa-python", help="an interpreter that has CapyMOA")
     options = parser.parse_args()
+    folder = results.OWN if options.command == "run" else results.RECORDED
+    options.results = options.results or folder / "drift.csv"
     (measure if options.command == "run" else show)(options)
 
 

@@ -84,10 +84,14 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("command", choices=["run", "show"])
-    parser.add_argument("--results", type=Path, default=results.FOLDER / "intervals.csv")
+    parser.add_argument(
+        "--results", type=Path, help="by default recorded ones, or build/benchmarks"
+    )
     parser.add_argument("--streams", nargs="+", default=streams.UNSEEN["regression"])
     parser.add_argument("--limit", type=int, default=5_000, help="samples per stream")
     options = parser.parse_args()
+    folder = results.OWN if options.command == "run" else results.RECORDED
+    options.results = options.results or folder / "intervals.csv"
     (measure if options.command == "run" else show)(options)
 
 

@@ -15,8 +15,8 @@ Table = tuple[list[str], list[list[str]]]
 
 # What the page recommends, and compares with every peer.
 DEFAULTS: dict[Task, str] = {
-    "classification": "StreamDecisionForestClassifier",
-    "regression": "StreamDecisionForestRegressor",
+    "classification": "ExtraTreesClassifier",
+    "regression": "ExtraTreesRegressor",
 }
 # Scores by which learners are ranked.
 RANKED: dict[Task, list[str]] = {

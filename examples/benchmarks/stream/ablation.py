@@ -1,4 +1,4 @@
-"""What each part of the stream decision forests brings, on the streams on which it was chosen.
+"""What each part of the extra trees brings, on the streams on which it was chosen.
 
     python -m examples.benchmarks.stream.ablation                      the classifier
     python -m examples.benchmarks.stream.ablation --task regression
@@ -21,35 +21,28 @@ from examples.benchmarks.peers import ranking
 from river_extra_trees.cli import UserError, learners
 from river_extra_trees.cli.streams import Task
 
-TEN = "n_models=10,batch_size=100,splitter=best,swap_rule=always,window_size=1000"
-PAPER = "n_models=10,batch_size=100,splitter=best,swap_rule=published,window_size=0"
 VARIANTS: dict[Task, dict[str, str]] = {
     "classification": {
         "default": "",
-        "one memory of 2,000": "window_size=(2000,)",
-        "memories of 125 to 8,000": "window_size=(125,500,2000,8000)",
-        "memories of 500 and 8,000": "window_size=(500,8000)",
+        "one memory of 2,000": "window_sizes=(2000,)",
+        "memories of 125 to 8,000": "window_sizes=(125,500,2000,8000)",
+        "memories of 500 and 8,000": "window_sizes=(500,8000)",
         "twenty trees": "n_models=20",
         "batches of 100": "batch_size=100",
         "no splits between regrowths": "batch_size=10000",
         "half of the features per split": "max_features=0.5",
         "leaves without memory limit": "leaf_memory=None",
-        "worst tree replaced, one memory, mean of the trees": "swap_rule=always,window_size=2000",
-        "ten trees, the worst one replaced": TEN,
-        "the paper's forest": PAPER,
     },
     "regression": {
         "default": "",
-        "one memory of 2,000": "window_size=(2000,)",
+        "one memory of 2,000": "window_sizes=(2000,)",
         "batches of 100": "batch_size=100",
         "leaves without memory limit": "leaf_memory=None",
-        "worst tree replaced, one memory, mean of the trees": "swap_rule=always,window_size=2000",
-        "ten trees, the worst one replaced": TEN,
     },
 }
 FORESTS: dict[Task, str] = {
-    "classification": "StreamDecisionForestClassifier",
-    "regression": "StreamDecisionForestRegressor",
+    "classification": "ExtraTreesClassifier",
+    "regression": "ExtraTreesRegressor",
 }
 KEY = ["task", "variant", "stream", "rows"]
 
@@ -115,13 +108,17 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("command", nargs="?", choices=["run", "show"], default="run")
-    parser.add_argument("--results", type=Path, default=results.FOLDER / "ablation.csv")
+    parser.add_argument(
+        "--results", type=Path, help="by default recorded ones, or build/benchmarks"
+    )
     parser.add_argument("--task", choices=streams.SEEN, default="classification")
     parser.add_argument("--streams", nargs="+", help="by default all on which defaults were chosen")
     parser.add_argument("--limit", type=int, default=5_000, help="samples per stream")
     parser.add_argument("--variant", help="the name of what is run in place of all variants")
     options = parser.parse_args()
     options.variants = {options.variant: ""} if options.variant else VARIANTS[options.task]
+    folder = results.OWN if options.command == "run" else results.RECORDED
+    options.results = options.results or folder / "ablation.csv"
     if options.command == "run":
         measure(options)
     tables.show(*table(options.results, options.task))

@@ -110,14 +110,7 @@ Make = Callable[[int, Rows], Streaming | Batch]
 def stream_forest(n_models: int) -> Make:
     """Return what makes our forests."""
     return lambda seed, _: Streaming(
-        StreamDecisionForestClassifier(
-            n_models=n_models,
-            batch_size=100,
-            splitter="best",
-            swap_rule="always",
-            window_size=1000,
-            seed=seed,
-        )
+        StreamDecisionForestClassifier(n_models=n_models, batch_size=100, seed=seed)
     )
 
 
@@ -198,7 +191,7 @@ def fold(rows: Rows, i: int) -> tuple[Rows, Rows]:
 
 
 def on_streams(rows: int, repeats: int) -> None:
-    """Answers on whole batches of 100 before they are learned, as the reference was measured."""
+    """Answers on whole batches of 100 before they are learned, as the program was measured."""
     lines = []
     for name in STREAMS:
         stream = streams.load(f"forgetful_{name}", "classification", rows)

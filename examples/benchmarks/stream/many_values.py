@@ -115,7 +115,7 @@ def main() -> None:
         lines.append([
             f"{name}, {n_values:,} values", "kappa" if task == "classification" else "R2",
             *(told("StreamDecisionTree", rows, task, support) for support in SUPPORTS),
-            told("StreamDecisionForest", rows, task),
+            told("ExtraTrees", rows, task),
         ])  # fmt: skip
     tables.show(["stream", "score", *(f"{support:g}" for support in SUPPORTS), "forest"], lines)
 

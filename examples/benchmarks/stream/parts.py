@@ -1,4 +1,4 @@
-"""The default stream decision forests without a part that no parameter switches off.
+"""The extra trees without a part that no parameter switches off.
 
     python -m examples.benchmarks.stream.parts                      the classifier
     python -m examples.benchmarks.stream.parts --task regression
@@ -68,7 +68,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--results", type=Path, default=results.FOLDER / "ablation.csv")
+    parser.add_argument("--results", type=Path, default=results.OWN / "ablation.csv")
     parser.add_argument("--task", choices=streams.SEEN, default="classification")
     parser.add_argument("--streams", nargs="+", help="by default all of the ablation")
     parser.add_argument("--limit", type=int, default=5_000, help="samples per stream")

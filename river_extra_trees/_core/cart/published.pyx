@@ -14,10 +14,10 @@ cdef double published_score(Workspace work, double* removed) noexcept nogil:
                  + work.right.score * work.right.score / work.right.weight)
         removed[0] = work.impurity_before - (work.spread - score) / work.node.weight
         return score
-    return stream_score(work, removed) if work.program == STREAM else forgetful_score(work)
+    return stream_score(work, removed) if work.published == STREAM else forgetful_score(work)
 
 
-cdef double reference_impurity(Workspace work, const double* counts, double weight) noexcept nogil:
+cdef double published_impurity(Workspace work, const double* counts, double weight) noexcept nogil:
     """Impurity of class weights; entropy in bits."""
     cdef double squares = 0.0, bits = 0.0, share
     cdef int code
@@ -30,7 +30,7 @@ cdef double reference_impurity(Workspace work, const double* counts, double weig
     return 1.0 - squares / (weight * weight) if work.criterion == GINI else bits
 
 
-cdef double reference_impurity_before(Workspace work, int node) noexcept nogil:
+cdef double published_impurity_before(Workspace work, int node) noexcept nogil:
     """The impurity that a split must decrease: of the node if it is new, else of its parent.
 
     The statistics of a split node are those at the time of its split. The node was new at that time
@@ -43,7 +43,7 @@ cdef double reference_impurity_before(Workspace work, int node) noexcept nogil:
     row = work.trees.row(node)
     if work.criterion == VARIANCE:
         return row[HEADER + 1] / row[WEIGHT]
-    return reference_impurity(work, row + HEADER, row[WEIGHT])
+    return published_impurity(work, row + HEADER, row[WEIGHT])
 
 
 cdef double stream_score(Workspace work, double* removed) noexcept nogil:
@@ -51,8 +51,8 @@ cdef double stream_score(Workspace work, double* removed) noexcept nogil:
     cdef Side* left = &work.left
     cdef Side* right = &work.right
     cdef double weight = work.node.weight
-    cdef double of_left = reference_impurity(work, left.counts, left.weight)
-    cdef double of_right = reference_impurity(work, right.counts, right.weight)
+    cdef double of_left = published_impurity(work, left.counts, left.weight)
+    cdef double of_right = published_impurity(work, right.counts, right.weight)
     removed[0] = (work.impurity_before - right.weight / weight * of_right
                   - left.weight / weight * of_left)
     return -right.weight * of_right - left.weight * of_left

@@ -10,7 +10,7 @@ from libc.string cimport memcpy, memset
 
 from ..rng cimport below, uniform
 from ..split cimport MANY_VALUES
-from .published cimport published_score, reference_impurity
+from .published cimport published_score, published_impurity
 from .workspace cimport ENTROPY, GINI, NONE, STREAM, VARIANCE
 from .workspace cimport TABLE, Candidate, Side, Task, Workspace
 from .workspace cimport count_missing, is_ranked, rank_few, threshold_between
@@ -172,7 +172,7 @@ cdef bint is_supported(Workspace work, const Task* task, const Candidate* found)
 
 cdef bint is_perfect(Workspace work, const Candidate* best) noexcept nogil:
     """Whether both sides are pure, so that no other split can be better."""
-    if work.program == STREAM:      # its scores have another scale
+    if work.published == STREAM:      # its scores have another scale
         return False
     if work.criterion == GINI:
         return best.score >= work.node.weight - work.tie
@@ -185,7 +185,7 @@ cdef void try_numeric(Workspace work, const Task* task, int column,
     cdef const int* ranked = work.ranked + <Py_ssize_t>column * work.n
     cdef int n_missing = count_missing(work, task, column)
     cdef int present = task.end - n_missing, missing_left
-    cdef bint is_whole = (work.unit_weights and work.criterion == GINI and work.program == NONE
+    cdef bint is_whole = (work.unit_weights and work.criterion == GINI and work.published == NONE
                           and work.batch_weight < LARGEST_WHOLE)
     for missing_left in range(2 if n_missing else 1):
         begin_scan(work)
@@ -228,7 +228,7 @@ cdef void scan_classes(Workspace work, int column, const int* ranked, int n, bin
     min_samples_leaf that could forbid the thresholds at the ends.
     """
     cdef const double* data = work.values + <Py_ssize_t>column * work.n
-    cdef bint skip = work.min_samples_leaf <= 1 and work.program != STREAM, mixed = False
+    cdef bint skip = work.min_samples_leaf <= 1 and work.published != STREAM, mixed = False
     cdef int k = ranked[0], first = work.code[k], code = first, i
     cdef int64_t copies = 0
     cdef double run = 0.0           # waiting weight, all of class `first`, unless `mixed`
@@ -411,7 +411,7 @@ cdef inline bint is_behind(Workspace work, const Candidate* best) noexcept nogil
     cdef const Side* left = &work.left
     cdef const Side* right = &work.right
     cdef double product, score
-    if work.program != NONE:
+    if work.published != NONE:
         return False
     if work.criterion == ENTROPY:
         if not work.in_table:
@@ -439,7 +439,7 @@ cdef void consider(Workspace work, int column, double threshold, bint nominal, b
         return
     if left.weight <= 0.0 or right.weight <= 0.0:   # lost by rounding, the other side is heavier
         return
-    if work.program != NONE:        # a separate function, which keeps this one fast
+    if work.published != NONE:        # a separate function, which keeps this one fast
         consider_as_published(work, column, threshold, nominal, missing_left, best)
         return
     if work.criterion == GINI:      # one division: whole weights give exact scores
@@ -475,8 +475,8 @@ cdef inline void keep_better(Workspace work, int column, double threshold, bint 
 
 cdef double node_score(Workspace work) noexcept nogil:
     """The score of the node without a split, on the scale of `consider`."""
-    if work.program != NONE and work.criterion != VARIANCE:
-        return -work.node.weight * reference_impurity(work, work.node.counts, work.node.weight)
+    if work.published != NONE and work.criterion != VARIANCE:
+        return -work.node.weight * published_impurity(work, work.node.counts, work.node.weight)
     if work.criterion == GINI:
         return work.node.score / work.node.weight
     if work.criterion == ENTROPY:

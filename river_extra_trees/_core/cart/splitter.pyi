@@ -5,7 +5,7 @@ class Splitter:
     criterion: int
     random: bool
     shuffled: bool
-    program: int
+    published: int
     max_depth: int
     min_samples_split: int
     min_samples_leaf: int
@@ -18,6 +18,6 @@ class Splitter:
         min_samples_leaf: int = 1,
         splitter: str = "best",
         shuffled: bool = False,
-        program: str | None = None,
+        published: str | None = None,
         support: float = 0.0,
     ) -> None: ...

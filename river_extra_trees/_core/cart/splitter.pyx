@@ -14,7 +14,7 @@ from ..schema cimport Schema
 from ..split cimport goes_left
 from ..trees cimport GAIN, HEADER, VISITED, WEIGHT, Node, Trees
 from ..window cimport Window
-from .published cimport reference_impurity_before
+from .published cimport published_impurity_before
 from .search cimport find_split, node_score, x_log_x
 from .workspace cimport ENTROPY, FORGETFUL, GINI, NONE, STREAM, VARIANCE
 from .workspace cimport Candidate, Side, Task, Workspace
@@ -64,7 +64,7 @@ cdef class Splitter(Workspace):
         `"best"`, or `"random"` for one uniformly drawn threshold per visited feature.
     shuffled
         Visit the features in random order even if all are visited; the order breaks ties.
-    program
+    published
         Published program whose splits are reproduced. Scores are then computed with its arithmetic
         and compared exactly, so that rounding breaks ties as it did there. `"stream"`: the split of
         an existing leaf must not increase the impurity of its parent instead of its own. So the
@@ -77,21 +77,21 @@ cdef class Splitter(Workspace):
     """
 
     def __init__(self, criterion, max_depth=None, min_samples_split=2, min_samples_leaf=1,
-                 splitter="best", shuffled=False, program=None, support=0.0):
+                 splitter="best", shuffled=False, published=None, support=0.0):
         self.criterion = CRITERIA[criterion]
         self.random = SPLITTERS[splitter]
         self.max_depth = 0x7FFFFFFF if max_depth is None else max_depth
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
         self.shuffled = shuffled
-        self.program = PROGRAMS[program]
+        self.published = PROGRAMS[published]
         self.support = support
 
     def __reduce__(self):
         return Splitter, (
             ("gini", "entropy", "variance")[self.criterion], self.max_depth,
             self.min_samples_split, self.min_samples_leaf, "random" if self.random else "best",
-            self.shuffled, (None, "stream", "forgetful")[self.program], self.support,
+            self.shuffled, (None, "stream", "forgetful")[self.published], self.support,
         )
 
     cdef int grow(self, Trees trees, int root, Window window, Schema schema, const int* copies,
@@ -148,11 +148,11 @@ cdef void grow_leaf(Workspace work, Task task, int* n_tasks) noexcept nogil:
     if task.n_active == 0:
         return
     weigh_node(work, &task)
-    if work.program == STREAM:
-        work.impurity_before = reference_impurity_before(work, task.node)
+    if work.published == STREAM:
+        work.impurity_before = published_impurity_before(work, task.node)
     best = find_split(work, &task)
     if best.split.feature < 0 or (
-        work.program == STREAM
+        work.published == STREAM
         and work.node.weight / work.batch_weight * best.removed + DBL_EPSILON < 0.0
     ):
         return
@@ -260,7 +260,7 @@ cdef void weigh_node(Workspace work, const Task* task) noexcept nogil:
         for i in range(task.start, task.end):
             node.weight += work.mass[work.samples[i]]
             node.counts[work.code[work.samples[i]]] += work.mass[work.samples[i]]
-    work.tie = TIE * node.weight if work.program == NONE else 0.0
+    work.tie = TIE * node.weight if work.published == NONE else 0.0
     for code in range(work.trees.n_values):
         if work.criterion == GINI:
             node.score += node.counts[code] * node.counts[code]
@@ -286,7 +286,7 @@ cdef void centre(Workspace work, const Task* task) noexcept nogil:
         work.centred[k] = target[k] - mean
         node.score += work.mass[k] * work.centred[k]
         work.spread += work.mass[k] * work.centred[k] * work.centred[k]
-    work.tie = TIE * work.spread if work.program == NONE else 0.0
+    work.tie = TIE * work.spread if work.published == NONE else 0.0
 
 
 # --- Creation of the children ---------------------------------------------------------------------

@@ -64,7 +64,7 @@ cdef class Workspace:
     cdef readonly int criterion
     cdef readonly bint random           # draw one threshold per column instead of trying all
     cdef readonly bint shuffled         # visit the columns in random order, which breaks ties
-    cdef readonly int program           # see `Program`; NONE: scores within `tie` count as equal
+    cdef readonly int published         # see `Program`; NONE: scores within `tie` count as equal
     cdef readonly int max_depth
     cdef readonly int min_samples_split
     cdef readonly int min_samples_leaf
@@ -152,7 +152,7 @@ cdef inline double threshold_between(Workspace work, double value,
                                      double following) noexcept nogil:
     """The threshold between two adjacent values: `value` goes left, `following` goes right."""
     cdef double threshold = 0.5 * value + 0.5 * following
-    return threshold if threshold < following and work.program != FORGETFUL else value
+    return threshold if threshold < following and work.published != FORGETFUL else value
 
 
 cdef void assign_leaves(

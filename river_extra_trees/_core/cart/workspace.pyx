@@ -91,10 +91,25 @@ cdef class Workspace:
         self.n_chosen = 0
         for i in range(self.n_columns):
             self.nominal[i] = schema.has_codes(i)
-            if chosen == NULL or chosen[i]:
+            if (chosen == NULL or chosen[i]) and has_value(self, i):
                 self.columns[self.n_chosen] = i
                 self.n_chosen += 1
         return 0
+
+
+cdef bint has_value(Workspace work, int column) noexcept nogil:
+    """Whether one of the samples may have a value in a column."""
+    cdef const double* data = work.window.data + <Py_ssize_t>column * work.window.capacity
+    cdef double value
+    cdef int i
+    if work.window.n_sorted:        # missing values come last
+        value = data[work.window.order[<Py_ssize_t>column * work.window.capacity]]
+        return value == value
+    for i in range(work.n_members):
+        value = data[work.members[i]]
+        if value == value:
+            return True
+    return False
 
 
 # --- Assignment of samples to leaves --------------------------------------------------------------
@@ -169,7 +184,7 @@ cdef int make_tasks(Workspace work) noexcept nogil:
     for g in range(work.n_ranges):
         here = &work.ranges[g]
         here.start = -1
-        if is_open(work, here.node, here.copies, here.varies or work.program == STREAM):
+        if is_open(work, here.node, here.copies, here.varies or work.published == STREAM):
             here.start = work.n
             work.n += here.size
     for g in range(work.n_ranges - 1, -1, -1):      # the first range is to be grown first

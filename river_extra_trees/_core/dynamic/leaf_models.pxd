@@ -42,12 +42,12 @@ cdef enum:
 
 cdef extern from *:
     """
-    static const double HALF_LOG_2PI = 0.9189385332046728;
+    #define HALF_LOG_2PI 0.9189385332046728
     /* A smaller share of the diagonal is a rounding error: the column is collinear. */
-    static const double PIVOT_TOLERANCE = 1e-11;
+    #define PIVOT_TOLERANCE 1e-11
     /* Smallest share of the residual in the total sum of squares, as less is a rounding error. */
-    static const double RESIDUAL_TOLERANCE = 1e-13;
-    static const double SMALLEST = 1e-290;
+    #define RESIDUAL_TOLERANCE 1e-13
+    #define SMALLEST 1e-290
     """
     const double HALF_LOG_2PI, PIVOT_TOLERANCE, RESIDUAL_TOLERANCE, SMALLEST
 
@@ -97,7 +97,7 @@ cdef Predictive predictive(const LeafModel* model, const double* row,
                            const double* v) noexcept nogil
 cdef double log_multinomial(const LeafModel* model, const double* row, int stride) noexcept nogil
 cdef double evidence(const LeafModel* model, const Fit* fit, double weight) noexcept nogil
-cdef double reference_score(const LeafModel* model, const Fit* fit, double mean,
+cdef double published_score(const LeafModel* model, const Fit* fit, double mean,
                             const double* retired, double share) noexcept nogil
 
 cdef void to_cells(const LeafModel* model, const double* row, const double* origin,

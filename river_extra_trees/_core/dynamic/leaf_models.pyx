@@ -275,7 +275,7 @@ cdef Predictive predictive(const LeafModel* model, const double* row,
     return answer
 
 
-cdef double reference_score(const LeafModel* model, const Fit* fit, double mean,
+cdef double published_score(const LeafModel* model, const Fit* fit, double mean,
                             const double* retired, double share) noexcept nogil:
     """Score of a leaf in the moves of dynaTree 1.2-17, for comparisons with its output.
 

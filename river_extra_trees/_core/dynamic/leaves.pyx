@@ -11,7 +11,7 @@ from libc.string cimport memcpy, memset
 from ..memory cimport free, malloc, raise_memory_error, zeroed
 from .leaf_models cimport (
     BATCH_SIZE, MAX_REGRESSORS, Fit, add_samples, fit, log_gamma, log_marginal, merge,
-    reference_score, row_width, scale, scratch_size,
+    published_score, row_width, scale, scratch_size,
 )
 from .particles cimport N_POWERS, ParticleFilter
 from .pool cimport Pool
@@ -75,7 +75,7 @@ cdef void set_prior(ParticleFilter filter) noexcept nogil:
         )
         return
     memset(prior, 0, filter.model.width * sizeof(double))
-    if filter.reference or weight <= 0.0 or filter.global_statistics[0] <= 0.0:
+    if filter.published or weight <= 0.0 or filter.global_statistics[0] <= 0.0:
         filter.model.df_offset = -size      # the flat prior, equation (1)
         filter.model.per_leaf = 0.0
         return
@@ -113,7 +113,7 @@ cdef void finish_leaf(ParticleFilter filter, int leaf) noexcept nogil:
 cdef double kept(ParticleFilter filter, const Leaf* leaf, int64_t age) noexcept nogil:
     """Factor of a weight in a leaf after `age` samples: decay ** age, by the table if possible."""
     cdef int k
-    if leaf.decay == 1.0 or filter.reference:
+    if leaf.decay == 1.0 or filter.published:
         return 1.0
     if 0 <= age < N_POWERS:
         for k in range(filter.n_decays):
@@ -144,7 +144,7 @@ cdef void weigh_samples(ParticleFilter filter, int leaf) noexcept nogil:
     cdef const Leaf* here = &filter.trees.leaves[leaf]
     cdef const int* slots = filter.trees.slots + here.slots
     cdef int i
-    if here.decay == 1.0 or filter.reference:
+    if here.decay == 1.0 or filter.published:
         filter.sample_weight = filter.pool.weight
         return
     filter.sample_weight = filter.faded_weight
@@ -174,18 +174,18 @@ cdef void sum_slots(ParticleFilter filter, const int* slots, int n, double* row)
 
 cdef double row_score(ParticleFilter filter, const double* total,
                       const double* retired) noexcept nogil:
-    """Log marginal likelihood of a leaf with these statistics: section 2.1, or the reference."""
+    """Log marginal likelihood of a leaf with these statistics: section 2.1, or dynaTree."""
     cdef bint is_linear
     cdef Fit posterior
-    if filter.reference and not filter.model.multinomial:
+    if filter.published and not filter.model.multinomial:
         posterior = fit(&filter.model, total, True)
-        return reference_score(
+        return published_score(
             &filter.model, &posterior, total[filter.model.n_regressors + 1], retired, 1.0)
     return log_marginal(&filter.model, total, True, &is_linear)
 
 
 cdef double leaf_score(ParticleFilter filter, int leaf) noexcept nogil:
-    if filter.reference:
+    if filter.published:
         return row_score(filter, filter.trees.total(leaf), filter.trees.retired(leaf))
     return filter.trees.leaves[leaf].log_marginal
 
@@ -310,12 +310,12 @@ cdef void set_split_prior(ParticleFilter filter) noexcept nogil:
 cdef int least_leaf(ParticleFilter filter) noexcept nogil:
     """Smallest number of active samples of a new leaf: two more than coefficients.
 
-    The reference needs two samples per coefficient.
+    dynaTree needs two samples per coefficient.
     """
     cdef int q = filter.model.n_regressors
     if q == 0:
         return 4
-    return 2 * q + 4 if filter.reference else max(4, min(q + 3, filter.window // 8))
+    return 2 * q + 4 if filter.published else max(4, min(q + 3, filter.window // 8))
 
 
 cdef void move_block(ParticleFilter filter, double* block, int width,

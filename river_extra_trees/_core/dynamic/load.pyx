@@ -34,14 +34,14 @@ SETTINGS = {        # the arguments of the constructor: how they are read
     "linear": ("flag",), "min_samples_leaf": ("whole", 0, LARGEST_INT),
     "alpha": ("number", 0.0, 1.0), "beta": ("number", 0.0, LARGEST_FLOAT),
     "leaf_bonus": ("number", -LARGEST_FLOAT, LARGEST_FLOAT), "decays": ("items",),
-    "prior_weight": ("number", 0.0, LARGEST_FLOAT), "reference": ("flag",),
+    "prior_weight": ("number", 0.0, LARGEST_FLOAT), "published": ("flag",),
     "seed": ("whole", 0, 2**64 - 1),
 }
 NAMES = (
     *(*SETTINGS, "schema", "labels", "pool", "global_statistics", "prior"),
     *("df_offset", "per_leaf", "fill", "fill_weight", "lowest", "highest", "n_seen", "n_steps"),
     *("log_evidence", "log_predictive", "factor_posterior", "stratum", "roots", "cuts", "links"),
-    *("flags", "regions", "n_regions", "times", "n_active", "rows", "leaf_slots", "early"),
+    *("flags", "regions", "n_regions", "times", "n_active", "rows", "leaf_slots"),
 )
 
 
@@ -88,7 +88,6 @@ def state_of(ParticleFilter filter):
             [doubles(filter.belief[rule], filter.n_decays) for rule in range(n_rules(filter))]),
         "stratum": np.array([filter.stratum[i] for i in range(filter.n_decays + 1)], np.int32),
         "roots": np.array(roots, np.int32), "n_regions": filter.trees.n_regions,
-        "early": filter.early,
         **nodes_of(filter.trees, found, number), **leaves_of(filter.trees, found),
     }
 
@@ -133,13 +132,8 @@ cdef dict leaves_of(SharedTrees trees, const int[::1] found):
 
 
 def serving_state_of(ParticleFilter filter):
-    """State for serving: all samples are retired, which does not change the predictions.
-
-    Logistic leaves need their active samples to predict, and keep them.
-    """
+    """State for serving: all samples are retired, which does not change the predictions."""
     state = captured(state_of(filter))
-    if filter.logistic is not None:
-        return state
     rows = state["rows"]
     rows[:, filter.model.width:] = rows[:, : filter.model.width]
     return {
@@ -151,7 +145,7 @@ def serving_state_of(ParticleFilter filter):
 # --- Reading --------------------------------------------------------------------------------
 
 def restored(kind, values):
-    state = State("ParticleFilter", values, NAMES, {"early": None})
+    state = State("ParticleFilter", values, NAMES)
     filter = kind(**settings_from(state))
     restore(filter, state)
     check_regions(filter)
@@ -186,6 +180,8 @@ cdef dict settings_from(state):
     n_roots, n_particles = len(state.array("roots", np.int32, None)), settings["n_particles"]
     decays = settings["decays"]
     require(n_roots in (n_particles, 2 * n_particles), "ParticleFilter: a particle has no tree")
+    require(not (settings["classifier"] and settings["linear"]),
+            "ParticleFilter: a classifier has linear models")
     require(1 <= len(decays) <= min(MAX_DECAYS, n_particles)
             and all([type(decay) is float and 0.0 < decay <= 1.0 for decay in decays])
             and len(set(decays)) == len(decays),
@@ -201,7 +197,6 @@ cdef int restore(ParticleFilter filter, state) except -1:
     n_classes = 0 if filter.regression else max(1, len(filter.labels))
     require(not filter.regression or len(filter.labels) == 0,
             "ParticleFilter: a regression has labels")
-    filter.read_early(state, 1)
     follow(filter, regressors_wanted(filter), n_classes, filter.pool.capacity)
     width, q = filter.model.width, filter.model.n_regressors
     require(pool.n_columns == filter.schema.n_columns and pool.size_v == q + 1
@@ -393,7 +388,7 @@ cdef object decays_of(ParticleFilter filter):
 cdef int check_regions(ParticleFilter filter) except -1:
     """Check that nodes of one region have the same path, so that they contain the same samples.
 
-    A region has one leaf that trees share, except in the reference, where moves copy it.
+    A region has one leaf that trees share, except in dynaTree, where moves copy it.
     """
     cdef const Node* here
     cdef int i, node
@@ -405,7 +400,7 @@ cdef int check_regions(ParticleFilter filter) except -1:
         here = &filter.trees.nodes[<int>node]
         require(0 < here.region <= filter.trees.n_regions, "ParticleFilter: a node of no region")
         if here.split.feature < 0:
-            require(filter.reference or here.region not in leaves,
+            require(filter.published or here.region not in leaves,
                     "ParticleFilter: two leaves of a region")
             leaves.add(here.region)
             continue

@@ -54,14 +54,14 @@ cdef void move_at(ParticleFilter filter, const double* x, LeafHit* hit, Rng* rng
     cdef double u, grow
     cdef LeafParent* pair
     cdef int cut
-    if filter.reference:
+    if filter.published:
         n_cuts = min(n_cuts, 1)
     grow = mean_odds(cuts, n_cuts)
     while particle >= 0:
         pair = &filter.pairs[filter.pair_of[particle]]
         if pair.prune_odds < 0.0:
             pair.prune_odds = prune_odds(filter, hit, pair)
-        if filter.reference:
+        if filter.published:
             grow = mean_odds(cuts, n_cuts)
         u = uniform(rng) * (1.0 + pair.prune_odds + grow)       # equation (2), equal p_m
         if u < pair.prune_odds:
@@ -70,7 +70,7 @@ cdef void move_at(ParticleFilter filter, const double* x, LeafHit* hit, Rng* rng
             cut = draw_cut(cuts, n_cuts, (u - pair.prune_odds) * n_cuts)
             apply_grow(filter, x, particle, hit.node, &cuts[cut])
         particle = filter.next[particle]
-        cuts += filter.reference     # in the reference, each particle has its own proposal
+        cuts += filter.published     # in dynaTree, each particle has its own proposal
 
 
 cdef double mean_odds(const Cut* cuts, int n) noexcept nogil:
@@ -99,7 +99,7 @@ cdef double prune_odds(ParticleFilter filter, LeafHit* hit, const LeafParent* pa
     """Odds of pruning the leaf's parent against staying."""
     cdef const Node* parent = &filter.trees.nodes[pair.parent]
     cdef double stay = score_subtree(filter, pair.parent, False)
-    if filter.reference and not isfinite(stay):     # a leaf without variance
+    if filter.published and not isfinite(stay):     # a leaf without variance
         return 0.0
     if hit.region_above != parent.region or fades_by_leaf(filter):
         hit.pruned_score = pruned_score(filter, pair.parent)
@@ -122,7 +122,7 @@ cdef double pruned_score(ParticleFilter filter, int parent) noexcept nogil:
         for i in range(filter.n_hits):
             if filter.hits[i].region_above == region:
                 return filter.hits[i].pruned_score
-    if sum_subtree(filter, parent, row) // 2 < filter.min_samples_leaf and filter.reference:
+    if sum_subtree(filter, parent, row) // 2 < filter.min_samples_leaf and filter.published:
         return -INFINITY
     return row_score(filter, row, row + filter.model.width)
 
@@ -284,7 +284,7 @@ cdef int grow_on(ParticleFilter filter, list slots) except -1:
     for slot in slots:
         gather(filter, x_of(filter.pool, slot), n, 2 * n)
         reserve_step(filter)
-        step(filter, slot, n, 2 * n, False)
+        step(filter, slot, n, 2 * n)
     return 0
 
 

@@ -14,7 +14,7 @@ from libc.stdint cimport int64_t, uint8_t, uint64_t
 from ..learner cimport Learner
 from ..split cimport Split
 from .leaf_models cimport BATCH_PAIRS, LeafModel
-from .pool cimport LogisticLeaves, Pool
+from .pool cimport Pool
 from .shared_trees cimport MAX_DEPTH, SharedTrees
 
 cdef struct LeafHit:
@@ -98,7 +98,7 @@ cdef class ParticleFilter(Learner):
     cdef int* next                  # scratch: next particle with the same hit
     cdef double* weights            # scratch
     cdef Cut* cuts                  # scratch: proposals at one leaf, at most MOST_PROPOSALS; in
-                                    #   the reference one per particle
+                                    #   dynaTree one per particle
     cdef LeafHit* hits
     cdef LeafParent* pairs
     cdef int n_hits, n_pairs
@@ -116,9 +116,8 @@ cdef class ParticleFilter(Learner):
     cdef int stratum[MAX_DECAYS + 1]
     cdef double factor_posterior[MAX_DECAYS]    # probability of each forgetting factor
     cdef double belief[MAX_RULES][MAX_DECAYS]   # its parts by rule, see `update_factor_posterior`
-    cdef readonly bint reference
+    cdef readonly bint published
     cdef readonly bint linear       # whether leaves use numeric features, the regressors
-    cdef LogisticLeaves logistic    # for classification with linear leaves, otherwise None
     cdef readonly double prior_weight
     cdef double log_split[MAX_DEPTH + 2]    # log prior probability of a split at each depth
     cdef double log_stop[MAX_DEPTH + 2]     # log prior probability of a leaf at each depth
@@ -155,14 +154,13 @@ cdef class ParticleFilter(Learner):
     cdef int check_slot(self, int slot) except -1
     cdef int find_leaves(self, object x) except -1
     cdef int find_leaf(self, int tree, object x) except -1
-    cdef int prepare_chances(self) except -1 nogil
     cdef const double* statistics_of(self, int hit) noexcept nogil
     cdef double clamped(self, double mean) noexcept nogil
     cdef const double* class_chances(self, int hit) noexcept nogil
 
 cdef inline bint fades_by_leaf(ParticleFilter filter) noexcept nogil:
-    """Whether equal regions differ between trees: in the reference, each leaf has its own decay."""
-    return filter.reference and filter.decays[0] < 1.0
+    """Whether equal regions differ between trees: in dynaTree, each leaf has its own decay."""
+    return filter.published and filter.decays[0] < 1.0
 
 cdef inline int n_rules(ParticleFilter filter) noexcept nogil:
     """The number of rules that learn the probabilities of the forgetting factors."""

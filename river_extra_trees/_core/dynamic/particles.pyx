@@ -5,11 +5,10 @@ from libc.math cimport INFINITY, pow
 from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from ..batch cimport Reader
+from ..table cimport Reader
 from ..guarded cimport hold, release
 from ..learner cimport STRETCH, Learner
 from ..memory cimport free, zeroed
-from ..naive_bayes cimport EarlyPool
 from ..shares cimport first_largest, total_of
 from .inspection cimport (
     alc_at, describe, distinct_roots, least_useful, nodes_at, relevance, scores, split_shares,
@@ -18,8 +17,8 @@ from .inspection cimport (
 from .leaf_models cimport Predictive, predictive, row_width
 from .leaves cimport faded, follow, regressors_wanted, reserve_scratch, reshape
 from .moves cimport rejuvenate
-from .pool cimport LogisticLeaves, Pool
-from .shared_trees cimport Leaf, SharedTrees
+from .pool cimport Pool
+from .shared_trees cimport SharedTrees
 from .step cimport (
     add_roots, fill_v, gather, learn_row, oldest, random, reserve_step, retire_slot, sum_beliefs
 )
@@ -44,7 +43,7 @@ cdef class ParticleFilter(Learner):
     classifier
         Whether targets are labels.
     linear
-        Whether leaves have linear models of the numeric features; logistic ones for classes.
+        Whether leaves have linear models of the numeric features; only in a regression.
     min_samples_leaf
         Smallest number of active samples on each side of a split; 0: see `least_leaf`.
     alpha, beta
@@ -54,25 +53,23 @@ cdef class ParticleFilter(Learner):
         coefficients) if that is smaller. This favours large trees more than alpha and beta can,
         because these are probabilities.
     decays
-        Forgetting factors per sample of the stream; with `reference`, one factor per retirement
+        Forgetting factors per sample of the stream; with `published`, one factor per retirement
         in a leaf. With several factors, each particle has one of them, and the evidence determines
         the number of particles for each.
     prior_weight
         See `set_prior`.
-    reference
+    published
         Use the flat priors, proposals, move scores, resampling and forgetting of dynaTree 1.2-17.
     seed
         Seed of all random numbers.
-    warm_up
-        Number of samples during which the early pool predicts.
     """
 
     def __cinit__(self, *, int n_particles, int window, bint classifier, bint linear,
                   int min_samples_leaf, double alpha, double beta, double leaf_bonus, decays,
-                  double prior_weight, bint reference, uint64_t seed, int64_t warm_up=0):
+                  double prior_weight, bint published, uint64_t seed):
         cdef int k, age, rule
-        assert 1 <= len(decays) <= min(MAX_DECAYS, n_particles)
-        self.regression, self.linear, self.reference = not classifier, linear, reference
+        assert 1 <= len(decays) <= min(MAX_DECAYS, n_particles) and not (classifier and linear)
+        self.regression, self.linear, self.published = not classifier, linear, published
         self.model.multinomial = classifier
         self.n_particles = self.n_alive = n_particles
         self.window, self.seed, self.leaving = window, seed, -1
@@ -88,13 +85,10 @@ cdef class ParticleFilter(Learner):
                 self.powers[k][age] = pow(self.decays[k], <double>age)
         sum_beliefs(self)
         self.lowest, self.highest = INFINITY, -INFINITY
-        self.logistic = LogisticLeaves() if classifier and linear else None
         self.pool, self.trees = Pool(), SharedTrees()
         self.reserve_particles(n_particles)
         reshape(self, 0, 0, classifier, self.pool.capacity)
         add_roots(self, 0)
-        if warm_up > 0 and classifier and not reference:
-            self.early = EarlyPool(1, warm_up)
 
     def __dealloc__(self):
         free(self.per_particle)
@@ -129,7 +123,7 @@ cdef class ParticleFilter(Learner):
 
     cdef int most_cuts(self, int n) noexcept:
         """Largest number of cuts proposed at a leaf with n particles."""
-        return n if self.reference else min(n, MOST_PROPOSALS)
+        return n if self.published else min(n, MOST_PROPOSALS)
 
     cdef size_t bytes_for(self, size_t n) noexcept:
         """Bytes of the arrays per particle."""
@@ -219,8 +213,6 @@ cdef class ParticleFilter(Learner):
         reserve_step(self)
         reserve_scratch(self, capacity, self.schema.n_columns, n_regressors + 1,
                         row_width(self.model.multinomial, n_regressors, n_classes))
-        if self.logistic is not None:
-            self.logistic.shape(n_regressors, n_classes, <int>capacity)
         follow(self, n_regressors, n_classes, <int>capacity)
         return 0
 
@@ -321,29 +313,12 @@ cdef class ParticleFilter(Learner):
                 return 0.0
             return self.clamped(predictive(&self.model, self.statistics_of(0), self.v).mean)
 
-    def chances_of_tree(self, int tree, x):
-        """The probabilities of the classes that one tree predicts."""
-        cdef const double* chances
-        with self.using():
-            self.find_leaf(tree, x)
-            self.prepare_chances()
-            chances = self.class_chances(0)
-            return [chances[k] for k in range(self.model.n_classes)]
-
-    cdef int prepare_chances(self) except -1 nogil:
-        """Fit the logistic model of the window, which is the prior of those in the leaves."""
-        if self.logistic is not None:
-            self.logistic.shape(self.model.n_regressors, self.model.n_classes, self.pool.capacity)
-            self.logistic.fit_window(self.pool)
-        return 0
-
     cdef double* row_shares(self) except? NULL nogil:
         cdef int hit, k
         cdef const double* chances
         cdef double* answer = self.model.prior      # scratch here: no other use in classification
         self.find_row()
         memset(answer, 0, self.model.width * sizeof(double))
-        self.prepare_chances()
         for hit in range(self.n_hits):
             chances = self.class_chances(hit)
             for k in range(self.model.n_classes):
@@ -361,17 +336,11 @@ cdef class ParticleFilter(Learner):
 
     cdef const double* class_chances(self, int hit) noexcept nogil:
         """Probabilities of the classes in a leaf that was found."""
-        cdef int leaf = self.trees.nodes[self.hits[hit].node].left, k
-        cdef double a = self.model.concentration, whole
+        cdef int k
+        cdef double a = self.model.concentration
         cdef double* shares = self.row_other + self.model.width
-        cdef const double* row
-        cdef const Leaf* here = &self.trees.leaves[leaf]
-        if self.logistic is not None:
-            return self.logistic.chances_in(
-                self.pool, self.trees.slots + here.slots, here.n_active, here.decay, self.v,
-                self.n_seen + 1)
-        row = self.statistics_of(hit)
-        whole = row[0] + a * self.model.n_classes
+        cdef const double* row = self.statistics_of(hit)
+        cdef double whole = row[0] + a * self.model.n_classes
         for k in range(self.model.n_classes):       # Dirichlet(a, ..., a), section 2.1
             shares[k] = (row[1 + k] + a) / whole
         return shares
@@ -433,7 +402,7 @@ cdef class ParticleFilter(Learner):
         """Posterior probability of each forgetting factor."""
         return {self.decays[k]: self.factor_posterior[k] for k in range(self.n_decays)}
 
-    def shares(self):
+    def particle_shares(self):
         """Weight of each particle in the predictions."""
         return [self.share[particle] for particle in range(self.n_alive)]
 
@@ -459,8 +428,6 @@ cdef class ParticleFilter(Learner):
 
     cdef dict fields(self):
         return state_of(self)
-
-    DEFAULTS = {"early": None}
 
     cdef Learner serving_copy(self):
         return restored(type(self), serving_state_of(self))

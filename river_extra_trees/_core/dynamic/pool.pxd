@@ -1,18 +1,7 @@
-"""The active samples of a particle filter, shared by all particles, and regressions on them.
+"""The active samples of a particle filter, shared by all particles.
 
 The layout is row-major, because a step passes one sample down many trees, and leaves sum whole
 samples.
-
-Logistic leaves separate classes by linear boundaries within the leaves of a tree. The moves of the
-trees use class counts, as with multinomial leaves. The predictions of a leaf, and its weight in the
-filter, come from a logistic regression on its active samples. The prior of its coefficients is a
-normal distribution around those of a regression on the whole window, whose own prior has mean zero.
-Features are scaled to unit variance over the window. Two classes need one regression; more classes
-need one each, against the rest.
-
-A leaf takes one step of Newton's method from the coefficients of the window. The probabilities at
-that point, and with them the gradient and curvature of each sample, are the same for all leaves.
-Nothing is kept between steps: all is computed from the pool and the leaf.
 """
 
 from libc.stdint cimport int64_t
@@ -39,37 +28,6 @@ cdef class Pool:
     cdef void release(self, int slot) noexcept nogil
     cdef void insert(self, int slot, int column) noexcept nogil
     cdef void remove(self, int slot, int column) noexcept nogil
-
-cdef class LogisticLeaves:
-    cdef int size               # coefficients: the intercept first
-    cdef int n_classes
-    cdef int n_models           # regressions: 1 for two classes, otherwise one per class
-    cdef size_t capacity        # in slots
-    cdef double* block          # memory of the following arrays
-    cdef size_t block_size      # in doubles
-    cdef double* centre         # per regressor: mean over the window
-    cdef double* shrink         # per regressor: 1 / standard deviation; 0 for a constant one
-    cdef double* window         # window[model * size ...]: coefficients of the window
-    cdef double* nothing        # zeros: mean of the prior of the window
-    cdef double* leaf           # scratch: coefficients of a leaf
-    cdef double* gradient       # scratch
-    cdef double* hessian        # scratch: packed lower triangle
-    cdef double* asked          # scratch: the sample to predict, scaled
-    cdef double* chances        # scratch: probability per class
-    cdef double* points         # points[slot * size ...]: 1, then the scaled regressors
-    cdef double* fitted         # fitted[model * capacity + slot]: probability by the window
-    cdef double* weights        # scratch: sample weight per slot
-    cdef int* slots             # active slots
-
-    cdef int shape(self, int n_regressors, int n_classes, size_t capacity) except -1 nogil
-    cdef void fit_window(self, Pool pool) noexcept nogil
-    cdef void scale_points(self, Pool pool, int n) noexcept nogil
-    cdef void scaled(self, const double* v, double* z) noexcept nogil
-    cdef void fit_points(self, int n, int model, const double* at) noexcept nogil
-    cdef void newton_step(self, Pool pool, const int* slots, int n, int model, const double* prior,
-                          double* at) noexcept nogil
-    cdef const double* chances_in(self, Pool pool, const int* slots, int n, double decay,
-                                  const double* v, int64_t now) noexcept nogil
 
 cdef inline double* x_of(Pool pool, Py_ssize_t slot) noexcept nogil:
     """The features of the sample in a slot."""

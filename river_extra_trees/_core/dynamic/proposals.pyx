@@ -5,7 +5,7 @@ from libc.string cimport memset
 
 from ..rng cimport Rng, uniform
 from .leaf_models cimport (
-    BATCH_SIZE, Fit, add_to_cells, evidence, fit_batch, log_multinomial, reference_score, to_cells,
+    BATCH_SIZE, Fit, add_to_cells, evidence, fit_batch, log_multinomial, published_score, to_cells,
 )
 from .leaves cimport leaf_score, weigh_samples
 from .particles cimport (
@@ -19,7 +19,7 @@ cdef int propose_all(ParticleFilter filter, const LeafHit* hit, Rng* rng) noexce
     """Draw the proposals at one leaf into `ParticleFilter.cuts`, score them, return their number.
 
     Each is uniform over columns and places (section 2.2). Together they are spread evenly over both
-    by systematic sampling. In the reference, each particle has its own, independent proposal.
+    by systematic sampling. In dynaTree, each particle has its own, independent proposal.
     """
     cdef int leaf = filter.trees.nodes[hit.node].left, particle = hit.first, n = 0, i
     cdef int n_columns = filter.pool.n_columns
@@ -34,14 +34,14 @@ cdef int propose_all(ParticleFilter filter, const LeafHit* hit, Rng* rng) noexce
     while particle >= 0:
         n += 1
         particle = filter.next[particle]
-    if not filter.reference:
+    if not filter.published:
         n = min(max(n, LEAST_PROPOSALS), MOST_PROPOSALS)
     memset(filter.n_present, 255, n_columns * sizeof(int))       # -1
     weigh_samples(filter, leaf)
     for i in range(n):
         cut = &filter.cuts[i]
         cut.odds, cut.grown = NULL, -1
-        place = (uniform(rng) if filter.reference else (i + u) / n) * n_columns
+        place = (uniform(rng) if filter.published else (i + u) / n) * n_columns
         cut.split.feature = min(<int>place, n_columns - 1)
         if filter.n_present[cut.split.feature] < 0:
             sort_leaf(filter, leaf, cut.split.feature)
@@ -110,7 +110,7 @@ cdef void place_cut(ParticleFilter filter, Rng* rng, int leaf, Cut* cut, double 
         low, high = least - 1, n_present - least
         if low >= high:
             return
-        if not filter.reference:      # first a gap between neighbours, then a place in it
+        if not filter.published:      # first a gap between neighbours, then a place in it
             low = min(low + <int>(u * (high - low)), high - 1)
             high = low + 1
             u = uniform(rng)
@@ -167,8 +167,8 @@ cdef void begin_scan(ParticleFilter filter, int leaf) noexcept nogil:
     cdef SplitScan* scan = &filter.scan
     cdef const Leaf* here = &filter.trees.leaves[leaf]
     cdef const double* total = filter.trees.total(leaf)
-    cdef size_t size = filter.pool.size_v, start
-    cdef int i, k
+    cdef size_t size = filter.pool.size_v, start, k
+    cdef int i
     scan.leaf, scan.n_waiting = leaf, 0
     to_cells(&filter.model, filter.trees.retired(leaf), total + 1, scan.retired)
     to_cells(&filter.model, total, total + 1, scan.high)
@@ -305,11 +305,11 @@ cdef double regression_score(ParticleFilter filter, int lane, const Fit* fit) no
     cdef SplitScan* scan = &filter.scan
     cdef int size = filter.model.n_regressors + 1
     cdef double share = scan.shares[lane // 2], mean
-    if not filter.reference:
+    if not filter.published:
         return evidence(&filter.model, fit, fit.weight - filter.model.prior[0])
     # The factorisation leaves the mean of the target in the first cell of the last row.
     mean = filter.trees.total(scan.leaf)[size]
     mean += scan.batch[size * (size + 1) // 2 * BATCH_SIZE + lane]
-    return reference_score(
+    return published_score(
         &filter.model, fit, mean, filter.trees.retired(scan.leaf),
         1.0 - share if lane % 2 else share)

@@ -16,7 +16,7 @@ cdef double LARGEST_REGRESSOR       # larger values are replaced by this one
 cdef int add_roots(ParticleFilter filter, int first) except -1
 cdef int reserve_step(ParticleFilter filter) except -1 nogil
 cdef void learn_row(ParticleFilter filter, double target, double weight) noexcept nogil
-cdef void step(ParticleFilter filter, int slot, int first, int stop, bint weighed) noexcept nogil
+cdef void step(ParticleFilter filter, int slot, int first, int stop) noexcept nogil
 
 cdef void fill_v(ParticleFilter filter, const double* x, double target) noexcept nogil
 cdef void gather(ParticleFilter filter, const double* x, int first, int stop) noexcept nogil

@@ -114,7 +114,7 @@ cdef int reserve_step(ParticleFilter filter) except -1 nogil:
         if leaf.n_active == MIN_BLOCK << leaf.block:        # full
             n_cells += MIN_BLOCK << (leaf.block + 1)
         if (leaf.n_active + 1) // 2 >= filter.min_samples_leaf:
-            n_cuts += filter.n_particles if filter.reference else MOST_PROPOSALS
+            n_cuts += filter.n_particles if filter.published else MOST_PROPOSALS
             largest = max(largest, leaf.n_active)
     for pair in range(filter.n_pairs):
         n_prunes += filter.pairs[pair].parent >= 0
@@ -139,11 +139,6 @@ cdef void learn_row(ParticleFilter filter, double target, double weight) noexcep
     """Learn the row that the schema encoded last; `reserve` has found its leaves."""
     cdef int slot, i
     cdef const double* x = filter.schema.row
-    if filter.logistic is not None:
-        filter.logistic.fit_window(filter.pool)
-        fill_v(filter, x, target)
-        for i in range(filter.n_hits):
-            filter.hits[i].log_weight = log(filter.class_chances(i)[<int>target])
     filter.n_seen += 1
     for i in range(filter.model.n_regressors):
         if not isnan(x[filter.regressors[i]]):
@@ -157,7 +152,7 @@ cdef void learn_row(ParticleFilter filter, double target, double weight) noexcep
         filter.lowest = min(filter.lowest, target)
         filter.highest = max(filter.highest, target)
     slot = filter.pool.push(x, filter.v, weight, filter.n_seen)
-    step(filter, slot, 0, filter.n_alive, filter.logistic is not None)
+    step(filter, slot, 0, filter.n_alive)
     filter.log_evidence += filter.log_predictive            # p(y^T | x^T), section 2.3
     filter.n_alive = filter.n_particles
     if filter.n_seen % filter.window == 0 or filter.n_seen & (filter.n_seen - 1) == 0:
@@ -173,16 +168,16 @@ cdef void compact(ParticleFilter filter) noexcept with gil:
         pass        # the old arena remains valid
 
 
-cdef void step(ParticleFilter filter, int slot, int first, int stop, bint weighed) noexcept nogil:
+cdef void step(ParticleFilter filter, int slot, int first, int stop) noexcept nogil:
     """Weigh, resample, add, move: the recursion of section 2.3. After `gather`, `reserve_step`.
 
     The sample is added first, to each distinct leaf, because its log predictive density is the
-    increase of the log marginal likelihood of the leaf. (The hits are `weighed` if the densities
-    are known already.) This order does not change the result of the resampling.
+    increase of the log marginal likelihood of the leaf. This order does not change the result of
+    the resampling.
     """
     cdef const double* x = x_of(filter.pool, slot)
     filter.n_steps += 1
-    add_to_leaves(filter, slot, weighed)
+    add_to_leaves(filter, slot)
     filter.log_predictive = weigh(filter, first, stop)
     if first == 0:      # a sample of the stream, not of a rejuvenation
         update_factor_posterior(filter)
@@ -190,7 +185,7 @@ cdef void step(ParticleFilter filter, int slot, int first, int stop, bint weighe
     move_all(filter, x, first, first + filter.n_particles)
 
 
-cdef void add_to_leaves(ParticleFilter filter, int slot, bint weighed) noexcept nogil:
+cdef void add_to_leaves(ParticleFilter filter, int slot) noexcept nogil:
     """Add the sample to each distinct leaf, and store its log predictive density there."""
     cdef const double* v = v_of(filter.pool, slot)
     cdef double weight
@@ -210,9 +205,7 @@ cdef void add_to_leaves(ParticleFilter filter, int slot, bint weighed) noexcept 
         after = here.log_marginal
         if here.is_linear != was_linear:    # compare marginal likelihoods of the same model
             after = log_marginal(&filter.model, filter.trees.total(leaf), was_linear, &dummy)
-        if weighed:
-            continue
-        if before == -INFINITY:     # no density without variance; weight 0, as in the reference
+        if before == -INFINITY:     # no density without variance; weight 0, as in dynaTree
             filter.hits[hit].log_weight = -INFINITY
         else:
             filter.hits[hit].log_weight = after - before
@@ -249,7 +242,7 @@ cdef void resample(ParticleFilter filter, int first) noexcept nogil:
     cdef int stratum[MAX_DECAYS + 1]
     cdef int k
     divide_particles(filter, stratum)
-    if filter.reference:
+    if filter.published:
         draw_residual(filter, &rng, first, first + filter.stratum[1], filter.n_particles)
     else:
         for k in range(filter.n_decays):
@@ -292,7 +285,7 @@ cdef void draw(ParticleFilter filter, double u, int first, int stop, int n,
 
 cdef void draw_residual(ParticleFilter filter, Rng* rng, int first, int stop,
                         int n_end) noexcept nogil:
-    """Residual resampling of particles `first` to `stop` into `n_end` places, for the reference.
+    """Residual resampling of particles `first` to `stop` into `n_end` places, for dynaTree.
 
     A particle with an expected number of copies w gets floor(w). The remaining places are drawn
     independently with probabilities proportional to w - floor(w), in ascending order.

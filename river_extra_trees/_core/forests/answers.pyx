@@ -4,7 +4,7 @@ from cpython.object cimport PyObject
 from libc.string cimport memset
 
 from ..ahead cimport AHEAD
-from ..batch cimport Reader
+from ..table cimport Reader
 from ..memory cimport free, product, resized
 from ..trees cimport Trees
 from .compact_trees cimport CompactTrees
@@ -41,8 +41,7 @@ cdef void answer_trees(MemoryForest forest, Reader reader, int n, double* answer
     memset(answers, 0, n * n_answers * sizeof(double))
     for g in range(forest.n_groups()):
         group = forest.group(g)
-        for tree in range(max((<Group>group).first, forest.first_tree),
-                          min((<Group>group).first + (<Group>group).n, forest.stop_tree)):
+        for tree in range((<Group>group).first, (<Group>group).first + (<Group>group).n):
             if forest.regression:
                 tree_numbers(forest, tree, <Trees>forest.tree(tree), reader, n,
                              answers + 2 * tree, n_answers)
@@ -96,12 +95,12 @@ cdef void combine_rows(MemoryForest forest, Reader reader, int n, double* answer
 
 cdef void find_leaves(MemoryForest forest) noexcept nogil:
     """Find the leaves that the row encoded last reaches. It goes down several trees at once."""
-    cdef int tree = forest.first_tree, i, n
+    cdef int tree = 0, i, n
     cdef bint go
     cdef int* leaves
     cdef (PyObject*)[AT_ONCE] trees
-    while tree < forest.stop_tree:
-        n = min(<int>AT_ONCE, forest.stop_tree - tree)
+    while tree < forest.n_trees:
+        n = min(<int>AT_ONCE, forest.n_trees - tree)
         leaves = forest.reached + tree
         for i in range(n):
             trees[i] = forest.tree(tree + i)

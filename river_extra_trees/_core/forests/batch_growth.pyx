@@ -154,7 +154,7 @@ cdef class EarlyGrowth(BatchGrowth):
             return 0
         max_depth, splitter.max_depth = splitter.max_depth, self.max_depth
         splitter.grow(trees, root, self.window, forest.schema, copies, self.max_features, 1.0,
-                      rng_for(forest.seed, forest.first_tree + tree, self.window.size, EARLY),
+                      rng_for(forest.seed, tree, self.window.size, EARLY),
                       self.chosen + <Py_ssize_t>tree * self.window.n_columns)
         splitter.max_depth = max_depth
         trees.shrink_to(self.max_nodes)
@@ -285,19 +285,19 @@ cdef void forget(ForgetfulForest forest, int tree, Retained retained, int64_t k)
         return
     if forest.subsets:
         retained.forget_random(
-            k, rng_for(forest.seed, forest.first_tree + tree, forest.n_batches, FORGET))
+            k, rng_for(forest.seed, tree, forest.n_batches, FORGET))
     else:
         retained.forget_first(k)
 
 
 cdef void add_batch(ForgetfulForest forest, int tree, Retained retained) noexcept nogil:
-    """Retain the batch; with `reference`, its last samples will be forgotten first.
+    """Retain the batch; with `published`, its last samples will be forgotten first.
 
     `fresh` still contains the slots of the batch after `sort`.
     """
     cdef int i, position
     for i in range(forest.batch_size):
-        position = forest.batch_size - 1 - i if forest.reference else i
+        position = forest.batch_size - 1 - i if forest.published else i
         if forest.copies(tree, position):
             retained.add(forest.window.fresh[position], forest.copies(tree, position))
 
@@ -316,7 +316,7 @@ cdef int grow_anew(ForgetfulForest forest, Trees trees, int tree, Retained retai
                         forest.window.weight[slot] * retained.counts[i], forest.n_batches + 1)
     max_depth, splitter.max_depth = splitter.max_depth, depth
     splitter.grow(trees, root, forest.window, forest.schema, counts, 0, forest.n_batches + 1,
-                  rng_for(forest.seed, forest.first_tree + tree, forest.n_batches, FORGET),
+                  rng_for(forest.seed, tree, forest.n_batches, FORGET),
                   chosen, retained.slots, retained.n)
     splitter.max_depth = max_depth
     return 0

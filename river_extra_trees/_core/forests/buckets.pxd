@@ -25,8 +25,7 @@ cdef class Buckets:
 
     cdef int reserve(self, int n_values, size_t width) except -1 nogil
     cdef size_t n_bytes(self) noexcept
-    cdef int number_values(self, const double* values, int n, int missing, int* met,
-                           int* found) noexcept nogil
+    cdef int number_values(self, const double* values, int n, int* met, int* found) noexcept nogil
     cdef void clear(self, int n_rows, int width) noexcept nogil
     cdef void add_numbers(self, const int* buckets, const double* weights, const double* targets,
                           int n) noexcept nogil
@@ -34,6 +33,10 @@ cdef class Buckets:
                           int n) noexcept nogil
     cdef int put_in_order(self, int target, int* order) noexcept nogil
     cdef uint64_t group(self, const int* order, int n, bint with_empty) noexcept nogil
+
+    cdef inline int missing(self) noexcept nogil:
+        """The code of missing values, counted from OTHER: no value has it."""
+        return self.n_values - 1
 
     cdef inline double* row(self, int bucket) noexcept nogil:
         return self.rows + <Py_ssize_t>bucket * self.width

@@ -42,15 +42,14 @@ cdef class Buckets:
         return (self.n_cells * sizeof(double)
                 + (<size_t>self.n_rows + self.n_values) * sizeof(int))
 
-    cdef int number_values(self, const double* values, int n, int missing, int* met,
-                           int* found) noexcept nogil:
+    cdef int number_values(self, const double* values, int n, int* met, int* found) noexcept nogil:
         """Number the values of n samples in the order in which they come; return their number.
 
         met[number] is the code of a value, counted from OTHER; that of missing values is `missing`.
         found[i] is the number of the value of sample i. If there are more than MANY_VALUES values,
         the result is MANY_VALUES + 1, and `found` is not complete.
         """
-        cdef int i, code, n_met = 0
+        cdef int i, code, n_met = 0, missing = self.missing()
         cdef double value
         for i in range(n):
             value = values[i]

@@ -2,9 +2,9 @@
 
 A block contains BLOCK samples: their targets and weights as doubles, and their values of each
 feature. A feature stores its values in the narrowest type that represents all of them exactly; the
-first value that does not fit widens the type. A block has no memory for features that appeared
-after its samples; their values are missing. The buffer allocates its blocks one by one. When all
-blocks are allocated, it overwrites the oldest samples, so `push` never copies older samples.
+first value that does not fit widens the type. A block has memory only for the features of which it
+has a value. The buffer allocates its blocks one by one. When all blocks are allocated, it
+overwrites the oldest samples, so `push` never copies older samples.
 
 A place is a position in the buffer. A sample keeps its place until it is overwritten.
 """
@@ -29,11 +29,19 @@ cdef struct Store:              # of a feature
     void** blocks               # blocks[place >> BLOCK_BITS][place % BLOCK]; NULL: all missing
     int width                   # bytes per value, see `Width`
 
+cdef inline bint is_missing(double value) noexcept nogil:
+    return value != value
+
 cdef class Buffer:
     cdef double** targets               # targets[block]: targets of a block, then its weights
     cdef readonly int n_blocks          # maximum number of blocks
     cdef int n_allocated                # number of blocks allocated so far
     cdef Store* columns
+    cdef int64_t* latest                # per column: the last sample with a value; -1: not live
+    cdef int* live                      # ascending: the columns with a value in a stored sample ...
+    cdef int n_live                     # ... and some whose values are older
+    cdef int* present                   # the columns with a value in the sample to be pushed next
+    cdef int n_present
     cdef readonly int n_features        # number of columns in use
     cdef int capacity                   # number of allocated columns
     cdef size_t n_bytes                 # number of allocated bytes
@@ -46,11 +54,25 @@ cdef class Buffer:
     cdef int reserve_columns(self, int n_features) except -1 nogil
     cdef int push(self, const double* row, int n_features, double target,
                   double weight) noexcept nogil
+    cdef void begin_block(self, int block, const double* row, int n_features) noexcept nogil
+    cdef void add_live(self, int column) noexcept nogil
     cdef int fill(self, const double[:, ::1] samples) except -1
 
     cdef inline int place_of(self, int64_t arrival) noexcept nogil:
         """The place of the sample with this number in the stream."""
         return <int>((arrival - self.base) % (<int64_t>self.n_blocks * BLOCK))
+
+    cdef inline bint has_value(self, int column, int64_t first, int n) noexcept nogil:
+        """Whether one of n samples, from number `first` in the stream on, has a value."""
+        cdef int64_t arrival
+        if self.latest[column] < first:
+            return False
+        if self.latest[column] < first + n:
+            return True
+        for arrival in range(first, first + n):     # only if a loaded growth is repeated
+            if not is_missing(self.value(column, self.place_of(arrival))):
+                return True
+        return False
 
     cdef inline double value(self, int column, int place) noexcept nogil:
         """A feature of a sample, NaN where it is missing."""

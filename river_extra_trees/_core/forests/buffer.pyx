@@ -37,6 +37,9 @@ cdef class Buffer:
         for column in range(self.capacity):
             free(self.columns[column].blocks)
         free(self.columns)
+        free(self.latest)
+        free(self.live)
+        free(self.present)
         free(self.targets)
 
     # ---------------------------------------------------------------- memory
@@ -49,7 +52,12 @@ cdef class Buffer:
             self.reserve_block()
         if n_features > self.capacity:
             self.reserve_columns(n_features)
+        self.n_present = 0
         for column in range(n_features):
+            if is_missing(row[column]):
+                continue
+            self.present[self.n_present] = column
+            self.n_present += 1
             this = &self.columns[column]
             width = this.width
             if width < DOUBLE:
@@ -57,7 +65,7 @@ cdef class Buffer:
             if this.blocks[at] == NULL:
                 this.blocks[at] = resized(NULL, BLOCK, width)
                 self.n_bytes += <size_t>BLOCK * this.width
-                fill_missing(this.blocks[at], this.width)   # the feature may be new in the block
+                fill_missing(this.blocks[at], this.width)
             if width > this.width:
                 for i in range(self.n_allocated):
                     if this.blocks[i] != NULL:
@@ -82,27 +90,37 @@ cdef class Buffer:
         """Allocate n_features columns, without values."""
         cdef int column
         self.columns = <Store*>resized(self.columns, n_features, sizeof(Store))
+        self.latest = <int64_t*>resized(self.latest, n_features, sizeof(int64_t))
+        self.live = <int*>resized(self.live, n_features, sizeof(int))
+        self.present = <int*>resized(self.present, n_features, sizeof(int))
         for column in range(self.capacity, n_features):
             self.columns[column].blocks = <void**>zeroed(self.n_allocated, sizeof(void*))
             self.columns[column].width = BYTE
+            self.latest[column] = -1
             self.capacity = column + 1
-            self.n_bytes += sizeof(Store) + self.n_allocated * sizeof(void*)
+            self.n_bytes += (sizeof(Store) + sizeof(int64_t) + 2 * sizeof(int)
+                             + self.n_allocated * sizeof(void*))
         return 0
 
     # ---------------------------------------------------------------- samples
 
     cdef int push(self, const double* row, int n_features, double target,
                   double weight) noexcept nogil:
-        """Store a sample, after `reserve`; return its place."""
-        cdef int place = self.place_of(self.n_seen), at = place & (BLOCK - 1), column, i, width
+        """Store a sample, after `reserve` for it; return its place."""
+        cdef int place = self.place_of(self.n_seen), at = place & (BLOCK - 1), column, i, k, width
         cdef int block = place >> BLOCK_BITS
         cdef Store* this
         if at == 0:
             self.oldest = max(self.oldest, self.n_seen - <int64_t>(self.n_blocks - 1) * BLOCK)
+            self.begin_block(block, row, n_features)
         self.targets[block][at] = target
         self.targets[block][BLOCK + at] = weight
-        for column in range(n_features):
+        for k in range(self.n_present):
+            column = self.present[k]
             this = &self.columns[column]
+            if self.latest[column] < 0:
+                self.add_live(column)
+            self.latest[column] = self.n_seen
             if this.width < DOUBLE:
                 width = width_of(row[column])
                 if width > this.width:
@@ -115,6 +133,35 @@ cdef class Buffer:
         self.n_features = max(self.n_features, n_features)
         self.n_seen += 1
         return place
+
+    cdef void begin_block(self, int block, const double* row, int n_features) noexcept nogil:
+        """Remove all values of a block, and its memory for the features that `row` lacks."""
+        cdef int i, column, kept = 0
+        cdef Store* this
+        for i in range(self.n_live):
+            column = self.live[i]
+            this = &self.columns[column]
+            if column < n_features and not is_missing(row[column]):
+                if this.blocks[block] != NULL:
+                    fill_missing(this.blocks[block], this.width)
+            elif this.blocks[block] != NULL:
+                free(this.blocks[block])
+                this.blocks[block] = NULL
+                self.n_bytes -= <size_t>BLOCK * this.width
+            if self.latest[column] >= self.oldest:
+                self.live[kept] = column
+                kept += 1
+            else:
+                self.latest[column] = -1
+        self.n_live = kept
+
+    cdef void add_live(self, int column) noexcept nogil:
+        cdef int i = self.n_live
+        while i > 0 and self.live[i - 1] > column:
+            self.live[i] = self.live[i - 1]
+            i -= 1
+        self.live[i] = column
+        self.n_live += 1
 
     def sample(self, arrival):
         """(row, target, weight) of the sample with this number in the stream."""
@@ -135,6 +182,8 @@ cdef class Buffer:
         assert 0 <= self.oldest <= self.n_seen
         assert self.n_seen - self.oldest <= self.n_blocks * BLOCK
         assert self.n_features <= self.capacity
+        assert [self.live[i] for i in range(self.n_live)] == [
+            column for column in range(self.capacity) if self.latest[column] >= 0]
         for column in range(self.capacity):
             assert self.columns[column].width in (BYTE, SHORT, SINGLE, DOUBLE)
 

@@ -4,7 +4,7 @@ from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 
 from ..ahead cimport AHEAD
-from ..batch cimport Reader
+from ..table cimport Reader
 from ..lists cimport item_of
 from ..rng cimport Rng
 from ..schema cimport Schema
@@ -12,22 +12,21 @@ from ..trees cimport Trees
 from ..window cimport Window
 from .ensemble cimport Ensemble
 
-cdef int room_in(Window window, Schema schema) noexcept nogil
 
 cdef class Forest(Ensemble):
     cdef readonly Window window     # samples of the current batch
     cdef readonly Trees root_statistics     # one leaf with all samples: prediction of empty trees
     cdef readonly uint64_t n_batches    # number of batches on which the trees have grown
     cdef readonly int n_early       # samples of the first batch on which early trees have grown
-    cdef readonly bint reference    # learn and vote as the published program does
+    cdef readonly bint published    # learn and vote as the published program does
     cdef readonly bint bagging      # whether each tree learns random numbers of copies
     cdef int* bags                  # bags[tree * batch_size + position]: copies in this batch; NULL
                                     #   without bagging or before the first sample of the batch
     cdef double* sums               # scratch: votes per class
     cdef int n_sums
 
-    cdef int begin(self, int n_trees, bint regression, int batch_size, bint reference,
-                   double fading, object seed, int64_t warm_up) except -1
+    cdef int begin(self, int n_trees, bint regression, int batch_size, bint published,
+                   double fading, object seed) except -1
     # Stores those of n rows that have a positive weight; see `Window.push`.
     cdef void store(self, const double* values, Py_ssize_t stride, int n, const double* targets,
                     const double* weights, int* slots) noexcept nogil
@@ -68,8 +67,6 @@ cdef class Forest(Ensemble):
             return leaves[tree * AHEAD + i]
         return self.leaf_of(<Trees>item_of(<PyObject*>self.trees, tree))
 
-    cdef object keep_trees(self, int first, int stop)
-    cdef object join_parts(self, list parts)
     cdef object read(self, object state)
     cdef int check_fits(self) except -1
     cdef int check_samples(self, Window window) except -1

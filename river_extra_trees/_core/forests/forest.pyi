@@ -1,10 +1,7 @@
-from collections.abc import Sequence
 from typing import Any, Self
 
-import numpy as np
-
-from ..batch import Batch
 from ..learner import Learner
+from ..table import Table
 from ..trees import Trees
 from ..window import Window
 
@@ -17,16 +14,13 @@ class Forest(Learner):
     n_early: int
     n_batches: int
     seed: int
-    reference: bool
-    first_tree: int
-    is_part: bool
+    published: bool
     @property
     def n_in_batch(self) -> int: ...
     @property
+    def growth_is_due(self) -> bool: ...
+    @property
     def n_seen(self) -> int: ...
-    def votes(self, batch: Batch) -> np.ndarray: ...
-    def keep(self, first: int, stop: int) -> None: ...
-    def join(self, parts: Sequence[Forest]) -> None: ...
     def settings(self) -> dict[str, Any]: ...
     @classmethod
     def restored(cls, values: dict[str, Any]) -> Self: ...

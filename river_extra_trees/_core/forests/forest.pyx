@@ -1,26 +1,19 @@
 """Trees that learn one stream in batches: the work per sample.
 
 A single tree is a forest of one. The subclasses define the bags of a batch and the growth of trees.
-
-A forest may be divided into parts. Each part has some of the trees and reads all samples.
 """
 
 from cpython.object cimport PyObject
-from libc.math cimport NAN
 from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memset
 
 from copy import deepcopy
 
-import numpy as np
-
 from ..ahead cimport AHEAD
-from ..batch cimport Batch, Reader
-from ..guarded cimport Holder
+from ..table cimport Reader
 from ..learner cimport Learner
 from ..lists cimport item_of, length_of
 from ..memory cimport free, product, resized, zeroed
-from ..naive_bayes cimport EarlyPool
 from ..rng cimport BOOTSTRAP, Rng, below, rng_for
 from ..schema cimport Labels, Schema
 from ..trees cimport HEADER, WEIGHT, Trees
@@ -33,27 +26,18 @@ cdef enum:
     FIRST = 10      # number of samples at the first early growth; also the smallest step after it
 
 
-cdef int room_in(Window window, Schema schema) noexcept nogil:
-    """Number of samples of the schema for which a window has memory."""
-    if schema.n_columns > window.column_capacity:
-        return 0
-    return window.capacity - window.size
-
-
 cdef class Forest(Ensemble):
     """Trees that learn in batches. Subclasses call `begin` in their constructor."""
 
-    cdef int begin(self, int n_trees, bint regression, int batch_size, bint reference,
-                   double fading, object seed, int64_t warm_up) except -1:
-        self.regression, self.reference = regression, reference
+    cdef int begin(self, int n_trees, bint regression, int batch_size, bint published,
+                   double fading, object seed) except -1:
+        self.regression, self.published = regression, published
         self.batch_size, self.fading, self.seed = batch_size, fading, seed
         self.window = Window()
         self.root_statistics = Trees(0, regression)
         self.root_statistics.add_tree()
         self.trees = [self.new_tree() for _ in range(n_trees)]
         self.reserve_sums(1)
-        if warm_up > 0 and not (regression or reference):
-            self.early = EarlyPool(n_trees, warm_up)
         return 0
 
     def __dealloc__(self):
@@ -98,7 +82,7 @@ cdef class Forest(Ensemble):
 
     cdef int batch_end(self) noexcept nogil:
         """Number of samples in this batch at which the trees grow next."""
-        if self.n_batches > 0 or self.reference:
+        if self.n_batches > 0 or self.published:
             return self.batch_size
         return <int>min(self.n_early + <int64_t>max(FIRST, self.n_early // 2),
                         <int64_t>self.batch_size)
@@ -111,6 +95,11 @@ cdef class Forest(Ensemble):
     def n_in_batch(self):
         """Number of samples in this batch."""
         return self.n_gathered()
+
+    @property
+    def growth_is_due(self):
+        """Whether the trees have to grow first. A part waits for the losses of the other parts."""
+        return self.batch_is_full()
 
     cdef int make_bags(self) except -1:
         """Draw the bags of this batch, unless they are drawn already."""
@@ -132,7 +121,7 @@ cdef class Forest(Ensemble):
             return
         memset(bag, 0, <size_t>n_trees * self.batch_size * sizeof(int))
         for tree in range(n_trees):
-            rng = rng_for(self.seed, self.first_tree + tree, self.n_batches, BOOTSTRAP)
+            rng = rng_for(self.seed, tree, self.n_batches, BOOTSTRAP)
             for _ in range(self.bag_size(&rng)):
                 bag[<int>below(&rng, self.batch_size)] += 1
             bag += self.batch_size
@@ -186,8 +175,6 @@ cdef class Forest(Ensemble):
         cdef int n, room = 0
         cdef Py_ssize_t tree
         cdef PyObject* trees
-        if self.early is not None:
-            return Learner.run(self, reader, stop, n_labels)
         while reader.row < stop and not (reader.answered or self.batch_is_full()):
             if reader.learns:
                 room = self.room(n_labels)
@@ -232,7 +219,9 @@ cdef class Forest(Ensemble):
         if (self.bagging and self.bags == NULL) or (
                 not self.regression and self.root_statistics.n_values != n_labels):
             return 0
-        return min(self.batch_end() - self.n_gathered(), room_in(self.window, self.schema))
+        if self.schema.n_columns > self.window.column_capacity:
+            return 0
+        return min(self.batch_end() - self.n_gathered(), self.window.capacity - self.window.size)
 
     cdef void answer_ahead(self, Reader reader, int first, int n, int n_labels) noexcept nogil:
         """Store the predictions for n of the rows that were read ahead, from their leaves."""
@@ -278,40 +267,22 @@ cdef class Forest(Ensemble):
         cdef uint8_t[AHEAD] voted
         cdef Py_ssize_t tree
         cdef PyObject* trees
+        cdef const int* reached
         cdef int i, leaf
         memset(voted, 0, n)
         memset(votes, 0, <size_t>n * n_labels * sizeof(double))
         for tree in range(length_of(<PyObject*>self.trees)):
             trees = item_of(<PyObject*>self.trees, tree)
-            leaf = self.leaf_of(<Trees>trees) if leaves == NULL else 0
-            self.add_votes(<Trees>trees, &leaf if leaves == NULL else leaves + tree * AHEAD, n,
-                           n_labels, votes, voted)
+            if leaves == NULL:
+                leaf = self.leaf_of(<Trees>trees)
+                reached = &leaf
+            else:
+                reached = leaves + tree * AHEAD
+            self.add_votes(<Trees>trees, reached, n, n_labels, votes, voted)
         for i in range(n):
             if not voted[i]:
                 self.add_votes(self.root_statistics, self.root_statistics.roots, 1, n_labels,
                                votes + <Py_ssize_t>i * n_labels, voted + i)
-
-    cdef double* early_shares(self, int code) except? NULL nogil:
-        """The sums of the class frequencies of each tree after the early pool."""
-        cdef int c, tree, leaf, n_labels = self.early.n_classes
-        cdef uint8_t voted
-        cdef double* sums = self.early.sums
-        cdef PyObject* trees
-        if self.early.n_answers == 0:       # a part without trees
-            return self.row_shares()
-        self.early.look_at(self.schema.row)
-        memset(sums, 0, n_labels * sizeof(double))
-        for tree in range(self.early.n_answers):
-            trees = item_of(<PyObject*>self.trees, tree)
-            memset(self.sums, 0, n_labels * sizeof(double))
-            leaf = self.leaf_of(<Trees>trees)
-            Forest.add_votes(self, <Trees>trees, &leaf, 1, n_labels, self.sums, &voted)
-            self.early.pool(tree, self.sums)
-            if code >= 0:
-                self.early.weigh(tree, self.sums, code)
-            for c in range(n_labels):
-                sums[c] += self.sums[c]
-        return sums
 
     cdef double row_number(self) except? -1.0 nogil:
         return self.mean_of_trees(NULL)
@@ -329,43 +300,7 @@ cdef class Forest(Ensemble):
                 n += 1
         return total / n if n else self.root_statistics.row(self.root_statistics.roots[0])[HEADER]
 
-    def votes(self, Batch batch):
-        """The vote of each tree on each row, as an array [row, tree, class].
-
-        Class frequencies, all zero for an empty tree; during the first samples the result of the
-        early pool. In a regression the only class is the mean, NaN for an empty tree.
-        """
-        cdef Py_ssize_t row, tree, width
-        cdef double[:, :, ::1] votes
-        cdef Reader reader = self.reader(batch)
-        cdef Trees trees
-        cdef int leaf
-        cdef uint8_t voted
-        cdef bint pools
-        with self.using():
-            pools = self.pools()
-            reader.link(self.schema, self.labels)
-            width = 1 if self.regression else len(self.labels.labels)
-            votes = np.zeros((len(batch), len(self.trees), max(1, width)))
-            for row in range(votes.shape[0]):
-                reader.row = row
-                reader.read()
-                if pools:
-                    self.early.look_at(self.schema.row)
-                for tree in range(votes.shape[1]):
-                    trees = <Trees>self.trees[tree]
-                    leaf = self.leaf_of(trees)
-                    if not self.regression:
-                        self.add_votes(trees, &leaf, 1, <int>width, &votes[row, tree, 0], &voted)
-                        if pools:
-                            self.early.pool(<int>tree, &votes[row, tree, 0])
-                    elif trees.row(leaf)[WEIGHT] > 0.0:
-                        votes[row, tree, 0] = trees.row(leaf)[HEADER]
-                    else:
-                        votes[row, tree, 0] = NAN
-            return votes.base
-
-    # --- Copies and parts ---------------------------------------------------------------------
+    # --- Copies -------------------------------------------------------------------------------
 
     cdef Learner serving_copy(self):
         cdef Forest copy = type(self)(**{**self.settings(), "n_trees": 0, "batch_size": 1})
@@ -373,34 +308,6 @@ cdef class Forest(Ensemble):
             (self.schema, self.labels, self.trees, self.root_statistics))
         copy.reserve_sums(<int>len(copy.labels))
         return copy
-
-    def keep(self, int first, int stop):
-        """Reduce this object to the part of the forest with the trees first ... stop - 1."""
-        with self.using():
-            self.keep_trees(first, stop)
-
-    cdef object keep_trees(self, int first, int stop):
-        self.trees = self.trees[first:stop]
-        free(self.bags)
-        self.bags = NULL        # they are drawn again, for these trees
-        self.first_tree += first
-        self.is_part = True
-        if self.early is not None:
-            self.early.keep_answers(first, stop)
-
-    def join(self, parts):
-        """Restore the whole forest from this part, the first one, and all others in order."""
-        parts = [self, *parts]
-        _held = [Holder(part) for part in parts]
-        self.join_parts(parts)
-
-    cdef object join_parts(self, list parts):
-        self.trees = [trees for part in parts for trees in (<Forest>part).trees]
-        free(self.bags)
-        self.bags = NULL        # they are drawn again, for these trees
-        self.is_part = False
-        if self.early is not None:
-            self.early.join([(<Forest>part).early for part in parts])
 
     # --- State --------------------------------------------------------------------------------
 
@@ -411,17 +318,15 @@ cdef class Forest(Ensemble):
     def settings(self):
         """The arguments of the constructor."""
         return {"n_trees": len(self.trees), "regression": self.regression,
-                "batch_size": self.batch_size, "reference": self.reference, "seed": self.seed}
+                "batch_size": self.batch_size, "published": self.published, "seed": self.seed}
 
     cdef dict fields(self):
         return {name: getattr(self, name) for name in Forest.STATE}
 
-    STATE = ("regression", "batch_size", "reference", "fading", "seed", "n_batches", "n_early",
-             "schema", "labels", "window", "trees", "root_statistics", "first_tree", "is_part",
-             "early")
+    STATE = ("regression", "batch_size", "published", "fading", "seed", "n_batches", "n_early",
+             "schema", "labels", "window", "trees", "root_statistics")
 
-    DEFAULTS = {"regression": False, "reference": False, "n_batches": 0, "n_early": 0,
-                "first_tree": 0, "is_part": False, "early": None}
+    DEFAULTS = {"regression": False, "published": False, "n_batches": 0, "n_early": 0}
 
     @classmethod
     def restored(cls, values):
@@ -435,7 +340,7 @@ cdef class Forest(Ensemble):
     cdef object read(self, object state):
         """Read the fields of a state; `check_fits` checks their consistency."""
         self.regression = state.flag("regression")
-        self.reference = state.flag("reference")
+        self.published = state.flag("published")
         self.fading = state.number("fading", 0.0, 1.0)
         self.seed = state.whole("seed", 0, 2**64 - 1)
         self.n_batches = state.whole("n_batches")
@@ -446,9 +351,6 @@ cdef class Forest(Ensemble):
         self.trees = state.parts("trees", Trees)
         self.root_statistics = state.part("root_statistics", Trees)
         self.n_early = state.whole("n_early", 0, self.batch_size)
-        self.is_part = state.flag("is_part")
-        self.first_tree = state.whole("first_tree", 0, 2**31 - 1 if self.is_part else 0)
-        self.read_early(state, len(self.trees))
 
     cdef int check_structure(self) except -1:
         return self.check_fits()
@@ -457,7 +359,7 @@ cdef class Forest(Ensemble):
         """Raise a StateError if the valid parts of the forest are not consistent."""
         cdef Trees trees
         n_values = 2 if self.regression else len(self.labels)
-        require((self.trees or self.is_part) and not (self.regression and self.labels.labels),
+        require(self.trees and not (self.regression and self.labels.labels),
                 "Forest: there is no tree, or a regression has labels")
         require(self.root_statistics.n_used == 1, "Forest: the root statistics are no leaf")
         for trees in [self.root_statistics, *self.trees]:

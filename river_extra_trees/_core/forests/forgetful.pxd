@@ -18,11 +18,8 @@ cdef class ForgetfulForest(Forest):
     cdef double* answers        # answers[position * (trees + 2) + tree]; the two entries after the
                                 #   trees: prediction of the forest, mean of the earlier targets
     cdef int n_answers          # number of positions for which there is room
-    cdef double[:, :, ::1] batch_votes  # [position, tree, class], in a part only, which cannot
-                                        #   compute the prediction of the forest
 
     cdef int make_room(self) except -1
-    cdef int widen_votes(self, int n_labels) except -1
     cdef object answers_so_far(self)
     cdef int begin_again(self, const double[:, ::1] answers) except -1
     cdef tuple sum_losses(self, const double[::1] answers, int bag)
@@ -30,7 +27,6 @@ cdef class ForgetfulForest(Forest):
                            int position, int n_labels) noexcept nogil
     cdef int choose(self, uint64_t batch, int tree, uint8_t* chosen) except -1
     cdef void release(self, uint8_t* gone) noexcept
-    cdef object votes_in_batch(self)
 
     cdef inline int copies(self, int tree, int position) noexcept nogil:
         """Number of copies of a sample of this batch in the bag of a tree."""

@@ -18,12 +18,11 @@ class ForgetfulForest(Forest):
         n_trees: int,
         regression: bool,
         batch_size: int,
-        reference: bool,
+        published: bool,
         seed: int,
         subsets: bool,
         bagging: bool,
         max_columns: int,
-        warm_up: int = 0,
     ) -> None: ...
     def tree_losses(self) -> np.ndarray: ...
     def grow(
@@ -41,5 +40,3 @@ class ForgetfulForest(Forest):
         self, tree: int, splitter: Splitter, max_depth: int
     ) -> tuple[int, float, float, float]: ...
     def n_retained(self, tree: int) -> int: ...
-    def votes_so_far(self) -> np.ndarray: ...
-    def set_answers(self, answers: np.ndarray) -> None: ...

@@ -14,7 +14,6 @@ from ..rng cimport SUBSET, Rng, next_word, poisson, rng_for, uniform
 from ..schema cimport Schema
 from ..shares cimport first_largest
 from ..trees cimport HEADER, Trees
-from ..window cimport united
 from .batch_growth cimport ForgetfulGrowth, Retained, grow_anew, moved
 from .forest cimport Forest
 
@@ -39,7 +38,7 @@ cdef class ForgetfulForest(Forest):
         Whether targets are numbers instead of labels.
     batch_size
         Number of samples of a batch.
-    reference
+    published
         Follow the published implementation: samples are learned when their batch is complete, the
         last samples of a batch are forgotten first, and trees vote by majority.
     seed
@@ -51,14 +50,12 @@ cdef class ForgetfulForest(Forest):
         Whether each tree learns a random number of copies of each batch, drawn with replacement.
     max_columns
         Maximum number of columns.
-    warm_up
-        Number of samples with predictions from the early pool.
     """
 
-    def __init__(self, int n_trees, bint regression, int batch_size, bint reference, seed,
-                 bint subsets, bint bagging, int max_columns, int64_t warm_up=0):
+    def __init__(self, int n_trees, bint regression, int batch_size, bint published, seed,
+                 bint subsets, bint bagging, int max_columns):
         self.schema = Schema(max_columns)
-        self.begin(n_trees, regression, batch_size, reference, 1.0, seed, warm_up)
+        self.begin(n_trees, regression, batch_size, published, 1.0, seed)
         self.subsets = subsets
         self.bagging = bagging
         self.retained = [Retained() for _ in range(n_trees)]
@@ -88,7 +85,7 @@ cdef class ForgetfulForest(Forest):
         return found.base
 
     cdef int begin_again(self, const double[:, ::1] answers) except -1:
-        """Set the predictions for this batch, and reset the votes of the trees."""
+        """Set the predictions for this batch."""
         cdef Py_ssize_t position, tree, width = answers.shape[0]
         free(self.answers)
         self.answers, self.n_answers = NULL, 0
@@ -97,33 +94,20 @@ cdef class ForgetfulForest(Forest):
         for position in range(answers.shape[1]):
             for tree in range(width):
                 self.answers[position * width + tree] = answers[tree, position]
-        self.batch_votes = np.zeros(
-            (self.batch_size, len(self.trees), max(1, len(self.labels)))) if self.is_part else None
         return 0
 
     # --- One sample ---------------------------------------------------------------------------
 
     cdef int reserve(self, int n_labels) except -1 nogil:
-        if self.is_part and self.batch_votes.shape[2] < n_labels:
-            with gil:
-                self.widen_votes(n_labels)
         if self.n_gathered() >= self.n_answers:
             with gil:
                 self.make_room()
         return Forest.reserve(self, n_labels)
 
-    cdef int widen_votes(self, int n_labels) except -1:
-        """Allocate memory for votes for n_labels labels."""
-        new = ((0, 0), (0, 0), (0, n_labels - self.batch_votes.shape[2]))
-        self.batch_votes = np.ascontiguousarray(np.pad(self.batch_votes.base, new))
-        return 0
-
     cdef int n_gathered(self) noexcept nogil:
         return self.window.n_fresh
 
     cdef int room(self, int n_labels) noexcept nogil:
-        if self.is_part and self.batch_votes.shape[2] < n_labels:
-            return 0
         return min(Forest.room(self, n_labels), self.n_answers - self.n_gathered())
 
     cdef void learn_rows(self, const int* leaves, const double* targets, const double* weights,
@@ -140,7 +124,6 @@ cdef class ForgetfulForest(Forest):
         """Store the prediction of each tree for row i, and let it learn the row."""
         cdef int tree, leaf, n_trees = <int>length_of(<PyObject*>self.trees)
         cdef double total = 0.0
-        cdef double* votes = self.sums
         cdef double* answers = self.answers + <Py_ssize_t>position * (n_trees + 2)
         cdef uint8_t voted
         cdef PyObject* trees
@@ -151,8 +134,6 @@ cdef class ForgetfulForest(Forest):
         self.root_statistics.learn(self.root_statistics.roots[0], target, weight, 0.0)
         if not self.regression:
             memset(self.sums, 0, n_labels * sizeof(double))
-            if self.is_part:
-                self.batch_votes[position] = 0.0
         for tree in range(n_trees):
             trees = item_of(<PyObject*>self.trees, tree)
             leaf = self.leaf_at(leaves, tree, i)
@@ -161,10 +142,8 @@ cdef class ForgetfulForest(Forest):
                 total += (<Trees>trees).row(leaf)[HEADER]
             else:
                 answers[tree] = (<Trees>trees).majority(leaf)
-                if self.is_part:
-                    votes = &self.batch_votes[position, tree, 0]
-                self.add_votes(<Trees>trees, &leaf, 1, n_labels, votes, &voted)
-            if not self.reference:
+                self.add_votes(<Trees>trees, &leaf, 1, n_labels, self.sums, &voted)
+            if not self.published:
                 (<Trees>trees).learn(leaf, target, weight, self.n_batches + 1)
         answers[n_trees] = total / n_trees if self.regression else (
             first_largest(self.sums, n_labels))
@@ -172,7 +151,7 @@ cdef class ForgetfulForest(Forest):
     cdef void add_votes(self, Trees trees, const int* leaves, int n, int n_labels, double* votes,
                         uint8_t* voted) noexcept nogil:
         cdef int i, code
-        if not self.reference:
+        if not self.published:
             Forest.add_votes(self, trees, leaves, n, n_labels, votes, voted)
             return
         for i in range(n):
@@ -302,7 +281,7 @@ cdef class ForgetfulForest(Forest):
         if not self.subsets:
             memset(chosen, 1, f)
             return 0
-        rng = rng_for(self.seed, self.first_tree + tree, batch, SUBSET)
+        rng = rng_for(self.seed, tree, batch, SUBSET)
         least = min(f, <int>(<double>f ** 0.5) + 2)
         m = least + <int>(uniform(&rng) * (f - least + 1))
         keys = [(next_word(&rng), column) for column in range(f)]
@@ -324,7 +303,7 @@ cdef class ForgetfulForest(Forest):
                 gone[retained.slots[i]] = 0
         self.window.release(gone)
 
-    # --- Copies and parts ---------------------------------------------------------------------
+    # --- Copies -------------------------------------------------------------------------------
 
     cdef Learner serving_copy(self):
         cdef ForgetfulForest copy = Forest.serving_copy(self)
@@ -333,59 +312,11 @@ cdef class ForgetfulForest(Forest):
         copy.parameters = list(self.parameters)
         return copy
 
-    def votes_so_far(self):
-        """The vote of each tree on each sample of this batch before it learned it; see `votes`.
-
-        Of a classifier only the parts of a forest know. A number is 0 where a tree was empty.
-        """
-        with self.using():
-            return self.votes_in_batch()
-
-    cdef object votes_in_batch(self):
-        n = self.n_in_batch
-        if self.regression:
-            return self.answers_so_far()[: len(self.trees)].T[:, :, np.newaxis].copy()
-        return self.batch_votes.base[:n].copy()
-
-    def set_answers(self, answers):
-        """Set the answer of the whole forest to each sample of this batch."""
-        cdef Py_ssize_t position, n_trees = len(self.trees)
-        with self.using():
-            for position, answer in enumerate(answers[: self.n_gathered()]):
-                self.answers[position * (n_trees + 2) + n_trees] = answer
-
-    cdef object keep_trees(self, int first, int stop):
-        cdef uint8_t[::1] gone = np.empty(self.window.capacity, dtype=np.uint8)
-        answers, n = self.answers_so_far(), self.n_in_batch
-        # What the whole forest answered counts as the votes of its first tree.
-        votes = np.eye(max(1, len(self.labels)))[answers[-2, :n].astype(int)] if (
-            first == 0 < stop and not self.regression) else None
-        Forest.keep_trees(self, first, stop)
-        self.retained = self.retained[first:stop]
-        self.created_at = self.created_at[first:stop]
-        self.parameters = self.parameters[first:stop]
-        self.begin_again(np.vstack([answers[first:stop], answers[-2:]]))
-        if votes is not None:
-            self.batch_votes.base[:n, 0] = votes
-        self.release(&gone[0])
-
-    cdef object join_parts(self, list parts):
-        answers = [(<ForgetfulForest>part).answers_so_far()[:-2] for part in parts]
-        answers.append(self.answers_so_far()[-2:])
-        self.window, places = united([(<ForgetfulForest>part).window for part in parts])
-        self.retained = [moved(retained, place) for part, place in zip(parts, places)
-                         for retained in (<ForgetfulForest>part).retained]
-        self.created_at = [batch for part in parts for batch in (<ForgetfulForest>part).created_at]
-        self.parameters = [each for part in parts for each in (<ForgetfulForest>part).parameters]
-        Forest.join_parts(self, parts)
-        self.begin_again(np.vstack(answers))
-
     # --- State --------------------------------------------------------------------------------
 
     def __sizeof__(self):
         cdef size_t n_trees = len(self.trees)
-        return super().__sizeof__() + (self.n_answers * (n_trees + 2) * sizeof(double)
-                                       + (self.batch_votes.nbytes if self.is_part else 0))
+        return super().__sizeof__() + self.n_answers * (n_trees + 2) * sizeof(double)
 
     def settings(self):
         return {**super().settings(), "subsets": self.subsets, "bagging": self.bagging,
@@ -394,23 +325,21 @@ cdef class ForgetfulForest(Forest):
     cdef dict fields(self):
         """The trees, what they retain, and their answers to the samples of this batch.
 
-        The samples are numbered anew, so that equal forests have equal states however they came to
-        be, in one process or in parts.
+        The samples are numbered anew, so that equal forests have equal states.
         """
-        window, (place,) = united([self.window])
+        window, place = self.window.renumbered()
         return {
             **Forest.fields(self), "subsets": self.subsets, "bagging": self.bagging,
             "window": window, "retained": [moved(each, place) for each in self.retained],
             "created_at": np.array(self.created_at, np.int64),
             "parameters": self.parameters, "drift": self.drift,
             "answers": self.answers_so_far(),
-            "batch_votes": self.votes_in_batch() if self.is_part and not self.regression else None,
         }
 
     STATE = (*Forest.STATE, "subsets", "bagging", "retained", "created_at", "parameters", "drift",
-             "answers", "batch_votes")
+             "answers")
     DEFAULTS = {**Forest.DEFAULTS, "fading": 1.0, "subsets": False, "bagging": False,
-                "drift": None, "batch_votes": None}
+                "drift": None}
 
     cdef object read(self, object state):
         Forest.read(self, state)
@@ -422,9 +351,6 @@ cdef class ForgetfulForest(Forest):
         self.parameters = state.items("parameters", n_trees)
         self.drift = state.values["drift"]
         self.begin_again(state.numbers("answers", n_trees + 2, n))
-        if self.is_part and not self.regression:
-            n_classes = self.batch_votes.shape[2]
-            self.batch_votes.base[:n] = state.numbers("batch_votes", n, n_trees, n_classes)
 
     cdef int check_structure(self) except -1:
         for part in [self.window, *self.retained]:      # `fields` holds copies of them

@@ -1,14 +1,14 @@
 """The growth of an extremely randomised tree (Geurts, Ernst and Wehenkel 2006), in small steps.
 
-A growth starts from a list of samples, all in one leaf. It splits the leaf, then its children and
-so on, left before right, until the leaves are pure or the rules forbid a split. At each node it
-draws features at random. The candidates are one random threshold between the smallest and the
-largest value of a numeric feature, and every value of a nominal feature. If there are many of these
-in the node, a random function puts them into buckets, see `buckets.pxd`. The buckets are ordered
-by their mean target, and the candidates are the cuts of this order, which contain the best
-partition of the buckets (Breiman, Friedman, Olshen and Stone 1984, theorem 4.5); with more than two
-classes, the target is whether a sample is of the most frequent class. The best candidate is the
-split.
+A growth starts from a list of samples, all in one leaf, and the columns that have a value among
+them. It splits the leaf, then its children and so on, left before right, until the leaves are pure
+or the rules forbid a split. At each node it draws features at random. The candidates are one random
+threshold between the smallest and the largest value of a numeric feature, and every value of a
+nominal feature. If there are many of these in the node, a random function puts them into buckets,
+see `buckets.pxd`. The buckets are ordered by their mean target, and the candidates are the cuts of
+this order, which contain the best partition of the buckets (Breiman, Friedman, Olshen and Stone
+1984, theorem 4.5); with more than two classes, the target is whether a sample is of the most
+frequent class. The best candidate is the split.
 
 `advance` does a given number of steps, so the cost of a growth is spread over many samples of the
 stream. A step processes one sample once. The state of a growth is a function of the samples, the
@@ -18,7 +18,7 @@ One object may grow several trees, one after the other: each call names the tree
 """
 
 cimport cython
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint8_t
 
 from ..rng cimport Rng
 from ..schema cimport Schema
@@ -60,7 +60,6 @@ cdef class Growth:
     cdef Buffer buffer                      # the samples
     cdef Rng rng
     cdef int max_features
-    cdef int n_columns
     cdef readonly int64_t n_steps           # number of steps since `begin`
 
     # State of the growth.
@@ -83,8 +82,9 @@ cdef class Growth:
     cdef int* spare
     cdef int capacity
     # Memory per column:
-    cdef int* columns
-    cdef int* n_codes                       # number of nominal codes, with OTHER; 0: numeric
+    cdef int* columns                       # those that were offered
+    cdef int n_offered
+    cdef uint8_t* nominal                   # by number of the column: whether it is nominal
     cdef int column_capacity
     # Memory per class:
     cdef double* counts                     # memory of the counts of the four sides below
@@ -93,8 +93,9 @@ cdef class Growth:
     cdef Side node, left, missing, right
     cdef Buckets buckets                    # memory per nominal value, bucket and class
 
-    cdef int reserve(self, Trees trees, Schema schema, int n_columns, int n_labels,
+    cdef int reserve(self, Trees trees, int widest, int n_columns, int n_labels,
                      int n_samples) except -1 nogil
+    cdef void offer_column(self, Schema schema, int column) noexcept nogil
     cdef void learn_root(self, Trees trees, int i) noexcept nogil
     cdef void begin(self, int node, int n_samples, int max_features, Rng rng) noexcept nogil
     cdef bint advance(self, Trees trees, int64_t n_steps) noexcept nogil

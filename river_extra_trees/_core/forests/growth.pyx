@@ -2,7 +2,7 @@
 
 cimport cython
 from libc.math cimport INFINITY, log
-from libc.stdint cimport int64_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from ..memory cimport free, product, resized
@@ -50,31 +50,25 @@ cdef class Growth:
         free(self.values)
         free(self.spare)
         free(self.columns)
-        free(self.n_codes)
+        free(self.nominal)
         free(self.counts)
 
     # ---------------------------------------------------------------- memory
 
-    cdef int reserve(self, Trees trees, Schema schema, int n_columns, int n_labels,
+    cdef int reserve(self, Trees trees, int widest, int n_columns, int n_labels,
                      int n_samples) except -1 nogil:
         """Allocate all memory that the growth of a tree on n_samples samples may need.
 
-        Labels and columns are those of the samples; the tree may not know all of them yet.
+        `widest` is the largest number of values of a nominal column, see `Buckets.reserve`. Labels
+        and columns are those of the samples; the tree may not know all of them yet.
         """
-        cdef int column, widest = 0
         cdef size_t values
         if n_samples > self.capacity:
             self.reserve_samples(max(n_samples, 2 * min(self.capacity, n_samples // 2 + 1)))
         if n_columns > self.column_capacity:
             self.columns = <int*>resized(self.columns, n_columns, sizeof(int))
-            self.n_codes = <int*>resized(self.n_codes, n_columns, sizeof(int))
+            self.nominal = <uint8_t*>resized(self.nominal, n_columns, 1)
             self.column_capacity = n_columns
-        for column in range(n_columns):
-            self.columns[column] = column
-            self.n_codes[column] = 0
-            if schema.has_codes(column):
-                self.n_codes[column] = 1 + schema.count_codes(column)
-                widest = max(widest, self.n_codes[column] + 1)     # the last for missing values
         values = 1 if self.criterion == VARIANCE else max(1, n_labels)
         if <int>values > self.class_capacity:
             self.counts = <double*>resized(self.counts, product(4, values), sizeof(double))
@@ -84,7 +78,7 @@ cdef class Growth:
         trees.reserve(
             1 - trees.n_roots + 2 * <Py_ssize_t>(n_samples // max(1, self.min_samples_leaf)),
             n_labels)
-        self.n_columns, self.n_classes = n_columns, <int>values
+        self.n_classes = <int>values
         return 0
 
     cdef void release(self) noexcept nogil:
@@ -123,7 +117,7 @@ cdef class Growth:
             self.capacity * (<size_t>2 * sizeof(int) + 2 * sizeof(double) + (
                 2 * sizeof(double) if self.criterion == VARIANCE else sizeof(int)))
             + (self.capacity // 2 + 2)
-            * sizeof(Task) + self.column_capacity * 2 * sizeof(int)
+            * sizeof(Task) + self.column_capacity * (sizeof(int) + 1)
             + self.class_capacity * 4 * sizeof(double) + self.buckets.n_bytes()
         )
 
@@ -137,19 +131,22 @@ cdef class Growth:
         else:
             trees.add_class(root, <int>self.buffer.target(place), self.buffer.weight(place), 1.0)
 
+    cdef void offer_column(self, Schema schema, int column) noexcept nogil:
+        """Add a column to those of the next growth."""
+        self.nominal[column] = schema.has_codes(column)
+        self.columns[self.n_offered] = column
+        self.n_offered += 1
+
     cdef void begin(self, int node, int n_samples, int max_features, Rng rng) noexcept nogil:
         """Begin to split a leaf with the samples `places[:n_samples]`; `reserve` made the room.
 
-        A regression splits by `numbers[:n_samples]`.
+        The columns were offered before. A regression splits by `numbers[:n_samples]`.
         """
-        cdef int column
         self.rng, self.max_features, self.n_steps = rng, max_features, 0
         self.is_open = False
         self.n_tasks = 1
         self.tasks[0].node, self.tasks[0].start, self.tasks[0].end = node, 0, n_samples
-        self.tasks[0].n_active = self.n_columns
-        for column in range(self.n_columns):
-            self.columns[column] = column
+        self.tasks[0].n_active = self.n_offered
         self.node.counts = self.counts
         self.left.counts = self.counts + self.n_classes
         self.right.counts = self.counts + 2 * self.n_classes
@@ -239,7 +236,7 @@ cdef class Growth:
         self.columns[j] = self.columns[self.n_left]
         self.columns[self.n_left] = column
         self.n_steps += 2 * n
-        if self.n_codes[column]:
+        if self.nominal[column]:
             if not self.visit_nominal(column, n):
                 self.drop(column)
         elif not self.visit_numeric(column, n):
@@ -306,8 +303,7 @@ cdef class Growth:
         cdef int i, n_met
         cdef int[MANY_VALUES] met
         self.buffer.gather(column, self.places + self.task.start, n, self.values)
-        n_met = self.buckets.number_values(
-            self.values, n, self.n_codes[column], met, self.spare)
+        n_met = self.buckets.number_values(self.values, n, met, self.spare)
         if n_met > MANY_VALUES:
             self.weigh_groups(column, n)
         elif n_met > 1:
@@ -329,7 +325,7 @@ cdef class Growth:
         """Evaluate the split of one nominal value, or of missing values, from all others."""
         cdef const double* row = self.buckets.row(bucket)
         cdef int c
-        cdef bint is_missing = code == self.n_codes[column]
+        cdef bint is_missing = code == self.buckets.missing()
         self.left.weight, self.left.n = row[0], self.buckets.sizes[bucket]
         self.right.weight, self.right.n = self.node.weight - row[0], n - self.left.n
         for c in range(self.n_classes):

@@ -9,18 +9,15 @@ The prediction of a group is the mean of its trees. `ClassPool` combines the pre
 groups and of naive Bayes, with learned weights. In a regression the trees of a group may have
 linear models (`model_trees`), and `NumberMixture` combines the predictions of the groups.
 
-A forest may be divided into parts. Each part has some of the trees and reads all samples. All parts
-follow the same schedule; each grows only its own trees. A part cannot compute the predictions of
-the groups, so it stores the votes of its trees for the last sample. Once per block of samples the
-votes of all parts are collected, and the weights in every part learn from them (`memory_exchange`).
-This delay is possible because no tree depends on the weights.
+Pickles and model files contain the state of a forest, without derived data. Loading finds the
+leaves of the latest samples again, and repeats what has been done of the growths.
 """
 
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 
 from ..lists cimport item_of, length_of
-from ..naive_bayes cimport NaiveBayes
+from .naive_bayes cimport NaiveBayes
 from ..trees cimport Trees
 from .buffer cimport Buffer
 from .ensemble cimport Ensemble
@@ -28,7 +25,12 @@ from .growth cimport Growth
 from .model_trees cimport LinearModels, TreeGrowth
 from .mixtures cimport ClassPool, NumberMixture
 
-cdef int n_features_of(object max_features, int n_columns) except -1
+cdef enum Rule:             # how many of the offered features a node visits
+    ALL = 0
+    SQRT = 1
+    LOG2 = 2
+    SHARE = 3
+    NUMBER = 4
 
 cdef class Group:
     cdef readonly int memory            # number of samples on which a tree is grown
@@ -45,28 +47,24 @@ cdef class Group:
 
     cdef int n_samples(self) noexcept nogil
 
-cdef struct Ballot:         # the votes of a part for the next sample that it learns
-    double* votes           # votes[tree * width + class]; NULL: nobody asks for them
-    Py_ssize_t n_votes      # number of doubles per sample
-    Py_ssize_t width        # number of doubles per tree
-    double* target          # its target
-    int* n_values           # number of values of each vote
-
 cdef class MemoryForest(Ensemble):
-    cdef int stop_tree                  # this object has the trees first_tree ... stop_tree - 1
     cdef readonly list models           # of LinearModels, per tree; empty in a classification
-    cdef readonly list groups           # of Group, in the order of their trees; also other parts'
+    cdef readonly list groups           # of Group, in the order of their trees
     cdef readonly list linear           # per group: which nodes of its trees have linear models
     cdef readonly Buffer buffer
     cdef readonly int max_nodes
     cdef readonly object max_features   # None, "sqrt", "log2", a number or a share
-    cdef int n_visited                  # number of features that a node visits now ...
-    cdef int n_counted                  # ... if there are so many columns
+    cdef Rule rule                      # of max_features, with this share or number
+    cdef double share
+    cdef int* recent                    # the columns with a value in the last batch_size samples
+    cdef int n_recent
+    cdef int widest                     # number of values of the widest nominal column, see ...
+    cdef unsigned long n_changes        # ... `Buckets.reserve`, after so many changes of the schema
     cdef readonly dict rules            # arguments of `Growth`
     cdef Growth small                   # splits leaves on small batches
     cdef int64_t* births                # per tree: samples seen when it replaced the one before
     cdef int* leaves                    # leaves[tree * batch_size + arrival % batch_size]: reached
-    cdef int n_trees                    # number of trees of the whole forest
+    cdef int n_trees
 
     # The predictions for the last row, because that row is often learned next.
     cdef double* row
@@ -82,8 +80,6 @@ cdef class MemoryForest(Ensemble):
     cdef readonly NaiveBayes naive      # None in a regression
     # Naive Bayes from the next sample on, with room for its new label or columns; or None
     cdef NaiveBayes next_naive
-    cdef double* latest_votes           # in a part: votes for the last sample, see `vote`
-    cdef Ballot ballot                  # in a part: where to store the votes for the next samples
     cdef int* small_leaves              # scratch: leaves of the samples of a small batch
     cdef int* small_places              # scratch: places of these samples in the buffer
 
@@ -92,31 +88,33 @@ cdef class MemoryForest(Ensemble):
     cdef void learn_leaf(self, Trees trees, int leaf, double target, double weight) noexcept nogil
     cdef bint splits_leaves(self, int tree) noexcept nogil
     cdef int reserve_answers(self, int n_labels) except -1 nogil
-    cdef int count_features(self) except -1 with gil
+    cdef int n_visited(self, int n_columns) noexcept nogil
+    cdef void count_values(self) noexcept nogil
     cdef int change_naive(self, int n_labels) except -1 with gil
     cdef int n_members(self) noexcept nogil
     cdef void answer(self) noexcept nogil
     cdef int n_values(self) noexcept nogil
-    cdef void add_classes(self, Group group, int stride, int width, double* answers) noexcept nogil
+    cdef void add_classes(self, Group group, int width, double* answers) noexcept nogil
     cdef double tree_number(self, int tree, Trees trees, int leaf, const double* row,
                             Py_ssize_t stride, double* answer) noexcept nogil
     cdef void combine(self, double* answers, int width) noexcept nogil
     cdef void learn_weights(self, double target, int width) noexcept nogil
-    cdef void vote(self, double* votes) noexcept nogil
-    cdef void cast_votes(self, double target) noexcept nogil
     cdef int reserve_and_answer(self) except -1 nogil
-
-    cdef inline bint holds(self, int tree) noexcept nogil:
-        """Whether this object has the tree; else another part has it."""
-        return self.first_tree <= tree < self.stop_tree
+    cdef int read(self, object state) except -1
+    cdef int read_mixture(self, object state) except -1
+    cdef int read_growths(self, object state, const int64_t[:, ::1] growths) except -1
+    cdef int grow_again(self, Group group) except -1
+    cdef void find_small_leaves(self) noexcept
+    cdef int check_models(self) except -1
+    cdef int check_samples(self) except -1
+    cdef int check_codes(self, int64_t arrival, int64_t stop, int n_labels) except -1
 
     cdef inline PyObject* tree(self, int tree) noexcept nogil:
-        """A tree of this object, by its number in the whole forest."""
-        return item_of(<PyObject*>self.trees, tree - self.first_tree)
+        return item_of(<PyObject*>self.trees, tree)
 
     cdef inline PyObject* models_of(self, int tree) noexcept nogil:
-        """The `LinearModels` of a tree of this object, in a regression."""
-        return item_of(<PyObject*>self.models, tree - self.first_tree)
+        """The `LinearModels` of a tree, in a regression."""
+        return item_of(<PyObject*>self.models, tree)
 
     cdef inline PyObject* group(self, int g) noexcept nogil:
         return item_of(<PyObject*>self.groups, g)

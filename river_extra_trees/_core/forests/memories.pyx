@@ -1,15 +1,19 @@
 """A forest of groups of trees with different memory sizes. See the header."""
 
+from copy import deepcopy
+
+import numpy as np
+
 from cpython.object cimport PyObject
 from libc.math cimport log2, sqrt
 from libc.stdint cimport int64_t
 from libc.string cimport memcmp, memcpy, memset
 
-from ..batch cimport Reader
+from ..table cimport Reader
 from ..learner cimport Learner
 from ..lists cimport item_of
 from ..memory cimport free, product, resized, zeroed
-from ..naive_bayes cimport NaiveBayes
+from ..schema cimport OTHER, Labels, Schema
 from ..trees cimport HEADER, WEIGHT, Trees
 from .answers cimport answer_rows, combine_numbers, find_leaves
 from .buffer cimport Buffer
@@ -17,32 +21,37 @@ from .compact_trees cimport CompactTrees
 from .ensemble cimport Ensemble
 from .growth cimport Growth
 from .mixtures cimport ClassPool, NumberMixture
-from .model_trees cimport IN_LEAVES, LinearModels, TreeGrowth, remainder
-from .rotation cimport continue_growth, reserve_group, split_leaves
-
-from copy import deepcopy
-
-from .memory_exchange import (
-    check, combined, learn_and_vote, n_remembered, restored, serving_state, state_of, votes_of,
-    weigh_answers,
+from .model_trees cimport IN_LEAVES, LinearModels, TreeGrowth, remainder, walk
+from .naive_bayes cimport NaiveBayes
+from .rotation cimport (
+    advance, continue_growth, find_recent, interval_of, reserve_group, split_leaves, start_growth,
 )
+
+from ..state import LARGEST_COUNT, State, require
+from .model_trees import KINDS
 
 cdef enum:
     FIRST_GROWTH = 10       # number of samples before the first growth
+    BEGUN = 3               # in a state: its place among the fields of a growth
+    GROWTH_FIELDS = 6
 
 cdef double NAIVE_MEMORY = 1000.0   # memory of naive Bayes, in samples
 
-cdef int n_features_of(object max_features, int n_columns) except -1:
-    """Number of features that a split visits."""
+cdef unsigned long NEVER = <unsigned long>-1
+
+LARGEST_MEMORY = (2**31 - 1) // 4       # sums of three still fit into 32 bits
+RULES = ("criterion", "max_depth", "min_samples_split", "min_samples_leaf")
+STATE = ("regression", "batch_size", "fading", "max_features", "max_nodes", *RULES, "seed",
+         "schema", "labels", "buffer", "trees", "models", "linear", "naive", "pool", "mixture",
+         "births", "growths", "due")
+
+cdef Rule rule_of(object max_features) except *:
+    """The rule that counts the features which a node visits."""
     if max_features is None:
-        return n_columns
-    if max_features == "sqrt":
-        return max(1, <int>sqrt(<double>n_columns))
-    if max_features == "log2":
-        return max(1, <int>log2(max(1.0, <double>n_columns)))
-    if isinstance(max_features, float):
-        return max(1, <int>(<double>max_features * n_columns))
-    return max_features
+        return ALL
+    if isinstance(max_features, str):
+        return SQRT if max_features == "sqrt" else LOG2
+    return SHARE if isinstance(max_features, float) else NUMBER
 
 
 cdef class Group:
@@ -77,7 +86,7 @@ cdef class MemoryForest(Ensemble):
         Decay factor of the weights of a leaf, per sample that it learns.
     max_features
         Number of features that vary in a node and are visited: None (all), "sqrt", "log2", a
-        number, or a share of all.
+        number, or a share of all. All are the columns with a value among the samples of a growth.
     max_nodes
         Maximum number of nodes of each tree.
     rules
@@ -92,21 +101,23 @@ cdef class MemoryForest(Ensemble):
         self.regression = regression
         self.batch_size, self.fading = batch_size, fading
         self.max_features, self.max_nodes, self.seed = max_features, max_nodes, seed
-        self.n_counted = -1
         self.small_leaves = <int*>zeroed(batch_size, sizeof(int))
         self.small_places = <int*>zeroed(batch_size, sizeof(int))
+        self.rule = rule_of(max_features)
+        self.share = max_features if self.rule in (SHARE, NUMBER) else 0.0
+        self.n_changes = NEVER
         self.rules = rules
         self.groups = []
         self.linear = ["none"] * len(memories) if linear is None else list(linear)
         for (memory, n), kind in zip(memories, self.linear, strict=True):
             self.groups.append(Group(memory, first, n, TreeGrowth(kind, rules, self.no_tree())))
             first += n
-        self.n_trees = self.stop_tree = n_trees = first
+        self.n_trees = n_trees = first
         self.trees = [self.new_tree() for _ in range(n_trees)]
         self.models = [LinearModels(kind) for (_, n), kind in zip(memories, self.linear)
                        for _ in range(n)] if regression else []
         self.small = Growth(**rules)
-        self.store_in(Buffer(n_remembered(memories, batch_size)))
+        self.store_in(Buffer(self.n_remembered()))
         self.births = <int64_t*>zeroed(n_trees, sizeof(int64_t))
         self.leaves = <int*>zeroed(product(n_trees, batch_size), sizeof(int))
         self.reached = <int*>zeroed(n_trees, sizeof(int))
@@ -124,10 +135,15 @@ cdef class MemoryForest(Ensemble):
         free(self.reached)
         free(self.slopes)
         free(self.row)
+        free(self.recent)
         free(self.answers)
-        free(self.latest_votes)
         free(self.small_leaves)
         free(self.small_places)
+
+    def n_remembered(self):
+        """Number of samples to remember, so that none is lost while a tree is grown on it."""
+        return self.batch_size + max(
+            group.memory + group.memory // group.n + 2 for group in self.groups)
 
     cdef object store_in(self, Buffer buffer):
         """Store the latest samples in this buffer, and grow trees on it."""
@@ -160,19 +176,19 @@ cdef class MemoryForest(Ensemble):
         cdef int64_t n_seen = self.buffer.n_seen + 1
         self.reserve_answers(n_labels)
         self.buffer.reserve(self.schema.row, n_columns)
-        if n_columns != self.n_counted:
-            self.count_features()
+        if self.n_changes != self.schema.version:
+            self.count_values()
         if not self.regression:
             if self.next_naive is not None or not self.naive.knows(n_columns, n_labels):
                 self.change_naive(n_labels)
-            for tree in range(self.stop_tree - self.first_tree):  # the sample may have a new class
+            for tree in range(self.n_trees):  # the sample may have a new class
                 (<CompactTrees>item_of(<PyObject*>self.trees, tree)).reserve_row(n_labels)
         for g in range(self.n_groups()):
             reserve_group(self, <Group>self.group(g), n_labels)
         tree = <int>(n_seen % self.batch_size)
         while tree < self.n_trees:      # their small batches are full with this sample
             if self.splits_leaves(tree):
-                self.small.reserve(<Trees>self.tree(tree), self.schema, n_columns, n_labels,
+                self.small.reserve(<Trees>self.tree(tree), self.widest, n_columns, n_labels,
                                    self.batch_size)
                 if not self.regression:
                     (<CompactTrees>self.tree(tree)).reserve_splits(
@@ -180,11 +196,28 @@ cdef class MemoryForest(Ensemble):
             tree += self.batch_size
         return 0
 
-    cdef int count_features(self) except -1 with gil:
-        """Count the features that a node visits."""
-        self.n_visited = n_features_of(self.max_features, self.schema.n_columns)
-        self.n_counted = self.schema.n_columns
-        return 0
+    cdef int n_visited(self, int n_columns) noexcept nogil:
+        """Number of features that a node visits if so many are offered."""
+        cdef double n = n_columns
+        if self.rule == ALL:
+            return n_columns
+        if self.rule == SQRT:
+            n = sqrt(n)
+        elif self.rule == LOG2:
+            n = log2(max(1.0, n))
+        elif self.rule == SHARE:
+            n = self.share * n
+        elif self.rule == NUMBER:
+            n = self.share
+        return max(1, <int>n)
+
+    cdef void count_values(self) noexcept nogil:
+        """Count the values of the widest nominal column, the missing one and OTHER included."""
+        cdef int column
+        self.widest, self.n_changes = 0, self.schema.version
+        for column in range(self.schema.n_columns):
+            if self.schema.has_codes(column):
+                self.widest = max(self.widest, self.schema.count_codes(column) + 2)
 
     cdef int change_naive(self, int n_labels) except -1 with gil:
         """Allocate memory for the new columns or the new label of a sample in naive Bayes."""
@@ -207,14 +240,10 @@ cdef class MemoryForest(Ensemble):
             with gil:
                 self.naive, self.next_naive = self.next_naive, None
                 self.naive.extend(self.schema)
-        if self.is_part:
-            self.vote(self.latest_votes)
-            self.cast_votes(target)
-        else:
-            self.answer()
-            self.learn_weights(target, self.n_values())
+        self.answer()
+        self.learn_weights(target, self.n_values())
         at = <int>(self.buffer.n_seen % self.batch_size)
-        for tree in range(self.first_tree, self.stop_tree):
+        for tree in range(self.n_trees):
             self.leaves[<Py_ssize_t>tree * self.batch_size + at] = self.reached[tree]
             self.learn_leaf(<Trees>self.tree(tree), self.reached[tree],
                             remainder(target, self.slopes[tree]) if self.regression else target,
@@ -224,6 +253,7 @@ cdef class MemoryForest(Ensemble):
             self.naive.learn(self.schema.row, <int>target, weight)
         self.n_row = -1
         tree = <int>(self.buffer.n_seen % self.batch_size)
+        find_recent(self)
         while tree < self.n_trees:
             if self.splits_leaves(tree):
                 split_leaves(self, tree, <Trees>self.tree(tree))
@@ -241,9 +271,7 @@ cdef class MemoryForest(Ensemble):
         trees.add_number(leaf, target, weight, 1.0)
 
     cdef bint splits_leaves(self, int tree) noexcept nogil:
-        """Whether this object has the tree and splits its leaves on small batches."""
-        if not self.holds(tree):
-            return False
+        """Whether the leaves of a tree are split on small batches."""
         return not self.regression or (<LinearModels>self.models_of(tree)).kind != IN_LEAVES
 
     # ---------------------------------------------------------------- predictions
@@ -253,16 +281,13 @@ cdef class MemoryForest(Ensemble):
         cdef int width = 2 if self.regression else max(1, n_labels)
         if self.schema.n_columns > self.row_capacity:
             self.row = <double*>resized(self.row, 2 * self.schema.n_columns, sizeof(double))
+            self.recent = <int*>resized(self.recent, 2 * self.schema.n_columns, sizeof(int))
             self.row_capacity = 2 * self.schema.n_columns
         if width > self.answer_capacity:
             self.answers = <double*>resized(
                 self.answers, product(self.n_members(), width), sizeof(double))
             if not self.regression:
                 self.pool.reserve(width)
-            if self.is_part:
-                self.latest_votes = <double*>resized(
-                    self.latest_votes, product(self.stop_tree - self.first_tree + 1, width),
-                    sizeof(double))
             self.answer_capacity = width
             self.n_row = -1
         return 0
@@ -283,26 +308,24 @@ cdef class MemoryForest(Ensemble):
             memcpy(self.row, self.schema.row, n_row * sizeof(double))
         find_leaves(self)
         if self.regression:
-            for tree in range(self.first_tree, self.stop_tree):
+            for tree in range(self.n_trees):
                 self.slopes[tree] = self.tree_number(
                     tree, <Trees>self.tree(tree), self.reached[tree], self.row, 1,
                     self.answers + 2 * tree)
         else:
             memset(self.answers, 0, self.n_groups() * width * sizeof(double))
             for g in range(self.n_groups()):
-                self.add_classes(<Group>self.group(g), 0, width, self.answers + g * width)
+                self.add_classes(<Group>self.group(g), width, self.answers + g * width)
             if width:
                 self.naive.answer(self.row, self.pool.naive_answer(width))
         self.combine(self.answers, width)
 
-    cdef void add_classes(self, Group group, int stride, int width, double* answers) noexcept nogil:
-        """Add the class shares of tree i of a group to answers + i * stride."""
+    cdef void add_classes(self, Group group, int width, double* answers) noexcept nogil:
+        """Add the class shares of the trees of a group."""
         cdef int tree
-        for tree in range(max(group.first, self.first_tree),
-                          min(group.first + group.n, self.stop_tree)):
+        for tree in range(group.first, group.first + group.n):
             (<CompactTrees>self.tree(tree)).add_shares(
                 self.reached[tree], group.n, width, answers)
-            answers += stride
 
     cdef double tree_number(self, int tree, Trees trees, int leaf, const double* row,
                             Py_ssize_t stride, double* answer) noexcept nogil:
@@ -358,8 +381,8 @@ cdef class MemoryForest(Ensemble):
 
     def number_of_tree(self, int tree, x):
         """The number that one tree predicts."""
-        if not self.regression or not self.holds(tree):
-            raise IndexError(f"there is no tree {tree} that predicts numbers here")
+        if not self.regression or not 0 <= tree < self.n_trees:
+            raise IndexError(f"there is no tree {tree} that predicts numbers")
         with self.using():
             self.schema.encode(x)
             self.reserve_and_answer()
@@ -382,59 +405,6 @@ cdef class MemoryForest(Ensemble):
             found = {memory: weight / total for memory, weight in found.items()}
         return list(found.items())
 
-    # ---------------------------------------------------------------- one part of several
-
-    cdef void vote(self, double* votes) noexcept nogil:
-        """Write the votes of the trees of this object for the row encoded last.
-
-        votes[tree * n_values + class]: the term of the tree in the prediction of its group. In the
-        part with the first tree, the prediction of naive Bayes follows in place of one more tree.
-        """
-        cdef int tree, g, first, width = self.n_values(), n_trees = self.stop_tree - self.first_tree
-        find_leaves(self)
-        memset(votes, 0, (n_trees + 1) * width * sizeof(double))
-        if self.regression:
-            for tree in range(self.first_tree, self.stop_tree):
-                self.slopes[tree] = self.tree_number(
-                    tree, <Trees>self.tree(tree), self.reached[tree], self.schema.row, 1,
-                    votes + (tree - self.first_tree) * width)
-            return
-        for g in range(self.n_groups()):
-            first = max((<Group>self.group(g)).first, self.first_tree)
-            self.add_classes(<Group>self.group(g), width, width,
-                             votes + (first - self.first_tree) * width)
-        if width and self.holds(0):
-            self.naive.answer(self.schema.row, votes + n_trees * width)
-
-    cdef void cast_votes(self, double target) noexcept nogil:
-        """Store the votes for a sample that is learned now, if they are asked for."""
-        cdef int tree, n_values = self.n_values(), n_trees = self.stop_tree - self.first_tree
-        if self.ballot.votes == NULL:
-            return
-        for tree in range(n_trees + 1):
-            memcpy(self.ballot.votes + tree * self.ballot.width,
-                   self.latest_votes + tree * n_values, n_values * sizeof(double))
-        self.ballot.target[0], self.ballot.n_values[0] = target, n_values
-        self.ballot.votes += self.ballot.n_votes
-        self.ballot.target += 1
-        self.ballot.n_values += 1
-
-    def votes(self, batch):
-        """See `memory_exchange`."""
-        return votes_of(self, batch)
-
-    def learn_and_vote(self, reader, n):
-        """See `memory_exchange`."""
-        return learn_and_vote(self, reader, n)
-
-    def combined(self, answers):
-        """See `memory_exchange`."""
-        return combined(self, answers)
-
-    def weigh_answers(self, answers, targets, widths):
-        """See `memory_exchange`."""
-        weigh_answers(self, answers, targets, widths)
-
     # ---------------------------------------------------------------- inspection
 
     cdef list tree_nodes(self, int tree):
@@ -450,12 +420,10 @@ cdef class MemoryForest(Ensemble):
         cdef size_t size = (
             self.n_trees * (sizeof(int64_t) + (1 + <size_t>self.batch_size) * sizeof(int)
                             + sizeof(double))
-            + self.row_capacity * sizeof(double) + self.small.n_bytes()
+            + self.row_capacity * (sizeof(double) + sizeof(int)) + self.small.n_bytes()
             + self.answer_capacity * <size_t>len(self.groups) * sizeof(double))
         if self.regression:
             size += self.answer_capacity * <size_t>self.n_trees * sizeof(double)
-        if self.is_part:
-            size += (len(self.trees) + 1) * <size_t>self.answer_capacity * sizeof(double)
         for group in self.groups:
             size += group.growth.n_bytes()      # the tree that grows tells its own size
         return object.__sizeof__(self) + size
@@ -474,16 +442,218 @@ cdef class MemoryForest(Ensemble):
 
     cdef Learner serving_copy(self):
         """A copy with all trees and without samples."""
-        return deepcopy(self.restored(serving_state(self)))
+        values = self.fields()
+        values["growths"][:, BEGUN] = 0
+        values["births"][:] = 0
+        values["buffer"] = self.buffer.emptied()
+        return deepcopy(self.restored(values))
 
     cdef dict fields(self):
-        return state_of(self)
+        cdef Group group
+        growths = [(group.memory, group.n, group.turn, group.begun if group.is_growing else 0,
+                    group.n_columns, group.n_labels) for group in self.groups]
+        own = {
+            **self.rules, "linear": list(self.linear),
+            "births": np.array([self.births[i] for i in range(self.n_trees)], np.int64),
+            "growths": np.array(growths, np.int64).reshape(len(self.groups), GROWTH_FIELDS),
+            "due": np.array([group.due for group in self.groups], np.float64),
+        }
+        return {name: own[name] if name in own else getattr(self, name) for name in STATE}
 
     @classmethod
     def restored(cls, values):
         """The forest of a state."""
-        return restored(values)
+        cdef MemoryForest forest
+        state = State("MemoryForest", values, STATE)
+        regression = state.flag("regression")
+        growths = state.array("growths", np.int64, None, GROWTH_FIELDS)
+        n_trees = len(state.array("births", np.int64, None))
+        require(np.all((growths[:, 0] >= 1) & (growths[:, 0] <= LARGEST_MEMORY)
+                       & (growths[:, 1] >= 1) & (growths[:, 1] <= n_trees))
+                and 0 < sum(growths[:, 1].tolist()) == n_trees,
+                "MemoryForest: the groups do not hold the trees")
+        linear = state.items("linear", len(growths))
+        require(all(type(kind) is str and kind in (KINDS if regression else KINDS[:1])
+                    for kind in linear), "MemoryForest: no such linear models")
+        forest = MemoryForest(
+            regression=regression,
+            memories=[(memory, n) for memory, n in growths[:, :2].tolist()],
+            linear=linear,
+            batch_size=state.whole("batch_size", 1, LARGEST_MEMORY),
+            fading=state.number("fading", 0.0, 1.0),
+            max_features=state.max_features("max_features"),
+            max_nodes=state.whole("max_nodes", 1, 2**31 - 1),
+            rules={
+                "criterion": state.word(
+                    "criterion", ("variance",) if regression else ("gini", "entropy")),
+                **{name: state.whole(name, 0, 2**31 - 1) for name in RULES[1:]},
+            },
+            seed=state.whole("seed", 0, 2**64 - 1),
+        )
+        forest.read(state)
+        forest.read_growths(state, growths)
+        return forest
+
+    cdef int read(self, object state) except -1:
+        """Read all of a state but the growths."""
+        cdef int i
+        cdef const int64_t[::1] births = state.array("births", np.int64, self.n_trees)
+        buffer, n = state.part("buffer", Buffer), self.n_remembered()
+        require(buffer.n_blocks == self.buffer.n_blocks,
+                "MemoryForest: the buffer is of another size")
+        require(buffer.n_seen - buffer.oldest >= min(buffer.n_seen, n),
+                "MemoryForest: samples are missing")
+        self.store_in(buffer)
+        self.schema, self.labels = state.part("schema", Schema), state.part("labels", Labels)
+        self.trees = state.parts("trees", Trees if self.regression else CompactTrees, self.n_trees)
+        for i in range(self.n_trees):
+            self.births[i] = births[i]
+        return self.read_mixture(state)
+
+    cdef int read_mixture(self, object state) except -1:
+        """Read what combines the predictions of the trees."""
+        cdef int n_groups = len(self.groups)
+        for name in ("naive", "pool") if self.regression else ("mixture",):
+            require(state.values[name] is None,
+                    f"MemoryForest: {name} is of another kind of forest")
+        self.models = state.parts("models", LinearModels, self.n_trees if self.regression else 0)
+        if self.regression:
+            self.mixture = state.part("mixture", NumberMixture)
+            require(self.mixture.n_groups == n_groups, "MemoryForest: the mixture does not fit")
+            return 0
+        self.naive = state.part("naive", NaiveBayes)
+        self.pool = state.part("pool", ClassPool)
+        require(self.pool.n_groups == n_groups, "MemoryForest: the pool does not fit")
+        return 0
+
+    cdef int read_growths(self, object state, const int64_t[:, ::1] growths) except -1:
+        """Read the growths, and compute the derived data."""
+        cdef int i, n_groups = len(self.groups)
+        cdef Group group
+        cdef const double[::1] due
+        due = state.numbers("due", n_groups, least=0.0, most=<double>LARGEST_COUNT)
+        for i in range(n_groups):
+            group = self.groups[i]
+            group.due = due[i]
+            group.turn, group.begun = growths[i, 2], growths[i, BEGUN]
+            group.n_columns, group.n_labels = growths[i, 4], growths[i, 5]
+        self.check_structure()
+        self.count_values()
+        for group in self.groups:
+            if group.begun > 0:
+                self.grow_again(group)
+        self.find_small_leaves()
+        return 0
+
+    cdef int grow_again(self, Group group) except -1:
+        """Repeat the growth of the next tree up to the present sample.
+
+        The number of steps after each sample is a function of the samples when it began.
+        """
+        cdef int64_t _, n_seen = self.buffer.n_seen
+        cdef double latest = group.begun + interval_of(group, group.begun)
+        # So it ends before the next one begins, and while its samples are remembered.
+        require(n_seen + 1 < group.due <= latest
+                and group.begun - group.n_samples() >= self.buffer.oldest,
+                "MemoryForest: a growth is not where one can be")
+        group.growth.reserve(
+            self.schema, self.widest, group.n_columns, group.n_labels, group.n_samples())
+        group.growth.offer_columns(
+            self.schema, group.begun - group.n_samples(), group.n_samples())
+        group.n_visited = self.n_visited(group.growth.growth.n_offered)
+        group.growth.trees.reserve(0, self.n_labels())
+        if not self.regression:
+            (<CompactTrees>group.growth.trees).reserve_growth(
+                1, group.n_samples(), 0, group.n_labels)
+        start_growth(self, group)
+        group.growth.trees.widen(self.n_labels())
+        for _ in range(group.begun, n_seen + 1):
+            reserve_group(self, group, self.n_labels())
+            require(not advance(self, group, group.steps),
+                    "MemoryForest: a growth is over that has not replaced a tree")
+        return 0
+
+    cdef void find_small_leaves(self) noexcept:
+        """Find the leaves that the samples of the present small batches have reached."""
+        cdef int tree, size = self.batch_size
+        cdef int64_t arrival, n_seen = self.buffer.n_seen
+        for tree in range(self.n_trees):
+            arrival = n_seen - (n_seen + size - tree % size) % size
+            arrival = max(arrival, self.births[tree], self.buffer.oldest)
+            while arrival < n_seen:
+                self.leaves[<Py_ssize_t>tree * size + arrival % size] = (
+                    walk(<Trees>self.tree(tree), self.buffer, self.buffer.place_of(arrival)))
+                arrival += 1
 
     cdef int check_structure(self) except -1:
-        check(self)
+        """Raise a StateError if the valid parts of the forest are not consistent."""
+        cdef Trees trees
+        cdef Group group
+        cdef int i
+        cdef int64_t n_seen = self.buffer.n_seen
+        n_values = 2 if self.regression else len(self.labels)
+        require(not (self.regression and self.labels.labels),
+                "MemoryForest: a regression has labels")
+        for trees in self.trees:
+            require(trees.n_roots == 1 and trees.regression == self.regression
+                    and trees.n_values == n_values and trees.fading == self.fading
+                    and trees.fits(self.schema.codes),
+                    "MemoryForest: a tree does not belong to it")
+        for i in range(self.n_trees):
+            require(0 <= self.births[i] <= n_seen, "MemoryForest: a tree comes later")
+        self.check_models()
+        self.check_samples()
+        for group in self.groups:
+            require(group.n > 0 and 0 <= group.turn < group.n and 0 <= group.begun <= n_seen
+                    and 0 <= group.n_columns <= self.schema.n_columns
+                    and 0 <= group.n_labels <= len(self.labels),
+                    "MemoryForest: a group has no such growth")
+            if group.begun > 0 and group.begun - group.n_samples() >= self.buffer.oldest:
+                self.check_codes(group.begun - group.n_samples(), group.begun, group.n_labels)
+        require(self.regression or (self.naive.n_classes == len(self.labels)
+                                    and self.naive.belongs_to(self.schema)),
+                "MemoryForest: naive Bayes knows other classes or columns")
+        return 0
+
+    cdef int check_models(self) except -1:
+        """Refuse linear models that are not those of the trees."""
+        cdef Group group
+        cdef LinearModels models
+        cdef int tree
+        if not self.regression:
+            return 0
+        for group in self.groups:
+            for tree in range(group.first, group.first + group.n):
+                models = <LinearModels>self.models_of(tree)
+                require(models.kind == group.growth.kind
+                        and models.n_columns <= self.schema.n_columns,
+                        "MemoryForest: a linear model does not belong to its tree")
+        return 0
+
+    cdef int check_samples(self) except -1:
+        """Refuse remembered samples with columns, labels or nominal values that are not known."""
+        cdef int column, n_codes
+        cdef int64_t arrival
+        cdef double value
+        require(self.buffer.n_features <= self.schema.n_columns,
+                "MemoryForest: a column has no name")
+        self.check_codes(self.buffer.oldest, self.buffer.n_seen, len(self.labels))
+        for column in range(self.buffer.n_features):
+            if self.schema.codes[column] is None:
+                continue
+            n_codes = len(self.schema.codes[column])
+            for arrival in range(self.buffer.oldest, self.buffer.n_seen):
+                value = self.buffer.value(column, self.buffer.place_of(arrival))
+                require(value != value or (OTHER <= value < n_codes and value == <int>value),
+                        "MemoryForest: a sample has no known value")
+        return 0
+
+    cdef int check_codes(self, int64_t arrival, int64_t stop, int n_labels) except -1:
+        """Refuse remembered samples whose targets are no codes of so many labels."""
+        cdef double target
+        while arrival < stop and not self.regression:
+            target = self.buffer.target(self.buffer.place_of(arrival))
+            require(0 <= target < n_labels and target == <int>target,
+                    "MemoryForest: a sample has no known label")
+            arrival += 1
         return 0

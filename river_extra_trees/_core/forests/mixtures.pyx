@@ -7,7 +7,7 @@ from libc.string cimport memcpy, memset
 
 from ..dynamic.leaf_models cimport row_width, scratch_size
 from ..memory cimport free, product, resized, zeroed
-from ..opinion_pool cimport FLOOR, floored_log, learn_exponents, pool_logs
+from .opinion_pool cimport FLOOR, floored_log, learn_exponents, pool_logs
 from .model_trees cimport init_model, solve_ridge
 
 from ..state import LARGEST_FLOAT, LARGEST_TARGET, State, reduced, require

@@ -64,7 +64,7 @@ cdef class LinearModels:
     cdef int n_nodes                    # number of entries in of_nodes
     cdef int node_capacity
 
-    cdef int reserve(self, int n_regressors, Py_ssize_t n_models, int n_nodes) except -1 nogil
+    cdef int reserve(self, int n_regressors, size_t n_cells, int n_nodes) except -1 nogil
     cdef void trim(self) noexcept nogil
     cdef double* add(self, int node) noexcept nogil
     cdef void standardise(self, Buffer buffer, int place, double* z) noexcept nogil
@@ -132,7 +132,7 @@ cdef class TreeGrowth:
     cdef readonly Trees trees           # tree that is grown; without a root before `begin`
     cdef readonly LinearModels models   # its models
     cdef int n_samples
-    cdef int n_regressors               # number of numeric features, also constant ones
+    cdef int n_regressors               # number of numeric features offered, also constant ones
     cdef int max_features
     cdef Rng rng
     cdef Phase phase
@@ -143,8 +143,10 @@ cdef class TreeGrowth:
     cdef double* weights                # MEASURE: per feature, weight of the present values
     cdef int capacity
 
-    cdef int reserve(self, Schema schema, int n_columns, int n_labels,
+    cdef int reserve(self, Schema schema, int widest, int n_columns, int n_labels,
                      int n_samples) except -1 nogil
+    cdef int least_samples(self, int n_regressors) noexcept nogil
+    cdef void offer_columns(self, Schema schema, int64_t first, int n_samples) noexcept nogil
     cdef int64_t n_steps(self) noexcept nogil
     cdef double expected_steps(self, int n_samples, int n_visited) noexcept nogil
     cdef void begin(self, int64_t first, int n_samples, int max_features, Rng rng) noexcept nogil

@@ -35,7 +35,9 @@ cdef int n_regressors_of(Schema schema, int n_columns) noexcept nogil:
     cdef int column, n = 0
     for column in range(n_columns):
         n += not schema.has_codes(column)
-    return min(n, MAX_REGRESSORS)
+        if n == MAX_REGRESSORS:
+            break
+    return n
 
 
 cdef inline double standardised(double value, double center, double scale) noexcept nogil:
@@ -60,9 +62,8 @@ cdef class LinearModels:
         free(self.coefficients)
         free(self.of_nodes)
 
-    cdef int reserve(self, int n_regressors, Py_ssize_t n_models, int n_nodes) except -1 nogil:
-        """Allocate memory for n_models models of a tree with n_nodes nodes."""
-        cdef size_t n_cells = product(n_models, n_regressors + 2)
+    cdef int reserve(self, int n_regressors, size_t n_cells, int n_nodes) except -1 nogil:
+        """Allocate memory for models with n_cells numbers in all, of a tree with n_nodes nodes."""
         if n_regressors > self.regressor_capacity:
             self.columns = <int*>resized(self.columns, n_regressors, sizeof(int))
             self.centers = <double*>resized(self.centers, n_regressors, sizeof(double))
@@ -191,7 +192,7 @@ cdef class LinearModels:
                 and np.all(coefficients[:, -1] <= 2.0 * LARGEST_TARGET)
                 and np.all((of_nodes >= -1) & (of_nodes < len(coefficients))),
                 "LinearModels: there is no such model")
-        models.reserve(n, len(coefficients), <int>len(of_nodes))
+        models.reserve(n, product(len(coefficients), n + 2), <int>len(of_nodes))
         models.n_regressors, models.n_models = n, <int>len(coefficients)
         models.width, models.n_nodes = n + 2, <int>len(of_nodes)
         for i in range(n):
@@ -309,10 +310,11 @@ cdef class TreeGrowth:
 
     # ---------------------------------------------------------------- memory
 
-    cdef int reserve(self, Schema schema, int n_columns, int n_labels,
+    cdef int reserve(self, Schema schema, int widest, int n_columns, int n_labels,
                      int n_samples) except -1 nogil:
         """Allocate all memory that the growth of a tree on n_samples samples may need."""
-        cdef int n, n_leaves
+        cdef int n, q
+        cdef size_t n_cells = 0
         if self.kind != NO_MODELS:
             n = self.n_regressors = n_regressors_of(schema, n_columns)
             self.ridge.reserve(n)
@@ -320,14 +322,20 @@ cdef class TreeGrowth:
                 self.weights = <double*>resized(self.weights, n, sizeof(double))
                 self.capacity = n
             if self.kind == IN_ROOT:
-                self.models.reserve(n, 1, 0)
+                self.models.reserve(n, n + 2, 0)
             else:
-                self.growth.min_samples_leaf = max(
-                    self.min_samples_leaf, LEAST_SAMPLES, SAMPLES_PER_REGRESSOR * n)
-                n_leaves = max(1, n_samples // self.growth.min_samples_leaf)
-                self.models.reserve(n, n_leaves, 2 * n_leaves)
+                for q in range(n + 1):      # fewer regressors: more leaves, with smaller models
+                    n_cells = max(n_cells, product(
+                        max(1, n_samples // self.least_samples(q)), q + 2))
+                self.growth.min_samples_leaf = self.least_samples(0)
+                self.models.reserve(
+                    n, n_cells, 2 * max(1, n_samples // self.growth.min_samples_leaf))
         self.trees.reserve_roots(1)
-        return self.growth.reserve(self.trees, schema, n_columns, n_labels, n_samples)
+        return self.growth.reserve(self.trees, widest, n_columns, n_labels, n_samples)
+
+    cdef int least_samples(self, int n_regressors) noexcept nogil:
+        """Minimum number of samples of a leaf with so many regressors."""
+        return max(self.min_samples_leaf, <int>LEAST_SAMPLES, SAMPLES_PER_REGRESSOR * n_regressors)
 
     cdef size_t n_bytes(self):
         """Number of allocated bytes."""
@@ -346,6 +354,19 @@ cdef class TreeGrowth:
         if self.kind == NO_MODELS:
             return splits
         return splits + n * (steps_of_sum(<int>q) + 3.0 * q + 3.0)
+
+    cdef void offer_columns(self, Schema schema, int64_t first, int n_samples) noexcept nogil:
+        """Offer the columns with a value among the samples, from number `first` on, of a growth."""
+        cdef int i, column, n = 0
+        self.growth.n_offered = 0
+        for i in range(self.growth.buffer.n_live):
+            column = self.growth.buffer.live[i]
+            if self.growth.buffer.has_value(column, first, n_samples):
+                self.growth.offer_column(schema, column)
+                n += not self.growth.nominal[column]
+        self.n_regressors = min(n, <int>MAX_REGRESSORS)
+        if self.kind == IN_LEAVES:
+            self.growth.min_samples_leaf = self.least_samples(self.n_regressors)
 
     cdef void begin(self, int64_t first, int n_samples, int max_features, Rng rng) noexcept nogil:
         """Begin to grow a tree on n_samples samples, from number `first` in the stream on."""
@@ -396,8 +417,9 @@ cdef class TreeGrowth:
         cdef double value, delta, weight
         if self.at == 0:
             models.n_regressors = 0
-            for column in range(self.growth.n_columns):
-                if self.growth.n_codes[column] == 0 and models.n_regressors < self.n_regressors:
+            for i in range(self.growth.n_offered):
+                column = self.growth.columns[i]
+                if not self.growth.nominal[column] and models.n_regressors < self.n_regressors:
                     models.columns[models.n_regressors] = column
                     models.n_regressors += 1
             if models.n_regressors > 0:     # else there is no memory for any

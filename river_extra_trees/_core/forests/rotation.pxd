@@ -9,5 +9,6 @@ cdef int reserve_group(MemoryForest forest, Group group, int n_labels) except -1
 cdef double interval_of(Group group, int64_t n_seen) noexcept nogil
 cdef void continue_growth(MemoryForest forest, Group group) noexcept nogil
 cdef void start_growth(MemoryForest forest, Group group) noexcept nogil
-cdef bint catch_up(MemoryForest forest, Group group, int64_t n) noexcept nogil
+cdef void find_recent(MemoryForest forest) noexcept nogil
+cdef bint advance(MemoryForest forest, Group group, int64_t n_steps) noexcept nogil
 cdef void split_leaves(MemoryForest forest, int tree, Trees trees) noexcept nogil

@@ -9,6 +9,7 @@ from libc.string cimport memcpy
 
 from ..rng cimport BRANCH, RENEW, rng_for
 from ..trees cimport Trees
+from .buffer cimport is_missing
 from .compact_trees cimport CompactTrees
 from .model_trees cimport LinearModels, remainder, walk
 from .memories cimport Group, MemoryForest
@@ -34,7 +35,7 @@ cdef int reserve_group(MemoryForest forest, Group group, int n_labels) except -1
             (<CompactTrees>group.growth.trees).reserve_growth(
                 steps_at(n_seen, group.due, group.steps), group.n_samples(), n_seen - group.begun,
                 n_labels)
-    if n_seen >= group.due and forest.holds(group.first + group.turn):
+    if n_seen >= group.due:
         return reserve_tree(forest, group, n_seen, n_labels)
     return 0
 
@@ -45,9 +46,9 @@ cdef int reserve_tree(MemoryForest forest, Group group, int64_t n_seen,
     cdef int n = <int>min(n_seen, <int64_t>group.memory)
     cdef double interval = interval_of(group, n_seen)
     cdef int64_t steps
-    group.growth.reserve(forest.schema, forest.schema.n_columns, n_labels, n)
+    group.growth.reserve(forest.schema, forest.widest, forest.schema.n_columns, n_labels, n)
     if not forest.regression:
-        steps = steps_of(group, n, forest.n_visited, interval)
+        steps = steps_of(group, n, forest.n_visited(forest.schema.n_columns), interval)
         (<CompactTrees>group.growth.trees).reserve_growth(
             steps_at(n_seen, group.due + interval, steps), n, 0, n_labels)
     return 0
@@ -77,39 +78,38 @@ cdef void continue_growth(MemoryForest forest, Group group) noexcept nogil:
     cdef int64_t n_seen = forest.buffer.n_seen
     if n_seen >= group.due:
         begin_growth(forest, group)
-    if group.is_growing:
-        advance(forest, group, steps_at(n_seen, group.due, group.steps))
-
-
-cdef void advance(MemoryForest forest, Group group, int64_t n_steps) noexcept nogil:
-    """Do n_steps steps for the next tree of a group; replace the old tree when it is ready."""
-    if group.caught_up < 0:
-        if not group.growth.advance(n_steps, forest.max_nodes):
-            return
-        group.caught_up = group.begun
-    if catch_up(forest, group, 1 + n_steps // WALK):
+    if group.is_growing and advance(forest, group, steps_at(n_seen, group.due, group.steps)):
         replace(forest, group)
 
 
+cdef bint advance(MemoryForest forest, Group group, int64_t n_steps) noexcept nogil:
+    """Do n_steps steps for the next tree of a group; return whether it is ready."""
+    if group.caught_up < 0:
+        if not group.growth.advance(n_steps, forest.max_nodes):
+            return False
+        group.caught_up = group.begun
+    return catch_up(forest, group, 1 + n_steps // WALK)
+
+
 cdef void begin_growth(MemoryForest forest, Group group) noexcept nogil:
-    """Schedule the growth after the next one; start the next one if this part has its tree."""
+    """Begin the growth of the next tree, and schedule the one after it."""
     cdef int64_t n_seen = forest.buffer.n_seen
-    cdef double interval = interval_of(group, n_seen)
-    group.due += interval
-    if not forest.holds(group.first + group.turn):
-        group.turn = (group.turn + 1) % group.n
-        return
-    group.is_growing = True
-    group.begun, group.caught_up = n_seen, -1
+    group.due += interval_of(group, n_seen)
+    group.begun = n_seen
     group.n_columns, group.n_labels = forest.schema.n_columns, forest.n_labels()
-    group.n_visited = forest.n_visited
-    group.steps = steps_of(group, group.n_samples(), group.n_visited, interval)
+    group.growth.offer_columns(forest.schema, n_seen - group.n_samples(), group.n_samples())
+    group.n_visited = forest.n_visited(group.growth.growth.n_offered)
     start_growth(forest, group)
 
 
 cdef void start_growth(MemoryForest forest, Group group) noexcept nogil:
-    """Start the growth of the next tree on its samples; also used when a model is loaded."""
+    """Start the growth of the next tree on its samples and the columns that were offered.
+
+    Also used when a model is loaded.
+    """
     cdef int n = group.n_samples(), tree = group.first + group.turn
+    group.is_growing, group.caught_up = True, -1
+    group.steps = steps_of(group, n, group.n_visited, interval_of(group, group.begun))
     group.growth.begin(group.begun - n, n, group.n_visited,
                        rng_for(forest.seed, tree, group.begun, RENEW))
 
@@ -151,6 +151,17 @@ cdef void replace(MemoryForest forest, Group group) noexcept nogil:
 
 # --- Splits on small batches ----------------------------------------------------------------
 
+cdef void find_recent(MemoryForest forest) noexcept nogil:
+    """List the columns with a value in the samples of any small batch that is full now."""
+    cdef int i, column
+    forest.n_recent = 0
+    for i in range(forest.buffer.n_live):
+        column = forest.buffer.live[i]
+        if forest.buffer.latest[column] >= forest.buffer.n_seen - forest.batch_size:
+            forest.recent[forest.n_recent] = column
+            forest.n_recent += 1
+
+
 cdef void split_leaves(MemoryForest forest, int tree, Trees trees) noexcept nogil:
     """Split the leaves of `trees`, which is the tree number `tree`.
 
@@ -179,7 +190,7 @@ cdef void split_leaves(MemoryForest forest, int tree, Trees trees) noexcept nogi
         if j - i > 1 and trees.n_used - trees.n_free + 2 <= forest.max_nodes:
             take_leaf(forest, tree, found[i], places + i, j - i)
             forest.small.begin(
-                found[i], j - i, forest.n_visited,
+                found[i], j - i, forest.n_visited(forest.small.n_offered),
                 rng_for(forest.seed, tree, n_seen, BRANCH))
             forest.small.advance(trees, LARGEST_STEPS)
         i = j
@@ -188,10 +199,16 @@ cdef void split_leaves(MemoryForest forest, int tree, Trees trees) noexcept nogi
 
 cdef void take_leaf(MemoryForest forest, int tree, int leaf, const int* places,
                     int n) noexcept nogil:
-    """Copy the samples of a leaf to the arrays of `small`."""
-    cdef int i
+    """Copy the samples of a leaf to the arrays of `small`, and offer the columns with values."""
+    cdef int i, k
     cdef PyObject* models
     memcpy(forest.small.places, places, n * sizeof(int))
+    forest.small.n_offered = 0
+    for k in range(forest.n_recent):
+        for i in range(n):
+            if not is_missing(forest.buffer.value(forest.recent[k], places[i])):
+                forest.small.offer_column(forest.schema, forest.recent[k])
+                break
     if forest.regression:
         models = forest.models_of(tree)
         for i in range(n):

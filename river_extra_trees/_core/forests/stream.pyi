@@ -1,24 +1,19 @@
 import numpy as np
 
 from ..cart.splitter import Splitter
-from ..window import Window
 from .forest import Forest
 
 class StreamForest(Forest):
     bootstrap: bool
-    n_latest: int
-    latest: Window
     def __init__(
         self,
         n_trees: int,
         regression: bool,
         batch_size: int,
-        reference: bool,
+        published: bool,
         seed: int,
         bootstrap: bool,
         fading: float,
-        n_latest: int,
-        warm_up: int = 0,
     ) -> None: ...
     def tree_losses(self) -> np.ndarray: ...
     def grow(
@@ -29,4 +24,4 @@ class StreamForest(Forest):
         max_features: int,
         max_nodes: int,
     ) -> None: ...
-    def trees_to_replace(self, losses: np.ndarray, n_swaps: int, always: bool) -> list[int]: ...
+    def trees_to_replace(self, n_swaps: int) -> list[int]: ...

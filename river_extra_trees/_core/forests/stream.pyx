@@ -3,7 +3,7 @@
 import numpy as np
 
 from cpython.object cimport PyObject
-from libc.stdint cimport int64_t, uint64_t
+from libc.stdint cimport uint64_t
 from libc.string cimport memset
 
 from ..cart.splitter cimport Splitter
@@ -14,7 +14,7 @@ from ..rng cimport FEATURES, RENEW, SWAP, Rng, below, rng_for, uniform
 from ..trees cimport HEADER, VISITED, Trees
 from ..window cimport Window
 from .batch_growth cimport BatchGrowth
-from .forest cimport Forest, room_in
+from .forest cimport Forest
 
 from ..state import require
 
@@ -42,7 +42,7 @@ cdef class StreamForest(Forest):
         Whether targets are numbers instead of labels.
     batch_size
         Number of samples of a batch.
-    reference
+    published
         Whether leaves contain only the last batch that reached them, learned when it is complete.
     seed
         Seed of the streams of random numbers.
@@ -50,22 +50,14 @@ cdef class StreamForest(Forest):
         Draw the batch of each tree with replacement (Algorithm 2); else every sample counts once.
     fading
         Decay factor of the weights of a leaf, per sample that it learns.
-    n_latest
-        Number of latest samples for the growth of new trees; 0: they grow on the batch.
-    warm_up
-        Number of samples with predictions from the early pool.
     """
 
-    cdef readonly int n_latest
-    cdef readonly Window latest         # between batches: the n_latest latest samples
     cdef double* losses                 # per tree: prequential loss in this batch
 
-    def __init__(self, int n_trees, bint regression, int batch_size, bint reference, seed,
-                 bint bootstrap, double fading, int n_latest, int64_t warm_up=0):
-        self.begin(n_trees, regression, batch_size, reference, fading, seed, warm_up)
+    def __init__(self, int n_trees, bint regression, int batch_size, bint published, seed,
+                 bint bootstrap, double fading):
+        self.begin(n_trees, regression, batch_size, published, fading, seed)
         self.bagging = bootstrap
-        self.n_latest = n_latest
-        self.latest = Window(1)
         self.set_losses(np.zeros(n_trees))
 
     def __dealloc__(self):
@@ -84,22 +76,6 @@ cdef class StreamForest(Forest):
 
     # --- One sample ---------------------------------------------------------------------------
 
-    cdef int reserve(self, int n_labels) except -1 nogil:
-        Forest.reserve(self, n_labels)
-        if self.n_latest:
-            self.latest.reserve_one(self.schema.n_columns)
-        return 0
-
-    cdef int room(self, int n_labels) noexcept nogil:
-        cdef int room = Forest.room(self, n_labels)
-        return min(room, room_in(self.latest, self.schema)) if self.n_latest else room
-
-    cdef void store(self, const double* values, Py_ssize_t stride, int n, const double* targets,
-                    const double* weights, int* slots) noexcept nogil:
-        if self.n_latest:
-            self.latest.push(values, stride, self.schema.n_columns, n, targets, weights, slots)
-        Forest.store(self, values, stride, n, targets, weights, slots)
-
     cdef void learn_rows(self, const int* leaves, const double* targets, const double* weights,
                          const int* slots, int n, int position, int n_labels) noexcept nogil:
         """Add the losses of each tree on the rows, and let its nodes learn the rows.
@@ -110,7 +86,7 @@ cdef class StreamForest(Forest):
         cdef int i, leaf, tree, copies = 1
         cdef int n_trees = <int>length_of(<PyObject*>self.trees)
         cdef double batch = self.n_batches + 1
-        cdef bint learns = not self.reference
+        cdef bint learns = not self.published
         cdef int* noted = self.window.leaf if n_trees == 1 else NULL
         cdef const int* bag = NULL
         cdef PyObject* trees
@@ -147,7 +123,7 @@ cdef class StreamForest(Forest):
         splitters
             One per thread.
         replaced
-            Numbers of the trees to replace, in the whole forest.
+            Numbers of the trees to replace.
         max_features
             Number of features that a split visits.
         max_nodes
@@ -158,7 +134,6 @@ cdef class StreamForest(Forest):
             if batch != self.n_batches or self.n_gathered() < self.batch_size:
                 return
             self.make_bags()        # of a forest that was loaded with a full batch
-            self.latest.sort()      # the batch is not sorted: leaves that may be split sort theirs
             growth = StreamGrowth(self, splitters, replaced, max_features, max_nodes)
             growth.run()
             self.trees = growth.trees
@@ -167,7 +142,6 @@ cdef class StreamForest(Forest):
     cdef void end_batch(self) noexcept:
         """Remove the batch and draw the bags of the next batch."""
         self.window.clear()
-        self.latest.release_first(self.latest.size - self.n_latest)
         self.n_batches += 1
         memset(self.losses, 0, len(self.trees) * sizeof(double))
         self.draw_bags()
@@ -197,37 +171,26 @@ cdef class StreamForest(Forest):
         with self.using():
             return self.all_losses()
 
-    def trees_to_replace(self, losses, int n_swaps, bint always):
+    def trees_to_replace(self, int n_swaps):
         """The numbers of the trees that are replaced in this batch, worst first.
 
-        From the second batch on: with probability 1 / b in batch b (Algorithm 2, lines 8 to 11), or
-        always the trees with errors. `losses` contains the losses of all trees of the forest.
+        From the second batch on: those with errors; in the published program any, with probability
+        1 / b in batch b (Algorithm 2, lines 8 to 11).
         """
+        cdef object losses = self.tree_losses()
         cdef uint64_t b = self.n_batches + 1
         cdef Rng rng = rng_for(self.seed, 0, self.n_batches, SWAP)
-        if n_swaps == 0 or b < 2 or (not always and uniform(&rng) >= 1.0 / b):
+        if n_swaps == 0 or b < 2 or (self.published and uniform(&rng) >= 1.0 / b):
             return []
         order = np.argsort(-losses, kind="stable")[:n_swaps].tolist()
-        return [tree for tree in order if losses[tree] > 0.0 or not always]
+        return [tree for tree in order if losses[tree] > 0.0 or self.published]
 
-    # --- Copies and parts ---------------------------------------------------------------------
+    # --- Copies -------------------------------------------------------------------------------
 
     cdef Learner serving_copy(self):
         cdef StreamForest copy = Forest.serving_copy(self)
         copy.set_losses(np.zeros(len(copy.trees)))
         return copy
-
-    cdef object keep_trees(self, int first, int stop):
-        losses = self.all_losses()[first:stop]
-        Forest.keep_trees(self, first, stop)
-        self.set_losses(losses)
-        self.window.forget_leaves()
-
-    cdef object join_parts(self, list parts):
-        losses = np.concatenate([(<StreamForest>part).all_losses() for part in parts])
-        Forest.join_parts(self, parts)
-        self.set_losses(losses)
-        self.window.forget_leaves()
 
     # --- State --------------------------------------------------------------------------------
 
@@ -235,31 +198,25 @@ cdef class StreamForest(Forest):
         return super().__sizeof__() + (len(self.trees) + 1) * sizeof(double)
 
     def settings(self):
-        return {**super().settings(), "bootstrap": self.bagging, "fading": self.fading,
-                "n_latest": self.n_latest}
+        return {**super().settings(), "bootstrap": self.bagging, "fading": self.fading}
 
     cdef dict fields(self):
         """The trees and the samples; the bags of the batch follow from the seed."""
-        return {**Forest.fields(self), "bootstrap": self.bagging, "n_latest": self.n_latest,
-                "latest": self.latest if self.n_latest else None, "losses": self.all_losses()}
+        return {**Forest.fields(self), "bootstrap": self.bagging, "losses": self.all_losses()}
 
-    STATE = (*Forest.STATE, "bootstrap", "n_latest", "latest", "losses")
-    DEFAULTS = {**Forest.DEFAULTS, "bootstrap": False, "n_latest": 0, "latest": None}
+    STATE = (*Forest.STATE, "bootstrap", "losses")
+    DEFAULTS = {**Forest.DEFAULTS, "bootstrap": False}
 
     cdef object read(self, object state):
         Forest.read(self, state)
         self.bagging = state.flag("bootstrap")
-        self.n_latest = state.whole("n_latest", 0, 2**31 - 1)
-        self.latest = state.part("latest", Window) if self.n_latest else Window(1)
         # Heavy samples with large errors lose more than floats hold; losses are only compared.
         self.set_losses(state.numbers("losses", len(self.trees), least=0.0))
 
     cdef int check_fits(self) except -1:
         Forest.check_fits(self)
         require(self.window.is_in_order(), "StreamForest: the batch is not in its slots")
-        require(self.latest.size - self.window.size <= self.n_latest,
-                "StreamForest: too many latest samples")
-        return self.check_samples(self.latest)
+        return 0
 
 
 cdef class Bootstrap:
@@ -281,11 +238,11 @@ cdef class StreamGrowth(BatchGrowth):
     cdef list trees         # of the forest, with new trees for those that are replaced
     cdef int max_features
     cdef int max_nodes
-    cdef list bootstraps    # per tree: of the samples for a new one; None: it is grown further
+    cdef list bootstraps    # per tree: of the batch for a new one; None: it is grown further
 
     def __init__(self, StreamForest forest, list splitters, list replaced, int max_features,
                  int max_nodes):
-        cdef Window window
+        cdef Window window = forest.window
         cdef Trees trees
         cdef Splitter splitter
         cdef int index
@@ -293,32 +250,24 @@ cdef class StreamGrowth(BatchGrowth):
         self.max_features, self.max_nodes = max_features, max_nodes
         self.trees, self.n_trees = list(forest.trees), len(forest.trees)
         self.bootstraps = [None] * self.n_trees
-        for tree in replaced:
-            index = tree - forest.first_tree
-            if 0 <= index < self.n_trees:       # else it is in another part of the forest
-                self.trees[index] = forest.new_tree()
-                self.bootstraps[index] = self.draw(index)
+        for index in replaced:
+            self.trees[index] = forest.new_tree()
+            self.bootstraps[index] = self.draw(index)
         if forest.n_batches == 0 and forest.n_early:
             self.trees = [forest.new_tree() for _ in forest.trees]
         for index in range(self.n_trees):
-            trees, window = self.trees[index], self.window_of(index)
+            trees = self.trees[index]
             trees.reserve(2 * <Py_ssize_t>window.size, trees.n_values)
             for splitter in splitters:
                 splitter.reserve(trees.capacity, window.size, window.capacity, window.n_columns,
                                  trees.n_values)
 
-    cdef Window window_of(self, int index):
-        """The window on which a tree is grown."""
-        if self.bootstraps[index] is not None and self.forest.n_latest > 0:
-            return self.forest.latest
-        return self.forest.window
-
     cdef Bootstrap draw(self, int index):
-        """A bootstrap of the samples for a new tree (Algorithm 2, line 12)."""
+        """A bootstrap of the batch for a new tree (Algorithm 2, line 12)."""
         cdef StreamForest forest = self.forest
-        cdef Window window = forest.latest if forest.n_latest else forest.window
+        cdef Window window = forest.window
         cdef Bootstrap bootstrap = Bootstrap(window.capacity)
-        cdef Rng rng = rng_for(forest.seed, forest.first_tree + index, forest.n_batches, RENEW)
+        cdef Rng rng = rng_for(forest.seed, index, forest.n_batches, RENEW)
         for _ in range(window.size):
             bootstrap.counts[window.slot_at(<int>below(&rng, window.size))] += 1
         return bootstrap
@@ -327,13 +276,13 @@ cdef class StreamGrowth(BatchGrowth):
         """Split the leaves that the samples have reached in a tree (Algorithm 1, lines 7 to 13)."""
         cdef StreamForest forest = self.forest
         cdef Trees trees = self.trees[index]
-        cdef Window window = self.window_of(index)
+        cdef Window window = forest.window
         cdef const int* copies = forest.copies_of(index)
         cdef const int* leaves = NULL
         if self.bootstraps[index] is not None:
             copies = (<Bootstrap>self.bootstraps[index]).counts
             forest.learn_root(trees, window, copies)
-        elif forest.reference:
+        elif forest.published:
             forest.overwrite(trees, copies)
         elif trees is not forest.trees[index]:      # it replaces an early tree
             forest.learn_root(trees, window, copies)
@@ -341,7 +290,7 @@ cdef class StreamGrowth(BatchGrowth):
             leaves = window.leaf
         splitter.grow(trees, trees.roots[0], window, forest.schema, copies, self.max_features,
                       forest.n_batches + 1,
-                      rng_for(forest.seed, forest.first_tree + index, forest.n_batches, FEATURES),
+                      rng_for(forest.seed, index, forest.n_batches, FEATURES),
                       NULL, NULL, 0, leaves)
         trees.shrink_to(self.max_nodes)
         trees.trim(0)

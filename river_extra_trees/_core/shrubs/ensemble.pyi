@@ -34,7 +34,6 @@ class Shrubs(Learner):
         l2: float = 0.0,
         node_penalty: float = 0.0,
         seed: int = 0,
-        warm_up: int = 0,
     ) -> Self: ...
     def set_steps(
         self,

@@ -9,9 +9,8 @@ from libc.stdint cimport int64_t
 from libc.string cimport memcpy
 
 from ..ahead cimport AHEAD
-from ..batch cimport Reader
+from ..table cimport Reader
 from ..cart.splitter cimport Splitter
-from ..naive_bayes cimport EarlyPool
 from ..learner cimport Learner
 from ..memory cimport free, resized, zeroed
 from ..rng cimport FEATURES, rng_for
@@ -52,7 +51,7 @@ SETTINGS = {        # the arguments of the constructor: how they are read
 }
 FIELDS = (
     "schema", "labels", "window", "room", "trees", "weights", "hits", "births", "gram",
-    "total_weight", "since_rebuild", "n_trained", "early",
+    "total_weight", "since_rebuild", "n_trained",
 )
 
 
@@ -71,8 +70,6 @@ cdef class Shrubs(Learner):
         Whether trees predict means instead of class frequencies.
     shuffled
         Visit the features in random order, which decides between equal splits.
-    warm_up
-        Number of samples during which the early pool predicts.
     others
         As in the estimators.
     """
@@ -81,7 +78,7 @@ cdef class Shrubs(Learner):
                   step_size=0.1, rho=None, int rounds=1, bint project_each_round=False,
                   max_depth=None, max_features=None, bint shuffled=False, int update_interval=1,
                   retrain="always", double l0=0.0, double l1=0.0, double l2=0.0,
-                  double node_penalty=0.0, seed=0, int64_t warm_up=0):
+                  double node_penalty=0.0, seed=0):
         self.regression = regression
         self.splitter = Splitter("variance" if regression else "gini", max_depth=max_depth,
                                  shuffled=shuffled)
@@ -101,8 +98,6 @@ cdef class Shrubs(Learner):
             self.feature_count = {None: ALL, "sqrt": SQUARE_ROOT, "log2": LOGARITHM}.get(
                 max_features, max_features)
         self.allocate(n_models + 1)
-        if warm_up > 0 and not regression:
-            self.early = EarlyPool(1, warm_up)
 
     cdef void let_grow(self, Window window, Trees trees) noexcept:
         """Set samples and trees of the ensemble and its splitter."""
@@ -276,7 +271,7 @@ cdef class Shrubs(Learner):
     cdef int run(self, Reader reader, Py_ssize_t stop, int n_labels) except -1 nogil:
         """Predict several rows at once, if none is learned."""
         cdef int i, k, n
-        if reader.learns or self.early is not None:
+        if reader.learns:
             return Learner.run(self, reader, stop, n_labels)
         while reader.row < stop:
             n = reader.read_ahead(stop, 0, self.regression)
@@ -353,16 +348,14 @@ cdef class Shrubs(Learner):
             "hits": np.array([self.hits[k] for k in range(n)], np.float64),
             "births": np.array([self.births[k] for k in range(n)], np.int64),
             "gram": gram.base, "total_weight": self.total_weight,
-            "since_rebuild": self.since_rebuild, "n_trained": self.n_trained, "early": self.early,
+            "since_rebuild": self.since_rebuild, "n_trained": self.n_trained,
         }
-
-    DEFAULTS = {"early": None}
 
     @classmethod
     def restored(cls, values):
         """Make an ensemble from its state."""
         cdef Shrubs shrubs
-        state = State("Shrubs", values, (*SETTINGS, *FIELDS), cls.DEFAULTS)
+        state = State("Shrubs", values, (*SETTINGS, *FIELDS))
         settings = state.settings(SETTINGS)
         state.array("room", np.uint8, settings["window_size"])  # so that the file bounds the memory
         shrubs = Shrubs(**settings)
@@ -395,7 +388,6 @@ cdef class Shrubs(Learner):
         self.total_weight = state.number("total_weight", **sums)
         self.since_rebuild = state.whole("since_rebuild", 0, REBUILD * self.window_size)
         self.n_trained = state.whole("n_trained")
-        self.read_early(state, 1)
         self.check_samples()
         self.find_leaves()
         return self.check_structure()

@@ -6,7 +6,7 @@ cdef extern from *:
     """
     /* Weights that differ by less are equal, and smaller weights are zero. So age decides between
        equal trees, not rounding. */
-    static const double NEGLIGIBLE = 1e-12;
+    #define NEGLIGIBLE 1e-12
     """
     const double NEGLIGIBLE
 

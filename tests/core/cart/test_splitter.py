@@ -41,6 +41,7 @@ def test_growth_agrees_with_the_naive_tree(growth: tuple[list[Sample], Rules]) -
     assert_same_tree(model._core.trees[0], NaiveTree(samples, rules).root, labels_of(model))
 
 
+@pytest.mark.slow
 @given(growths(max_size=40, n_codes=24), st.sampled_from([0.1, 1.0, 5.0]))
 @settings(max_examples=300)
 def test_one_of_many_values_needs_support(
@@ -90,7 +91,7 @@ def test_columns_of_many_values_make_no_chains(criterion: str, splitter: str) ->
 
 def test_published_trees_need_no_support() -> None:
     """The published program knows no nominal values."""
-    assert StreamDecisionTreeClassifier(reference=True)._new_splitter().support == 0.0
+    assert StreamDecisionTreeClassifier(published=True)._new_splitter().support == 0.0
 
 
 @given(growths())
@@ -103,7 +104,7 @@ def test_growth_on_a_bootstrap(growth: tuple[list[Sample], Rules]) -> None:
         samples = [sample._replace(y=abs(sample.y)) for sample in samples]
     n = len(samples)
     model = StreamDecisionForestClassifier(
-        swap_rule="always", splitter="best", window_size=1000, n_models=3, batch_size=n,
+        splitter="best", n_models=3, batch_size=n,
         criterion=rules.criterion, max_depth=rules.max_depth,
         min_samples_split=rules.min_samples_split, min_samples_leaf=rules.min_samples_leaf,
         max_features=None, n_swaps=0, leaf_memory=None, seed=7,
@@ -174,7 +175,7 @@ def test_random_splits_obey_the_rules(growth: tuple[list[Sample], Rules]) -> Non
 def test_a_threshold_within_a_class(criterion: str, weight: float) -> None:
     """It is the best if `min_samples_leaf` forbids the thresholds between the classes."""
     model = StreamDecisionTreeClassifier(
-        warm_up=0, batch_size=6, min_samples_leaf=3, max_depth=1, criterion=criterion
+        batch_size=6, min_samples_leaf=3, max_depth=1, criterion=criterion
     )
     for i in range(6):
         model.learn_one({"a": float(i)}, i > 0, w=weight)
@@ -188,7 +189,7 @@ def test_random_thresholds_are_uniform(missing: int) -> None:
     thresholds = []
     for seed in range(400):
         model = StreamDecisionTreeClassifier(
-            warm_up=0, batch_size=2 + missing, splitter="random", max_depth=1, seed=seed
+            batch_size=2 + missing, splitter="random", max_depth=1, seed=seed
         )
         for i in range(missing):
             model.learn_one({"b": 1.0}, i % 2)
@@ -220,9 +221,7 @@ def test_splits_do_not_depend_on_the_scale_of_the_target(scale: float) -> None:
 def test_columns_are_chosen_evenly() -> None:
     """Of features that are equally good, each is chosen about as often where few are looked at."""
     model = StreamDecisionForestClassifier(
-        swap_rule="always",
         splitter="best",
-        window_size=1000,
         n_models=400,
         batch_size=8,
         max_features=1,
@@ -240,7 +239,7 @@ def test_columns_are_chosen_evenly() -> None:
 
 def test_features_that_do_not_vary_are_no_choice() -> None:
     """Looking at one feature per split means one that varies in the node."""
-    model = StreamDecisionTreeClassifier(warm_up=0, batch_size=4, max_features=1, seed=0)
+    model = StreamDecisionTreeClassifier(batch_size=4, max_features=1, seed=0)
     for i in range(4):
         model.learn_one({"varies": float(i), **{f"constant {j}": 1.0 for j in range(20)}}, i % 2)
     assert model.n_leaves == 4
@@ -251,9 +250,7 @@ def test_two_valued_features_that_do_not_vary_are_no_choice(other: float) -> Non
     """Below a split on one, there are two features to look at, and the better one is chosen."""
     n_found = 0
     for seed in range(40):
-        model = StreamDecisionTreeClassifier(
-            warm_up=0, batch_size=80, max_features=2, max_depth=2, seed=seed
-        )
+        model = StreamDecisionTreeClassifier(batch_size=80, max_features=2, max_depth=2, seed=seed)
         for i in range(80):
             a, b, c = i // 40, i // 20 % 2, i % 20 < 18
             c = c if i % 40 < 20 else not c
@@ -271,7 +268,7 @@ def test_two_valued_features_that_do_not_vary_are_no_choice(other: float) -> Non
 def test_deep_trees_need_no_recursion() -> None:
     """A tree as deep as its samples are many is grown, asked, pickled and felled."""
     n = 5_000
-    model = StreamDecisionTreeClassifier(warm_up=0, batch_size=n, max_nodes=10**6, seed=0)
+    model = StreamDecisionTreeClassifier(batch_size=n, max_nodes=10**6, seed=0)
     for i in range(n):
         model.learn_one({"a": float(i)}, i % 2)
     assert model.n_leaves == n
@@ -285,7 +282,7 @@ def test_pickled_rules() -> None:
     data = pickle.dumps(splitter)
     restored = pickle.loads(data)
     assert pickle.dumps(restored) == data
-    for name in ("criterion", "random", "shuffled", "program", "max_depth"):
+    for name in ("criterion", "random", "shuffled", "published", "max_depth"):
         assert getattr(restored, name) == getattr(splitter, name)
     assert (restored.min_samples_split, restored.min_samples_leaf) == (4, 2)
     assert restored.support == 0.5

@@ -5,10 +5,8 @@ any number of replications.
 
 What is no posterior of a model that streams can be drawn from is not calibrated. Rejuvenation grows
 new trees from the window by no move of the model: `test_rejuvenation.py` has what they inherit, and
-that the next sample decides between them and the old ones. Logistic leaves move by the counts of
-their classes and answer by one step of Newton's method: `test_logistic.py`. Factors of forgetting
-that compete are each a cloud of its own: one factor is calibrated here, and `test_enumeration.py`
-has its exact law.
+that the next sample decides between them and the old ones. Factors of forgetting that compete are
+each a cloud of its own: one factor is calibrated here, and `test_enumeration.py` has its exact law.
 """
 
 from __future__ import annotations

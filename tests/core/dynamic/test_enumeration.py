@@ -56,6 +56,7 @@ def frequencies(request: pytest.FixtureRequest) -> tuple[str, Shapes]:
     return request.param, shares_of(model, lambda seed: filter_of(model, 3_000, seed), 20)
 
 
+@pytest.mark.slow
 def test_particles_have_the_enumerated_law(frequencies: tuple[str, Shapes]) -> None:
     """Total variation below 0.01 from the exact law under the sequential prior."""
     problem, found = frequencies
@@ -63,6 +64,7 @@ def test_particles_have_the_enumerated_law(frequencies: tuple[str, Shapes]) -> N
     assert distance(found, law) < 0.01
 
 
+@pytest.mark.slow
 def test_particles_tell_wrong_formulas_apart(frequencies: tuple[str, Shapes]) -> None:
     """Degrees of freedom, determinant, prior exponents: each mutation fails the test above."""
     problem, found = frequencies
@@ -71,15 +73,17 @@ def test_particles_tell_wrong_formulas_apart(frequencies: tuple[str, Shapes]) ->
         assert distance(found, law) > 0.03, wrong
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("problem", PROBLEMS)
-def test_reference_scores_have_their_enumerated_law(problem: str) -> None:
+def test_published_scores_have_their_enumerated_law(problem: str) -> None:
     """The switch replaces the scores of the moves and nothing else."""
-    model = replace(PROBLEMS[problem](), reference_scores=True)
+    model = replace(PROBLEMS[problem](), published_scores=True)
     found = shares_of(model, lambda seed: filter_of(model, 20_000, seed), 1)
     _, law = enumeration.law_of(model)
     assert distance(found, law) < 0.015
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("problem", PROBLEMS)
 def test_evidence_is_estimated_without_bias(problem: str) -> None:
     """The mean over small filters, not of its logarithm, to a third of a per cent."""
@@ -91,6 +95,7 @@ def test_evidence_is_estimated_without_bias(problem: str) -> None:
     assert abs(np.mean(estimates) - exact) < 4 * error
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("problem", RETIRING)
 def test_retirement_has_its_enumerated_law(problem: str) -> None:
     """Retired samples may end up anywhere, but each side of a split gets its share of them."""

@@ -1,4 +1,4 @@
-"""Leaf statistics of the compiled core against textbook sums and the reference's outputs."""
+"""Leaf statistics of the compiled core against textbook sums and dynaTree's outputs."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def log_evidence(kind: str, total: Sums, n_features: int = 5) -> float:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_one_step_densities_are_the_reference_s(kind: str) -> None:
+def test_one_step_densities_are_dynatree_s(kind: str) -> None:
     """Exact outputs of one leaf, nothing retired, to 1e-8."""
     X, y = stream(kind)
     name = {"linear": "linear_augmented", "multinomial": "class"}.get(kind, kind)
@@ -73,7 +73,7 @@ def test_one_step_densities_are_the_reference_s(kind: str) -> None:
 
 @pytest.mark.parametrize("factor", [1.0, 0.9])
 @pytest.mark.parametrize("kind", KINDS)
-def test_densities_over_a_retired_prior_are_the_reference_s(kind: str, factor: float) -> None:
+def test_densities_over_a_retired_prior_are_dynatree_s(kind: str, factor: float) -> None:
     """The oldest of 60 points retires before each new one, forgetting what was retired before."""
     X, y = stream(kind)
     name = {"linear": "linear_augmented", "multinomial": "class"}.get(kind, kind)
@@ -153,7 +153,7 @@ def test_a_scaled_half_and_a_half_make_a_whole(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("n_retired", [0, 3, 20])
-def test_reference_score_is_that_of_dynatree(kind: str, n_retired: int) -> None:
+def test_published_score_is_that_of_dynatree(kind: str, n_retired: int) -> None:
     """Up to a constant per leaf, which the naive score does not leave out."""
     X, y = stream(kind)
     leaf_model = naive(kind)
@@ -161,8 +161,8 @@ def test_reference_score_is_that_of_dynatree(kind: str, n_retired: int) -> None:
     for n in (60, 100, 200):
         active = leaf_model.sums(X[n_retired:n], y[n_retired:n])
         retired = filled(kind, X[:n_retired], y[:n_retired])
-        expected = leaf_model.reference_score(active, leaf_model.sums(X[:n_retired], y[:n_retired]))
-        differences.append(filled(kind, X[:n], y[:n]).reference_score(retired) - expected)
+        expected = leaf_model.published_score(active, leaf_model.sums(X[:n_retired], y[:n_retired]))
+        differences.append(filled(kind, X[:n], y[:n]).published_score(retired) - expected)
     if kind == "multinomial":
         assert differences == pytest.approx([differences[0]] * 3, abs=1e-9)
     else:

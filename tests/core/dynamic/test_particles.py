@@ -1,4 +1,4 @@
-"""The compiled particle filter against the reference's outputs, and its own invariants."""
+"""The compiled particle filter against dynaTree's outputs, and its own invariants."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ def probabilities(particles: ParticleFilter, x: dict[str, float]) -> list[float]
     return [answer[label] for label in sorted(answer)]
 
 
-def reference(leaf: str, min_samples_leaf: int | None = None) -> DynamicTree:
+def published(leaf: str, min_samples_leaf: int | None = None) -> DynamicTree:
     X, y = data("class_train" if leaf == "class" else "fried_train")
     smallest = min_samples_leaf or MIN_SAMPLES_LEAF[leaf]
     leaf_model = MultinomialLeaf(3) if leaf == "class" else GaussianLeaf(5, leaf == "linear")
-    return DynamicTree(X, y, leaf_model, smallest, reference_scores=True)
+    return DynamicTree(X, y, leaf_model, smallest, published_scores=True)
 
 
 def split_shares(particles: ParticleFilter, n_features: int) -> np.ndarray:
@@ -60,8 +60,8 @@ RETIREMENT = [("noretire", 1000, 1.0), ("w60_lam1", 60, 1.0), ("w60_lam0.9", 60,
 
 
 def one_leaf(leaf: str, factor: float) -> tuple[Any, ParticleFilter]:
-    """A model of the reference and a particle filter of one tree that never splits."""
-    model = reference(leaf)
+    """A model of dynaTree and a particle filter of one tree that never splits."""
+    model = published(leaf)
     particles = filter_of(model, 1, 0, decay=factor)
     particles.min_samples_leaf = 10**6
     return model, particles
@@ -69,7 +69,7 @@ def one_leaf(leaf: str, factor: float) -> tuple[Any, ParticleFilter]:
 
 @pytest.mark.parametrize(("retirement", "window", "factor"), RETIREMENT)
 @pytest.mark.parametrize("leaf", MIN_SAMPLES_LEAF)
-def test_log_predictive_of_one_leaf_is_the_reference_s(
+def test_log_predictive_of_one_leaf_is_dynatree_s(
     leaf: str, retirement: str, window: int, factor: float
 ) -> None:
     """Row by row to 1e-8, the oldest of a full window retired before each."""
@@ -79,7 +79,7 @@ def test_log_predictive_of_one_leaf_is_the_reference_s(
     for row, expected in enumerate(rows):
         if particles.pool.size == window:
             particles.retire(particles.to_retire("oldest"))
-        known = leaf != "class" or len(particles.labels.labels) == 3  # the reference knows
+        known = leaf != "class" or len(particles.labels.labels) == 3  # dynaTree knows
         learn(particles, model, row)
         if row >= model.min_samples_leaf and known:
             assert particles.log_predictive == pytest.approx(float(expected[name]), abs=1e-8)
@@ -88,7 +88,7 @@ def test_log_predictive_of_one_leaf_is_the_reference_s(
 
 @pytest.mark.parametrize(("retirement", "window", "factor"), RETIREMENT)
 @pytest.mark.parametrize("leaf", MIN_SAMPLES_LEAF)
-def test_answers_of_one_leaf_are_the_reference_s(
+def test_answers_of_one_leaf_are_dynatree_s(
     leaf: str, retirement: str, window: int, factor: float
 ) -> None:
     """Mean, variance, quantiles and density, or the class probabilities, to 1e-8."""
@@ -123,7 +123,7 @@ def test_answers_of_one_leaf_are_the_reference_s(
 def test_forgetting_weighs_a_sample_by_its_age(leaf: str) -> None:
     """Active or retired, a sample t steps back counts factor^t."""
     factor = 0.97
-    model = replace(reference(leaf, min_samples_leaf=60), reference_scores=False)
+    model = replace(published(leaf, min_samples_leaf=60), published_scores=False)
     particles = filter_of(model, 20, 0, decay=factor)
     for row in range(100):
         if row >= 60:
@@ -139,9 +139,10 @@ def test_forgetting_weighs_a_sample_by_its_age(leaf: str) -> None:
         assert leaf_node["total"][6 if leaf == "linear" else 1] == pytest.approx(mean)
 
 
-# The reference's outputs
+# dynaTree's outputs
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "expected",
     [
@@ -151,9 +152,9 @@ def test_forgetting_weighs_a_sample_by_its_age(leaf: str) -> None:
     ],
     ids=lambda row: f"{row['model']}-{row['n']}",
 )
-def test_first_grow_is_as_frequent_as_in_the_reference(expected: dict[str, str]) -> None:
+def test_first_grow_is_as_frequent_as_in_dynatree(expected: dict[str, str]) -> None:
     """All particles are roots when the last row comes."""
-    model = reference(expected["model"].removesuffix("_augmented"))
+    model = published(expected["model"].removesuffix("_augmented"))
     n = int(expected["n"])
     particles = filter_of(model, 10_000, 3)
     particles.min_samples_leaf = n
@@ -166,16 +167,17 @@ def test_first_grow_is_as_frequent_as_in_the_reference(expected: dict[str, str])
         assert within_four_standard_errors(found, float(expected[key]), 10_000, 20_000)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "expected",
     table("grow_fraction_with_retired"),
     ids=lambda row: f"{row['model']}-{row['k']}-{row['lambda']}",
 )
-def test_grow_over_a_retired_prior_is_as_frequent_as_in_the_reference(
+def test_grow_over_a_retired_prior_is_as_frequent_as_in_dynatree(
     expected: dict[str, str],
 ) -> None:
     """With 30 points a side at least, 60 active ones allow one partition per feature."""
-    model = reference(expected["model"], min_samples_leaf=30)
+    model = published(expected["model"], min_samples_leaf=30)
     k, factor = int(expected["k"]), float(expected["lambda"])
     particles = filter_of(model, 10_000, 4, decay=factor)
     for row in range(59):
@@ -207,16 +209,17 @@ def retired_weights(particles: ParticleFilter) -> np.ndarray:
     return np.array([particles.nodes(i)[0]["retired"] for i in range(particles.n_particles)])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "expected",
     table("one_step_after_retire"),
     ids=lambda row: f"{row['model']}-{row['retired']}-{row['lambda']}",
 )
-def test_trees_after_a_retirement_are_as_large_as_in_the_reference(
+def test_trees_after_a_retirement_are_as_large_as_in_dynatree(
     expected: dict[str, str],
 ) -> None:
     """One free step, k retirements, one more step: leaves, retired mass, log predictive."""
-    model = reference(expected["model"].removesuffix("_augmented"))
+    model = published(expected["model"].removesuffix("_augmented"))
     k, factor = int(expected["retired"]), float(expected["lambda"])
     particles = filter_of(model, 5_000, 5, decay=factor)
     particles.min_samples_leaf = 120
@@ -245,8 +248,8 @@ def test_trees_after_a_retirement_are_as_large_as_in_the_reference(
 @pytest.mark.parametrize("leaf", ["constant", "linear"])
 @pytest.mark.parametrize("factor", [1.0, 0.9])
 def test_a_leaf_without_spread_has_no_density(leaf: str, factor: float) -> None:
-    """Targets that repeat: such a particle weighs nothing, as in the reference, and all count."""
-    model = reference(leaf)
+    """Targets that repeat: such a particle weighs nothing, as in dynaTree, and all count."""
+    model = published(leaf)
     model = replace(model, y=np.floor(model.y / 12.0))
     particles = filter_of(model, 30, 0, decay=factor)
     evidence, without = 0.0, 0
@@ -271,10 +274,10 @@ def test_a_leaf_without_spread_has_no_density(leaf: str, factor: float) -> None:
 
 @pytest.mark.parametrize("leaf", MIN_SAMPLES_LEAF)
 @pytest.mark.parametrize("decay", [1.0, 0.95])
-@pytest.mark.parametrize("by_reference", [False, True])
-def test_structures_stay_sound(leaf: str, decay: float, by_reference: bool) -> None:
+@pytest.mark.parametrize("as_published", [False, True])
+def test_structures_stay_sound(leaf: str, decay: float, as_published: bool) -> None:
     """Every invariant after each of many random steps: learning, retiring, missing values."""
-    model = replace(reference(leaf), reference_scores=by_reference)
+    model = replace(published(leaf), published_scores=as_published)
     particles = filter_of(model, 30, 0, decay=decay)
     rng = np.random.default_rng(0)
     for row in range(200):
@@ -294,7 +297,7 @@ def test_structures_stay_sound(leaf: str, decay: float, by_reference: bool) -> N
 
 def test_retiring_a_free_slot_is_refused() -> None:
     """A slot that holds no point, or no slot at all."""
-    model = reference("constant")
+    model = published("constant")
     particles = filter_of(model, 5, 0)
     learn(particles, model, 0)
     for slot in (-1, 3, 10_000):
@@ -304,7 +307,7 @@ def test_retiring_a_free_slot_is_refused() -> None:
 
 def test_same_seed_gives_the_same_bits() -> None:
     """Randomness depends on the seed and the number of the step alone."""
-    model = reference("linear")
+    model = published("linear")
     filters = [filter_of(model, 50, 7) for _ in range(2)]
     for row in range(80):
         for particles in filters:
@@ -373,7 +376,7 @@ def test_prior_of_competing_memories_weighs_more_with_many_coefficients(
 
 def test_missing_values_go_left_as_often_as_right() -> None:
     """What is left of a cut mirrors what is right of it, so that neither side is more likely."""
-    model = DynamicTreeRegressor(n_particles=10_000, forgetting_factor=1.0, reference=True, seed=1)
+    model = DynamicTreeRegressor(n_particles=10_000, forgetting_factor=1.0, published=True, seed=1)
     targets = (-2.0, -1.2, -0.5, -0.1, 0.1, 0.5, 1.2, 2.0)
     samples = [({"a": a}, 5.0 * (a or 0.0) + y) for y in targets for a in (-1.0, 1.0, None)]
     for i, (x, y) in enumerate(samples, start=1):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import random
 from collections import deque
@@ -114,3 +115,19 @@ def test_old_samples_still_count_in_a_classification() -> None:
     runs = [losses("class", bands(1200, seed)) for seed in (3, 4)]
     gain = np.mean([found["fresh"] - found["rejuvenated"] for found in runs])
     assert gain > 0.02
+
+
+def test_new_trees_learn_the_samples_in_any_order() -> None:
+    """Every order occurs."""
+    met = set()
+    for seed in range(120):
+        model = DynamicTreeRegressor(n_particles=1, window=3, seed=seed)
+        for i in range(3):
+            model.learn_one({"x": float(i)}, float(i))
+        old = model._core.distinct_roots()[0][0]
+        model._core.rejuvenate()
+        for root, _ in model._core.distinct_roots():
+            leaf, *others = model._core.nodes_at(root)
+            if root != old and not others:
+                met.add(tuple(leaf["slots"]))
+    assert met == set(itertools.permutations(range(3)))

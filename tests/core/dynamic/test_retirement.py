@@ -114,6 +114,7 @@ def test_retirement_changes_no_odds(maker: Maker, leaf: str) -> None:
     assert np.count_nonzero(expected) > 20
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("leaf", LEAVES)
 @pytest.mark.parametrize("maker", MAKERS)
 def test_retirement_changes_no_move(maker: Maker, leaf: str) -> None:

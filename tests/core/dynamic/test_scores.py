@@ -37,7 +37,7 @@ def model_of(leaf: str) -> DynamicTree:
 def default(leaf: str) -> ParticleFilter:
     """The prior of the leaves that users get, and memories that compete."""
     if leaf == "class":
-        return DynamicTreeClassifier(n_particles=12, beta=2.0, warm_up=0, seed=0)._core
+        return DynamicTreeClassifier(n_particles=12, beta=2.0, seed=0)._core
     return DynamicTreeRegressor(n_particles=12, leaf=leaf, seed=0)._core
 
 
@@ -169,6 +169,7 @@ CASES = [
 # Active points
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("maker", MAKERS)
 @pytest.mark.parametrize(("leaf", "criterion"), CASES)
 def test_scores_of_active_points_are_the_naive_ones(maker: str, leaf: str, criterion: str) -> None:

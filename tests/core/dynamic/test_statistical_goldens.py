@@ -1,4 +1,4 @@
-"""Whole runs against runs of the reference: z-tests as the README of the goldens says.
+"""Whole runs against runs of dynaTree: z-tests as the README of the goldens says.
 
 Left out is the share of particles that use a variable (u1 to u5): in most runs all or none do, and
 its spread is not given.
@@ -26,7 +26,7 @@ N_PARTICLES = 100
 
 # Share of the z of these quantities beyond 2, over all configurations. The README expects about
 # 0.05; but points, rows and configurations depend on each other, and spreads are estimates. With
-# runs of our own in the place of the reference's it is 0.08 to 0.09 on average. In one of twenty
+# runs of our own in the place of dynaTree's it is 0.08 to 0.09 on average. In one of twenty
 # draws of these it is more than ...
 MOST_BEYOND_TWO = {
     "mean p1 p2 p3": 0.12,
@@ -44,14 +44,14 @@ MOST_TOGETHER = {"test_err": 3.0, "test_logdens": 3.0, "sum_logpred_101_400": 4.
 Found = dict[str, dict[str, Array]]
 
 
-def reference(leaf: str) -> DynamicTree:
+def published(leaf: str) -> DynamicTree:
     X, y = data("class_train" if leaf == "class" else "fried_train")
     leaf_model = MultinomialLeaf(3) if leaf == "class" else GaussianLeaf(5, leaf == "linear")
-    return DynamicTree(X, y, leaf_model, MIN_SAMPLES_LEAF[leaf], reference_scores=True)
+    return DynamicTree(X, y, leaf_model, MIN_SAMPLES_LEAF[leaf], published_scores=True)
 
 
 def retiring(config: str, particles: ParticleFilter, rng: np.random.Generator) -> int:
-    """The slot that a policy of the reference gives up."""
+    """The slot that a policy of dynaTree gives up."""
     policy = config.rsplit("_", 1)[1]
     if policy == "rand":
         return int(rng.choice(particles.pool.slots()))
@@ -109,7 +109,7 @@ def answers_to_numbers(particles: ParticleFilter) -> tuple[dict[str, float], dic
 def run(config: str, seed: int) -> dict[str, Array]:
     """One run: every quantity, at each of its points."""
     leaf = config.split("_")[0]
-    model = reference(leaf)
+    model = published(leaf)
     factor = float(config.split("lam")[1]) if "lam" in config else 1.0
     particles = filter_of(model, N_PARTICLES, seed, decay=factor)
     rng = np.random.default_rng(seed)
@@ -138,7 +138,7 @@ def found() -> Found:
 
 
 def expected(config: str, key: str) -> tuple[Array, Array | None, int]:
-    """Mean, spread if it is known, and number of the reference's runs."""
+    """Mean, spread if it is known, and number of dynaTree's runs."""
     (summary,) = [row for row in table("stat_summary") if row["config"] == config]
     n_runs = int(summary["runs"])
     if key == "logpred":
@@ -154,7 +154,7 @@ def expected(config: str, key: str) -> tuple[Array, Array | None, int]:
 
 
 def z_of(found: Found, config: str, key: str) -> Array:
-    """Of every point of a quantity: by the reference's spread, by ours where it gives none."""
+    """Of every point of a quantity: by dynaTree's spread, by ours where it gives none."""
     mean, spread, n_runs = expected(config, key)
     ours = found[config][key]
     if spread is None:
@@ -163,6 +163,7 @@ def z_of(found: Found, config: str, key: str) -> Array:
     return (ours.mean(axis=0) - mean) / error
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("quantities", MOST_BEYOND_TWO)
 def test_no_more_lie_beyond_two_than_expected(found: Found, quantities: str) -> None:
     """Pooled over all configurations and points."""
@@ -177,13 +178,13 @@ def test_no_more_lie_beyond_two_than_expected(found: Found, quantities: str) -> 
 
 @pytest.mark.parametrize("key", MOST_TOGETHER)
 def test_configurations_do_not_lean_to_one_side(found: Found, key: str) -> None:
-    """Systematic resampling in place of the reference's does: 4 to 6 in error and density."""
+    """Systematic resampling in place of dynaTree's does: 4 to 6 in error and density."""
     z = [float(z_of(found, config, key)[0]) for config in CONFIGURATIONS]
     assert abs(np.sum(z)) / np.sqrt(len(z)) < MOST_TOGETHER[key]
 
 
 @pytest.mark.parametrize("config", CONFIGURATIONS)
-def test_runs_are_distributed_as_the_reference_s(found: Found, config: str) -> None:
+def test_runs_are_distributed_as_dynatree_s(found: Found, config: str) -> None:
     """Each summary by itself; the larger spread counts, as that of 12 runs is rough."""
     for key in found[config]:
         mean, spread, n_runs = expected(config, key)

@@ -18,8 +18,8 @@ N = 700  # rows: more than are read ahead
 
 def trained(task: str, n: int = 400, **parameters: Any) -> Any:
     """A forest of trees of several sizes, that has read mixed and missing values."""
-    settings = {"n_models": 21, "window_size": (10, 40, 200), "batch_size": 20, "seed": 1}
-    model = getattr(ret, "StreamDecisionForest" + task)(**{**settings, **parameters})
+    settings = {"n_models": 21, "window_sizes": (10, 40, 200), "batch_size": 20, "seed": 1}
+    model = getattr(ret, "ExtraTrees" + task)(**{**settings, **parameters})
     rng = random.Random(2)
     for i in range(n):
         x, a, b, c = sample(rng, i)

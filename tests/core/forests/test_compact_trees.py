@@ -143,8 +143,8 @@ def test_weights_without_classes() -> None:
 def test_structures_are_sound_at_any_time(max_nodes: int) -> None:
     """Ever new classes, weights that are not whole, leaves that are split and made again."""
     rng = random.Random(max_nodes)
-    model = ret.StreamDecisionForestClassifier(
-        n_models=6, batch_size=7, window_size=(15, 90), max_nodes=max_nodes, seed=1
+    model = ret.ExtraTreesClassifier(
+        n_models=6, batch_size=7, window_sizes=(15, 90), max_nodes=max_nodes, seed=1
     )
     for i in range(700):
         x = {name: rng.random() for name in "abc"}
@@ -156,8 +156,8 @@ def test_structures_are_sound_at_any_time(max_nodes: int) -> None:
 def test_records_do_not_pile_up() -> None:
     """Between two growths, a tree that is split and cut back for ever takes no more memory."""
     rng = random.Random(1)
-    model = ret.StreamDecisionForestClassifier(
-        n_models=1, batch_size=20, window_size=(100_000,), max_nodes=60, seed=1
+    model = ret.ExtraTreesClassifier(
+        n_models=1, batch_size=20, window_sizes=(100_000,), max_nodes=60, seed=1
     )
     sizes = []
     for i in range(5_100):  # the growths begin at 2,560 and at 5,120 samples
@@ -170,7 +170,7 @@ def test_records_do_not_pile_up() -> None:
 def with_many_classes(**parameters: Any) -> Any:
     """A forest that has learned 1,500 samples of 1,024 classes, which no feature foretells."""
     rng = random.Random(1)
-    model = ret.StreamDecisionForestClassifier(n_models=8, seed=1, **parameters)
+    model = ret.ExtraTreesClassifier(n_models=8, seed=1, **parameters)
     for i in range(1_500):
         model.learn_one({name: rng.random() for name in "abcd"}, i % 1_024)
     return model
@@ -178,7 +178,7 @@ def with_many_classes(**parameters: Any) -> Any:
 
 def test_a_leaf_takes_memory_for_the_classes_that_it_met() -> None:
     """A row of 1,024 classes would take 8 kB, the longest record 12 kB."""
-    model = with_many_classes(window_size=(30, 1_200))
+    model = with_many_classes(window_sizes=(30, 1_200))
     for trees in model._core.trees:
         assert trees.__sizeof__() < 200 * trees.n_nodes + 130_000
     assert model._raw_memory_usage < 3_000_000
@@ -186,7 +186,7 @@ def test_a_leaf_takes_memory_for_the_classes_that_it_met() -> None:
 
 def test_a_full_tree_of_many_classes_takes_little_memory() -> None:
     """There is memory for the rows of the leaves that the removal of splits makes."""
-    model = with_many_classes(window_size=(1_200,), max_nodes=100)
+    model = with_many_classes(window_sizes=(1_200,), max_nodes=100)
     for trees in model._core.trees:
         assert 90 < trees.n_nodes <= 100
         assert trees.__sizeof__() < 700_000
@@ -194,7 +194,7 @@ def test_a_full_tree_of_many_classes_takes_little_memory() -> None:
 
 def test_a_growth_takes_memory_for_its_next_steps() -> None:
     """Not for a growth that splits off one sample after the other; also after loading."""
-    model = with_many_classes(window_size=(30, 1_200))
+    model = with_many_classes(window_sizes=(30, 1_200))
     for some in (model, pickle.loads(pickle.dumps(model))):
         group = some._core.groups[1]
         assert group.is_growing
@@ -204,7 +204,7 @@ def test_a_growth_takes_memory_for_its_next_steps() -> None:
 def test_a_node_takes_few_bytes() -> None:
     """With seven classes at most 64, spare room included; dense rows would take 116."""
     rng = random.Random(1)
-    model = ret.StreamDecisionForestClassifier(n_models=4, window_size=(2_000,), seed=1)
+    model = ret.ExtraTreesClassifier(n_models=4, window_sizes=(2_000,), seed=1)
     for _ in range(5_000):
         x = {name: rng.random() for name in "abcd"}
         model.learn_one(x, int(7 * x["a"]) if rng.random() < 0.9 else rng.randrange(7))

@@ -162,6 +162,7 @@ GROUPS: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", GROUPS)
 def test_groups_of_values_are_those_of_naive(name: str) -> None:
     """Nodes with many nominal values send groups of them left, missing values among them or not."""
@@ -191,6 +192,7 @@ CLASSES: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CLASSES)
 def test_many_classes_are_those_of_naive(name: str) -> None:
     """From one class to more than 30; with more than 16, leaves list their classes."""
@@ -215,6 +217,7 @@ def test_many_classes_are_those_of_naive(name: str) -> None:
     assert most > 16
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_a_copy_goes_on_like_naive(seed: int) -> None:
     """A state may be taken at any sample, in the middle of growths, too."""
@@ -259,8 +262,8 @@ def test_growths_are_spread() -> None:
 def learned(n: int, **parameters: Any) -> tuple[Any, deque[Any]]:
     """A model, and the rows that it learned; features come and go."""
     rng = random.Random(0)
-    model = ret.StreamDecisionForestClassifier(
-        **{"n_models": 2, "batch_size": 5, "window_size": (20, 60), "seed": 1, **parameters}
+    model = ret.ExtraTreesClassifier(
+        **{"n_models": 2, "batch_size": 5, "window_sizes": (20, 60), "seed": 1, **parameters}
     )
     samples: deque[Any] = deque()
     for i in range(n):

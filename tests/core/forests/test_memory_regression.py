@@ -125,6 +125,22 @@ def test_same_as_naive(name: str) -> None:
     assert kinds == set(SETTINGS[name].get("linear", KINDS))
 
 
+def test_outliers_are_clipped_as_naive() -> None:
+    """A single target far from all others does not decide about the weights of the members."""
+    core, naive = both(memories=[(100, 2), (30, 1), (8, 1)], max_nodes=31)
+    largest = []
+    for i, (x, y, w) in enumerate(rows(150, seed=6)):
+        y = 1000.0 if i % 60 == 55 else y
+        if i % 3 == 0:
+            assert_same_answers(core, naive, x)
+        core.learn(x, y, w)
+        naive.births = core.state()["births"].tolist()
+        naive.learn(x, y, w)
+        largest.append(max(core.mixture.member_weights()))
+    assert largest[56] < 0.8
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_groups_of_values_are_those_of_naive(seed: int) -> None:
     """Nodes with many nominal values send groups of them left, missing values among them or not."""

@@ -24,7 +24,7 @@ def rows_of(n: int) -> Rows:
 
 
 def forest_of(n_trees: int) -> StreamForest:
-    return StreamForest(n_trees, False, 20, True, 1, n_trees > 1, 1.0, 0)
+    return StreamForest(n_trees, False, 20, True, 1, n_trees > 1, 1.0)
 
 
 def learn(forest: StreamForest, rows: Rows) -> None:
@@ -49,21 +49,3 @@ def test_leaves_that_are_not_noted_are_looked_for(at: int) -> None:
         learn(each, rows[100 + at :])
     assert len(nodes_of(forest, 0)) > 20
     assert nodes_of(copy, 0) == nodes_of(forest, 0)
-
-
-def test_leaves_of_another_tree_are_forgotten() -> None:
-    """A part that notes the leaves of one tree may become the part with another in mid-batch."""
-    rows = rows_of(200)
-    forest = forest_of(2)
-    learn(forest, rows[:105])
-    part, other = deepcopy(forest), deepcopy(forest)
-    part.keep(0, 1)
-    other.keep(1, 2)
-    for each in (forest, part, other):
-        learn(each, rows[105:115])
-    part.join([other])
-    part.keep(1, 2)
-    for each in (forest, part):
-        learn(each, rows[115:])
-    assert len(nodes_of(forest, 1)) > 20
-    assert nodes_of(part, 0) == nodes_of(forest, 1)

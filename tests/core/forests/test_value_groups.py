@@ -38,8 +38,8 @@ def samples(n: int, n_values: int = N_VALUES, seed: int = 0) -> list[tuple[dict[
 
 
 def learned(n: int = 600, regression: bool = False, **parameters: Any) -> Any:
-    kind = ret.StreamDecisionForestRegressor if regression else ret.StreamDecisionForestClassifier
-    model = kind(**{"n_models": 2, "window_size": (300,), "seed": 1, **parameters})
+    kind = ret.ExtraTreesRegressor if regression else ret.ExtraTreesClassifier
+    model = kind(**{"n_models": 2, "window_sizes": (300,), "seed": 1, **parameters})
     for x, y in samples(n):
         model.learn_one(x, y)
     return model
@@ -57,14 +57,14 @@ def group_nodes(model: Any) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("regression", [False, True])
 def test_many_values_make_no_chain(regression: bool) -> None:
     """One value against the rest per split would need a height of hundreds."""
-    model = learned(1500, regression, window_size=(1000,))
+    model = learned(1500, regression, window_sizes=(1000,))
     assert group_nodes(model)
     assert model.height < 40
 
 
 def test_values_that_a_tree_knows_are_learned() -> None:
     """On a target that is a function of the value, the forest is soon right about most."""
-    model = learned(3000, window_size=(2000,), n_models=10)
+    model = learned(3000, window_sizes=(2000,), n_models=10)
     asked = [(x, y) for x, y in samples(300, seed=5) if x["place"] is not None]
     right = sum(model.predict_one(x) == y for x, y in asked)
     assert right > 0.9 * len(asked)
@@ -103,7 +103,7 @@ def test_files_and_pickles_keep_the_groups(regression: bool, tmp_path: Path) -> 
 
 def test_values_without_a_code_share_a_bucket() -> None:
     """After 1,024 values of a feature, further ones have no code of their own."""
-    model = ret.StreamDecisionForestClassifier(n_models=1, window_size=(400,), seed=1)
+    model = ret.ExtraTreesClassifier(n_models=1, window_sizes=(400,), seed=1)
     rng = random.Random(1)
     for i in range(1024 + 400):
         late = i >= 1024 and rng.random() < 0.5
@@ -125,7 +125,7 @@ def test_memory_of_many_values_and_labels() -> None:
         tracemalloc.start()
         try:
             before, _ = tracemalloc.get_traced_memory()
-            model = learned(0, n_models=n_models, window_size=(window,), max_nodes=max_nodes)
+            model = learned(0, n_models=n_models, window_sizes=(window,), max_nodes=max_nodes)
             for i in range(1500):
                 x = {"place": f"p{i % n_values}", "name": f"n{rng.randrange(n_values)}"}
                 model.learn_one(x, i % n_labels)

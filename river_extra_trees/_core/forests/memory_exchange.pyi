@@ -1,2 +1,0 @@
-IDLE: int
-NO_GROWTH: tuple[int, ...]

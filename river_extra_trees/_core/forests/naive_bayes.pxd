@@ -1,0 +1,50 @@
+"""Naive Bayes: a member of the opinion pool of the default forest.
+
+`NaiveBayes` is a classifier with normal densities for numeric features and counts for nominal ones.
+Old samples decay: per sample, all weights are multiplied by 1 - 1 / memory. To change only the sums
+of one class per sample, the weight of a new sample is multiplied by a unit that grows instead, and
+the sums are divided by the unit when they are read.
+"""
+
+from ..schema cimport Schema
+
+cdef enum:
+    MAX_VALUES = 64         # values of a nominal column with counts; others share the last count
+    MAX_CELLS = 1 << 14     # maximum of columns times classes; other columns have no statistics
+
+cdef inline int most_columns(int n_classes) noexcept nogil:
+    """Maximum number of columns with statistics, the first ones."""
+    return <int>MAX_CELLS // max(1, n_classes)
+
+cdef struct Moments:        # of a numeric column in one class
+    double weight           # of the samples with a value, times the unit
+    double mean
+    double squares          # sum of squared deviations from the mean, times the unit
+
+cdef class NaiveBayes:
+    cdef readonly double memory
+    cdef double unit                # factor of all stored weights
+    cdef double total               # weight of all samples, times the unit
+    cdef double* class_weights      # per class, times the unit
+    cdef Moments* moments           # moments[column * n_classes + class]
+    cdef Moments* overall           # per column: over all classes
+    cdef double** counts            # per column: NULL if it is numeric, else
+                                    #   counts[value * n_classes + class], times the unit
+    cdef int* n_values              # per column: number of known values; 0 if it is numeric
+    cdef int n_columns, n_classes
+    cdef int column_capacity
+
+    cdef inline bint knows(self, int n_columns, int n_classes) noexcept nogil:
+        """Whether all these columns and classes have statistics, so that `learn` needs no room."""
+        return n_classes <= self.n_classes and (
+            min(n_columns, most_columns(self.n_classes)) <= self.n_columns)
+
+    cdef NaiveBayes reserved(self, Schema schema, int n_columns, int n_classes)
+    cdef void extend(self, Schema schema) noexcept
+    cdef int reserve_columns(self, int n_columns) except -1
+    cdef NaiveBayes widened(self, int n_classes)
+    cdef void log_likelihoods(self, const double* row, double* answers) noexcept nogil
+    cdef void answer(self, const double* row, double* answers) noexcept nogil
+    cdef void learn(self, const double* row, int code, double weight) noexcept nogil
+    cdef void rescale(self) noexcept nogil
+    cdef bint belongs_to(self, Schema schema) except -1

@@ -1,1 +1,0 @@
-"""Learning and serving in workers of Ray."""

@@ -1,0 +1,215 @@
+"""The weights of the window sizes of extra trees over the stream."""
+
+from __future__ import annotations
+
+import typing
+from collections.abc import Iterable, Mapping, Sequence
+
+from river_extra_trees._estimator.extras import import_extra
+
+from ._axes import CLASS_COLOURS, CLASS_HATCHES, AxesDisplay
+from ._predictions import FULLEST, HATCH_COLOUR, mixed_with_white
+from .live import Live
+
+if typing.TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from river_extra_trees.extra_trees import ExtraTreesClassifier, ExtraTreesRegressor
+
+__all__ = ["WindowWeightsDisplay"]
+
+
+class WindowWeightsDisplay(AxesDisplay):
+    """Weights of the window sizes of extra trees, as areas that sum to one.
+
+    The smallest window is at the bottom. After an abrupt change, weight moves to small windows. It
+    stays there while the stream keeps changing, and moves to larger windows when the stream is
+    stable again.
+
+    Parameters
+    ----------
+    items
+        Numbers of learned samples, ascending.
+    weights
+        For each window size, its weight after each of these numbers of samples.
+    drifts
+        Numbers of learned samples at which the stream is known to change.
+
+    Attributes
+    ----------
+    ax_
+        The axes drawn on.
+    figure_
+        The figure that holds them.
+
+    Examples
+    --------
+    >>> import river_extra_trees as ret
+    >>> from river import datasets
+    >>> from river_extra_trees import plotting
+
+    >>> model = ret.ExtraTreesClassifier(seed=1)
+    >>> display = plotting.WindowWeightsDisplay.from_stream(model, datasets.Phishing(), step=500)
+    >>> display.items
+    [0, 500, 1000, 1250]
+    >>> for size, weights in display.weights.items():
+    ...     print(size, *(f"{weight:.2f}" for weight in weights))
+    30 0.25 0.05 0.03 0.05
+    200 0.25 0.48 0.02 0.25
+    1200 0.25 0.15 0.55 0.37
+    8000 0.25 0.33 0.40 0.32
+    >>> display.plot().ax_.get_ylabel()
+    'weight of the window size'
+
+    In a loop of your own, `update` adds the present weights of a model:
+
+    >>> display = plotting.WindowWeightsDisplay()
+    >>> live = plotting.Live(seconds=0.5)
+    >>> for x, y in datasets.Phishing():
+    ...     model.learn_one(x, y)
+    ...     if model.n_samples_seen % 50 == 0:
+    ...         display.update(model)
+    ...         if live.due:
+    ...             live.draw(display)
+    """
+
+    def __init__(
+        self,
+        items: Sequence[int] = (),
+        weights: Mapping[int, Sequence[float]] | None = None,
+        drifts: Sequence[int] = (),
+    ) -> None:
+        self.items = list(items)
+        self.weights = {size: list(values) for size, values in (weights or {}).items()}
+        self.drifts = list(drifts)
+        for size, values in self.weights.items():
+            if len(values) != len(self.items):
+                raise ValueError(
+                    f"there are {len(self.items)} items, but {len(values)} weights of {size!r}"
+                )
+
+    @classmethod
+    def from_stream(
+        cls,
+        model: ExtraTreesClassifier | ExtraTreesRegressor,
+        dataset: Iterable[tuple[Mapping[typing.Any, typing.Any], typing.Any]],
+        *,
+        step: int = 20,
+        drifts: Sequence[int] = (),
+        live: bool = False,
+    ) -> WindowWeightsDisplay:
+        """Let a forest learn a stream, and record its weights at regular intervals.
+
+        Parameters
+        ----------
+        model
+            Extra trees. The model itself learns, not a copy.
+        dataset
+            Pairs of features and target, read once.
+        step
+            Number of samples between two points.
+        drifts
+            Numbers of learned samples at which the stream is known to change.
+        live
+            Draw while the stream runs: in a notebook, or in a window of matplotlib.
+
+        Returns
+        -------
+        The display.
+
+        Raises
+        ------
+        ValueError
+            If the model has no `window_weights`, or if `step` is not positive.
+        """
+        if step < 1:
+            raise ValueError(f"step must be at least 1, not {step!r}")
+        display, shown = cls(drifts=drifts), Live()
+        display.update(model)
+        for n, (x, y) in enumerate(dataset, start=1):
+            model.learn_one(x, y)
+            if n % step == 0:
+                display.update(model)
+                if live and shown.due:
+                    shown.draw(display)
+        display.update(model)
+        if live:
+            shown.draw(display)
+        return display
+
+    def update(self, model: ExtraTreesClassifier | ExtraTreesRegressor) -> None:
+        """Record the present weights of a forest, if it has learned samples since the last update.
+
+        Parameters
+        ----------
+        model
+            Extra trees, always the same model.
+
+        Raises
+        ------
+        ValueError
+            If the model has no `window_weights`, has other window sizes than before, or has
+            learned fewer samples than before.
+        """
+        present: dict[int, float] | None = getattr(model, "window_weights", None)
+        if present is None:
+            raise ValueError(
+                f"this {type(model).__name__} has no weights of windows: only ExtraTreesClassifier "
+                "and ExtraTreesRegressor have them"
+            )
+        if self.weights and present.keys() != self.weights.keys():
+            raise ValueError(
+                f"the window sizes were {sorted(self.weights)}, but are {sorted(present)} now: "
+                "make a new display for another model"
+            )
+        n_seen = model.n_samples_seen
+        if self.items and n_seen < self.items[-1]:
+            raise ValueError(
+                f"the model has learned {n_seen} samples, fewer than the {self.items[-1]} of the "
+                "last update: make a new display for another model"
+            )
+        if not self.items or n_seen > self.items[-1]:
+            self.items.append(n_seen)
+            for size, weight in present.items():
+                self.weights.setdefault(size, []).append(weight)
+
+    def _size(self) -> tuple[float, float]:
+        return 8.0, 3.2
+
+    def _draw(self, ax: Axes) -> None:
+        if not self.items:
+            raise ValueError("there is nothing to draw: no weights were recorded")
+        sizes = sorted(self.weights)
+        areas = ax.stackplot(
+            self.items,
+            [self.weights[size] for size in sizes],
+            labels=[f"{size:,} samples" for size in sizes],
+            linewidth=0,
+        )
+        colours = import_extra("matplotlib.colors", "plot")
+        for i, area in enumerate(areas):
+            colour = colours.to_rgb(CLASS_COLOURS[i % len(CLASS_COLOURS)])
+            area.set_facecolor(mixed_with_white(colour, FULLEST))
+            area.set_hatch(CLASS_HATCHES[i % len(CLASS_HATCHES)])
+            area.set_edgecolor(HATCH_COLOUR)
+        handles, labels = ax.get_legend_handles_labels()
+        # From top to bottom, as the areas lie.
+        handles, labels = handles[::-1], labels[::-1]
+        for item in self.drifts:
+            drift = ax.axvline(item, color="black", linestyle=":", linewidth=1.2)
+        if self.drifts:
+            handles, labels = [*handles, drift], [*labels, "the stream changes"]
+        ax.legend(
+            *(handles, labels),
+            title="window",
+            loc="center left",
+            bbox_to_anchor=(1.0, 0.5),
+            handlelength=3.0,
+        )
+        if len(self.items) > 1:
+            ax.set_xlim(self.items[0], self.items[-1])
+        ax.set_ylim(0.0, 1.0)
+        ax.xaxis.set_major_formatter("{x:,.0f}")
+        ax.yaxis.set_major_formatter("{x:.0%}")
+        ax.set_xlabel("learned samples")
+        ax.set_ylabel("weight of the window size")

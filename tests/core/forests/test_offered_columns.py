@@ -1,0 +1,85 @@
+"""Growth is offered only the columns that have a value among its samples."""
+
+from __future__ import annotations
+
+import math
+import pickle
+import random
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import river_extra_trees as ret
+from tests.core.forests import test_memories as classes
+from tests.core.forests import test_memory_regression as numbers
+
+FEATURES = [None, "sqrt", "log2", 0.5, 2]
+
+
+def rows(n: int, seed: int) -> Iterator[tuple[dict[str, Any], float]]:
+    """Names that come once, come and go, return late, or are nearly always there."""
+    rng = random.Random(seed)
+    for i in range(n):
+        a = rng.random()
+        x: dict[str, Any] = {f"once{i}": a, f"rare{rng.randrange(30)}": rng.random()}
+        if rng.random() < 0.9:
+            x["a"] = a
+        x[f"phase{i // 50 % 2}"] = rng.randrange(4)
+        x["word" if i % 7 else "other word"] = rng.choice("xyz")
+        if i % 60 == 5:
+            x["missing from the first"] = None
+        yield x, 2.0 * a + x[f"phase{i // 50 % 2}"] % 2
+
+
+@pytest.mark.parametrize("max_features", FEATURES)
+def test_classes_as_naive(max_features: Any) -> None:
+    """With copies in the middle of growths, when the latest values are newer than the growth."""
+    core, naive = classes.both(max_features=max_features, memories=[(60, 1), (20, 2)])
+    for i, (x, y) in enumerate(rows(160, 1)):
+        if i % 5 == 0:
+            core = pickle.loads(pickle.dumps(core))
+        core.learn(x, math.floor(y), 1.0)
+        naive.learn(x, math.floor(y), 1.0)
+        if i % 2:
+            classes.assert_same_trees(core, naive)
+    core.check()
+
+
+@pytest.mark.parametrize("max_features", FEATURES)
+def test_numbers_as_naive(max_features: Any) -> None:
+    """Linear models, too, have the numeric columns that are offered."""
+    core, naive = numbers.both(max_features=max_features)
+    for i, (x, y) in enumerate(rows(160, 2)):
+        if i % 5 == 0:
+            core = pickle.loads(pickle.dumps(core))
+        core.learn(x, y, 1.0)
+        naive.births = core.state()["births"].tolist()
+        naive.learn(x, y, 1.0)
+        if i % 10 == 0:
+            numbers.assert_same_trees(core, naive)
+    core.check()
+
+
+def seconds(model: Any, n: int, seed: int) -> float:
+    """CPU time of learning n samples of few features."""
+    rng = random.Random(seed)
+    begin = time.process_time()
+    for _ in range(n):
+        a = rng.random()
+        y = a if "Regressor" in type(model).__name__ else a < 0.5
+        model.learn_one({"a": a, "b": rng.random(), "c": rng.choice("xyz")}, y)
+    return time.process_time() - begin
+
+
+@pytest.mark.parametrize("kind", [ret.ExtraTreesClassifier, ret.ExtraTreesRegressor])
+def test_a_wide_sample_that_left_the_windows_costs_little(kind: Any) -> None:
+    """Only the row of each sample is as wide as all that was ever seen."""
+    plain, wide = (kind(window_sizes=(15, 60), n_models=10, seed=1) for _ in range(2))
+    wide.learn_one({f"n{i}": 1.0 for i in range(16_000)}, 1.0)
+    for model in (plain, wide):
+        seconds(model, 1_200, seed=1)  # the buffer holds no more than two blocks of 512
+    ratios = [seconds(wide, 500, i) / seconds(plain, 500, i) for i in range(5)]
+    assert min(ratios) < 15.0
+    assert wide._core.buffer.__sizeof__() < 16_000 * 64 + plain._core.buffer.__sizeof__()

@@ -1,0 +1,66 @@
+"""Extra trees: parameters, and the weights of the window sizes. `core/forests` tests the trees."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+from river_extra_trees import ExtraTreesClassifier, ExtraTreesRegressor
+
+BOTH = [ExtraTreesClassifier, ExtraTreesRegressor]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("n_models", 0),
+        *(("window_sizes", value) for value in (30, [30], (), (0,), (30, 30), (1.5,), (2**30,))),
+        *(("batch_size", value) for value in (0, 2**30)),
+        ("max_depth", -1),
+        ("min_samples_split", 0),
+        ("min_samples_leaf", 0),
+        ("max_features", 0),
+        ("max_features", "half"),
+        ("max_nodes", 0),
+        ("leaf_memory", 0.5),
+        ("seed", "x"),
+    ],
+)
+@pytest.mark.parametrize("model_class", BOTH)
+def test_bad_parameters_are_named(model_class: Any, name: str, value: object) -> None:
+    """A parameter out of its range is an error that names it."""
+    with pytest.raises(ValueError, match=f"^{name} must be "):
+        model_class(**{name: value})
+
+
+def test_bad_criterion_is_named() -> None:
+    """Classification knows gini and entropy."""
+    with pytest.raises(ValueError, match="criterion must be 'gini' or 'entropy'"):
+        ExtraTreesClassifier(criterion="variance")
+
+
+@pytest.mark.parametrize("model_class", BOTH)
+def test_windows_have_equally_many_trees(model_class: Any) -> None:
+    """With fewer trees than windows and kinds of trees, the first have one each."""
+    for n_models in (2, 3, 11):
+        model = model_class(n_models=n_models, window_sizes=(50, 10, 200), seed=1)
+        sizes = [group.n for group in model._core.groups]
+        assert (sum(sizes), min(sizes) >= 1, max(sizes) - min(sizes) <= 1) == (n_models, True, True)
+        assert [group.memory for group in model._core.groups[:3]] == [50, 10, 200][:n_models]
+
+
+@pytest.mark.parametrize("model_class", BOTH)
+def test_window_weights(model_class: Any) -> None:
+    """They sum to one, and follow what the trees of each size are worth."""
+    model, rng = model_class(n_models=12, window_sizes=(20, 400), seed=1), random.Random(1)
+    weights = []
+    for i in range(1000):
+        x = {name: rng.random() for name in "abc"}
+        above = (x["a"] + x["b"] > 1.0) != (i >= 900)
+        model.learn_one(x, above)
+        weights.append(model.window_weights)
+        assert sum(weights[-1].values()) == pytest.approx(1.0)
+    assert weights[0].keys() == {20, 400}
+    assert weights[899][20] < 0.5 < 0.8 < weights[960][20]
