@@ -77,8 +77,8 @@ class ExtraTreesClassifier(ExtraTreesLearner, TreeClassifier):
     samples that reached it. So memory grows with the window sizes, and slowly with the number of
     classes.
 
-    The defaults were chosen by accuracy and log loss on the first 2,000 to 20,000 samples of 15 real
-    streams and on synthetic streams with irrelevant features.
+    The defaults were chosen by accuracy and log loss on the first 2,000 to 20,000 samples of 15
+    real streams, and on synthetic streams with irrelevant features.
 
     References
     ----------
