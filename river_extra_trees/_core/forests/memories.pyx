@@ -393,8 +393,8 @@ cdef class MemoryForest(Ensemble):
         """Number of samples learned."""
         return self.buffer.n_seen
 
-    def memory_weights(self):
-        """(memory, weight) of each memory: the sum over its groups."""
+    def window_weights(self):
+        """(window size, weight) of each window: the sum over its groups."""
         cdef dict found = {}
         with self.using():
             weights = (self.mixture if self.regression else self.pool).member_weights()
