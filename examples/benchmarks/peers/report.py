@@ -9,7 +9,7 @@ from examples.benchmarks.common import results, streams
 from examples.benchmarks.common.tables import render
 from examples.benchmarks.peers import drift, intervals
 from examples.benchmarks.peers.pictures import draw_ranks, draw_speed
-from examples.benchmarks.peers.standings import AHEAD, DEFAULTS, Standings, Table
+from examples.benchmarks.peers.standings import AHEAD, DEFAULTS, RANKED, Standings, Table
 from examples.benchmarks.stream import ablation
 from river_extra_trees.cli.streams import Task
 
@@ -67,7 +67,7 @@ def compared(task: Task, source: Path, folder: Path, texts: dict[str, dict[str, 
         scores = f"{float(own[name]):.4g}", f"{float(other[name]):.4g}"
         cells.append([stream, name, scores[0], peer, scores[1], why])
     lines.append(render(heads, cells))
-    lines.append("The first score on every stream:")
+    lines.append(f"{RANKED[task][0].capitalize()} of our default and of the best peer by stream:")
     lines.append(render(*found.by_stream()))
     return lines
 

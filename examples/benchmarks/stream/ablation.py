@@ -25,19 +25,14 @@ VARIANTS: dict[Task, dict[str, str]] = {
         "default": "",
         "one window of 2,000": "window_sizes=(2000,)",
         "twenty trees": "n_models=20",
-        "batches of 100": "batch_size=100",
         "no splits between regrowths": "batch_size=10000",
         "few features per split": "max_features='sqrt'",
-        "leaves without memory limit": "leaf_memory=None",
     },
     "regression": {
         "default": "",
         "one window of 2,000": "window_sizes=(2000,)",
         "without the window of 16,000": "window_sizes=(15,60,250,1000)",
         "thirty trees": "n_models=30",
-        "batches of 100": "batch_size=100",
-        "half of the features per split": "max_features=0.5",
-        "leaves without memory limit": "leaf_memory=None",
     },
 }
 FORESTS: dict[Task, str] = {
