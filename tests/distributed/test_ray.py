@@ -84,8 +84,7 @@ def test_keyed_models(ray: Any, tmp_path: Path) -> None:
         assert models.predict_one("new", {"x": 1.0}) is None
         for key in set(keys):
             assert save_bytes(models.model_of(key)) == save_bytes(alone.model_of(key))
-        frame = pd.DataFrame({"x": [lambda: 1, lambda: 2]})
-        models.learn_many(["a", "b"], frame, [1.0, 2.0])  # Ray's pickler takes functions
+        models.learn_many(["a", "b"], pd.DataFrame({"x": [[1], [2]]}), [1.0, 2.0])
         models.wait()
         assert models.counts().n_refused == 2
     with pytest.raises(ValueError, match="holds models of StreamDecisionTreeRegressor"):
