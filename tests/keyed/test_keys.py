@@ -13,8 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from river_extra_trees.keyed.keys import shard_of
-from river_extra_trees.keyed.keys import key_named, name_of, plain_key
+from river_extra_trees.keyed.keys import key_named, name_of, plain_key, shard_of
 
 
 def test_hash_is_stable() -> None:
