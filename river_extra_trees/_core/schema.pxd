@@ -35,7 +35,6 @@ cdef class Schema:
     cdef int n_before           # number of columns before the last `admit`; -1: it added nothing
     cdef Py_ssize_t n_numeric   # number of those that are numeric
     cdef int* n_codes           # per column: number of codes before the last `admit`; -1: as now
-    cdef dict texts             # name -> `Texts` of its nominal column
     cdef unsigned long version  # number of changes of columns and codes
 
     # A cache, not part of the state: the keys of the last row that was looked up by name, in the
@@ -61,14 +60,6 @@ cdef class Schema:
         """Number of codes of a nominal column."""
         return <int>size_of(item_of(<PyObject*>self.codes, column))
 
-    cdef inline dict codes_of(self, object name):
-        """{value: code} of the nominal column of a feature, None if there is none."""
-        try:
-            column = self.nominal.get(name)
-        except TypeError:       # an unhashable name: a later check raises the error
-            return None
-        return None if column is None else <dict>self.codes[<int>column]
-
     cdef inline void before_code(self, int column, dict codes) noexcept:
         """Prepare `retract` for a new code of a column."""
         if self.n_codes[column] < 0:
@@ -89,7 +80,7 @@ cdef class Schema:
     cdef int by_name(self, dict x, list fresh) except -1
     cdef int remember(self, dict x) except -1
     cdef int commit(self, dict x, list fresh) except -1
-    cdef int extend(self, list fresh=*) except -1
+    cdef int extend(self, list fresh) except -1
     cdef int retract(self) except -1
     cdef int add(self, list fresh) except -1
     cdef int add_column(self, object name, bint is_nominal) except -1

@@ -10,10 +10,8 @@ from .values cimport (
     CATEGORY, MISSING, NUMBER, Kind, as_dict, check_name, classify, holds_nan, order_of
 )
 from .memory cimport free, resized
-from .texts cimport Texts
 
 from gc import get_referents
-from itertools import islice
 from sys import getsizeof
 
 import numpy as np
@@ -56,7 +54,6 @@ cdef class Schema:
         self.nominal = {}
         self.names = []
         self.codes = []
-        self.texts = {}
         self.layout = []
         self.n_before = -1
         self.reserve(1)     # `row` is never NULL, even before the first feature
@@ -208,17 +205,16 @@ cdef class Schema:
             raise
         return 0
 
-    cdef int extend(self, list fresh=None) except -1:
+    cdef int extend(self, list fresh) except -1:
         """Add columns and codes for names and values, sorted by `order_of`; all or none."""
         self.accept()
         self.n_before, self.n_numeric = self.n_columns, len(self.numeric)
         self.version += 1
-        if fresh is not None:
-            try:
-                self.add(fresh)
-            except BaseException:
-                self.retract()
-                raise
+        try:
+            self.add(fresh)
+        except BaseException:
+            self.retract()
+            raise
         return 0
 
     cdef int retract(self) except -1:
@@ -231,7 +227,6 @@ cdef class Schema:
             return 0
         self.version += 1
         self.layout_size = 0
-        self.texts.clear()
         for column in range(n):
             if self.n_codes[column] >= 0:
                 shorten(<dict>self.codes[column], self.n_codes[column])
@@ -318,19 +313,6 @@ cdef class Schema:
                 return value
         return "any other value" if number == OTHER else None
 
-    def texts_of(self, name):
-        """The `Texts` of the nominal column of a feature, for frames; empty if there is none."""
-        cdef Texts texts
-        cdef dict codes = self.codes_of(name)
-        if codes is None:
-            return Texts()
-        texts = self.texts.get(name)
-        if texts is None:
-            texts = self.texts[name] = Texts()
-        if texts.n_told < len(codes):
-            texts.know(list(islice(reversed(codes), len(codes) - texts.n_told))[::-1])
-        return texts
-
     def row_of(self, x):
         """The row of doubles that x encodes to, as a list (for tests and explanations)."""
         self.encode(x)
@@ -361,10 +343,8 @@ cdef class Schema:
     def __sizeof__(self):
         """Bytes of the arrays, and of the nominal values that `gc.get_referents` omits."""
         cdef Py_ssize_t texts = 0
-        for name, codes in zip(self.names, self.codes):
-            if not codes or name in self.texts:     # its list contains them
-                continue
-            if str not in map(type, get_referents(codes)):      # a dict with texts only
+        for codes in self.codes:
+            if codes and str not in map(type, get_referents(codes)):    # a dict with texts only
                 texts += sum([getsizeof(value) for value in codes if type(value) is str])
         return (
             object.__sizeof__(self) + texts

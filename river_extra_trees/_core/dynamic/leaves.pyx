@@ -18,6 +18,22 @@ from .pool cimport Pool
 from .shared_trees cimport MAX_DEPTH, Leaf, Node, pop
 
 
+# Weight of the prior in samples per coefficient, and its limit, where memories compete.
+cdef double PRIOR_PER_COEFFICIENT = 0.01, LARGEST_COMPETING_PRIOR = 0.3
+
+
+cdef double weight_of_prior(ParticleFilter filter) noexcept nogil:
+    """The weight of the prior in samples.
+
+    Where memories compete, `prior_weight` is small, because leaves of a short memory hold few
+    samples. Many coefficients need more: what few samples say about them is mostly noise.
+    """
+    cdef double least = PRIOR_PER_COEFFICIENT * (filter.model.n_regressors + 1)
+    if filter.n_decays == 1:
+        return filter.prior_weight
+    return max(filter.prior_weight, min(least, LARGEST_COMPETING_PRIOR))
+
+
 cdef void inflate_prior(ParticleFilter filter, double* target, int size,
                         double mean) noexcept nogil:
     """Weaken the prior's fit of the target after few samples.
@@ -26,6 +42,7 @@ cdef void inflate_prior(ParticleFilter filter, double* target, int size,
     prior are zero up to there, and approach the fit as samples arrive. One sample, or equal ones,
     have no variance; then the magnitude of the target replaces it.
     """
+    cdef double weight = weight_of_prior(filter)
     cdef double few = min(size / max(filter.global_statistics[0], 1.0), 1.0)
     cdef double* squares = target + size - 1
     cdef int i
@@ -33,20 +50,21 @@ cdef void inflate_prior(ParticleFilter filter, double* target, int size,
         target[i] *= 1.0 - few * few * few
     squares[0] *= (1.0 + 1e-4) * (1.0 + few * few)
     if squares[0] <= 0.0:
-        squares[0] = filter.prior_weight * mean * mean * few * few
-    squares[0] += filter.prior_weight * (1e-13 * mean * mean + 1e-250)
+        squares[0] = weight * mean * mean * few * few
+    squares[0] += weight * (1e-13 * mean * mean + 1e-250)
 
 
 cdef void set_prior(ParticleFilter filter) noexcept nogil:
     """Compute the prior of the leaves from the statistics of all samples.
 
-    It has the weight of `prior_weight` average samples, so that a leaf with few samples predicts
+    It has the weight of `weight_of_prior` average samples, so that a leaf with few samples predicts
     like the fit of all samples. A ridge keeps the prior proper if features are collinear or
     constant, and one degree of freedom for the variance does so when weights decay.
     """
     cdef int size = filter.model.n_regressors + 1, i
     cdef double* prior = filter.model.prior
     cdef double* cells = prior + 1 + size
+    cdef double weight = weight_of_prior(filter)
     cdef bint is_linear
     if filter.model.multinomial:
         # As in dynaTree; the paper has a0 = (1, ..., 1), section 3.1.
@@ -57,14 +75,14 @@ cdef void set_prior(ParticleFilter filter) noexcept nogil:
         )
         return
     memset(prior, 0, filter.model.width * sizeof(double))
-    if filter.published or filter.prior_weight <= 0.0 or filter.global_statistics[0] <= 0.0:
+    if filter.published or weight <= 0.0 or filter.global_statistics[0] <= 0.0:
         filter.model.df_offset = -size      # the flat prior, equation (1)
         filter.model.per_leaf = 0.0
         return
     merge(&filter.model, prior, filter.global_statistics,
-          filter.prior_weight / filter.global_statistics[0])
+          weight / filter.global_statistics[0])
     for i in range(size - 1):
-        cells[i] = cells[i] * (1.0 + 1e-4) + filter.prior_weight * 1e-9 * (
+        cells[i] = cells[i] * (1.0 + 1e-4) + weight * 1e-9 * (
             prior[1 + i] * prior[1 + i] + 1e-9)
         cells += i + 1
     inflate_prior(filter, cells, size, prior[size])

@@ -14,10 +14,10 @@ from libc.string cimport memcpy
 
 from ..schema cimport Labels, Schema
 from .leaves cimport finish_leaf, follow, regressors_wanted, set_prior
-from .particles cimport LARGEST_SQUARE, MAX_DECAYS, ParticleFilter
+from .particles cimport LARGEST_SQUARE, MAX_DECAYS, ParticleFilter, n_rules
 from .pool cimport Pool, v_of, x_of
 from .shared_trees cimport MAX_DEPTH, MIN_BLOCK, Leaf, Node, SharedTrees, leaf_at, side
-from .step cimport LARGEST_REGRESSOR, set_shares
+from .step cimport LARGEST_REGRESSOR, set_shares, sum_beliefs
 
 from ..state import LARGEST_FLOAT, LARGEST_TARGET, State, captured, require
 
@@ -25,7 +25,7 @@ LARGEST_INT, LARGEST_REGION = 2**31 - 1, 2**62
 # Limits of the sums of weights and of squares in a leaf. Those of ten billion samples are smaller,
 # and the sums of ten million leaves can be merged without overflow.
 cdef double LARGEST_TOTAL = 1e130, LARGEST_SQUARES = 1e300
-LEAST_POSTERIOR = 1e-4      # of a forgetting factor: see `SWITCH` in `step`
+LEAST_POSTERIOR = 1e-9      # of a forgetting factor and a rule: see `SWITCH` in `step`
 FINITE = {"least": -LARGEST_FLOAT, "most": LARGEST_FLOAT}
 cdef double LARGEST_MEAN = 1.01 * LARGEST_REGRESSOR         # allows for rounding
 cdef double LARGEST_MEAN_TARGET = 1.01 * LARGEST_TARGET
@@ -84,7 +84,8 @@ def state_of(ParticleFilter filter):
         "lowest": filter.lowest, "highest": filter.highest, "n_seen": filter.n_seen,
         "n_steps": filter.n_steps, "log_evidence": filter.log_evidence,
         "log_predictive": filter.log_predictive,
-        "factor_posterior": doubles(filter.factor_posterior, filter.n_decays),
+        "factor_posterior": np.concatenate(
+            [doubles(filter.belief[rule], filter.n_decays) for rule in range(n_rules(filter))]),
         "stratum": np.array([filter.stratum[i] for i in range(filter.n_decays + 1)], np.int32),
         "roots": np.array(roots, np.int32), "n_regions": filter.trees.n_regions,
         **nodes_of(filter.trees, found, number), **leaves_of(filter.trees, found),
@@ -218,7 +219,8 @@ cdef int restore(ParticleFilter filter, state) except -1:
         state.number("df_offset"), state.number("per_leaf"))
     restore_trees(filter, state)
     restore_strata(
-        filter, state.numbers("factor_posterior", filter.n_decays, least=LEAST_POSTERIOR, most=1.0),
+        filter, state.numbers("factor_posterior", n_rules(filter) * filter.n_decays,
+                              least=LEAST_POSTERIOR, most=1.0),
         state.array("stratum", np.int32, filter.n_decays + 1))
     fill_leaves(filter, state)
     return 0
@@ -321,13 +323,16 @@ cdef int restore_trees(ParticleFilter filter, state) except -1:
 cdef int restore_strata(ParticleFilter filter, const double[::1] posterior,
                         const int[::1] stratum) except -1:
     """Restore the probabilities of the forgetting factors, and the bounds of their particles."""
-    cdef int k
+    cdef int k, rule
     require(stratum[0] == 0 and stratum[filter.n_decays] == filter.n_alive
             and np.all(np.diff(np.asarray(stratum, np.int64)) > 0)
             and fabs(np.sum(posterior) - 1.0) < 1e-9,
             "ParticleFilter: the posterior of the forgetting factors is none")
     for k in range(filter.n_decays):
-        filter.factor_posterior[k], filter.stratum[k + 1] = posterior[k], stratum[k + 1]
+        filter.stratum[k + 1] = stratum[k + 1]
+        for rule in range(n_rules(filter)):
+            filter.belief[rule][k] = posterior[rule * filter.n_decays + k]
+    sum_beliefs(filter)
     set_shares(filter, 0)
     return 0
 

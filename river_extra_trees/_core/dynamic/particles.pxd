@@ -57,6 +57,7 @@ cdef enum:
     LEAST_PROPOSALS = 4     # fills a batch of leaf models
     MOST_PROPOSALS = 100
     MAX_DECAYS = 8
+    MAX_RULES = 2           # see `SWITCH` in `step`
     N_POWERS = 512
 
 cdef enum Policy:           # which active sample retires from a full window
@@ -114,6 +115,7 @@ cdef class ParticleFilter(Learner):
     cdef double powers[MAX_DECAYS][N_POWERS]    # powers[k][age] = decays[k] ** age
     cdef int stratum[MAX_DECAYS + 1]
     cdef double factor_posterior[MAX_DECAYS]    # probability of each forgetting factor
+    cdef double belief[MAX_RULES][MAX_DECAYS]   # its parts by rule, see `update_factor_posterior`
     cdef readonly bint published
     cdef readonly bint linear       # whether leaves use numeric features, the regressors
     cdef readonly double prior_weight
@@ -159,3 +161,7 @@ cdef class ParticleFilter(Learner):
 cdef inline bint fades_by_leaf(ParticleFilter filter) noexcept nogil:
     """Whether equal regions differ between trees: in dynaTree, each leaf has its own decay."""
     return filter.published and filter.decays[0] < 1.0
+
+cdef inline int n_rules(ParticleFilter filter) noexcept nogil:
+    """The number of rules that learn the probabilities of the forgetting factors."""
+    return MAX_RULES if filter.regression and filter.n_decays > 1 else 1

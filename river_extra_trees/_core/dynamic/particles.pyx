@@ -5,7 +5,7 @@ from libc.math cimport INFINITY, pow
 from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from ..batch cimport Reader
+from ..table cimport Reader
 from ..guarded cimport hold, release
 from ..learner cimport STRETCH, Learner
 from ..memory cimport free, zeroed
@@ -20,7 +20,7 @@ from .moves cimport rejuvenate
 from .pool cimport Pool
 from .shared_trees cimport SharedTrees
 from .step cimport (
-    add_roots, fill_v, gather, learn_row, oldest, random, reserve_step, retire_slot
+    add_roots, fill_v, gather, learn_row, oldest, random, reserve_step, retire_slot, sum_beliefs
 )
 
 from .load import check, restored, serving_state_of, settings_of, state_of
@@ -67,7 +67,7 @@ cdef class ParticleFilter(Learner):
     def __cinit__(self, *, int n_particles, int window, bint classifier, bint linear,
                   int min_samples_leaf, double alpha, double beta, double leaf_bonus, decays,
                   double prior_weight, bint published, uint64_t seed):
-        cdef int k, age
+        cdef int k, age, rule
         assert 1 <= len(decays) <= min(MAX_DECAYS, n_particles) and not (classifier and linear)
         self.regression, self.linear, self.published = not classifier, linear, published
         self.model.multinomial = classifier
@@ -79,9 +79,11 @@ cdef class ParticleFilter(Learner):
         self.n_decays = len(decays)
         for k in range(self.n_decays):
             self.decays[k] = decays[k]
-            self.factor_posterior[k] = 1.0 / self.n_decays
+            for rule in range(n_rules(self)):
+                self.belief[rule][k] = 1.0 / (n_rules(self) * self.n_decays)
             for age in range(N_POWERS):
                 self.powers[k][age] = pow(self.decays[k], <double>age)
+        sum_beliefs(self)
         self.lowest, self.highest = INFINITY, -INFINITY
         self.pool, self.trees = Pool(), SharedTrees()
         self.reserve_particles(n_particles)

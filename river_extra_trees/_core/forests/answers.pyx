@@ -4,7 +4,7 @@ from cpython.object cimport PyObject
 from libc.string cimport memset
 
 from ..ahead cimport AHEAD
-from ..batch cimport Reader
+from ..table cimport Reader
 from ..memory cimport free, product, resized
 from ..trees cimport Trees
 from .compact_trees cimport CompactTrees

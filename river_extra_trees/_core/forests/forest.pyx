@@ -10,7 +10,7 @@ from libc.string cimport memset
 from copy import deepcopy
 
 from ..ahead cimport AHEAD
-from ..batch cimport Reader
+from ..table cimport Reader
 from ..learner cimport Learner
 from ..lists cimport item_of, length_of
 from ..memory cimport free, product, resized, zeroed

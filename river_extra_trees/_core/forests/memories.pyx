@@ -9,7 +9,7 @@ from libc.math cimport log2, sqrt
 from libc.stdint cimport int64_t
 from libc.string cimport memcmp, memcpy, memset
 
-from ..batch cimport Reader
+from ..table cimport Reader
 from ..learner cimport Learner
 from ..lists cimport item_of
 from ..memory cimport free, product, resized, zeroed

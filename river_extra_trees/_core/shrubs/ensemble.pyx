@@ -9,7 +9,7 @@ from libc.stdint cimport int64_t
 from libc.string cimport memcpy
 
 from ..ahead cimport AHEAD
-from ..batch cimport Reader
+from ..table cimport Reader
 from ..cart.splitter cimport Splitter
 from ..learner cimport Learner
 from ..memory cimport free, resized, zeroed

@@ -19,7 +19,7 @@ FEATURES = [None, "sqrt", "log2", 0.5, 2]
 
 
 def rows(n: int, seed: int) -> Iterator[tuple[dict[str, Any], float]]:
-    """Names that come once, that come and go, that return late, and that nearly always come."""
+    """Names that come once, come and go, return late, or are nearly always there."""
     rng = random.Random(seed)
     for i in range(n):
         a = rng.random()
