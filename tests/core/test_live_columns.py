@@ -80,7 +80,9 @@ def test_max_features_counts_the_columns_with_a_value() -> None:
         if i > 5 + 20:
             n_equal += newest(plain, i) is not None and newest(plain, i) == newest(wide, i)
             assert newest(plain, i) == newest(wide, i) or None in (
-                newest(plain, i), newest(wide, i))
+                newest(plain, i),
+                newest(wide, i),
+            )
     assert n_equal > 10
 
 
@@ -88,8 +90,10 @@ def newest(model: Any, birth: int) -> list[Any] | None:
     """What the tree splits and holds that was grown last, unless it has been removed."""
     for tree, (born, _) in enumerate(model._core.tree_weights()):
         if born == birth:
-            return [(node["depth"], node["feature"], node["threshold"], node["values"])
-                    for node in model._core.nodes(tree)]
+            return [
+                (node["depth"], node["feature"], node["threshold"], node["values"])
+                for node in model._core.nodes(tree)
+            ]
     return None
 
 

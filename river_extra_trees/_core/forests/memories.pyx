@@ -51,7 +51,7 @@ cdef int by_number(const void* a, const void* b) noexcept nogil:
 
 
 cdef void sort_columns(Schema schema) noexcept nogil:
-    """Sort the columns of the row, so that sums over them do not depend on the order of its keys."""
+    """Sort the columns of the row: sums over them do not depend on the order of its keys."""
     cdef int k, column
     for k in range(1, schema.n_filled):
         if schema.filled[k - 1] > schema.filled[k]:
