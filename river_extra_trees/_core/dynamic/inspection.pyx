@@ -5,8 +5,10 @@ from collections import Counter
 from libc.math cimport INFINITY, NAN, log
 from libc.stdint cimport int64_t
 
+from ..linalg cimport (
+    MAX_REGRESSORS, Fit, LeafModel, fit, leverage, slopes_of, solved_of, substitute_back,
+)
 from ..memory cimport free, zeroed
-from .leaf_models cimport Fit, LeafModel, fit, leverage, solved_of
 from .leaves cimport faded, fading, row_score, score_subtree, sum_subtree
 from .particles cimport ALC, ALM, ENTROPY, ParticleFilter, Policy
 from .pool cimport Pool, column_of, v_of, x_of
@@ -50,13 +52,11 @@ cdef list describe(ParticleFilter filter, int particle):
 cdef dict fitted(ParticleFilter filter, const double* row):
     """The regression of a node with these statistics and the prior; coefficients by column."""
     cdef Fit posterior = fit(&filter.model, row, True)
-    cdef int size = filter.model.n_regressors + 1, n_cells = size * (size + 1) // 2, i, k
-    cdef const double* factor = filter.model.scratch     # see `fit`
-    cdef const double* means = factor + n_cells
-    slopes = [factor[n_cells - size + i] for i in range(posterior.n_regressors)]
-    for i in range(posterior.n_regressors - 1, -1, -1):
-        for k in range(i + 1, posterior.n_regressors):
-            slopes[i] -= factor[k * (k + 1) // 2 + i] * slopes[k]
+    cdef int size = filter.model.n_regressors + 1, i
+    cdef const double* means = filter.model.scratch + size * (size + 1) // 2      # see `fit`
+    cdef double[MAX_REGRESSORS] found
+    slopes_of(&filter.model, &posterior, found)
+    slopes = [found[i] for i in range(posterior.n_regressors)]
     return {
         "values": [row[size], row[filter.model.width - 1]],
         "degrees_of_freedom": posterior.df if posterior.proper else 0.0,
@@ -215,17 +215,17 @@ cdef class Acquisition:
         value in the middle plus sum u_i^2 width_i^2 / 12.
         """
         cdef const LeafModel* model = &self.filter.model
-        cdef int size = model.n_regressors + 1, n_cells = size * (size + 1) // 2, i, k
+        cdef int size = model.n_regressors + 1, n_cells = size * (size + 1) // 2, i
         cdef int q = posterior.n_regressors
         cdef const double* means = model.scratch + n_cells
         cdef const double* factor = model.scratch
         cdef double centre = 1.0 / posterior.weight, spread = 0.0, mean, width
         cdef double* solved = solved_of(model)
         cdef double lever = leverage(model, posterior, v, &mean)
-        for i in range(q - 1, -1, -1):
+        for i in range(q):
             solved[i] /= factor[i * (i + 1) // 2 + i]
-            for k in range(i + 1, q):
-                solved[i] -= factor[k * (k + 1) // 2 + i] * solved[k]
+        substitute_back(factor, q, solved)
+        for i in range(q - 1, -1, -1):
             centre += solved[i] * (0.5 * (box[2 * i] + box[2 * i + 1]) - means[i])
             width = box[2 * i + 1] - box[2 * i]
             spread += solved[i] * solved[i] * width * width / 12.0

@@ -8,11 +8,11 @@ from libc.math cimport INFINITY, log, log1p, pow
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from ..memory cimport free, malloc, raise_memory_error, zeroed
-from .leaf_models cimport (
-    BATCH_SIZE, MAX_REGRESSORS, Fit, add_samples, fit, log_gamma, log_marginal, merge,
-    published_score, row_width, scale, scratch_size,
+from ..linalg cimport (
+    BATCH_SIZE, MAX_REGRESSORS, Fit, add_samples, fit, merge, row_width, scale, scratch_size,
 )
+from ..memory cimport free, malloc, raise_memory_error, zeroed
+from .leaf_models cimport log_gamma, log_marginal, published_score
 from .particles cimport N_POWERS, ParticleFilter
 from .pool cimport Pool
 from .shared_trees cimport MAX_DEPTH, Leaf, Node, pop

@@ -225,7 +225,7 @@ cdef int restore(ParticleFilter filter, state) except -1:
 
 
 cdef double[:, ::1] limited_rows(ParticleFilter filter, values) except *:
-    """Rows of statistics, see `leaf_models`, with sums limited by `limit_row`."""
+    """Rows of statistics, see `linalg`, with sums limited by `limit_row`."""
     cdef double[:, ::1] rows = values.reshape(-1, filter.model.width).copy()
     cdef Py_ssize_t i
     cdef bint sound = True

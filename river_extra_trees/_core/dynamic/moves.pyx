@@ -16,8 +16,8 @@ from libc.math cimport INFINITY, isfinite
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy
 
+from ..linalg cimport merge
 from ..rng cimport MOVE, REJUVENATE, Rng, below, rng_for, uniform
-from .leaf_models cimport merge
 from .leaves cimport (
     finish_leaf, lay_out_scratch, reserve_scratch, row_score, score_subtree, sum_slots,
     sum_subtree, update_time,

@@ -12,8 +12,9 @@ The other modules of this package contain the functions on these data.
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 
 from ..learner cimport Learner
+from ..linalg cimport LeafModel
 from ..split cimport Split
-from .leaf_models cimport BATCH_PAIRS, LeafModel
+from .leaf_models cimport BATCH_PAIRS
 from .pool cimport Pool
 from .shared_trees cimport MAX_DEPTH, SharedTrees
 
@@ -40,7 +41,7 @@ cdef struct Cut:
 
 cdef struct SplitScan:      # scratch for scoring the cuts proposed at one leaf
     double* offsets         # offsets[slot * size_v ...]: v minus its means in the leaf
-    # Cells (see `leaf_models`):
+    # Cells (see `linalg` and `leaf_models`):
     double* passed          # of the samples scanned so far
     double* low             # of the prior
     double* high            # of the prior and all samples of the leaf
@@ -75,7 +76,7 @@ cdef class ParticleFilter(Learner):
     cdef double* block              # memory of the following arrays, and of the row of the prior
     cdef size_t block_bytes
     cdef double* global_statistics  # row of all samples with slow decay; it scales the prior
-    cdef double* v                  # scratch: v of the new sample, see `leaf_models`
+    cdef double* v                  # scratch: v of the new sample, see `linalg`
     cdef double* row_other          # scratch: two rows
     cdef double* row_faded          # scratch: decayed row of a leaf that is only read
     cdef int n_columns              # capacity of `nominal`

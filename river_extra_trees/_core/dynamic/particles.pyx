@@ -8,13 +8,14 @@ from libc.string cimport memcpy, memset
 from ..batch cimport Reader
 from ..guarded cimport hold, release
 from ..learner cimport STRETCH, Learner
+from ..linalg cimport row_width
 from ..memory cimport free, zeroed
 from ..shares cimport first_largest, total_of
 from .inspection cimport (
     alc_at, describe, distinct_roots, least_useful, nodes_at, relevance, scores, split_shares,
     tree_statistics,
 )
-from .leaf_models cimport Predictive, predictive, row_width
+from .leaf_models cimport Predictive, predictive
 from .leaves cimport faded, follow, regressors_wanted, reserve_scratch, reshape
 from .moves cimport rejuvenate
 from .pool cimport Pool

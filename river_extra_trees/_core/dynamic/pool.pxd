@@ -9,7 +9,7 @@ from libc.stdint cimport int64_t
 cdef class Pool:
     cdef double* x              # x[slot * n_columns + column]: number or code, NaN if missing;
                                 #   start of the memory of all arrays
-    cdef double* v              # v[slot * size_v ...]: regressors and target, see `leaf_models`
+    cdef double* v              # v[slot * size_v ...]: regressors and target, see `linalg`
     cdef double* weight         # per slot
     cdef int64_t* arrival       # per slot: number of the sample in the stream, or -1 if free
     cdef int* free_slots        # stack of capacity - size free slots

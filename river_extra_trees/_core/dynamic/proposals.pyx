@@ -3,9 +3,10 @@
 from libc.stdint cimport uint64_t
 from libc.string cimport memset
 
+from ..linalg cimport BATCH_SIZE, Fit
 from ..rng cimport Rng, uniform
 from .leaf_models cimport (
-    BATCH_SIZE, Fit, add_to_cells, evidence, fit_batch, log_multinomial, published_score, to_cells,
+    add_to_cells, evidence, fit_batch, log_multinomial, published_score, to_cells,
 )
 from .leaves cimport leaf_score, weigh_samples
 from .particles cimport (

@@ -6,8 +6,10 @@ Equations and sections are those of Anagnostopoulos and Gramacy (2013).
 from libc.math cimport INFINITY, exp, isfinite, isnan, log, pow
 from libc.string cimport memcpy
 
+from ..linalg cimport add_sample, scale
+from ..moments cimport follow_mean
 from ..rng cimport DISCARD, RESAMPLE, Rng, below, rng_for, uniform
-from .leaf_models cimport add_sample, log_marginal, scale
+from .leaf_models cimport log_marginal
 from .leaves cimport finish_leaf, refresh, sum_slots, update_time, weigh_samples, weight_at
 from .moves cimport move_all
 from .particles cimport MAX_DECAYS, MOST_PROPOSALS, ParticleFilter, fades_by_leaf
@@ -139,8 +141,8 @@ cdef void learn_row(ParticleFilter filter, double target, double weight) noexcep
     for i in range(filter.model.n_regressors):
         if not isnan(x[filter.regressors[i]]):
             filter.fill_weight[i] += weight
-            filter.fill[i] += weight / filter.fill_weight[i] * (
-                limited(x[filter.regressors[i]]) - filter.fill[i])
+            follow_mean(&filter.fill[i], limited(x[filter.regressors[i]]), weight,
+                        filter.fill_weight[i])
     fill_v(filter, x, target)
     if not filter.model.multinomial:
         scale(&filter.model, filter.global_statistics, 1.0 - 0.1 / filter.window)
