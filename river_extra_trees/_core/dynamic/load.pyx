@@ -13,11 +13,12 @@ from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memcpy
 
 from ..schema cimport Labels, Schema
-from .leaves cimport finish_leaf, follow, regressors_wanted, set_prior
-from .particles cimport LARGEST_SQUARE, MAX_DECAYS, ParticleFilter
+from .filter cimport LARGEST_SQUARE, ParticleFilter
+from .particles cimport (
+    LARGEST_REGRESSOR, MAX_DECAYS, finish_leaf, follow, regressors_wanted, set_prior, set_shares,
+)
 from .pool cimport Pool, v_of, x_of
 from .shared_trees cimport MAX_DEPTH, MIN_BLOCK, Leaf, Node, SharedTrees, leaf_at, side
-from .step cimport LARGEST_REGRESSOR, set_shares
 
 from ..state import LARGEST_FLOAT, LARGEST_TARGET, State, captured, require
 
