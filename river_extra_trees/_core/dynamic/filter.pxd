@@ -10,3 +10,6 @@ cdef class ParticleFilter(Particles):
     cdef int find_leaf(self, int tree, object x) except -1
     cdef double clamped(self, double mean) noexcept nogil
     cdef const double* class_chances(self, int hit) noexcept nogil
+    cdef dict views(self)
+    cdef int load(self, object state) except -1
+    cdef int load_trees(self, dict fields) except -1

@@ -28,6 +28,8 @@ cdef class Pool:
     cdef void release(self, int slot) noexcept nogil
     cdef void insert(self, int slot, int column) noexcept nogil
     cdef void remove(self, int slot, int column) noexcept nogil
+    cdef object ranked(self, int column)
+    cdef dict views(self)
 
 cdef inline double* x_of(Pool pool, Py_ssize_t slot) noexcept nogil:
     """The features of the sample in a slot."""
