@@ -10,7 +10,7 @@ from .frames import Sample
 from .learner import TreeLearner
 
 if typing.TYPE_CHECKING:
-    from .._core.batch import Reader
+    from .._core.table import Reader
 
 __all__ = ["BatchForest"]
 

@@ -99,7 +99,7 @@ class Answers:
 
     def _of_columns(self, batch: Batch) -> Columns:
         model = self.model
-        samples = samples_of(batch, model._schema)
+        samples = samples_of(batch)
         answered = model._answered(samples)
         if answered.numbers is not None:
             return [answered.numbers.tolist()]

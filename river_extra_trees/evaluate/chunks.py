@@ -6,14 +6,14 @@ import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from river_extra_trees._core.batch import Batch as Samples
 from river_extra_trees._core.columns import column_of_labels, column_of_targets
 from river_extra_trees._core.safe_repr import with_text
-from river_extra_trees._estimator.columns import labelled_batch_of
+from river_extra_trees._core.table import Table
+from river_extra_trees._estimator.columns import labelled_table_of
 from river_extra_trees._estimator.frames import (
     is_array,
     library_of,
@@ -27,9 +27,6 @@ from river_extra_trees._estimator.refusals import refuse_lazy
 from river_extra_trees._estimator.rows import rows_of, values_by_name
 from river_extra_trees.streams import Batch
 from river_extra_trees.streams.samples import samples_of
-
-if TYPE_CHECKING:
-    from river_extra_trees._core.schema import Schema
 
 __all__ = ["SMALLEST_CHUNK", "Chunk", "chunks_of", "samples_of_chunks"]
 
@@ -65,14 +62,14 @@ class Chunk:
     def __len__(self) -> int:
         return len(self.targets)
 
-    def samples(self, regression: bool, schema: Schema | None = None) -> Samples:
-        """Return the samples as a batch of the core, to be read with a schema."""
+    def samples(self, regression: bool) -> Table:
+        """Return the samples as a table of the core."""
         if isinstance(self.columns, Batch):
             read = column_of_targets if regression else column_of_labels
-            return samples_of(self.columns, schema, read(self.targets))
+            return samples_of(self.columns, read(self.targets))
         targets = self.targets if self.given is None else self.given
         weights = 1.0 if self.weights is None else self.weights
-        return labelled_batch_of(self.columns, targets, weights, regression, schema, self.target)
+        return labelled_table_of(self.columns, targets, weights, regression, self.target)
 
     def with_number(self, error: Exception) -> Exception:
         """Return an error with the number of the row in the table, if the chunk is from a table."""

@@ -1,35 +1,28 @@
-"""Conversion of batches of a table to batches of the core, which learners read."""
+"""Conversion of batches of a table to tables of the core, which learners read."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from river_extra_trees._core.batch import Batch as Samples
 from river_extra_trees._core.columns import Column, column_of_numbers, column_of_values
+from river_extra_trees._core.table import Table
 from river_extra_trees._estimator.columns import column_of
 
 from .batch import Batch
 from .values import Cells
 
-if TYPE_CHECKING:
-    from river_extra_trees._core.schema import Schema
-
 __all__ = ["samples_of"]
 
 
-def samples_of(
-    batch: Batch, schema: Schema | None = None, targets: Column | None = None
-) -> Samples:
-    """Return the rows of a batch of a table as a batch of the core.
+def samples_of(batch: Batch, targets: Column | None = None) -> Table:
+    """Return the rows of a batch of a table as a table of the core.
 
     Parameters
     ----------
     batch
         Rows of a table.
-    schema
-        The schema of the model that will read the rows; texts that it knows are not created again.
     targets
         The targets, if the rows are to be learned.
 
@@ -43,17 +36,17 @@ def samples_of(
     ['size', 'hue']
 
     """
-    columns = [column_of_cells(name, cells, schema) for name, cells in batch.columns.items()]
-    return Samples(len(batch), columns, targets)
+    columns = [column_of_cells(name, cells) for name, cells in batch.columns.items()]
+    return Table(len(batch), columns, targets)
 
 
-def column_of_cells(name: str, cells: Cells, schema: Schema | None) -> Column:
+def column_of_cells(name: str, cells: Cells) -> Column:
     """Return the values of one column of a table as a column of the core."""
     if isinstance(cells, np.ndarray):
         return column_of_numbers(name, cells)
     if isinstance(cells, list):
         return column_of_values(name, cells)
-    return column_of(name, chunked(cells), schema)
+    return column_of(name, chunked(cells))
 
 
 def chunked(cells: Any) -> Any:

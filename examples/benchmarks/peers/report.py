@@ -34,7 +34,7 @@ def write(source: Path, folder: Path) -> Path:
     lines.append(render(*drift.table(source / "drift.csv")))
     drift.draw(source / "drift.csv", folder / "peers_drift.png")
     lines.append("![Accuracy around abrupt drifts](peers_drift.png)")
-    lines += ["## What each part brings", texts["ablation"].strip()]
+    lines += ["## What each parameter brings", texts["ablation"].strip()]
     lines += [render(*ablation.table(source / "ablation.csv", task)) for task in DEFAULTS]
     path = folder / "peers.md"
     path.write_text("\n\n".join(lines) + "\n")

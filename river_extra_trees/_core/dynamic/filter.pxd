@@ -11,5 +11,6 @@ cdef class ParticleFilter(Particles):
     cdef double clamped(self, double mean) noexcept nogil
     cdef const double* class_chances(self, int hit) noexcept nogil
     cdef dict views(self)
+    cdef object beliefs(self)
     cdef int load(self, object state) except -1
     cdef int load_trees(self, dict fields) except -1

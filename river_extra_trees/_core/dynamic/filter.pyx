@@ -7,12 +7,12 @@ from libc.stdint cimport int64_t
 from libc.string cimport memset
 
 from ..arrays cimport view
-from ..batch cimport Reader
 from ..guarded cimport hold, release
 from ..learner cimport STRETCH, Learner
 from ..linalg cimport row_width
 from ..schema cimport Labels, Schema
 from ..shares cimport first_largest, total_of
+from ..table cimport Reader
 from .inspection cimport (
     alc_at, describe, distinct_roots, least_useful, nodes_at, relevance, scores, split_shares,
     tree_statistics,
@@ -20,7 +20,8 @@ from .inspection cimport (
 from .leaf_models cimport Predictive, predictive
 from .particles cimport (
     ALC, ALM, ENTROPY, LARGEST_REGRESSOR, MAX_DECAYS, OLDEST, RANDOM, Particles, faded, fill_v,
-    finish_leaf, follow, gather, regressors_wanted, reserve_scratch, set_prior, set_shares,
+    finish_leaf, follow, gather, n_rules, regressors_wanted, reserve_scratch, set_prior, set_shares,
+    sum_beliefs,
 )
 from .pool cimport Pool, x_of
 from .shared_trees cimport Leaf, Node, SharedTrees, restored_trees, side
@@ -36,7 +37,7 @@ LARGEST_SQUARE = 1e290
 # Limits of the sums of weights and of squares in a leaf. Those of ten billion samples are smaller,
 # and the sums of ten million leaves can be merged without overflow.
 cdef double LARGEST_TOTAL = 1e130, LARGEST_SQUARES = 1e300
-LEAST_POSTERIOR = 1e-4      # of a forgetting factor: see `SWITCH` in `step`
+LEAST_POSTERIOR = 1e-9      # of a forgetting factor and a rule: see `SWITCH` in `step`
 LARGEST_INT = 2**31 - 1
 LARGEST_MEAN = 1.01 * LARGEST_REGRESSOR         # allows for rounding
 LARGEST_MEAN_TARGET = 1.01 * LARGEST_TARGET
@@ -56,7 +57,7 @@ CONTENT = {
     "fill_weight": ("numbers", "regressors", {"least": 0.0}),
     "lowest": ("number",), "highest": ("number",), "n_seen": ("whole",), "n_steps": ("whole",),
     "log_evidence": ("number",), "log_predictive": ("number",),
-    "factor_posterior": ("numbers", "factors", {"least": LEAST_POSTERIOR, "most": 1.0}),
+    "factor_posterior": ("numbers", "beliefs", {"least": LEAST_POSTERIOR, "most": 1.0}),
     "stratum": ("array", np.int32, "bounds"), **TREES,
 }
 FIELDS = {**SETTINGS, **PARTS, **CONTENT}
@@ -340,9 +341,13 @@ cdef class ParticleFilter(Particles):
             "prior": view(self.model.prior, "f8", row if self.regression else (0,)),
             "fill": view(self.fill, "f8", regressors),
             "fill_weight": view(self.fill_weight, "f8", regressors),
-            "factor_posterior": view(self.factor_posterior, "f8", (self.n_decays,)),
             "stratum": view(self.stratum, "i4", (self.n_decays + 1,)),
         }
+
+    cdef object beliefs(self):
+        """The probabilities of the forgetting factors by rule."""
+        return view(self.belief, "f8", (n_rules(self), self.n_decays),
+                    (sizeof(self.belief[0]), sizeof(double)))
 
     def settings(self):
         """The arguments that make an empty filter of the same kind."""
@@ -356,7 +361,7 @@ cdef class ParticleFilter(Particles):
         return fields_of(self, FIELDS, {
             **self.settings(), **self.views(), **self.trees.state(self.roots, self.n_alive),
             "df_offset": self.model.df_offset, "per_leaf": self.model.per_leaf,
-            "n_regions": self.trees.n_regions,
+            "n_regions": self.trees.n_regions, "factor_posterior": self.beliefs().ravel(),
         })
 
     cdef Learner serving_copy(self):
@@ -405,7 +410,7 @@ cdef class ParticleFilter(Particles):
                 "ParticleFilter: the pool is not its own")
         fields = state.read(
             CONTENT, row=width, prior=width if self.regression else 0,
-            regressors=self.model.n_regressors, factors=self.n_decays, bounds=self.n_decays + 1,
+            regressors=self.model.n_regressors, beliefs=n_rules(self) * self.n_decays, bounds=self.n_decays + 1,
             **{"two rows": 2 * width})
         check_numbers(self, pool, fields)
         self.pool = pool
@@ -415,6 +420,8 @@ cdef class ParticleFilter(Particles):
         set_prior(self)     # its row is saved: the statistics have changed since it was computed
         self.model.df_offset, self.model.per_leaf = fields["df_offset"], fields["per_leaf"]
         put_back(self.views(), fields)
+        self.beliefs()[...] = fields["factor_posterior"].reshape(n_rules(self), -1)
+        sum_beliefs(self)
         self.load_trees(fields)
         return 0
 

@@ -58,6 +58,7 @@ cdef enum:
     LEAST_PROPOSALS = 4     # fills a batch of leaf models
     MOST_PROPOSALS = 100
     MAX_DECAYS = 8
+    MAX_RULES = 2           # see `SWITCH` in `step`
     N_POWERS = 512
 
 cdef enum Policy:           # which active sample retires from a full window
@@ -115,6 +116,7 @@ cdef class Particles(Learner):
     cdef double powers[MAX_DECAYS][N_POWERS]    # powers[k][age] = decays[k] ** age
     cdef int stratum[MAX_DECAYS + 1]
     cdef double factor_posterior[MAX_DECAYS]    # probability of each forgetting factor
+    cdef double belief[MAX_RULES][MAX_DECAYS]   # its parts by rule, see `update_factor_posterior`
     cdef readonly bint published
     cdef readonly bint linear       # whether leaves use numeric features, the regressors
     cdef readonly double prior_weight
@@ -156,6 +158,10 @@ cdef inline bint fades_by_leaf(Particles filter) noexcept nogil:
     """Whether equal regions differ between trees: in dynaTree, each leaf has its own decay."""
     return filter.published and filter.decays[0] < 1.0
 
+cdef inline int n_rules(Particles filter) noexcept nogil:
+    """The number of rules that learn the probabilities of the forgetting factors."""
+    return MAX_RULES if filter.regression and filter.n_decays > 1 else 1
+
 # --- Statistics of leaves
 cdef void set_prior(Particles filter) noexcept nogil
 cdef void refresh(Particles filter) noexcept nogil
@@ -184,6 +190,7 @@ cdef void lay_out_scratch(Particles filter) noexcept nogil
 # --- Particles
 cdef int add_roots(Particles filter, int first) except -1
 cdef void divide_particles(Particles filter, int* stratum) noexcept nogil
+cdef void sum_beliefs(Particles filter) noexcept nogil
 cdef void set_shares(Particles filter, int first) noexcept nogil
 
 # --- The leaves of a sample

@@ -57,7 +57,7 @@ cdef class Particles(Learner):
     def __cinit__(self, *, int n_particles, int window, bint classifier, bint linear,
                   int min_samples_leaf, double alpha, double beta, double leaf_bonus, decays,
                   double prior_weight, bint published, uint64_t seed):
-        cdef int k, age
+        cdef int k, age, rule
         assert 1 <= len(decays) <= min(MAX_DECAYS, n_particles) and not (classifier and linear)
         self.regression, self.linear, self.published = not classifier, linear, published
         self.model.multinomial = classifier
@@ -69,9 +69,11 @@ cdef class Particles(Learner):
         self.n_decays = len(decays)
         for k in range(self.n_decays):
             self.decays[k] = decays[k]
-            self.factor_posterior[k] = 1.0 / self.n_decays
+            for rule in range(n_rules(self)):
+                self.belief[rule][k] = 1.0 / (n_rules(self) * self.n_decays)
             for age in range(N_POWERS):
                 self.powers[k][age] = pow(self.decays[k], <double>age)
+        sum_beliefs(self)
         self.lowest, self.highest = INFINITY, -INFINITY
         self.pool, self.trees = Pool(), SharedTrees()
         self.reserve_particles(n_particles)
@@ -144,6 +146,22 @@ cdef class Particles(Learner):
 
 # --- Statistics of leaves ------------------------------------------------------------------
 
+# Weight of the prior in samples per coefficient, and its limit, where memories compete.
+cdef double PRIOR_PER_COEFFICIENT = 0.01, LARGEST_COMPETING_PRIOR = 0.3
+
+
+cdef double weight_of_prior(Particles filter) noexcept nogil:
+    """The weight of the prior in samples.
+
+    Where memories compete, `prior_weight` is small, because leaves of a short memory hold few
+    samples. Many coefficients need more: what few samples say about them is mostly noise.
+    """
+    cdef double least = PRIOR_PER_COEFFICIENT * (filter.model.n_regressors + 1)
+    if filter.n_decays == 1:
+        return filter.prior_weight
+    return max(filter.prior_weight, min(least, LARGEST_COMPETING_PRIOR))
+
+
 cdef void inflate_prior(Particles filter, double* target, int size,
                         double mean) noexcept nogil:
     """Weaken the prior's fit of the target after few samples.
@@ -152,6 +170,7 @@ cdef void inflate_prior(Particles filter, double* target, int size,
     prior are zero up to there, and approach the fit as samples arrive. One sample, or equal ones,
     have no variance; then the magnitude of the target replaces it.
     """
+    cdef double weight = weight_of_prior(filter)
     cdef double few = min(size / max(filter.global_statistics[0], 1.0), 1.0)
     cdef double* squares = target + size - 1
     cdef int i
@@ -159,20 +178,21 @@ cdef void inflate_prior(Particles filter, double* target, int size,
         target[i] *= 1.0 - few * few * few
     squares[0] *= (1.0 + 1e-4) * (1.0 + few * few)
     if squares[0] <= 0.0:
-        squares[0] = filter.prior_weight * mean * mean * few * few
-    squares[0] += filter.prior_weight * (1e-13 * mean * mean + 1e-250)
+        squares[0] = weight * mean * mean * few * few
+    squares[0] += weight * (1e-13 * mean * mean + 1e-250)
 
 
 cdef void set_prior(Particles filter) noexcept nogil:
     """Compute the prior of the leaves from the statistics of all samples.
 
-    It has the weight of `prior_weight` average samples, so that a leaf with few samples predicts
+    It has the weight of `weight_of_prior` average samples, so that a leaf with few samples predicts
     like the fit of all samples. A ridge keeps the prior proper if features are collinear or
     constant, and one degree of freedom for the variance does so when weights decay.
     """
     cdef int size = filter.model.n_regressors + 1, i
     cdef double* prior = filter.model.prior
     cdef double* cells = prior + 1 + size
+    cdef double weight = weight_of_prior(filter)
     cdef bint is_linear
     if filter.model.multinomial:
         # As in dynaTree; the paper has a0 = (1, ..., 1), section 3.1.
@@ -183,14 +203,14 @@ cdef void set_prior(Particles filter) noexcept nogil:
         )
         return
     memset(prior, 0, filter.model.width * sizeof(double))
-    if filter.published or filter.prior_weight <= 0.0 or filter.global_statistics[0] <= 0.0:
+    if filter.published or weight <= 0.0 or filter.global_statistics[0] <= 0.0:
         filter.model.df_offset = -size      # the flat prior, equation (1)
         filter.model.per_leaf = 0.0
         return
     merge(&filter.model, prior, filter.global_statistics,
-          filter.prior_weight / filter.global_statistics[0])
+          weight / filter.global_statistics[0])
     for i in range(size - 1):
-        cells[i] = cells[i] * (1.0 + 1e-4) + filter.prior_weight * 1e-9 * (
+        cells[i] = cells[i] * (1.0 + 1e-4) + weight * 1e-9 * (
             prior[1 + i] * prior[1 + i] + 1e-9)
         cells += i + 1
     inflate_prior(filter, cells, size, prior[size])
@@ -546,6 +566,15 @@ cdef void divide_particles(Particles filter, int* stratum) noexcept nogil:
         reached += filter.factor_posterior[k]
         stratum[k + 1] = (k + 1) * least + <int>(reached * free + 0.5)
     stratum[n_strata] = filter.n_particles
+
+
+cdef void sum_beliefs(Particles filter) noexcept nogil:
+    """Compute the probabilities of the factors, over all rules."""
+    cdef int rule, k
+    for k in range(filter.n_decays):
+        filter.factor_posterior[k] = 0.0
+        for rule in range(n_rules(filter)):
+            filter.factor_posterior[k] += filter.belief[rule][k]
 
 
 cdef void set_shares(Particles filter, int first) noexcept nogil:

@@ -5,7 +5,8 @@ Each factor has its own particles. The best factor is a hidden state that may ch
 sample, and the filter computes its posterior distribution by Bayesian model averaging, as in
 dynamic model averaging (Raftery, Karny and Ettler 2010) with the switches of fixed share (Herbster
 and Warmuth 1998). Fixed share keeps the probability of every factor above zero, so that the filter
-returns to a short memory a few samples after a change.
+returns to a short memory a few samples after a change. In a regression, one such rule forgets old
+evidence and another does not; Bayes' rule decides between them in the same way.
 
 A rejuvenation adds particles grown from the active samples; half of them inherit the retired
 statistics of the old ones.

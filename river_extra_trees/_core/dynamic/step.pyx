@@ -13,9 +13,9 @@ from ..rng cimport DISCARD, REJUVENATE, RESAMPLE, Rng, below, rng_for, uniform
 from .leaf_models cimport log_marginal
 from .moves cimport move_all
 from .particles cimport (
-    MAX_DECAYS, MOST_PROPOSALS, Particles, add_roots, divide_particles, fades_by_leaf, fill_v,
-    finish_leaf, gather, lay_out_scratch, limited, next_epoch, refresh, reserve_scratch, set_shares,
-    sum_slots, update_time, weigh_samples, weight_at,
+    MAX_DECAYS, MAX_RULES, MOST_PROPOSALS, Particles, add_roots, divide_particles, fades_by_leaf,
+    fill_v, finish_leaf, gather, lay_out_scratch, limited, n_rules, next_epoch, refresh,
+    reserve_scratch, set_shares, sum_beliefs, sum_slots, update_time, weigh_samples, weight_at,
 )
 from .pool cimport v_of, x_of
 from .shared_trees cimport MIN_BLOCK, Leaf, Node, SharedTrees, leaf_at, side
@@ -23,15 +23,17 @@ from .shared_trees cimport MIN_BLOCK, Leaf, Node, SharedTrees, leaf_at, side
 # Tolerance for expected numbers of copies that are whole numbers.
 cdef double ROUNDING = 1e-9
 
-# Exponent of the posterior of the forgetting factors, by which old evidence is forgotten, as in
-# dynamic model averaging (Raftery, Karny and Ettler 2010, section 3). It reduced the accuracy of
-# classifiers, which do not use it.
-cdef double BELIEF_KEPT = 0.95, BELIEF_KEPT_OF_CLASSIFIER = 1.0
-# Probability of a switch to a random factor before each sample, as in fixed share (Herbster and
-# Warmuth 1998). It is the largest log loss per sample on a stream that does not change, so it is
-# small. It is not smaller, because every factor keeps SWITCH / K of the posterior, and the log of
-# this is the evidence that the factor needs to return.
-cdef double SWITCH = 0.01, SWITCH_OF_CLASSIFIER = 0.005
+# Two rules learn the probabilities of the forgetting factors of a regression; a classification has
+# the third alone. `BELIEF_KEPT` is the exponent of the posterior, by which old evidence is
+# forgotten, as in dynamic model averaging (Raftery, Karny and Ettler 2010, section 3). `SWITCH` is
+# the probability of a switch to a random factor before each sample, as in fixed share (Herbster and
+# Warmuth 1998). The first rule follows a drift: every factor keeps SWITCH / K of the posterior, and
+# the log of this is the evidence that the factor needs to return. The second rule forgets nothing
+# and hardly switches: where nothing drifts, evidence that fades would never settle.
+cdef double[3] BELIEF_KEPT = [0.95, 1.0, 1.0]
+cdef double[3] SWITCH = [0.01, 0.0001, 0.005]
+# The same probability for a switch of the rule.
+cdef double RULE_SWITCH = 0.001
 
 
 cdef int reserve_step(Particles filter) except -1 nogil:
@@ -258,22 +260,39 @@ cdef double first_of(Rng* rng, int n) noexcept nogil:
 cdef void update_factor_posterior(Particles filter) noexcept nogil:
     """Update the posterior of the forgetting factors by Bayes' rule, then allow for a switch.
 
-    With the predictive density f(k) of the particles of factor k, a = `BELIEF_KEPT` and K factors:
-    p(k) = (1 - SWITCH) * (p(k) f(k)) ** a / sum over j of (p(j) f(j)) ** a + SWITCH / K
+    Each rule r has a joint probability p(r, k) with every factor k. With the predictive density
+    f(k) of the particles of factor k, a = `BELIEF_KEPT`, s = `SWITCH` and K factors:
+    p(k | r) = (1 - s) * (p(r, k) f(k)) ** a / sum over j of (p(r, j) f(j)) ** a + s / K
+    p(r) = (1 - RULE_SWITCH) * sum over k of p(r, k) f(k) / sum over all rules + RULE_SWITCH / rules
     """
-    cdef int k, particle
-    cdef double joint, total = 0.0
-    cdef double power = BELIEF_KEPT if filter.regression else BELIEF_KEPT_OF_CLASSIFIER
-    cdef double switched = SWITCH if filter.regression else SWITCH_OF_CLASSIFIER
+    cdef int rule, k, particle, first = first_rule(filter), n = n_rules(filter)
+    cdef double joint, switched, evidence = 0.0
+    cdef double of_rule[MAX_RULES]
+    cdef double total[MAX_RULES]
+    for rule in range(n):
+        of_rule[rule] = total[rule] = 0.0
     for k in range(filter.n_decays):
         joint = 0.0
         for particle in range(filter.stratum[k], filter.stratum[k + 1]):
             joint += filter.share[particle] * filter.weights[particle]
-        filter.factor_posterior[k] = pow(joint, power)
-        total += filter.factor_posterior[k]
-    for k in range(filter.n_decays):
-        filter.factor_posterior[k] = (
-            (1.0 - switched) * filter.factor_posterior[k] / total + switched / filter.n_decays)
+        evidence += joint
+        for rule in range(n):
+            filter.belief[rule][k] = joint * (filter.belief[rule][k] / filter.factor_posterior[k])
+            of_rule[rule] += filter.belief[rule][k]
+            filter.belief[rule][k] = pow(filter.belief[rule][k], BELIEF_KEPT[first + rule])
+            total[rule] += filter.belief[rule][k]
+    for rule in range(n):
+        of_rule[rule] = (1.0 - RULE_SWITCH) * (of_rule[rule] / evidence) + RULE_SWITCH / n
+        switched = SWITCH[first + rule]
+        for k in range(filter.n_decays):
+            filter.belief[rule][k] = of_rule[rule] * (
+                (1.0 - switched) * filter.belief[rule][k] / total[rule]
+                + switched / filter.n_decays)
+    sum_beliefs(filter)
+
+
+cdef inline int first_rule(Particles filter) noexcept nogil:
+    return 0 if filter.regression else 2
 
 
 # --- Retirement ----------------------------------------------------------------------------

@@ -254,9 +254,8 @@ cdef class ForgetfulForest(Forest):
             retained.mark(&counts[0])
             grow_anew(self, successor, tree, retained, splitter, max_depth, &counts[0], &chosen[0])
             for position in range(self.window.n_fresh):
-                leaf = successor.walk(
-                    successor.roots[0], self.window.data + self.window.fresh[position],
-                    self.window.capacity, self.window.n_columns)
+                leaf = successor.walk_slot(
+                    successor.roots[0], self.window, self.window.fresh[position])
                 answers[position] = successor.row(leaf)[HEADER] if self.regression else (
                     successor.majority(leaf))
             return self.sum_losses(answers, tree)

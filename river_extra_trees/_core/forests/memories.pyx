@@ -9,7 +9,7 @@ from libc.math cimport log2, sqrt
 from libc.stdint cimport int64_t
 from libc.string cimport memcmp, memcpy, memset
 
-from ..batch cimport Reader
+from ..table cimport Reader
 from ..learner cimport Learner
 from ..lists cimport item_of
 from ..memory cimport free, product, resized, zeroed
@@ -393,8 +393,8 @@ cdef class MemoryForest(Ensemble):
         """Number of samples learned."""
         return self.buffer.n_seen
 
-    def memory_weights(self):
-        """(memory, weight) of each memory: the sum over its groups."""
+    def window_weights(self):
+        """(window size, weight) of each window: the sum over its groups."""
         cdef dict found = {}
         with self.using():
             weights = (self.mixture if self.regression else self.pool).member_weights()

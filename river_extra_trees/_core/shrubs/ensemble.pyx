@@ -9,12 +9,12 @@ from libc.stdint cimport int64_t
 
 from ..ahead cimport AHEAD
 from ..arrays cimport view
-from ..batch cimport Reader
 from ..cart.splitter cimport Splitter
 from ..learner cimport Learner
 from ..memory cimport free, resized, zeroed
 from ..rng cimport FEATURES, rng_for
 from ..schema cimport Labels, Schema
+from ..table cimport Reader
 from ..trees cimport HEADER, WEIGHT, Trees
 from ..window cimport Window
 from .weights cimport (
@@ -152,12 +152,14 @@ cdef class Shrubs(Learner):
     cdef int reserve(self, int n_labels) except -1 nogil:
         """Make room for the row that the schema encoded last, and for a new tree."""
         cdef int n = min(self.window.size + 1, self.window_size)
-        cdef int width = 1 if self.regression else n_labels
-        self.window.reserve(self.window_size, self.schema.n_columns)
+        cdef int n_live, width = 1 if self.regression else n_labels
+        self.window.reserve_places(self.schema.n_columns)
+        n_live = self.window.count_live(self.schema.filled, self.schema.n_filled)
+        self.window.reserve(self.window_size, self.schema.n_columns, n_live)
         self.reserve_outputs(width)
         self.trees.reserve(2 * n + 1, width)
         return self.splitter.reserve(
-            self.trees.capacity, n, self.window_size, self.schema.n_columns,
+            self.trees.capacity, n, self.window_size, n_live,
             max(self.trees.n_values, n_labels))     # as `Workspace.prepare`, so that it cannot fail
 
     cdef void widen(self, int n_labels) noexcept:
@@ -195,11 +197,9 @@ cdef class Shrubs(Learner):
                 self.since_rebuild = REBUILD * self.window_size
             if sums_run(self):
                 count(self, slot, -1.0)
-        self.window.extend(self.schema.n_columns)
-        slot = self.window.slide(self.schema.row, target, weight, slot)
+        slot = self.window.slide(self.schema, target, weight, slot)
         self.total_weight += weight
-        evaluate(self, self.window.data + slot, self.window.capacity, self.window.n_columns,
-                 self.leaves + slot, spacing)
+        evaluate(self, self.schema.row, 1, self.schema.n_columns, self.leaves + slot, spacing)
         if sums_run(self):
             count(self, slot, 1.0)
         self.since_rebuild += 1
@@ -244,8 +244,7 @@ cdef class Shrubs(Learner):
         self.n_trained += 1
         for i in range(self.window.n_sorted):
             slot = self.window.by_arrival[i]
-            leaves[slot] = self.trees.walk(root, self.window.data + slot,
-                                           self.window.capacity, self.window.n_columns)
+            leaves[slot] = self.trees.walk_slot(root, self.window, slot)
         if sums_run(self):
             count_newcomer(self, tree)
 
@@ -369,7 +368,7 @@ cdef class Shrubs(Learner):
         self.schema, self.labels = fields["schema"], fields["labels"]
         self.let_grow(fields["window"], fields["trees"])
         require(self.window.size <= self.window_size, "Shrubs: too many samples")
-        self.window.reserve(self.window_size, 0)
+        self.window.reserve(self.window_size, 0, 0)
         require(self.trees.n_roots == len(fields["weights"]) <= self.n_models,
                 "Shrubs: more trees than there is room for, or than weights")
         self.width = 1 if self.regression else len(self.labels)
@@ -386,11 +385,12 @@ cdef class Shrubs(Learner):
 
     cdef void find_leaves(self) noexcept nogil:
         """Compute the leaf of every sample of the window in every tree."""
-        cdef int i, slot
+        cdef int i, k, slot
         for i in range(self.window.n_sorted):
             slot = self.window.by_arrival[i]
-            evaluate(self, self.window.data + slot, self.window.capacity, self.window.n_columns,
-                     self.leaves + slot, self.window_size)
+            for k in range(self.trees.n_roots):
+                self.leaves[<Py_ssize_t>k * self.window_size + slot] = self.trees.walk_slot(
+                    self.trees.roots[k], self.window, slot)
 
     # --- Invariants ---------------------------------------------------------------------------
 
