@@ -34,11 +34,11 @@ the object above it contains::
       |   |- Window
       |   `- Trees         one object for all trees
       |
-      `- ParticleFilter    dynamic/particles: particles, each a version of one tree
-          |                  (step, moves and proposals learn a sample; inspection, load)
+      `- ParticleFilter    dynamic/filter: particles, each a version of one tree (particles: their
+          |                  data; step and moves learn a sample; inspection)
           |- Pool          pool: the active samples
           `- SharedTrees   shared_trees: particles share their equal nodes
-                             (leaves, leaf_models: the leaves' predictive distributions)
+                             (leaf_models: the leaves' predictive distributions)
 
     Splitter               cart/splitter: grows trees on a window; `Forest` and `Shrubs` use it
                              (search: the best split of a node; published: scores of the
@@ -94,11 +94,12 @@ How a learner is saved and restored::
           `- packed            small arrays in a few bytes (packing; pickles only)
 
     unpickle, persistence.load
-      `- restored              a new object from the fields; checks types, ranges and shapes
-                                 (state), then the structure with `check()`
+      `- restored              a new object from the fields; a table of fields names types, ranges
+                                 and shapes (state), then indices and structure are checked
 
 All modules use: `guarded` (one call at a time), `memory` (allocation), `lists` (list items without
 the GIL), `rng` (named streams of random numbers), `split` (the struct of a split), `shares` (the
-largest share, the sum of shares), `state` (saving, and validation when loading), `safe_repr`
-(values in messages), `node_names` (the names and values of splits).
+largest share, the sum of shares), `moments` (running means), `linalg` (least squares), `state`
+(saving, and validation when loading), `arrays` (memory as numpy arrays), `safe_repr` (values in
+messages), `node_names` (the names and values of splits).
 """

@@ -187,6 +187,7 @@ cdef class Learner(Guarded):
             elif not self.batch_is_full():
                 self.prepare_run(reader)
                 reader.ahead.reserve(self.schema.n_columns)
+                reader.blank_row()
                 row, n_labels = reader.row, self.n_labels()
                 with nogil:
                     self.run(reader, stop, n_labels)
@@ -249,7 +250,7 @@ cdef class Learner(Guarded):
             for i in range(n):
                 if self.batch_is_full():
                     return 0
-                reader.ahead.copy(i, self.schema.row, self.schema.n_columns)
+                reader.ahead.copy(i, self.schema.row, reader.columns, reader.n_columns)
                 if reader.asks:
                     self.answer_row(reader)
                     reader.answered = True

@@ -30,6 +30,8 @@ cdef class Schema:
     cdef readonly int n_columns
     cdef readonly int max_columns   # further features are ignored, so that memory is bounded
     cdef double* row            # scratch: row[column] of the last encoded row; NaN: missing
+    cdef int* filled            # the n_filled columns that may have a value in `row`, each once
+    cdef int n_filled           # work on a row does not visit the others
     cdef int row_capacity
     # Not part of the state:
     cdef int n_before           # number of columns before the last `admit`; -1: it added nothing
@@ -45,7 +47,6 @@ cdef class Schema:
     cdef int* layout_nominal    # nominal column of each key, or -1
     cdef Py_ssize_t layout_size
     cdef Py_ssize_t layout_capacity
-    cdef bint layout_complete   # every column is the numeric column of one of the keys
     cdef unsigned int misses
 
     cdef inline bint has_codes(self, int column) noexcept nogil:
@@ -55,6 +56,14 @@ cdef class Schema:
     cdef inline bint is_numeric(self) noexcept nogil:
         """Whether no column is nominal."""
         return size_of(<PyObject*>self.nominal) == 0
+
+    cdef inline void put(self, int column, double number) noexcept nogil:
+        """Put a value into a column of the row."""
+        if number == number:
+            if self.row[column] != self.row[column]:
+                self.filled[self.n_filled] = column
+                self.n_filled += 1
+            self.row[column] = number
 
     cdef inline int count_codes(self, int column) noexcept nogil:
         """Number of codes of a nominal column."""

@@ -60,6 +60,7 @@ cdef class Schema:
 
     def __dealloc__(self):
         free(self.row)
+        free(self.filled)
         free(self.n_codes)
         free(self.layout_keys)
         free(self.layout_numeric)
@@ -112,8 +113,7 @@ cdef class Schema:
         cdef Py_ssize_t size = self.layout_size, n = PyDict_Size(x)
         if size == 0 or n > size:
             return False
-        if not self.layout_complete or n < size:
-            self.blank()
+        self.blank()
         if n == size:
             while PyDict_Next(x, &position, &key, &value) and key == self.layout_keys[i]:
                 if not self.store(i, value):
@@ -121,6 +121,7 @@ cdef class Schema:
                 i += 1
             if i == size:
                 return True
+            self.blank()
         i = 0
         while i < self.layout_size:     # an __eq__ of a key may have changed it
             value = PyDict_GetItemWithError(x, <object>self.layout_keys[i])
@@ -149,8 +150,6 @@ cdef class Schema:
         elif value == PyFalse:
             number = 0.0
         elif type(<object>value) is str and self.layout_nominal[i] >= 0:
-            if column >= 0:
-                self.row[column] = NAN
             column = self.layout_nominal[i]
             number = (<dict>self.codes[column]).get(<object>value, OTHER)
             if number == OTHER:
@@ -159,7 +158,7 @@ cdef class Schema:
             return False
         if column < 0:
             return False
-        self.row[column] = number
+        self.put(column, number)
         return True
 
     cdef int by_name(self, dict x, list fresh) except -1:
@@ -182,13 +181,13 @@ cdef class Schema:
                 if fresh is not None:
                     fresh.append((name, kind == CATEGORY, value))
             elif kind == NUMBER:
-                self.row[<int>column] = number
+                self.put(<int>column, number)
             else:
                 codes = <dict>self.codes[<int>column]
                 code = codes.get(value)
                 if code is None and fresh is not None and len(codes) < MAX_CATEGORIES:
                     fresh.append((name, True, value))
-                self.row[<int>column] = OTHER if code is None else <double>code
+                self.put(<int>column, OTHER if code is None else <double>code)
         if known and not fresh:
             self.misses += 1
             if self.misses & 15 == 1:   # with new key objects in every row, do not cache each time
@@ -268,7 +267,6 @@ cdef class Schema:
     cdef int remember(self, dict x) except -1:
         """Cache the keys of x, all of them known, and their columns."""
         cdef Py_ssize_t i, n = PyDict_Size(x)
-        cdef int n_numeric = 0
         self.layout_size = 0
         if n > self.layout_capacity:
             self.layout_keys = <PyObject**>resized(self.layout_keys, n, sizeof(PyObject*))
@@ -281,25 +279,28 @@ cdef class Schema:
             self.layout_keys[i] = <PyObject*>name
             self.layout_numeric[i] = self.numeric.get(name, -1)
             self.layout_nominal[i] = self.nominal.get(name, -1)
-            n_numeric += self.layout_numeric[i] >= 0
-        self.layout_complete = n_numeric == self.n_columns
         self.layout_size = n
         return 0
 
     cdef int reserve(self, int n_columns) except -1:
-        cdef int n
+        cdef int n, column
         if n_columns > self.row_capacity:
             n = max(8, 2 * n_columns)
             self.row = <double*>resized(self.row, n, sizeof(double))
+            self.filled = <int*>resized(self.filled, n, sizeof(int))
+            for column in range(self.row_capacity, n):
+                self.row[column] = NAN
             self.n_codes = <int*>resized(self.n_codes, n, sizeof(int))
             memset(self.n_codes + self.row_capacity, 0xFF, (n - self.row_capacity) * sizeof(int))
             self.row_capacity = n
         return 0
 
     cdef void blank(self) noexcept nogil:
-        cdef int column
-        for column in range(self.n_columns):
-            self.row[column] = NAN
+        """Make every value of the row missing."""
+        cdef int i
+        for i in range(self.n_filled):
+            self.row[self.filled[i]] = NAN
+        self.n_filled = 0
 
     def value_of(self, int column, double number):
         """The feature value for a number in a column: the number, or the nominal value of a code.
@@ -348,7 +349,7 @@ cdef class Schema:
                 texts += sum([getsizeof(value) for value in codes if type(value) is str])
         return (
             object.__sizeof__(self) + texts
-            + self.row_capacity * (sizeof(double) + sizeof(int))
+            + self.row_capacity * (sizeof(double) + 2 * sizeof(int))
             + self.layout_capacity * (sizeof(PyObject*) + 2 * sizeof(int))
         )
 

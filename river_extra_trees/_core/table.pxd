@@ -64,6 +64,8 @@ cdef class Reader:
 
     cdef Link* links
     cdef int n_links
+    cdef int* columns                   # ascending: the columns of the schema with a link ...
+    cdef int n_columns                  # ... and their number
     cdef int* known                     # memory of `Link.known` for all links
     cdef int* label_codes               # code in the table -> code of the learner, or UNKNOWN
     cdef Schema schema                  # schema in which the links were looked up
@@ -77,6 +79,8 @@ cdef class Reader:
     cdef int link_labels(self, Labels labels) except -1
     cdef bint read(self) except -1
     cdef int look_up(self) except -1
+    cdef int list_columns(self) except -1
+    cdef void blank_row(self) noexcept nogil
     cdef int admit(self) except -1
     cdef dict sample(self)
     cdef int read_ahead(self, Py_ssize_t stop, int room, bint regression) noexcept nogil

@@ -105,6 +105,7 @@ cdef class Reader:
         self.table, self.n, self.learns = table, table.n, learns
         self.ahead = Ahead()
         self.links = <Link*>zeroed(max(1, len(table.columns)), sizeof(Link))
+        self.columns = <int*>zeroed(max(1, 2 * len(table.columns)), sizeof(int))
         self.n_labels = -1
         if learns:
             self.read_targets_of(table)
@@ -140,6 +141,7 @@ cdef class Reader:
 
     def __dealloc__(self):
         free(self.links)
+        free(self.columns)
         free(self.known)
         free(self.label_codes)
 
@@ -180,6 +182,8 @@ cdef class Reader:
                 for code in range(link.n_values):
                     link.known[code] = UNSEEN
                 self.link_column(i, self.row, self.n)
+            self.ahead.n_columns = -1       # it holds values of the columns linked before
+            self.list_columns()
             self.version = schema.version
         if self.has_labels and self.n_labels != len(labels.labels):
             self.link_labels(labels)
@@ -223,11 +227,31 @@ cdef class Reader:
         Returns whether the schema knows all its features and nominal values.
         """
         cdef uint8_t is_new
+        self.blank_row()
         self.encode(self.schema.row, 1, 1, &is_new)
         if is_new:
             self.look_up()
+            self.blank_row()
             self.encode(self.schema.row, 1, 1, &is_new)
         return not is_new
+
+    cdef int list_columns(self) except -1:
+        """List the columns with a link, each once even if names are equal to each other."""
+        cdef int i, column
+        found = {self.links[i].numeric for i in range(self.n_links)}
+        found |= {self.links[i].nominal for i in range(self.n_links)}
+        self.n_columns = 0
+        for column in sorted(found):
+            if column >= 0:
+                self.columns[self.n_columns] = column
+                self.n_columns += 1
+        return 0
+
+    cdef void blank_row(self) noexcept nogil:
+        """Let the row of the schema hold the columns with a link, all missing yet."""
+        self.schema.blank()
+        memcpy(self.schema.filled, self.columns, self.n_columns * sizeof(int))
+        self.schema.n_filled = self.n_columns
 
     cdef int look_up(self) except -1:
         """Look up what is not known of the next row.
@@ -237,7 +261,7 @@ cdef class Reader:
         cdef int i
         for i in range(self.n_links):
             self.link_column(i, self.row, self.row + 1)
-        return 0
+        return self.list_columns()
 
     cdef int admit(self) except -1:
         """Add new features and values of the next row; encode the row."""
@@ -312,13 +336,8 @@ cdef class Reader:
         marks[i] tells whether that row needs Python code: to look up a value, or to learn a new
         feature or value.
         """
-        cdef Py_ssize_t column
         cdef int i
         memset(marks, 0, n)
-        for i in range(n):
-            values[i] = NAN
-        for column in range(1, self.schema.n_columns):
-            memcpy(values + column * stride, values, n * sizeof(double))
         for i in range(self.n_links):
             encode_numbers(&self.links[i], self.row, n, self.learns, values, stride, marks)
             encode_codes(&self.links[i], self.row, n, self.learns, values, stride, marks)
@@ -456,6 +475,7 @@ cdef void encode_codes(const Link* link, Py_ssize_t row, int n, bint learns, dou
     if link.nominal >= 0:
         values += link.nominal * stride
         for i in range(n):
+            values[i] = NAN
             if codes[i] >= 0:
                 code = known[codes[i]]
                 values[i] = max(code, <int>OTHER)
