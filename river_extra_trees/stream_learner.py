@@ -120,7 +120,7 @@ class StreamLearner(BatchForest):
         forest: typing.Any = self._forest
         batch = forest.n_batches
         splitters = splitters or self._new_splitters()
-        n_features = n_features_visited(self.max_features, len(forest.schema.names))
+        n_features = n_features_visited(self.max_features, forest.n_offered)
         if forest.n_in_batch < self.batch_size:
             depth = LARGEST if self.max_depth is None else self.max_depth
             grow_early(forest, splitters, n_features, depth, self.max_nodes)

@@ -256,7 +256,7 @@ def test_cost_of_dynamic_trees(command: str, monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.mark.parametrize(
     ("command", "stream"),
-    [("classification", "fraud"), ("regression", "friedman"), ("leaves", "fraud")],
+    [("classification", "fraud"), ("regression", "friedman"), ("whole", "fraud")],
 )
 def test_other_predictions_of_dynamic_trees(command: str, stream: str) -> None:
     """A line for each way to predict, from what the core tells of its trees."""

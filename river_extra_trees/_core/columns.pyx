@@ -114,6 +114,8 @@ cdef bint has_infinite(const double[:, :] numbers) noexcept nogil:
     n_lines, length = numbers.shape[0], numbers.shape[1]
     if n_lines == 0 or length == 0:
         return False
+    if numbers.strides[1] == sizeof(double) and numbers.strides[0] == length * numbers.strides[1]:
+        n_lines, length = 1, n_lines * length       # the memory is one line
     for i in range(n_lines):
         if numbers.strides[1] == sizeof(double):
             found |= has_infinite_bits(<const uint64_t*>&numbers[i, 0], length)
@@ -174,11 +176,21 @@ def columns_of_block(list names, block):
 
 def column_of_numbers(name, numbers):
     """A column of numbers, from an array of doubles; NaN is missing."""
-    cdef Column column = Column(name, len(numbers), numbers)
+    cdef const double[:] view = numbers
+    cdef Column column = Column(name, view.shape[0])
     cdef bint is_finite
+    column.array, column.number_view = numbers, view
     with nogil:
-        is_finite = not has_infinite(column.number_view[:, None])
+        if view.shape[0] and view.strides[0] == sizeof(double):
+            is_finite = not has_infinite_bits(<const uint64_t*>&view[0], view.shape[0])
+        else:
+            is_finite = not has_infinite(view[:, None])
     return checked(column, is_finite)
+
+
+def columns_of_arrays(list names, list arrays):
+    """Columns of numbers, each from an array of doubles; NaN is missing."""
+    return [column_of_numbers(name, each) for name, each in zip(names, arrays, strict=True)]
 
 
 def are_within(const double[:] numbers, double low, double high):
@@ -260,8 +272,17 @@ cdef double as_double(object name, object value) except? -1.0:
         raise
 
 
+cdef bint are_texts(list values) noexcept:
+    for value in values:
+        if type(value) is not str:
+            return False
+    return True
+
+
 def column_of_codes(name, codes, list values):
     """A column of values of any kind, from their positions in a list; -1 is missing."""
+    if are_texts(values) and len(set(values)) == len(values):
+        return named(Column(name, len(codes), None, np.ascontiguousarray(codes, np.intc), values))
     cdef Column column = column_of_values(name, [*values, None])    # -1 is the position of None
     if column.refused < 0:
         return column.take(codes)

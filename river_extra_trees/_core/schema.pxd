@@ -30,8 +30,8 @@ cdef class Schema:
     cdef readonly int n_columns
     cdef readonly int max_columns   # further features are ignored, so that memory is bounded
     cdef double* row            # scratch: row[column] of the last encoded row; NaN: missing
-    cdef int* filled            # the n_filled columns that may have a value in `row`, each once: no
-    cdef int n_filled           #   work on a row has to visit the others
+    cdef int* filled            # the n_filled columns that may have a value in `row`, each once
+    cdef int n_filled           # work on a row does not visit the others
     cdef int row_capacity
     # Not part of the state:
     cdef int n_before           # number of columns before the last `admit`; -1: it added nothing

@@ -23,6 +23,7 @@ from river_extra_trees._core.columns import (
     column_of_targets,
     column_of_values,
     column_of_weights,
+    columns_of_arrays,
     columns_of_block,
 )
 from river_extra_trees._core.safe_repr import safe_repr
@@ -31,12 +32,20 @@ from river_extra_trees._core.table import Table
 
 from .frames import is_array, is_one_weight, opened, package_of, values_of
 
-__all__ = ["codes_of", "column_of", "labelled_table_of", "list_of_array", "table_of"]
+__all__ = [
+    "check_lengths",
+    "codes_of",
+    "column_of",
+    "labelled_table_of",
+    "list_of_array",
+    "table_of",
+]
 
 Array = npt.NDArray[typing.Any]
 Numbers = npt.NDArray[np.float64]
 Values = list[typing.Any]
 Coded = tuple[Array, Values]  # codes, -1 where missing; values by code
+FLOAT64 = np.dtype(np.float64)
 
 
 def table_of(frame: typing.Any, skipped: int | None = None) -> Table:
@@ -66,10 +75,17 @@ def labelled_table_of(
     table = table_of(frame, skipped)
     targets = read_targets(y, regression)
     weights = read_weights(w, len(table))
-    n_weights = len(table) if weights is None else weights.length
-    if not targets.length == n_weights == len(table):
-        raise ValueError(f"X has {len(table)} rows, y has {targets.length} and w has {n_weights}")
+    n_weights = None if weights is None or is_one_weight(w) else weights.length
+    check_lengths(len(table), targets.length, n_weights)
     return Table(len(table), table.columns, targets, weights)
+
+
+def check_lengths(n_rows: int, n_targets: int, n_weights: int | None) -> None:
+    """Raise an error unless all lengths are equal; None stands for weights that nobody passed."""
+    if n_weights is None and n_targets != n_rows:
+        raise ValueError(f"X has {n_rows} rows and y has {n_targets}")
+    if n_weights is not None and not n_rows == n_targets == n_weights:
+        raise ValueError(f"X has {n_rows} rows, y has {n_targets} and w has {n_weights}")
 
 
 # --- Frames
@@ -85,7 +101,7 @@ def columns_of_array(array: Array, _: int | None) -> list[Column]:
 
 def doubles_of(array: Array) -> Numbers:
     """An array of numbers as aligned doubles; if it is one already, the array itself."""
-    is_one = array.dtype == np.float64 and array.flags.aligned
+    is_one = array.dtype == FLOAT64 and array.flags.aligned
     return array if is_one else np.require(array, np.float64, "A")
 
 
@@ -98,6 +114,7 @@ def list_of_array(array: Array) -> Values:
 def columns_of_pandas(frame: typing.Any, skipped: int | None) -> list[Column]:
     """Columns of a pandas frame. If all are of numpy numbers, they are converted at once."""
     names = frame.columns.to_numpy(object).tolist()
+    # The types come first: `to_numpy` does not check the codes of categories.
     if not all(
         isinstance(each, np.dtype) and each.kind in "biuf" for each in frame.dtypes.tolist()
     ):
@@ -109,8 +126,20 @@ def columns_of_pandas(frame: typing.Any, skipped: int | None) -> list[Column]:
 
 
 def columns_of_polars(frame: typing.Any, skipped: int | None) -> list[Column]:
-    """Columns of a polars frame."""
-    return columns_of_series(frame.columns, frame.get_columns(), skipped)
+    """Columns of a polars frame. If all are of doubles, they are converted at once."""
+    import polars
+
+    names, series = frame.columns, frame.get_columns()
+    if skipped is not None:
+        del names[skipped], series[skipped]
+    arrays: list[typing.Any] = [array_of_polars(each) for each in series]
+    is_plain = skipped is None and {getattr(each, "dtype", None) for each in arrays} == {FLOAT64}
+    if is_plain and frame.dtypes.count(polars.Float64) == len(names):
+        return columns_of_arrays(names, arrays)
+    return [
+        column_of_found(name, found_in_polars(each, array))
+        for name, each, array in zip(names, series, arrays, strict=True)
+    ]
 
 
 def columns_of_pyarrow(table: typing.Any, skipped: int | None) -> list[Column]:
@@ -154,7 +183,11 @@ COLUMNS_IN: dict[str, Callable[[typing.Any, int | None], list[Column]]] = {
 
 def column_of(name: Hashable, series: typing.Any) -> Column:
     """Convert a series to a column."""
-    found = read(series, f"feature {safe_repr(name)}")
+    return column_of_found(name, read(series, f"feature {safe_repr(name)}"))
+
+
+def column_of_found(name: Hashable, found: Array | Coded | Values) -> Column:
+    """Convert a result of `read` to a column."""
     if isinstance(found, np.ndarray):
         return column_of_numbers(name, doubles_of(found))
     if isinstance(found, list):
@@ -209,6 +242,8 @@ def read_pandas(series: typing.Any, what: str) -> Array | Coded | None:
     dtype = series.dtype
     if isinstance(dtype, pandas.CategoricalDtype):
         return coded(series.array.codes, dtype.categories, what)
+    if isinstance(series.array, pandas.arrays.ArrowStringArray):
+        return read_arrow_texts(series.array, what)
     if isinstance(dtype, pandas.StringDtype):
         codes, values = series.array.factorize()
         return codes, values.to_numpy(dtype=object).tolist()
@@ -220,24 +255,39 @@ def read_pandas(series: typing.Any, what: str) -> Array | Coded | None:
 
 
 def read_polars(series: typing.Any, _: str) -> Array | Values | None:
-    """Read numbers as an array and texts as a list.
+    import polars
+
+    if not isinstance(series, polars.Series):
+        return None
+    return found_in_polars(series, array_of_polars(series))
+
+
+def array_of_polars(series: typing.Any) -> Array | None:
+    """Convert a series of polars to an array; None if polars cannot."""
+    try:
+        array: Array = series.to_numpy()
+    except Exception as error:
+        if package_of(error) != "polars":  # integers of 128 bits
+            raise
+        return None
+    return array
+
+
+def found_in_polars(series: typing.Any, array: Array | None) -> Array | Values:
+    """Return numbers as their array, and other values as a list.
 
     polars has no public codes that are the same in all its versions, and makes lists of texts
     quickly. The type of a series is asked for only if it is one of numbers: polars compares all
     categories of an `Enum` each time.
     """
-    import polars
-
-    if not isinstance(series, polars.Series):
-        return None
-    try:
-        array = series.to_numpy()
-    except polars.exceptions.PolarsError:  # integers of 128 bits
-        return None
-    if array.ndim == 1 and array.dtype.kind in "biuf":
-        return array if series.dtype.base_type().__name__ in POLARS_NUMBERS else None
-    is_text = array.ndim == 1 and len(array) > 0 and type(array[0]) is str
-    return array.tolist() if is_text else None
+    if array is not None and array.ndim == 1 and len(array):
+        if array.dtype.kind in "biuf":
+            if series.dtype.base_type().__name__ in POLARS_NUMBERS:
+                return array
+        elif type(array[0]) is str:
+            return list_of_array(array)
+    values: Values = series.to_list()
+    return values
 
 
 # Types for which a cast to doubles gives the same as `float` of each value.
@@ -266,16 +316,32 @@ def read_pyarrow(column: typing.Any, what: str) -> Array | Coded | None:
     except pyarrow.ArrowException:
         refuse_invalid(column, what)
         return None
-    if is_text:  # a list is as fast as a dictionary of few values, and faster than one of many
-        return None
+    if is_text:  # some versions of pyarrow have no codes of views
+        return None if types.is_string_view(kind) else read_arrow_texts(column, what)
     try:
-        array = column.unify_dictionaries().combine_chunks()
+        return read_dictionary(column, what)
     except pyarrow.ArrowException:  # null in the dictionary, or an uncommon type of values
         return None
-    codes = array.indices
+
+
+def read_arrow_texts(texts: typing.Any, what: str) -> Coded:
+    """Codes and values of the texts in an array of pandas or pyarrow."""
+    import pyarrow
+
+    array = texts if isinstance(texts, pyarrow.ChunkedArray) else pyarrow.array(texts)
+    return read_dictionary(array.dictionary_encode(), what)
+
+
+def read_dictionary(column: typing.Any, what: str) -> Coded:
+    """Codes and values of a column of pyarrow with a dictionary."""
+    import pyarrow
+
+    if isinstance(column, pyarrow.ChunkedArray):
+        column = column.unify_dictionaries().combine_chunks()
+    codes = column.indices
     if codes.null_count:
         codes = codes.cast(pyarrow.int64()).fill_null(-1)
-    return coded(codes.to_numpy(), array.dictionary, what)
+    return coded(codes.to_numpy(), column.dictionary, what)
 
 
 def refuse_invalid(column: typing.Any, what: str) -> None:

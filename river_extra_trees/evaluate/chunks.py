@@ -13,7 +13,7 @@ import numpy as np
 from river_extra_trees._core.columns import column_of_labels, column_of_targets
 from river_extra_trees._core.safe_repr import with_text
 from river_extra_trees._core.table import Table
-from river_extra_trees._estimator.columns import labelled_table_of
+from river_extra_trees._estimator.columns import check_lengths, labelled_table_of
 from river_extra_trees._estimator.frames import (
     is_array,
     library_of,
@@ -188,9 +188,7 @@ def _chunk(item: Any, target: str | None) -> Chunk:
         targets, given = plain(series_in(frame, position))
     else:
         raise refused(item)
-    n_weights = len(frame) if weights is None else len(weights)
-    if not len(frame) == len(targets) == n_weights:
-        raise ValueError(f"X has {len(frame)} rows, y has {len(targets)} and w has {n_weights}")
+    check_lengths(len(frame), len(targets), None if weights is None else len(weights))
     return Chunk(frame, targets, weights, given, position)
 
 

@@ -11,8 +11,8 @@ import numpy.typing as npt
 from river_extra_trees._core.columns import Column
 from river_extra_trees._core.table import Table
 
-from .._estimator.columns import codes_of, labelled_table_of, table_of
-from .._estimator.frames import Sample, readable_frame, values_of, weights_of
+from .._estimator.columns import check_lengths, codes_of, labelled_table_of, table_of
+from .._estimator.frames import Sample, is_one_weight, readable_frame, values_of, weights_of
 from .._estimator.learner import reads_columns
 from .._estimator.rows import rows_of, value_at, values_by_name
 from .keys import PLAIN, Key, plain_key
@@ -120,10 +120,7 @@ class KeyedBlock:
         targets, weights = None, None
         if y is not None:
             targets, weights = values_of(y, "y"), weights_of(w, len(frame))
-            if not len(targets) == len(weights) == len(frame):
-                raise ValueError(
-                    f"X has {len(frame)} rows, y has {len(targets)} and w has {len(weights)}"
-                )
+            check_lengths(len(frame), len(targets), None if is_one_weight(w) else len(weights))
         rows: list[Sample] = list(rows_of(values_by_name(frame), len(frame)))
         return cls(distinct, codes, None, rows, targets, weights)
 

@@ -371,3 +371,36 @@ def test_a_long_dictionary_costs_no_more_than_its_rows(library: str) -> None:
     start = time.process_time()
     [each + "" for each in words]
     assert min(times) < (time.process_time() - start) / 2
+
+
+def test_pandas_types_that_change_under_the_same_names() -> None:
+    """A frame after one of numbers with the same names is read by its own types."""
+    numbers = pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": [1, 2, 3]})
+    for values in (["x", None, "y"], [True, False, True], [1.5, np.nan, 2.0], [2**60, 1, 2]):
+        model = ret.StreamDecisionTreeClassifier(seed=1)
+        model.learn_many(numbers, [0, 1, 0])
+        X = pd.DataFrame({"a": values, "b": [1.0, 2.0, 3.0]})
+        model.learn_many(X, [0, 1, 0])
+        loop = ret.StreamDecisionTreeClassifier(seed=1)
+        records = numbers.to_dict("records") + X.to_dict("records")
+        for x, label in zip(records, [0, 1, 0] * 2, strict=True):
+            loop.learn_one(x, label)
+        assert pickle.dumps(model) == pickle.dumps(loop)
+    for kind in (object, int):
+        index = pd.Index([5, 6], dtype=kind)
+        wrong = pd.Categorical.from_codes([0, -2, 2], index, validate=False)
+        for frame in (pd.DataFrame({"a": wrong}), pd.DataFrame({"a": wrong, "b": [1.0, 2.0, 3.0]})):
+            model = ret.StreamDecisionTreeClassifier(seed=1)
+            model.learn_many(numbers[list(frame.columns)], [0, 1, 0])
+            with pytest.raises(ValueError, match=r"^row 1: feature 'a': no category has the code"):
+                model.learn_many(frame, [0, 1, 0])
+
+
+@pytest.mark.parametrize("library", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_errors_of_lengths_name_what_was_passed(library: Any) -> None:
+    X, model = library({"a": [1.0, 2.0]}), ret.StreamDecisionTreeClassifier(seed=1)
+    for w in ((), (1.0,), (2.0,)):
+        with pytest.raises(ValueError, match=r"^X has 2 rows and y has 1$"):
+            model.learn_many(X, [0], *w)
+    with pytest.raises(ValueError, match=r"^X has 2 rows, y has 2 and w has 1$"):
+        model.learn_many(X, [0, 1], [1.0])

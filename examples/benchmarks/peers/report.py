@@ -6,7 +6,6 @@ import tomllib
 from pathlib import Path
 
 from examples.benchmarks.common import results, streams
-from examples.benchmarks.common.scores import NAMES
 from examples.benchmarks.common.tables import render
 from examples.benchmarks.peers import drift, intervals
 from examples.benchmarks.peers.pictures import draw_ranks, draw_speed
@@ -68,10 +67,8 @@ def compared(task: Task, source: Path, folder: Path, texts: dict[str, dict[str, 
         scores = f"{float(own[name]):.4g}", f"{float(other[name]):.4g}"
         cells.append([stream, name, scores[0], peer, scores[1], why])
     lines.append(render(heads, cells))
-    for name in NAMES[task]:
-        title = name[0].upper() + name[1:]
-        lines.append(f"{title} on every stream, with the number of samples:")
-        lines.append(render(*found.details(name)))
+    lines.append(f"{RANKED[task][0].capitalize()} of our default and of the best peer by stream:")
+    lines.append(render(*found.by_stream()))
     return lines
 
 
@@ -92,4 +89,4 @@ def whole(task: Task, source: Path) -> tuple[str, list[Table]]:
     }
     kept = [result for result in own if result["learner"] in over_all]
     found = Standings(task, kept, streams.UNSEEN[task])
-    return found.verdict(), [found.summary(), found.against(), found.details(RANKED[task][0])]
+    return found.verdict(), [found.summary(), found.by_stream()]

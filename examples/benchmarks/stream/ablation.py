@@ -24,19 +24,15 @@ VARIANTS: dict[Task, dict[str, str]] = {
     "classification": {
         "default": "",
         "one window of 2,000": "window_sizes=(2000,)",
-        "windows of 125 to 8,000": "window_sizes=(125,500,2000,8000)",
-        "windows of 500 and 8,000": "window_sizes=(500,8000)",
         "twenty trees": "n_models=20",
-        "batches of 100": "batch_size=100",
         "no splits between regrowths": "batch_size=10000",
-        "half of the features per split": "max_features=0.5",
-        "leaves without memory limit": "leaf_memory=None",
+        "few features per split": "max_features='sqrt'",
     },
     "regression": {
         "default": "",
         "one window of 2,000": "window_sizes=(2000,)",
-        "batches of 100": "batch_size=100",
-        "leaves without memory limit": "leaf_memory=None",
+        "without the window of 16,000": "window_sizes=(15,60,250,1000)",
+        "thirty trees": "n_models=30",
     },
 }
 FORESTS: dict[Task, str] = {

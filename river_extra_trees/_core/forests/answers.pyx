@@ -87,7 +87,7 @@ cdef void combine_rows(MemoryForest forest, Reader reader, int n, double* answer
         else:
             reader.ahead.copy(i, forest.schema.row, reader.columns, reader.n_columns)
             if width:
-                forest.naive.answer(forest.schema.row, forest.pool.naive_answer(width))
+                forest.naive.answer(forest.schema, forest.pool.naive_answer(width))
             forest.combine(answers, width)
             reader.answer(reader.row + i, forest.pool.pooled, width)
         answers += n_answers

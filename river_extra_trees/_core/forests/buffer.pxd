@@ -49,7 +49,8 @@ cdef class Buffer:
     cdef readonly int64_t n_seen        # number of samples pushed so far
     cdef readonly int64_t oldest        # number in the stream of the oldest stored sample
 
-    cdef int reserve(self, const double* row, int n_features) except -1 nogil
+    cdef int reserve(self, const double* row, const int* columns, int n_columns,
+                     int n_features) except -1 nogil
     cdef int reserve_block(self) except -1 nogil
     cdef int reserve_columns(self, int n_features) except -1 nogil
     cdef int push(self, const double* row, int n_features, double target,

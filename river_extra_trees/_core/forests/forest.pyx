@@ -92,6 +92,11 @@ cdef class Forest(Ensemble):
         return self.window.size
 
     @property
+    def n_offered(self):
+        """Number of columns with a value in the window: only these are offered to growth."""
+        return self.window.n_live
+
+    @property
     def n_in_batch(self):
         """Number of samples in this batch."""
         return self.n_gathered()

@@ -218,7 +218,7 @@ cdef class Shrubs(Learner):
 
     cdef int n_features(self) noexcept nogil:
         """Number of features that a split tries."""
-        cdef int n = self.schema.n_columns
+        cdef int n = self.window.n_live
         if self.feature_share > 0.0:
             return max(1, <int>(self.feature_share * n))
         if self.feature_count == SQUARE_ROOT:
