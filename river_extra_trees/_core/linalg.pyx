@@ -206,7 +206,7 @@ cdef double leverage(const LeafModel* model, const Fit* fit, const double* v,
 
 
 cdef void substitute_back(const double* factor, int n, double* b) noexcept nogil:
-    """Replace the n numbers b by the solution u of L' u = b; L by rows, without its unit diagonal."""
+    """Replace the n numbers b by the solution of L' u = b; L by rows, without its diagonal."""
     cdef const double* line
     cdef int i, k
     for k in range(n - 1, -1, -1):

@@ -44,6 +44,7 @@ __all__ = [
     "Captured",
     "State",
     "StateError",
+    "Table",
     "captured",
     "fields_of",
     "from_state",

@@ -10,7 +10,15 @@ import numpy as np
 import pytest
 
 from river_extra_trees._core.schema import Labels, Schema
-from river_extra_trees._core.state import LARGEST_COUNT, State, StateError, from_state
+from river_extra_trees._core.state import (
+    LARGEST_COUNT,
+    State,
+    StateError,
+    Table,
+    fields_of,
+    from_state,
+    put_back,
+)
 
 
 def state(value: Any) -> State:
@@ -30,6 +38,19 @@ TAKEN = {
     "parts": [([], Schema), ([ONE, TWO], Schema, 2)],
     "array": [(np.zeros(3), float, 3), (np.zeros((2, 3), dtype=np.int32), np.int32, None, 3)],
     "numbers": [(np.zeros(0), 0), (np.array([0.0, 1.0]), None)],
+}
+
+TABLE: Table = {
+    "n": ("whole", 1, 3),
+    "cuts": ("numbers", "nodes", {"least": 0.0}),
+    "links": ("whole_numbers", np.int32, "nodes", 2, {"most": 1}),
+    "row": ("numbers", "width"),
+}
+FIELDS = {
+    "n": 2,
+    "cuts": np.zeros(3),
+    "links": np.ones((3, 2), np.int32),
+    "row": np.arange(4.0),
 }
 
 REFUSED = {
@@ -95,6 +116,48 @@ def test_arrays_are_given_in_c_order() -> None:
     found = state(turned).array("name", float, 3, 2)
     assert found.flags.c_contiguous
     assert np.array_equal(found, turned)
+
+
+def test_a_table_names_what_is_read() -> None:
+    """All fields, and those of the arrays that share a length."""
+    found = State("Owner", FIELDS, TABLE).read(TABLE, width=4)
+    assert list(found) == list(TABLE)
+    assert all(np.array_equal(found[name], FIELDS[name]) for name in TABLE)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("n", 4),
+        ("cuts", np.zeros(2)),
+        ("cuts", np.array([0.0, 0.0, -1.0])),
+        ("links", np.ones((4, 2), np.int32)),
+        ("links", np.full((3, 2), -1, np.int32)),
+        ("links", np.full((3, 2), 2, np.int32)),
+        ("row", np.arange(5.0)),
+    ],
+)
+def test_a_table_sets_limits_and_lengths(name: str, value: Any) -> None:
+    """A length has one value: the known one, or that of the first array."""
+    with pytest.raises(StateError, match=r"^Owner: .* must be"):
+        State("Owner", {**FIELDS, name: value}, TABLE).read(TABLE, width=4)
+
+
+def test_arrays_leave_as_copies_and_come_back_in_place() -> None:
+    """Views stand for the attributes of their names."""
+
+    class Part:
+        n = 2
+
+    memory = np.arange(6.0)
+    views = {"even": memory[::2]}
+    table: Table = {"n": ("whole",), "even": ("numbers", 3)}
+    fields = fields_of(Part(), table, views)
+    memory[:] = -1.0
+    assert fields["n"] == 2
+    assert fields["even"].tolist() == [0.0, 2.0, 4.0]
+    put_back(views, fields)
+    assert memory.tolist() == [0.0, -1.0, 2.0, -1.0, 4.0, -1.0]
 
 
 @pytest.mark.parametrize("values", [None, [], {}, {"name": 1, "more": 2}, {"other": 1}], ids=repr)

@@ -19,7 +19,7 @@ from .inspection cimport (
 )
 from .leaf_models cimport Predictive, predictive
 from .particles cimport (
-    ALC, ALM, ENTROPY, LARGEST_REGRESSOR, MAX_DECAYS, OLDEST, RANDOM, Particles, faded, fill_v,
+    ALC, ALM, ENTROPY, LARGEST_REGRESSOR, MAX_DECAYS, OLDEST, RANDOM, Particles, fill_v,
     finish_leaf, follow, gather, n_rules, regressors_wanted, reserve_scratch, set_prior, set_shares,
     sum_beliefs,
 )
@@ -410,8 +410,8 @@ cdef class ParticleFilter(Particles):
                 "ParticleFilter: the pool is not its own")
         fields = state.read(
             CONTENT, row=width, prior=width if self.regression else 0,
-            regressors=self.model.n_regressors, beliefs=n_rules(self) * self.n_decays, bounds=self.n_decays + 1,
-            **{"two rows": 2 * width})
+            regressors=self.model.n_regressors, beliefs=n_rules(self) * self.n_decays,
+            bounds=self.n_decays + 1, **{"two rows": 2 * width})
         check_numbers(self, pool, fields)
         self.pool = pool
         self.n_seen, self.n_steps = fields["n_seen"], fields["n_steps"]

@@ -32,8 +32,8 @@ cdef double log_marginal(const LeafModel* model, const double* row, bint linear,
 cdef Predictive predictive(const LeafModel* model, const double* row,
                            const double* v) noexcept nogil
 cdef double log_multinomial(const LeafModel* model, const double* row, int stride) noexcept nogil
-cdef double evidence(const LeafModel* model, const Fit* fit, double weight) noexcept nogil
-cdef double published_score(const LeafModel* model, const Fit* fit, double mean,
+cdef double evidence(const LeafModel* model, const Fit* fitted, double weight) noexcept nogil
+cdef double published_score(const LeafModel* model, const Fit* fitted, double mean,
                             const double* retired, double share) noexcept nogil
 
 cdef void to_cells(const LeafModel* model, const double* row, const double* origin,

@@ -7,7 +7,7 @@ from libc.math cimport INFINITY, NAN, log
 from libc.string cimport memcpy
 
 from ..linalg cimport (
-    BATCH_SIZE, MAX_REGRESSORS, RESIDUAL_TOLERANCE, Factor, Fit, LeafModel, factorise, fit, leverage,
+    MAX_REGRESSORS, RESIDUAL_TOLERANCE, Factor, Fit, LeafModel, factorise, fit, leverage,
 )
 
 cdef double LOG_2PI = 1.8378770664093453
@@ -39,19 +39,19 @@ cdef double log_marginal(const LeafModel* model, const double* row, bint linear,
     return evidence(model, &result, row[0])
 
 
-cdef double evidence(const LeafModel* model, const Fit* fit, double weight) noexcept nogil:
+cdef double evidence(const LeafModel* model, const Fit* fitted, double weight) noexcept nogil:
     """Log marginal likelihood of a fitted regression leaf; NaN without degrees of freedom.
 
     `weight` is that of the samples, without the prior.
     """
     cdef double gamma, product = 1.0
-    if not fit.proper:
-        return -INFINITY if fit.df > 0.0 else NAN
-    gamma = stirling(0.5 * fit.df, &product)
+    if not fitted.proper:
+        return -INFINITY if fitted.df > 0.0 else NAN
+    gamma = stirling(0.5 * fitted.df, &product)
     return (
         model.per_leaf - 0.5 * weight * LOG_2PI + gamma
-        - 0.5 * (fit.df * log(0.5 * fit.sse) + fit.log_rest
-                 + log(fit.determinant * product * product))
+        - 0.5 * (fitted.df * log(0.5 * fitted.sse) + fitted.log_rest
+                 + log(fitted.determinant * product * product))
     )
 
 
@@ -86,7 +86,7 @@ cdef Predictive predictive(const LeafModel* model, const double* row,
     return answer
 
 
-cdef double published_score(const LeafModel* model, const Fit* fit, double mean,
+cdef double published_score(const LeafModel* model, const Fit* fitted, double mean,
                             const double* retired, double share) noexcept nogil:
     """Score of a leaf in the moves of dynaTree 1.2-17, for comparisons with its output.
 
@@ -94,14 +94,15 @@ cdef double published_score(const LeafModel* model, const Fit* fit, double mean,
     retired samples, in terms that do not follow from the conjugate prior. `mean` is that of all
     targets in the leaf, including `share` of the retired row.
     """
-    cdef double score, mass = share * retired[0], active = fit.weight - mass, prior_sse, gap
+    cdef double score, mass = share * retired[0], active = fitted.weight - mass, prior_sse, gap
     cdef double log_determinant, retired_mean = retired[model.n_regressors + 1]
-    if not fit.proper:
+    if not fitted.proper:
         return -INFINITY
-    log_determinant = fit.log_rest + log(fit.determinant)
+    log_determinant = fitted.log_rest + log(fitted.determinant)
     score = (
-        -0.5 * (active - fit.n_regressors - 1) * LOG_2_OVER_PI
-        - 0.5 * fit.df * log(0.5 * fit.sse) + log_gamma(0.5 * fit.df) - 0.5 * log_determinant
+        -0.5 * (active - fitted.n_regressors - 1) * LOG_2_OVER_PI
+        - 0.5 * fitted.df * log(0.5 * fitted.sse) + log_gamma(0.5 * fitted.df)
+        - 0.5 * log_determinant
     )
     if mass <= 0.0:
         return score
@@ -110,8 +111,8 @@ cdef double published_score(const LeafModel* model, const Fit* fit, double mean,
         prior_sse += mass * retired_mean * retired_mean
     else:
         score += 0.5 * (log_determinant - log(active) + log(mass))
-        gap = (mean - retired_mean) * fit.weight / active       # between the two means
-        prior_sse += active * mass / fit.weight * gap * gap
+        gap = (mean - retired_mean) * fitted.weight / active       # between the two means
+        prior_sse += active * mass / fitted.weight * gap * gap
     return score + 0.5 * mass * log(0.5 * prior_sse) - log_gamma(0.5 * mass)
 
 

@@ -559,12 +559,12 @@ cdef void divide_particles(Particles filter, int* stratum) noexcept nogil:
     """Compute the bounds of the strata: half of the particles by posterior, half evenly."""
     cdef int k, n_strata = filter.n_decays
     cdef int least = max(1, filter.n_particles // (2 * n_strata))
-    cdef int free = filter.n_particles - n_strata * least
+    cdef int n_free = filter.n_particles - n_strata * least
     cdef double reached = 0.0
     stratum[0] = 0
     for k in range(n_strata):
         reached += filter.factor_posterior[k]
-        stratum[k + 1] = (k + 1) * least + <int>(reached * free + 0.5)
+        stratum[k + 1] = (k + 1) * least + <int>(reached * n_free + 0.5)
     stratum[n_strata] = filter.n_particles
 
 
