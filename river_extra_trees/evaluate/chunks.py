@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from river_extra_trees._core.batch import Batch as Samples
-from river_extra_trees._core.columns import column_of_labels, column_of_targets
 from river_extra_trees._core.safe_repr import with_text
 from river_extra_trees._estimator.columns import labelled_batch_of
 from river_extra_trees._estimator.frames import (
@@ -26,7 +25,6 @@ from river_extra_trees._estimator.frames import (
 from river_extra_trees._estimator.refusals import refuse_lazy
 from river_extra_trees._estimator.rows import rows_of, values_by_name
 from river_extra_trees.streams import Batch
-from river_extra_trees.streams.samples import samples_of
 
 if TYPE_CHECKING:
     from river_extra_trees._core.schema import Schema
@@ -43,8 +41,8 @@ class Chunk:
 
     Parameters
     ----------
-    columns
-        The features: a batch of a table, or a result of `readable_frame`.
+    frame
+        The features: a result of `readable_frame`.
     targets
         The target of each row.
     weights
@@ -53,33 +51,33 @@ class Chunk:
         The targets as they were given, if learners read them faster and alike; or None.
     target
         Position of the column of the targets, if it is in the frame.
+    numbers
+        The number of each row, if the rows are of a table.
 
     """
 
-    columns: Any
+    frame: Any
     targets: list[Any]
     weights: list[Any] | None = None
     given: Any = None
     target: int | None = None
+    numbers: Sequence[int] | None = None
 
     def __len__(self) -> int:
         return len(self.targets)
 
     def samples(self, regression: bool, schema: Schema | None = None) -> Samples:
         """Return the samples as a batch of the core, to be read with a schema."""
-        if isinstance(self.columns, Batch):
-            read = column_of_targets if regression else column_of_labels
-            return samples_of(self.columns, schema, read(self.targets))
         targets = self.targets if self.given is None else self.given
         weights = 1.0 if self.weights is None else self.weights
-        return labelled_batch_of(self.columns, targets, weights, regression, schema, self.target)
+        return labelled_batch_of(self.frame, targets, weights, regression, schema, self.target)
 
     def with_number(self, error: Exception) -> Exception:
         """Return an error with the number of the row in the table, if the chunk is from a table."""
         found = re.match(r"row (\d+):", str(error))
-        if found is None or not isinstance(self.columns, Batch):
+        if found is None or self.numbers is None:
             return error
-        number = self.columns.numbers[int(found[1])]
+        number = self.numbers[int(found[1])]
         return with_text(error, f"row {number} of the table:{str(error)[found.end() :]}")
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
@@ -87,14 +85,10 @@ class Chunk:
 
         Missing values are absent.
         """
-        features: Iterator[dict[Any, Any]]
-        if isinstance(self.columns, Batch):
-            features = self.columns.rows()
-        else:
-            columns = values_by_name(self.columns)
-            if self.target is not None:
-                del columns[list(columns)[self.target]]
-            features = rows_of(columns, len(self))
+        columns = values_by_name(self.frame)
+        if self.target is not None:
+            del columns[list(columns)[self.target]]
+        features: Iterator[dict[Any, Any]] = rows_of(columns, len(self))
         if self.weights is None:
             return zip(features, self.targets, strict=True)
         weights = ({"w": weight} for weight in self.weights)
@@ -176,7 +170,7 @@ def _chunk(item: Any, target: str | None) -> Chunk:
     if isinstance(item, Batch):
         if item.targets is None:
             raise ValueError("the table is read without targets: open it with target=...")
-        return Chunk(item, item.targets)
+        return Chunk(item.frame, item.targets, numbers=item.numbers)
     is_labelled = isinstance(item, tuple | list) and len(item) in (2, 3)
     refuse_lazy(item[0] if is_labelled else item)
     weights = position = None
