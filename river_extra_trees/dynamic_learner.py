@@ -18,13 +18,14 @@ from ._estimator.parameters import (
 )
 
 if typing.TYPE_CHECKING:
-    from ._core.batch import Reader
+    from ._core.table import Reader
 
 __all__ = ["DynamicTreeLearner"]
 
 # Weight of the leaves' prior in samples.
 PRIOR_WEIGHT = 0.3
 # The same for a regression whose memories compete: with a short memory, leaves hold few samples.
+# The core raises it where leaves have many coefficients.
 COMPETING_PRIOR_WEIGHT = 0.1
 # Default `beta` of a classifier, and its default with `published`. The default of 40 trees is more
 # accurate with the former than 100 trees are with the latter.

@@ -83,7 +83,7 @@ class ExtraTreesLearner(TreeLearner):
     @property
     def window_weights(self) -> dict[int, float]:
         """Weight of each window size, by how well its trees predict at present; they sum to one."""
-        return dict(self._core.memory_weights())
+        return dict(self._core.window_weights())
 
     def _more_summary(self) -> dict[str, str]:
         weights = self.window_weights.items()

@@ -75,6 +75,11 @@ class StreamLearner(BatchForest):
             check_whole(name, getattr(self, name), 1)
         check_choice("splitter", self.splitter, "best", "random")
         check_switch("published", self.published)
+        check_max_features(self.max_features)
+
+    def _fading(self) -> float:
+        """Return the factor per sample of the weights in a leaf."""
+        fading = decay_factor("leaf_memory", self.leaf_memory)
         default = inspect.signature(type(self)).parameters["leaf_memory"].default
         check_parameter(
             not self.published or self.leaf_memory == default,
@@ -82,7 +87,7 @@ class StreamLearner(BatchForest):
             self.leaf_memory,
             f"{default:g}, its default, when published=True, because leaves do not decay then",
         )
-        check_max_features(self.max_features)
+        return 1.0 if self.published else fading
 
     def _new_forest(
         self, criterion: str, n_models: int = 1, bootstrap: bool = False
@@ -95,7 +100,7 @@ class StreamLearner(BatchForest):
             published=self.published,
             seed=draw_seed(self.seed),
             bootstrap=bootstrap,
-            fading=1.0 if self.published else decay_factor("leaf_memory", self.leaf_memory),
+            fading=self._fading(),
         )
 
     def _new_splitter(self) -> Splitter:
@@ -115,7 +120,7 @@ class StreamLearner(BatchForest):
         forest: typing.Any = self._forest
         batch = forest.n_batches
         splitters = splitters or self._new_splitters()
-        n_features = n_features_visited(self.max_features, len(forest.schema.names))
+        n_features = n_features_visited(self.max_features, forest.n_offered)
         if forest.n_in_batch < self.batch_size:
             depth = LARGEST if self.max_depth is None else self.max_depth
             grow_early(forest, splitters, n_features, depth, self.max_nodes)

@@ -21,7 +21,6 @@ import river_extra_trees as ret
 from examples.benchmarks.common import prequential, tables
 from examples.benchmarks.peers import capymoa_process
 from examples.benchmarks.peers.boosting import WindowLightGBM
-from examples.benchmarks.stream import parts
 from tests.naive import dynamic_calibration
 from tests.tools.scripts import Done, done
 
@@ -138,20 +137,13 @@ def test_ablation(tmp_path: Path, task: str, stream: str) -> None:
     """A line for each variant."""
     options = ["--task", task, "--results", tmp_path / "ablation.csv"]
     succeed("stream.ablation", *options, "--streams", stream, "--limit", 120)
-    assert "| ten trees, the worst one replaced " in succeed("stream.ablation", "show", *options)
+    assert "| one window of 2,000 " in succeed("stream.ablation", "show", *options)
 
 
 def test_many_values() -> None:
     """A line for each case, with the scores of all trees."""
     found = succeed("stream.many_values", "--rows", 150, "--cases", "noise", "value and numbers")
     assert len(tables.read(found)[0]) == 1 + 7
-
-
-@pytest.mark.parametrize("part", parts.PARTS, ids=lambda part: part["variant"])
-def test_parts_can_be_taken_out(part: dict[str, str]) -> None:
-    """What is replaced is once in the source."""
-    text = (parts.REPOSITORY / parts.PACKAGE / part["path"]).read_text(encoding="utf-8")
-    assert text.count(part["before"]) == 1
 
 
 def test_tails() -> None:
@@ -247,8 +239,6 @@ def test_examples_of_the_helpers() -> None:
         failed, attempted = doctest.testmod(module)
         assert attempted
         assert not failed
-
-
 
 
 @pytest.mark.parametrize("command", ["speed", "growth", "memory"])

@@ -233,7 +233,7 @@ def test_forgetting_follows_a_turning_line() -> None:
 
 
 def test_automatic_forgetting_follows_the_stream() -> None:
-    """Memories that predict alike are believed alike; one that predicts better soon takes over."""
+    """Where nothing drifts the longest memory leads; one that predicts better soon takes over."""
     model = DynamicTreeRegressor(n_particles=40, window=300, seed=0)
     still = [({"x": t / 600}, 3 * t / 600) for t in range(600)]
     random.Random(0).shuffle(still)
@@ -241,7 +241,8 @@ def test_automatic_forgetting_follows_the_stream() -> None:
         model.learn_one(x, y + 0.2 * math.sin(1000 * x["x"]))
     before = model.forgetting_factors
     assert sum(before.values()) == pytest.approx(1.0)
-    assert min(before.values()) > 0.1
+    assert before[1.0] > 0.5
+    assert min(before.values()) > 0.001
     for x, y in turning_line(400, 300, 1):
         model.learn_one(x, y)
     assert model.forgetting_factors[1.0] < 0.05

@@ -22,7 +22,7 @@ from river_extra_trees._estimator.inspection import path
 from river_extra_trees._estimator.parameters import n_features_visited
 from tests.naive.cart import Rules, Sample
 from tests.naive.rng import NaiveRng
-from tests.naive.stream_tree import NaiveStreamTree, ReferenceStreamTree
+from tests.naive.stream_tree import NaiveStreamTree, PublishedStreamTree
 from tests.naive.test_stream_tree import INPUTS, OPTIONS, RUNS, read_integers, read_table
 from tests.tools.growing import assert_same_tree, growths, learn, tree_learner
 
@@ -487,7 +487,7 @@ def split_and_answer(x: list[Any], y: list[int], seed: int) -> tuple[list[int], 
 
 def split_and_answer_as_published(x: list[Any], y: list[int], seed: int) -> tuple[list[int], float]:
     """The same of the published program."""
-    tree = ReferenceStreamTree(2, seed=seed)
+    tree = PublishedStreamTree(2, seed=seed)
     right = 0
     for start in range(0, len(y), 50):
         batch = slice(start, start + 50)

@@ -3,10 +3,10 @@
 Most modules are a pair of files: the `.pxd` declares the data layout, the `.pyx` the functions.
 
 Words. The *batch* of a family: the samples between two growths of its trees, as in the papers. A
-`Batch`: samples as columns, such as a frame. A *stretch*: the rows of a `Batch` that one call of
+`Table`: samples as columns, such as a frame. A *stretch*: the rows of a table that one call of
 `go_on` reads, at most 256, or 4,096 if it only predicts them. Rows *read ahead*: rows of a stretch
-that are encoded together, at most 64. A *chunk*: one of the arrays of an Arrow stream. A *block*:
-columns in one array of doubles; in `Buffer`, the samples that share an allocation.
+that are encoded together, at most 64. A *block*: columns in one array of doubles; in `Buffer`, the
+samples that share an allocation.
 
 Classes. A learner of any family inherits from `Learner`; an indented line below names a part that
 the object above it contains::
@@ -34,11 +34,11 @@ the object above it contains::
       |   |- Window
       |   `- Trees         one object for all trees
       |
-      `- ParticleFilter    dynamic/particles: particles, each a version of one tree
-          |                  (step, moves and proposals learn a sample; inspection, load)
+      `- ParticleFilter    dynamic/filter: particles, each a version of one tree (particles: their
+          |                  data; step and moves learn a sample; inspection)
           |- Pool          pool: the active samples
           `- SharedTrees   shared_trees: particles share their equal nodes
-                             (leaves, leaf_models: the leaves' predictive distributions)
+                             (leaf_models: the leaves' predictive distributions)
 
     Splitter               cart/splitter: grows trees on a window; `Forest` and `Shrubs` use it
                              (search: the best split of a node; published: scores of the
@@ -60,13 +60,13 @@ How one sample is learned::
 Until its first batch is full, a `Forest` grows its trees on the samples so far, after 10, 20, 30,
 45 ... of them (`grow_early`). A `MemoryForest` splits the leaves of its first trees in between.
 
-How a `Batch` is learned or predicted::
+How a `Table` is learned or predicted::
 
     estimator.learn_many(X, y, w)
-      |- batch_of              reads the columns: numbers, and codes of nominal values (columns);
-      |                          doubles and texts from Arrow buffers (arrow, arrow_texts, texts)
-      |- core.reader           links the columns to the schema (links); rejects the whole `Batch`
-      |                          if a row is invalid (batch)
+      |- table_of              Python: the columns by public functions of their library; here they
+      |                          become numbers, and codes of nominal values (columns)
+      |- core.reader           links the columns and their values to the schema; rejects the whole
+      |                          table if a row is invalid (table)
       |- core.go_on            reads a stretch of rows, or fewer if the batch of the family is full:
       |   |- run               in all families without the GIL: rows without new features, nominal
       |   |   |                  values or labels
@@ -75,14 +75,17 @@ How a `Batch` is learned or predicted::
       |   |   `- or several rows go down each tree together: in a `Forest`; in
       |   |        `Shrubs` and `MemoryForest` (answers), if no row is learned
       |   `- the row at which `run` stops, with the GIL:
-      |       |- Reader.read   encodes the row; only new nominal values need a look-up
+      |       |- Reader.read   encodes the row; looks up what it does not know
       |       |- answer_row    the prediction, if `predict_many` or `predict_learn_many` asks
-      |       |- Reader.admit  if a feature or a nominal value is new
+      |       |- Schema.admit  with the row as a dict, if a feature or a nominal value is new
       |       `- reserve, take     as above
       `- estimator._grow       when the batch of the family is full; then `go_on` again
 
-The models of several keys can read one batch, whose rows are grouped by key: `core.take_over`
-assigns a range of the rows of a reader to a learner.
+The models of several keys can read one table, whose rows are in the order of their keys:
+`core.take_over` assigns a range of the rows of a reader to a learner.
+
+No module calls functions of C that other libraries export, such as Arrow streams: an error of
+these could end the process, where one of their Python functions raises an exception.
 
 How a learner is saved and restored::
 
@@ -91,11 +94,12 @@ How a learner is saved and restored::
           `- packed            small arrays in a few bytes (packing; pickles only)
 
     unpickle, persistence.load
-      `- restored              a new object from the fields; checks types, ranges and shapes
-                                 (state), then the structure with `check()`
+      `- restored              a new object from the fields; a table of fields names types, ranges
+                                 and shapes (state), then indices and structure are checked
 
 All modules use: `guarded` (one call at a time), `memory` (allocation), `lists` (list items without
 the GIL), `rng` (named streams of random numbers), `split` (the struct of a split), `shares` (the
-largest share, the sum of shares), `state` (saving, and validation when loading), `safe_repr`
-(values in messages), `node_names` (the names and values of splits).
+largest share, the sum of shares), `moments` (running means), `linalg` (least squares), `state`
+(saving, and validation when loading), `arrays` (memory as numpy arrays), `safe_repr` (values in
+messages), `node_names` (the names and values of splits).
 """

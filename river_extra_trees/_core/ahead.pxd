@@ -11,8 +11,10 @@ cdef enum:
     AHEAD = 64      # maximum number of rows that are read ahead
 
 cdef class Ahead:
-    cdef double* values         # values[column * stride + i]: value of row i, NaN if missing
+    cdef double* values         # values[column * stride + i]: value of row i, NaN if missing; only
+                                #   the columns in which the reader writes have other values
     cdef (const double*)[AHEAD] rows    # rows[i]: first value of row i
+    cdef int n_columns          # of `values`; -1: it holds values of other columns
     cdef int stride             # number of rows for which there is room, at most AHEAD
     cdef int most               # number of rows to read next, at most `stride`; it doubles, and
                                 #   falls when Python has to handle a row
@@ -27,4 +29,4 @@ cdef class Ahead:
 
     cdef int reserve(self, size_t n_columns) except -1
     cdef int reserve_leaves(self, size_t n_trees, size_t n_labels) except -1
-    cdef void copy(self, int i, double* row, int n_columns) noexcept nogil
+    cdef void copy(self, int i, double* row, const int* columns, int n) noexcept nogil

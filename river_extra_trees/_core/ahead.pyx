@@ -1,5 +1,7 @@
 """Rows of a batch that are read ahead. See the header."""
 
+from libc.math cimport NAN
+
 from .memory cimport free, product, resized
 
 cdef enum:
@@ -10,15 +12,21 @@ cdef enum:
 cdef class Ahead:
     """Rows of a batch that are read ahead. See the header."""
 
+    def __cinit__(self):
+        self.n_columns = -1
+
     def __dealloc__(self):
         free(self.values)
         free(self.leaves)
         free(self.votes)
 
     cdef int reserve(self, size_t n_columns) except -1:
-        """Allocate memory for rows of n_columns columns; their values are lost."""
-        cdef size_t n_cells, n_rows = min(<size_t>AHEAD, CELLS // max(n_columns, <size_t>1))
+        """Allocate memory for rows of n_columns columns, all missing if there was none."""
+        cdef size_t cell, n_cells, n_rows = min(<size_t>AHEAD, CELLS // max(n_columns, <size_t>1))
         cdef int i
+        if <int>n_columns == self.n_columns:
+            return 0
+        self.n_columns = -1
         n_rows = max(n_rows, <size_t>FEWEST)
         n_cells = product(max(n_columns, <size_t>1), n_rows)
         if n_cells > self.n_cells:
@@ -28,6 +36,9 @@ cdef class Ahead:
         self.most = self.stride if self.most == 0 else min(self.most, self.stride)
         for i in range(AHEAD):
             self.rows[i] = self.values + min(i, self.stride - 1)
+        for cell in range(n_cells):
+            self.values[cell] = NAN
+        self.n_columns = <int>n_columns
         return 0
 
     cdef int reserve_leaves(self, size_t n_trees, size_t n_labels) except -1:
@@ -44,8 +55,8 @@ cdef class Ahead:
             self.n_labels = n_labels
         return 0
 
-    cdef void copy(self, int i, double* row, int n_columns) noexcept nogil:
-        """Copy the values of row i to `row`."""
-        cdef Py_ssize_t column
-        for column in range(n_columns):
-            row[column] = self.values[column * self.stride + i]
+    cdef void copy(self, int i, double* row, const int* columns, int n) noexcept nogil:
+        """Copy the values of row i in n columns to `row`."""
+        cdef int k
+        for k in range(n):
+            row[columns[k]] = self.values[<Py_ssize_t>columns[k] * self.stride + i]

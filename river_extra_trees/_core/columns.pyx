@@ -6,7 +6,7 @@ from libc.math cimport INFINITY, NAN, fabs
 from libc.stdint cimport uint64_t
 from libc.stdlib cimport llabs
 
-from .schema cimport Labels, Schema
+from .schema cimport Labels
 from .values cimport (
     CATEGORY, MISSING, NUMBER, Kind, check_name, classify, read_number, read_weight,
 )
@@ -21,14 +21,8 @@ cdef uint64_t EXPONENT = <uint64_t>0x7FF << 52
 cdef uint64_t LOWEST_OF_EXPONENT = <uint64_t>1 << 52
 
 
-cdef int check_length(Py_ssize_t found, Py_ssize_t length) except -1:
-    if found != length:
-        raise ValueError(f"{found} values in a column of {length} rows")
-    return 0
-
-
 cdef class Column:
-    """One value of every row of a batch. See the header.
+    """One value of every row of a table. See the header.
 
     Parameters
     ----------
@@ -46,25 +40,25 @@ cdef class Column:
         The first row with an invalid value; -1 if all values are valid.
     error
         The exception for that value.
-    are_distinct
-        Whether no two of the values are equal.
     """
 
     def __cinit__(self, name, Py_ssize_t length, numbers=None, codes=None, list values=None,
-                  Py_ssize_t refused=-1, error=None, bint are_distinct=False):
+                  Py_ssize_t refused=-1, error=None):
         self.name, self.length, self.array, self.codes = name, length, numbers, codes
         self.values = [] if values is None else values
-        self.refused, self.error, self.are_distinct = refused, error, are_distinct
+        self.refused, self.error = refused, error
         self.number_view = numbers      # also if None: a view that was never set is not None
+        self.code_view = codes
         if numbers is not None:
             check_length(self.number_view.shape[0], length)
         if codes is not None:
-            self.code_view = codes
             check_length(self.code_view.shape[0], length)
+            if not are_codes(self.code_view, len(self.values)):
+                raise ValueError(f"a code is none of {len(self.values)} values")
 
     def __reduce__(self):
         return Column, (self.name, self.length, self.numbers, self.codes, self.values,
-                        self.refused, self.error, self.are_distinct)
+                        self.refused, self.error)
 
     @property
     def numbers(self):
@@ -78,6 +72,26 @@ cdef class Column:
         if self.refused < 0 or row < self.refused:
             self.refused, self.error = row, error
 
+    def take(self, rows):
+        """Some rows of a column without invalid values, given by an array of their numbers."""
+        return Column(self.name, len(rows), None if self.numbers is None else self.numbers[rows],
+                      None if self.codes is None else self.codes[rows], self.values)
+
+
+cdef int check_length(Py_ssize_t found, Py_ssize_t length) except -1:
+    if found != length:
+        raise ValueError(f"{found} values in a column of {length} rows")
+    return 0
+
+
+cdef bint are_codes(const int[::1] codes, Py_ssize_t n_values) noexcept nogil:
+    """Whether each code is a position in a list of values, or -1."""
+    cdef bint found = True
+    cdef Py_ssize_t i
+    for i in range(codes.shape[0]):
+        found &= -1 <= codes[i] < n_values
+    return found
+
 
 cdef Column named(Column column):
     """Check the name of a column. An invalid name is an error in the first row."""
@@ -89,6 +103,8 @@ cdef Column named(Column column):
     return column
 
 
+# --- Numbers ---------------------------------------------------------------------------------
+
 cdef bint has_infinite(const double[:, :] numbers) noexcept nogil:
     """Whether a number is infinite."""
     cdef Py_ssize_t i, j, n_lines, length
@@ -98,22 +114,21 @@ cdef bint has_infinite(const double[:, :] numbers) noexcept nogil:
     n_lines, length = numbers.shape[0], numbers.shape[1]
     if n_lines == 0 or length == 0:
         return False
-    if numbers.strides[1] != sizeof(double):
-        for i in range(n_lines):
-            for j in range(length):
-                found |= fabs(numbers[i, j]) == INFINITY
-        return found
-    if numbers.strides[0] == <Py_ssize_t>(length * sizeof(double)):
-        n_lines, length = 1, n_lines * length
+    if numbers.strides[1] == sizeof(double) and numbers.strides[0] == length * numbers.strides[1]:
+        n_lines, length = 1, n_lines * length       # the memory is one line
     for i in range(n_lines):
-        found |= has_infinite_bits(<const uint64_t*>&numbers[i, 0], length)
+        if numbers.strides[1] == sizeof(double):
+            found |= has_infinite_bits(<const uint64_t*>&numbers[i, 0], length)
+            continue
+        for j in range(length):
+            found |= fabs(numbers[i, j]) == INFINITY
     return found
 
 
 cdef bint has_infinite_bits(const uint64_t* numbers, Py_ssize_t n) noexcept nogil:
     """Whether one of n doubles, given by their bits, is infinite.
 
-    Compilers vectorise these loops, but not the same loops over doubles.
+    Compilers vectorise the first loop, but not the same loop over doubles.
     """
     cdef uint64_t found = 0
     cdef Py_ssize_t i
@@ -127,18 +142,18 @@ cdef bint has_infinite_bits(const uint64_t* numbers, Py_ssize_t n) noexcept nogi
     return found != 0
 
 
-cdef int refuse_infinite(Column column) except -1:
-    """Record the error for the first infinite number."""
+cdef Column checked(Column column, bint is_finite):
+    """Record the error for the first infinite number of a column, and for an invalid name."""
     cdef double number
     cdef Py_ssize_t row
-    for row in range(column.length):
+    for row in range(0 if is_finite else column.length):
         if fabs(column.number_view[row]) == INFINITY:
             try:
                 classify(column.name, column.number_view[row], &number)
             except ValueError as error:
                 column.refuse(row, error)
-            return 0
-    return 0
+            break
+    return named(column)
 
 
 def columns_of_block(list names, block):
@@ -155,44 +170,64 @@ def columns_of_block(list names, block):
     for i in range(numbers.shape[1]):
         column = Column(names[i], numbers.shape[0])
         column.number_view = numbers[:, i]
-        if not is_finite:
-            refuse_infinite(column)
-        columns.append(named(column))
+        columns.append(checked(column, is_finite))
     return columns
 
 
 def column_of_numbers(name, numbers):
     """A column of numbers, from an array of doubles; NaN is missing."""
-    cdef Column column = Column(name, len(numbers), numbers)
+    cdef const double[:] view = numbers
+    cdef Column column = Column(name, view.shape[0])
     cdef bint is_finite
+    column.array, column.number_view = numbers, view
     with nogil:
-        is_finite = not has_infinite(column.number_view[:, None])
-    if not is_finite:
-        refuse_infinite(column)
-    return named(column)
+        if view.shape[0] and view.strides[0] == sizeof(double):
+            is_finite = not has_infinite_bits(<const uint64_t*>&view[0], view.shape[0])
+        else:
+            is_finite = not has_infinite(view[:, None])
+    return checked(column, is_finite)
 
 
-def column_of_texts(name, codes, list values):
-    """A column of texts, from their positions in a list of distinct texts; -1 is missing."""
-    return named(Column(name, len(codes), None, codes, values, are_distinct=True))
+def columns_of_arrays(list names, list arrays):
+    """Columns of numbers, each from an array of doubles; NaN is missing."""
+    return [column_of_numbers(name, each) for name, each in zip(names, arrays, strict=True)]
 
 
-def column_of_values(name, list values, Schema schema=None):
-    """A column of arbitrary values, which are treated like the values of samples.
+def are_within(const double[:] numbers, double low, double high):
+    """Whether low <= number <= high for all numbers."""
+    cdef bint found = True
+    cdef Py_ssize_t i
+    for i in range(numbers.shape[0]):
+        found &= low <= numbers[i] <= high
+    return found
 
-    The schema is that of the model that will read the column. Its values then come first.
+
+# --- Values of any kind ----------------------------------------------------------------------
+
+cdef object key_of(object value):
+    """What tells a value from others that are equal to it, such as True from 1.
+
+    A learner takes these for one value, and keeps the one that it learned first.
     """
+    kind = type(value)
+    if kind is str or kind is int:
+        return value
+    if isinstance(value, tuple):
+        return kind, tuple([key_of(each) for each in value])
+    if isinstance(value, frozenset):
+        return kind, frozenset([key_of(each) for each in value])
+    return kind, value
+
+
+def column_of_values(name, list values):
+    """A column of arbitrary values, which are treated like the values of samples."""
     cdef Py_ssize_t row, n = len(values)
     cdef double number
     cdef double[::1] numbers = None
     cdef int[::1] codes = None
-    cdef Coder known = Coder()
-    cdef dict learned = None if schema is None else schema.codes_of(name)
+    cdef dict known = {}
+    cdef list found = []
     cdef Kind kind
-    cdef Column column
-    if learned is not None and len(learned) <= n:
-        known.known = learned.copy()
-        known.values = list(known.known)
     for row in range(n):
         value = values[row]
         number = NAN
@@ -209,9 +244,7 @@ def column_of_values(name, list values, Schema schema=None):
                 else:
                     kind = classify(name, value, &number)
             except (TypeError, ValueError) as error:
-                column = Column(name, n)
-                column.refuse(row, error)
-                return named(column)
+                return named(Column(name, n, refused=row, error=error))
         if kind == NUMBER:
             if numbers is None:
                 numbers = np.full(n, NAN)
@@ -219,54 +252,14 @@ def column_of_values(name, list values, Schema schema=None):
         elif kind == CATEGORY:
             if codes is None:
                 codes = np.full(n, -1, dtype=np.intc)
-            codes[row] = known.code(value)
+            key = value if type(value) is str else key_of(value)
+            code = known.get(key)
+            if code is None:
+                code = known[key] = len(found)
+                found.append(value)
+            codes[row] = code
     return named(Column(name, n, None if numbers is None else numbers.base,
-                        None if codes is None else codes.base,
-                        None if codes is None else known.values, are_distinct=not known.others))
-
-
-cdef class Coder:
-    """Values <-> codes. Equal values of different types, such as 1 and True, have different codes.
-
-    A learner treats such values as one value, and stores the one that it learned first.
-    """
-    cdef dict known         # value -> its code
-    cdef dict others        # value -> codes of equal values of other types
-    cdef list values
-
-    def __cinit__(self):
-        self.known, self.others, self.values = {}, {}, []
-
-    cdef int code(self, object value) except -1:
-        cdef object first
-        cdef int code
-        found = self.known.get(value)
-        if found is None:
-            self.known[value] = len(self.values)
-            return self.add(value)
-        first = self.values[found]
-        if first is value or (type(first) is str and type(value) is str) or is_like(first, value):
-            return found
-        for code in self.others.setdefault(value, []):
-            if is_like(self.values[code], value):
-                return code
-        self.others[value].append(len(self.values))
-        return self.add(value)
-
-    cdef int add(self, object value) except -1:
-        self.values.append(value)
-        return <int>len(self.values) - 1
-
-
-cdef bint is_like(object value, object other) except -1:
-    """Whether equal values have the same type, including the values that they contain."""
-    if type(value) is not type(other):
-        return False
-    if isinstance(value, tuple):
-        return all([is_like(a, b) for a, b in zip(value, other)])
-    if isinstance(value, frozenset):
-        return {(type(each), each) for each in value} == {(type(each), each) for each in other}
-    return True
+                        None if codes is None else codes.base, found))
 
 
 cdef double as_double(object name, object value) except? -1.0:
@@ -279,46 +272,25 @@ cdef double as_double(object name, object value) except? -1.0:
         raise
 
 
+cdef bint are_texts(list values) noexcept:
+    for value in values:
+        if type(value) is not str:
+            return False
+    return True
+
+
 def column_of_codes(name, codes, list values):
     """A column of values of any kind, from their positions in a list; -1 is missing."""
-    cdef int position, n = <int>len(values), n_numbers = 0
-    cdef double[::1] numbers = np.full(n + 1, NAN)
-    cdef int[::1] places = np.full(n + 1, -1, dtype=np.intc)
-    cdef dict known = {}
-    cdef list errors = []
-    cdef double number
-    cdef Kind kind
-    cdef Column column
-    for position in range(n):
-        value = values[position]
-        try:
-            kind = CATEGORY if type(value) is str else classify(name, value, &number)
-        except (TypeError, ValueError) as error:
-            errors.append((position, error))
-            continue
-        if kind == NUMBER:
-            numbers[position] = number
-            n_numbers += 1
-        elif kind == CATEGORY:
-            places[position] = known.setdefault(value, len(known))
-    column = Column(name, len(codes), numbers.base.take(codes) if n_numbers else None,
-                    codes if len(known) == n else places.base.take(codes) if known else None,
-                    list(known), are_distinct=True)
-    for position, error in errors:
-        rows = np.flatnonzero(codes == position)
-        if len(rows):
-            column.refuse(rows[0], error)
-    return named(column)
+    if are_texts(values) and len(set(values)) == len(values):
+        return named(Column(name, len(codes), None, np.ascontiguousarray(codes, np.intc), values))
+    cdef Column column = column_of_values(name, [*values, None])    # -1 is the position of None
+    if column.refused < 0:
+        return column.take(codes)
+    # An invalid value may be that of no row.
+    return column_of_values(name, [None if code < 0 else values[code] for code in codes.tolist()])
 
 
-def are_within(const double[:] numbers, double low, double high):
-    """Whether low <= number <= high for all numbers."""
-    cdef bint found = True
-    cdef Py_ssize_t i
-    for i in range(numbers.shape[0]):
-        found &= low <= numbers[i] <= high
-    return found
-
+# --- Targets and weights ---------------------------------------------------------------------
 
 def column_of_targets(list values):
     """A column of numeric targets."""
@@ -344,23 +316,22 @@ cdef Column column_of_each(list values, bint are_weights):
 def column_of_labels(list values):
     """A column of labels; every label that `Labels` accepts is valid."""
     cdef Py_ssize_t row, n = len(values)
-    cdef int[::1] codes = np.empty(n, dtype=np.intc)
+    cdef int[::1] codes = np.full(n, -1, dtype=np.intc)
     cdef Labels none = Labels()
-    cdef Coder known = Coder()
-    codes[:] = -1
+    cdef dict known = {}
+    cdef list found = []
     for row in range(n):
         value = values[row]
         try:
-            code = known.known.get(value)
+            try:
+                code = known.get(key_of(value))
+            except TypeError:
+                code = None             # not hashable: `Labels` says it better
             if code is None:
                 none.code(value)
-            if code is None or known.values[code] is not value:
-                code = known.code(value)
+                code = known[key_of(value)] = len(found)
+                found.append(value)
         except (TypeError, ValueError) as error:
-            try:
-                none.code(value)
-            except (TypeError, ValueError) as better:
-                error = better
-            return Column(None, n, None, codes.base, known.values, row, error)
+            return Column(None, n, None, codes.base, found, row, error)
         codes[row] = code
-    return Column(None, n, None, codes.base, known.values)
+    return Column(None, n, None, codes.base, found)

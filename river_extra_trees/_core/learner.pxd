@@ -7,12 +7,12 @@ full now. The estimator then plans the growth, and the core object grows the tre
 fails or a signal interrupts it, the batch stays full, and no sample is learned until the growth
 has succeeded.
 
-A `Batch` of samples, such as a frame: `reader` checks all rows and links the columns to the schema.
+A `Table` of samples, such as a frame: `reader` checks all rows and links the columns to the schema.
 `go_on` then reads row after row, predicts it if asked to, and learns it as `learn` does. It stops
 after a stretch of rows, or when the batch of the family is full.
 """
 
-from .batch cimport Reader
+from .table cimport Reader
 from .guarded cimport Guarded
 from .schema cimport Labels, Schema
 

@@ -2,7 +2,7 @@
 
 from cpython.object cimport PyObject
 
-from .batch cimport Batch, Reader
+from .table cimport Reader, Table
 from .columns cimport Column
 from .guarded cimport Guarded, Holder, hold, release
 from .lists cimport length_of
@@ -95,14 +95,14 @@ cdef class Learner(Guarded):
         self.take(target, weight)
         return 0
 
-    # --- Batches ------------------------------------------------------------------------------
+    # --- Tables -------------------------------------------------------------------------------
 
-    def reader(self, Batch batch, bint learns=False, Py_ssize_t start=0):
-        """A reader of the rows of a batch, from row `start` on, if all rows are valid.
+    def reader(self, Table table, bint learns=False, Py_ssize_t start=0):
+        """A reader of the rows of a table, from row `start` on, if all rows are valid.
 
         Raises the error of the first invalid row, with its number.
         """
-        cdef Reader reader = Reader(batch, learns)
+        cdef Reader reader = Reader(table, learns)
         cdef list refusals
         with self.using():
             reader.link(self.schema, self.labels)
@@ -118,16 +118,16 @@ cdef class Learner(Guarded):
     def take_over(self, Reader reader, Py_ssize_t start, Py_ssize_t stop):
         """Assign rows start ... stop - 1 of a reader to this learner, if their targets are valid.
 
-        The batch must be valid for every learner, see `Batch.is_refused`: invalid features are
+        The table must be valid for every learner, see `Table.is_refused`: invalid features are
         treated as missing.
         """
         cdef list refusals = []
         cdef Column column
-        for column in (reader.batch.targets, reader.batch.weights) if reader.learns else ():
+        for column in (reader.table.targets, reader.table.weights) if reader.learns else ():
             if column is not None and column.refused >= 0:
                 raise column.error
         with self.using():
-            reader.go_between(start, stop)
+            reader.assign(start, stop)
             reader.link(self.schema, self.labels)
             if reader.learns:
                 self.refuse_targets(reader, refusals)
@@ -139,7 +139,7 @@ cdef class Learner(Guarded):
         cdef Py_ssize_t start = reader.row, stop
         if reader.has_labels == self.regression and reader.n:
             raise TypeError(
-                f"the targets of the batch are {'labels' if reader.has_labels else 'numbers'}, and "
+                f"the targets of the table are {'labels' if reader.has_labels else 'numbers'}, and "
                 f"the learner learns {'numbers' if self.regression else 'labels'}")
         if not self.regression:
             return reader.refuse_labels(self.labels, refusals)
@@ -157,7 +157,7 @@ cdef class Learner(Guarded):
         """Let `go_on` predict each row before learning it: number or label, or label shares."""
         cdef Py_ssize_t n_labels = len(self.labels.labels)
         if reader.learns:
-            n_labels = min(n_labels + len(reader.batch.targets.values), <Py_ssize_t>MAX_LABELS)
+            n_labels = min(n_labels + len(reader.table.targets.values), <Py_ssize_t>MAX_LABELS)
         reader.ask(self.regression, n_labels if shares else None)
 
     def go_on(self, Reader reader):
@@ -187,6 +187,7 @@ cdef class Learner(Guarded):
             elif not self.batch_is_full():
                 self.prepare_run(reader)
                 reader.ahead.reserve(self.schema.n_columns)
+                reader.blank_row()
                 row, n_labels = reader.row, self.n_labels()
                 with nogil:
                     self.run(reader, stop, n_labels)
@@ -212,7 +213,7 @@ cdef class Learner(Guarded):
         return False
 
     cdef int learn_next(self, Reader reader, bint is_known, double weight) except -1:
-        """Learn the next row of a batch, which the reader has encoded."""
+        """Learn the next row of a table, which the reader has encoded."""
         cdef double target = reader.target()
         if not self.regression and target < 0.0:
             target = reader.find_label(self.labels)
@@ -249,7 +250,7 @@ cdef class Learner(Guarded):
             for i in range(n):
                 if self.batch_is_full():
                     return 0
-                reader.ahead.copy(i, self.schema.row, self.schema.n_columns)
+                reader.ahead.copy(i, self.schema.row, reader.columns, reader.n_columns)
                 if reader.asks:
                     self.answer_row(reader)
                     reader.answered = True

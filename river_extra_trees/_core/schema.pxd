@@ -30,12 +30,13 @@ cdef class Schema:
     cdef readonly int n_columns
     cdef readonly int max_columns   # further features are ignored, so that memory is bounded
     cdef double* row            # scratch: row[column] of the last encoded row; NaN: missing
+    cdef int* filled            # the n_filled columns that may have a value in `row`, each once
+    cdef int n_filled           # work on a row does not visit the others
     cdef int row_capacity
     # Not part of the state:
     cdef int n_before           # number of columns before the last `admit`; -1: it added nothing
     cdef Py_ssize_t n_numeric   # number of those that are numeric
     cdef int* n_codes           # per column: number of codes before the last `admit`; -1: as now
-    cdef dict texts             # name -> `Texts` of its nominal column
     cdef unsigned long version  # number of changes of columns and codes
 
     # A cache, not part of the state: the keys of the last row that was looked up by name, in the
@@ -46,7 +47,6 @@ cdef class Schema:
     cdef int* layout_nominal    # nominal column of each key, or -1
     cdef Py_ssize_t layout_size
     cdef Py_ssize_t layout_capacity
-    cdef bint layout_complete   # every column is the numeric column of one of the keys
     cdef unsigned int misses
 
     cdef inline bint has_codes(self, int column) noexcept nogil:
@@ -57,17 +57,17 @@ cdef class Schema:
         """Whether no column is nominal."""
         return size_of(<PyObject*>self.nominal) == 0
 
+    cdef inline void put(self, int column, double number) noexcept nogil:
+        """Put a value into a column of the row."""
+        if number == number:
+            if self.row[column] != self.row[column]:
+                self.filled[self.n_filled] = column
+                self.n_filled += 1
+            self.row[column] = number
+
     cdef inline int count_codes(self, int column) noexcept nogil:
         """Number of codes of a nominal column."""
         return <int>size_of(item_of(<PyObject*>self.codes, column))
-
-    cdef inline dict codes_of(self, object name):
-        """{value: code} of the nominal column of a feature, None if there is none."""
-        try:
-            column = self.nominal.get(name)
-        except TypeError:       # an unhashable name: a later check raises the error
-            return None
-        return None if column is None else <dict>self.codes[<int>column]
 
     cdef inline void before_code(self, int column, dict codes) noexcept:
         """Prepare `retract` for a new code of a column."""
@@ -89,7 +89,7 @@ cdef class Schema:
     cdef int by_name(self, dict x, list fresh) except -1
     cdef int remember(self, dict x) except -1
     cdef int commit(self, dict x, list fresh) except -1
-    cdef int extend(self, list fresh=*) except -1
+    cdef int extend(self, list fresh) except -1
     cdef int retract(self) except -1
     cdef int add(self, list fresh) except -1
     cdef int add_column(self, object name, bint is_nominal) except -1

@@ -10,10 +10,8 @@ from .values cimport (
     CATEGORY, MISSING, NUMBER, Kind, as_dict, check_name, classify, holds_nan, order_of
 )
 from .memory cimport free, resized
-from .texts cimport Texts
 
 from gc import get_referents
-from itertools import islice
 from sys import getsizeof
 
 import numpy as np
@@ -56,13 +54,13 @@ cdef class Schema:
         self.nominal = {}
         self.names = []
         self.codes = []
-        self.texts = {}
         self.layout = []
         self.n_before = -1
         self.reserve(1)     # `row` is never NULL, even before the first feature
 
     def __dealloc__(self):
         free(self.row)
+        free(self.filled)
         free(self.n_codes)
         free(self.layout_keys)
         free(self.layout_numeric)
@@ -115,8 +113,7 @@ cdef class Schema:
         cdef Py_ssize_t size = self.layout_size, n = PyDict_Size(x)
         if size == 0 or n > size:
             return False
-        if not self.layout_complete or n < size:
-            self.blank()
+        self.blank()
         if n == size:
             while PyDict_Next(x, &position, &key, &value) and key == self.layout_keys[i]:
                 if not self.store(i, value):
@@ -124,6 +121,7 @@ cdef class Schema:
                 i += 1
             if i == size:
                 return True
+            self.blank()
         i = 0
         while i < self.layout_size:     # an __eq__ of a key may have changed it
             value = PyDict_GetItemWithError(x, <object>self.layout_keys[i])
@@ -152,8 +150,6 @@ cdef class Schema:
         elif value == PyFalse:
             number = 0.0
         elif type(<object>value) is str and self.layout_nominal[i] >= 0:
-            if column >= 0:
-                self.row[column] = NAN
             column = self.layout_nominal[i]
             number = (<dict>self.codes[column]).get(<object>value, OTHER)
             if number == OTHER:
@@ -162,7 +158,7 @@ cdef class Schema:
             return False
         if column < 0:
             return False
-        self.row[column] = number
+        self.put(column, number)
         return True
 
     cdef int by_name(self, dict x, list fresh) except -1:
@@ -185,13 +181,13 @@ cdef class Schema:
                 if fresh is not None:
                     fresh.append((name, kind == CATEGORY, value))
             elif kind == NUMBER:
-                self.row[<int>column] = number
+                self.put(<int>column, number)
             else:
                 codes = <dict>self.codes[<int>column]
                 code = codes.get(value)
                 if code is None and fresh is not None and len(codes) < MAX_CATEGORIES:
                     fresh.append((name, True, value))
-                self.row[<int>column] = OTHER if code is None else <double>code
+                self.put(<int>column, OTHER if code is None else <double>code)
         if known and not fresh:
             self.misses += 1
             if self.misses & 15 == 1:   # with new key objects in every row, do not cache each time
@@ -208,17 +204,16 @@ cdef class Schema:
             raise
         return 0
 
-    cdef int extend(self, list fresh=None) except -1:
+    cdef int extend(self, list fresh) except -1:
         """Add columns and codes for names and values, sorted by `order_of`; all or none."""
         self.accept()
         self.n_before, self.n_numeric = self.n_columns, len(self.numeric)
         self.version += 1
-        if fresh is not None:
-            try:
-                self.add(fresh)
-            except BaseException:
-                self.retract()
-                raise
+        try:
+            self.add(fresh)
+        except BaseException:
+            self.retract()
+            raise
         return 0
 
     cdef int retract(self) except -1:
@@ -231,7 +226,6 @@ cdef class Schema:
             return 0
         self.version += 1
         self.layout_size = 0
-        self.texts.clear()
         for column in range(n):
             if self.n_codes[column] >= 0:
                 shorten(<dict>self.codes[column], self.n_codes[column])
@@ -273,7 +267,6 @@ cdef class Schema:
     cdef int remember(self, dict x) except -1:
         """Cache the keys of x, all of them known, and their columns."""
         cdef Py_ssize_t i, n = PyDict_Size(x)
-        cdef int n_numeric = 0
         self.layout_size = 0
         if n > self.layout_capacity:
             self.layout_keys = <PyObject**>resized(self.layout_keys, n, sizeof(PyObject*))
@@ -286,25 +279,28 @@ cdef class Schema:
             self.layout_keys[i] = <PyObject*>name
             self.layout_numeric[i] = self.numeric.get(name, -1)
             self.layout_nominal[i] = self.nominal.get(name, -1)
-            n_numeric += self.layout_numeric[i] >= 0
-        self.layout_complete = n_numeric == self.n_columns
         self.layout_size = n
         return 0
 
     cdef int reserve(self, int n_columns) except -1:
-        cdef int n
+        cdef int n, column
         if n_columns > self.row_capacity:
             n = max(8, 2 * n_columns)
             self.row = <double*>resized(self.row, n, sizeof(double))
+            self.filled = <int*>resized(self.filled, n, sizeof(int))
+            for column in range(self.row_capacity, n):
+                self.row[column] = NAN
             self.n_codes = <int*>resized(self.n_codes, n, sizeof(int))
             memset(self.n_codes + self.row_capacity, 0xFF, (n - self.row_capacity) * sizeof(int))
             self.row_capacity = n
         return 0
 
     cdef void blank(self) noexcept nogil:
-        cdef int column
-        for column in range(self.n_columns):
-            self.row[column] = NAN
+        """Make every value of the row missing."""
+        cdef int i
+        for i in range(self.n_filled):
+            self.row[self.filled[i]] = NAN
+        self.n_filled = 0
 
     def value_of(self, int column, double number):
         """The feature value for a number in a column: the number, or the nominal value of a code.
@@ -317,19 +313,6 @@ cdef class Schema:
             if code == number:
                 return value
         return "any other value" if number == OTHER else None
-
-    def texts_of(self, name):
-        """The `Texts` of the nominal column of a feature, for frames; empty if there is none."""
-        cdef Texts texts
-        cdef dict codes = self.codes_of(name)
-        if codes is None:
-            return Texts()
-        texts = self.texts.get(name)
-        if texts is None:
-            texts = self.texts[name] = Texts()
-        if texts.n_told < len(codes):
-            texts.know(list(islice(reversed(codes), len(codes) - texts.n_told))[::-1])
-        return texts
 
     def row_of(self, x):
         """The row of doubles that x encodes to, as a list (for tests and explanations)."""
@@ -361,14 +344,12 @@ cdef class Schema:
     def __sizeof__(self):
         """Bytes of the arrays, and of the nominal values that `gc.get_referents` omits."""
         cdef Py_ssize_t texts = 0
-        for name, codes in zip(self.names, self.codes):
-            if not codes or name in self.texts:     # its list contains them
-                continue
-            if str not in map(type, get_referents(codes)):      # a dict with texts only
+        for codes in self.codes:
+            if codes and str not in map(type, get_referents(codes)):    # a dict with texts only
                 texts += sum([getsizeof(value) for value in codes if type(value) is str])
         return (
             object.__sizeof__(self) + texts
-            + self.row_capacity * (sizeof(double) + sizeof(int))
+            + self.row_capacity * (sizeof(double) + 2 * sizeof(int))
             + self.layout_capacity * (sizeof(PyObject*) + 2 * sizeof(int))
         )
 

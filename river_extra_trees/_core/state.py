@@ -8,6 +8,12 @@ that equal objects have equal states. So are the fields with the values that a c
 `DEFAULTS`: a young object has a short state. An array that was filled through a view goes into the
 state as `view.base`: without memory `numpy.asarray(view)` may return an array of another type.
 
+A table of fields drives both ways: {name: (getter of `State`, its limits ...)}. `fields_of` writes
+what it names: attributes of the object, and copies of the arrays in `views` (see `arrays`).
+`State.read` reads and checks the same names, and `put_back` copies the arrays into the views. A
+string in the shape of an array names its length, which must be equal wherever the name stands. The
+class itself checks what relates fields to each other, mainly indices.
+
 `restored` trusts nothing: a state may come from a damaged or hostile file. Whatever could lead to a
 wrong index, an endless loop or a number that no calculation expects raises `StateError`, and
 memory is taken only for what the arrays of the state hold.
@@ -29,6 +35,7 @@ from .packing import packed, unpacked
 
 __all__ = [
     "FAINTEST_WEIGHT",
+    "FINITE",
     "LARGEST_COUNT",
     "LARGEST_FLOAT",
     "LARGEST_TARGET",
@@ -38,7 +45,9 @@ __all__ = [
     "State",
     "StateError",
     "captured",
+    "fields_of",
     "from_state",
+    "put_back",
     "reduced",
     "require",
     "without_defaults",
@@ -52,7 +61,9 @@ LARGEST_WEIGHT = 1e100
 FAINTEST_WEIGHT = sys.float_info.min
 LARGEST_FLOAT = sys.float_info.max
 SMALLEST = 5e-324  # positive number
+FINITE = {"least": -LARGEST_FLOAT, "most": LARGEST_FLOAT}  # floats of an array
 
+Table = Mapping[str, tuple[Any, ...]]
 Part = TypeVar("Part")
 
 
@@ -78,6 +89,21 @@ def from_state(kind: Any, values: dict[str, Any]) -> Any:
 def reduced(kind: Any, values: dict[str, Any]) -> tuple[Any, ...]:
     """What a pickle holds of a core object: its class, and its state with small arrays packed."""
     return from_state, (kind, packed(values))
+
+
+def fields_of(part: Any, table: Table, views: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields that a table names: those in `views`, arrays as copies, or the attributes."""
+    fields = {name: views[name] if name in views else getattr(part, name) for name in table}
+    return {
+        name: value.copy() if isinstance(value, np.ndarray) else value
+        for name, value in fields.items()
+    }
+
+
+def put_back(views: Mapping[str, NDArray[Any]], fields: Mapping[str, Any]) -> None:
+    """Copy arrays of a state into the memory that views of the same names show."""
+    for name, view in views.items():
+        view[...] = fields[name]
 
 
 def without_defaults(values: dict[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
@@ -120,8 +146,8 @@ def captured(
     """
 
     def capture(value: Any) -> Any:
-        is_part = hasattr(type(value), "restored")
-        return Captured(type(value), value.state()) if is_part else value
+        is_core = hasattr(type(value), "restored")
+        return Captured(type(value), value.state()) if is_core else value
 
     return {
         name: [capture(item) for item in value] if type(value) is list else capture(value)
@@ -161,6 +187,7 @@ class State:
         require(not wrong, f"the state of {owner} has unexpected or missing fields: {wrong}")
         self.owner = owner
         self.values = {**defaults, **values}
+        self.lengths: dict[str, int] = {}
 
     def refuse(self, name: str, wanted: str) -> None:
         """Raise the StateError that says what a value should be."""
@@ -219,11 +246,17 @@ class State:
             self.refuse(name, f"one of {', '.join(words)}")
         return str(value)
 
-    def settings(self, table: Mapping[str, tuple[Any, ...]]) -> dict[str, Any]:
-        """The values that a table names, read by the getter and within the limits in the table."""
-        return {
-            name: getattr(self, getter)(name, *limits) for name, (getter, *limits) in table.items()
-        }
+    def read(self, table: Table, **lengths: int) -> dict[str, Any]:
+        """The values that a table names, read by the getter and within the limits in the table.
+
+        `lengths` are the known ones of those that the shapes of arrays name.
+        """
+        self.lengths.update(lengths)
+        fields = {}
+        for name, (getter, *limits) in table.items():
+            named = limits.pop() if limits and type(limits[-1]) is dict else {}
+            fields[name] = getattr(self, getter)(name, *limits, **named)
+        return fields
 
     def items(self, name: str, length: int | None = None) -> list[Any]:
         """A list, of the given length if one is given."""
@@ -248,26 +281,44 @@ class State:
             self.refuse(name, f"different objects of type {kind.__name__}")
         return values
 
-    def array(self, name: str, dtype: Any, *shape: int | None) -> NDArray[Any]:
-        """An array in C order of the given type and shape; None stands for any length."""
+    def array(self, name: str, dtype: Any, *shape: int | str | None) -> NDArray[Any]:
+        """An array in C order of the given type and shape.
+
+        None stands for any length, and a string for the length of this name: that which `read`
+        was given, or which the first array has.
+        """
         value = self.values[name]
+        wanted = tuple(self.lengths.get(n) if isinstance(n, str) else n for n in shape)
         if (
             not isinstance(value, np.ndarray)
             or value.dtype.str != np.dtype(dtype).str  # types without memory seem to differ
             or value.ndim != len(shape)
-            or any(
-                wanted not in (None, length)
-                for wanted, length in zip(shape, value.shape, strict=True)
-            )
+            or any(n not in (None, m) for n, m in zip(wanted, value.shape, strict=True))
         ):
-            self.refuse(name, f"an array of {np.dtype(dtype)} of shape {shape}")
+            self.refuse(name, f"an array of {np.dtype(dtype)} of shape {wanted}")
+        for n, length in zip(shape, value.shape, strict=True):
+            if isinstance(n, str):
+                self.lengths[n] = length
         return np.ascontiguousarray(value)
 
     def numbers(
-        self, name: str, *shape: int | None, least: float = -math.inf, most: float = math.inf
+        self,
+        name: str,
+        *shape: int | str | None,
+        least: float = -math.inf,
+        most: float = math.inf,
     ) -> NDArray[np.float64]:
         """An array of floats from `least` to `most`; not NaN."""
         value = self.array(name, np.float64, *shape)
         if not np.all((value >= least) & (value <= most)):
             self.refuse(name, f"floats from {least} to {most}")
+        return value
+
+    def whole_numbers(
+        self, name: str, dtype: Any, *shape: int | str | None, least: int = 0, most: int
+    ) -> NDArray[Any]:
+        """An array of whole numbers from `least` to `most`, such as indices."""
+        value = self.array(name, dtype, *shape)
+        if not np.all((value >= least) & (value <= most)):
+            self.refuse(name, f"whole numbers from {least} to {most}")
         return value

@@ -12,6 +12,7 @@ from .ahead cimport AHEAD
 from .memory cimport free
 from .shares cimport first_largest
 from .split cimport Split, goes_left, goes_left_branchless
+from .window cimport Window
 
 cdef extern from *:
     """
@@ -126,6 +127,15 @@ cdef class Trees:
             node = self.step(node, x, stride, n_columns)
         return node
 
+    cdef inline int walk_slot(self, int node, Window window, int slot) noexcept nogil:
+        """The leaf below `node` that a sample of a window reaches."""
+        cdef const Node* this = &self.nodes[node]
+        while this.split.feature >= 0:
+            node = this.left if goes_left(
+                &this.split, window.value(this.split.feature, slot)) else this.right
+            this = &self.nodes[node]
+        return node
+
     cdef inline void walk_rows(self, int root, const double** rows, int n, Py_ssize_t stride,
                                Py_ssize_t n_columns, bint numeric, int* leaves) noexcept nogil:
         """Find the leaves below `root` that n <= AHEAD rows reach, see `walk`.
@@ -134,9 +144,23 @@ cdef class Trees:
         steps are shorter if all columns are `numeric`.
         """
         if numeric:
-            descend(self.nodes, root, rows, n, stride, n_columns, True, leaves)
+            descend(self.nodes, root, rows, n, stride, n_columns, NULL, True, leaves)
         else:
-            descend(self.nodes, root, rows, n, stride, n_columns, False, leaves)
+            descend(self.nodes, root, rows, n, stride, n_columns, NULL, False, leaves)
+
+    cdef inline void walk_slots(self, int root, Window window, const int* slots, int n,
+                                bint numeric, int* leaves) noexcept nogil:
+        """`walk_rows` for n samples of a window."""
+        cdef (const double*)[AHEAD] rows
+        cdef int i
+        for i in range(n):
+            rows[i] = window.data + slots[i]
+        if numeric:
+            descend(self.nodes, root, rows, n, window.capacity, window.n_columns, window.places,
+                    True, leaves)
+        else:
+            descend(self.nodes, root, rows, n, window.capacity, window.n_columns, window.places,
+                    False, leaves)
 
     cdef void add_class(self, int node, int code, double weight, double batch) noexcept nogil
     cdef void add_number(self, int node, double y, double weight, double batch) noexcept nogil
@@ -170,14 +194,15 @@ cdef class Trees:
 
 
 cdef inline void descend(const Node* nodes, int root, const double** rows, int n,
-                         Py_ssize_t stride, Py_ssize_t n_columns, bint numeric,
+                         Py_ssize_t stride, Py_ssize_t n_columns, const int* places, bint numeric,
                          int* leaves) noexcept nogil:
-    """See `Trees.walk_rows`."""
+    """See `Trees.walk_rows`; `places` are those of the columns, or NULL."""
     cdef const Node* this
     cdef (const Node*)[AHEAD] reached
     cdef int[AHEAD] going               # the rows that have not reached a leaf
     cdef int i, k, m, n_going = n if nodes[root].split.feature >= 0 else 0
     cdef unsigned int left
+    cdef Py_ssize_t place
     cdef double value
     for i in range(n):
         reached[i], going[i] = &nodes[root], i
@@ -187,8 +212,11 @@ cdef inline void descend(const Node* nodes, int root, const double** rows, int n
             i = going[k]
             this = reached[i]
             left = this.split.missing_left
-            if this.split.feature < n_columns:
-                value = rows[i][this.split.feature * stride]
+            place = this.split.feature
+            if place < n_columns and places != NULL:
+                place = places[place]
+            if 0 <= place < n_columns:
+                value = rows[i][place * stride]
                 if numeric:
                     left = (value <= this.split.threshold) | ((value != value) & left)
                 else:

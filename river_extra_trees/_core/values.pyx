@@ -17,7 +17,7 @@ cdef double LARGEST_TARGET = limits.LARGEST_TARGET
 cdef double LARGEST_WEIGHT = limits.LARGEST_WEIGHT
 cdef double FAINTEST_WEIGHT = limits.FAINTEST_WEIGHT
 
-# What Python could take for a name. Each moment would be one of its own, of no use to a tree.
+# Each moment would be a nominal value of its own, of no use to a tree.
 cdef tuple DATES = (date, time, timedelta, struct_time, np.datetime64, np.timedelta64)
 
 # In what else numpy finds a float: it takes nanoseconds, the digits of a text, the real part.
@@ -55,7 +55,7 @@ cdef Kind classify(object name, object value, double* number) except *:
             raise TypeError(
                 f"feature {safe_repr(name)}: complex numbers have no order: {safe_repr(value)}"
             )
-        if is_date(value) and not is_missing(value):    # NaT of pandas and numpy is missing
+        if isinstance(value, DATES) and not is_missing(value):      # NaT is missing
             refuse_date(name, value)
         check_hashable(name, value)
         if isinstance(value, (tuple, frozenset)) and holds_nan(value):
@@ -76,16 +76,6 @@ cdef Kind classify(object name, object value, double* number) except *:
             f"feature {safe_repr(name)}: the value must be finite, not {safe_repr(value)}"
         )
     return NUMBER if number[0] == number[0] else MISSING
-
-
-cdef bint is_date(object value) except -1:
-    """Whether a value, not a number, is a date, time or duration of any library."""
-    kind = type(value)
-    return (
-        isinstance(value, DATES)
-        or hasattr(kind, "freqstr")                                     # periods of pandas
-        or (isinstance(value, tuple) and hasattr(kind, "nanoseconds"))  # of pyarrow
-    )
 
 
 cdef int refuse_date(object name, object value) except -1:

@@ -1,22 +1,27 @@
 """The window: samples that are stored for the growth of trees.
 
 A sample occupies a slot from `push` to `release`. Values are column-major, because the growth of a
-tree reads one column at a time. A descent through a tree reads a sample at x = data + slot, as
-x[column * capacity]. `sort` keeps the slots in the sorted order of each column, so that the growth
-of trees need not sort them again.
+tree reads one column at a time. `sort` keeps the slots in the sorted order of each column, so that
+the growth of trees need not sort them again.
+
+A column is live if a stored sample has a value in it, and only then it has a place, with memory for
+values and a sorted order. So time and memory depend on the samples in the window, not on what was
+ever seen. All values of other columns are missing.
 """
 
+from libc.math cimport NAN
 from libc.stdint cimport int64_t, uint8_t
 
 from .schema cimport Schema
 
 cdef class Window:
-    cdef double* data           # data[column * capacity + slot], NaN if missing; the start of the
-                                #   memory block that contains all arrays below
+    cdef double* data           # data[place * capacity + slot], NaN if missing or if the slot is
+                                #   free; the start of the memory block that contains all arrays
+                                #   but `places`
     cdef double* target         # per slot: code of the class, or the number
     cdef double* weight         # per slot: weight of the sample, > 0
     cdef int64_t* arrival       # per slot: number of the sample in the stream, or -1 if free
-    cdef int* order             # order[column * capacity + rank] = slot: ascending, missing values
+    cdef int* order             # order[place * capacity + rank] = slot: ascending, missing values
                                 #   last, ties in order of arrival
     cdef int* by_arrival        # the n_sorted slots of `order`, in order of arrival
     cdef int* fresh             # the n_fresh slots pushed since the last `sort`, in that order
@@ -24,27 +29,35 @@ cdef class Window:
     cdef int* merged            # scratch for `sort`: 2 * capacity
     cdef int* leaf              # per fresh slot: the leaf recorded by the owner, or -1; shares the
                                 #   memory of `merged`
+    cdef int* places            # per column: its place, or -1 if it is not live
+    cdef int* live              # the n_live live columns, ascending
+    cdef int* free_places       # stack of column_capacity - n_live free places
     cdef readonly int capacity
-    cdef readonly int n_columns     # columns with values (the schema may have newer ones)
+    cdef readonly int n_columns     # columns pushed so far (the schema may have newer ones)
+    cdef readonly int n_live
     cdef readonly int size          # number of stored samples
     cdef readonly int n_fresh
     cdef readonly int n_sorted      # size - n_fresh
     cdef readonly int64_t n_seen    # number of samples pushed so far
-    cdef int column_capacity
+    cdef int column_capacity        # number of places
+    cdef int n_places               # capacity of `places`
+    cdef int n_lately               # live columns before the last `release` or `clear`
 
-    cdef int reserve(self, int capacity, int n_columns) except -1 nogil
-    cdef int reserve_one(self, int n_columns, int most=*) except -1 nogil
+    cdef int reserve(self, int capacity, int n_columns, int n_live) except -1 nogil
+    cdef int reserve_one(self, Schema schema, int most=*) except -1 nogil
+    cdef int reserve_places(self, int n_columns) except -1 nogil
+    cdef int count_live(self, const int* columns, int n) noexcept nogil
+    cdef bint has_room(self, Schema schema) noexcept nogil
     cdef int fill(self, const double[:, ::1] data, const double[::1] target,
                   const double[::1] weight, const int64_t[::1] arrival, int n_sorted) except -1
     cdef int move(self, int capacity, int column_capacity) except -1 nogil
-    cdef void extend(self, int n_columns) noexcept nogil
-    cdef void push(self, const double* values, Py_ssize_t stride, int n_columns, int n,
+    cdef void begin_column(self, int column) noexcept nogil
+    cdef void keep_live(self) noexcept nogil
+    cdef void push(self, const double* values, Py_ssize_t stride, Schema schema, int n,
                    const double* targets, const double* weights, int* slots) noexcept nogil
     cdef void sort(self) noexcept nogil
-    cdef int slide(self, const double* row, double target, double weight, int gone) noexcept nogil
+    cdef int slide(self, Schema schema, double target, double weight, int gone) noexcept nogil
     cdef void release(self, const uint8_t* gone) noexcept nogil
-    cdef void free_slot(self, int slot) noexcept nogil
-    cdef void keep_arrived(self) noexcept nogil
     cdef void forget_leaves(self) noexcept nogil
     cdef void clear(self) noexcept nogil
     cdef int copy(self, Window other, int slot) noexcept nogil
@@ -53,3 +66,16 @@ cdef class Window:
     cdef bint is_in_order(self) noexcept
     cdef int check_columns(self, Schema schema) except -1
     cdef int slot_at(self, int i) noexcept nogil
+
+    cdef inline double* values_of(self, int column) noexcept nogil:
+        """The values of a live column, by slot."""
+        return self.data + <Py_ssize_t>self.places[column] * self.capacity
+
+    cdef inline int* order_of(self, int column) noexcept nogil:
+        """The sorted slots of a live column."""
+        return self.order + <Py_ssize_t>self.places[column] * self.capacity
+
+    cdef inline double value(self, Py_ssize_t column, int slot) noexcept nogil:
+        if column >= self.n_columns or self.places[column] < 0:
+            return NAN
+        return self.values_of(<int>column)[slot]

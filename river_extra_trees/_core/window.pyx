@@ -6,7 +6,7 @@ from libc.math cimport NAN
 from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memcpy, memmove
 
-from .memory cimport free, zeroed
+from .memory cimport free, resized, zeroed
 from .schema cimport MAX_COLUMNS, OTHER, Schema
 from .sorting cimport keep, merge_slots, rank, sort_slots
 
@@ -16,12 +16,17 @@ from .state import (
 
 cdef enum:
     LARGEST_WINDOW = 1 << 30    # slots: twice this number fits into 32 bits
+    MANY_FREE = 64              # number of free places that are always kept
 
 
 cdef size_t block_size(size_t capacity, size_t columns) noexcept nogil:
     """Bytes of the memory block that contains all arrays of a window."""
     return capacity * (columns * (sizeof(double) + sizeof(int))
-                       + 3 * sizeof(double) + 5 * sizeof(int))
+                       + 3 * sizeof(double) + 5 * sizeof(int)) + 2 * columns * sizeof(int)
+
+
+cdef inline bint is_nan(double value) noexcept nogil:
+    return value != value
 
 
 cdef class Window:
@@ -42,12 +47,13 @@ cdef class Window:
 
     def __dealloc__(self):
         free(self.data)
+        free(self.places)
 
     cdef int move(self, int capacity, int column_capacity) except -1 nogil:
         """Move all arrays into a larger block. After a MemoryError the window is unchanged."""
         cdef char* block = <char*>zeroed(block_size(capacity, column_capacity), 1)
         cdef size_t cells = <size_t>capacity * column_capacity
-        cdef Py_ssize_t column
+        cdef Py_ssize_t place
         cdef int slot, n_free = self.capacity - self.size
         cdef double* data = <double*>block
         cdef double* target = data + cells
@@ -55,11 +61,18 @@ cdef class Window:
         cdef int* order = <int*>(arrival + capacity)
         cdef int* by_arrival = order + cells
         cdef int* free_slots = by_arrival + 2 * <size_t>capacity
-        for column in range(self.n_columns):
-            memcpy(data + column * capacity, self.data + column * self.capacity,
+        cdef int* live = free_slots + 3 * <size_t>capacity
+        for place in range(self.n_live):
+            memcpy(data + place * capacity, self.values_of(self.live[place]),
                    self.capacity * sizeof(double))
-            memcpy(order + column * capacity, self.order + column * self.capacity,
+            for slot in range(self.capacity, capacity):
+                data[place * capacity + slot] = NAN
+            memcpy(order + place * capacity, self.order_of(self.live[place]),
                    self.n_sorted * sizeof(int))
+            live[place] = self.live[place]
+            self.places[live[place]] = <int>place
+        for place in range(self.n_live, column_capacity):
+            live[2 * <Py_ssize_t>column_capacity - 1 - place] = <int>place
         for slot in range(self.capacity, capacity):
             arrival[slot] = -1
         if self.data != NULL:
@@ -77,46 +90,101 @@ cdef class Window:
         self.arrival, self.order, self.by_arrival = arrival, order, by_arrival
         self.fresh, self.free_slots = by_arrival + capacity, free_slots
         self.merged = self.leaf = free_slots + capacity
+        self.live, self.free_places = live, live + column_capacity
         self.capacity, self.column_capacity = capacity, column_capacity
         return 0
 
-    cdef int reserve(self, int capacity, int n_columns) except -1 nogil:
-        """Allocate memory; slots and orders stay valid. A MemoryError changes nothing."""
-        cdef int column_capacity = self.column_capacity
-        if n_columns > column_capacity:
-            column_capacity = max(n_columns, 2 * column_capacity)
-        if capacity > self.capacity or column_capacity > self.column_capacity:
+    cdef int reserve(self, int capacity, int n_columns, int n_live) except -1 nogil:
+        """Allocate memory for samples, and for columns of which n_live are live.
+
+        Slots and orders stay valid. A MemoryError changes nothing. Most places that are not in use
+        are given back.
+        """
+        cdef int column_capacity = self.column_capacity, least
+        n_live = max(n_live, self.n_live)
+        least = max(n_live, self.n_lately)
+        self.reserve_places(n_columns)
+        if n_live > column_capacity:
+            column_capacity = max(n_live, 2 * column_capacity)
+        elif column_capacity > MANY_FREE + 4 * least:
+            column_capacity = least
+        if capacity > self.capacity or column_capacity != self.column_capacity:
             self.move(max(capacity, self.capacity), column_capacity)
         return 0
 
-    cdef int reserve_one(self, int n_columns, int most=LARGEST_WINDOW) except -1 nogil:
-        """Allocate memory for one more sample: double the capacity, up to `most`."""
+    cdef int reserve_places(self, int n_columns) except -1 nogil:
+        """Allocate memory for the places of columns."""
+        cdef int column, n
+        if n_columns > self.n_places:
+            n = max(n_columns, 2 * self.n_places)
+            self.places = <int*>resized(self.places, n, sizeof(int))
+            for column in range(self.n_places, n):
+                self.places[column] = -1
+            self.n_places = n
+        return 0
+
+    cdef int reserve_one(self, Schema schema, int most=LARGEST_WINDOW) except -1 nogil:
+        """Allocate memory for one more row of the schema: double the capacity, up to `most`."""
         cdef int capacity = self.capacity
         if self.size == capacity:
             capacity = 2 * capacity if capacity >= most else min(2 * capacity, most)
-        return self.reserve(capacity, n_columns)
+        self.reserve_places(schema.n_columns)
+        return self.reserve(capacity, schema.n_columns,
+                            self.count_live(schema.filled, schema.n_filled))
 
-    cdef void extend(self, int n_columns) noexcept nogil:
-        """Add new columns of missing values. `reserve` has allocated the memory."""
-        cdef Py_ssize_t column, slot
-        for column in range(self.n_columns, n_columns):
-            for slot in range(self.capacity):
-                self.data[column * self.capacity + slot] = NAN
-            memcpy(self.order + column * self.capacity, self.by_arrival,
-                   self.n_sorted * sizeof(int))
-        self.n_columns = max(self.n_columns, n_columns)
+    cdef int count_live(self, const int* columns, int n) noexcept nogil:
+        """Number of live columns if these are live, too."""
+        cdef int k, n_live = self.n_live
+        for k in range(n):
+            n_live += self.places[columns[k]] < 0
+        return n_live
 
-    cdef void push(self, const double* values, Py_ssize_t stride, int n_columns, int n,
+    cdef bint has_room(self, Schema schema) noexcept nogil:
+        """Whether there is memory for the columns of the rows that the schema holds."""
+        return schema.n_columns <= self.n_places and (
+            self.count_live(schema.filled, schema.n_filled) <= self.column_capacity)
+
+    cdef void begin_column(self, int column) noexcept nogil:
+        """Make a column live, without values yet. `reserve` has allocated the memory."""
+        cdef int i = self.n_live, slot
+        cdef int place = self.free_places[self.column_capacity - self.n_live - 1]
+        cdef double* data = self.data + <Py_ssize_t>place * self.capacity
+        for slot in range(self.capacity):
+            data[slot] = NAN
+        memcpy(self.order + <Py_ssize_t>place * self.capacity, self.by_arrival,
+               self.n_sorted * sizeof(int))
+        while i > 0 and self.live[i - 1] > column:
+            i -= 1
+        memmove(self.live + i + 1, self.live + i, (self.n_live - i) * sizeof(int))
+        self.live[i] = column
+        self.places[column] = place
+        self.n_live += 1
+
+    cdef void keep_live(self) noexcept nogil:
+        """Free the places of the columns without a value; all samples are sorted."""
+        cdef int i, column, n = self.n_live
+        self.n_live = 0
+        for i in range(n):
+            column = self.live[i]
+            # Missing values come last.
+            if self.n_sorted and not is_nan(self.values_of(column)[self.order_of(column)[0]]):
+                self.live[self.n_live] = column
+                self.n_live += 1
+            else:
+                self.free_places[self.column_capacity - n + i - self.n_live] = self.places[column]
+                self.places[column] = -1
+
+    cdef void push(self, const double* values, Py_ssize_t stride, Schema schema, int n,
                    const double* targets, const double* weights, int* slots) noexcept nogil:
         """Store those of n rows that have a positive weight. slots[i] is the slot of row i, or -1.
 
-        values[column * stride + i] is a value of row i. Call `reserve` before.
+        values[column * stride + i] is a value of row i in one of `schema.filled`; others are
+        missing. Call `reserve` before.
         """
         cdef Py_ssize_t column
-        cdef int i, slot
+        cdef int i, k, slot
         cdef bint adjacent = n > 1      # whether slot follows slot, as in an empty window
         cdef double* data
-        self.extend(n_columns)
         for i in range(n):
             slots[i] = -1
             if weights[i] > 0.0:
@@ -130,8 +198,17 @@ cdef class Window:
                 self.n_seen += 1
                 self.size += 1
             adjacent &= slots[i] >= 0 and slots[i] == slots[0] + i
-        for column in range(n_columns):
-            data = self.data + column * self.capacity
+        self.n_columns = max(self.n_columns, schema.n_columns)
+        for k in range(schema.n_filled):
+            column = schema.filled[k]
+            if self.places[column] < 0:
+                i = 0
+                while i < n and (slots[i] < 0 or is_nan(values[column * stride + i])):
+                    i += 1
+                if i == n:
+                    continue
+                self.begin_column(<int>column)
+            data = self.values_of(<int>column)
             if adjacent:
                 memcpy(data + slots[0], values + column * stride, n * sizeof(double))
                 continue
@@ -141,15 +218,14 @@ cdef class Window:
 
     cdef void sort(self) noexcept nogil:
         """Merge the fresh samples into the sorted orders."""
-        cdef Py_ssize_t column
+        cdef int k
         cdef const double* key
         cdef int* slots = self.merged
         cdef int* order
         if self.n_fresh == 0:
             return
-        for column in range(self.n_columns):
-            key = self.data + column * self.capacity
-            order = self.order + column * self.capacity
+        for k in range(self.n_live):
+            key, order = self.values_of(self.live[k]), self.order_of(self.live[k])
             memcpy(slots, self.fresh, self.n_fresh * sizeof(int))
             sort_slots(slots, slots + self.n_fresh, key, self.n_fresh)
             merge_slots(order, order, self.n_sorted, slots, self.n_fresh, key)
@@ -157,25 +233,30 @@ cdef class Window:
         self.n_sorted += self.n_fresh
         self.n_fresh = 0
 
-    cdef int slide(self, const double* row, double target, double weight,
-                   int gone) noexcept nogil:
-        """Add a sample and, unless `gone` is -1, remove that slot in the same pass.
+    cdef int slide(self, Schema schema, double target, double weight, int gone) noexcept nogil:
+        """Add the row of the schema and, unless `gone` is -1, remove that slot in the same pass.
 
         Returns the slot of the new sample. Per column one binary search finds the removed slot and
         another the position of the new one; only the slots between them move. `reserve` must have
         allocated the memory, and there must be no fresh samples.
         """
-        cdef Py_ssize_t column
-        cdef int n = self.n_sorted, slot = gone, gap = n, place
+        cdef const double* row = schema.row
+        cdef int n = self.n_sorted, slot = gone, gap = n, place, k, column
+        cdef bint none_left = False
         cdef double* key
         cdef int* order
+        for k in range(schema.n_filled):
+            column = schema.filled[k]
+            if self.places[column] < 0 and not is_nan(row[column]):
+                self.begin_column(column)
+        self.n_columns = max(self.n_columns, schema.n_columns)
         if gone < 0:
             slot = self.free_slots[self.capacity - self.size - 1]
             self.size += 1
             self.n_sorted += 1
-        for column in range(self.n_columns):
-            key = self.data + column * self.capacity
-            order = self.order + column * self.capacity
+        for k in range(self.n_live):
+            column = self.live[k]
+            key, order = self.values_of(column), self.order_of(column)
             if gone >= 0:
                 gap = rank(order, n, key, key[gone], False)
                 while order[gap] != gone:
@@ -188,6 +269,9 @@ cdef class Window:
                 memmove(order + place + 1, order + place, (gap - place) * sizeof(int))
             order[place] = slot
             key[slot] = row[column]
+            none_left |= is_nan(key[order[0]])
+        if none_left:
+            self.keep_live()
         gap = 0 if gone >= 0 else n
         while gone >= 0 and self.by_arrival[gap] != gone:
             gap += 1
@@ -202,23 +286,22 @@ cdef class Window:
 
     cdef void release(self, const uint8_t* gone) noexcept nogil:
         """Free the slots that `gone` marks; all samples must be sorted."""
-        cdef int i
+        cdef int i, k, slot, first = self.capacity - self.size
+        cdef double* data
         for i in range(self.n_sorted - 1, -1, -1):      # so that the oldest slot is reused first
-            if gone[self.by_arrival[i]]:
-                self.free_slot(self.by_arrival[i])
-        self.keep_arrived()
-
-    cdef void free_slot(self, int slot) noexcept nogil:
-        self.arrival[slot] = -1
-        self.free_slots[self.capacity - self.size] = slot
-        self.size -= 1
-
-    cdef void keep_arrived(self) noexcept nogil:
-        """Remove the free slots from the sorted orders."""
-        cdef Py_ssize_t column
-        for column in range(self.n_columns):
-            keep(self.order + column * self.capacity, self.n_sorted, self.arrival)
+            slot = self.by_arrival[i]
+            if gone[slot]:
+                self.arrival[slot] = -1
+                self.free_slots[self.capacity - self.size] = slot
+                self.size -= 1
+        for k in range(self.n_live):
+            data = self.values_of(self.live[k])
+            for i in range(first, self.capacity - self.size):
+                data[self.free_slots[i]] = NAN
+            keep(self.order_of(self.live[k]), self.n_sorted, self.arrival)
         self.n_sorted = keep(self.by_arrival, self.n_sorted, self.arrival)
+        self.n_lately = self.n_live
+        self.keep_live()
 
     cdef void clear(self) noexcept nogil:
         """Remove all samples."""
@@ -227,6 +310,8 @@ cdef class Window:
             self.arrival[slot] = -1
             self.free_slots[slot] = self.capacity - 1 - slot
         self.size = self.n_fresh = self.n_sorted = 0
+        self.n_lately = self.n_live
+        self.keep_live()
 
     cdef void forget_leaves(self) noexcept nogil:
         """Reset the recorded leaves to -1, because they belong to other trees."""
@@ -237,11 +322,16 @@ cdef class Window:
     cdef int copy(self, Window other, int slot) noexcept nogil:
         """Store a sample of another window; return its slot. Call `reserve` before."""
         cdef int new = self.free_slots[self.capacity - self.size - 1]
-        cdef Py_ssize_t column
-        for column in range(other.n_columns):
-            self.data[column * self.capacity + new] = other.data[column * other.capacity + slot]
-        for column in range(other.n_columns, self.n_columns):
-            self.data[column * self.capacity + new] = NAN
+        cdef int k, column
+        cdef double value
+        for k in range(other.n_live):
+            column = other.live[k]
+            value = other.values_of(column)[slot]
+            if not is_nan(value):
+                if self.places[column] < 0:
+                    self.begin_column(column)
+                self.values_of(column)[new] = value
+        self.n_columns = max(self.n_columns, other.n_columns)
         self.target[new] = other.target[slot]
         self.weight[new] = other.weight[slot]
         self.arrival[new] = other.arrival[slot]
@@ -255,8 +345,7 @@ cdef class Window:
         """A copy with all samples sorted, whose slots are in order of arrival."""
         cdef Window copy = Window(self.size)
         cdef int i
-        copy.reserve(self.size, self.n_columns)
-        copy.extend(self.n_columns)
+        copy.reserve(self.size, self.n_columns, self.n_live)
         for i in range(self.size):
             copy.copy(self, self.slot_at(i))
         copy.sort()
@@ -271,8 +360,8 @@ cdef class Window:
         cdef Window copy = Window()
         cdef int i
         cdef int[::1] places = np.full(self.capacity, -1, dtype=np.intc)
-        copy.reserve(max(copy.capacity, self.size), self.n_columns)
-        copy.extend(self.n_columns)
+        copy.reserve(max(copy.capacity, self.size), self.n_columns, self.n_live)
+        copy.n_columns = self.n_columns
         for i in range(self.size):
             if i == self.n_sorted:
                 copy.sort()
@@ -299,15 +388,13 @@ cdef class Window:
     def sample(self, int slot):
         """(row, target, weight, number in the stream) of the sample in a slot."""
         assert 0 <= slot < self.capacity and self.arrival[slot] >= 0
-        row = [self.data[<Py_ssize_t>column * self.capacity + slot]
-               for column in range(self.n_columns)]
+        row = [self.value(column, slot) for column in range(self.n_columns)]
         return row, self.target[slot], self.weight[slot], self.arrival[slot]
 
     def check(self):
         """Raise a StateError if the window does not equal the one restored from its state."""
         cdef Window other
-        cdef Py_ssize_t column
-        cdef int i
+        cdef int i, k, column
         slots = [self.slot_at(i) for i in range(self.capacity)]
         require(self.size == self.n_sorted + self.n_fresh <= self.capacity
                 and sorted(slots) == list(range(self.capacity)),
@@ -315,11 +402,21 @@ cdef class Window:
         require(all([self.arrival[slot] == -1 for slot in slots[self.size:]]),
                 "Window: a free slot holds a sample")
         other = Window.restored(self.state())
-        for column in range(self.n_columns):
+        require([self.live[k] for k in range(self.n_live)]
+                == [other.live[k] for k in range(other.n_live)]
+                == [column for column in range(self.n_places) if self.places[column] >= 0],
+                "Window: the live columns are not those with a value")
+        require(sorted([*[self.places[self.live[k]] for k in range(self.n_live)],
+                        *[self.free_places[k] for k in range(self.column_capacity - self.n_live)]])
+                == list(range(self.column_capacity)), "Window: the places are not all there once")
+        for k in range(self.n_live):
+            column = self.live[k]
             for i in range(self.n_sorted):
-                require(self.order[column * self.capacity + i]
-                        == slots[other.order[column * other.capacity + i]],
+                require(self.order_of(column)[i] == slots[other.order_of(column)[i]],
                         "Window: a column is not sorted")
+            for i in range(self.size, self.capacity):
+                require(is_nan(self.values_of(column)[slots[i]]),
+                        "Window: a free slot holds a value")
 
     cdef int check_columns(self, Schema schema) except -1:
         """Raise a StateError if a schema does not have all columns and nominal values.
@@ -327,14 +424,15 @@ cdef class Window:
         The growth of trees counts samples by their codes, so others would be outside of its arrays.
         """
         cdef double value
-        cdef int column, i, n_codes
+        cdef int column, i, k, n_codes
         require(self.n_columns <= schema.n_columns, "Window: a column has no name")
-        for column in range(self.n_columns):
+        for k in range(self.n_live):
+            column = self.live[k]
             if not schema.has_codes(column):
                 continue
             n_codes = schema.count_codes(column)
             for i in range(self.size):
-                value = self.data[<Py_ssize_t>column * self.capacity + self.slot_at(i)]
+                value = self.values_of(column)[self.slot_at(i)]
                 require(value != value or (OTHER <= value < n_codes and value == <int>value),
                         "Window: a sample has no known value")
         return 0
@@ -346,22 +444,23 @@ cdef class Window:
         return self.fresh[i - self.n_sorted] if i < self.size else self.free_slots[i - self.size]
 
     def __sizeof__(self):
-        return object.__sizeof__(self) + block_size(self.capacity, self.column_capacity)
+        return (object.__sizeof__(self) + block_size(self.capacity, self.column_capacity)
+                + self.n_places * sizeof(int))
 
     def state(self):
         """The samples in order of arrival. Their slots have no effect on predictions.
 
         Weights are omitted if all are 1, and arrival numbers if the samples are the latest ones.
         """
-        cdef Py_ssize_t i, column, n = self.size
-        cdef int slot
-        cdef double[:, ::1] data = np.empty((self.n_columns if n else 0, n))
+        cdef Py_ssize_t i, n = self.size
+        cdef int k, slot
+        cdef double[:, ::1] data = np.full((self.n_columns if n else 0, n), NAN)
         cdef double[::1] target = np.empty(n), weight = np.empty(n)
         cdef int64_t[::1] arrival = np.empty(n, dtype=np.int64)
         for i in range(n):
             slot = self.slot_at(<int>i)
-            for column in range(self.n_columns):
-                data[column, i] = self.data[column * self.capacity + slot]
+            for k in range(self.n_live):
+                data[self.live[k], i] = self.values_of(self.live[k])[slot]
             target[i] = self.target[slot]
             weight[i] = self.weight[slot]
             arrival[i] = self.arrival[slot]
@@ -405,12 +504,16 @@ cdef class Window:
     cdef int fill(self, const double[:, ::1] data, const double[::1] target,
                   const double[::1] weight, const int64_t[::1] arrival, int n_sorted) except -1:
         """Copy valid samples into the empty window."""
-        cdef Py_ssize_t i, column, n = arrival.shape[0]
-        self.reserve(self.capacity, <int>data.shape[0])
-        self.extend(<int>data.shape[0])
+        cdef Py_ssize_t i, n = arrival.shape[0]
+        cdef int column, n_columns = <int>data.shape[0]
+        present = np.flatnonzero(~np.isnan(data.base).all(axis=1)) if n else []
+        self.reserve(self.capacity, n_columns, <int>len(present))
+        self.n_columns = n_columns
+        for column in present:
+            self.begin_column(column)
+            for i in range(n):
+                self.values_of(column)[i] = data[column, i]
         for i in range(n):
-            for column in range(self.n_columns):
-                self.data[column * self.capacity + i] = data[column, i]
             self.target[i] = target[i]
             self.weight[i] = weight[i]
             self.arrival[i] = arrival[i]

@@ -49,7 +49,9 @@ def series_of_array(
 ) -> typing.Any:
     """Make a series of one of `OWN_FRAMES`; a series of pandas has the index of the frame."""
     if library == "pandas":
-        return pandas_series_of_array(answers, frame.index)
+        import pandas
+
+        return pandas.Series(answers, frame.index, name="prediction", copy=False)
     if library == "polars":
         import polars
 
@@ -57,23 +59,6 @@ def series_of_array(
     import pyarrow
 
     return pyarrow.chunked_array([pyarrow.array(answers)])
-
-
-def pandas_series_of_array(answers: npt.NDArray[typing.Any], index: typing.Any) -> typing.Any:
-    """Make a series of pandas from a plain array, without a copy.
-
-    The public way, `pandas.Series`, takes as long as the predictions of a tree for 200 rows, so
-    this function makes the series from a manager of its block.
-    """
-    import pandas
-
-    try:
-        manager = pandas.core.internals.SingleBlockManager.from_array(answers, index)
-        series = pandas.Series._from_mgr(manager, manager.axes)
-    except (AttributeError, TypeError):  # no such private function, or other arguments
-        return pandas.Series(answers, index, name="prediction", copy=False)
-    series.name = "prediction"
-    return series
 
 
 def series_of_codes(

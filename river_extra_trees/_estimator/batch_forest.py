@@ -10,7 +10,7 @@ from .frames import Sample
 from .learner import TreeLearner
 
 if typing.TYPE_CHECKING:
-    from .._core.batch import Reader
+    from .._core.table import Reader
 
 __all__ = ["BatchForest"]
 
@@ -35,23 +35,20 @@ class BatchForest(TreeLearner):
 
     @property
     def _core(self) -> typing.Any:
-        self._grow_if_due()
-        return self._forest
+        forest = self._forest
+        if forest.growth_is_due:
+            self._grow()
+        return forest
 
     @_core.setter
     def _core(self, forest: Forest) -> None:
         self._forest = forest
 
-    def _grow_if_due(self) -> None:
-        if self._forest.growth_is_due:
-            self._grow()
-
     def __getstate__(self) -> dict[str, typing.Any]:
-        self._grow_if_due()
-        return self.__dict__.copy()
+        return {**self.__dict__, "_forest": self._core}
 
     def mutate(self, new_attrs: dict[str, typing.Any]) -> None:
-        self._grow_if_due()  # with the old parameters
+        _ = self._core  # what is due grows with the old parameters
         super().mutate(new_attrs)
 
     mutate.__doc__ = TreeLearner.mutate.__doc__

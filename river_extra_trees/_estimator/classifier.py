@@ -9,14 +9,14 @@ from river import base
 
 from . import inspection
 from .answers import PredictsLabels, check_labels, frame_of_shares, series_of_codes
-from .columns import batch_of
+from .columns import table_of
 from .frames import Sample, readable_frame
 from .learner import TreeLearner
 from .snapshot import ClassifierSnapshot
 
 if typing.TYPE_CHECKING:
-    from river_extra_trees._core.batch import Batch
     from river_extra_trees._core.columns import Column
+    from river_extra_trees._core.table import Table
 
 __all__ = ["TreeClassifier"]
 
@@ -71,16 +71,16 @@ class TreeClassifier(TreeLearner, PredictsLabels, base.MiniBatchClassifier):
     def _check_label(self, y: typing.Any, coming: set[Hashable]) -> None:
         self._core.labels.foresee(y, coming)
 
-    def _check_answers(self, frame: typing.Any, batch: Batch, shares: bool) -> None:
-        targets = typing.cast("Column", batch.targets)
+    def _check_answers(self, frame: typing.Any, table: Table, shares: bool) -> None:
+        targets = typing.cast("Column", table.targets)
         known = dict.fromkeys([*self._core.labels.labels, *targets.values])
         check_labels(list(known), frame, shares)
 
     def _predict_frame(self, frame: typing.Any) -> tuple[typing.Any, list[typing.Any]]:
-        return self._answered(batch_of(frame, self._schema)).labels, self._core.labels.labels
+        return self._answered(table_of(frame)).labels, self._core.labels.labels
 
     def _predict_proba_frame(self, frame: typing.Any) -> tuple[typing.Any, list[typing.Any]]:
-        shares = self._answered(batch_of(frame, self._schema), True).shares
+        shares = self._answered(table_of(frame), True).shares
         return shares, self._core.labels.labels[: shares.shape[1]]
 
     def predict_learn_many(self, X: typing.Any, y: typing.Any, w: typing.Any = 1.0) -> typing.Any:

@@ -1,20 +1,19 @@
-"""Conversion of data frames and arrays to batches, without a Python object per cell if possible.
+"""Conversion of data frames and arrays to tables of the core.
 
-Numbers are read from the buffers of pandas, polars, pyarrow and numpy, and strings and categories
-by their codes, if the library stores codes. All other values, and all frames of other libraries,
-are converted to lists of Python values first. In all cases the model learns the same, bit for bit,
-as from the dicts of the rows.
+`read` converts a series by the public functions of its library: numbers to an array, texts and
+categories to codes and a list of values where the library has these at hand, and everything else to
+a list of Python values. A frame of doubles is converted at once. In all cases the model learns the
+same, bit for bit, as from the dicts of the rows.
 """
 
 from __future__ import annotations
 
 import typing
+from collections.abc import Callable, Hashable
 
 import numpy as np
 import numpy.typing as npt
 
-from river_extra_trees._core.arrow import block_of_stream
-from river_extra_trees._core.batch import Batch
 from river_extra_trees._core.columns import (
     Column,
     are_within,
@@ -22,37 +21,35 @@ from river_extra_trees._core.columns import (
     column_of_labels,
     column_of_numbers,
     column_of_targets,
-    column_of_texts,
     column_of_values,
     column_of_weights,
+    columns_of_arrays,
     columns_of_block,
 )
 from river_extra_trees._core.safe_repr import safe_repr
 from river_extra_trees._core.state import FAINTEST_WEIGHT, LARGEST_TARGET, LARGEST_WEIGHT
-from river_extra_trees._core.texts import Texts
+from river_extra_trees._core.table import Table
 
-from .frames import is_array, is_one_weight, opened, values_of
-from .text_streams import (
-    Source,
-    package_of,
-    source_of,
-    source_of_array,
-    source_of_polars,
-    types_in_polars,
-)
+from .frames import is_array, is_one_weight, opened, package_of, values_of
 
-if typing.TYPE_CHECKING:
-    from river_extra_trees._core.schema import Schema
+__all__ = [
+    "check_lengths",
+    "codes_of",
+    "column_of",
+    "labelled_table_of",
+    "list_of_array",
+    "table_of",
+]
 
-__all__ = ["batch_of", "labelled_batch_of"]
-
+Array = npt.NDArray[typing.Any]
 Numbers = npt.NDArray[np.float64]
-Codes = tuple[npt.NDArray[np.intc], list[typing.Any]]  # codes, -1 where missing; values by code
+Values = list[typing.Any]
+Coded = tuple[Array, Values]  # codes, -1 where missing; values by code
 FLOAT64 = np.dtype(np.float64)
 
 
-def batch_of(frame: typing.Any, schema: Schema | None = None, skipped: int | None = None) -> Batch:
-    """The rows of a data frame, or of an array of two dimensions, as a batch.
+def table_of(frame: typing.Any, skipped: int | None = None) -> Table:
+    """The rows of a data frame, or of an array of two dimensions, as a table.
 
     The columns of an array are named 0, 1, ..., as by `river.stream.iter_array`.
 
@@ -60,175 +57,123 @@ def batch_of(frame: typing.Any, schema: Schema | None = None, skipped: int | Non
     ----------
     frame
         A result of `readable_frame` or `into_frame`.
-    schema
-        The schema of the model that will read the batch. Texts that it knows are not created again;
-        the meaning of the batch is the same.
     skipped
         Position of a column of a data frame that is left out.
     """
     native, library = opened(frame)
-    columns_in = COLUMNS_IN.get(library)
-    if columns_in is not None:
-        return Batch(len(native), columns_in(native, schema, skipped))
-    columns = [
-        column_of(name, frame[:, i], schema) for i, name in enumerate(frame.columns) if i != skipped
-    ]
-    return Batch(len(frame), columns)
+    return Table(len(native), COLUMNS_IN.get(library, columns_of_others)(native, skipped))
 
 
-def labelled_batch_of(
+def labelled_table_of(
     frame: typing.Any,
     y: typing.Any,
     w: typing.Any,
     regression: bool,
-    schema: Schema | None = None,
     skipped: int | None = None,
-) -> Batch:
-    """Make a batch of the rows of a frame, with the targets and weights of `learn_many`."""
-    batch = batch_of(frame, schema, skipped)
+) -> Table:
+    """Make a table of the rows of a frame, with the targets and weights of `learn_many`."""
+    table = table_of(frame, skipped)
     targets = read_targets(y, regression)
-    weights = read_weights(w, len(batch))
-    n_weights = len(batch) if weights is None else weights.length
-    if not targets.length == n_weights == len(batch):
-        raise ValueError(f"X has {len(batch)} rows, y has {targets.length} and w has {n_weights}")
-    return Batch(len(batch), batch.columns, targets, weights)
+    weights = read_weights(w, len(table))
+    n_weights = None if weights is None or is_one_weight(w) else weights.length
+    check_lengths(len(table), targets.length, n_weights)
+    return Table(len(table), table.columns, targets, weights)
+
+
+def check_lengths(n_rows: int, n_targets: int, n_weights: int | None) -> None:
+    """Raise an error unless all lengths are equal; None stands for weights that nobody passed."""
+    if n_weights is None and n_targets != n_rows:
+        raise ValueError(f"X has {n_rows} rows and y has {n_targets}")
+    if n_weights is not None and not n_rows == n_targets == n_weights:
+        raise ValueError(f"X has {n_rows} rows, y has {n_targets} and w has {n_weights}")
 
 
 # --- Frames
 
 
-def columns_of_array(
-    array: npt.NDArray[typing.Any], schema: Schema | None, _: int | None
-) -> list[Column]:
+def columns_of_array(array: Array, _: int | None) -> list[Column]:
     """Columns of an array."""
     array = np.asarray(array)  # a column of a matrix has two dimensions
     if array.dtype.kind in "biuf":
         return columns_of_block(list(range(array.shape[1])), doubles_of(array))
-    return [column_of_values(i, list_of_array(array[:, i]), schema) for i in range(array.shape[1])]
+    return [column_of_values(i, list_of_array(array[:, i])) for i in range(array.shape[1])]
 
 
-def doubles_of(array: npt.NDArray[typing.Any]) -> Numbers:
+def doubles_of(array: Array) -> Numbers:
     """An array of numbers as aligned doubles; if it is one already, the array itself."""
     is_one = array.dtype == FLOAT64 and array.flags.aligned
     return array if is_one else np.require(array, np.float64, "A")
 
 
-def list_of_array(array: npt.NDArray[typing.Any]) -> list[typing.Any]:
+def list_of_array(array: Array) -> Values:
     """Values of an array as Python objects; dates and durations as numpy scalars."""
-    values: list[typing.Any] = list(array) if array.dtype.kind in "mM" else array.tolist()
+    values: Values = list(array) if array.dtype.kind in "mM" else array.tolist()
     return values
 
 
-def columns_of_pandas(
-    frame: typing.Any, schema: Schema | None, skipped: int | None
-) -> list[Column]:
+def columns_of_pandas(frame: typing.Any, skipped: int | None) -> list[Column]:
     """Columns of a pandas frame. If all are of numpy numbers, they are converted at once."""
-    names, dtypes = frame.columns.to_numpy(object).tolist(), dtypes_of(frame)
-    if skipped is None and dtypes.count(FLOAT64) == len(dtypes):
-        return columns_of_block(names, frame.to_numpy(dtype=np.float64))
-    plain = [isinstance(each, np.dtype) and each.kind in "biuf" for each in dtypes]
-    if all(plain):
-        columns = columns_of_block(names, frame.to_numpy(dtype=np.float64))
-        if skipped is not None:
-            del columns[skipped]
-        return columns
-    return [
-        column_of_numbers(names[i], np.require(array_at(frame, i), np.float64, "A"))
-        if plain[i]
-        else column_in_pandas(names[i], frame, i, schema)
-        for i in range(len(names))
-        if i != skipped
-    ]
-
-
-def column_in_pandas(
-    name: typing.Hashable, frame: typing.Any, position: int, schema: Schema | None
-) -> Column:
-    """Convert a column of a frame of pandas, if possible without making a series of it."""
-    import pandas
-
-    array = array_at(frame, position)
-    column = column_of_source(name, source_of_array(array), schema)
-    if column is not None:
-        return column
-    if array.dtype == object or isinstance(array.dtype, pandas.StringDtype):
-        return column_of_values(name, array.tolist(), schema)
-    return column_of(name, frame.iloc[:, position], schema)
-
-
-def dtypes_of(frame: typing.Any) -> list[typing.Any]:
-    """The types of the columns of a frame of pandas.
-
-    The public way, `frame.dtypes`, makes a series of them first. That takes as long as the
-    predictions of a tree for 200 rows, so this function asks the frame's manager of blocks.
-    """
-    try:
-        dtypes = frame._mgr.get_dtypes()
-    except AttributeError:
-        dtypes = frame.dtypes
-    found: list[typing.Any] = dtypes.tolist()
-    return found
-
-
-def array_at(frame: typing.Any, position: int) -> typing.Any:
-    """The array of a column of a frame of pandas; the public way takes twenty times as long."""
-    try:
-        return frame._get_column_array(position)
-    except AttributeError:
-        return frame.iloc[:, position].array
-
-
-def columns_of_polars(
-    frame: typing.Any, schema: Schema | None, skipped: int | None
-) -> list[Column]:
-    """Columns of a frame of polars. If all are of doubles, they are read at once."""
+    names = frame.columns.to_numpy(object).tolist()
+    # The types come first: `to_numpy` does not check the codes of categories.
+    if not all(
+        isinstance(each, np.dtype) and each.kind in "biuf" for each in frame.dtypes.tolist()
+    ):
+        return columns_of_series(names, [each for _, each in frame.items()], skipped)
+    columns = columns_of_block(names, frame.to_numpy(dtype=np.float64))
     if skipped is not None:
-        frame = frame.clone()  # shares the columns
-        frame.drop_in_place(frame.columns[skipped])
-    names, types = frame.columns, types_in_polars(frame)
-    if types.count("f64") == len(types):
-        block = block_of_table(frame, len(names))
-        if block is not None:
-            return columns_of_block(names, block)
-    columns = []
-    for name, kind, series in zip(names, types, frame.get_columns(), strict=True):
-        if kind == "f64":
-            columns.append(column_of_numbers(name, series.to_numpy()))
-        else:
-            column = column_of_source(name, source_of_polars(series, kind), schema)
-            columns.append(column_of(name, series, schema) if column is None else column)
+        del columns[skipped]
     return columns
 
 
-def columns_of_pyarrow(
-    table: typing.Any, schema: Schema | None, skipped: int | None
-) -> list[Column]:
-    """Columns of a pyarrow table. If all are of doubles, they are read at once."""
+def columns_of_polars(frame: typing.Any, skipped: int | None) -> list[Column]:
+    """Columns of a polars frame. If all are of doubles, they are converted at once."""
+    import polars
+
+    names, series = frame.columns, frame.get_columns()
+    if skipped is not None:
+        del names[skipped], series[skipped]
+    arrays: list[typing.Any] = [array_of_polars(each) for each in series]
+    is_plain = skipped is None and {getattr(each, "dtype", None) for each in arrays} == {FLOAT64}
+    if is_plain and frame.dtypes.count(polars.Float64) == len(names):
+        return columns_of_arrays(names, arrays)
+    return [
+        column_of_found(name, found_in_polars(each, array))
+        for name, each, array in zip(names, series, arrays, strict=True)
+    ]
+
+
+def columns_of_pyarrow(table: typing.Any, skipped: int | None) -> list[Column]:
+    """Columns of a pyarrow table. If all are of doubles, they are converted at once."""
     import pyarrow
 
     if skipped is not None:
         table = table.remove_column(skipped)
     fields = table.schema
-    block = block_of_table(table, len(fields))
-    if block is not None:
-        return columns_of_block(fields.names, block)
-    double = pyarrow.float64()
+    if not len(table) or {*fields.types} != {pyarrow.float64()}:
+        return columns_of_series(fields.names, table.columns, None)
+    (batch,) = table.combine_chunks().to_batches()
+    block = batch.to_tensor(null_to_nan=True, row_major=False).to_numpy()
+    return columns_of_block(fields.names, block)
+
+
+def columns_of_others(frame: typing.Any, skipped: int | None) -> list[Column]:
+    """Columns of a frame that narwhals has wrapped."""
+    series = [frame[:, i] for i in range(len(frame.columns))]
+    return columns_of_series(frame.columns, series, skipped)
+
+
+def columns_of_series(
+    names: list[typing.Any], series: list[typing.Any], skipped: int | None
+) -> list[Column]:
+    """Columns of the series of a frame."""
     return [
-        column_of_numbers(name, each.to_numpy())
-        if kind == double
-        else column_of(name, each, schema)
-        for name, kind, each in zip(fields.names, fields.types, table.columns, strict=True)
+        column_of(name, each)
+        for i, (name, each) in enumerate(zip(names, series, strict=True))
+        if i != skipped
     ]
 
 
-def block_of_table(table: typing.Any, n_columns: int) -> Numbers | None:
-    """The columns of a table as one array, read from Arrow buffers; None if they are no doubles."""
-    if not hasattr(table, "__arrow_c_stream__"):
-        return None
-    return block_of_stream(table.__arrow_c_stream__(), len(table), n_columns)
-
-
-COLUMNS_IN: dict[str, typing.Callable[[typing.Any, Schema | None, int | None], list[Column]]] = {
+COLUMNS_IN: dict[str, Callable[[typing.Any, int | None], list[Column]]] = {
     "numpy": columns_of_array,
     "pandas": columns_of_pandas,
     "polars": columns_of_polars,
@@ -236,224 +181,235 @@ COLUMNS_IN: dict[str, typing.Callable[[typing.Any, Schema | None, int | None], l
 }
 
 
-def column_of(name: typing.Hashable, series: typing.Any, schema: Schema | None = None) -> Column:
-    """Convert a series to a column: as numbers, as codes, or value by value."""
-    numbers = numbers_in(series)
-    if numbers is not None:
-        return column_of_numbers(name, numbers)
-    column = column_of_source(name, source_of(series), schema)
-    if column is not None:
-        return column
-    coded = categories_in(series, f"feature {safe_repr(name)}")
-    if coded is not None:
-        return column_of_codes(name, *coded)
-    return column_of_values(name, values_of(series, "a column"), schema)
+def column_of(name: Hashable, series: typing.Any) -> Column:
+    """Convert a series to a column."""
+    return column_of_found(name, read(series, f"feature {safe_repr(name)}"))
 
 
-def column_of_source(
-    name: typing.Hashable, source: Source | None, schema: Schema | None
-) -> Column | None:
-    """Convert the source of texts to a column; None if it has others, or there is no source."""
-    if source is None:
-        return None
-    texts = Texts() if schema is None else schema.texts_of(name)
-    coded = codes_from(texts, source, f"feature {safe_repr(name)}")
-    return None if coded is None else column_of_texts(name, *coded)
+def column_of_found(name: Hashable, found: Array | Coded | Values) -> Column:
+    """Convert a result of `read` to a column."""
+    if isinstance(found, np.ndarray):
+        return column_of_numbers(name, doubles_of(found))
+    if isinstance(found, list):
+        return column_of_values(name, found)
+    return column_of_codes(name, *found)
 
 
-def codes_from(texts: Texts, source: Source, what: str) -> Codes | None:
-    """Codes and texts of a source; None if an object is no text. Errors name `what`."""
-    given, places = source
+# --- Series
+
+
+def read(series: typing.Any, what: str) -> Array | Coded | Values:
+    """Convert a series: to an array of numbers, NaN where missing; to codes; or to a list.
+
+    Dictionaries that are longer than the series cost no more than its rows.
+
+    Parameters
+    ----------
+    series
+        A series of any library, or another sequence.
+    what
+        What an error calls the series.
+    """
+    read_by_library = READERS.get(package_of(series))
     try:
-        return texts.codes_of(given, what, places)
-    except (TypeError, UnicodeEncodeError):
-        return None
+        found = None if read_by_library is None else read_by_library(series, what)
+        return values_of(series, what) if found is None else found
+    except UnicodeDecodeError:
+        refuse_bytes(series, what)
+        raise
 
 
-# --- Series of one library each
+def refuse_bytes(series: typing.Any, what: str) -> None:
+    """Raise an error that names the first text that is not UTF-8."""
+    rows = getattr(series, "iloc", series)
+    for row in range(len(series)):
+        try:
+            value = rows[row]
+            getattr(value, "as_py", str)()
+        except UnicodeDecodeError as error:
+            raise ValueError(f"row {row}: {what}: the bytes are not UTF-8: {error}") from None
 
 
-def numbers_in(series: typing.Any) -> Numbers | None:
-    """A series as doubles, NaN where missing; None unless its type is a machine number."""
-    read = {
-        "numpy": numbers_in_numpy,
-        "pandas": numbers_in_pandas,
-        "polars": numbers_in_polars,
-        "pyarrow": numbers_in_pyarrow,
-    }.get(package_of(series))
-    return None if read is None else read(series)
+def read_numpy(array: typing.Any, _: str) -> Array | None:
+    return array if is_array(array, 1) and array.dtype.kind in "biuf" else None
 
 
-def numbers_in_numpy(array: typing.Any) -> Numbers | None:
-    if not is_array(array, 1) or array.dtype.kind not in "biuf":
-        return None
-    return doubles_of(array)
-
-
-def numbers_in_pandas(series: typing.Any) -> Numbers | None:
+def read_pandas(series: typing.Any, what: str) -> Array | Coded | None:
     import pandas
 
     if not isinstance(series, pandas.Series):
         return None
     dtype = series.dtype
+    if isinstance(dtype, pandas.CategoricalDtype):
+        return coded(series.array.codes, dtype.categories, what)
+    if isinstance(series.array, pandas.arrays.ArrowStringArray):
+        return read_arrow_texts(series.array, what)
+    if isinstance(dtype, pandas.StringDtype):
+        codes, values = series.array.factorize()
+        return codes, values.to_numpy(dtype=object).tolist()
     if isinstance(dtype, pandas.SparseDtype) or getattr(dtype, "kind", "O") not in "biuf":
         return None
     if isinstance(dtype, np.dtype):
-        return series.to_numpy(dtype=np.float64)
+        return series.to_numpy()
     return series.to_numpy(dtype=np.float64, na_value=np.nan)
 
 
-def numbers_in_polars(series: typing.Any) -> Numbers | None:
+def read_polars(series: typing.Any, _: str) -> Array | Values | None:
     import polars
 
     if not isinstance(series, polars.Series):
         return None
-    kind = series.dtype.base_type().__name__
-    if kind != "Float64":
-        if kind not in POLARS_NUMBERS:
-            return None
-        series = series.cast(polars.Float64)
-    numbers: Numbers = series.to_numpy()
-    return numbers
+    return found_in_polars(series, array_of_polars(series))
+
+
+def array_of_polars(series: typing.Any) -> Array | None:
+    """Convert a series of polars to an array; None if polars cannot."""
+    try:
+        array: Array = series.to_numpy()
+    except Exception as error:
+        if package_of(error) != "polars":  # integers of 128 bits
+            raise
+        return None
+    return array
+
+
+def found_in_polars(series: typing.Any, array: Array | None) -> Array | Values:
+    """Return numbers as their array, and other values as a list.
+
+    polars has no public codes that are the same in all its versions, and makes lists of texts
+    quickly. The type of a series is asked for only if it is one of numbers: polars compares all
+    categories of an `Enum` each time.
+    """
+    if array is not None and array.ndim == 1 and len(array):
+        if array.dtype.kind in "biuf":
+            if series.dtype.base_type().__name__ in POLARS_NUMBERS:
+                return array
+        elif type(array[0]) is str:
+            return list_of_array(array)
+    values: Values = series.to_list()
+    return values
 
 
 # Types for which a cast to doubles gives the same as `float` of each value.
 POLARS_NUMBERS = frozenset(
-    ["Boolean", "Float32", "Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64"]
+    ["Boolean", "Float32", "Float64"]
+    + [f"{kind}{size}" for kind in ("Int", "UInt") for size in (8, 16, 32, 64)]
 )
 
 
-def numbers_in_pyarrow(column: typing.Any) -> Numbers | None:
+def read_pyarrow(column: typing.Any, what: str) -> Array | Coded | None:
     import pyarrow
 
     if not isinstance(column, pyarrow.ChunkedArray):
         return None
-    types = pyarrow.types
-    if types.is_boolean(column.type):
-        column = column.cast(pyarrow.int8())
-    elif not (
-        types.is_integer(column.type)
-        or types.is_float64(column.type)
-        or types.is_float32(column.type)
-    ):
-        return None
-    return column.to_numpy().astype(np.float64, copy=False)
-
-
-def codes_in(series: typing.Any, what: str) -> Codes | None:
-    """A series by its codes; None if it has none at hand. Errors say what it is."""
-    source = source_of(series)
-    coded = None if source is None else codes_from(Texts(), source, what)
-    return categories_in(series, what) if coded is None else coded
-
-
-def categories_in(series: typing.Any, what: str) -> Codes | None:
-    """Codes and categories of a series; None if it has no categories. Errors name `what`."""
-    read = {
-        "pandas": categories_in_pandas,
-        "pyarrow": categories_in_pyarrow,
-    }.get(package_of(series))
-    return None if read is None else read(series, what)
-
-
-def categories_in_pandas(series: typing.Any, what: str) -> Codes | None:
-    import pandas
-
-    if not isinstance(series, pandas.Series) or not isinstance(
-        series.dtype, pandas.CategoricalDtype
-    ):
-        return None
-    return compacted(series.cat.codes.to_numpy(), series.cat.categories, what)
-
-
-def categories_in_pyarrow(column: typing.Any, what: str) -> Codes | None:
-    import pyarrow
-
-    if not isinstance(column, pyarrow.ChunkedArray) or not len(column):
-        return None
-    if not pyarrow.types.is_dictionary(column.type):
+    types, kind = pyarrow.types, column.type
+    if types.is_integer(kind) or types.is_float64(kind) or types.is_float32(kind):
+        return column.to_numpy()
+    if types.is_boolean(kind):
+        array = column.to_numpy()
+        return array if array.dtype.kind == "b" else None  # objects if one is missing
+    is_text = types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)
+    if not len(column) or not (is_text or types.is_dictionary(kind)):
         return None
     try:
-        array = column.unify_dictionaries().combine_chunks()
+        column.validate(full=True)
+    except pyarrow.ArrowException:
+        refuse_invalid(column, what)
+        return None
+    if is_text:  # some versions of pyarrow have no codes of views
+        return None if types.is_string_view(kind) else read_arrow_texts(column, what)
+    try:
+        return read_dictionary(column, what)
     except pyarrow.ArrowException:  # null in the dictionary, or an uncommon type of values
         return None
-    codes = array.indices.cast(pyarrow.int64()).fill_null(-1)
-    return compacted(codes.to_numpy(), array.dictionary, what)
 
 
-def compacted(codes: npt.NDArray[typing.Any], values: typing.Any, what: str) -> Codes:
-    """Codes and values, without unused values if there are more values than codes."""
-    # The libraries can make categoricals and dictionaries without checking the codes.
-    wrong = (codes < -1) | (codes >= len(values))
+def read_arrow_texts(texts: typing.Any, what: str) -> Coded:
+    """Codes and values of the texts in an array of pandas or pyarrow."""
+    import pyarrow
+
+    array = texts if isinstance(texts, pyarrow.ChunkedArray) else pyarrow.array(texts)
+    return read_dictionary(array.dictionary_encode(), what)
+
+
+def read_dictionary(column: typing.Any, what: str) -> Coded:
+    """Codes and values of a column of pyarrow with a dictionary."""
+    import pyarrow
+
+    if isinstance(column, pyarrow.ChunkedArray):
+        column = column.unify_dictionaries().combine_chunks()
+    codes = column.indices
+    if codes.null_count:
+        codes = codes.cast(pyarrow.int64()).fill_null(-1)
+    return coded(codes.to_numpy(), column.dictionary, what)
+
+
+def refuse_invalid(column: typing.Any, what: str) -> None:
+    """Raise an error that names the first row that pyarrow cannot read."""
+    import pyarrow
+
+    row = 0
+    for chunk in column.chunks:
+        is_coded = pyarrow.types.is_dictionary(chunk.type)
+        values = chunk.dictionary if is_coded else chunk
+        for place in chunk.indices.to_pylist() if is_coded else range(len(chunk)):
+            if place is not None and not 0 <= place < len(values):
+                raise ValueError(f"row {row}: {what}: no category has the code {place}")
+            try:
+                if place is not None:
+                    values.slice(place, 1).validate(full=True)
+            except pyarrow.ArrowException as error:
+                raise ValueError(f"row {row}: {what}: the value cannot be read: {error}") from None
+            row += 1
+
+
+READERS: dict[str, Callable[[typing.Any, str], Array | Coded | Values | None]] = {
+    "numpy": read_numpy,
+    "pandas": read_pandas,
+    "polars": read_polars,
+    "pyarrow": read_pyarrow,
+}
+
+
+def coded(codes: Array, categories: typing.Any, what: str) -> Coded:
+    """Codes and categories, without unused categories if these are more than the codes."""
+    # The libraries can make categoricals without checking the codes.
+    wrong = (codes < -1) | (codes >= len(categories))
     if wrong.any():
         row = int(wrong.argmax())
         raise ValueError(f"row {row}: {what}: no category has the code {codes[row]}")
-    if len(values) > len(codes):
-        used, codes = compact(codes)
-        values = values.take(used) if hasattr(values, "take") else values[used]
-    native = values.to_pylist() if hasattr(values, "to_pylist") else values.to_list()
-    return codes.astype(np.intc), native
+    if len(categories) > len(codes):
+        used, codes = np.unique(codes, return_inverse=True)
+        n_missing = int(len(used) > 0 and used[0] < 0)  # -1 comes first, and stays what it is
+        used, codes = used[n_missing:], codes - n_missing
+        if package_of(categories) == "pyarrow":  # `take` is not there for all types
+            return codes, [categories[place].as_py() for place in used.tolist()]
+        categories = categories.take(used)
+    return codes, categories.tolist()
 
 
-def compact(codes: npt.NDArray[typing.Any]) -> tuple[npt.NDArray[typing.Any], npt.NDArray[np.intc]]:
-    """The codes that are used, -1 left out, and the positions of the codes among them."""
-    used, places = np.unique(codes, return_inverse=True)
-    n_missing = int(len(used) > 0 and used[0] < 0)  # -1 comes first, and has to stay what it is
-    return used[n_missing:], (places - n_missing).astype(np.intc)
+def codes_of(series: typing.Any, what: str) -> Coded | Values:
+    """Convert a series of labels or keys: to codes of distinct values, or to a list.
 
-
-# --- Targets and weights
-
-
-def read_targets(y: typing.Any, regression: bool) -> Column:
-    """Convert targets to a column: of numbers for regression, otherwise of labels."""
-    if regression:
-        numbers = numbers_in(y)
-        if numbers is not None and are_within(numbers, -LARGEST_TARGET, LARGEST_TARGET):
-            return Column(None, len(numbers), numbers.copy())
-        return column_of_targets(values_of(y, "y"))
-    coded = whole_codes_in(y)
-    if coded is not None:  # all different, and valid labels
-        return Column(None, len(coded[0]), None, *coded)
-    coded = codes_in(y, "y")
-    if coded is not None:
-        codes, values = coded
-        labels = column_of_labels(values)
-        if labels.refused < 0 and labels.values == values and codes.min(initial=0) >= 0:
-            return Column(None, len(codes), None, codes, values)
-    return column_of_labels(values_of(y, "y"))
-
-
-def whole_codes_in(series: typing.Any) -> Codes | None:
-    """Codes and values of a series of integers or booleans; None for others, or if one is missing.
-
-    The values are Python objects; those of an array are numpy scalars.
+    The values of an array are numpy scalars, those of other series Python objects.
     """
-    if package_of(series) == "numpy" and is_array(series, 1):
-        array = series
-    elif numbers_in(series) is not None:
-        array = np.asarray(series.to_numpy())
-    else:
-        return None
-    if array.dtype.kind == "b":
-        values, codes = codes_of_flags(array)
-    elif array.dtype.kind in "iu":
-        values, codes = codes_of_integers(array)
-    else:
-        return None
-    return codes.astype(np.intc), list(values) if array is series else values.tolist()
+    found = read(series, what)
+    if isinstance(found, np.ndarray):
+        if found.dtype.kind not in "biu":
+            return values_of(series, what)
+        count = codes_of_flags if found.dtype.kind == "b" else codes_of_integers
+        values, codes = count(found)
+        return codes.astype(np.intc), list(values) if found is series else values.tolist()
+    return found
 
 
-Coded = tuple[npt.NDArray[typing.Any], npt.NDArray[typing.Any]]  # values, codes
-
-
-def codes_of_flags(array: npt.NDArray[np.bool_]) -> Coded:
+def codes_of_flags(array: npt.NDArray[np.bool_]) -> tuple[Array, Array]:
     """Values and codes of booleans, as from `np.unique`."""
     has_both = 0 < np.count_nonzero(array) < len(array)
     return (np.array([False, True]), array) if has_both else (array[:1], np.zeros(len(array)))
 
 
-def codes_of_integers(array: npt.NDArray[typing.Any]) -> Coded:
+def codes_of_integers(array: Array) -> tuple[Array, Array]:
     """Values and codes of integers, as from `np.unique`; without sorting if they are close."""
     low, high = (int(array.min()), int(array.max())) if len(array) else (0, 0)
     if not (-(2**62) < low <= high < min(2**62, low + len(array))):
@@ -462,6 +418,27 @@ def codes_of_integers(array: npt.NDArray[typing.Any]) -> Coded:
     occurs = np.bincount(places) > 0
     codes = (np.cumsum(occurs) - 1)[places]
     return (np.flatnonzero(occurs) + low).astype(array.dtype), codes
+
+
+# --- Targets and weights
+
+
+def read_targets(y: typing.Any, regression: bool) -> Column:
+    """Convert targets to a column: of numbers for regression, otherwise of labels."""
+    if regression:
+        numbers = read(y, "y")
+        if isinstance(numbers, np.ndarray):
+            numbers = doubles_of(numbers)
+            if are_within(numbers, -LARGEST_TARGET, LARGEST_TARGET):
+                return Column(None, len(numbers), numbers.copy())
+        return column_of_targets(values_of(y, "y"))
+    found = codes_of(y, "y")
+    if isinstance(found, tuple):
+        codes, values = found
+        labels = column_of_labels(values)
+        if labels.refused < 0 and labels.values == values and codes.min(initial=0) >= 0:
+            return Column(None, len(codes), None, codes.astype(np.intc, copy=False), values)
+    return column_of_labels(found if isinstance(found, list) else values_of(y, "y"))
 
 
 def read_weights(w: typing.Any, n: int) -> Column | None:
@@ -473,7 +450,9 @@ def read_weights(w: typing.Any, n: int) -> Column | None:
         if one.refused >= 0:
             return Column(None, n, np.full(n, np.nan), None, None, 0, one.error)
         return None if w == 1.0 else Column(None, n, np.full(n, one.numbers))
-    numbers = numbers_in(w)
-    if numbers is not None and are_within(numbers, 0.0, LARGEST_WEIGHT):
-        return Column(None, len(numbers), np.where(numbers < FAINTEST_WEIGHT, 0.0, numbers))
-    return column_of_weights(values_of(w, "w"))
+    numbers = read(w, "w")
+    if isinstance(numbers, np.ndarray):
+        numbers = doubles_of(numbers)
+        if are_within(numbers, 0.0, LARGEST_WEIGHT):
+            return Column(None, len(numbers), np.where(numbers < FAINTEST_WEIGHT, 0.0, numbers))
+    return column_of_weights(numbers if isinstance(numbers, list) else values_of(w, "w"))

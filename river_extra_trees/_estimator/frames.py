@@ -21,6 +21,7 @@ __all__ = [
     "is_one_weight",
     "names_in",
     "opened",
+    "package_of",
     "readable_frame",
     "series_in",
     "values_of",
@@ -49,9 +50,13 @@ def library_of(frame: typing.Any) -> str:
 
 def library_among(classes: Mapping[str, str], value: object) -> str:
     """Library of a value that is of one of these classes; otherwise an empty string."""
-    kind = type(value)
-    library = kind.__module__.partition(".")[0]
-    return library if classes.get(library) == kind.__name__ else ""
+    library = package_of(value)
+    return library if classes.get(library) == type(value).__name__ else ""
+
+
+def package_of(value: object) -> str:
+    """Top-level package of the class of a value."""
+    return type(value).__module__.partition(".")[0]
 
 
 def has_unique_names(frame: typing.Any, library: str) -> bool:

@@ -20,15 +20,15 @@ from river_extra_trees._core.safe_repr import safe_repr
 from river_extra_trees._core.state import FAINTEST_WEIGHT
 
 from . import inspection
-from .columns import labelled_batch_of
+from .columns import labelled_table_of
 from .frames import Sample, readable_frame
 
 if typing.TYPE_CHECKING:
     import pandas as pd
 
-    from river_extra_trees._core.batch import Batch, Reader
     from river_extra_trees._core.schema import Schema
     from river_extra_trees._core.state import State
+    from river_extra_trees._core.table import Reader, Table
     from river_extra_trees.plotting import TreeDisplay
 
 __all__ = ["TreeLearner", "reads_columns"]
@@ -206,41 +206,41 @@ class TreeLearner(base.Estimator):
             If the lengths differ, if y or w is not a sequence (frames, mappings, sets and strings
             are not), or if a row is invalid. The message names the row.
         """
-        batch = self._batch_of(readable_frame(X), y, w)
-        self._learn_rows(self._core.reader(batch, learns=True))
+        table = self._table_of(readable_frame(X), y, w)
+        self._learn_rows(self._core.reader(table, learns=True))
 
-    def _batch_of(self, frame: typing.Any, y: typing.Any, w: typing.Any) -> Batch:
+    def _table_of(self, frame: typing.Any, y: typing.Any, w: typing.Any) -> Table:
         """The rows of a frame with their targets and weights, as this model reads them."""
-        return labelled_batch_of(frame, y, w, self._core.regression, self._schema)
+        return labelled_table_of(frame, y, w, self._core.regression)
 
     def _learn_rows(self, reader: Reader) -> None:
-        """Learn the rows of a batch; predict each before, if predictions are requested."""
+        """Learn the rows of a table; predict each before, if predictions are requested."""
         while reader.row < reader.n:
             self._core.go_on(reader)
 
-    def _answered(self, batch: Batch, shares: bool = False) -> Reader:
-        """Predict the rows of a batch."""
-        reader = self._core.reader(batch)
+    def _answered(self, table: Table, shares: bool = False) -> Reader:
+        """Predict the rows of a table."""
+        reader = self._core.reader(table)
         self._core.ask(reader, shares)
         while reader.row < reader.n:
             self._core.go_on(reader)
         return reader
 
-    def _check_answers(self, frame: typing.Any, batch: Batch, shares: bool) -> None:
+    def _check_answers(self, frame: typing.Any, table: Table, shares: bool) -> None:
         """Raise if no series of the library of the frame can hold the predictions."""
 
     def _answered_and_learned(
         self, frame: typing.Any, y: typing.Any, w: typing.Any, shares: bool = False
     ) -> Reader:
         """Predict each row of a frame, then learn it."""
-        batch = self._batch_of(frame, y, w)
-        reader = self._core.reader(batch, learns=True)
-        self._check_answers(frame, batch, shares)
+        table = self._table_of(frame, y, w)
+        reader = self._core.reader(table, learns=True)
+        self._check_answers(frame, table, shares)
         self._answer_and_learn(reader, shares)
         return reader
 
     def _answer_and_learn(self, reader: Reader, shares: bool = False) -> None:
-        """Predict each row of a batch, then learn it; the reader holds the predictions."""
+        """Predict each row of a table, then learn it; the reader holds the predictions."""
         self._core.ask(reader, shares)
         self._learn_rows(reader)
 

@@ -38,7 +38,8 @@ class StudentMixture(base.Base):
     ----------
     components
         Tuples of mean, squared scale, degrees of freedom and weight. A component with 0 degrees of
-        freedom gets 0.1 degrees of freedom and a scale of 1, or of 1e-9 times its mean if that is more.
+        freedom gets 0.1 degrees of freedom and a scale of 1, or of a billionth of its mean if that
+        is more.
     seed
         Seed of `sample`. Copies draw the same values.
 

@@ -9,7 +9,7 @@ from river import base
 
 from . import inspection
 from .answers import PredictsNumbers, series_of_numbers
-from .columns import batch_of
+from .columns import table_of
 from .frames import Sample, readable_frame
 from .learner import TreeLearner
 from .rows import rows_of, values_by_name
@@ -51,7 +51,7 @@ class TreeRegressor(TreeLearner, PredictsNumbers, base.MiniBatchRegressor):
         return self._core.predict_number(x)
 
     def _predict_frame(self, frame: typing.Any) -> typing.Any:
-        return self._answered(batch_of(frame, self._schema)).numbers
+        return self._answered(table_of(frame)).numbers
 
     def predict_learn_many(self, X: typing.Any, y: typing.Any, w: typing.Any = 1.0) -> typing.Any:
         """Predict each row of a data frame, then learn it: test-then-train in one call.
@@ -149,7 +149,7 @@ class DistributionRegressor(TreeRegressor):
         if not with_dist:
             return super().predict_many(X)
         frame = readable_frame(X)
-        self._core.reader(batch_of(frame))  # an error names the row
+        self._core.reader(table_of(frame))  # an error names the row
         return [
             self.predict_one(x, with_dist=True) for x in rows_of(values_by_name(frame), len(frame))
         ]

@@ -14,7 +14,6 @@ from .columns import list_of_array
 from .frames import is_array, names_in, series_in, values_of
 
 __all__ = [
-    "chosen",
     "labels_of_codes",
     "probabilities_of",
     "rows_of",
@@ -22,7 +21,6 @@ __all__ = [
     "values_by_name",
 ]
 
-Rows = npt.NDArray[np.intp]
 Values = list[typing.Any]
 Name = typing.TypeVar("Name", bound=Hashable)
 
@@ -84,18 +82,6 @@ def values_by_name(frame: typing.Any) -> dict[Hashable, Values]:
 
 
 # --- Columns of the core
-
-
-def chosen(column: Column, rows: Rows) -> Column:
-    """Selected rows of a column without invalid values."""
-    return Column(
-        column.name,
-        len(rows),
-        None if column.numbers is None else column.numbers[rows],
-        None if column.codes is None else column.codes[rows],
-        column.values,
-        are_distinct=column.are_distinct,
-    )
 
 
 def value_at(column: Column, row: int) -> typing.Any:

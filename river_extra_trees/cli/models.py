@@ -60,7 +60,7 @@ def rows_of(model: Any) -> list[tuple[str, str]]:
         *labels,
         *((name, f"{value:,}") for name, value in found["size"].items()),
         ("memory", in_bytes(found["memory_bytes"])),
-        *([] if weights is None else [("memory weights", weights)]),
+        *([] if weights is None else [("window weights", weights)]),
         ("read by", f"river-extra-trees {found['version']}"),
     ]
 

@@ -12,7 +12,7 @@ from typing import Annotated, Any, TextIO
 import typer
 
 from river_extra_trees._estimator.answers import names_of
-from river_extra_trees._estimator.columns import batch_of
+from river_extra_trees._estimator.columns import table_of
 from river_extra_trees._estimator.learner import reads_columns
 from river_extra_trees._estimator.rows import labels_of_codes
 from river_extra_trees.cli import UserError, models, options, outputs, streams
@@ -99,7 +99,7 @@ class Answers:
 
     def _of_columns(self, batch: Batch) -> Columns:
         model = self.model
-        samples = batch_of(batch.frame, model._schema)
+        samples = table_of(batch.frame)
         answered = model._answered(samples)
         if answered.numbers is not None:
             return [answered.numbers.tolist()]

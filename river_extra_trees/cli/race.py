@@ -71,7 +71,7 @@ class Entrant:
                 self._take_one(x, y)
 
     def _take_all(self, chunk: Chunk) -> list[Any]:
-        samples = chunk.samples(self.model._core.regression, self.model._schema)
+        samples = chunk.samples(self.model._core.regression)
         start = time.perf_counter()
         answers = predict_learn(self.model, samples, probabilities=self.wants_probabilities)
         self.seconds += time.perf_counter() - start

@@ -6,13 +6,13 @@ import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from river_extra_trees._core.batch import Batch as Samples
 from river_extra_trees._core.safe_repr import with_text
-from river_extra_trees._estimator.columns import labelled_batch_of
+from river_extra_trees._core.table import Table
+from river_extra_trees._estimator.columns import check_lengths, labelled_table_of
 from river_extra_trees._estimator.frames import (
     is_array,
     library_of,
@@ -25,9 +25,6 @@ from river_extra_trees._estimator.frames import (
 from river_extra_trees._estimator.refusals import refuse_lazy
 from river_extra_trees._estimator.rows import rows_of, values_by_name
 from river_extra_trees.streams import Batch
-
-if TYPE_CHECKING:
-    from river_extra_trees._core.schema import Schema
 
 __all__ = ["SMALLEST_CHUNK", "Chunk", "chunks_of", "samples_of_chunks"]
 
@@ -66,11 +63,11 @@ class Chunk:
     def __len__(self) -> int:
         return len(self.targets)
 
-    def samples(self, regression: bool, schema: Schema | None = None) -> Samples:
-        """Return the samples as a batch of the core, to be read with a schema."""
+    def samples(self, regression: bool) -> Table:
+        """Return the samples as a table of the core."""
         targets = self.targets if self.given is None else self.given
         weights = 1.0 if self.weights is None else self.weights
-        return labelled_batch_of(self.frame, targets, weights, regression, schema, self.target)
+        return labelled_table_of(self.frame, targets, weights, regression, self.target)
 
     def with_number(self, error: Exception) -> Exception:
         """Return an error with the number of the row in the table, if the chunk is from a table."""
@@ -185,9 +182,7 @@ def _chunk(item: Any, target: str | None) -> Chunk:
         targets, given = plain(series_in(frame, position))
     else:
         raise refused(item)
-    n_weights = len(frame) if weights is None else len(weights)
-    if not len(frame) == len(targets) == n_weights:
-        raise ValueError(f"X has {len(frame)} rows, y has {len(targets)} and w has {n_weights}")
+    check_lengths(len(frame), len(targets), None if weights is None else len(weights))
     return Chunk(frame, targets, weights, given, position)
 
 

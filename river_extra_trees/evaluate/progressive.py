@@ -256,7 +256,7 @@ class _Evaluation:
 
     def read(self, chunk: Chunk, stops: list[int]) -> Iterator[tuple[int, Any]]:
         """Predict, score and learn a chunk; yield the length and last prediction of each part."""
-        samples = chunk.samples(self.model._core.regression, self.model._schema)
+        samples = chunk.samples(self.model._core.regression)
         parts = predict_learn_parts(self.model, samples, stops, probabilities=not self.wants_labels)
         start = 0
         for stop in stops:

@@ -15,7 +15,6 @@ from __future__ import annotations
 from .block import KeyedBlock
 from .keeper import Counts
 from .keys import Key as Key
-from .keys import shard_of as shard_of
 from .models import KeyedModels
 
 __all__ = ["Counts", "KeyedBlock", "KeyedModels"]

@@ -8,13 +8,13 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from river_extra_trees._core.batch import Batch
 from river_extra_trees._core.columns import Column
+from river_extra_trees._core.table import Table
 
-from .._estimator.columns import batch_of, codes_in, labelled_batch_of, whole_codes_in
-from .._estimator.frames import Sample, readable_frame, values_of, weights_of
+from .._estimator.columns import check_lengths, codes_of, labelled_table_of, table_of
+from .._estimator.frames import Sample, is_one_weight, readable_frame, values_of, weights_of
 from .._estimator.learner import reads_columns
-from .._estimator.rows import chosen, rows_of, value_at, values_by_name
+from .._estimator.rows import rows_of, value_at, values_by_name
 from .keys import PLAIN, Key, plain_key
 
 __all__ = ["KeyedBlock"]
@@ -34,14 +34,14 @@ class KeyedBlock:
         The distinct keys.
     codes
         Position in `keys` of the key of each sample.
-    batch
+    table
         Features, targets and weights as columns; `None` if the features are dicts.
     rows
-        The features of each sample as a dict; `None` if there is a batch.
+        The features of each sample as a dict; `None` if there is a table.
     targets
-        The target of each row, if there is no batch; `None` if the block is for prediction only.
+        The target of each row, if there is no table; `None` if the block is for prediction only.
     weights
-        The weight of each row, if there is no batch; `None` stands for 1.
+        The weight of each row, if there is no table; `None` stands for 1.
 
     Examples
     --------
@@ -63,12 +63,12 @@ class KeyedBlock:
         self,
         keys: list[Key],
         codes: Rows,
-        batch: Batch | None = None,
+        table: Table | None = None,
         rows: list[Sample] | None = None,
         targets: list[typing.Any] | None = None,
         weights: list[float] | None = None,
     ) -> None:
-        self.keys, self.codes, self.batch = keys, codes, batch
+        self.keys, self.codes, self.table = keys, codes, table
         self.rows, self.targets, self.weights = rows, targets, weights
 
     @classmethod
@@ -110,20 +110,17 @@ class KeyedBlock:
         if len(frame) != len(codes):
             raise ValueError(f"X has {len(frame)} rows, and there are {len(codes)} keys")
         if reads_columns(model):
-            batch = (
-                batch_of(frame)
+            table = (
+                table_of(frame)
                 if y is None
-                else labelled_batch_of(frame, y, w, model._core.regression)
+                else labelled_table_of(frame, y, w, model._core.regression)
             )
-            if not batch.is_refused():
-                return cls(distinct, codes, batch)
+            if not table.is_refused():
+                return cls(distinct, codes, table)
         targets, weights = None, None
         if y is not None:
             targets, weights = values_of(y, "y"), weights_of(w, len(frame))
-            if not len(targets) == len(weights) == len(frame):
-                raise ValueError(
-                    f"X has {len(frame)} rows, y has {len(targets)} and w has {len(weights)}"
-                )
+            check_lengths(len(frame), len(targets), None if is_one_weight(w) else len(weights))
         rows: list[Sample] = list(rows_of(values_by_name(frame), len(frame)))
         return cls(distinct, codes, None, rows, targets, weights)
 
@@ -166,15 +163,15 @@ class KeyedBlock:
         TypeError
             If the block was made for another kind of models.
         """
-        if (self.targets if self.batch is None else self.batch.targets) is None:
+        if (self.targets if self.table is None else self.table.targets) is None:
             raise ValueError("there are no targets to learn: y is None")
-        if self.batch is None or self.batch.targets is None or not len(self):
+        if self.table is None or self.table.targets is None or not len(self):
             return
         if not reads_columns(model):
             raise TypeError(f"the samples are columns, which {type(model).__name__} does not read")
-        if model._core.regression == (self.batch.targets.codes is not None):
+        if model._core.regression == (self.table.targets.codes is not None):
             kinds = (
-                ("numbers", "labels") if self.batch.targets.codes is None else ("labels", "numbers")
+                ("numbers", "labels") if self.table.targets.codes is None else ("labels", "numbers")
             )
             raise TypeError(
                 f"the targets are {kinds[0]}, and {type(model).__name__} learns {kinds[1]}"
@@ -195,8 +192,8 @@ class KeyedBlock:
         rows = np.asarray(rows, dtype=np.intp)
         used, codes = np.unique(self.codes[rows], return_inverse=True)
         keys = [self.keys[code] for code in used.tolist()]
-        if self.batch is not None:
-            return KeyedBlock(keys, codes, rows_of_batch(self.batch, rows))
+        if self.table is not None:
+            return KeyedBlock(keys, codes, self.table.take(rows))
         numbers = rows.tolist()
         rest = (
             None if each is None else [each[i] for i in numbers]
@@ -217,17 +214,17 @@ class KeyedBlock:
         The four values. Without targets, the target is `None`.
         """
         key = self.keys[self.codes[row]]
-        if self.batch is None:
+        if self.table is None:
             x = typing.cast(list[Sample], self.rows)[row]
             y = None if self.targets is None else self.targets[row]
             return key, x, y, 1.0 if self.weights is None else self.weights[row]
-        columns = {column.name: [value_at(column, row)] for column in self.batch.columns}
+        columns = {column.name: [value_at(column, row)] for column in self.table.columns}
         (x,) = rows_of(columns, 1)
-        y = None if self.batch.targets is None else value_at(self.batch.targets, row)
-        return key, x, y, 1.0 if self.batch.weights is None else value_at(self.batch.weights, row)
+        y = None if self.table.targets is None else value_at(self.table.targets, row)
+        return key, x, y, 1.0 if self.table.weights is None else value_at(self.table.weights, row)
 
     def target(self, row: int) -> tuple[typing.Any, float]:
-        """Return the target and the weight of a sample; the block must have a batch with targets.
+        """Return the target and the weight of a sample; the block must have a table with targets.
 
         Parameters
         ----------
@@ -238,33 +235,21 @@ class KeyedBlock:
         -------
         The two values.
         """
-        batch = typing.cast(Batch, self.batch)
-        y = value_at(typing.cast(Column, batch.targets), row)
-        return y, 1.0 if batch.weights is None else value_at(batch.weights, row)
+        table = typing.cast(Table, self.table)
+        y = value_at(typing.cast(Column, table.targets), row)
+        return y, 1.0 if table.weights is None else value_at(table.weights, row)
 
 
 def coded_keys(keys: typing.Any) -> tuple[list[Key], Rows]:
     """Distinct keys of a series, and the position of the key of each row among them."""
-    coded = codes_in(keys, "keys") or whole_codes_in(keys)
-    plain = None
-    if coded is not None and (coded[0] >= 0).all():
-        plain = [plain_key(key) for key in coded[1]]
-    # A pyarrow dictionary may contain a value twice.
-    if coded is None or plain is None or len(set(plain)) < len(plain):
-        known: dict[typing.Any, int] = {}
-        # Keys of other types may equal a plain key: True and 1, for example.
-        given = values_of(keys, "keys")
-        values = [key if type(key) in PLAIN else plain_key(key) for key in given]
-        codes = np.array([known.setdefault(key, len(known)) for key in values], dtype=np.intp)
-        return list(known), codes
-    return plain, coded[0].astype(np.intp)
-
-
-def rows_of_batch(batch: Batch, rows: Rows) -> Batch:
-    """Selected rows of a batch."""
-    targets, weights = (
-        None if column is None else chosen(column, rows)
-        for column in (batch.targets, batch.weights)
-    )
-    columns = [chosen(column, rows) for column in batch.columns]
-    return Batch(len(rows), columns, targets, weights)
+    found = codes_of(keys, "keys")
+    if isinstance(found, tuple) and (found[0] >= 0).all():
+        codes, plain = found[0], [plain_key(key) for key in found[1]]
+        if len(set(plain)) == len(plain):  # a pyarrow dictionary may contain a value twice
+            return plain, codes.astype(np.intp)
+    known: dict[typing.Any, int] = {}
+    given = found if isinstance(found, list) else values_of(keys, "keys")
+    # Keys of other types may equal a plain key: True and 1, for example.
+    values = [key if type(key) in PLAIN else plain_key(key) for key in given]
+    codes = np.array([known.setdefault(key, len(known)) for key in values], dtype=np.intp)
+    return list(known), codes

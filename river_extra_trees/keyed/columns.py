@@ -1,8 +1,7 @@
-"""Learning and prediction of a batch of columns by the models of several keys.
+"""Learning and prediction of a table by the models of several keys.
 
-The rows are grouped by key. One reader of the core visits the rows in this order, and is passed
-from model to model at the borders of the groups, so that no value is copied and no row becomes a
-dict.
+The rows are put in the order of their keys. One reader of the core is passed from model to model at
+the borders of the groups, so that no row becomes a dict.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ import typing
 import numpy as np
 import numpy.typing as npt
 
-from river_extra_trees._core.batch import Batch, Reader
+from river_extra_trees._core.table import Reader, Table
 
 from .._estimator.rows import labels_of_codes, probabilities_of
 from .block import KeyedBlock
@@ -74,8 +73,8 @@ class Way:
         self.groups = Groups(block, rows)
         self.refusals: list[tuple[int, Exception]] = []  # position in `rows`, error
         self._block, self._learns, self._asks = block, learns, asks
-        self._batch = typing.cast(Batch, block.batch)
-        self._reader = Reader(self._batch, learns, self.groups.way)
+        self._table = typing.cast(Table, block.table).take(self.groups.way)
+        self._reader = Reader(self._table, learns)
         if asks == "predictions":
             self._reader.ask(regression)
         self._labels: list[tuple[int, int, list[typing.Any]]] = []  # start, stop, labels by code
@@ -94,7 +93,8 @@ class Way:
         start, stop = self.groups.starts[group], self.groups.stops[group]
         reader, before = self._reader, 0
         if self._asks == "shares":  # each model has its own labels, so its own array
-            reader, before = Reader(self._batch, self._learns, self.groups.way[start:stop]), start
+            rows = self._table.take(np.arange(start, stop))
+            reader, before = Reader(rows, self._learns), start
             model._core.ask(reader, True)
         try:
             model._core.take_over(reader, start - before, stop - before)

@@ -92,7 +92,7 @@ def shard_of(key: typing.Any, n: int) -> int:
 
     Examples
     --------
-    >>> from river_extra_trees.keyed import shard_of
+    >>> from river_extra_trees.keyed.keys import shard_of
     >>> [shard_of(key, 4) for key in ("sensor 1", "sensor 2", "sensor 3", 17)]
     [0, 2, 2, 3]
     """

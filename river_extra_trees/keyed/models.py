@@ -274,7 +274,7 @@ class KeyedModels:
         block.check_learnable(self.model)
         rows = np.arange(len(block)) if rows is None else rows
         with self._turn():
-            if block.batch is not None:
+            if block.table is not None:
                 self._learn_columns(block, rows, None)
                 return
             for row in rows.tolist():
@@ -446,9 +446,9 @@ class KeyedModels:
         predict = self._predictor(shares)
         rows = np.arange(len(block)) if rows is None else rows
         with self._turn():
-            if block.batch is not None and self._prior is not None:
+            if block.table is not None and self._prior is not None:
                 return predicted_with(self._prior, self._keeper, block, rows, shares)
-            if block.batch is not None:
+            if block.table is not None:
                 return predicted(self._keeper, block, rows, "shares" if shares else "predictions")
             return [predict(*block.sample(row)[:2]) for row in rows.tolist()]
 
@@ -487,7 +487,7 @@ class KeyedModels:
         rows = np.arange(len(block)) if rows is None else rows
         answers: list[typing.Any] = []
         with self._turn():
-            if block.batch is not None:
+            if block.table is not None:
                 return self._learn_columns(block, rows, "shares" if shares else "predictions")
             for row in rows.tolist():
                 key, x, y, w = block.sample(row)

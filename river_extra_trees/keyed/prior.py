@@ -18,12 +18,12 @@ import numpy as np
 import numpy.typing as npt
 from river import base
 
-from river_extra_trees._core.batch import Batch
+from river_extra_trees._core.table import Table
 
 from .._estimator.frames import Sample
 from .._estimator.learner import reads_columns
 from .._estimator.parameters import check_parameter
-from .block import KeyedBlock, rows_of_batch
+from .block import KeyedBlock
 from .columns import Refusal, learned, predicted
 from .keeper import Keeper, Kept
 
@@ -244,7 +244,7 @@ class PooledPrior:
             return None
         core = self.model._core
         try:
-            reader = core.reader(rows_of_batch(typing.cast(Batch, block.batch), rows), learns)
+            reader = core.reader(typing.cast(Table, block.table).take(rows), learns)
         except (TypeError, ValueError):  # a row is invalid
             return None
         core.ask(reader, self._classifier)

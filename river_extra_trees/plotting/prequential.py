@@ -76,8 +76,8 @@ class PrequentialDisplay(Display):
     ... )
     >>> for curve in display.curves:
     ...     print(curve.name, *(f"{score:.3f}" for score in curve.scores["Accuracy, last 300"]))
-    ForgetfulDecisionTreeClassifier 0.843 0.870 0.920 0.903 0.907
-    StreamDecisionTreeClassifier 0.831 0.883 0.927 0.907 0.907
+    ForgetfulDecisionTreeClassifier 0.815 0.880 0.920 0.903 0.907
+    StreamDecisionTreeClassifier 0.807 0.880 0.927 0.907 0.907
     >>> [ax.get_ylabel().splitlines()[0] for ax in display.plot().axes_]
     ['Accuracy, last 300', 'memory']
     """

@@ -81,7 +81,7 @@ def description_of(model: Any) -> dict[str, Any]:
 
 
 def learned_by(model: Any, most: int) -> dict[str, Any]:
-    """Return what a model has learned: importances of features, weights of memories if it has any.
+    """Return what a model has learned: importances of features, weights of windows if it has any.
 
     So many of the most important features are named, and the others counted. This walks through all
     trees, which takes tens of milliseconds for large forests.
@@ -91,12 +91,12 @@ def learned_by(model: Any, most: int) -> dict[str, Any]:
     return {
         "importances": [[safe_repr(name, str), float(share)] for name, share in importances[:most]],
         "n_more": max(0, len(importances) - most),
-        "memory_weights": weights_of_memories(learner),
+        "window_weights": weights_of_windows(learner),
     }
 
 
-def weights_of_memories(model: Any) -> list[list[Any]] | None:
-    """Return the memories of a model, in samples, and their weights; None if it has only one."""
+def weights_of_windows(model: Any) -> list[list[Any]] | None:
+    """Return the windows of a model, in samples, and their weights; None if it has only one."""
     if hasattr(model, "forgetting_factors"):  # of dynamic trees
         weights = {
             math.inf if factor == 1.0 else 1.0 / (1.0 - factor): weight
@@ -107,6 +107,6 @@ def weights_of_memories(model: Any) -> list[list[Any]] | None:
     if len(weights) < 2:
         return None
     return [
-        ["all" if memory == math.inf else f"{memory:,.0f}", float(weight)]
-        for memory, weight in sorted(weights.items())
+        ["all" if size == math.inf else f"{size:,.0f}", float(weight)]
+        for size, weight in sorted(weights.items())
     ]

@@ -123,7 +123,7 @@ def test_info_and_draw_of_a_model_file(tmp_path: Path) -> None:
     for word in ("ExtraTreesClassifier", "n_models=3", "100", "is_popular", "trees"):
         assert word in said
     weights = [f"{memory} samples {weight:.0%}" for memory, weight in model.window_weights.items()]
-    assert re.search(rf"memory weights +{'; '.join(weights)}", said)
+    assert re.search(rf"window weights +{'; '.join(weights)}", said)
     result = CliRunner().invoke(app, ["draw", str(path), "--tree", "2", "--max-depth", "9"])
     assert result.stdout == model.to_text(2, 9) + "\n"
     picture = tmp_path / "tree.png"

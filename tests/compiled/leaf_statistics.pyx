@@ -7,9 +7,12 @@ from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
 
 from river_extra_trees._core.dynamic.leaf_models cimport (
-    BATCH_SIZE, MAX_REGRESSORS, Fit, LeafModel, Predictive, add_sample, evidence, fit, fit_batch,
-    log_gamma, log_marginal, log_multinomial, merge, predictive, published_score, row_width, scale,
-    scratch_size, to_cells,
+    Predictive, evidence, fit_batch, log_gamma, log_marginal, log_multinomial, predictive,
+    published_score, to_cells,
+)
+from river_extra_trees._core.linalg cimport (
+    BATCH_SIZE, MAX_REGRESSORS, Fit, LeafModel, add_sample, fit, merge, row_width, scale,
+    scratch_size,
 )
 
 cdef double LOG_PI = 1.1447298858494002

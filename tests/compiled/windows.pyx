@@ -27,8 +27,12 @@ def store_rows(Window window, Schema schema, rows, targets, weights):
     for i in range(n):
         for column in range(len(encoded[i])):
             values[column, i] = encoded[i][column]
-    window.reserve(window.size + n, schema.n_columns)
-    window.push(&values[0, 0], n + 1, schema.n_columns, n, &numbers[0], &weighs[0], &slots[0])
+    schema.blank()
+    for column in range(schema.n_columns):
+        schema.filled[column] = <int>column
+    schema.n_filled = schema.n_columns
+    window.reserve(window.size + n, schema.n_columns, schema.n_columns)
+    window.push(&values[0, 0], n + 1, schema, n, &numbers[0], &weighs[0], &slots[0])
     return slots.base[:n].tolist()
 
 
@@ -36,10 +40,9 @@ def store_sliding(Window window, Schema schema, x, double target, double weight=
     """Encode a dict and let it in for the sample in the slot `gone`; return its slot."""
     schema.admit(x)
     window.reserve(window.capacity + (gone < 0 and window.size == window.capacity),
-                   schema.n_columns)
-    window.extend(schema.n_columns)
+                   schema.n_columns, schema.n_columns)
     window.sort()
-    return window.slide(schema.row, target, weight, gone)
+    return window.slide(schema, target, weight, gone)
 
 
 def sort(Window window):
@@ -57,9 +60,11 @@ def release(Window window, slots):
 
 
 def ranked(Window window, int column):
-    """The sorted slots of a column."""
+    """The sorted slots of a column; in order of arrival if it is not live."""
     assert 0 <= column < window.n_columns
-    return [window.order[<Py_ssize_t>column * window.capacity + i] for i in range(window.n_sorted)]
+    if window.places[column] < 0:
+        return [window.by_arrival[i] for i in range(window.n_sorted)]
+    return [window.order_of(column)[i] for i in range(window.n_sorted)]
 
 
 def sort_by_code(int[::1] slots, const double[::1] codes):

@@ -13,7 +13,7 @@ import pytest
 
 import river_extra_trees as ret
 from river_extra_trees import persistence
-from river_extra_trees._estimator.columns import labelled_batch_of
+from river_extra_trees._estimator.columns import labelled_table_of
 
 N = 4_000  # rows
 
@@ -95,7 +95,7 @@ def test_another_thread_runs_while_rows_are_answered(name: str) -> None:
     model.learn_many(X[:500], y[:500])
     before = persistence.save_bytes(model)
     other = Other(model)
-    answer_until(other, labelled_batch_of(X, y, 1.0, model._core.regression))
+    answer_until(other, labelled_table_of(X, y, 1.0, model._core.regression))
     other.join(60)
     assert "the model is in use" in other.said
     assert persistence.save_bytes(model) == before
@@ -111,7 +111,7 @@ def test_another_thread_runs_while_rows_are_learned(name: str) -> None:
         alone.learn_many(X, y)
         model.learn_many(X[:10], y[:10])
         other = Other(model)
-        batch = labelled_batch_of(X[10:], y[10:], 1.0, model._core.regression)
+        batch = labelled_table_of(X[10:], y[10:], 1.0, model._core.regression)
         other.gate.release()
         model._learn_rows(model._core.reader(batch, learns=True))
         was_there = bool(other.said)
@@ -155,7 +155,7 @@ def test_a_stretch_of_rows_never_waits_for_the_lock(name: str, asks: bool, learn
         stretch = 256 if learns else min(4096, N - start)
         model = made(name)
         model.learn_many(X[:start], y[:start])
-        batch = labelled_batch_of(X[start:], y[start:], 1.0, model._core.regression)
+        batch = labelled_table_of(X[start:], y[start:], 1.0, model._core.regression)
         reader = model._core.reader(batch, learns=learns)
         if asks:
             model._core.ask(reader)

@@ -22,7 +22,8 @@ from river import base, naive_bayes
 import river_extra_trees as ret
 from river_extra_trees import persistence
 from river_extra_trees.distributed import DistributedKeyedModels
-from river_extra_trees.keyed import KeyedModels, shard_of
+from river_extra_trees.keyed import KeyedModels
+from river_extra_trees.keyed.keys import shard_of
 from tests.tools.ray_in_process import take_the_place_of_ray
 
 TREE = ret.StreamDecisionTreeRegressor(batch_size=5, min_samples_leaf=1, seed=1)

@@ -84,8 +84,7 @@ def test_keyed_models(ray: Any, tmp_path: Path) -> None:
         assert models.predict_one("new", {"x": 1.0}) is None
         for key in set(keys):
             assert save_bytes(models.model_of(key)) == save_bytes(alone.model_of(key))
-        frame = pd.DataFrame({"x": [lambda: 1, lambda: 2]})
-        models.learn_many(["a", "b"], frame, [1.0, 2.0])  # Ray's pickler takes functions
+        models.learn_many(["a", "b"], pd.DataFrame({"x": [[1], [2]]}), [1.0, 2.0])
         models.wait()
         assert models.counts().n_refused == 2
     with pytest.raises(ValueError, match="holds models of StreamDecisionTreeRegressor"):
@@ -132,6 +131,24 @@ def descendants(process: int) -> list[int]:
     return [process, *(each for child in own for each in descendants(child))]
 
 
+def serving(folder: Path, environment: dict[str, str]) -> subprocess.Popen[bytes]:
+    """Return a process that serves a snapshot; raise what it wrote if it ends before."""
+    command = [sys.executable, folder / "serve.py", folder / "ready", str(free_port())]
+    with (folder / "errors").open("w") as errors:
+        server = subprocess.Popen(
+            command,
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=errors,
+        )
+    while not (folder / "ready").exists():
+        if server.poll() is not None:
+            raise RuntimeError((folder / "errors").read_text())
+        time.sleep(0.1)
+    return server
+
+
 @pytest.mark.slow
 @needs_proc
 def test_ray_of_ours_listens_on_loopback(tmp_path: Path) -> None:
@@ -142,17 +159,8 @@ def test_ray_of_ours_listens_on_loopback(tmp_path: Path) -> None:
     environment = {name: value for name, value in os.environ.items() if name not in names}
     environment["PYTHONPATH"] = ":".join(filter(None, sys.path))
     environment["RAY_worker_niceness"] = "0"  # else whatever runs beside it comes first
-    server = subprocess.Popen(
-        [sys.executable, tmp_path / "serve.py", tmp_path / "ready", str(free_port())],
-        env=environment,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
+    server = started(lambda: serving(tmp_path, environment))
     try:
-        while not (tmp_path / "ready").exists():
-            assert server.poll() is None
-            time.sleep(0.1)
         known = listening(server.pid)
         ours = set().union(*map(sockets, descendants(server.pid)))
         addresses = [known[number] for number in ours if number in known]

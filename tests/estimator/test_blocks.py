@@ -21,17 +21,10 @@ from river_extra_trees._core.columns import column_of_values, columns_of_block
 from river_extra_trees._estimator.answers import (
     frame_of_shares,
     names_of,
-    pandas_series_of_array,
     series_of_codes,
     series_of_labels,
 )
-from river_extra_trees._estimator.columns import (
-    array_at,
-    batch_of,
-    codes_of_integers,
-    dtypes_of,
-    whole_codes_in,
-)
+from river_extra_trees._estimator.columns import codes_of, codes_of_integers, table_of
 from river_extra_trees._estimator.frames import into_frame, readable_frame
 
 Numbers = np.ndarray[Any, Any]
@@ -109,7 +102,7 @@ def test_frames_of_numbers(data: st.DataObject) -> None:
         (tables(numbers), NAMES[:k]),
     ):
         for kind, X in kinds.items():
-            batch = batch_of(readable_frame(X))
+            batch = table_of(readable_frame(X))
             assert len(batch) == n
             for column, name, values in zip(batch.columns, names, numbers.T, strict=True):
                 expected = column_of_values(name, values.tolist())
@@ -122,47 +115,14 @@ def test_frames_of_numbers(data: st.DataObject) -> None:
                     assert repr(found.tolist()) == repr(values.tolist()), kind
 
 
-class Public:
-    """A frame of pandas with public attributes only."""
-
-    def __init__(self, frame: pd.DataFrame) -> None:
-        self.dtypes, self.iloc, self.shape = frame.dtypes, frame.iloc, frame.shape
-
-
-def test_types_of_columns() -> None:
-    """They are found with and without private attributes of pandas."""
-    for X in pandas_frames(np.zeros((2, 4))).values():
-        for frame in (X, X.iloc[:, :0], X.iloc[:, [3, 1]], Public(X)):
-            assert dtypes_of(frame) == frame.dtypes.tolist()
-            for i in range(frame.shape[1]):
-                assert array_at(frame, i).tolist() == frame.iloc[:, i].tolist()
-
-
 @pytest.mark.parametrize("dtype", ["bool", "int8", "uint64", "float32", "float16", "longdouble"])
 def test_other_numbers(dtype: str) -> None:
     """Frames and arrays of them are converted; the conversion is that of `float`."""
     numbers = np.array([[0, 1, 0], [1, 1, 0]]).astype(dtype)
     for X in (numbers, pd.DataFrame(numbers), pd.DataFrame(numbers.T.copy()).T):
-        for column, values in zip(batch_of(X).columns, numbers.T, strict=True):
+        for column, values in zip(table_of(X).columns, numbers.T, strict=True):
             assert column.numbers is not None
             assert column.numbers.tolist() == [float(value) for value in values]
-
-
-@pytest.mark.parametrize("numbers", [[1.5, math.nan], [3, -1], [True, False], []])
-@pytest.mark.parametrize("private", [True, False])
-def test_series_of_pandas(numbers: list[Any], private: bool, monkeypatch: Any) -> None:
-    """They are the same with and without private functions of pandas."""
-    array = np.array(numbers)
-    for index in (pd.RangeIndex(len(array)), pd.Index(list("ba")[: len(array)], name="of rows")):
-        with monkeypatch.context() as patch:
-            if not private:
-                patch.setattr(pd.Series, "_from_mgr", None)
-            series = pandas_series_of_array(array, index)
-        expected = pd.Series(array, index, name="prediction")
-        pd.testing.assert_series_equal(series, expected, check_index_type="equiv")
-        assert type(series) is pd.Series
-        assert series.index is index
-        pd.testing.assert_series_equal(series.sort_index(), expected.sort_index())
 
 
 @pytest.mark.parametrize(
@@ -183,7 +143,7 @@ def test_series_of_pandas(numbers: list[Any], private: bool, monkeypatch: Any) -
 def test_names_of_columns_of_pandas(names: pd.Index) -> None:
     """They are those of the dicts of the rows."""
     frame = pd.DataFrame(np.zeros((1, len(names))), columns=names)
-    found = [column.name for column in batch_of(frame).columns]
+    found = [column.name for column in table_of(frame).columns]
     (row,) = frame.to_dict("records")
     assert found == list(row)
     assert list(map(type, found)) == list(map(type, row))
@@ -198,7 +158,7 @@ def test_names_and_columns_of_a_block() -> None:
 def test_frames_without_columns() -> None:
     """They have rows all the same."""
     for X in (np.zeros((3, 0)), pd.DataFrame(index=range(3)), pd.DataFrame({"a": ["x"] * 3})[[]]):
-        batch = batch_of(X)
+        batch = table_of(X)
         assert (len(batch), batch.columns) == (3, [])
 
 
@@ -226,9 +186,7 @@ def test_codes_of_flags(values: list[bool]) -> None:
     """Arrays keep their scalars, other series give Python's own."""
     for make in (np.array, pd.Series, pl.Series, lambda each: pa.chunked_array([each])):
         series = make(values) if values else np.array(values, dtype=bool)
-        found = whole_codes_in(series)
-        assert found is not None
-        codes, labels = found
+        codes, labels = codes_of(series, "y")
         scalar = np.bool_ if isinstance(series, np.ndarray) else bool
         assert [labels[code] for code in codes] == values
         assert {type(label) for label in labels} <= {scalar}

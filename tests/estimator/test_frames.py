@@ -21,7 +21,7 @@ from river_extra_trees import (
     StreamDecisionTreeRegressor,
     persistence,
 )
-from river_extra_trees._estimator.columns import batch_of, labelled_batch_of
+from river_extra_trees._estimator.columns import labelled_table_of, table_of
 from tests.tools.estimators import learn
 
 
@@ -260,7 +260,7 @@ def test_labels_that_come_between_two_stretches(learns: bool) -> None:
     """Another thread may learn them while a frame is answered; they have no room in the answers."""
     model = taught(("x", "y"))
     X = np.array([[0.0], [1.0]] * 300)
-    batch = labelled_batch_of(X, ["x", "y"] * 300, 1.0, False) if learns else batch_of(X)
+    batch = labelled_table_of(X, ["x", "y"] * 300, 1.0, False) if learns else table_of(X)
     reader = model._core.reader(batch, learns=learns)
     model._core.ask(reader, shares=True)
     n_labels = reader.shares.shape[1]
@@ -320,7 +320,7 @@ def test_labels_of_another_thread_that_take_the_last_place() -> None:
     model = taught(("x", "y"))
     n = 600
     labels = ["x"] * 500 + ["new"] * 100
-    batch = labelled_batch_of(pd.DataFrame({"a": [0.0] * 500 + [1.0] * 100}), labels, 1.0, False)
+    batch = labelled_table_of(pd.DataFrame({"a": [0.0] * 500 + [1.0] * 100}), labels, 1.0, False)
     reader = model._core.reader(batch, learns=True)
     model._core.go_on(reader)
     seen = model.n_samples_seen + n - reader.row

@@ -1,13 +1,13 @@
-"""Models that have read texts before know them, and answer and learn as if they did not."""
+"""Texts and categories, however a library stores them, mean the values of their rows."""
 
 from __future__ import annotations
 
 import copy
-import gc
+import itertools
 import math
 import pickle
 import random
-import tracemalloc
+import time
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,8 @@ from hypothesis import strategies as st
 
 import river_extra_trees as ret
 from river_extra_trees import persistence
-from river_extra_trees._core.columns import column_of_values
+from river_extra_trees._estimator.columns import column_of
+from river_extra_trees._estimator.rows import value_at
 
 NAMES = ["StreamDecisionTreeClassifier", "ForgetfulDecisionTreeClassifier", "DynamicTreeClassifier"]
 MAKERS: dict[str, Any] = {
@@ -128,25 +129,6 @@ def test_frames_in_a_row(name: str, seed: int, steps: list[tuple[str, str, bool,
         assert shown == [by_rows.predict_one(x) for x in rows]
 
 
-def frame(numbers: range) -> pl.DataFrame:
-    return pl.DataFrame({"a": [f"a rather long value {i}" for i in numbers]})
-
-
-def test_known_texts_are_those_of_the_column() -> None:
-    """Values of refused frames and those that found no room are forgotten."""
-    model = ret.StreamDecisionTreeClassifier(seed=1)
-    model.learn_many(frame(range(10)), [0] * 10)
-    with pytest.raises(ValueError, match="row 3"):
-        model.learn_many(frame(range(20, 30)), [0, 0, 0, math.nan, *[0] * 6])
-    assert model._schema.texts_of("a").values == frame(range(10))["a"].to_list()
-    model.learn_many(frame(range(3000)), [0, 1] * 1500)
-    model.predict_many(frame(range(5000)))
-    known = model._schema.texts_of("a").values
-    assert known == list(model._schema.codes[0] or {})
-    assert len(known) == 1024
-    assert all(a is b for a, b in zip(known, model._schema.codes[0] or {}, strict=True))
-
-
 @pytest.mark.parametrize("kind", [np.int8, np.int64])
 def test_categories_that_no_row_has(kind: Any) -> None:
     """They get no code, and a model without them is the same."""
@@ -160,47 +142,265 @@ def test_categories_that_no_row_has(kind: Any) -> None:
     assert persistence.save_bytes(model) == persistence.save_bytes(plain)
 
 
-def test_columns_of_values_begin_with_those_of_the_schema() -> None:
-    """Equal values of other types, also those that the schema has not, stay what they are."""
-    model = ret.StreamDecisionTreeClassifier(seed=1)
-    for value in ("a", (1, 2), "b"):
-        model.learn_one({"x": value}, 0)
-    read = ["b", (1.0, 2), 0.5, None, (1, 2), "c", (1.0, 2)]
-    column = column_of_values("x", read, model._schema)
-    assert column.values == ["a", (1, 2), "b", (1.0, 2), "c"]
-    assert column.codes is not None
-    assert column.codes.tolist() == [2, 3, -1, -1, 1, 4, 3]
-    assert not column.are_distinct
-    assert column_of_values("x", ["b"], model._schema).values == ["b"]  # few rows: only their own
-    assert column_of_values("x", [0.5] * 9, model._schema).values == []
-    assert column_of_values(["no hash"], ["b"] * 9, model._schema).values == ["b"]
-
-
-def test_features_without_texts_of_their_own() -> None:
-    model = ret.StreamDecisionTreeClassifier(seed=1)
-    model.learn_one({"number": 1.0, "mixed": (1, 2)}, 0)
-    model.learn_one({"number": 2.0, "mixed": "text"}, 0)
-    assert model._schema.texts_of("mixed").values == ["text"]
-    for name in ("number", "unknown", ["no hash"]):
-        assert model._schema.texts_of(name).values == []
-
-
-def test_memory_of_known_texts() -> None:
-    """It is counted, and no part of a pickle."""
-    X, y = frame(range(1000)), [0, 1] * 500
-    ret.StreamDecisionTreeClassifier(seed=1).learn_many(X, y)
-    gc.collect()
-    tracemalloc.start()
-    try:
-        before, _ = tracemalloc.get_traced_memory()
-        model = ret.StreamDecisionTreeClassifier(seed=1)
+def check(X: Any, values: list[Any]) -> None:
+    """A frame of one column, and as labels, is learned as its values, twice."""
+    y = [0, 1] * (len(values) // 2) + [0] * (len(values) % 2)
+    model, by_rows, labelled = (ret.StreamDecisionTreeClassifier(seed=1) for _ in range(3))
+    for _ in range(2):
         model.learn_many(X, y)
-        size, pickled = model._raw_memory_usage, pickle.dumps(model)
-        model.predict_many(X)
-        gc.collect()
-        held = tracemalloc.get_traced_memory()[0] - before - len(pickled)
-    finally:
-        tracemalloc.stop()
-    assert pickle.dumps(model) == pickled
-    assert model._raw_memory_usage > size + 20_000
-    assert model._raw_memory_usage == pytest.approx(held, rel=0.2, abs=30_000)
+        for value, label in zip(values, y, strict=True):
+            by_rows.learn_one({"a": value}, label)
+        assert persistence.save_bytes(model) == persistence.save_bytes(by_rows)
+    if None not in values:
+        column = X["a"]
+        labelled.learn_many(np.zeros((len(values), 1)), column)
+        assert labelled.predict_proba_one({0: 0.0}).keys() == {*values}
+
+
+@pytest.mark.parametrize(
+    "categories",
+    [
+        ["b", "a", "c"],
+        ["b", np.str_("a"), "c"],
+        ["b", "\ud800", "c"],
+        ["b", 2.5, "c"],
+        ["b", (1, "pair"), "c"],
+        ["b", b"a", "c"],
+    ],
+)
+@pytest.mark.parametrize("codes", [[1, 0, -1, 1], [0, 2, 2, 0], [2, 1, 0, 1], [-1, -1]])
+def test_categories_of_objects(categories: list[Any], codes: list[int]) -> None:
+    index = pd.Index(categories, dtype=object)
+    column = pd.Categorical.from_codes(codes, index)
+    assert column.categories.dtype == object
+    check(pd.DataFrame({"a": column}), [None if code < 0 else categories[code] for code in codes])
+
+
+@pytest.mark.parametrize("dtype", ["str", "string[python]", "string[pyarrow]"])
+@pytest.mark.parametrize("parts", [[["b"], ["a", "ä"]], [["b", "a", "ä"]], [["b"], [], ["a", "ä"]]])
+def test_categories_of_texts(dtype: str, parts: list[list[str]]) -> None:
+    """In several chunks too; and every other row of a frame, backwards."""
+    index = pd.Index(pd.concat([pd.Series(part, dtype=dtype) for part in parts]))
+    codes = [0, 1, 2, -1, 2, 1, 0, 0, -1]
+    X = pd.DataFrame({"a": pd.Categorical.from_codes(codes, index)})
+    values = [None if code < 0 else [*"baä"][code] for code in codes]
+    check(X, values)
+    check(X[::-2], values[::-2])
+
+
+@pytest.mark.parametrize("dtype", ["str", object])
+def test_no_categories(dtype: Any) -> None:
+    column = pd.Categorical([None, None], categories=pd.Index([], dtype=dtype))
+    check(pd.DataFrame({"a": column}), [None, None])
+
+
+def test_codes_that_pandas_did_not_check() -> None:
+    for dtype in ("str", object):
+        index = pd.Index(["b", "a"], dtype=dtype)
+        column = pd.Categorical.from_codes([0, -2, 2], index, validate=False)
+        model = ret.StreamDecisionTreeClassifier(seed=1)
+        with pytest.raises(ValueError, match=r"^row 1: feature 'a': no category has the code -2$"):
+            model.learn_many(pd.DataFrame({"a": column}), [0] * 3)
+
+
+@pytest.mark.parametrize("kind", [pl.Categorical, pl.Enum(["c", "b", "a"]), pl.String])
+def test_categories_of_polars(kind: Any) -> None:
+    for values in (["b", None, "a", "b"], [None, "b"], [*"bab"], [None]):
+        check(pl.DataFrame({"a": pl.Series(values, dtype=kind)}), values)
+
+
+def test_chunks_without_arrays() -> None:
+    """A column of pyarrow without chunks."""
+    kind = pa.dictionary(pa.int8(), pa.string())
+    model = ret.StreamDecisionTreeClassifier(seed=1)
+    assert model.predict_many(pa.table({"a": pa.chunked_array([], kind)})).to_pylist() == []
+
+
+CODES = [
+    *(pa.int8(), pa.uint8(), pa.int16(), pa.uint16()),
+    *(pa.int32(), pa.uint32(), pa.int64(), pa.uint64()),
+]
+
+
+@pytest.mark.parametrize("codes", CODES, ids=str)
+@pytest.mark.parametrize("n_values", [100, 200])
+@pytest.mark.parametrize("n", [5, 400])
+def test_codes_of_pyarrow(codes: pa.DataType, n_values: int, n: int) -> None:
+    """Whatever their width and sign, and if the dictionary is longer than the rows."""
+    if codes == pa.int8() and n_values > 127:
+        return
+    places = [None if i % 7 == 3 else (i * 11 + n_values - 1) % n_values for i in range(n)]
+    words = [f"value {i}" for i in range(n_values)]
+    values = [None if place is None else words[place] for place in places]
+    array = pa.DictionaryArray.from_arrays(pa.array(places, codes), pa.array(words))
+    halves = pa.chunked_array([array[: n // 2], array[n // 2 :]])
+    check(pa.table({"a": halves}), values)
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.int16])
+def test_codes_of_pandas(kind: Any) -> None:
+    codes = np.array([99, -1, 0, 99], kind)
+    words = [f"value {i}" for i in range(100)]
+    X = pd.DataFrame({"a": pd.Categorical.from_codes(codes, words)})
+    check(X, [None if code < 0 else words[code] for code in codes])
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.lists(st.none() | st.text("ab\0ä", max_size=14), max_size=9),
+            st.lists(st.none() | st.integers(0, 8), max_size=30),
+        ),
+        max_size=3,
+    ),
+    st.sampled_from([pa.string(), pa.large_string(), pa.string_view()]),
+    st.sampled_from(CODES),
+    st.integers(0, 9),
+)
+@settings(deadline=None)
+def test_dictionaries_of_pyarrow(
+    chunks: list[tuple[list[str | None], list[int | None]]],
+    kind: pa.DataType,
+    codes: pa.DataType,
+    start: int,
+) -> None:
+    """With equal texts, null, or texts of no row; each chunk has a dictionary of its own."""
+    arrays, values = [], []
+    for words, places in chunks:
+        inside = [None if each is None or each >= len(words) else each for each in places]
+        dictionary = pa.array(["before", *words], kind)[1:]
+        arrays.append(pa.DictionaryArray.from_arrays(pa.array(inside, codes), dictionary))
+        values += [None if each is None else words[each] for each in inside]
+    column = pa.chunked_array(arrays, pa.dictionary(codes, kind))[start:]
+    found = column_of("a", column)
+    assert [value_at(found, row) for row in range(len(column))] == values[start:]
+
+
+@pytest.mark.parametrize("place", [2, -1, 2**31, -(2**40)])
+def test_codes_of_no_category(place: int) -> None:
+    good, wrong = (
+        pa.DictionaryArray.from_arrays(pa.array([0, each]), pa.array(["a", "b"]), safe=False)
+        for each in (1, place)
+    )
+    X = pa.table({"a": pa.chunked_array([good, wrong])})
+    with pytest.raises(ValueError, match=rf"^row 3: feature 'a': .* the code {place}$"):
+        ret.StreamDecisionTreeClassifier(seed=1).learn_many(X, [0] * 4)
+
+
+NOT_UTF_8 = pa.Array.from_buffers(
+    pa.string(), 3, [None, pa.py_buffer(np.array([0, 1, 2, 3], np.int32)), pa.py_buffer(b"a\xffb")]
+)
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        NOT_UTF_8,
+        NOT_UTF_8.cast(pa.large_string(), safe=False),
+        pa.DictionaryArray.from_arrays(pa.array([2, 1, 0]), NOT_UTF_8),
+    ],
+    ids=lambda column: str(column.type),
+)
+def test_bytes_that_are_no_text(column: Any) -> None:
+    """The error names the row and the column, or the target; nothing is learned."""
+    model = ret.StreamDecisionTreeClassifier(seed=1)
+    with pytest.raises(ValueError, match=r"^row 1: feature 'city': .*(UTF-?8|utf-?8)"):
+        model.learn_many(pa.table({"city": column}), [0, 1, 0])
+    with pytest.raises(ValueError, match=r"^row 1: y: .*(UTF-?8|utf-?8)"):
+        model.learn_many(pa.table({"x": [0.0] * 3}), pa.chunked_array([column]))
+    assert model.n_samples_seen == 0
+
+
+def test_bytes_of_a_category_that_no_row_has() -> None:
+    column = pa.DictionaryArray.from_arrays(pa.array([2, 0, 0]), NOT_UTF_8)
+    check(pa.table({"a": column}), ["b", "a", "a"])
+
+
+@pytest.mark.parametrize(
+    ("kind", "offsets"),
+    [
+        *itertools.product(
+            [pa.string(), pa.large_string()], [[0, 5, 4], [0, -3, 4], [2, 1, 4], [-1, 2, 4]]
+        ),
+        (pa.large_string(), [1, -(2**63), 4]),  # no 64 bits hold the length
+    ],
+)
+@pytest.mark.parametrize("is_coded", [False, True])
+def test_offsets_outside_of_the_data(kind: Any, offsets: list[int], is_coded: bool) -> None:
+    dtype = np.int32 if kind == pa.string() else np.int64
+    buffers = [None, pa.py_buffer(np.array([0, *offsets], dtype)), pa.py_buffer(b"abcd")]
+    wrong = pa.Array.from_buffers(kind, 3, buffers)
+    if is_coded:
+        wrong = pa.DictionaryArray.from_arrays(pa.array([0, 1, 2]), wrong)
+    with pytest.raises(ValueError, match=r"^row \d: feature 'a': the value cannot be read: "):
+        ret.StreamDecisionTreeClassifier(seed=1).learn_many(pa.table({"a": wrong}), [0, 1, 0])
+
+
+@pytest.mark.parametrize("view", [(-1, 0, 0, 0), (13, 0, 1, 0), (13, 0, -1, 0), (13, 0, 0, 8)])
+def test_views_outside_of_the_data(view: tuple[int, ...]) -> None:
+    """A view is a length, four bytes, the number of a buffer and a position in it."""
+    buffers = [None, pa.py_buffer(np.array(view, np.int32)), pa.py_buffer(b"x" * 20)]
+    wrong = pa.Array.from_buffers(pa.string_view(), 1, buffers)
+    with pytest.raises(ValueError, match=r"^row 0: feature 'a': the value cannot be read: "):
+        ret.StreamDecisionTreeClassifier(seed=1).learn_many(pa.table({"a": wrong}), [0])
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_a_long_dictionary_costs_no_more_than_its_rows(library: str) -> None:
+    """Ten rows of a dictionary of 300,000 texts take less than a list of all its texts."""
+    words = [f"category {i}" for i in range(300_000)]
+    places = [7, 299_999, 7, 0, 5, 5, 5, 7, 0, 1]
+    makers: dict[str, Any] = {
+        "pandas": lambda: pd.DataFrame({"a": pd.Categorical.from_codes(places, words)}),
+        "polars": lambda: pl.DataFrame(
+            {"a": pl.Series([words[i] for i in places], dtype=pl.Enum(words))}
+        ),
+        "pyarrow": lambda: pa.table(
+            {"a": pa.DictionaryArray.from_arrays(pa.array(places), pa.array(words))}
+        ),
+    }
+    X = makers[library]()
+    model = ret.StreamDecisionTreeClassifier(seed=1)
+    model.learn_many(X, [0, 1] * 5)
+    assert model._schema.codes == [{words[i]: code for code, i in enumerate([7, 299_999, 0, 5, 1])}]
+    times = []
+    for _ in range(5):
+        start = time.process_time()
+        model.learn_many(X, [0, 1] * 5)
+        times.append(time.process_time() - start)
+    start = time.process_time()
+    [each + "" for each in words]
+    assert min(times) < (time.process_time() - start) / 2
+
+
+def test_pandas_types_that_change_under_the_same_names() -> None:
+    """A frame after one of numbers with the same names is read by its own types."""
+    numbers = pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": [1, 2, 3]})
+    for values in (["x", None, "y"], [True, False, True], [1.5, np.nan, 2.0], [2**60, 1, 2]):
+        model = ret.StreamDecisionTreeClassifier(seed=1)
+        model.learn_many(numbers, [0, 1, 0])
+        X = pd.DataFrame({"a": values, "b": [1.0, 2.0, 3.0]})
+        model.learn_many(X, [0, 1, 0])
+        loop = ret.StreamDecisionTreeClassifier(seed=1)
+        records = numbers.to_dict("records") + X.to_dict("records")
+        for x, label in zip(records, [0, 1, 0] * 2, strict=True):
+            loop.learn_one(x, label)
+        assert pickle.dumps(model) == pickle.dumps(loop)
+    for kind in (object, int):
+        index = pd.Index([5, 6], dtype=kind)
+        wrong = pd.Categorical.from_codes([0, -2, 2], index, validate=False)
+        for frame in (pd.DataFrame({"a": wrong}), pd.DataFrame({"a": wrong, "b": [1.0, 2.0, 3.0]})):
+            model = ret.StreamDecisionTreeClassifier(seed=1)
+            model.learn_many(numbers[list(frame.columns)], [0, 1, 0])
+            with pytest.raises(ValueError, match=r"^row 1: feature 'a': no category has the code"):
+                model.learn_many(frame, [0, 1, 0])
+
+
+@pytest.mark.parametrize("library", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_errors_of_lengths_name_what_was_passed(library: Any) -> None:
+    X, model = library({"a": [1.0, 2.0]}), ret.StreamDecisionTreeClassifier(seed=1)
+    for w in ((), (1.0,), (2.0,)):
+        with pytest.raises(ValueError, match=r"^X has 2 rows and y has 1$"):
+            model.learn_many(X, [0], *w)
+    with pytest.raises(ValueError, match=r"^X has 2 rows, y has 2 and w has 1$"):
+        model.learn_many(X, [0, 1], [1.0])

@@ -16,7 +16,7 @@ from river import metrics
 
 import river_extra_trees as ret
 from river_extra_trees import evaluate
-from river_extra_trees._core.batch import Batch
+from river_extra_trees._core.table import Table
 from river_extra_trees._estimator import frames
 from river_extra_trees.evaluate.chunks import Chunk, chunks_of, samples_of_chunks
 
@@ -41,10 +41,10 @@ TARGETS: dict[str, list[Any]] = {
 }
 
 
-def shown(batch: Batch, labels: bool) -> list[Any]:
-    """The values of a batch column by column, then the targets."""
+def shown(table: Table, labels: bool) -> list[Any]:
+    """The values of a table column by column, then the targets."""
     parts = []
-    for column in [*batch.columns, batch.targets]:
+    for column in [*table.columns, table.targets]:
         assert column is not None
         numbers = None if column.numbers is None else [f"{x!r}" for x in column.numbers.tolist()]
         texts = None

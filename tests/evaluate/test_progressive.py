@@ -396,7 +396,7 @@ def test_what_is_refused() -> None:
     for metric in (metrics.MAE(), utils.Rolling(metrics.MAE, window_size=9)):
         with pytest.raises(ValueError, match="MAE cannot score StreamDecisionTreeClassifier"):
             progressive_val_score(frame, model, metric, target="y")
-    with pytest.raises(ValueError, match="X has 2 rows, y has 1 and w has 2"):
+    with pytest.raises(ValueError, match="X has 2 rows and y has 1"):
         progressive_val_score((frame, [1]), model, metrics.Accuracy())
     with pytest.raises(ValueError, match="X has 2 rows, y has 2 and w has 1"):
         progressive_val_score([(frame, [1, 0], [1.0])], model, metrics.Accuracy())

@@ -13,14 +13,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from river_extra_trees.keyed import shard_of
-from river_extra_trees.keyed.keys import key_named, name_of, plain_key
+from river_extra_trees.keyed.keys import key_named, name_of, plain_key, shard_of
 
 
 def test_hash_is_stable() -> None:
     """The shard of a key is the same in all processes, whatever the seed of their hashes."""
     command = (
-        "from river_extra_trees.keyed import shard_of;"
+        "from river_extra_trees.keyed.keys import shard_of;"
         "print([shard_of(key, 7) for key in ('a', 'b', b'a', 1, -5, 10**30, 'ä')])"
     )
     said = {

@@ -298,7 +298,7 @@ def test_chosen_rows(tmp_path: Path) -> None:
     """Some rows of a block are learned as the whole block of these rows."""
     samples = samples_of("tree", [f"key {i % 5}" for i in range(50)], 5)
     block = KeyedBlock.from_frame(TREE, *frame_of(samples))
-    assert block.batch is not None
+    assert block.table is not None
     rows = np.flatnonzero(block.codes != 2)
     chosen, taken, alone = KeyedModels(TREE), KeyedModels(TREE), KeyedModels(TREE)
     chosen.learn_block(block, rows)

@@ -47,7 +47,7 @@ def published_impurity(counts: Sequence[int], criterion: str) -> float:
 
 
 @dataclass
-class ReferenceNode:
+class PublishedNode:
     value: list[float] = field(default_factory=list)  # class shares of the samples last seen here
     impurity: float = 0.0  # the one that the node was judged by
     feature: int = 0
@@ -67,7 +67,7 @@ class Task:
 
 
 @dataclass
-class ReferenceSplit:
+class PublishedSplit:
     feature: int
     threshold: float
     impurity_left: float
@@ -75,7 +75,7 @@ class ReferenceSplit:
 
 
 @dataclass
-class ReferenceStreamTree:
+class PublishedStreamTree:
     """The published program on float32 features, its known defects included."""
 
     n_classes: int
@@ -83,7 +83,7 @@ class ReferenceStreamTree:
     max_depth: int = sys.maxsize
     min_samples_leaf: int = 1
     seed: int = 0
-    nodes: list[ReferenceNode] = field(default_factory=list)
+    nodes: list[PublishedNode] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.random = random.Random(self.seed)
@@ -120,7 +120,7 @@ class ReferenceStreamTree:
             found.setdefault((parent, is_left), Task(node, [], depth, judged_by)).samples.append(i)
         return [found[key] for key in sorted(found)]
 
-    def rewrite(self, task: Task) -> ReferenceSplit | None:
+    def rewrite(self, task: Task) -> PublishedSplit | None:
         """Overwrite the node with what the task's samples say, and split it where allowed."""
         node = self.nodes[task.node]
         counts = self.counts(task.samples)
@@ -137,7 +137,7 @@ class ReferenceStreamTree:
             node.feature, node.threshold = split.feature, split.threshold
         return split
 
-    def best_split(self, task: Task) -> ReferenceSplit | None:
+    def best_split(self, task: Task) -> PublishedSplit | None:
         n = len(task.samples)
         features = list(range(len(self.x[0])))
         self.random.shuffle(features)
@@ -161,9 +161,9 @@ class ReferenceStreamTree:
         if n / len(self.y) * gain + sys.float_info.epsilon < 0.0:
             return None
         threshold = low / 2.0 + high / 2.0
-        return ReferenceSplit(feature, low if threshold == high else threshold, left, right)
+        return PublishedSplit(feature, low if threshold == high else threshold, left, right)
 
-    def children(self, task: Task, split: ReferenceSplit) -> list[tuple[int, bool, Task]]:
+    def children(self, task: Task, split: PublishedSplit) -> list[tuple[int, bool, Task]]:
         """Right before left: the last of the list is taken first."""
         left = [i for i in task.samples if float(self.x[i][split.feature]) <= split.threshold]
         right = [i for i in task.samples if float(self.x[i][split.feature]) > split.threshold]
@@ -174,7 +174,7 @@ class ReferenceStreamTree:
         ]
 
     def new_node(self) -> int:
-        self.nodes.append(ReferenceNode())
+        self.nodes.append(PublishedNode())
         return len(self.nodes) - 1
 
     def counts(self, samples: Sequence[int]) -> list[int]:

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.naive.stream_tree import ReferenceStreamTree
+from tests.naive.stream_tree import PublishedStreamTree
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "sdf"
 INPUTS = {"elec_nswprice": 2, "power_main": 24, "gradual_x3": 2}
@@ -35,7 +35,7 @@ def test_published_run(stream: str, batch_size: int, criterion: str, option: str
     rows = read_table(stream)
     x = [(np.float32(row[0]),) for row in rows]
     y = [int(row[1]) for row in rows]
-    tree = ReferenceStreamTree(INPUTS[stream], criterion, **OPTIONS[option])
+    tree = PublishedStreamTree(INPUTS[stream], criterion, **OPTIONS[option])
     predictions, sizes = [], []
     for start in range(0, len(y), batch_size):
         batch = slice(start, start + batch_size)

@@ -22,7 +22,6 @@ import polars as pl
 import pytest
 
 from river_extra_trees import persistence
-from river_extra_trees._core.texts import Texts
 from tests.estimator.test_faults import fuller_stream, state
 from tests.tools.damage import SMALL
 from tests.tools.estimators import (
@@ -204,32 +203,6 @@ def learn_frame(frame: Any, targets: Any, model: Any) -> None:
 def objects(columns: dict[str, list[Any]]) -> pl.DataFrame:
     """A frame of Python objects: without memory polars crashes as it makes arrays of numbers."""
     return pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.Object))
-
-
-@pytest.mark.parametrize("n_learned", [20, 40])
-def test_no_memory_for_texts(n_learned: int) -> None:
-    """Values become known once each; the texts of the next categories get their codes."""
-    words = [f"value {i}" for i in range(40)]
-    categories = np.array(words, object)
-    learned: list[Any] = [*words[:n_learned], "another", 2.5, "one more"]
-
-    def texts_of_a_frame() -> Texts:
-        texts = Texts()
-        texts.codes_of(categories, "x", np.arange(40))
-        return texts
-
-    def learn_and_read(texts: Texts) -> None:
-        texts.know(learned)
-        texts.codes_of(categories[::-1], "x", np.arange(40))
-
-    hit = 0
-    for broken in failures(learn_and_read, texts_of_a_frame):
-        hit += 1
-        broken.know(learned[broken.n_told :])
-        assert broken.values == [each for each in learned if each != 2.5]
-        codes, values = broken.codes_of(categories, "x", np.arange(40))
-        assert [values[code] for code in codes] == words
-    assert hit > 5
 
 
 # --- Answers

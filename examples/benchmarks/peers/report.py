@@ -6,7 +6,6 @@ import tomllib
 from pathlib import Path
 
 from examples.benchmarks.common import results, streams
-from examples.benchmarks.common.scores import NAMES
 from examples.benchmarks.common.tables import render
 from examples.benchmarks.peers import drift, intervals
 from examples.benchmarks.peers.pictures import draw_ranks, draw_speed
@@ -34,7 +33,7 @@ def write(source: Path, folder: Path) -> Path:
     lines.append(render(*drift.table(source / "drift.csv")))
     drift.draw(source / "drift.csv", folder / "peers_drift.png")
     lines.append("![Accuracy around abrupt drifts](peers_drift.png)")
-    lines += ["## What each part brings", texts["ablation"].strip()]
+    lines += ["## What each parameter brings", texts["ablation"].strip()]
     lines += [render(*ablation.table(source / "ablation.csv", task)) for task in DEFAULTS]
     path = folder / "peers.md"
     path.write_text("\n\n".join(lines) + "\n")
@@ -68,10 +67,8 @@ def compared(task: Task, source: Path, folder: Path, texts: dict[str, dict[str, 
         scores = f"{float(own[name]):.4g}", f"{float(other[name]):.4g}"
         cells.append([stream, name, scores[0], peer, scores[1], why])
     lines.append(render(heads, cells))
-    for name in NAMES[task]:
-        title = name[0].upper() + name[1:]
-        lines.append(f"{title} on every stream, with the number of samples:")
-        lines.append(render(*found.details(name)))
+    lines.append(f"{RANKED[task][0].capitalize()} of our default and of the best peer by stream:")
+    lines.append(render(*found.by_stream()))
     return lines
 
 
@@ -92,4 +89,4 @@ def whole(task: Task, source: Path) -> tuple[str, list[Table]]:
     }
     kept = [result for result in own if result["learner"] in over_all]
     found = Standings(task, kept, streams.UNSEEN[task])
-    return found.verdict(), [found.summary(), found.against(), found.details(RANKED[task][0])]
+    return found.verdict(), [found.summary(), found.by_stream()]

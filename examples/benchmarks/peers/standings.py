@@ -120,6 +120,18 @@ class Standings:
             lines.append([learner, *(cell(result, name, show) for result in found)])
         return ["learner", *(f"{s} ({self.rows[s]:,})" for s in self.streams)], lines
 
+    def by_stream(self) -> Table:
+        """Return the first score of the default and of the best peer, a line for each stream."""
+        name = RANKED[self.task][0]
+        lines = []
+        for stream in self.streams:
+            scores = {a: self.value(stream, a, name) for a in self.peers()}
+            best = max(scores, key=scores.__getitem__)
+            own = cell(self.result(stream, DEFAULTS[self.task]), name, rounded)
+            other = cell(self.result(stream, best), name, rounded)
+            lines.append([stream, f"{self.rows[stream]:,}", own, best, other])
+        return ["stream", "samples", f"{name}, ours", "best peer", f"{name}, best peer"], lines
+
     def against(self) -> Table:
         """Return the default beside each peer, on the streams that both know: wins, losses, p."""
         own = DEFAULTS[self.task]

@@ -1,11 +1,10 @@
-"""What each part of the extra trees brings, on the streams on which it was chosen.
+"""What each parameter of the extra trees brings, on the streams on which it was chosen.
 
     python -m examples.benchmarks.stream.ablation                      the classifier
     python -m examples.benchmarks.stream.ablation --task regression
     python -m examples.benchmarks.stream.ablation show                 the table, as stored
 
-Every variant differs from the default in its parameters. `parts` adds those without a part that no
-parameter switches off.
+Every variant differs from the default in its parameters.
 """
 
 from __future__ import annotations
@@ -24,20 +23,16 @@ from river_extra_trees.cli.streams import Task
 VARIANTS: dict[Task, dict[str, str]] = {
     "classification": {
         "default": "",
-        "one memory of 2,000": "window_sizes=(2000,)",
-        "memories of 125 to 8,000": "window_sizes=(125,500,2000,8000)",
-        "memories of 500 and 8,000": "window_sizes=(500,8000)",
+        "one window of 2,000": "window_sizes=(2000,)",
         "twenty trees": "n_models=20",
-        "batches of 100": "batch_size=100",
         "no splits between regrowths": "batch_size=10000",
-        "half of the features per split": "max_features=0.5",
-        "leaves without memory limit": "leaf_memory=None",
+        "few features per split": "max_features='sqrt'",
     },
     "regression": {
         "default": "",
-        "one memory of 2,000": "window_sizes=(2000,)",
-        "batches of 100": "batch_size=100",
-        "leaves without memory limit": "leaf_memory=None",
+        "one window of 2,000": "window_sizes=(2000,)",
+        "without the window of 16,000": "window_sizes=(15,60,250,1000)",
+        "thirty trees": "n_models=30",
     },
 }
 FORESTS: dict[Task, str] = {
@@ -53,7 +48,7 @@ def measure(options: argparse.Namespace) -> None:
     known = [[r[field] for field in KEY] for r in results.read(options.results)]
     for stream in options.streams or streams.SEEN[task]:
         rows = streams.load(stream, task, options.limit)
-        for variant, parameters in options.variants.items():
+        for variant, parameters in VARIANTS[task].items():
             key = [task, variant, stream, str(len(rows))]
             if key in known:
                 continue
@@ -77,7 +72,7 @@ def table(path: Path, task: Task) -> tuple[list[str], list[list[str]]]:
     if not own:
         raise UserError("nothing has been measured yet; run this without `show` first")
     lines = []
-    for variant in dict.fromkeys([*VARIANTS[task], *(result["variant"] for result in own)]):
+    for variant in VARIANTS[task]:
         found = [result for result in own if result["variant"] == variant]
         if not found:
             continue
@@ -85,10 +80,8 @@ def table(path: Path, task: Task) -> tuple[list[str], list[list[str]]]:
         if task == "classification":
             means.append(f"{statistics.fmean(float(r['second']) for r in found):.3f}")
         spent = sum(float(r["seconds"]) for r in found) / sum(int(r["rows"]) for r in found)
-        parameters = VARIANTS[task].get(variant, "in the source: `stream.parts`")
-        lines.append(
-            [variant, parameters, *means, *beside_default(own, found), f"{1e6 * spent:.0f}"]
-        )
+        cells = [variant, VARIANTS[task][variant], *means, *beside_default(own, found)]
+        lines.append([*cells, f"{1e6 * spent:.0f}"])
     heads = ["mean accuracy", "mean log loss"] if task == "classification" else ["mean R2"]
     return ["variant", "parameters", *heads, "better - worse", "p", "µs per sample"], lines
 
@@ -114,9 +107,7 @@ def main() -> None:
     parser.add_argument("--task", choices=streams.SEEN, default="classification")
     parser.add_argument("--streams", nargs="+", help="by default all on which defaults were chosen")
     parser.add_argument("--limit", type=int, default=5_000, help="samples per stream")
-    parser.add_argument("--variant", help="the name of what is run in place of all variants")
     options = parser.parse_args()
-    options.variants = {options.variant: ""} if options.variant else VARIANTS[options.task]
     folder = results.OWN if options.command == "run" else results.RECORDED
     options.results = options.results or folder / "ablation.csv"
     if options.command == "run":

@@ -11,7 +11,7 @@ from libc.string cimport memcpy, memset
 
 from ..rng cimport Rng
 from ..schema cimport Schema
-from ..split cimport goes_left
+from ..split cimport Split, goes_left
 from ..trees cimport GAIN, HEADER, VISITED, WEIGHT, Node, Trees
 from ..window cimport Window
 from .published cimport published_impurity_before
@@ -302,11 +302,12 @@ cdef void divide(Workspace work, const Task* task, const Candidate* best, Task* 
     left.node = work.trees.new_node(task.node, node.depth + 1)
     right.node = work.trees.new_node(task.node, node.depth + 1)
     node.split = best.split
+    node.split.feature = work.name[best.split.feature]
     node.left, node.right = left.node, right.node
     work.trees.row(task.node)[GAIN] = best.score - node_score(work)
     left.is_new = right.is_new = True
     left.start, right.end = task.start, task.end
-    fill_children(work, task, left, right)
+    fill_children(work, task, best, left, right)
     left.n_active = task.n_active if left.n_active else 0
     right.n_active = task.n_active if right.n_active else 0
     if count_missing(work, task, best.split.feature) == 0:
@@ -316,9 +317,10 @@ cdef void divide(Workspace work, const Task* task, const Candidate* best, Task* 
         partition_all(work, task, best, left, right)
 
 
-cdef void fill_children(Workspace work, const Task* task, Task* left, Task* right) noexcept nogil:
+cdef void fill_children(Workspace work, const Task* task, const Candidate* best, Task* left,
+                        Task* right) noexcept nogil:
     """Set the statistics of both sides, and n_active = 0 for a side that must not be split."""
-    cdef int n_left = mark_sides(work, task)
+    cdef int n_left = mark_sides(work, task, &best.split)
     cdef bint[2] varies
     if work.trees.regression:
         fill_numbers(work, task, left, right, varies)
@@ -331,22 +333,21 @@ cdef void fill_children(Workspace work, const Task* task, Task* left, Task* righ
     right.n_active = is_open(work, right.node, right.copies, varies[0])
 
 
-cdef int mark_sides(Workspace work, const Task* task) noexcept nogil:
+cdef int mark_sides(Workspace work, const Task* task, const Split* split) noexcept nogil:
     """Mark the side of each sample; return the number of samples on the left."""
-    cdef const Node* node = &work.trees.nodes[task.node]
-    cdef const double* data = work.values + <Py_ssize_t>node.split.feature * work.n
-    cdef double threshold = node.split.threshold
-    cdef int bit = work.bit[node.split.feature], byte, mask, i, k, n_left = 0
+    cdef const double* data = work.values + <Py_ssize_t>split.feature * work.n
+    cdef double threshold = split.threshold
+    cdef int bit = work.bit[split.feature], byte, mask, i, k, n_left = 0
     if bit >= 0:
         byte, mask = bit // 8, 1 << (bit % 8)
         for i in range(task.start, task.end):
             k = work.samples[i]
             work.goes_left[k] = not work.bits[k * work.n_bytes + byte] & mask
             n_left += work.goes_left[k]
-    elif node.split.nominal or node.split.missing_left:
+    elif split.nominal or split.missing_left:
         for i in range(task.start, task.end):
             k = work.samples[i]
-            work.goes_left[k] = goes_left(&node.split, data[k])
+            work.goes_left[k] = goes_left(split, data[k])
             n_left += work.goes_left[k]
     else:
         for i in range(task.start, task.end):

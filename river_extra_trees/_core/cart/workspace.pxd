@@ -35,7 +35,7 @@ cdef enum Program:          # published program whose splits are reproduced, wit
     FORGETFUL = 2           # the published program of forgetful trees
 
 cdef struct Candidate:
-    Split split             # split.feature == -1: no split found
+    Split split             # split.feature: a column of the growth; -1: no split found
     double score            # score of the split: higher is better
     double removed          # STREAM only: decrease from `Workspace.impurity_before`
 
@@ -83,7 +83,6 @@ cdef class Workspace:
     cdef double impurity_before         # STREAM only: the impurity that a split must decrease
     cdef double spread                  # sum of squared deviations in the node (variance)
     cdef double tie                     # scores of this node count as equal within this tolerance
-    cdef int n_columns
     cdef bint numeric                   # whether no column of the schema is nominal
     cdef int n_chosen                   # number of columns that may be split
     cdef bint unit_weights              # classes; all weights are 1, at most 255 copies of each
@@ -92,7 +91,7 @@ cdef class Workspace:
     cdef int n                          # number of samples in the ranges
     cdef int n_ranges
     # Per sample. The samples of this call are numbered 0 .. n-1, leaf after leaf.
-    cdef double* values                 # values[column * n + sample]
+    cdef double* values                 # values[column * n + sample]; see `name`
     cdef double* target
     cdef double* mass                   # weight x copies
     cdef double* centred                # target minus the mean of the node (variance)
@@ -108,8 +107,10 @@ cdef class Workspace:
     # Per slot of the window.
     cdef int* range_of_slot             # number of its range, or -1
     cdef int* sample_of                 # number of the sample, or -1
-    # Per column.
-    cdef int* columns                   # a permutation of the chosen columns
+    # Per column that may be split: live in the window, and chosen. Here they have the numbers
+    # 0 .. n_chosen-1, in the order of the window.
+    cdef int* name                      # its number in the window and in the trees
+    cdef int* columns                   # a permutation of the columns
     cdef int* bit                       # its bit, if a two-valued column is counted; else -1
     cdef uint8_t* nominal
     # Per class or side.

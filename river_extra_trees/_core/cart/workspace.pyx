@@ -62,6 +62,7 @@ cdef class Workspace:
         self.slot_of = <int*>take(&end, n, sizeof(int))
         self.range_of_slot = <int*>take(&end, n_slots, sizeof(int))
         self.sample_of = <int*>take(&end, n_slots, sizeof(int))
+        self.name = <int*>take(&end, n_columns, sizeof(int))
         self.columns = <int*>take(&end, n_columns, sizeof(int))
         self.bit = <int*>take(&end, n_columns, sizeof(int))
         self.spare = <int*>take(&end, max(n, n_columns), sizeof(int))
@@ -78,38 +79,24 @@ cdef class Workspace:
     cdef int prepare(self, Schema schema, const uint8_t* chosen, const int* members,
                      int n_members) except -1 nogil:
         """Allocate memory in the tree and the scratch, and set the arrays per column."""
-        cdef int i
+        cdef int i, column
         self.members, self.n_members = members, n_members
         if members == NULL:
             self.members = self.window.by_arrival if self.window.n_sorted else self.window.fresh
             self.n_members = self.window.n_sorted if self.window.n_sorted else self.window.n_fresh
         self.trees.reserve(2 * <Py_ssize_t>self.n_members, self.trees.n_values)
         self.reserve(self.trees.capacity, self.window.size, self.window.capacity,
-                     self.window.n_columns, self.trees.n_values)
-        self.n_columns = self.window.n_columns
+                     self.window.n_live, self.trees.n_values)
         self.numeric = schema.is_numeric()
         self.n_chosen = 0
-        for i in range(self.n_columns):
-            self.nominal[i] = schema.has_codes(i)
-            if (chosen == NULL or chosen[i]) and has_value(self, i):
-                self.columns[self.n_chosen] = i
+        for i in range(self.window.n_live):
+            column = self.window.live[i]
+            if chosen == NULL or chosen[column]:
+                self.name[self.n_chosen] = column
+                self.nominal[self.n_chosen] = schema.has_codes(column)
+                self.columns[self.n_chosen] = self.n_chosen
                 self.n_chosen += 1
         return 0
-
-
-cdef bint has_value(Workspace work, int column) noexcept nogil:
-    """Whether one of the samples may have a value in a column."""
-    cdef const double* data = work.window.data + <Py_ssize_t>column * work.window.capacity
-    cdef double value
-    cdef int i
-    if work.window.n_sorted:        # missing values come last
-        value = data[work.window.order[<Py_ssize_t>column * work.window.capacity]]
-        return value == value
-    for i in range(work.n_members):
-        value = data[work.members[i]]
-        if value == value:
-            return True
-    return False
 
 
 # --- Assignment of samples to leaves --------------------------------------------------------------
@@ -123,7 +110,6 @@ cdef void assign_leaves(Workspace work, int root, const int* copies_of_slot,
     cdef int64_t latest = -1
     cdef int[AHEAD] slots
     cdef int[AHEAD] leaves
-    cdef (const double*)[AHEAD] rows
     memset(work.range_of_leaf, 0xFF, work.trees.n_used * sizeof(int))    # -1 everywhere
     memset(work.sample_of, 0xFF, work.window.capacity * sizeof(int))
     memset(work.ranges, 0, work.n_members * sizeof(LeafRange))
@@ -137,7 +123,7 @@ cdef void assign_leaves(Workspace work, int root, const int* copies_of_slot,
             work.few = 0                # sorted orders have equal values in order of arrival
         latest = work.window.arrival[slot]
         if copies_of_slot == NULL or copies_of_slot[slot]:
-            slots[n], rows[n] = slot, work.window.data + slot
+            slots[n] = slot
             if leaf_of_slot != NULL:
                 leaves[n] = leaf_of_slot[slot]
                 all_known &= leaves[n] >= 0
@@ -146,8 +132,7 @@ cdef void assign_leaves(Workspace work, int root, const int* copies_of_slot,
             work.range_of_slot[slot] = -1
         if n == AHEAD or i + 1 == work.n_members:
             if not all_known:
-                work.trees.walk_rows(root, rows, n, work.window.capacity, work.window.n_columns,
-                                     work.numeric, leaves)
+                work.trees.walk_slots(root, work.window, slots, n, work.numeric, leaves)
             for j in range(n):
                 assign(work, slots[j], leaves[j],
                        1 if copies_of_slot == NULL else copies_of_slot[slots[j]])
@@ -235,9 +220,8 @@ cdef void rank_samples(Workspace work, int n_tasks) noexcept nogil:
         any_ranked |= is_ranked(work, &work.tasks[i])
     work.in_table = work.unit_weights and work.batch_weight < TABLE
     work.n_bits = 0
-    for i in range(work.n_chosen):
-        column = work.columns[i]
-        data = work.window.data + <Py_ssize_t>column * work.window.capacity
+    for column in range(work.n_chosen):
+        data = work.window.values_of(work.name[column])
         values = work.values + <Py_ssize_t>column * work.n
         for k in range(work.n):
             values[k] = data[work.slot_of[k]]
@@ -247,7 +231,7 @@ cdef void rank_samples(Workspace work, int n_tasks) noexcept nogil:
         if not any_ranked:
             continue
         if work.window.n_sorted:
-            rank_by_range(work, work.window.order + <Py_ssize_t>column * work.window.capacity,
+            rank_by_range(work, work.window.order_of(work.name[column]),
                           work.ranked + <Py_ssize_t>column * work.n)
         else:
             sort_ranges(work, n_tasks, values, work.nominal[column],

@@ -1,9 +1,9 @@
 """A particle filter of dynamic trees: sections 2.3 and 3 of the paper.
 
-`particles` contains the data structures and the class that Python uses. Each of the other modules
-contains the functions for one purpose.
+`particles` has the data; `moves`, `step` and `inspection` the functions on them; `filter` is the
+class that Python uses.
 """
 
-from .particles import ParticleFilter
+from .filter import ParticleFilter
 
 __all__ = ["ParticleFilter"]

@@ -4,15 +4,15 @@ The sample that is least informative for its leaves retires first (section 4 of 
 scores in a leaf are computed once for all trees that contain it.
 """
 
-from .particles cimport ParticleFilter, Policy
+from .particles cimport Particles, Policy
 
-cdef list describe(ParticleFilter filter, int particle)
-cdef list split_shares(ParticleFilter filter)
-cdef tuple tree_statistics(ParticleFilter filter)
-cdef list distinct_roots(ParticleFilter filter)
-cdef list nodes_at(ParticleFilter filter, object root)
+cdef list describe(Particles filter, int particle)
+cdef list split_shares(Particles filter)
+cdef tuple tree_statistics(Particles filter)
+cdef list distinct_roots(Particles filter)
+cdef list nodes_at(Particles filter, object root)
 
-cdef dict scores(ParticleFilter filter, Policy criterion)
-cdef int least_useful(ParticleFilter filter, Policy criterion) except? -1 with gil
-cdef double alc_at(ParticleFilter filter, object x) except? -1.0
-cdef list relevance(ParticleFilter filter)
+cdef dict scores(Particles filter, Policy criterion)
+cdef int least_useful(Particles filter, Policy criterion) except? -1 with gil
+cdef double alc_at(Particles filter, object x) except? -1.0
+cdef list relevance(Particles filter)

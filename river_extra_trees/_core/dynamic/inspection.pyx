@@ -5,10 +5,13 @@ from collections import Counter
 from libc.math cimport INFINITY, NAN, log
 from libc.stdint cimport int64_t
 
+from ..linalg cimport (
+    MAX_REGRESSORS, Fit, LeafModel, fit, leverage, slopes_of, solved_of, substitute_back,
+)
 from ..memory cimport free, zeroed
-from .leaf_models cimport Fit, LeafModel, fit, leverage, solved_of
-from .leaves cimport faded, fading, row_score, score_subtree, sum_subtree
-from .particles cimport ALC, ALM, ENTROPY, ParticleFilter, Policy
+from .particles cimport (
+    ALC, ALM, ENTROPY, Particles, Policy, faded, fading, row_score, score_subtree, sum_subtree,
+)
 from .pool cimport Pool, column_of, v_of, x_of
 from .shared_trees cimport Leaf, Node, SharedTrees, leaf_at
 
@@ -18,7 +21,7 @@ cdef double LEAST_DF = 0.1
 
 # --- Plain values ---------------------------------------------------------------------------
 
-cdef list describe(ParticleFilter filter, int particle):
+cdef list describe(Particles filter, int particle):
     cdef Node* here
     cdef int n_active, node
     cdef double gain
@@ -47,16 +50,14 @@ cdef list describe(ParticleFilter filter, int particle):
     return found
 
 
-cdef dict fitted(ParticleFilter filter, const double* row):
+cdef dict fitted(Particles filter, const double* row):
     """The regression of a node with these statistics and the prior; coefficients by column."""
     cdef Fit posterior = fit(&filter.model, row, True)
-    cdef int size = filter.model.n_regressors + 1, n_cells = size * (size + 1) // 2, i, k
-    cdef const double* factor = filter.model.scratch     # see `fit`
-    cdef const double* means = factor + n_cells
-    slopes = [factor[n_cells - size + i] for i in range(posterior.n_regressors)]
-    for i in range(posterior.n_regressors - 1, -1, -1):
-        for k in range(i + 1, posterior.n_regressors):
-            slopes[i] -= factor[k * (k + 1) // 2 + i] * slopes[k]
+    cdef int size = filter.model.n_regressors + 1, i
+    cdef const double* means = filter.model.scratch + size * (size + 1) // 2      # see `fit`
+    cdef double[MAX_REGRESSORS] found
+    slopes_of(&filter.model, &posterior, found)
+    slopes = [found[i] for i in range(posterior.n_regressors)]
     return {
         "values": [row[size], row[filter.model.width - 1]],
         "degrees_of_freedom": posterior.df if posterior.proper else 0.0,
@@ -66,7 +67,7 @@ cdef dict fitted(ParticleFilter filter, const double* row):
     }
 
 
-cdef list split_shares(ParticleFilter filter):
+cdef list split_shares(Particles filter):
     cdef int particle, node
     answers = []
     for particle in range(filter.n_alive):
@@ -79,7 +80,7 @@ cdef list split_shares(ParticleFilter filter):
     return answers
 
 
-cdef tuple tree_statistics(ParticleFilter filter):
+cdef tuple tree_statistics(Particles filter):
     cdef int particle, node
     leaves, heights = [], []
     for particle in range(filter.n_alive):
@@ -89,12 +90,12 @@ cdef tuple tree_statistics(ParticleFilter filter):
     return leaves, heights
 
 
-cdef list distinct_roots(ParticleFilter filter):
+cdef list distinct_roots(Particles filter):
     cdef int particle
     return list(Counter([filter.roots[particle] for particle in range(filter.n_alive)]).items())
 
 
-cdef list nodes_at(ParticleFilter filter, object root):
+cdef list nodes_at(Particles filter, object root):
     cdef int id
     cdef const Node* node
     cdef const Leaf* leaf
@@ -128,14 +129,14 @@ cdef class Acquisition:
     It is valid until the next sample.
     """
 
-    cdef ParticleFilter filter
+    cdef Particles filter
     cdef int* nodes             # distinct nodes, parents before children
     cdef int n_nodes
     cdef double* share          # per node id: sum of the weights of its trees
     cdef double* boxes          # boxes[2 (node id * n_regressors + i)]: bounds of regressor i
     cdef double mass            # mean weight of all samples in a tree
 
-    def __cinit__(self, ParticleFilter filter not None):
+    def __cinit__(self, Particles filter not None):
         cdef size_t n = filter.trees.n_nodes
         self.filter = filter
         self.nodes = <int*>zeroed(n, sizeof(int))
@@ -215,17 +216,17 @@ cdef class Acquisition:
         value in the middle plus sum u_i^2 width_i^2 / 12.
         """
         cdef const LeafModel* model = &self.filter.model
-        cdef int size = model.n_regressors + 1, n_cells = size * (size + 1) // 2, i, k
+        cdef int size = model.n_regressors + 1, n_cells = size * (size + 1) // 2, i
         cdef int q = posterior.n_regressors
         cdef const double* means = model.scratch + n_cells
         cdef const double* factor = model.scratch
         cdef double centre = 1.0 / posterior.weight, spread = 0.0, mean, width
         cdef double* solved = solved_of(model)
         cdef double lever = leverage(model, posterior, v, &mean)
-        for i in range(q - 1, -1, -1):
+        for i in range(q):
             solved[i] /= factor[i * (i + 1) // 2 + i]
-            for k in range(i + 1, q):
-                solved[i] -= factor[k * (k + 1) // 2 + i] * solved[k]
+        substitute_back(factor, q, solved)
+        for i in range(q - 1, -1, -1):
             centre += solved[i] * (0.5 * (box[2 * i] + box[2 * i + 1]) - means[i])
             width = box[2 * i + 1] - box[2 * i]
             spread += solved[i] * solved[i] * width * width / 12.0
@@ -272,7 +273,7 @@ cdef class Acquisition:
             cells[0] += n * worth
 
 
-cdef int score_all(ParticleFilter filter, Policy criterion, double* sums) except -1:
+cdef int score_all(Particles filter, Policy criterion, double* sums) except -1:
     """Compute the score of every active sample, in the first of its three cells."""
     cdef Acquisition acquisition = Acquisition(filter)
     cdef int i
@@ -286,7 +287,7 @@ cdef int score_all(ParticleFilter filter, Policy criterion, double* sums) except
     return 0
 
 
-cdef dict scores(ParticleFilter filter, Policy criterion):
+cdef dict scores(Particles filter, Policy criterion):
     cdef double* sums = <double*>zeroed(filter.pool.capacity, 3 * sizeof(double))
     cdef int slot
     try:
@@ -297,7 +298,7 @@ cdef dict scores(ParticleFilter filter, Policy criterion):
         free(sums)
 
 
-cdef int least_useful(ParticleFilter filter, Policy criterion) except? -1 with gil:
+cdef int least_useful(Particles filter, Policy criterion) except? -1 with gil:
     cdef double* sums = <double*>zeroed(filter.pool.capacity, 3 * sizeof(double))
     cdef const int64_t* arrival = filter.pool.arrival
     cdef int slot, best = -1
@@ -315,7 +316,7 @@ cdef int least_useful(ParticleFilter filter, Policy criterion) except? -1 with g
         free(sums)
 
 
-cdef double alc_at(ParticleFilter filter, object x) except? -1.0:
+cdef double alc_at(Particles filter, object x) except? -1.0:
     cdef Acquisition acquisition = Acquisition(filter)
     cdef double total = 0.0
     cdef int hit
@@ -328,7 +329,7 @@ cdef double alc_at(ParticleFilter filter, object x) except? -1.0:
     return total
 
 
-cdef list relevance(ParticleFilter filter):
+cdef list relevance(Particles filter):
     cdef int particle, node, column
     cdef double whole
     cdef double* row = filter.row_other
@@ -359,7 +360,7 @@ cdef list relevance(ParticleFilter filter):
     return answers
 
 
-cdef double spread_of(ParticleFilter filter, const double* row) noexcept nogil:
+cdef double spread_of(Particles filter, const double* row) noexcept nogil:
     """Weight of a region times its predictive variance, or its entropy."""
     cdef Fit result
     if filter.model.multinomial:

@@ -1,4 +1,4 @@
-"""Changes of the trees: moves at the leaf of a sample, and rejuvenation.
+"""Moves of the particles at the leaf of a sample. See the header.
 
 Stay, grow or prune: equation (2) and section 2.3 of the paper. In the paper, each particle draws
 one cut and takes it with probability o / (1 + p + o), where o and p are the odds of growing and
@@ -7,29 +7,26 @@ grows with probability m / (1 + p + m), where m is the mean of o over the propos
 of them with probability proportional to its o. This estimates the posterior probability of growing,
 integrated over the place of the cut; more proposals give a better estimate. The odds of a cut do
 not depend on the particle, and particles that take the same cut share the new leaves.
-
-A rejuvenation adds particles grown from the active samples; half of them inherit the retired
-statistics of the old ones.
 """
 
 from libc.math cimport INFINITY, isfinite
-from libc.stdint cimport int64_t
-from libc.string cimport memcpy
+from libc.stdint cimport int64_t, uint64_t
+from libc.string cimport memcpy, memset
 
-from ..rng cimport MOVE, REJUVENATE, Rng, below, rng_for, uniform
-from .leaf_models cimport merge
-from .leaves cimport (
-    finish_leaf, lay_out_scratch, reserve_scratch, row_score, score_subtree, sum_slots,
-    sum_subtree, update_time,
+from ..linalg cimport BATCH_SIZE, Fit, merge
+from ..rng cimport MOVE, Rng, rng_for, uniform
+from .leaf_models cimport (
+    add_to_cells, evidence, fit_batch, log_multinomial, published_score, to_cells,
 )
-from .particles cimport Cut, LeafHit, LeafParent, ParticleFilter, fades_by_leaf
-from .pool cimport x_of
-from .proposals cimport odds, propose_all
-from .shared_trees cimport MIN_BLOCK, Leaf, Node, SharedTrees, leaf_at, side
-from .step cimport add_roots, gather, reserve_step, set_shares, step
+from .particles cimport (
+    LEAST_PROPOSALS, MOST_PROPOSALS, Cut, LeafHit, LeafParent, Particles, SplitScan, fades_by_leaf,
+    finish_leaf, leaf_score, row_score, score_subtree, sum_slots, sum_subtree, weigh_samples,
+)
+from .pool cimport column_of
+from .shared_trees cimport MAX_DEPTH, Leaf, Node, leaf_at
 
 
-cdef void move_all(ParticleFilter filter, const double* x, int first, int stop) noexcept nogil:
+cdef void move_all(Particles filter, const double* x, int first, int stop) noexcept nogil:
     """Stay, grow or prune, leaf by leaf. After `reserve_step`."""
     cdef Rng rng = rng_for(filter.seed, 0, filter.n_steps, MOVE)
     cdef int hit, pair, particle
@@ -47,7 +44,7 @@ cdef void move_all(ParticleFilter filter, const double* x, int first, int stop) 
             move_at(filter, x, &filter.hits[hit], &rng)
 
 
-cdef void move_at(ParticleFilter filter, const double* x, LeafHit* hit, Rng* rng) noexcept nogil:
+cdef void move_at(Particles filter, const double* x, LeafHit* hit, Rng* rng) noexcept nogil:
     """Move all particles with one leaf; there is at least one."""
     cdef int particle = hit.first, n_cuts = propose_all(filter, hit, rng)
     cdef Cut* cuts = filter.cuts
@@ -95,7 +92,7 @@ cdef int draw_cut(const Cut* cuts, int n, double u) noexcept nogil:
     return last
 
 
-cdef double prune_odds(ParticleFilter filter, LeafHit* hit, const LeafParent* pair) noexcept nogil:
+cdef double prune_odds(Particles filter, LeafHit* hit, const LeafParent* pair) noexcept nogil:
     """Odds of pruning the leaf's parent against staying."""
     cdef const Node* parent = &filter.trees.nodes[pair.parent]
     cdef double stay = score_subtree(filter, pair.parent, False)
@@ -107,7 +104,7 @@ cdef double prune_odds(ParticleFilter filter, LeafHit* hit, const LeafParent* pa
     return odds(filter.log_stop[parent.depth] + hit.pruned_score - stay)    # pi(T) p(y | T, x)
 
 
-cdef double pruned_score(ParticleFilter filter, int parent) noexcept nogil:
+cdef double pruned_score(Particles filter, int parent) noexcept nogil:
     """Score of the leaf that would replace a parent whose leaves are up to date.
 
     A region contains the same samples in all trees, which only divide them differently. So the
@@ -127,7 +124,7 @@ cdef double pruned_score(ParticleFilter filter, int parent) noexcept nogil:
     return row_score(filter, row, row + filter.model.width)
 
 
-cdef void apply_prune(ParticleFilter filter, const double* x, int particle,
+cdef void apply_prune(Particles filter, const double* x, int particle,
                       LeafParent* pair) noexcept nogil:
     """Replace the parent by one leaf, which the particles of the pair share."""
     cdef int depth = filter.trees.nodes[pair.parent].depth
@@ -140,7 +137,7 @@ cdef void apply_prune(ParticleFilter filter, const double* x, int particle,
     filter.roots[particle] = filter.trees.path_copy(filter.roots[particle], x, depth, pair.pruned)
 
 
-cdef int leaf_in_place_of(ParticleFilter filter, int node) noexcept nogil:
+cdef int leaf_in_place_of(Particles filter, int node) noexcept nogil:
     """A leaf of another tree for the region of this split, or -1.
 
     It contains the new sample, so that it is one of the hits or has been made by a prune in this
@@ -163,7 +160,7 @@ cdef int leaf_in_place_of(ParticleFilter filter, int node) noexcept nogil:
     return -1
 
 
-cdef int new_pruned_leaf(ParticleFilter filter, LeafParent* pair) noexcept nogil:
+cdef int new_pruned_leaf(Particles filter, LeafParent* pair) noexcept nogil:
     """Make a leaf with all samples below the parent."""
     cdef int n_active = sum_subtree(filter, pair.parent, filter.row_other)
     cdef int node = filter.trees.leaf_for(pair.parent, n_active)
@@ -174,7 +171,7 @@ cdef int new_pruned_leaf(ParticleFilter filter, LeafParent* pair) noexcept nogil
     return node
 
 
-cdef void apply_grow(ParticleFilter filter, const double* x, int particle, int node,
+cdef void apply_grow(Particles filter, const double* x, int particle, int node,
                      Cut* cut) noexcept nogil:
     """Split the leaf in this particle; all particles with the same cut share the split."""
     cdef int depth = filter.trees.nodes[node].depth
@@ -185,7 +182,7 @@ cdef void apply_grow(ParticleFilter filter, const double* x, int particle, int n
     filter.roots[particle] = filter.trees.path_copy(filter.roots[particle], x, depth, cut.grown)
 
 
-cdef int new_split(ParticleFilter filter, int node, const Cut* cut) noexcept nogil:
+cdef int new_split(Particles filter, int node, const Cut* cut) noexcept nogil:
     """Make the split of a leaf, with two new leaves."""
     cdef int new = filter.trees.new_node()
     cdef Node* split = &filter.trees.nodes[new]
@@ -196,7 +193,7 @@ cdef int new_split(ParticleFilter filter, int node, const Cut* cut) noexcept nog
     return new
 
 
-cdef int new_child(ParticleFilter filter, int node, const Cut* cut, bint left) noexcept nogil:
+cdef int new_child(Particles filter, int node, const Cut* cut, bint left) noexcept nogil:
     """Make one child of a split leaf; its statistics are summed, not subtracted.
 
     It inherits the retired statistics of the leaf in proportion to its active samples (section
@@ -230,164 +227,303 @@ cdef int new_child(ParticleFilter filter, int node, const Cut* cut, bint left) n
     return child
 
 
-# --- Rejuvenation ---------------------------------------------------------------------------
+# --- Proposals -----------------------------------------------------------------------------
 
-cdef int rejuvenate(ParticleFilter filter) except -1:
-    """Add as many new particles, grown from the active samples in random order.
+cdef int propose_all(Particles filter, const LeafHit* hit, Rng* rng) noexcept nogil:
+    """Draw the proposals at one leaf into `Particles.cuts`, score them, return their number.
 
-    Every other new particle inherits the retired statistics of an old one: those of a leaf are
-    divided evenly among its active samples, and each part goes to the new leaf of the sample. If a
-    leaf has no active samples, those of the smallest subtree around it with any are used. The other
-    new particles know the active samples only, which is better after a drift. The next sample
-    resamples the 2 n particles to n. If memory runs out, the new particles are removed and the old
-    ones are not changed.
+    Each is uniform over columns and places (section 2.2). Together they are spread evenly over both
+    by systematic sampling. In dynaTree, each particle has its own, independent proposal.
     """
-    cdef int n = filter.n_particles, particle
-    cdef int64_t n_steps = filter.n_steps
-    cdef double log_predictive = filter.log_predictive
-    if filter.n_alive > n or filter.pool.size == 0:
+    cdef int leaf = filter.trees.nodes[hit.node].left, particle = hit.first, n = 0, i
+    cdef int n_columns = filter.pool.n_columns
+    cdef double u = uniform(rng), place
+    cdef Cut* cut
+    # Halved instead of doubling `min_samples_leaf`, which could overflow.
+    if (
+        filter.trees.leaves[leaf].n_active // 2 < filter.min_samples_leaf or filter.alpha <= 0.0
+        or n_columns == 0 or filter.trees.nodes[hit.node].depth >= MAX_DEPTH
+    ):
         return 0
-    filter.reserve_particles(2 * n)
-    reserve_scratch(filter, filter.pool.capacity, filter.pool.n_columns, filter.pool.size_v,
-                    filter.model.width)
-    lay_out_scratch(filter)
-    slots = shuffled_slots(filter)
-    add_roots(filter, n)
-    try:
-        grow_on(filter, slots)
-        let_half_inherit(filter)
-    except BaseException:
-        for particle in range(n, 2 * n):
-            filter.trees.release(filter.roots[particle])
-        filter.n_steps = n_steps
-        raise
-    finally:
-        filter.log_predictive = log_predictive
-    join(filter)
-    return 0
+    while particle >= 0:
+        n += 1
+        particle = filter.next[particle]
+    if not filter.published:
+        n = min(max(n, LEAST_PROPOSALS), MOST_PROPOSALS)
+    memset(filter.n_present, 255, n_columns * sizeof(int))       # -1
+    weigh_samples(filter, leaf)
+    for i in range(n):
+        cut = &filter.cuts[i]
+        cut.odds, cut.grown = NULL, -1
+        place = (uniform(rng) if filter.published else (i + u) / n) * n_columns
+        cut.split.feature = min(<int>place, n_columns - 1)
+        if filter.n_present[cut.split.feature] < 0:
+            sort_leaf(filter, leaf, cut.split.feature)
+        place_cut(filter, rng, leaf, cut, place - cut.split.feature)
+    score_cuts(filter, hit.node)
+    return n
 
 
-cdef list shuffled_slots(ParticleFilter filter):
-    """Slots of the active samples in random order (Fisher and Yates)."""
-    cdef Rng rng = rng_for(filter.seed, 0, filter.n_steps, REJUVENATE)
-    cdef int i, j
-    slots = filter.pool.slots()
-    for i in range(len(slots) - 1, 0, -1):
-        j = <int>below(&rng, i + 1)
-        slots[i], slots[j] = slots[j], slots[i]
-    return slots
+cdef void sort_leaf(Particles filter, int leaf, int column) noexcept nogil:
+    """Sort the active samples of a leaf by a column, missing values last; clear its cuts.
 
-
-cdef int grow_on(ParticleFilter filter, list slots) except -1:
-    """Let the new particles learn the active samples, one after the other."""
-    cdef int n = filter.n_particles, slot
-    for slot in slots:
-        gather(filter, x_of(filter.pool, slot), n, 2 * n)
-        reserve_step(filter)
-        step(filter, slot, n, 2 * n)
-    return 0
-
-
-cdef int let_half_inherit(ParticleFilter filter) except -1:
-    """Let every other new particle inherit from an old one; equal trees remain shared."""
-    cdef int n = filter.n_particles, particle, root, heir
-    heirs = {}
-    for particle in range(n, 2 * n, 2):
-        root = filter.roots[particle]
-        if root in heirs:
-            heir = heirs[root]
-            filter.trees.hold(heir)
+    Each sample sets the bit of its rank in the pool, and the bits are then read in order.
+    """
+    cdef int n = filter.trees.leaves[leaf].n_active, n_present = 0, n_missing = 0, i, place
+    cdef int n_words = filter.pool.n_present[column] // 64 + 1
+    cdef const int* slots = filter.trees.slots + filter.trees.leaves[leaf].slots
+    cdef const int* rank = column_of(filter.pool, filter.pool.rank, column)
+    cdef const int* ranked = column_of(filter.pool, filter.pool.order, column)
+    cdef int* order = filter.order + <Py_ssize_t>column * filter.scratch_capacity
+    cdef uint64_t word
+    memset(filter.bits, 0, n_words * sizeof(uint64_t))
+    for i in range(n):
+        place = rank[slots[i]]
+        if place < 0:
+            n_missing += 1
+            order[n - n_missing] = slots[i]
         else:
-            heir = inherit(filter, root, filter.roots[particle - n])
-        filter.roots[particle] = heir
-        filter.trees.release(root)       # `heirs` is not asked for a freed root again
-        heirs[root] = heir
-    return 0
+            filter.bits[place >> 6] = filter.bits[place >> 6] | <uint64_t>1 << (place & 63)
+    for i in range(n_words):
+        word = filter.bits[i]
+        while word:
+            order[n_present] = ranked[64 * i + lowest_bit(word)]
+            n_present += 1
+            word &= word - 1
+    memset(filter.proposed + 2 * <size_t>column * filter.n_words, 0,
+           2 * filter.n_words * sizeof(uint64_t))
+    filter.n_present[column] = n_present
 
 
-cdef void join(ParticleFilter filter) noexcept nogil:
-    """Move the new particles of each stratum behind its old ones."""
-    cdef int k, half, first, stop, n = filter.n_particles, place = 0
-    for k in range(filter.n_decays):
-        first, stop = filter.stratum[k], filter.stratum[k + 1]
-        for half in range(2):
-            memcpy(filter.resampled + place, filter.roots + half * n + first,
-                   (stop - first) * sizeof(int))
-            place += stop - first
-    memcpy(filter.roots, filter.resampled, 2 * n * sizeof(int))
-    for k in range(filter.n_decays + 1):
-        filter.stratum[k] *= 2
-    set_shares(filter, 0)
-    filter.n_alive = 2 * n
+cdef void place_cut(Particles filter, Rng* rng, int leaf, Cut* cut, double u) noexcept nogil:
+    """Place a cut at u in [0, 1), and request its odds; `odds` stays NULL if no cut is allowed."""
+    cdef int n = filter.trees.leaves[leaf].n_active, n_present = filter.n_present[cut.split.feature]
+    cdef int least = filter.min_samples_leaf, low, high, middle, cell, which
+    cdef uint64_t* proposed
+    cdef const int* order = filter.order + <Py_ssize_t>cut.split.feature * filter.scratch_capacity
+    cdef const double* x = filter.pool.x + cut.split.feature
+    cdef Py_ssize_t width = filter.pool.n_columns
+    cdef double lower, upper
+    cut.split.missing_left = n_present < n and uniform(rng) < 0.5
+    cut.split.nominal = filter.nominal[cut.split.feature]
+    cut.start = 0
+    if cut.split.nominal:
+        if n_present == 0:
+            return
+        low = high = min(<int>(u * n_present), n_present - 1)
+        cut.split.threshold = x[order[low] * width]
+        while low > 0 and x[order[low - 1] * width] == cut.split.threshold:
+            low -= 1
+        while high < n_present and x[order[high] * width] == cut.split.threshold:
+            high += 1
+        if high - low < least or n_present - (high - low) < least:
+            return
+        cut.start = cell = low
+        cut.n_left = high - low
+    else:
+        low, high = least - 1, n_present - least
+        if low >= high:
+            return
+        if not filter.published:      # first a gap between neighbours, then a place in it
+            low = min(low + <int>(u * (high - low)), high - 1)
+            high = low + 1
+            u = uniform(rng)
+        lower, upper = x[order[low] * width], x[order[high] * width]
+        if not lower < upper:
+            return
+        cut.split.threshold = between(lower, upper, u)
+        while high - low > 1:           # x[low] <= threshold < x[high]
+            middle = (low + high) // 2
+            if x[order[middle] * width] <= cut.split.threshold:
+                low = middle
+            else:
+                high = middle
+        cut.n_left = cell = high
+    which = 2 * cut.split.feature + cut.split.missing_left
+    cut.odds = filter.memo + <Py_ssize_t>which * (filter.scratch_capacity + 1) + cell
+    proposed = filter.proposed + <size_t>which * filter.n_words + (cell >> 6)
+    proposed[0] |= <uint64_t>1 << (cell & 63)
 
 
-cdef int inherit(ParticleFilter filter, int root, int old) except -1:
-    """Copy a tree, and add the retired statistics of another tree."""
-    cdef int n_leaves = filter.trees.nodes[root].n_leaves
-    filter.trees.reserve(
-        2 * n_leaves, n_leaves, 2 * filter.pool.size + MIN_BLOCK * <size_t>n_leaves)
-    root = copied(filter, root)
-    try:
-        hand_down(filter, root, old)
-    except BaseException:
-        filter.trees.release(root)
-        raise
-    return root
+cdef inline double between(double lower, double upper, double u) noexcept nogil:
+    """A threshold between two values, with `lower` on its left and `upper` on its right."""
+    cdef double threshold = (1.0 - u) * lower + u * upper
+    return threshold if lower <= threshold < upper else lower
 
 
-cdef int hand_down(ParticleFilter filter, int root, int old) except -1:
-    """Add the retired statistics of the leaves of one tree to the leaves of another."""
-    cdef int node, leaf, part, slot
-    cdef const double* retired
-    stack = [(old, ())]
-    while stack:
-        node, around = stack.pop()
-        near = slots_below(filter, node) or around
-        if filter.trees.nodes[node].split.feature >= 0:
-            stack += [(filter.trees.nodes[node].left, near),
-                      (filter.trees.nodes[node].right, near)]
-            continue
-        leaf = filter.trees.nodes[node].left
-        update_time(filter, leaf)
-        for slot in near:
-            part = root
-            while filter.trees.nodes[part].split.feature >= 0:
-                part = side(&filter.trees.nodes[part], x_of(filter.pool, slot))
-            part = filter.trees.nodes[part].left
-            retired = filter.trees.retired(leaf)
-            merge(&filter.model, filter.trees.total(part), retired, 1.0 / len(near))
-            merge(&filter.model, filter.trees.retired(part), retired, 1.0 / len(near))
-    for node in leaves_below(filter, root):
-        finish_leaf(filter, filter.trees.nodes[node].left)
-    return 0
+# --- Split scan ----------------------------------------------------------------------------
 
 
-cdef list leaves_below(ParticleFilter filter, int node):
-    """Nodes of the leaves of a subtree."""
-    return [node for node in filter.trees.below(node) if filter.trees.nodes[node].split.feature < 0]
+cdef void score_cuts(Particles filter, int node) noexcept nogil:
+    """Compute the odds of all cuts proposed at one leaf against staying."""
+    cdef int depth = filter.trees.nodes[node].depth, column, missing_left, n_places
+    begin_scan(filter, filter.trees.nodes[node].left)
+    filter.scan.base = (
+        filter.log_split[depth] + 2.0 * filter.log_stop[depth + 1] - filter.log_stop[depth]
+        - leaf_score(filter, filter.scan.leaf)
+    )
+    for column in range(filter.pool.n_columns):
+        for missing_left in range(2):
+            if filter.n_present[column] < 0:
+                continue
+            n_places = find_places(filter, 2 * column + missing_left)
+            if n_places == 0:
+                continue
+            if filter.nominal[column]:
+                scan_nominal(filter, column, missing_left, n_places)
+            else:
+                scan_numeric(filter, column, missing_left, n_places)
+    score_waiting(filter)
 
 
-cdef list slots_below(ParticleFilter filter, int node):
-    """Slots of the active samples of a subtree."""
+cdef void begin_scan(Particles filter, int leaf) noexcept nogil:
+    """Compute the cells of the leaf, its prior and its samples about the means of the leaf."""
+    cdef SplitScan* scan = &filter.scan
+    cdef const Leaf* here = &filter.trees.leaves[leaf]
+    cdef const double* total = filter.trees.total(leaf)
+    cdef size_t size = filter.pool.size_v, start, k
     cdef int i
-    cdef const Leaf* leaf
-    found = []
-    for node in leaves_below(filter, node):
-        leaf = leaf_at(filter.trees, node)
-        found += [filter.trees.slots[leaf.slots + i] for i in range(leaf.n_active)]
-    return found
+    scan.leaf, scan.n_waiting = leaf, 0
+    to_cells(&filter.model, filter.trees.retired(leaf), total + 1, scan.retired)
+    to_cells(&filter.model, total, total + 1, scan.high)
+    if filter.model.multinomial:
+        memset(scan.low, 0, filter.model.width * sizeof(double))
+        for i in range(here.n_active):
+            start = filter.trees.slots[here.slots + i]
+            scan.offsets[start] = filter.pool.v[(start + 1) * size - 1]
+        return
+    to_cells(&filter.model, filter.model.prior, total + 1, scan.low)
+    for i in range(filter.model.width):
+        scan.high[i] += scan.low[i]
+    for i in range(here.n_active):
+        start = filter.trees.slots[here.slots + i] * size
+        for k in range(size):
+            scan.offsets[start + k] = filter.pool.v[start + k] - total[1 + k]
 
 
-cdef int copied(ParticleFilter filter, int old) noexcept:
-    """Copy a tree completely, with new regions."""
-    cdef SharedTrees trees = filter.trees
-    cdef int copy
-    if trees.nodes[old].split.feature < 0:
-        update_time(filter, trees.nodes[old].left)
-    copy = trees.copy_node(trees, old)
-    trees.nodes[copy].refs = 1
-    trees.nodes[copy].region = trees.new_region()
-    if trees.nodes[copy].split.feature >= 0:      # no deeper than MAX_DEPTH
-        trees.nodes[copy].left = copied(filter, trees.nodes[old].left)
-        trees.nodes[copy].right = copied(filter, trees.nodes[old].right)
-    return copy
+cdef int find_places(Particles filter, int which) noexcept nogil:
+    """List the cuts proposed for a column and a side of missing values, in sorted order."""
+    cdef const uint64_t* proposed = filter.proposed + <size_t>which * filter.n_words
+    cdef int i, n = 0
+    cdef uint64_t word
+    for i in range(filter.n_words):
+        word = proposed[i]
+        while word:
+            filter.places[n] = 64 * i + lowest_bit(word)
+            n += 1
+            word &= word - 1
+    return n
+
+
+cdef void scan_numeric(Particles filter, int column, bint missing_left,
+                       int n_places) noexcept nogil:
+    """Scan the sorted samples from both ends, up to the largest gap between two cuts."""
+    cdef const int* places = filter.places
+    cdef int n_present = filter.n_present[column], i, here, after = 0, gap = places[0]
+    for i in range(1, n_places + 1):
+        here = places[i] if i < n_places else n_present
+        if here - places[i - 1] > gap:
+            gap, after = here - places[i - 1], i
+    begin_pass(filter, column, missing_left)
+    for i in range(after):
+        pass_samples(filter, column, places[i - 1] if i else 0, places[i])
+        add_cut(filter, column, missing_left, places[i], places[i], missing_left)
+    begin_pass(filter, column, not missing_left)
+    for i in range(n_places - 1, after - 1, -1):
+        pass_samples(filter, column, places[i], places[i + 1] if i < n_places - 1 else n_present)
+        add_cut(filter, column, missing_left, places[i], n_present - places[i], not missing_left)
+
+
+cdef void scan_nominal(Particles filter, int column, bint missing_left,
+                       int n_places) noexcept nogil:
+    """Score the cuts proposed for a nominal column: one value against all others."""
+    cdef const int* order = filter.order + <Py_ssize_t>column * filter.scratch_capacity
+    cdef const double* x = filter.pool.x + column
+    cdef Py_ssize_t width = filter.pool.n_columns
+    cdef int n_present = filter.n_present[column], i, start, end
+    for i in range(n_places):
+        start = end = filter.places[i]
+        while end < n_present and x[order[end] * width] == x[order[start] * width]:
+            end += 1
+        begin_pass(filter, column, missing_left)
+        pass_samples(filter, column, start, end)
+        add_cut(filter, column, missing_left, start, end - start, missing_left)
+
+
+cdef void begin_pass(Particles filter, int column, bint with_missing) noexcept nogil:
+    """Start a scan, with the samples that miss the feature if they go to this side."""
+    cdef int n = filter.trees.leaves[filter.scan.leaf].n_active
+    memset(filter.scan.passed, 0, filter.model.width * sizeof(double))
+    if with_missing:
+        pass_samples(filter, column, filter.n_present[column], n)
+
+
+cdef void pass_samples(Particles filter, int column, int start, int stop) noexcept nogil:
+    """Add the sorted samples from `start` to before `stop`."""
+    add_to_cells(
+        &filter.model, filter.scan.passed, filter.scan.offsets,
+        filter.order + <Py_ssize_t>column * filter.scratch_capacity + start, stop - start,
+        filter.sample_weight)
+
+
+cdef void add_cut(Particles filter, int column, bint missing_left, int place, int n_passed,
+                  bint with_missing) noexcept nogil:
+    """Add a cut to the batch. One child has the samples scanned so far, the other has the rest.
+
+    Both inherit the retired statistics of the leaf in proportion to their active samples (section
+    3.2).
+    """
+    cdef SplitScan* scan = &filter.scan
+    cdef int n = filter.trees.leaves[scan.leaf].n_active, i
+    cdef double share, moved
+    cdef double* cells = scan.batch + 2 * scan.n_waiting
+    if with_missing:
+        n_passed += n - filter.n_present[column]
+    share = <double>n_passed / n
+    for i in range(filter.model.width):
+        moved = share * scan.retired[i] + scan.passed[i]
+        cells[i * BATCH_SIZE] = scan.low[i] + moved
+        cells[i * BATCH_SIZE + 1] = scan.high[i] - moved
+        if filter.model.multinomial and cells[i * BATCH_SIZE + 1] < 0.0:      # by rounding
+            cells[i * BATCH_SIZE + 1] = 0.0
+    scan.shares[scan.n_waiting] = share
+    scan.waiting[scan.n_waiting] = filter.memo + (
+        2 * <Py_ssize_t>column + missing_left) * (filter.scratch_capacity + 1) + place
+    scan.n_waiting += 1
+    if 2 * scan.n_waiting == BATCH_SIZE:
+        score_waiting(filter)
+
+
+cdef void score_waiting(Particles filter) noexcept nogil:
+    """Compute the odds of the cuts in the batch."""
+    cdef SplitScan* scan = &filter.scan
+    cdef Fit fits[BATCH_SIZE]
+    cdef double scores[BATCH_SIZE]
+    cdef int i, n = 2 * scan.n_waiting
+    if n == 0:
+        return
+    if filter.model.multinomial:
+        for i in range(n):
+            scores[i] = log_multinomial(&filter.model, scan.batch + i, BATCH_SIZE)
+    else:
+        fit_batch(&filter.model, scan.batch, n, fits)
+        for i in range(n):
+            scores[i] = regression_score(filter, i, &fits[i])
+    for i in range(scan.n_waiting):
+        scan.waiting[i][0] = odds(scan.base + scores[2 * i] + scores[2 * i + 1])
+    scan.n_waiting = 0
+
+
+cdef double regression_score(Particles filter, int lane, const Fit* fit) noexcept nogil:
+    """Score of the child in a fitted lane."""
+    cdef SplitScan* scan = &filter.scan
+    cdef int size = filter.model.n_regressors + 1
+    cdef double share = scan.shares[lane // 2], mean
+    if not filter.published:
+        return evidence(&filter.model, fit, fit.weight - filter.model.prior[0])
+    # The factorisation leaves the mean of the target in the first cell of the last row.
+    mean = filter.trees.total(scan.leaf)[size]
+    mean += scan.batch[size * (size + 1) // 2 * BATCH_SIZE + lane]
+    return published_score(
+        &filter.model, fit, mean, filter.trees.retired(scan.leaf),
+        1.0 - share if lane % 2 else share)

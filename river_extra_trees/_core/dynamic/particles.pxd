@@ -12,14 +12,15 @@ The other modules of this package contain the functions on these data.
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 
 from ..learner cimport Learner
+from ..linalg cimport LeafModel
 from ..split cimport Split
-from .leaf_models cimport BATCH_PAIRS, LeafModel
+from .leaf_models cimport BATCH_PAIRS
 from .pool cimport Pool
-from .shared_trees cimport MAX_DEPTH, SharedTrees
+from .shared_trees cimport MAX_DEPTH, Leaf, SharedTrees
 
 cdef struct LeafHit:
     int node                # the leaf's node
-    double share            # sum of `ParticleFilter.share` over the particles with this leaf
+    double share            # sum of `Particles.share` over the particles with this leaf
     int first               # first of these particles after resampling; `next` links the others
     double log_weight       # log predictive density of the new sample, later its exponential
     int64_t region_above    # region of the parents in all trees; 0: no parent, or not known yet
@@ -40,7 +41,7 @@ cdef struct Cut:
 
 cdef struct SplitScan:      # scratch for scoring the cuts proposed at one leaf
     double* offsets         # offsets[slot * size_v ...]: v minus its means in the leaf
-    # Cells (see `leaf_models`):
+    # Cells (see `linalg` and `leaf_models`):
     double* passed          # of the samples scanned so far
     double* low             # of the prior
     double* high            # of the prior and all samples of the leaf
@@ -57,6 +58,7 @@ cdef enum:
     LEAST_PROPOSALS = 4     # fills a batch of leaf models
     MOST_PROPOSALS = 100
     MAX_DECAYS = 8
+    MAX_RULES = 2           # see `SWITCH` in `step`
     N_POWERS = 512
 
 cdef enum Policy:           # which active sample retires from a full window
@@ -66,16 +68,16 @@ cdef enum Policy:           # which active sample retires from a full window
     ALM
     ENTROPY
 
-cdef double LARGEST_SQUARE      # limit of weight * target ** 2
+cdef double LARGEST_REGRESSOR       # larger values are replaced by this one
 
-cdef class ParticleFilter(Learner):
+cdef class Particles(Learner):
     cdef readonly Pool pool
     cdef readonly SharedTrees trees
     cdef LeafModel model
     cdef double* block              # memory of the following arrays, and of the row of the prior
     cdef size_t block_bytes
     cdef double* global_statistics  # row of all samples with slow decay; it scales the prior
-    cdef double* v                  # scratch: v of the new sample, see `leaf_models`
+    cdef double* v                  # scratch: v of the new sample, see `linalg`
     cdef double* row_other          # scratch: two rows
     cdef double* row_faded          # scratch: decayed row of a leaf that is only read
     cdef int n_columns              # capacity of `nominal`
@@ -114,6 +116,7 @@ cdef class ParticleFilter(Learner):
     cdef double powers[MAX_DECAYS][N_POWERS]    # powers[k][age] = decays[k] ** age
     cdef int stratum[MAX_DECAYS + 1]
     cdef double factor_posterior[MAX_DECAYS]    # probability of each forgetting factor
+    cdef double belief[MAX_RULES][MAX_DECAYS]   # its parts by rule, see `update_factor_posterior`
     cdef readonly bint published
     cdef readonly bint linear       # whether leaves use numeric features, the regressors
     cdef readonly double prior_weight
@@ -145,17 +148,56 @@ cdef class ParticleFilter(Learner):
     cdef SplitScan scan
 
     cdef int reserve_particles(self, int n) except -1
-    cdef int find_row(self) except -1 nogil
-    cdef int chosen(self) except? -1 nogil
     cdef int most_cuts(self, int n) noexcept
     cdef size_t bytes_for(self, size_t n) noexcept
-    cdef int check_slot(self, int slot) except -1
     cdef int find_leaves(self, object x) except -1
-    cdef int find_leaf(self, int tree, object x) except -1
+    cdef int find_row(self) except -1 nogil
     cdef const double* statistics_of(self, int hit) noexcept nogil
-    cdef double clamped(self, double mean) noexcept nogil
-    cdef const double* class_chances(self, int hit) noexcept nogil
 
-cdef inline bint fades_by_leaf(ParticleFilter filter) noexcept nogil:
+cdef inline bint fades_by_leaf(Particles filter) noexcept nogil:
     """Whether equal regions differ between trees: in dynaTree, each leaf has its own decay."""
     return filter.published and filter.decays[0] < 1.0
+
+cdef inline int n_rules(Particles filter) noexcept nogil:
+    """The number of rules that learn the probabilities of the forgetting factors."""
+    return MAX_RULES if filter.regression and filter.n_decays > 1 else 1
+
+# --- Statistics of leaves
+cdef void set_prior(Particles filter) noexcept nogil
+cdef void refresh(Particles filter) noexcept nogil
+cdef void finish_leaf(Particles filter, int leaf) noexcept nogil
+cdef void update_time(Particles filter, int leaf) noexcept nogil
+cdef double fading(Particles filter, int leaf, int ahead) noexcept nogil
+cdef double weight_at(Particles filter, int slot, const Leaf* leaf) noexcept nogil
+cdef void weigh_samples(Particles filter, int leaf) noexcept nogil
+cdef const double* faded(Particles filter, int leaf, int ahead, double* row) noexcept nogil
+cdef void sum_slots(Particles filter, const int* slots, int n, double* row) noexcept nogil
+cdef double row_score(Particles filter, const double* total,
+                      const double* retired) noexcept nogil
+cdef double leaf_score(Particles filter, int leaf) noexcept nogil
+cdef double score_subtree(Particles filter, int node, bint read_only) noexcept nogil
+cdef int sum_subtree(Particles filter, int node, double* row) noexcept nogil
+
+cdef int regressors_wanted(Particles filter) noexcept nogil
+cdef int follow(Particles filter, int n_regressors, int n_classes,
+                int capacity) except -1 nogil
+cdef int reshape(Particles filter, int n_columns, int n_regressors, int n_classes,
+                 int capacity) except -1
+cdef int reserve_scratch(Particles filter, size_t capacity, size_t columns, size_t size_v,
+                         size_t width) except -1 nogil
+cdef void lay_out_scratch(Particles filter) noexcept nogil
+
+# --- Particles
+cdef int add_roots(Particles filter, int first) except -1
+cdef void divide_particles(Particles filter, int* stratum) noexcept nogil
+cdef void sum_beliefs(Particles filter) noexcept nogil
+cdef void set_shares(Particles filter, int first) noexcept nogil
+
+# --- The leaves of a sample
+cdef void fill_v(Particles filter, const double* x, double target) noexcept nogil
+cdef void next_epoch(Particles filter) noexcept nogil
+cdef void gather(Particles filter, const double* x, int first, int stop) noexcept nogil
+
+cdef inline double limited(double value) noexcept nogil:
+    """Limit a regressor, so that products with others are finite."""
+    return min(max(value, -LARGEST_REGRESSOR), LARGEST_REGRESSOR)

@@ -1,36 +1,26 @@
-"""A particle filter of dynamic trees. See the header for its data."""
+"""The data of a particle filter. See the header.
 
-from libc.limits cimport INT_MAX
-from libc.math cimport INFINITY, pow
-from libc.stdint cimport int64_t, uint64_t
+When the stream brings new columns, regressors or classes, new memory is allocated and filled first;
+the filter changes only when nothing can fail any more.
+"""
+
+from libc.math cimport INFINITY, isnan, log, log1p, pow
+from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from ..batch cimport Reader
-from ..guarded cimport hold, release
-from ..learner cimport STRETCH, Learner
-from ..memory cimport free, zeroed
-from ..shares cimport first_largest, total_of
-from .inspection cimport (
-    alc_at, describe, distinct_roots, least_useful, nodes_at, relevance, scores, split_shares,
-    tree_statistics,
+from ..learner cimport Learner
+from ..linalg cimport (
+    BATCH_SIZE, MAX_REGRESSORS, Fit, add_samples, fit, merge, row_width, scale, scratch_size,
 )
-from .leaf_models cimport Predictive, predictive, row_width
-from .leaves cimport faded, follow, regressors_wanted, reserve_scratch, reshape
-from .moves cimport rejuvenate
+from ..memory cimport free, malloc, raise_memory_error, zeroed
+from .leaf_models cimport log_gamma, log_marginal, published_score
 from .pool cimport Pool
-from .shared_trees cimport SharedTrees
-from .step cimport (
-    add_roots, fill_v, gather, learn_row, oldest, random, reserve_step, retire_slot
-)
+from .shared_trees cimport MAX_DEPTH, MIN_BLOCK, Leaf, Node, SharedTrees, pop, side
 
-from .load import check, restored, serving_state_of, settings_of, state_of
-
-LARGEST_SQUARE = 1e290
-
-POLICIES = {"oldest": OLDEST, "random": RANDOM, "alc": ALC, "alm": ALM, "entropy": ENTROPY}
+LARGEST_REGRESSOR = 1e50
 
 
-cdef class ParticleFilter(Learner):
+cdef class Particles(Learner):
     """Particles, which are trees, and the active samples that they share.
 
     Parameters
@@ -67,7 +57,7 @@ cdef class ParticleFilter(Learner):
     def __cinit__(self, *, int n_particles, int window, bint classifier, bint linear,
                   int min_samples_leaf, double alpha, double beta, double leaf_bonus, decays,
                   double prior_weight, bint published, uint64_t seed):
-        cdef int k, age
+        cdef int k, age, rule
         assert 1 <= len(decays) <= min(MAX_DECAYS, n_particles) and not (classifier and linear)
         self.regression, self.linear, self.published = not classifier, linear, published
         self.model.multinomial = classifier
@@ -79,9 +69,11 @@ cdef class ParticleFilter(Learner):
         self.n_decays = len(decays)
         for k in range(self.n_decays):
             self.decays[k] = decays[k]
-            self.factor_posterior[k] = 1.0 / self.n_decays
+            for rule in range(n_rules(self)):
+                self.belief[rule][k] = 1.0 / (n_rules(self) * self.n_decays)
             for age in range(N_POWERS):
                 self.powers[k][age] = pow(self.decays[k], <double>age)
+        sum_beliefs(self)
         self.lowest, self.highest = INFINITY, -INFINITY
         self.pool, self.trees = Pool(), SharedTrees()
         self.reserve_particles(n_particles)
@@ -136,121 +128,6 @@ cdef class ParticleFilter(Learner):
             + self.block_bytes + self.scratch_bytes
         )
 
-    # --- Learning ---------------------------------------------------------------------------
-
-    def learn(self, x, y, w=1.0, discard="oldest"):
-        """Learn a sample; return its number in the stream, 0 if its weight is 0.
-
-        Parameters
-        ----------
-        x, y, w
-            The sample.
-        discard
-            Which active sample retires if the window is full, see `to_retire`.
-        """
-        cdef int64_t before
-        hold(self)
-        try:
-            before = self.n_seen
-            self.discard = POLICIES[discard]
-            self.learn_sample(x, y, w)
-            return self.n_seen if self.n_seen > before else 0
-        finally:
-            release(self)
-
-    def go_on(self, Reader reader, discard="oldest", every=None):
-        """Predict or learn some of the next rows; return what `learn` returns for the last one.
-
-        Parameters
-        ----------
-        reader
-            Reader of the rows.
-        discard
-            Which active sample retires if the window is full, see `to_retire`.
-        every
-            Stop when the number of samples learned is a multiple of this.
-        """
-        cdef int64_t before
-        cdef Py_ssize_t n = STRETCH
-        with self.using():
-            before = self.n_seen
-            if reader.learns and every is not None:
-                n = min(n, every - before % every)
-            self.discard = POLICIES[discard]
-            self.read_rows(reader, reader.row + n)
-            return self.n_seen if self.n_seen > before else 0
-
-    cdef int check_slot(self, int slot) except -1:
-        if not 0 <= slot < self.pool.capacity or self.pool.arrival[slot] < 0:
-            raise ValueError(f"no active sample in slot {slot}")
-        return 0
-
-    cdef int check_sample(self, double target, double weight) except -1:
-        """Raise if the target is so large that the sums of squares of a long stream overflow."""
-        if self.regression and weight * target * target > LARGEST_SQUARE:
-            raise ValueError(
-                f"w times the square of the target must be at most {LARGEST_SQUARE:g}: the target "
-                f"is {target:g} and w is {weight:g}")
-        return 0
-
-    cdef int reserve(self, int n_labels) except -1 nogil:
-        """Find the leaves of the row, and allocate all memory that the step may need.
-
-        New columns and labels are added last, when nothing else can fail.
-        """
-        cdef size_t capacity = self.pool.capacity
-        cdef int n_regressors = regressors_wanted(self)
-        cdef int n_classes = max(self.model.n_classes, n_labels)
-        self.leaving = self.chosen() if self.pool.size >= self.window else -1
-        if self.pool.size - (self.leaving >= 0) == self.pool.capacity:
-            capacity *= 2
-        if capacity > INT_MAX:
-            with gil:
-                raise MemoryError("the window is too large")
-        gather(self, self.schema.row, 0, self.n_alive)
-        reserve_step(self)
-        reserve_scratch(self, capacity, self.schema.n_columns, n_regressors + 1,
-                        row_width(self.model.multinomial, n_regressors, n_classes))
-        follow(self, n_regressors, n_classes, <int>capacity)
-        return 0
-
-    cdef void take(self, double target, double weight) noexcept nogil:
-        if self.leaving >= 0:
-            retire_slot(self, self.leaving)
-        learn_row(self, target, weight)
-
-    def active_points(self):
-        """The active samples in order of arrival, as `Pool.point` gives them."""
-        with self.using():
-            return [self.pool.point(slot) for slot in self.pool.slots()]
-
-    def retire(self, int slot):
-        """Move an active sample into the priors of its leaves."""
-        with self.using():
-            self.check_slot(slot)
-            retire_slot(self, slot)
-
-    def to_retire(self, str discard):
-        """Slot of the active sample to retire next: the "oldest", one at "random", or the sample
-        with the smallest score by a criterion of `scores`; the oldest of equal ones.
-        """
-        with self.using():
-            self.discard = POLICIES[discard]
-            return self.chosen()
-
-    cdef int chosen(self) except? -1 nogil:
-        """Slot of the active sample to retire next."""
-        if self.discard == OLDEST:
-            return oldest(self)
-        return random(self) if self.discard == RANDOM else least_useful(self, self.discard)
-
-    def rejuvenate(self):
-        """Add as many new particles, grown from the active samples in random order."""
-        with self.using():
-            rejuvenate(self)
-
-    # --- Answers: averages over the predictive distributions of the leaves --------------------
-
     cdef int find_leaves(self, object x) except -1:
         """Find the leaves of x."""
         self.schema.encode(x)
@@ -266,171 +143,507 @@ cdef class ParticleFilter(Learner):
         """Statistics of a leaf that was found, decayed to the time of the next sample."""
         return faded(self, self.trees.nodes[self.hits[hit].node].left, 1, self.row_other)
 
-    cdef double clamped(self, double mean) noexcept nogil:
-        """The mean, limited to the range of the targets seen, as linear models extrapolate."""
-        return min(max(mean, self.lowest), self.highest)
 
-    cdef double row_number(self) except? -1.0 nogil:
-        cdef double total = 0.0
-        cdef int hit
-        self.find_row()
-        if self.lowest > self.highest:      # no sample yet
-            return 0.0
-        for hit in range(self.n_hits):
-            total += self.hits[hit].share * self.clamped(
-                predictive(&self.model, self.statistics_of(hit), self.v).mean)
-        return self.clamped(total)
+# --- Statistics of leaves ------------------------------------------------------------------
 
-    def mixture(self, x):
-        """(mean, squared scale, degrees of freedom, weight) of each distinct leaf at x."""
-        cdef int hit
-        cdef Predictive student
-        cdef list parts = []
-        with self.using():
-            self.find_leaves(x)
-            for hit in range(self.n_hits):
-                student = predictive(&self.model, self.statistics_of(hit), self.v)
-                mean = self.clamped(student.mean) if self.lowest <= self.highest else 0.0
-                parts.append((mean, student.scale2, student.df, self.hits[hit].share))
-        return parts
+# Weight of the prior in samples per coefficient, and its limit, where memories compete.
+cdef double PRIOR_PER_COEFFICIENT = 0.01, LARGEST_COMPETING_PRIOR = 0.3
 
-    cdef int find_leaf(self, int tree, object x) except -1:
-        """Find the leaf of x in one tree: the first hit."""
-        if not 0 <= tree < self.n_alive:
-            raise IndexError(f"there is no tree {tree}, only 0 to {self.n_alive - 1}")
-        self.schema.encode(x)
-        fill_v(self, self.schema.row, 0.0)
-        gather(self, self.schema.row, tree, tree + 1)
+
+cdef double weight_of_prior(Particles filter) noexcept nogil:
+    """The weight of the prior in samples.
+
+    Where memories compete, `prior_weight` is small, because leaves of a short memory hold few
+    samples. Many coefficients need more: what few samples say about them is mostly noise.
+    """
+    cdef double least = PRIOR_PER_COEFFICIENT * (filter.model.n_regressors + 1)
+    if filter.n_decays == 1:
+        return filter.prior_weight
+    return max(filter.prior_weight, min(least, LARGEST_COMPETING_PRIOR))
+
+
+cdef void inflate_prior(Particles filter, double* target, int size,
+                        double mean) noexcept nogil:
+    """Weaken the prior's fit of the target after few samples.
+
+    With as many samples as coefficients, the fit is exact whatever the noise. So the slopes of the
+    prior are zero up to there, and approach the fit as samples arrive. One sample, or equal ones,
+    have no variance; then the magnitude of the target replaces it.
+    """
+    cdef double weight = weight_of_prior(filter)
+    cdef double few = min(size / max(filter.global_statistics[0], 1.0), 1.0)
+    cdef double* squares = target + size - 1
+    cdef int i
+    for i in range(size - 1):
+        target[i] *= 1.0 - few * few * few
+    squares[0] *= (1.0 + 1e-4) * (1.0 + few * few)
+    if squares[0] <= 0.0:
+        squares[0] = weight * mean * mean * few * few
+    squares[0] += weight * (1e-13 * mean * mean + 1e-250)
+
+
+cdef void set_prior(Particles filter) noexcept nogil:
+    """Compute the prior of the leaves from the statistics of all samples.
+
+    It has the weight of `weight_of_prior` average samples, so that a leaf with few samples predicts
+    like the fit of all samples. A ridge keeps the prior proper if features are collinear or
+    constant, and one degree of freedom for the variance does so when weights decay.
+    """
+    cdef int size = filter.model.n_regressors + 1, i
+    cdef double* prior = filter.model.prior
+    cdef double* cells = prior + 1 + size
+    cdef double weight = weight_of_prior(filter)
+    cdef bint is_linear
+    if filter.model.multinomial:
+        # As in dynaTree; the paper has a0 = (1, ..., 1), section 3.1.
+        filter.model.concentration = 1.0 / filter.model.n_classes
+        filter.model.per_leaf = (
+            log_gamma(filter.model.n_classes * filter.model.concentration)
+            - filter.model.n_classes * log_gamma(filter.model.concentration)
+        )
+        return
+    memset(prior, 0, filter.model.width * sizeof(double))
+    if filter.published or weight <= 0.0 or filter.global_statistics[0] <= 0.0:
+        filter.model.df_offset = -size      # the flat prior, equation (1)
+        filter.model.per_leaf = 0.0
+        return
+    merge(&filter.model, prior, filter.global_statistics,
+          weight / filter.global_statistics[0])
+    for i in range(size - 1):
+        cells[i] = cells[i] * (1.0 + 1e-4) + weight * 1e-9 * (
+            prior[1 + i] * prior[1 + i] + 1e-9)
+        cells += i + 1
+    inflate_prior(filter, cells, size, prior[size])
+    # `per_leaf` is chosen so that the log marginal likelihood of no samples is 0.
+    filter.model.df_offset = 1.0
+    filter.model.per_leaf = 0.0
+    memset(filter.row_other, 0, filter.model.width * sizeof(double))
+    filter.model.per_leaf = -log_marginal(
+        &filter.model, filter.row_other, True, &is_linear)
+
+
+cdef void refresh(Particles filter) noexcept nogil:
+    """Compute the prior again, and the cached values of all leaves."""
+    cdef int node
+    set_prior(filter)
+    for node in range(filter.trees.n_nodes):
+        if filter.trees.nodes[node].refs and filter.trees.nodes[node].split.feature < 0:
+            finish_leaf(filter, filter.trees.nodes[node].left)
+
+
+cdef void finish_leaf(Particles filter, int leaf) noexcept nogil:
+    """Cache the log marginal likelihood of a leaf."""
+    cdef Leaf* here = &filter.trees.leaves[leaf]
+    here.log_marginal = log_marginal(
+        &filter.model, filter.trees.total(leaf), True, &here.is_linear)
+
+
+cdef double kept(Particles filter, const Leaf* leaf, int64_t age) noexcept nogil:
+    """Factor of a weight in a leaf after `age` samples: decay ** age, by the table if possible."""
+    cdef int k
+    if leaf.decay == 1.0 or filter.published:
+        return 1.0
+    if 0 <= age < N_POWERS:
+        for k in range(filter.n_decays):
+            if filter.decays[k] == leaf.decay:
+                return filter.powers[k][age]
+    return pow(leaf.decay, <double>age)
+
+
+cdef void update_time(Particles filter, int leaf) noexcept nogil:
+    """Decay the statistics of a leaf to the present: section 5, per sample of the stream."""
+    cdef Leaf* here = &filter.trees.leaves[leaf]
+    cdef double factor = kept(filter, here, filter.n_seen - here.time)
+    if factor == 1.0:
+        return
+    scale(&filter.model, filter.trees.total(leaf), factor)
+    scale(&filter.model, filter.trees.retired(leaf), factor)
+    here.time = filter.n_seen
+    finish_leaf(filter, leaf)
+
+
+cdef double weight_at(Particles filter, int slot, const Leaf* leaf) noexcept nogil:
+    """Weight of an active sample in a leaf, decayed to the time of the leaf."""
+    return filter.pool.weight[slot] * kept(filter, leaf, leaf.time - filter.pool.arrival[slot])
+
+
+cdef void weigh_samples(Particles filter, int leaf) noexcept nogil:
+    """Set `sample_weight` to the weights of the active samples of a leaf."""
+    cdef const Leaf* here = &filter.trees.leaves[leaf]
+    cdef const int* slots = filter.trees.slots + here.slots
+    cdef int i
+    if here.decay == 1.0 or filter.published:
+        filter.sample_weight = filter.pool.weight
+        return
+    filter.sample_weight = filter.faded_weight
+    for i in range(here.n_active):
+        filter.faded_weight[slots[i]] = weight_at(filter, slots[i], here)
+
+
+cdef double fading(Particles filter, int leaf, int ahead) noexcept nogil:
+    """Factor of the weights in a leaf `ahead` samples from now."""
+    cdef const Leaf* here = &filter.trees.leaves[leaf]
+    return kept(filter, here, filter.n_seen + ahead - here.time)
+
+
+cdef const double* faded(Particles filter, int leaf, int ahead, double* row) noexcept nogil:
+    """Statistics of a leaf `ahead` samples from now; in `row` if they differ from the present."""
+    cdef double share = fading(filter, leaf, ahead)
+    if share == 1.0:
+        return filter.trees.total(leaf)
+    memcpy(row, filter.trees.total(leaf), filter.model.width * sizeof(double))
+    scale(&filter.model, row, share)
+    return row
+
+
+cdef void sum_slots(Particles filter, const int* slots, int n, double* row) noexcept nogil:
+    add_samples(&filter.model, row, filter.pool.v, slots, n, filter.sample_weight)
+
+
+cdef double row_score(Particles filter, const double* total,
+                      const double* retired) noexcept nogil:
+    """Log marginal likelihood of a leaf with these statistics: section 2.1, or dynaTree."""
+    cdef bint is_linear
+    cdef Fit posterior
+    if filter.published and not filter.model.multinomial:
+        posterior = fit(&filter.model, total, True)
+        return published_score(
+            &filter.model, &posterior, total[filter.model.n_regressors + 1], retired, 1.0)
+    return log_marginal(&filter.model, total, True, &is_linear)
+
+
+cdef double leaf_score(Particles filter, int leaf) noexcept nogil:
+    if filter.published:
+        return row_score(filter, filter.trees.total(leaf), filter.trees.retired(leaf))
+    return filter.trees.leaves[leaf].log_marginal
+
+
+cdef double score_subtree(Particles filter, int node, bint read_only) noexcept nogil:
+    """Log posterior of a subtree. Decays its leaves to the present, unless `read_only`."""
+    cdef const Node* here
+    cdef int n_stack = 1
+    cdef double score = 0.0
+    filter.trees.stack[0] = node
+    while n_stack:
+        here = &filter.trees.nodes[pop(filter.trees, &n_stack)]
+        if here.split.feature >= 0:
+            score += filter.log_split[here.depth]       # pi(T) of section 2.1
+        elif read_only:
+            score += filter.log_stop[here.depth] + (
+                leaf_score(filter, here.left) if fading(filter, here.left, 0) == 1.0 else
+                row_score(filter, faded(filter, here.left, 0, filter.row_faded), NULL))
+        else:
+            update_time(filter, here.left)
+            score += filter.log_stop[here.depth] + leaf_score(filter, here.left)
+    return score
+
+
+cdef int sum_subtree(Particles filter, int node, double* row) noexcept nogil:
+    """Sum the statistics of a subtree (two rows); return its number of active samples."""
+    cdef int n_stack = 1, n_active = 0, leaf
+    cdef double share
+    filter.trees.stack[0] = node
+    memset(row, 0, 2 * filter.model.width * sizeof(double))
+    while n_stack:
+        node = pop(filter.trees, &n_stack)
+        if filter.trees.nodes[node].split.feature >= 0:
+            continue
+        leaf = filter.trees.nodes[node].left
+        share = fading(filter, leaf, 0)
+        n_active += filter.trees.leaves[leaf].n_active
+        merge(&filter.model, row, filter.trees.total(leaf), share)
+        merge(&filter.model, row + filter.model.width, filter.trees.retired(leaf), share)
+    return n_active
+
+
+# --- Shape ----------------------------------------------------------------------------------
+
+cdef int regressors_wanted(Particles filter) noexcept nogil:
+    """Number of regressors with all columns of the schema."""
+    cdef int column, n_regressors = filter.model.n_regressors
+    for column in range(filter.pool.n_columns, filter.schema.n_columns):
+        n_regressors += filter.linear and not filter.schema.has_codes(column)
+    return min(n_regressors, MAX_REGRESSORS)
+
+
+cdef int follow(Particles filter, int n_regressors, int n_classes,
+                int capacity) except -1 nogil:
+    """Adapt the filter to the columns of the schema, the classes and the capacity of the pool."""
+    cdef int column, old_columns = filter.pool.n_columns, n_old = filter.model.n_regressors
+    cdef int n_columns = filter.schema.n_columns
+    if n_columns != old_columns or n_classes != filter.model.n_classes:
+        with gil:
+            reshape(filter, n_columns, n_regressors, n_classes, capacity)
+        for column in range(old_columns, n_columns):
+            filter.nominal[column] = filter.schema.has_codes(column)
+            if filter.linear and not filter.nominal[column] and n_old < MAX_REGRESSORS:
+                filter.regressors[n_old] = column
+                n_old += 1
+    elif capacity != filter.pool.capacity:
+        with gil:
+            filter.pool = filter.pool.resized(capacity, old_columns, filter.pool.size_v)
+    lay_out_scratch(filter)
+    return 0
+
+
+cdef int reshape(Particles filter, int n_columns, int n_regressors, int n_classes,
+                 int capacity) except -1:
+    """Change the shape of all data that depend on these numbers.
+
+    A new feature is missing in earlier samples; their statistics have the value 0 for it.
+    """
+    cdef Pool pool = filter.pool
+    cdef int width = row_width(filter.model.multinomial, n_regressors, n_classes)
+    cdef size_t n_leaf_rows = 2 * <size_t>filter.trees.leaf_capacity, size = n_regressors + 1
+    cdef size_t block_bytes = (
+        (5 * width + 3 * size + scratch_size(n_regressors)) * sizeof(double)
+        + size * sizeof(int) + n_columns
+    )
+    cdef double* rows = NULL
+    cdef double* block
+    if (pool.n_columns, pool.size_v, pool.capacity) != (n_columns, n_regressors + 1, capacity):
+        pool = pool.resized(capacity, n_columns, n_regressors + 1)
+    block = <double*>zeroed(block_bytes, 1)
+    try:
+        rows = <double*>zeroed(n_leaf_rows * width, sizeof(double))
+    except MemoryError:
+        free(block)
+        raise
+    filter.pool = pool
+    copy_rows(filter, filter.trees.rows, rows, n_leaf_rows, width, n_regressors)
+    free(filter.trees.rows)
+    filter.trees.rows, filter.trees.width = rows, width
+    move_block(filter, block, width, n_regressors)
+    filter.block_bytes, filter.n_columns = block_bytes, n_columns
+    filter.model.n_regressors, filter.model.n_classes = n_regressors, n_classes
+    filter.model.width = width
+    filter.scratch_capacity = 0
+    set_split_prior(filter)
+    if filter.leaves_follow:
+        filter.min_samples_leaf = least_leaf(filter)
+    refresh(filter)
+    return 0
+
+
+cdef void set_split_prior(Particles filter) noexcept nogil:
+    """Compute the log prior of a split and of a leaf at each depth: section 2.1."""
+    cdef double share, bonus = min(filter.leaf_bonus, filter.model.n_regressors + 1.0)
+    cdef int depth
+    for depth in range(MAX_DEPTH + 2):
+        share = filter.alpha * pow(1.0 + depth, -filter.beta)       # p_split
+        filter.log_split[depth] = log(share) if share > 0.0 else -INFINITY
+        filter.log_stop[depth] = log1p(-share) + bonus
+
+
+cdef int least_leaf(Particles filter) noexcept nogil:
+    """Smallest number of active samples of a new leaf: two more than coefficients.
+
+    dynaTree needs two samples per coefficient.
+    """
+    cdef int q = filter.model.n_regressors
+    if q == 0:
+        return 4
+    return 2 * q + 4 if filter.published else max(4, min(q + 3, filter.window // 8))
+
+
+cdef void move_block(Particles filter, double* block, int width,
+                     int n_regressors) noexcept nogil:
+    """Replace `block`, which contains single rows and data per column, and copy its content."""
+    cdef int size = n_regressors + 1, n_old = filter.model.n_regressors
+    cdef double* fill = block + 5 * width
+    cdef int* regressors = <int*>(fill + 3 * size + scratch_size(n_regressors))
+    cdef uint8_t* nominal = <uint8_t*>(regressors + size)
+    if filter.block != NULL:
+        copy_rows(filter, filter.global_statistics, block, 1, width, n_regressors)
+        copy_rows(filter, filter.model.prior, block + width, 1, width, n_regressors)
+        memcpy(fill, filter.fill, n_old * sizeof(double))
+        memcpy(fill + size, filter.fill_weight, n_old * sizeof(double))
+        memcpy(regressors, filter.regressors, n_old * sizeof(int))
+        memcpy(nominal, filter.nominal, filter.n_columns)
+    free(filter.block)
+    filter.block = filter.global_statistics = block
+    filter.model.prior = block + width
+    filter.row_other, filter.row_faded = block + 2 * width, block + 4 * width
+    filter.fill, filter.fill_weight, filter.v = fill, fill + size, fill + 2 * size
+    filter.model.scratch = fill + 3 * size
+    filter.regressors, filter.nominal = regressors, nominal
+
+
+cdef void copy_rows(Particles filter, const double* rows, double* into, size_t n_rows,
+                    int width, int n_regressors) noexcept nogil:
+    """Copy rows of the current shape into zeroed rows of a new shape."""
+    cdef size_t i, old = filter.model.n_regressors, old_width = filter.model.width
+    cdef double* to_row
+    cdef const double* row
+    for i in range(n_rows):
+        row, to_row = rows + i * old_width, into + i * width
+        if filter.model.multinomial:
+            memcpy(to_row, row, old_width * sizeof(double))
+            continue
+        memcpy(to_row, row, (1 + old) * sizeof(double))
+        to_row[1 + n_regressors] = row[1 + old]
+        row, to_row = row + 2 + old, to_row + 2 + n_regressors
+        memcpy(to_row, row, (old * (old + 1) // 2) * sizeof(double))
+        row += old * (old + 1) // 2
+        to_row += n_regressors * (n_regressors + 1) // 2
+        memcpy(to_row, row, old * sizeof(double))
+        to_row[n_regressors] = row[old]
+
+
+cdef int reserve_scratch(Particles filter, size_t capacity, size_t columns, size_t size_v,
+                         size_t width) except -1 nogil:
+    """Allocate the scratch memory for the cuts of a leaf that contains all samples of a pool."""
+    cdef size_t n_words = capacity // 64 + 1
+    cdef size_t n_bytes = (
+        ((4 + BATCH_SIZE) * width + capacity * (size_v + 1) + 2 * columns * (capacity + 1))
+        * sizeof(double)
+        + (2 * columns + 1) * n_words * sizeof(uint64_t)
+        + ((columns + 1) * (capacity + 1)) * sizeof(int)
+    )
+    cdef void* memory
+    if n_bytes <= filter.scratch_bytes:
         return 0
+    memory = malloc(n_bytes)
+    if memory == NULL:
+        raise_memory_error()
+    free(filter.scratch)
+    filter.scratch, filter.scratch_bytes, filter.scratch_capacity = memory, n_bytes, 0
+    return 0
 
-    def number_of_tree(self, int tree, x):
-        """The mean that one tree predicts."""
-        with self.using():
-            self.find_leaf(tree, x)
-            if self.lowest > self.highest:      # no sample yet
-                return 0.0
-            return self.clamped(predictive(&self.model, self.statistics_of(0), self.v).mean)
 
-    cdef double* row_shares(self) except? NULL nogil:
-        cdef int hit, k
-        cdef const double* chances
-        cdef double* answer = self.model.prior      # scratch here: no other use in classification
-        self.find_row()
-        memset(answer, 0, self.model.width * sizeof(double))
-        for hit in range(self.n_hits):
-            chances = self.class_chances(hit)
-            for k in range(self.model.n_classes):
-                answer[k] += self.hits[hit].share * chances[k]
-        return answer
+cdef void lay_out_scratch(Particles filter) noexcept nogil:
+    """Divide the memory of `reserve_scratch`; see `Particles` and `SplitScan`."""
+    cdef size_t capacity = filter.pool.capacity, columns = filter.pool.n_columns
+    cdef size_t width = filter.model.width
+    cdef double* doubles = <double*>filter.scratch
+    cdef uint64_t* words
+    if filter.scratch == NULL or filter.scratch_capacity == filter.pool.capacity:
+        return
+    memset(filter.scratch, 0, filter.scratch_bytes)
+    filter.scan.passed, filter.scan.low = doubles, doubles + width
+    filter.scan.high, filter.scan.retired = doubles + 2 * width, doubles + 3 * width
+    filter.scan.batch = doubles + 4 * width
+    filter.scan.offsets = filter.scan.batch + BATCH_SIZE * width
+    filter.faded_weight = filter.scan.offsets + capacity * filter.pool.size_v
+    filter.memo = filter.faded_weight + capacity
+    words = <uint64_t*>(filter.memo + 2 * columns * (capacity + 1))
+    filter.n_words = filter.pool.capacity // 64 + 1
+    filter.bits, filter.proposed = words, words + filter.n_words
+    filter.places = <int*>(filter.proposed + 2 * columns * filter.n_words)
+    filter.n_present = filter.places + capacity + 1
+    filter.order = filter.n_present + columns
+    filter.scratch_capacity = filter.pool.capacity
 
-    cdef int row_label(self) except -1 nogil:
-        """The first of the largest probabilities, normalised first: rounding can make two equal."""
-        cdef int k, n = self.model.n_classes
-        cdef double* shares = self.row_shares()
-        cdef double total = total_of(shares, n)
-        for k in range(n):
-            shares[k] /= total
-        return first_largest(shares, n)
 
-    cdef const double* class_chances(self, int hit) noexcept nogil:
-        """Probabilities of the classes in a leaf that was found."""
-        cdef int k
-        cdef double a = self.model.concentration
-        cdef double* shares = self.row_other + self.model.width
-        cdef const double* row = self.statistics_of(hit)
-        cdef double whole = row[0] + a * self.model.n_classes
-        for k in range(self.model.n_classes):       # Dirichlet(a, ..., a), section 2.1
-            shares[k] = (row[1 + k] + a) / whole
-        return shares
+# --- Particles -----------------------------------------------------------------------------
 
-    # --- Scores: section 4 -------------------------------------------------------------------
+cdef int add_roots(Particles filter, int first) except -1:
+    """Make an empty tree per forgetting factor, for its particles from `first` on."""
+    cdef int node, leaf, particle, k
+    filter.trees.reserve(filter.n_decays, filter.n_decays, filter.n_decays * MIN_BLOCK)
+    divide_particles(filter, filter.stratum)
+    set_shares(filter, first)
+    for k in range(filter.n_decays):
+        node = filter.trees.new_leaf(0, filter.trees.new_region(), MIN_BLOCK)
+        leaf = filter.trees.nodes[node].left
+        filter.trees.leaves[leaf].decay = filter.decays[k]
+        filter.trees.leaves[leaf].time = filter.n_seen
+        finish_leaf(filter, leaf)
+        for particle in range(filter.stratum[k], filter.stratum[k + 1]):
+            filter.roots[first + particle] = node
+        filter.trees.count(node, filter.stratum[k + 1] - filter.stratum[k] - 1)
+    return 0
 
-    def scores(self, str criterion):
-        """Score of each active sample, averaged over the trees, by slot.
 
-        "alc": decrease of the predictive variance over the space. "alm": predictive variance at
-        the sample, including the variance among the trees. "entropy": entropy of the predictive
-        class probabilities at the sample.
-        """
-        with self.using():
-            return scores(self, POLICIES[criterion])
+cdef void divide_particles(Particles filter, int* stratum) noexcept nogil:
+    """Compute the bounds of the strata: half of the particles by posterior, half evenly."""
+    cdef int k, n_strata = filter.n_decays
+    cdef int least = max(1, filter.n_particles // (2 * n_strata))
+    cdef int free = filter.n_particles - n_strata * least
+    cdef double reached = 0.0
+    stratum[0] = 0
+    for k in range(n_strata):
+        reached += filter.factor_posterior[k]
+        stratum[k + 1] = (k + 1) * least + <int>(reached * free + 0.5)
+    stratum[n_strata] = filter.n_particles
 
-    def alc_at(self, x):
-        """Decrease of the predictive variance over the space if the target at x were known."""
-        with self.using():
-            return alc_at(self, x)
 
-    def relevance(self):
-        """Decrease of variance (or entropy) by the splits, per particle and column.
+cdef void sum_beliefs(Particles filter) noexcept nogil:
+    """Compute the probabilities of the factors, over all rules."""
+    cdef int rule, k
+    for k in range(filter.n_decays):
+        filter.factor_posterior[k] = 0.0
+        for rule in range(n_rules(filter)):
+            filter.factor_posterior[k] += filter.belief[rule][k]
 
-        For each split, the decrease is weight times predictive variance in the middle of its
-        region, taken as one leaf, minus the same for its two sides; in classification, the entropy
-        replaces the variance. The sum is divided by the weight of all samples. A column that
-        explains nothing has about 0 or less.
-        """
-        with self.using():
-            return relevance(self)
 
-    # --- Inspection -------------------------------------------------------------------------
+cdef void set_shares(Particles filter, int first) noexcept nogil:
+    """Divide the posterior probability of each forgetting factor evenly among its particles."""
+    cdef int k, particle
+    for k in range(filter.n_decays):
+        for particle in range(first + filter.stratum[k], first + filter.stratum[k + 1]):
+            filter.share[particle] = (
+                filter.factor_posterior[k] / (filter.stratum[k + 1] - filter.stratum[k]))
 
-    cdef int count_trees(self) noexcept:
-        return self.n_alive      # twice as many after a rejuvenation
 
-    cdef list tree_nodes(self, int tree):
-        return describe(self, tree)
+# --- The leaves of a sample -----------------------------------------------------------------
 
-    cdef tuple tree_sizes(self):
-        leaves, heights = tree_statistics(self)
-        return 2 * sum(leaves) - len(leaves), max(heights)
+cdef void fill_v(Particles filter, const double* x, double target) noexcept nogil:
+    """Fill v of a sample; the running mean replaces a missing regressor."""
+    cdef int i
+    cdef double value
+    for i in range(filter.model.n_regressors):
+        value = x[filter.regressors[i]]
+        filter.v[i] = filter.fill[i] if isnan(value) else limited(value)
+    filter.v[filter.model.n_regressors] = target
 
-    def distinct_roots(self):
-        """(root, number of particles) of each distinct tree."""
-        with self.using():
-            return distinct_roots(self)
 
-    def nodes_at(self, root):
-        """Nodes of the tree at a root as they are stored, in preorder, left before right.
+cdef void next_epoch(Particles filter) noexcept nogil:
+    """Start a new epoch, which invalidates the memos of all nodes."""
+    cdef int node
+    filter.epoch += 1
+    if filter.epoch == 0:      # overflow: reset the stamps, so that no old one looks current
+        for node in range(filter.trees.n_nodes):
+            filter.trees.nodes[node].stamp = 0
+        filter.epoch = 1
 
-        The statistics of a leaf are those at its time, the number of samples when it last decayed.
-        """
-        with self.using():
-            return nodes_at(self, root)
 
-    def factor_weights(self):
-        """Posterior probability of each forgetting factor."""
-        return {self.decays[k]: self.factor_posterior[k] for k in range(self.n_decays)}
+cdef void gather(Particles filter, const double* x, int first, int stop) noexcept nogil:
+    """Find the distinct leaves (hits) and leaf-parent pairs of x.
 
-    def particle_shares(self):
-        """Weight of each particle in the predictions."""
-        return [self.share[particle] for particle in range(self.n_alive)]
-
-    def split_shares(self):
-        """Share of each column in the splits of the tree, per particle."""
-        with self.using():
-            return split_shares(self)
-
-    def tree_statistics(self):
-        """Number of leaves and height (splits on the longest path), per particle."""
-        with self.using():
-            return tree_statistics(self)
-
-    cdef int check_structure(self) except -1:
-        check(self)
-        return 0
-
-    # --- State ------------------------------------------------------------------------------
-
-    def settings(self):
-        """The arguments that make an empty filter of the same kind."""
-        return settings_of(self)
-
-    cdef dict fields(self):
-        return state_of(self)
-
-    cdef Learner serving_copy(self):
-        return restored(type(self), serving_state_of(self))
-
-    @classmethod
-    def restored(cls, values):
-        """Make a filter from its state."""
-        return restored(cls, values)
+    A node that has been visited in this epoch remembers the pair below it, so that each distinct
+    node is visited once.
+    """
+    cdef Node* nodes = filter.trees.nodes
+    cdef int path[MAX_DEPTH + 2]
+    cdef int particle, node, n_path, i, pair
+    next_epoch(filter)
+    filter.n_hits = filter.n_pairs = 0
+    for particle in range(first, stop):
+        node = filter.roots[particle]
+        if particle > first and node == filter.roots[particle - 1]:
+            pair = filter.pair_of[particle - 1]
+        else:
+            n_path = 0
+            while nodes[node].split.feature >= 0 and nodes[node].stamp != filter.epoch:
+                path[n_path] = node
+                n_path += 1
+                node = side(&nodes[node], x)
+            if nodes[node].split.feature >= 0:
+                pair = nodes[node].memo
+            else:
+                if nodes[node].stamp != filter.epoch:
+                    nodes[node].stamp = filter.epoch
+                    nodes[node].memo = filter.n_hits
+                    filter.hits[filter.n_hits].node = node
+                    filter.hits[filter.n_hits].share = 0.0
+                    filter.n_hits += 1
+                pair = filter.n_pairs
+                filter.pairs[pair].hit = nodes[node].memo
+                filter.pairs[pair].parent = path[n_path - 1] if n_path else -1
+                filter.n_pairs += 1
+            for i in range(n_path):
+                nodes[path[i]].stamp = filter.epoch
+                nodes[path[i]].memo = pair
+        filter.pair_of[particle] = pair
+        filter.hits[filter.pairs[pair].hit].share += filter.share[particle]

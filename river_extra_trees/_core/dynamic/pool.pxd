@@ -9,7 +9,7 @@ from libc.stdint cimport int64_t
 cdef class Pool:
     cdef double* x              # x[slot * n_columns + column]: number or code, NaN if missing;
                                 #   start of the memory of all arrays
-    cdef double* v              # v[slot * size_v ...]: regressors and target, see `leaf_models`
+    cdef double* v              # v[slot * size_v ...]: regressors and target, see `linalg`
     cdef double* weight         # per slot
     cdef int64_t* arrival       # per slot: number of the sample in the stream, or -1 if free
     cdef int* free_slots        # stack of capacity - size free slots
@@ -28,6 +28,8 @@ cdef class Pool:
     cdef void release(self, int slot) noexcept nogil
     cdef void insert(self, int slot, int column) noexcept nogil
     cdef void remove(self, int slot, int column) noexcept nogil
+    cdef object ranked(self, int column)
+    cdef dict views(self)
 
 cdef inline double* x_of(Pool pool, Py_ssize_t slot) noexcept nogil:
     """The features of the sample in a slot."""

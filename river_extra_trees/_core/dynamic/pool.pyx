@@ -7,10 +7,19 @@ from libc.math cimport NAN, isnan
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy, memmove
 
+from ..arrays cimport view
 from ..memory cimport free, product, zeroed
 from ..schema cimport MAX_COLUMNS
 
-from ..state import FAINTEST_WEIGHT, LARGEST_FLOAT, LARGEST_WEIGHT, State, reduced, require
+from ..state import FAINTEST_WEIGHT, FINITE, LARGEST_WEIGHT, State, fields_of, reduced, require
+
+FIELDS = {
+    "slots": ("array", np.int32, "capacity"),       # in order of arrival, then the free ones
+    "arrival": ("array", np.int64, "samples"),
+    "x": ("array", np.float64, "samples", "columns"),
+    "v": ("numbers", "samples", "size of v", FINITE),
+    "weight": ("numbers", "samples", {"least": FAINTEST_WEIGHT, "most": LARGEST_WEIGHT}),
+}
 
 cdef enum:
     LEAST_CAPACITY = 16
@@ -143,53 +152,51 @@ cdef class Pool:
         )
 
     def check(self):
-        """Raise AssertionError if an invariant is broken."""
-        cdef int column, slot
-        cdef int* order
-        used = self.slots()
-        free_slots = [self.free_slots[i] for i in range(self.capacity - self.size)]
-        assert sorted(free_slots + used) == list(range(self.capacity))
+        """Raise a StateError if slots or orders do not follow from the state."""
+        cdef Pool other
+        cdef int column
+        state = self.state()
+        require(np.array_equal(np.sort(state["slots"]), np.arange(self.capacity)),
+                "Pool: each slot must be there once")
+        other = filled(Pool(self.capacity, self.n_columns, self.size_v), state)
         for column in range(self.n_columns):
-            order = column_of(self, self.order, column)
-            values = [(x_of(self, slot)[column], self.arrival[slot], slot) for slot in used
-                      if not isnan(x_of(self, slot)[column])]
-            ranked = [order[i] for i in range(self.n_present[column])]
-            assert [slot for _, _, slot in sorted(values)] == ranked
-            assert [column_of(self, self.rank, column)[slot] for slot in ranked] == list(
-                range(len(ranked)))
+            ranked = self.ranked(column).tolist()
+            require(ranked == other.ranked(column).tolist() and all(
+                        [column_of(self, self.rank, column)[<int>ranked[i]] == i
+                         for i in range(len(ranked))]),
+                    "Pool: a column is not sorted")
+
+    cdef object ranked(self, int column):
+        """The slots sorted by a column."""
+        return view(column_of(self, self.order, column), "i4", (self.n_present[column],))
 
     def __sizeof__(self):
         return object.__sizeof__(self) + block_size(self.capacity, self.n_columns, self.size_v)
 
+    cdef dict views(self):
+        """The samples as arrays, by slot."""
+        return {
+            "x": view(self.x, "f8", (self.capacity, self.n_columns)),
+            "v": view(self.v, "f8", (self.capacity, self.size_v)),
+            "weight": view(self.weight, "f8", (self.capacity,)),
+            "arrival": view(self.arrival, "i8", (self.capacity,)),
+        }
+
     def state(self):
         """The samples in order of arrival; their slots, followed by the free slots."""
-        cdef Py_ssize_t i, n = self.size
-        cdef double[:, ::1] x = np.empty((n, self.n_columns)), v = np.empty((n, self.size_v))
-        cdef double[::1] weight = np.empty(n)
-        cdef int64_t[::1] arrival = np.empty(n, dtype=np.int64)
-        cdef int[::1] slots = np.array(
-            self.slots() + [self.free_slots[i] for i in range(self.capacity - self.size)],
-            dtype=np.int32)
-        for i in range(n):
-            if self.n_columns:
-                memcpy(&x[i, 0], x_of(self, slots[i]), self.n_columns * sizeof(double))
-            memcpy(&v[i, 0], v_of(self, slots[i]), self.size_v * sizeof(double))
-            weight[i], arrival[i] = self.weight[slots[i]], self.arrival[slots[i]]
-        return {
-            "slots": slots.base, "x": x.base, "v": v.base,
-            "weight": weight.base, "arrival": arrival.base,
-        }
+        used = self.slots()
+        free_slots = view(self.free_slots, "i4", (self.capacity - self.size,)).tolist()
+        return fields_of(self, FIELDS, {
+            **{name: values.take(used, 0) for name, values in self.views().items()},
+            "slots": np.array(used + free_slots, np.int32),
+        })
 
     @classmethod
     def restored(cls, values):
         """Make a pool from its state. The owner checks columns and arrivals."""
-        state = State("Pool", values, ("slots", "x", "v", "weight", "arrival"))
-        slots = state.array("slots", np.int32, None)
-        arrival = state.array("arrival", np.int64, None)
+        fields = State("Pool", values, FIELDS).read(FIELDS)
+        slots, arrival, x, v = fields["slots"], fields["arrival"], fields["x"], fields["v"]
         n, capacity = len(arrival), len(slots)
-        x = state.array("x", np.float64, n, None)
-        v = state.numbers("v", n, None, least=-LARGEST_FLOAT, most=LARGEST_FLOAT)
-        weight = state.numbers("weight", n, least=FAINTEST_WEIGHT, most=LARGEST_WEIGHT)
         require(LEAST_CAPACITY <= capacity <= max(LEAST_CAPACITY, 4 * n + 4)
                 and n <= capacity and x.shape[1] <= MAX_COLUMNS and 1 <= v.shape[1] <= MAX_COLUMNS,
                 "Pool: sizes that no pool has")
@@ -198,32 +205,27 @@ cdef class Pool:
         require(n == 0 or (0 < arrival[0] and np.all(arrival[:n - 1] < arrival[1:])),
                 "Pool: samples must be in order of arrival")    # np.diff could overflow
         require(not np.any(np.isinf(x)), "Pool: a value is infinite")
-        return filled(Pool(capacity, x.shape[1], v.shape[1]), slots, x, v, weight, arrival)
+        return filled(Pool(capacity, x.shape[1], v.shape[1]), fields)
 
     def __reduce__(self):
         return reduced(type(self), self.state())
 
 
-cdef Pool filled(Pool pool, const int[::1] slots, const double[:, ::1] x, const double[:, ::1] v,
-                 const double[::1] weight, const int64_t[::1] arrival):
+cdef Pool filled(Pool pool, dict fields):
     """Fill an empty pool with valid samples."""
-    cdef Py_ssize_t i, slot, n = arrival.shape[0]
-    cdef int rank, column
-    for i in range(n):
-        slot = slots[i]
-        if pool.n_columns:
-            memcpy(x_of(pool, slot), &x[i, 0], pool.n_columns * sizeof(double))
-        memcpy(v_of(pool, slot), &v[i, 0], pool.size_v * sizeof(double))
-        pool.weight[slot], pool.arrival[slot] = weight[i], arrival[i]
+    cdef const int[::1] slots = fields["slots"], ranked
+    cdef Py_ssize_t i, n = len(fields["arrival"])
+    cdef int column
+    for name, values in pool.views().items():
+        values[fields["slots"][:n]] = fields[name]
     for i in range(n, pool.capacity):
         pool.free_slots[i - n] = slots[i]
     pool.size = <int>n
     for column in range(pool.n_columns):
-        values = np.asarray(x)[:, column]
-        ranked = np.argsort(values, kind="stable")      # NaN last
-        pool.n_present[column] = n - np.count_nonzero(np.isnan(values))
-        for rank in range(pool.n_present[column]):
-            slot = slots[<Py_ssize_t>ranked[rank]]
-            column_of(pool, pool.order, column)[rank] = <int>slot
-            column_of(pool, pool.rank, column)[slot] = rank
+        values = fields["x"][:, column]
+        ranked = fields["slots"].take(np.argsort(values, kind="stable"))        # NaN last
+        pool.n_present[column] = <int>(n - np.count_nonzero(np.isnan(values)))
+        for i in range(pool.n_present[column]):
+            column_of(pool, pool.order, column)[i] = ranked[i]
+            column_of(pool, pool.rank, column)[ranked[i]] = <int>i
     return pool

@@ -78,8 +78,14 @@ cdef class SharedTrees:
     cdef size_t cells_in_use(self) noexcept nogil
     cdef SharedTrees compacted(self, int* roots, int n_roots)
     cdef int copy_node(self, SharedTrees other, int node) noexcept nogil
+    cdef dict node_views(self)
+    cdef dict leaf_views(self)
+    cdef object nodes_below(self, const int* roots, int n_roots)
+    cdef dict state(self, const int* roots, int n_roots)
     cdef double* total(self, int leaf) noexcept nogil
     cdef double* retired(self, int leaf) noexcept nogil
+
+cdef SharedTrees restored_trees(int width, int n_columns, bint published, dict fields)
 
 cdef inline int side(const Node* node, const double* x) noexcept nogil:
     """The child of an inner node that x belongs to."""

@@ -1,10 +1,29 @@
 """Trees that share equal subtrees. See the header for the layout."""
 
+import numpy as np
+
 from libc.limits cimport INT_MAX
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy, memset
 
+from ..arrays cimport view
 from ..memory cimport free, resized, zeroed
+
+from ..state import put_back, require
+
+LARGEST_INT, LARGEST_REGION = 2**31 - 1, 2**62
+FIELDS = {      # of the nodes below some roots, and of the leaves in the order of their nodes
+    "roots": ("array", np.int32, "roots"),
+    "links": ("array", np.int32, "nodes", 3),       # feature, left, right; all -1 in a leaf
+    "cuts": ("numbers", "nodes"),
+    "flags": ("whole_numbers", np.uint8, "nodes", 2, {"most": 1}),      # nominal, missing_left
+    "regions": ("whole_numbers", np.int64, "nodes", {"least": 1, "most": LARGEST_REGION}),
+    "n_regions": ("whole", 0, LARGEST_REGION),
+    "times": ("array", np.int64, "leaves"),
+    "n_active": ("whole_numbers", np.int32, "leaves", {"most": LARGEST_INT // 8}),
+    "rows": ("numbers", "leaves", "two rows"),
+    "leaf_slots": ("array", np.int32, "leaf slots"),
+}
 
 
 cdef int larger(size_t capacity, size_t n) except -1 nogil:
@@ -357,6 +376,67 @@ cdef class SharedTrees:
         self.release(old)
         return root
 
+    # --- State ------------------------------------------------------------------------------
+
+    cdef dict node_views(self):
+        """The fields of all nodes as arrays."""
+        cdef Node* node = self.nodes
+        cdef tuple n = (self.n_nodes,), step = (sizeof(Node),)
+        return {
+            "feature": view(&node.split.feature, "i4", n, step),
+            "cuts": view(&node.split.threshold, "f8", n, step),
+            "nominal": view(&node.split.nominal, "u1", n, step),
+            "missing_left": view(&node.split.missing_left, "u1", n, step),
+            "regions": view(&node.region, "i8", n, step),
+            "left": view(&node.left, "i4", n, step), "right": view(&node.right, "i4", n, step),
+            "refs": view(&node.refs, "i4", n, step), "depth": view(&node.depth, "i2", n, step),
+            "n_leaves": view(&node.n_leaves, "i4", n, step),
+        }
+
+    cdef dict leaf_views(self):
+        """The fields of all leaves as arrays; their slots are in blocks."""
+        cdef Leaf* leaf = self.leaves
+        cdef tuple n = (self.n_leaves,), step = (sizeof(Leaf),)
+        return {
+            "times": view(&leaf.time, "i8", n, step), "decay": view(&leaf.decay, "f8", n, step),
+            "n_active": view(&leaf.n_active, "i4", n, step),
+            "start": view(&leaf.slots, "i4", n, step),
+            "rows": view(self.rows, "f8", (self.n_leaves, 2 * self.width)),
+        }
+
+    cdef object nodes_below(self, const int* roots, int n_roots):
+        """All distinct nodes, breadth first, so that children come after their parents."""
+        cdef int[::1] found = np.empty(self.n_nodes, np.int32)
+        return found.base[:self.distinct(roots, n_roots, &found[0])]
+
+    cdef dict state(self, const int* roots, int n_roots):
+        """Splits and leaves; depths, sizes and references follow from the links."""
+        cdef const int[::1] found = self.nodes_below(roots, n_roots)
+        cdef int[::1] number = np.full(self.n_nodes, -1, np.int32)
+        cdef int[:, ::1] links = np.full((found.shape[0], 3), -1, np.int32)
+        cdef const Node* here
+        cdef Py_ssize_t i
+        for i in range(found.shape[0]):
+            number[found[i]] = <int>i
+        for i in range(found.shape[0]):
+            here = &self.nodes[found[i]]
+            if here.split.feature >= 0:
+                links[i, 0], links[i, 1], links[i, 2] = (
+                    here.split.feature, number[here.left], number[here.right])
+        nodes = {name: values.take(found.base) for name, values in self.node_views().items()}
+        leaf = nodes["left"].compress(links.base[:, 0] < 0)
+        leaves = {name: values.take(leaf, 0) for name, values in self.leaf_views().items()}
+        slots = [self.slots[<int>first + <int>i]
+                 for first, n in zip(leaves["start"].tolist(), leaves["n_active"].tolist())
+                 for i in range(n)]
+        return {
+            "roots": np.array([number[roots[i]] for i in range(n_roots)], np.int32),
+            "links": links.base, "flags": np.stack((nodes["nominal"], nodes["missing_left"]), 1),
+            "cuts": nodes["cuts"], "regions": nodes["regions"], "times": leaves["times"],
+            "n_active": leaves["n_active"], "rows": leaves["rows"],
+            "leaf_slots": np.array(slots, np.int32),
+        }
+
     def __sizeof__(self):
         return (
             object.__sizeof__(self)
@@ -364,3 +444,100 @@ cdef class SharedTrees:
             + <size_t>self.leaf_capacity * (sizeof(Leaf) + 2 * self.width * sizeof(double))
             + self.cell_capacity * sizeof(int)
         )
+
+
+cdef SharedTrees restored_trees(int width, int n_columns, bint published, dict fields):
+    """The trees of a state, whose fields have been read; the owner checks the slots."""
+    cdef SharedTrees trees = SharedTrees(width)
+    cdef const int[:, ::1] links = fields["links"]
+    cdef const int[::1] n_active = fields["n_active"], slots = fields["leaf_slots"]
+    cdef Py_ssize_t n = links.shape[0], n_slots = slots.shape[0]
+    cdef int i, leaf = 0
+    refs = check_links(fields, n_columns)
+    check_regions(fields, published)
+    trees.reserve(n, n_active.shape[0], 2 * n_slots + MIN_BLOCK * n_active.shape[0])
+    trees.n_regions = fields["n_regions"]
+    n_slots = 0
+    for i in range(n):
+        if links[i, 0] >= 0:
+            trees.new_node()
+            continue
+        trees.new_leaf(0, 0, n_active[leaf])
+        if n_active[leaf]:
+            memcpy(trees.slots + trees.leaves[leaf].slots, &slots[n_slots],
+                   n_active[leaf] * sizeof(int))
+        n_slots += n_active[leaf]
+        leaf += 1
+    views = trees.node_views()
+    put_back({name: views[name] for name in ("cuts", "regions", "refs", "nominal", "missing_left")},
+             {**fields, "refs": refs, "nominal": fields["flags"][:, 0],
+              "missing_left": fields["flags"][:, 1]})
+    views = trees.leaf_views()
+    put_back({name: views[name] for name in ("times", "n_active", "rows")}, fields)
+    for i in range(n):
+        if links[i, 0] >= 0:
+            trees.nodes[i].split.feature = links[i, 0]
+            trees.nodes[i].left, trees.nodes[i].right = links[i, 1], links[i, 2]
+    set_depths(trees)
+    return trees
+
+
+cdef object check_links(dict fields, int n_columns):
+    """Check that all indices of nodes exist; return the number of references to each node."""
+    links, roots, n_active = fields["links"], fields["roots"], fields["n_active"]
+    cdef Py_ssize_t n = len(links)
+    inner = links[:, 0] >= 0
+    children = links.compress(inner, 0)[:, 1:]
+    parents = np.arange(n).compress(inner)[:, None]
+    require(0 < n <= LARGEST_INT // 8 and len(fields["leaf_slots"]) <= LARGEST_INT // 8
+            and n - np.count_nonzero(inner) == len(n_active)
+            and np.sum(n_active, dtype=np.int64) == len(fields["leaf_slots"]),
+            "SharedTrees: nodes, leaves and their samples do not fit together")
+    require(np.all((roots >= 0) & (roots < n)) and np.all((children > parents) & (children < n)),
+            "SharedTrees: a root or a child does not exist")
+    require(np.all(links[:, 0] < n_columns) and not np.any(fields["flags"][:, 0] & ~inner),
+            "SharedTrees: a split by no feature, or a leaf that compares a nominal value")
+    refs = np.bincount(np.concatenate((roots, children.ravel())), minlength=n)
+    require(np.all(refs > 0), "SharedTrees: a node is in no tree")
+    return refs
+
+
+cdef int check_regions(dict fields, bint published) except -1:
+    """Check that nodes of one region have the same path, so that they contain the same samples.
+
+    A region has one leaf that trees share, except in dynaTree, where moves copy it.
+    """
+    links, regions, flags = fields["links"], fields["regions"], fields["flags"]
+    inner = links[:, 0] >= 0
+    above = np.stack((regions, links[:, 0], fields["cuts"].view(np.int64), flags[:, 0],
+                      flags[:, 1]), 1).compress(inner, 0)
+    ways = [np.column_stack((regions.take(links.compress(inner, 0)[:, 1 + right]), above,
+                             np.full(len(above), right)))
+            for right in range(2)]
+    of_roots = np.zeros((len(fields["roots"]), ways[0].shape[1]), np.int64)
+    of_roots[:, 0] = regions.take(fields["roots"])
+    ways = np.unique(np.concatenate((*ways, of_roots)), axis=0)
+    require(len(np.unique(ways[:, 0])) == len(ways) and np.max(regions) <= fields["n_regions"],
+            "SharedTrees: a region in two places")
+    leaves = regions.compress(~inner)
+    require(published or len(np.unique(leaves)) == len(leaves),
+            "SharedTrees: two leaves of a region")
+    return 0
+
+
+cdef int set_depths(SharedTrees trees) except -1:
+    """Compute the depths of all nodes, whose children come after them, and their leaves below."""
+    cdef Node* here
+    cdef int i, child
+    for i in range(trees.n_nodes):
+        here = &trees.nodes[i]
+        require(here.depth <= MAX_DEPTH, "SharedTrees: a node is too deep")
+        if here.split.feature >= 0:
+            for child in (here.left, here.right):
+                trees.nodes[child].depth = <short>(here.depth + 1)
+    for i in range(trees.n_nodes - 1, -1, -1):
+        here = &trees.nodes[i]
+        if here.split.feature >= 0:     # a forged tree can have more leaves than nodes
+            here.n_leaves = min(trees.nodes[here.left].n_leaves
+                                + trees.nodes[here.right].n_leaves, <int>(LARGEST_INT // 4))
+    return 0

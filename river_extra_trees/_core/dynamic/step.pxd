@@ -5,22 +5,19 @@ Each factor has its own particles. The best factor is a hidden state that may ch
 sample, and the filter computes its posterior distribution by Bayesian model averaging, as in
 dynamic model averaging (Raftery, Karny and Ettler 2010) with the switches of fixed share (Herbster
 and Warmuth 1998). Fixed share keeps the probability of every factor above zero, so that the filter
-returns to a short memory a few samples after a change.
+returns to a short memory a few samples after a change. In a regression, one such rule forgets old
+evidence and another does not; Bayes' rule decides between them in the same way.
+
+A rejuvenation adds particles grown from the active samples; half of them inherit the retired
+statistics of the old ones.
 """
 
-from .particles cimport ParticleFilter
+from .particles cimport Particles
 
-cdef double LARGEST_REGRESSOR       # larger values are replaced by this one
+cdef int reserve_step(Particles filter) except -1 nogil
+cdef void learn_row(Particles filter, double target, double weight) noexcept nogil
+cdef int rejuvenate(Particles filter) except -1
 
-cdef int add_roots(ParticleFilter filter, int first) except -1
-cdef int reserve_step(ParticleFilter filter) except -1 nogil
-cdef void learn_row(ParticleFilter filter, double target, double weight) noexcept nogil
-cdef void step(ParticleFilter filter, int slot, int first, int stop) noexcept nogil
-
-cdef void fill_v(ParticleFilter filter, const double* x, double target) noexcept nogil
-cdef void gather(ParticleFilter filter, const double* x, int first, int stop) noexcept nogil
-cdef void set_shares(ParticleFilter filter, int first) noexcept nogil
-
-cdef void retire_slot(ParticleFilter filter, int slot) noexcept nogil
-cdef int oldest(ParticleFilter filter) noexcept nogil
-cdef int random(ParticleFilter filter) noexcept nogil
+cdef void retire_slot(Particles filter, int slot) noexcept nogil
+cdef int oldest(Particles filter) noexcept nogil
+cdef int random(Particles filter) noexcept nogil

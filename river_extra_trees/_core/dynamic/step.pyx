@@ -1,99 +1,42 @@
-"""One step of particle learning. See the header.
+"""One step of particle learning, and rejuvenation. See the header.
 
 Equations and sections are those of Anagnostopoulos and Gramacy (2013).
 """
 
 from libc.math cimport INFINITY, exp, isfinite, isnan, log, pow
+from libc.stdint cimport int64_t
 from libc.string cimport memcpy
 
-from ..rng cimport DISCARD, RESAMPLE, Rng, below, rng_for, uniform
-from .leaf_models cimport add_sample, log_marginal, scale
-from .leaves cimport finish_leaf, refresh, sum_slots, update_time, weigh_samples, weight_at
+from ..linalg cimport add_sample, merge, scale
+from ..moments cimport follow_mean
+from ..rng cimport DISCARD, REJUVENATE, RESAMPLE, Rng, below, rng_for, uniform
+from .leaf_models cimport log_marginal
 from .moves cimport move_all
-from .particles cimport MAX_DECAYS, MOST_PROPOSALS, ParticleFilter, fades_by_leaf
+from .particles cimport (
+    MAX_DECAYS, MAX_RULES, MOST_PROPOSALS, Particles, add_roots, divide_particles, fades_by_leaf,
+    fill_v, finish_leaf, gather, lay_out_scratch, limited, n_rules, next_epoch, refresh,
+    reserve_scratch, set_shares, sum_beliefs, sum_slots, update_time, weigh_samples, weight_at,
+)
 from .pool cimport v_of, x_of
-from .shared_trees cimport MAX_DEPTH, MIN_BLOCK, Leaf, Node, side
-
-LARGEST_REGRESSOR = 1e50
+from .shared_trees cimport MIN_BLOCK, Leaf, Node, SharedTrees, leaf_at, side
 
 # Tolerance for expected numbers of copies that are whole numbers.
 cdef double ROUNDING = 1e-9
 
-# Exponent of the posterior of the forgetting factors, by which old evidence is forgotten, as in
-# dynamic model averaging (Raftery, Karny and Ettler 2010, section 3). It reduced the accuracy of
-# classifiers, which do not use it.
-cdef double BELIEF_KEPT = 0.95, BELIEF_KEPT_OF_CLASSIFIER = 1.0
-# Probability of a switch to a random factor before each sample, as in fixed share (Herbster and
-# Warmuth 1998). It is the largest log loss per sample on a stream that does not change, so it is
-# small. It is not smaller, because every factor keeps SWITCH / K of the posterior, and the log of
-# this is the evidence that the factor needs to return.
-cdef double SWITCH = 0.01, SWITCH_OF_CLASSIFIER = 0.005
+# Two rules learn the probabilities of the forgetting factors of a regression; a classification has
+# the third alone. `BELIEF_KEPT` is the exponent of the posterior, by which old evidence is
+# forgotten, as in dynamic model averaging (Raftery, Karny and Ettler 2010, section 3). `SWITCH` is
+# the probability of a switch to a random factor before each sample, as in fixed share (Herbster and
+# Warmuth 1998). The first rule follows a drift: every factor keeps SWITCH / K of the posterior, and
+# the log of this is the evidence that the factor needs to return. The second rule forgets nothing
+# and hardly switches: where nothing drifts, evidence that fades would never settle.
+cdef double[3] BELIEF_KEPT = [0.95, 1.0, 1.0]
+cdef double[3] SWITCH = [0.01, 0.0001, 0.005]
+# The same probability for a switch of the rule.
+cdef double RULE_SWITCH = 0.001
 
 
-# --- The leaves of a sample -----------------------------------------------------------------
-
-cdef void fill_v(ParticleFilter filter, const double* x, double target) noexcept nogil:
-    """Fill v of a sample; the running mean replaces a missing regressor."""
-    cdef int i
-    cdef double value
-    for i in range(filter.model.n_regressors):
-        value = x[filter.regressors[i]]
-        filter.v[i] = filter.fill[i] if isnan(value) else limited(value)
-    filter.v[filter.model.n_regressors] = target
-
-
-cdef void next_epoch(ParticleFilter filter) noexcept nogil:
-    """Start a new epoch, which invalidates the memos of all nodes."""
-    cdef int node
-    filter.epoch += 1
-    if filter.epoch == 0:      # overflow: reset the stamps, so that no old one looks current
-        for node in range(filter.trees.n_nodes):
-            filter.trees.nodes[node].stamp = 0
-        filter.epoch = 1
-
-
-cdef void gather(ParticleFilter filter, const double* x, int first, int stop) noexcept nogil:
-    """Find the distinct leaves (hits) and leaf-parent pairs of x.
-
-    A node that has been visited in this epoch remembers the pair below it, so that each distinct
-    node is visited once.
-    """
-    cdef Node* nodes = filter.trees.nodes
-    cdef int path[MAX_DEPTH + 2]
-    cdef int particle, node, n_path, i, pair
-    next_epoch(filter)
-    filter.n_hits = filter.n_pairs = 0
-    for particle in range(first, stop):
-        node = filter.roots[particle]
-        if particle > first and node == filter.roots[particle - 1]:
-            pair = filter.pair_of[particle - 1]
-        else:
-            n_path = 0
-            while nodes[node].split.feature >= 0 and nodes[node].stamp != filter.epoch:
-                path[n_path] = node
-                n_path += 1
-                node = side(&nodes[node], x)
-            if nodes[node].split.feature >= 0:
-                pair = nodes[node].memo
-            else:
-                if nodes[node].stamp != filter.epoch:
-                    nodes[node].stamp = filter.epoch
-                    nodes[node].memo = filter.n_hits
-                    filter.hits[filter.n_hits].node = node
-                    filter.hits[filter.n_hits].share = 0.0
-                    filter.n_hits += 1
-                pair = filter.n_pairs
-                filter.pairs[pair].hit = nodes[node].memo
-                filter.pairs[pair].parent = path[n_path - 1] if n_path else -1
-                filter.n_pairs += 1
-            for i in range(n_path):
-                nodes[path[i]].stamp = filter.epoch
-                nodes[path[i]].memo = pair
-        filter.pair_of[particle] = pair
-        filter.hits[filter.pairs[pair].hit].share += filter.share[particle]
-
-
-cdef int reserve_step(ParticleFilter filter) except -1 nogil:
+cdef int reserve_step(Particles filter) except -1 nogil:
     """Allocate all memory that a step may need in the trees, after `gather`.
 
     Every particle moves at most once. It then needs a copy of its path, and new leaves, which
@@ -124,14 +67,9 @@ cdef int reserve_step(ParticleFilter filter) except -1 nogil:
     return 0
 
 
-cdef double limited(double value) noexcept nogil:
-    """Limit a regressor, so that products with others are finite."""
-    return min(max(value, -LARGEST_REGRESSOR), LARGEST_REGRESSOR)
-
-
 # --- Learning ------------------------------------------------------------------------------
 
-cdef void learn_row(ParticleFilter filter, double target, double weight) noexcept nogil:
+cdef void learn_row(Particles filter, double target, double weight) noexcept nogil:
     """Learn the row that the schema encoded last; `reserve` has found its leaves."""
     cdef int slot, i
     cdef const double* x = filter.schema.row
@@ -139,8 +77,8 @@ cdef void learn_row(ParticleFilter filter, double target, double weight) noexcep
     for i in range(filter.model.n_regressors):
         if not isnan(x[filter.regressors[i]]):
             filter.fill_weight[i] += weight
-            filter.fill[i] += weight / filter.fill_weight[i] * (
-                limited(x[filter.regressors[i]]) - filter.fill[i])
+            follow_mean(&filter.fill[i], limited(x[filter.regressors[i]]), weight,
+                        filter.fill_weight[i])
     fill_v(filter, x, target)
     if not filter.model.multinomial:
         scale(&filter.model, filter.global_statistics, 1.0 - 0.1 / filter.window)
@@ -156,7 +94,7 @@ cdef void learn_row(ParticleFilter filter, double target, double weight) noexcep
         compact(filter)
 
 
-cdef void compact(ParticleFilter filter) noexcept with gil:
+cdef void compact(Particles filter) noexcept with gil:
     """Compact the arena of the trees."""
     try:
         filter.trees = filter.trees.compacted(filter.roots, filter.n_alive)
@@ -164,7 +102,7 @@ cdef void compact(ParticleFilter filter) noexcept with gil:
         pass        # the old arena remains valid
 
 
-cdef void step(ParticleFilter filter, int slot, int first, int stop) noexcept nogil:
+cdef void step(Particles filter, int slot, int first, int stop) noexcept nogil:
     """Weigh, resample, add, move: the recursion of section 2.3. After `gather`, `reserve_step`.
 
     The sample is added first, to each distinct leaf, because its log predictive density is the
@@ -181,7 +119,7 @@ cdef void step(ParticleFilter filter, int slot, int first, int stop) noexcept no
     move_all(filter, x, first, first + filter.n_particles)
 
 
-cdef void add_to_leaves(ParticleFilter filter, int slot) noexcept nogil:
+cdef void add_to_leaves(Particles filter, int slot) noexcept nogil:
     """Add the sample to each distinct leaf, and store its log predictive density there."""
     cdef const double* v = v_of(filter.pool, slot)
     cdef double weight
@@ -207,7 +145,7 @@ cdef void add_to_leaves(ParticleFilter filter, int slot) noexcept nogil:
             filter.hits[hit].log_weight = after - before
 
 
-cdef double weigh(ParticleFilter filter, int first, int stop) noexcept nogil:
+cdef double weigh(Particles filter, int first, int stop) noexcept nogil:
     """Compute the weights p(y | T, x) of the particles, section 2.3.
 
     Returns the log of their mean; 0 if no leaf has a density.
@@ -232,7 +170,7 @@ cdef double weigh(ParticleFilter filter, int first, int stop) noexcept nogil:
     return largest + log(total)
 
 
-cdef void resample(ParticleFilter filter, int first) noexcept nogil:
+cdef void resample(Particles filter, int first) noexcept nogil:
     """Resample every stratum, after the number of its particles has been determined."""
     cdef Rng rng = rng_for(filter.seed, 0, filter.n_steps, RESAMPLE)
     cdef int stratum[MAX_DECAYS + 1]
@@ -250,7 +188,7 @@ cdef void resample(ParticleFilter filter, int first) noexcept nogil:
     set_shares(filter, first)
 
 
-cdef void draw(ParticleFilter filter, double u, int first, int stop, int n,
+cdef void draw(Particles filter, double u, int first, int stop, int n,
                int n_end) noexcept nogil:
     """Systematic resampling of particles `first` to `stop` into places `n` to `n_end`.
 
@@ -279,7 +217,7 @@ cdef void draw(ParticleFilter filter, double u, int first, int stop, int n,
         filter.trees.count(filter.roots[particle], n - copies - 1)
 
 
-cdef void draw_residual(ParticleFilter filter, Rng* rng, int first, int stop,
+cdef void draw_residual(Particles filter, Rng* rng, int first, int stop,
                         int n_end) noexcept nogil:
     """Residual resampling of particles `first` to `stop` into `n_end` places, for dynaTree.
 
@@ -319,71 +257,48 @@ cdef double first_of(Rng* rng, int n) noexcept nogil:
 # --- Forgetting factors --------------------------------------------------------------------
 
 
-cdef int add_roots(ParticleFilter filter, int first) except -1:
-    """Make an empty tree per forgetting factor, for its particles from `first` on."""
-    cdef int node, leaf, particle, k
-    filter.trees.reserve(filter.n_decays, filter.n_decays, filter.n_decays * MIN_BLOCK)
-    divide_particles(filter, filter.stratum)
-    set_shares(filter, first)
-    for k in range(filter.n_decays):
-        node = filter.trees.new_leaf(0, filter.trees.new_region(), MIN_BLOCK)
-        leaf = filter.trees.nodes[node].left
-        filter.trees.leaves[leaf].decay = filter.decays[k]
-        filter.trees.leaves[leaf].time = filter.n_seen
-        finish_leaf(filter, leaf)
-        for particle in range(filter.stratum[k], filter.stratum[k + 1]):
-            filter.roots[first + particle] = node
-        filter.trees.count(node, filter.stratum[k + 1] - filter.stratum[k] - 1)
-    return 0
-
-
-cdef void divide_particles(ParticleFilter filter, int* stratum) noexcept nogil:
-    """Compute the bounds of the strata: half of the particles by posterior, half evenly."""
-    cdef int k, n_strata = filter.n_decays
-    cdef int least = max(1, filter.n_particles // (2 * n_strata))
-    cdef int free = filter.n_particles - n_strata * least
-    cdef double reached = 0.0
-    stratum[0] = 0
-    for k in range(n_strata):
-        reached += filter.factor_posterior[k]
-        stratum[k + 1] = (k + 1) * least + <int>(reached * free + 0.5)
-    stratum[n_strata] = filter.n_particles
-
-
-cdef void update_factor_posterior(ParticleFilter filter) noexcept nogil:
+cdef void update_factor_posterior(Particles filter) noexcept nogil:
     """Update the posterior of the forgetting factors by Bayes' rule, then allow for a switch.
 
-    With the predictive density f(k) of the particles of factor k, a = `BELIEF_KEPT` and K factors:
-    p(k) = (1 - SWITCH) * (p(k) f(k)) ** a / sum over j of (p(j) f(j)) ** a + SWITCH / K
+    Each rule r has a joint probability p(r, k) with every factor k. With the predictive density
+    f(k) of the particles of factor k, a = `BELIEF_KEPT`, s = `SWITCH` and K factors:
+    p(k | r) = (1 - s) * (p(r, k) f(k)) ** a / sum over j of (p(r, j) f(j)) ** a + s / K
+    p(r) = (1 - RULE_SWITCH) * sum over k of p(r, k) f(k) / sum over all rules + RULE_SWITCH / rules
     """
-    cdef int k, particle
-    cdef double joint, total = 0.0
-    cdef double power = BELIEF_KEPT if filter.regression else BELIEF_KEPT_OF_CLASSIFIER
-    cdef double switched = SWITCH if filter.regression else SWITCH_OF_CLASSIFIER
+    cdef int rule, k, particle, first = first_rule(filter), n = n_rules(filter)
+    cdef double joint, switched, evidence = 0.0
+    cdef double of_rule[MAX_RULES]
+    cdef double total[MAX_RULES]
+    for rule in range(n):
+        of_rule[rule] = total[rule] = 0.0
     for k in range(filter.n_decays):
         joint = 0.0
         for particle in range(filter.stratum[k], filter.stratum[k + 1]):
             joint += filter.share[particle] * filter.weights[particle]
-        filter.factor_posterior[k] = pow(joint, power)
-        total += filter.factor_posterior[k]
-    for k in range(filter.n_decays):
-        filter.factor_posterior[k] = (
-            (1.0 - switched) * filter.factor_posterior[k] / total + switched / filter.n_decays)
+        evidence += joint
+        for rule in range(n):
+            filter.belief[rule][k] = joint * (filter.belief[rule][k] / filter.factor_posterior[k])
+            of_rule[rule] += filter.belief[rule][k]
+            filter.belief[rule][k] = pow(filter.belief[rule][k], BELIEF_KEPT[first + rule])
+            total[rule] += filter.belief[rule][k]
+    for rule in range(n):
+        of_rule[rule] = (1.0 - RULE_SWITCH) * (of_rule[rule] / evidence) + RULE_SWITCH / n
+        switched = SWITCH[first + rule]
+        for k in range(filter.n_decays):
+            filter.belief[rule][k] = of_rule[rule] * (
+                (1.0 - switched) * filter.belief[rule][k] / total[rule]
+                + switched / filter.n_decays)
+    sum_beliefs(filter)
 
 
-cdef void set_shares(ParticleFilter filter, int first) noexcept nogil:
-    """Divide the posterior probability of each forgetting factor evenly among its particles."""
-    cdef int k, particle
-    for k in range(filter.n_decays):
-        for particle in range(first + filter.stratum[k], first + filter.stratum[k + 1]):
-            filter.share[particle] = (
-                filter.factor_posterior[k] / (filter.stratum[k + 1] - filter.stratum[k]))
+cdef inline int first_rule(Particles filter) noexcept nogil:
+    return 0 if filter.regression else 2
 
 
 # --- Retirement ----------------------------------------------------------------------------
 
 
-cdef void retire_slot(ParticleFilter filter, int slot) noexcept nogil:
+cdef void retire_slot(Particles filter, int slot) noexcept nogil:
     """Move an active sample into the prior of its leaf, equation (3), once per distinct leaf.
 
     The hits and pairs of the last `gather` remain valid.
@@ -403,7 +318,7 @@ cdef void retire_slot(ParticleFilter filter, int slot) noexcept nogil:
     filter.pool.release(slot)
 
 
-cdef void retire_from(ParticleFilter filter, int node, int slot) noexcept nogil:
+cdef void retire_from(Particles filter, int node, int slot) noexcept nogil:
     """Move an active sample of a leaf into its prior."""
     cdef const double* v = v_of(filter.pool, slot)
     cdef int leaf = filter.trees.nodes[node].left
@@ -420,7 +335,7 @@ cdef void retire_from(ParticleFilter filter, int node, int slot) noexcept nogil:
         finish_leaf(filter, leaf)
 
 
-cdef int oldest(ParticleFilter filter) noexcept nogil:
+cdef int oldest(Particles filter) noexcept nogil:
     """Slot of the active sample that arrived first."""
     cdef int slot, first = -1
     for slot in range(filter.pool.capacity):
@@ -431,7 +346,7 @@ cdef int oldest(ParticleFilter filter) noexcept nogil:
     return first
 
 
-cdef int random(ParticleFilter filter) noexcept nogil:
+cdef int random(Particles filter) noexcept nogil:
     """Slot of an active sample drawn at random."""
     cdef Rng rng = rng_for(filter.seed, 0, filter.n_seen, DISCARD)
     cdef int left = <int>below(&rng, filter.pool.size), slot = 0
@@ -439,3 +354,166 @@ cdef int random(ParticleFilter filter) noexcept nogil:
         left -= filter.pool.arrival[slot] >= 0
         slot += 1
     return slot
+
+
+# --- Rejuvenation ---------------------------------------------------------------------------
+
+cdef int rejuvenate(Particles filter) except -1:
+    """Add as many new particles, grown from the active samples in random order.
+
+    Every other new particle inherits the retired statistics of an old one: those of a leaf are
+    divided evenly among its active samples, and each part goes to the new leaf of the sample. If a
+    leaf has no active samples, those of the smallest subtree around it with any are used. The other
+    new particles know the active samples only, which is better after a drift. The next sample
+    resamples the 2 n particles to n. If memory runs out, the new particles are removed and the old
+    ones are not changed.
+    """
+    cdef int n = filter.n_particles, particle
+    cdef int64_t n_steps = filter.n_steps
+    cdef double log_predictive = filter.log_predictive
+    if filter.n_alive > n or filter.pool.size == 0:
+        return 0
+    filter.reserve_particles(2 * n)
+    reserve_scratch(filter, filter.pool.capacity, filter.pool.n_columns, filter.pool.size_v,
+                    filter.model.width)
+    lay_out_scratch(filter)
+    slots = shuffled_slots(filter)
+    add_roots(filter, n)
+    try:
+        grow_on(filter, slots)
+        let_half_inherit(filter)
+    except BaseException:
+        for particle in range(n, 2 * n):
+            filter.trees.release(filter.roots[particle])
+        filter.n_steps = n_steps
+        raise
+    finally:
+        filter.log_predictive = log_predictive
+    join(filter)
+    return 0
+
+
+cdef list shuffled_slots(Particles filter):
+    """Slots of the active samples in random order (Fisher and Yates)."""
+    cdef Rng rng = rng_for(filter.seed, 0, filter.n_steps, REJUVENATE)
+    cdef int i, j
+    slots = filter.pool.slots()
+    for i in range(len(slots) - 1, 0, -1):
+        j = <int>below(&rng, i + 1)
+        slots[i], slots[j] = slots[j], slots[i]
+    return slots
+
+
+cdef int grow_on(Particles filter, list slots) except -1:
+    """Let the new particles learn the active samples, one after the other."""
+    cdef int n = filter.n_particles, slot
+    for slot in slots:
+        gather(filter, x_of(filter.pool, slot), n, 2 * n)
+        reserve_step(filter)
+        step(filter, slot, n, 2 * n)
+    return 0
+
+
+cdef int let_half_inherit(Particles filter) except -1:
+    """Let every other new particle inherit from an old one; equal trees remain shared."""
+    cdef int n = filter.n_particles, particle, root, heir
+    heirs = {}
+    for particle in range(n, 2 * n, 2):
+        root = filter.roots[particle]
+        if root in heirs:
+            heir = heirs[root]
+            filter.trees.hold(heir)
+        else:
+            heir = inherit(filter, root, filter.roots[particle - n])
+        filter.roots[particle] = heir
+        filter.trees.release(root)       # `heirs` is not asked for a freed root again
+        heirs[root] = heir
+    return 0
+
+
+cdef void join(Particles filter) noexcept nogil:
+    """Move the new particles of each stratum behind its old ones."""
+    cdef int k, half, first, stop, n = filter.n_particles, place = 0
+    for k in range(filter.n_decays):
+        first, stop = filter.stratum[k], filter.stratum[k + 1]
+        for half in range(2):
+            memcpy(filter.resampled + place, filter.roots + half * n + first,
+                   (stop - first) * sizeof(int))
+            place += stop - first
+    memcpy(filter.roots, filter.resampled, 2 * n * sizeof(int))
+    for k in range(filter.n_decays + 1):
+        filter.stratum[k] *= 2
+    set_shares(filter, 0)
+    filter.n_alive = 2 * n
+
+
+cdef int inherit(Particles filter, int root, int old) except -1:
+    """Copy a tree, and add the retired statistics of another tree."""
+    cdef int n_leaves = filter.trees.nodes[root].n_leaves
+    filter.trees.reserve(
+        2 * n_leaves, n_leaves, 2 * filter.pool.size + MIN_BLOCK * <size_t>n_leaves)
+    root = copied(filter, root)
+    try:
+        hand_down(filter, root, old)
+    except BaseException:
+        filter.trees.release(root)
+        raise
+    return root
+
+
+cdef int hand_down(Particles filter, int root, int old) except -1:
+    """Add the retired statistics of the leaves of one tree to the leaves of another."""
+    cdef int node, leaf, part, slot
+    cdef const double* retired
+    stack = [(old, ())]
+    while stack:
+        node, around = stack.pop()
+        near = slots_below(filter, node) or around
+        if filter.trees.nodes[node].split.feature >= 0:
+            stack += [(filter.trees.nodes[node].left, near),
+                      (filter.trees.nodes[node].right, near)]
+            continue
+        leaf = filter.trees.nodes[node].left
+        update_time(filter, leaf)
+        for slot in near:
+            part = root
+            while filter.trees.nodes[part].split.feature >= 0:
+                part = side(&filter.trees.nodes[part], x_of(filter.pool, slot))
+            part = filter.trees.nodes[part].left
+            retired = filter.trees.retired(leaf)
+            merge(&filter.model, filter.trees.total(part), retired, 1.0 / len(near))
+            merge(&filter.model, filter.trees.retired(part), retired, 1.0 / len(near))
+    for node in leaves_below(filter, root):
+        finish_leaf(filter, filter.trees.nodes[node].left)
+    return 0
+
+
+cdef list leaves_below(Particles filter, int node):
+    """Nodes of the leaves of a subtree."""
+    return [node for node in filter.trees.below(node) if filter.trees.nodes[node].split.feature < 0]
+
+
+cdef list slots_below(Particles filter, int node):
+    """Slots of the active samples of a subtree."""
+    cdef int i
+    cdef const Leaf* leaf
+    found = []
+    for node in leaves_below(filter, node):
+        leaf = leaf_at(filter.trees, node)
+        found += [filter.trees.slots[leaf.slots + i] for i in range(leaf.n_active)]
+    return found
+
+
+cdef int copied(Particles filter, int old) noexcept:
+    """Copy a tree completely, with new regions."""
+    cdef SharedTrees trees = filter.trees
+    cdef int copy
+    if trees.nodes[old].split.feature < 0:
+        update_time(filter, trees.nodes[old].left)
+    copy = trees.copy_node(trees, old)
+    trees.nodes[copy].refs = 1
+    trees.nodes[copy].region = trees.new_region()
+    if trees.nodes[copy].split.feature >= 0:      # no deeper than MAX_DEPTH
+        trees.nodes[copy].left = copied(filter, trees.nodes[old].left)
+        trees.nodes[copy].right = copied(filter, trees.nodes[old].right)
+    return copy

@@ -9,7 +9,7 @@ its nodes stay in the cache of the processor. The terms of each row are added in
 for a single row, so that the predictions are equal to the bit.
 """
 
-from ..batch cimport Reader
+from ..table cimport Reader
 from .memories cimport MemoryForest
 
 cdef int answer_rows(MemoryForest forest, Reader reader, Py_ssize_t stop,

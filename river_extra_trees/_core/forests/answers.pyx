@@ -4,7 +4,7 @@ from cpython.object cimport PyObject
 from libc.string cimport memset
 
 from ..ahead cimport AHEAD
-from ..batch cimport Reader
+from ..table cimport Reader
 from ..memory cimport free, product, resized
 from ..trees cimport Trees
 from .compact_trees cimport CompactTrees
@@ -85,9 +85,9 @@ cdef void combine_rows(MemoryForest forest, Reader reader, int n, double* answer
             forest.combine(answers, width)
             reader.answer(reader.row + i, &forest.mixture.mean, 1)
         else:
-            reader.ahead.copy(i, forest.schema.row, forest.schema.n_columns)
+            reader.ahead.copy(i, forest.schema.row, reader.columns, reader.n_columns)
             if width:
-                forest.naive.answer(forest.schema.row, forest.pool.naive_answer(width))
+                forest.naive.answer(forest.schema, forest.pool.naive_answer(width))
             forest.combine(answers, width)
             reader.answer(reader.row + i, forest.pool.pooled, width)
         answers += n_answers

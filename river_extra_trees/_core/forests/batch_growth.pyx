@@ -138,7 +138,7 @@ cdef class EarlyGrowth(BatchGrowth):
             trees.reserve(2 * <Py_ssize_t>self.window.size, trees.n_values)
             for splitter in splitters:
                 splitter.reserve(trees.capacity, self.window.size, self.window.capacity,
-                                 self.window.n_columns, trees.n_values)
+                                 self.window.n_live, trees.n_values)
 
     def __dealloc__(self):
         free(self.chosen)
@@ -349,7 +349,7 @@ cdef class ForgetfulGrowth(BatchGrowth):
             trees.reserve(max(0, 2 * <Py_ssize_t>size + 1 - (trees.n_used - trees.n_free)),
                           trees.n_values)
             for splitter in splitters:
-                splitter.reserve(trees.capacity, size, slots, columns, trees.n_values)
+                splitter.reserve(trees.capacity, size, slots, forest.window.n_live, trees.n_values)
 
     def __dealloc__(self):
         free(self.counts)

@@ -45,7 +45,7 @@ cdef class Buckets:
     cdef int number_values(self, const double* values, int n, int* met, int* found) noexcept nogil:
         """Number the values of n samples in the order in which they come; return their number.
 
-        met[number] is the code of a value, counted from OTHER; missing values have that of `missing`.
+        met[number] is the code of a value, counted from OTHER; that of missing values is `missing`.
         found[i] is the number of the value of sample i. If there are more than MANY_VALUES values,
         the result is MANY_VALUES + 1, and `found` is not complete.
         """

@@ -38,7 +38,7 @@ cdef class Buffer:
     cdef int n_allocated                # number of blocks allocated so far
     cdef Store* columns
     cdef int64_t* latest                # per column: the last sample with a value; -1: not live
-    cdef int* live                      # ascending: all columns with a value in a stored sample, ...
+    cdef int* live                      # ascending: the columns with a value in a stored sample ...
     cdef int n_live                     # ... and some whose values are older
     cdef int* present                   # the columns with a value in the sample to be pushed next
     cdef int n_present
@@ -49,7 +49,8 @@ cdef class Buffer:
     cdef readonly int64_t n_seen        # number of samples pushed so far
     cdef readonly int64_t oldest        # number in the stream of the oldest stored sample
 
-    cdef int reserve(self, const double* row, int n_features) except -1 nogil
+    cdef int reserve(self, const double* row, const int* columns, int n_columns,
+                     int n_features) except -1 nogil
     cdef int reserve_block(self) except -1 nogil
     cdef int reserve_columns(self, int n_features) except -1 nogil
     cdef int push(self, const double* row, int n_features, double target,

@@ -44,16 +44,21 @@ cdef class Buffer:
 
     # ---------------------------------------------------------------- memory
 
-    cdef int reserve(self, const double* row, int n_features) except -1 nogil:
-        """Allocate memory for the next sample; stored samples do not change."""
-        cdef int at = self.place_of(self.n_seen) >> BLOCK_BITS, i, column, width
+    cdef int reserve(self, const double* row, const int* columns, int n_columns,
+                     int n_features) except -1 nogil:
+        """Allocate memory for the next sample, which may have values in the given columns.
+
+        Stored samples do not change.
+        """
+        cdef int at = self.place_of(self.n_seen) >> BLOCK_BITS, i, k, column, width
         cdef Store* this
         if at >= self.n_allocated:      # by one: blocks are filled in order
             self.reserve_block()
         if n_features > self.capacity:
             self.reserve_columns(n_features)
         self.n_present = 0
-        for column in range(n_features):
+        for k in range(n_columns):
+            column = columns[k]
             if is_missing(row[column]):
                 continue
             self.present[self.n_present] = column
@@ -226,12 +231,13 @@ cdef class Buffer:
     cdef int fill(self, const double[:, ::1] samples) except -1:
         """Push samples into the buffer."""
         cdef double[::1] row = np.empty(samples.shape[0] - FEATURES + 1)
+        cdef int[::1] columns = np.arange(len(row), dtype=np.intc)
         cdef int n_features = <int>samples.shape[0] - FEATURES
         cdef Py_ssize_t i, column
         for i in range(samples.shape[1]):
             for column in range(n_features):
                 row[column] = samples[column + FEATURES, i]
-            self.reserve(&row[0], n_features)
+            self.reserve(&row[0], &columns[0], n_features, n_features)
             self.push(&row[0], n_features, samples[TARGET, i], samples[WEIGHT_OF, i])
         return 0
 

@@ -4,7 +4,7 @@ from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 
 from ..ahead cimport AHEAD
-from ..batch cimport Reader
+from ..table cimport Reader
 from ..lists cimport item_of
 from ..rng cimport Rng
 from ..schema cimport Schema

@@ -10,7 +10,7 @@ from libc.string cimport memset
 from copy import deepcopy
 
 from ..ahead cimport AHEAD
-from ..batch cimport Reader
+from ..table cimport Reader
 from ..learner cimport Learner
 from ..lists cimport item_of, length_of
 from ..memory cimport free, product, resized, zeroed
@@ -56,7 +56,7 @@ cdef class Forest(Ensemble):
         if self.bagging and self.bags == NULL:
             with gil:
                 self.make_bags()
-        return self.window.reserve_one(self.schema.n_columns, self.batch_size)
+        return self.window.reserve_one(self.schema, self.batch_size)
 
     cdef void widen(self, int n_labels) noexcept:
         cdef Trees trees
@@ -66,7 +66,7 @@ cdef class Forest(Ensemble):
 
     cdef void store(self, const double* values, Py_ssize_t stride, int n, const double* targets,
                     const double* weights, int* slots) noexcept nogil:
-        self.window.push(values, stride, self.schema.n_columns, n, targets, weights, slots)
+        self.window.push(values, stride, self.schema, n, targets, weights, slots)
 
     cdef void take(self, double target, double weight) noexcept nogil:
         cdef int slot, position = self.n_gathered()
@@ -90,6 +90,11 @@ cdef class Forest(Ensemble):
     cdef int n_gathered(self) noexcept nogil:
         """Number of samples in this batch."""
         return self.window.size
+
+    @property
+    def n_offered(self):
+        """Number of columns with a value in the window: only these are offered to growth."""
+        return self.window.n_live
 
     @property
     def n_in_batch(self):
@@ -219,7 +224,7 @@ cdef class Forest(Ensemble):
         if (self.bagging and self.bags == NULL) or (
                 not self.regression and self.root_statistics.n_values != n_labels):
             return 0
-        if self.schema.n_columns > self.window.column_capacity:
+        if not self.window.has_room(self.schema):
             return 0
         return min(self.batch_end() - self.n_gathered(), self.window.capacity - self.window.size)
 

@@ -24,6 +24,12 @@ cdef enum:
     BAGGING_MAX = 10        # maximum number of copies of a batch
 
 
+cdef inline Rng skipped(Rng rng, uint64_t n) noexcept nogil:
+    """A stream of random numbers without its next n words."""
+    rng.state += n * <uint64_t>0x9E3779B97F4A7C15
+    return rng
+
+
 cdef class ForgetfulForest(Forest):
     """Trees that are grown again after each batch, on the samples that they retain.
 
@@ -254,9 +260,8 @@ cdef class ForgetfulForest(Forest):
             retained.mark(&counts[0])
             grow_anew(self, successor, tree, retained, splitter, max_depth, &counts[0], &chosen[0])
             for position in range(self.window.n_fresh):
-                leaf = successor.walk(
-                    successor.roots[0], self.window.data + self.window.fresh[position],
-                    self.window.capacity, self.window.n_columns)
+                leaf = successor.walk_slot(
+                    successor.roots[0], self.window, self.window.fresh[position])
                 answers[position] = successor.row(leaf)[HEADER] if self.regression else (
                     successor.majority(leaf))
             return self.sum_losses(answers, tree)
@@ -273,19 +278,22 @@ cdef class ForgetfulForest(Forest):
         """Mark the columns that a tree looks at: m of f, m uniform in [floor(sqrt(f)) + 2, f].
 
         Section 3.3 defines this range, as the integers in (floor(sqrt(f)) + 1, f].
-        Columns that arrive later may enter, and then the number of columns is drawn from the wider
-        range; nothing else changes.
+        These are the columns with a value in the window. A column keeps its random number; if
+        others come or go, only the range of m changes.
         """
-        cdef int column, f = self.window.n_columns, least, m
-        cdef Rng rng
+        cdef int column, i, f = self.window.n_live, least, m
+        cdef Rng rng, of_column
         if not self.subsets:
-            memset(chosen, 1, f)
+            memset(chosen, 1, self.window.n_columns)
             return 0
         rng = rng_for(self.seed, tree, batch, SUBSET)
         least = min(f, <int>(<double>f ** 0.5) + 2)
         m = least + <int>(uniform(&rng) * (f - least + 1))
-        keys = [(next_word(&rng), column) for column in range(f)]
-        memset(chosen, 0, f)
+        keys = []
+        for i in range(f):
+            of_column = skipped(rng, self.window.live[i])
+            keys.append((next_word(&of_column), self.window.live[i]))
+        memset(chosen, 0, self.window.n_columns)
         for _, column in sorted(keys)[:m]:
             chosen[column] = 1
         return 0

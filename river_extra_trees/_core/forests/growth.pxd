@@ -2,13 +2,13 @@
 
 A growth starts from a list of samples, all in one leaf, and the columns that have a value among
 them. It splits the leaf, then its children and so on, left before right, until the leaves are pure
-or the rules forbid a split. At each node it draws features at random. The candidates are one random threshold between the smallest and the
-largest value of a numeric feature, and every value of a nominal feature. If there are many of these
-in the node, a random function puts them into buckets, see `buckets.pxd`. The buckets are ordered
-by their mean target, and the candidates are the cuts of this order, which contain the best
-partition of the buckets (Breiman, Friedman, Olshen and Stone 1984, theorem 4.5); with more than two
-classes, the target is whether a sample is of the most frequent class. The best candidate is the
-split.
+or the rules forbid a split. At each node it draws features at random. The candidates are one random
+threshold between the smallest and the largest value of a numeric feature, and every value of a
+nominal feature. If there are many of these in the node, a random function puts them into buckets,
+see `buckets.pxd`. The buckets are ordered by their mean target, and the candidates are the cuts of
+this order, which contain the best partition of the buckets (Breiman, Friedman, Olshen and Stone
+1984, theorem 4.5); with more than two classes, the target is whether a sample is of the most
+frequent class. The best candidate is the split.
 
 `advance` does a given number of steps, so the cost of a growth is spread over many samples of the
 stream. A step processes one sample once. The state of a growth is a function of the samples, the

@@ -67,7 +67,8 @@ cdef class MemoryForest(Ensemble):
     cdef int n_trees
 
     # The predictions for the last row, because that row is often learned next.
-    cdef double* row
+    cdef double* row                    # its values, in n_row columns ...
+    cdef int* row_columns               # ... which are these, ascending
     cdef int row_capacity
     cdef int n_row                      # its number of columns; -1: no valid predictions
     cdef int* reached                   # per tree: the leaf that the row reaches
@@ -88,6 +89,7 @@ cdef class MemoryForest(Ensemble):
     cdef void learn_leaf(self, Trees trees, int leaf, double target, double weight) noexcept nogil
     cdef bint splits_leaves(self, int tree) noexcept nogil
     cdef int reserve_answers(self, int n_labels) except -1 nogil
+    cdef bint is_same_row(self) noexcept nogil
     cdef int n_visited(self, int n_columns) noexcept nogil
     cdef void count_values(self) noexcept nogil
     cdef int change_naive(self, int n_labels) except -1 with gil

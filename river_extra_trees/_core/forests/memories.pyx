@@ -7,9 +7,10 @@ import numpy as np
 from cpython.object cimport PyObject
 from libc.math cimport log2, sqrt
 from libc.stdint cimport int64_t
-from libc.string cimport memcmp, memcpy, memset
+from libc.stdlib cimport qsort
+from libc.string cimport memset
 
-from ..batch cimport Reader
+from ..table cimport Reader
 from ..learner cimport Learner
 from ..lists cimport item_of
 from ..memory cimport free, product, resized, zeroed
@@ -44,6 +45,28 @@ RULES = ("criterion", "max_depth", "min_samples_split", "min_samples_leaf")
 STATE = ("regression", "batch_size", "fading", "max_features", "max_nodes", *RULES, "seed",
          "schema", "labels", "buffer", "trees", "models", "linear", "naive", "pool", "mixture",
          "births", "growths", "due")
+
+cdef int by_number(const void* a, const void* b) noexcept nogil:
+    return (<const int*>a)[0] - (<const int*>b)[0]
+
+
+cdef void sort_columns(Schema schema) noexcept nogil:
+    """Sort the columns of the row: sums over them do not depend on the order of its keys."""
+    cdef int k, column
+    for k in range(1, schema.n_filled):
+        if schema.filled[k - 1] > schema.filled[k]:
+            break
+    else:
+        return
+    if 16 * schema.n_filled < schema.n_columns:
+        qsort(schema.filled, schema.n_filled, sizeof(int), by_number)
+        return
+    schema.n_filled = 0
+    for column in range(schema.n_columns):      # faster than sorting if many have a value
+        if schema.row[column] == schema.row[column]:
+            schema.filled[schema.n_filled] = column
+            schema.n_filled += 1
+
 
 cdef Rule rule_of(object max_features) except *:
     """The rule that counts the features which a node visits."""
@@ -135,6 +158,7 @@ cdef class MemoryForest(Ensemble):
         free(self.reached)
         free(self.slopes)
         free(self.row)
+        free(self.row_columns)
         free(self.recent)
         free(self.answers)
         free(self.small_leaves)
@@ -175,7 +199,7 @@ cdef class MemoryForest(Ensemble):
         cdef int tree, g, n_columns = self.schema.n_columns
         cdef int64_t n_seen = self.buffer.n_seen + 1
         self.reserve_answers(n_labels)
-        self.buffer.reserve(self.schema.row, n_columns)
+        self.buffer.reserve(self.schema.row, self.schema.filled, self.schema.n_filled, n_columns)
         if self.n_changes != self.schema.version:
             self.count_values()
         if not self.regression:
@@ -250,7 +274,7 @@ cdef class MemoryForest(Ensemble):
                             weight)
         self.buffer.push(self.schema.row, self.schema.n_columns, target, weight)
         if not self.regression:
-            self.naive.learn(self.schema.row, <int>target, weight)
+            self.naive.learn(self.schema, <int>target, weight)
         self.n_row = -1
         tree = <int>(self.buffer.n_seen % self.batch_size)
         find_recent(self)
@@ -281,6 +305,8 @@ cdef class MemoryForest(Ensemble):
         cdef int width = 2 if self.regression else max(1, n_labels)
         if self.schema.n_columns > self.row_capacity:
             self.row = <double*>resized(self.row, 2 * self.schema.n_columns, sizeof(double))
+            self.row_columns = <int*>resized(
+                self.row_columns, 2 * self.schema.n_columns, sizeof(int))
             self.recent = <int*>resized(self.recent, 2 * self.schema.n_columns, sizeof(int))
             self.row_capacity = 2 * self.schema.n_columns
         if width > self.answer_capacity:
@@ -298,27 +324,40 @@ cdef class MemoryForest(Ensemble):
 
     cdef void answer(self) noexcept nogil:
         """Compute the predictions for the row encoded last, unless they are still valid."""
-        cdef int tree, g, width = self.n_values(), n_row = self.schema.n_columns
-        # Without columns there are no rows to compare or to copy.
-        if self.n_row == n_row and (n_row == 0 or memcmp(
-                self.row, self.schema.row, n_row * sizeof(double)) == 0):
+        cdef int tree, g, width = self.n_values()
+        sort_columns(self.schema)
+        if self.is_same_row():
             return
-        self.n_row = n_row
-        if n_row > 0:
-            memcpy(self.row, self.schema.row, n_row * sizeof(double))
+        self.n_row = self.schema.n_filled
+        for g in range(self.n_row):
+            self.row_columns[g] = self.schema.filled[g]
+            self.row[g] = self.schema.row[self.schema.filled[g]]
         find_leaves(self)
         if self.regression:
             for tree in range(self.n_trees):
                 self.slopes[tree] = self.tree_number(
-                    tree, <Trees>self.tree(tree), self.reached[tree], self.row, 1,
+                    tree, <Trees>self.tree(tree), self.reached[tree], self.schema.row, 1,
                     self.answers + 2 * tree)
         else:
             memset(self.answers, 0, self.n_groups() * width * sizeof(double))
             for g in range(self.n_groups()):
                 self.add_classes(<Group>self.group(g), width, self.answers + g * width)
             if width:
-                self.naive.answer(self.row, self.pool.naive_answer(width))
+                self.naive.answer(self.schema, self.pool.naive_answer(width))
         self.combine(self.answers, width)
+
+    cdef bint is_same_row(self) noexcept nogil:
+        """Whether the row encoded last is the one that the predictions are for."""
+        cdef int k
+        cdef double value
+        if self.n_row != self.schema.n_filled:
+            return False
+        for k in range(self.n_row):
+            value = self.schema.row[self.schema.filled[k]]
+            if self.row_columns[k] != self.schema.filled[k] or not (
+                    self.row[k] == value or (self.row[k] != self.row[k] and value != value)):
+                return False
+        return True
 
     cdef void add_classes(self, Group group, int width, double* answers) noexcept nogil:
         """Add the class shares of the trees of a group."""
@@ -393,8 +432,8 @@ cdef class MemoryForest(Ensemble):
         """Number of samples learned."""
         return self.buffer.n_seen
 
-    def memory_weights(self):
-        """(memory, weight) of each memory: the sum over its groups."""
+    def window_weights(self):
+        """(window size, weight) of each window: the sum over its groups."""
         cdef dict found = {}
         with self.using():
             weights = (self.mixture if self.regression else self.pool).member_weights()
@@ -420,7 +459,7 @@ cdef class MemoryForest(Ensemble):
         cdef size_t size = (
             self.n_trees * (sizeof(int64_t) + (1 + <size_t>self.batch_size) * sizeof(int)
                             + sizeof(double))
-            + self.row_capacity * (sizeof(double) + sizeof(int)) + self.small.n_bytes()
+            + self.row_capacity * (sizeof(double) + 2 * sizeof(int)) + self.small.n_bytes()
             + self.answer_capacity * <size_t>len(self.groups) * sizeof(double))
         if self.regression:
             size += self.answer_capacity * <size_t>self.n_trees * sizeof(double)

@@ -36,7 +36,7 @@ where V is the mean over the groups of the variances in the leaves and among the
 
 from libc.stdint cimport int64_t
 
-from ..dynamic.leaf_models cimport LeafModel
+from ..linalg cimport LeafModel
 
 cdef class ClassPool:
     cdef readonly int n_groups
@@ -63,7 +63,7 @@ cdef class NumberMixture:
     cdef double error                   # decayed sum of squared errors of the prediction
     cdef double ratio                   # decayed sum of error^2 / (V + E / 10)
     cdef readonly double n_errors       # decayed number of targets in these sums
-    cdef double* sums                   # A and b, in the row layout of `leaf_models`
+    cdef double* sums                   # A and b, in the row layout of `linalg`
     cdef double square                  # decayed sum of the mean square of d
     cdef double n_squares               # decayed number of samples in it
     cdef double* slopes                 # c

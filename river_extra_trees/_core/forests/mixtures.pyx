@@ -5,10 +5,9 @@ import numpy as np
 from libc.math cimport INFINITY, exp, log, sqrt
 from libc.string cimport memcpy, memset
 
-from ..dynamic.leaf_models cimport row_width, scratch_size
+from ..linalg cimport init_model, row_width, scratch_size, solve_ridge
 from ..memory cimport free, product, resized, zeroed
 from .opinion_pool cimport FLOOR, floored_log, learn_exponents, pool_logs
-from .model_trees cimport init_model, solve_ridge
 
 from ..state import LARGEST_FLOAT, LARGEST_TARGET, State, reduced, require
 

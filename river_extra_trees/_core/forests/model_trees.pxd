@@ -14,7 +14,7 @@ The coefficients b are those of a ridge regression on the n samples (Hoerl and K
 
     b = (Z'WZ + r I)^-1 Z'W y,      r = the mean weight of the samples,
 
-with Z and y centred. `dynamic.leaf_models` computes the sums and the factorisation.
+with Z and y centred. `linalg` computes the sums and the factorisation.
 
 `TreeGrowth` grows a whole tree on the latest samples, in small steps. A tree without linear models
 is grown by `Growth` alone. A tree with models in its leaves has these phases:
@@ -32,7 +32,7 @@ As in `Growth`, the state is a function of the samples, the random numbers and t
 
 from libc.stdint cimport int64_t
 
-from ..dynamic.leaf_models cimport LeafModel
+from ..linalg cimport LeafModel
 from ..memory cimport free
 from ..rng cimport Rng
 from ..schema cimport Schema
@@ -101,7 +101,7 @@ cdef class LinearModels:
 
 cdef class Ridge:
     cdef LeafModel model
-    cdef double* row                    # sums of the samples, see `leaf_models`
+    cdef double* row                    # sums of the samples, see `linalg`
     cdef double* v                      # z of a sample, and its target
     cdef int capacity                   # number of regressors for which there is room
     cdef int n                          # number of samples
@@ -114,8 +114,6 @@ cdef class Ridge:
     cdef void solve(self, double* coefficients) noexcept nogil
     cdef size_t n_bytes(self)
 
-cdef void solve_ridge(const LeafModel* model, const double* row, double* slopes) noexcept nogil
-cdef void init_model(LeafModel* model, int n_regressors, double* scratch) noexcept nogil
 
 cdef enum Phase:
     MEASURE = 0

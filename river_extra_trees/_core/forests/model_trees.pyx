@@ -6,8 +6,8 @@ from libc.math cimport INFINITY, log2, sqrt
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy, memset
 
-from ..dynamic.leaf_models cimport (
-    MAX_REGRESSORS, Fit, LeafModel, add_sample, fit, row_width, scratch_size,
+from ..linalg cimport (
+    MAX_REGRESSORS, add_sample, init_model, row_width, scratch_size, solve_ridge,
 )
 from ..memory cimport free, product, resized, trimmed
 from ..rng cimport Rng
@@ -23,9 +23,7 @@ cdef enum:
     LEAST_SAMPLES = 10          # minimum number of samples of a leaf with a model
     SAMPLES_PER_REGRESSOR = 3   # minimum number of samples per coefficient
 
-cdef double LARGEST_Z = 1e100           # limits of z and of coefficients, so that
-cdef double LARGEST_SLOPE = 1e200       # their products are finite
-cdef double NO_PRIOR = 0.0
+cdef double LARGEST_Z = 1e100           # products of z and coefficients are finite
 
 KINDS = ("none", "leaves", "root")      # which nodes have a model, by the numbers of `ModelKind`
 
@@ -263,36 +261,6 @@ cdef class Ridge:
         for i in range(q):
             coefficients[q] += coefficients[i] * self.row[1 + i]
         coefficients[q + 1] = self.highest - self.lowest
-
-
-cdef void init_model(LeafModel* model, int n_regressors, double* scratch) noexcept nogil:
-    """A regression without a prior: the ridge is added to its sums."""
-    memset(model, 0, sizeof(LeafModel))
-    model.n_regressors = n_regressors
-    model.width = row_width(False, n_regressors, 0)
-    model.df_offset = 1.0               # so that there is a solution for any weights
-    model.prior, model.scratch = &NO_PRIOR, scratch
-
-
-cdef void solve_ridge(const LeafModel* model, const double* row, double* slopes) noexcept nogil:
-    """The coefficients of a row to which the ridge has been added; 0 where rounding is all."""
-    cdef int q = model.n_regressors, i, k
-    cdef Fit found = fit(model, row, True)
-    # The factor L by rows, without its unit diagonal; the last row is L^-1 s over D.
-    cdef const double* last = model.scratch + q * (q + 1) // 2
-    cdef const double* line
-    if found.n_regressors == 0:
-        memset(slopes, 0, q * sizeof(double))
-        return
-    for i in range(q):
-        slopes[i] = last[i]
-    for k in range(q - 1, -1, -1):      # L' b = (L^-1 s) / D
-        line = model.scratch + k * (k + 1) // 2
-        for i in range(k):
-            slopes[i] -= line[i] * slopes[k]
-        if not -LARGEST_SLOPE <= slopes[k] <= LARGEST_SLOPE:
-            memset(slopes, 0, q * sizeof(double))
-            return
 
 
 cdef class TreeGrowth:

@@ -43,8 +43,8 @@ cdef class NaiveBayes:
     cdef void extend(self, Schema schema) noexcept
     cdef int reserve_columns(self, int n_columns) except -1
     cdef NaiveBayes widened(self, int n_classes)
-    cdef void log_likelihoods(self, const double* row, double* answers) noexcept nogil
-    cdef void answer(self, const double* row, double* answers) noexcept nogil
-    cdef void learn(self, const double* row, int code, double weight) noexcept nogil
+    cdef void log_likelihoods(self, Schema schema, double* answers) noexcept nogil
+    cdef void answer(self, Schema schema, double* answers) noexcept nogil
+    cdef void learn(self, Schema schema, int code, double weight) noexcept nogil
     cdef void rescale(self) noexcept nogil
     cdef bint belongs_to(self, Schema schema) except -1

@@ -108,11 +108,14 @@ cdef class NaiveBayes:
 
     # ---------------------------------------------------------------- answers
 
-    cdef void answer(self, const double* row, double* answers) noexcept nogil:
-        """Write the probability of every class; uniform if nothing was learned."""
+    cdef void answer(self, Schema schema, double* answers) noexcept nogil:
+        """Write the probability of every class for the row of the schema, whose columns ascend.
+
+        It is uniform if nothing was learned.
+        """
         cdef int c
         cdef double largest = -INFINITY, total = 0.0
-        self.log_likelihoods(row, answers)
+        self.log_likelihoods(schema, answers)
         for c in range(self.n_classes):
             largest = max(largest, answers[c])
         for c in range(self.n_classes):
@@ -121,17 +124,19 @@ cdef class NaiveBayes:
         for c in range(self.n_classes):
             answers[c] = answers[c] / total if 0.0 < total < INFINITY else 1.0 / self.n_classes
 
-    cdef void log_likelihoods(self, const double* row, double* answers) noexcept nogil:
+    cdef void log_likelihoods(self, Schema schema, double* answers) noexcept nogil:
         """Write for each class the log of its prior times the likelihood of the row."""
-        cdef int column, c, value
+        cdef int column, c, k, value
+        cdef const double* row = schema.row
         cdef double weight, spread, variance, squared, prior
         cdef const Moments* of_class
         cdef const double* counts
         prior = self.total / self.unit + PRIOR_COUNT * self.n_classes
         for c in range(self.n_classes):
             answers[c] = log((self.class_weights[c] / self.unit + PRIOR_COUNT) / prior)
-        for column in range(self.n_columns):
-            if row[column] != row[column]:
+        for k in range(schema.n_filled):
+            column = schema.filled[k]
+            if column >= self.n_columns or row[column] != row[column]:
                 continue
             if self.n_values[column]:
                 value = value_of(row[column])
@@ -157,9 +162,10 @@ cdef class NaiveBayes:
 
     # ---------------------------------------------------------------- learning
 
-    cdef void learn(self, const double* row, int code, double weight) noexcept nogil:
-        """Learn a sample; `reserved` has allocated memory for its columns and its class."""
-        cdef int column, value
+    cdef void learn(self, Schema schema, int code, double weight) noexcept nogil:
+        """Learn the row of the schema; `reserved` has allocated memory for it and its class."""
+        cdef int column, k, value
+        cdef const double* row = schema.row
         cdef double share
         self.unit /= 1.0 - 1.0 / self.memory
         if self.unit > LARGEST_UNIT:
@@ -167,8 +173,9 @@ cdef class NaiveBayes:
         share = weight * self.unit
         self.total += share
         self.class_weights[code] += share
-        for column in range(self.n_columns):
-            if row[column] != row[column]:
+        for k in range(schema.n_filled):
+            column = schema.filled[k]
+            if column >= self.n_columns or row[column] != row[column]:
                 continue
             if self.n_values[column]:
                 value = value_of(row[column])

@@ -155,8 +155,7 @@ cdef class StreamForest(Forest):
             n = copies[slot] if copies != NULL else 1
             if n == 0:
                 continue
-            leaf = trees.walk(trees.roots[0], self.window.data + slot, self.window.capacity,
-                              self.window.n_columns)
+            leaf = trees.walk_slot(trees.roots[0], self.window, slot)
             if trees.row(leaf)[VISITED] != batch:
                 trees.clear(leaf)
             if self.regression:
@@ -259,7 +258,7 @@ cdef class StreamGrowth(BatchGrowth):
             trees = self.trees[index]
             trees.reserve(2 * <Py_ssize_t>window.size, trees.n_values)
             for splitter in splitters:
-                splitter.reserve(trees.capacity, window.size, window.capacity, window.n_columns,
+                splitter.reserve(trees.capacity, window.size, window.capacity, window.n_live,
                                  trees.n_values)
 
     cdef Bootstrap draw(self, int index):

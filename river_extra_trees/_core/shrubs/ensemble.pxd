@@ -74,6 +74,7 @@ cdef class Shrubs(Learner):
     cdef void train(self) noexcept nogil
     cdef void find_leaves(self) noexcept nogil
     cdef double* shares_in(self, const int* leaves, Py_ssize_t spacing) noexcept nogil
-    cdef int load(self, object state) except -1
+    cdef dict views(self)
+    cdef int load(self, dict fields) except -1
     cdef int check_samples(self) except -1
     cdef int check_weights(self) except -1

@@ -6,15 +6,15 @@ import numpy as np
 
 from libc.math cimport fabs, log2, sqrt
 from libc.stdint cimport int64_t
-from libc.string cimport memcpy
 
 from ..ahead cimport AHEAD
-from ..batch cimport Reader
+from ..arrays cimport view
 from ..cart.splitter cimport Splitter
 from ..learner cimport Learner
 from ..memory cimport free, resized, zeroed
 from ..rng cimport FEATURES, rng_for
 from ..schema cimport Labels, Schema
+from ..table cimport Reader
 from ..trees cimport HEADER, WEIGHT, Trees
 from ..window cimport Window
 from .weights cimport (
@@ -22,7 +22,7 @@ from .weights cimport (
     rebuild, sums_run, weigh,
 )
 
-from ..state import LARGEST_FLOAT, SMALLEST, State, require
+from ..state import LARGEST_FLOAT, SMALLEST, State, fields_of, put_back, require
 
 cdef enum:
     MAX_MODELS = 10_000     # of a restored ensemble
@@ -36,9 +36,8 @@ cdef enum:
 cdef double HEAVY = 1e3
 # Tolerance for the weight of a class divided by that of its node.
 cdef double ROUNDED = 1.0 + 1e-9
-# Limit of running sums in a state. Those of a stream are far smaller.
-LARGEST_SUM = 1e150
-
+# Limit of running sums in a state. It cannot be checked whether they come from samples.
+SUMS = {"least": -1e150, "most": 1e150}
 COUNT, STRENGTH = ("whole", 1, 2**31 - 1), ("number", 0.0, LARGEST_FLOAT)
 SETTINGS = {        # the arguments of the constructor: how they are read
     "regression": ("flag",), "n_models": ("whole", 1, MAX_MODELS), "window_size": COUNT,
@@ -49,10 +48,14 @@ SETTINGS = {        # the arguments of the constructor: how they are read
     "update_interval": COUNT, "retrain": ("word", ("always", "error")), "l0": STRENGTH,
     "l1": STRENGTH, "l2": STRENGTH, "node_penalty": STRENGTH, "seed": ("whole", 0, 2**64 - 1),
 }
-FIELDS = (
-    "schema", "labels", "window", "room", "trees", "weights", "hits", "births", "gram",
-    "total_weight", "since_rebuild", "n_trained",
-)
+FIELDS = {
+    **SETTINGS, "schema": ("part", Schema), "labels": ("part", Labels), "window": ("part", Window),
+    "room": ("array", np.uint8, "window_size"),     # so that the file bounds the memory
+    "trees": ("part", Trees), "weights": ("numbers", "trees"), "hits": ("numbers", "trees", SUMS),
+    "births": ("array", np.int64, "trees"), "gram": ("numbers", "trees", "trees", SUMS),
+    "total_weight": ("number", SUMS), "since_rebuild": ("whole", 0, 2**31 - 1),
+    "n_trained": ("whole",),
+}
 
 
 cdef size_t block_size(size_t places, size_t window_size) noexcept nogil:
@@ -149,12 +152,14 @@ cdef class Shrubs(Learner):
     cdef int reserve(self, int n_labels) except -1 nogil:
         """Make room for the row that the schema encoded last, and for a new tree."""
         cdef int n = min(self.window.size + 1, self.window_size)
-        cdef int width = 1 if self.regression else n_labels
-        self.window.reserve(self.window_size, self.schema.n_columns)
+        cdef int n_live, width = 1 if self.regression else n_labels
+        self.window.reserve_places(self.schema.n_columns)
+        n_live = self.window.count_live(self.schema.filled, self.schema.n_filled)
+        self.window.reserve(self.window_size, self.schema.n_columns, n_live)
         self.reserve_outputs(width)
         self.trees.reserve(2 * n + 1, width)
         return self.splitter.reserve(
-            self.trees.capacity, n, self.window_size, self.schema.n_columns,
+            self.trees.capacity, n, self.window_size, n_live,
             max(self.trees.n_values, n_labels))     # as `Workspace.prepare`, so that it cannot fail
 
     cdef void widen(self, int n_labels) noexcept:
@@ -192,11 +197,9 @@ cdef class Shrubs(Learner):
                 self.since_rebuild = REBUILD * self.window_size
             if sums_run(self):
                 count(self, slot, -1.0)
-        self.window.extend(self.schema.n_columns)
-        slot = self.window.slide(self.schema.row, target, weight, slot)
+        slot = self.window.slide(self.schema, target, weight, slot)
         self.total_weight += weight
-        evaluate(self, self.window.data + slot, self.window.capacity, self.window.n_columns,
-                 self.leaves + slot, spacing)
+        evaluate(self, self.schema.row, 1, self.schema.n_columns, self.leaves + slot, spacing)
         if sums_run(self):
             count(self, slot, 1.0)
         self.since_rebuild += 1
@@ -215,7 +218,7 @@ cdef class Shrubs(Learner):
 
     cdef int n_features(self) noexcept nogil:
         """Number of features that a split tries."""
-        cdef int n = self.schema.n_columns
+        cdef int n = self.window.n_live
         if self.feature_share > 0.0:
             return max(1, <int>(self.feature_share * n))
         if self.feature_count == SQUARE_ROOT:
@@ -241,8 +244,7 @@ cdef class Shrubs(Learner):
         self.n_trained += 1
         for i in range(self.window.n_sorted):
             slot = self.window.by_arrival[i]
-            leaves[slot] = self.trees.walk(root, self.window.data + slot,
-                                           self.window.capacity, self.window.n_columns)
+            leaves[slot] = self.trees.walk_slot(root, self.window, slot)
         if sums_run(self):
             count_newcomer(self, tree)
 
@@ -332,73 +334,63 @@ cdef class Shrubs(Learner):
             "max_depth": self.splitter.max_depth, "shuffled": self.splitter.shuffled,
             "retrain": "error" if self.only_errors else "always",
         }
-        return {name: own[name] if name in own else getattr(self, name) for name in SETTINGS}
+        return fields_of(self, SETTINGS, own)
+
+    cdef dict views(self):
+        """The arrays over the trees."""
+        cdef Py_ssize_t n = self.trees.n_roots, size = sizeof(double)
+        return {
+            "weights": view(self.weights, "f8", (n,)), "hits": view(self.hits, "f8", (n,)),
+            "births": view(self.births, "i8", (n,)),
+            "gram": view(self.gram, "f8", (n, n), ((self.n_models + 1) * size, size)),
+        }
 
     cdef dict fields(self):
         """The trees, their weights, the running sums and the window; leaves follow from these."""
-        cdef Py_ssize_t places = self.n_models + 1, k, n = self.trees.n_roots
-        cdef double[:, ::1] gram = np.empty((n, n))
-        for k in range(n):
-            memcpy(&gram[k, 0], self.gram + k * places, n * sizeof(double))
-        return {
-            **self.settings(), "schema": self.schema, "labels": self.labels,
-            "window": self.window, "trees": self.trees,
-            "room": np.zeros(self.window_size, np.uint8),
-            "weights": np.array([self.weights[k] for k in range(n)], np.float64),
-            "hits": np.array([self.hits[k] for k in range(n)], np.float64),
-            "births": np.array([self.births[k] for k in range(n)], np.int64),
-            "gram": gram.base, "total_weight": self.total_weight,
-            "since_rebuild": self.since_rebuild, "n_trained": self.n_trained,
-        }
+        return fields_of(self, FIELDS, {
+            **self.settings(), **self.views(), "room": np.zeros(self.window_size, np.uint8),
+            "total_weight": self.total_weight, "since_rebuild": self.since_rebuild,
+        })
 
     @classmethod
     def restored(cls, values):
         """Make an ensemble from its state."""
         cdef Shrubs shrubs
-        state = State("Shrubs", values, (*SETTINGS, *FIELDS))
-        settings = state.settings(SETTINGS)
-        state.array("room", np.uint8, settings["window_size"])  # so that the file bounds the memory
+        state = State("Shrubs", values, FIELDS)
+        settings = state.read(SETTINGS)
+        fields = state.read(FIELDS, window_size=settings["window_size"])
         shrubs = Shrubs(**settings)
-        shrubs.load(state)
+        shrubs.load(fields)
         return shrubs
 
-    cdef int load(self, object state) except -1:
-        cdef Py_ssize_t places = self.n_models + 1, k, n
-        cdef double[::1] weights, hits
-        cdef double[:, ::1] gram
-        cdef int64_t[::1] births
-        self.schema, self.labels = state.part("schema", Schema), state.part("labels", Labels)
-        self.let_grow(state.part("window", Window), state.part("trees", Trees))
+    cdef int load(self, dict fields) except -1:
+        cdef int k
+        self.schema, self.labels = fields["schema"], fields["labels"]
+        self.let_grow(fields["window"], fields["trees"])
         require(self.window.size <= self.window_size, "Shrubs: too many samples")
-        self.window.reserve(self.window_size, 0)
-        n = self.trees.n_roots
-        require(n <= self.n_models, "Shrubs: more trees than there is room for")
+        self.window.reserve(self.window_size, 0, 0)
+        require(self.trees.n_roots == len(fields["weights"]) <= self.n_models,
+                "Shrubs: more trees than there is room for, or than weights")
         self.width = 1 if self.regression else len(self.labels)
         self.reserve_outputs(self.width)
-        self.trees.reserve_roots(<int>places)
-        # It cannot be checked whether running sums come from samples; they only have to be finite.
-        sums = {"least": -LARGEST_SUM, "most": LARGEST_SUM}
-        weights, hits = state.numbers("weights", n).copy(), state.numbers("hits", n, **sums).copy()
-        gram = state.numbers("gram", n, n, **sums).copy()
-        births = state.array("births", np.int64, n).copy()
-        for k in range(n):
-            self.weights[k], self.hits[k], self.births[k] = weights[k], hits[k], births[k]
+        self.trees.reserve_roots(self.n_models + 1)
+        put_back(self.views(), fields)
+        for k in range(self.trees.n_roots):
             self.sizes[k] = len(self.trees.preorder(k))
-            memcpy(self.gram + k * places, &gram[k, 0], n * sizeof(double))
-        self.total_weight = state.number("total_weight", **sums)
-        self.since_rebuild = state.whole("since_rebuild", 0, REBUILD * self.window_size)
-        self.n_trained = state.whole("n_trained")
+        self.total_weight, self.n_trained = fields["total_weight"], fields["n_trained"]
+        self.since_rebuild = fields["since_rebuild"]
         self.check_samples()
         self.find_leaves()
         return self.check_structure()
 
     cdef void find_leaves(self) noexcept nogil:
         """Compute the leaf of every sample of the window in every tree."""
-        cdef int i, slot
+        cdef int i, k, slot
         for i in range(self.window.n_sorted):
             slot = self.window.by_arrival[i]
-            evaluate(self, self.window.data + slot, self.window.capacity, self.window.n_columns,
-                     self.leaves + slot, self.window_size)
+            for k in range(self.trees.n_roots):
+                self.leaves[<Py_ssize_t>k * self.window_size + slot] = self.trees.walk_slot(
+                    self.trees.roots[k], self.window, slot)
 
     # --- Invariants ---------------------------------------------------------------------------
 
@@ -437,6 +429,8 @@ cdef class Shrubs(Learner):
         """Check that the weights are on the simplex, eq. (6), and the trees not too young."""
         cdef int k, n = self.trees.n_roots
         cdef double total = 0.0
+        require(self.since_rebuild <= REBUILD * self.window_size,
+                "Shrubs: the running sums should have been computed again")
         require(0 < n <= self.n_models or self.window.n_seen == 0, "Shrubs: no tree has a weight")
         for k in range(n):
             require(NEGLIGIBLE < self.weights[k] <= 1.0, "Shrubs: a weight is out of range")

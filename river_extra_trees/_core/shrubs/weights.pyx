@@ -7,6 +7,7 @@ weights: W, the sum of the weights in the window, replaces its size B.
 from libc.math cimport INFINITY, exp, fabs, sqrt
 from libc.string cimport memmove, memset
 
+from ..moments cimport follow_moments
 from ..trees cimport HEADER, WEIGHT
 from .ensemble cimport SQUARED_ERROR, Shrubs
 
@@ -136,15 +137,14 @@ cdef void rebuild(Shrubs shrubs) noexcept nogil:
 
 cdef void standardise(Shrubs shrubs) noexcept nogil:
     """Compute mean and standard deviation of the targets in the window."""
-    cdef double total = 0.0, delta, squares = 0.0
+    cdef double total = 0.0, squares = 0.0
     cdef int i, slot
     shrubs.centre, shrubs.scale = 0.0, 1.0
-    for i in range(shrubs.window.n_sorted):       # West (1979)
+    for i in range(shrubs.window.n_sorted):
         slot = shrubs.window.by_arrival[i]
         total += shrubs.window.weight[slot]
-        delta = shrubs.window.target[slot] - shrubs.centre
-        shrubs.centre += delta * (shrubs.window.weight[slot] / total)
-        squares += shrubs.window.weight[slot] * delta * (shrubs.window.target[slot] - shrubs.centre)
+        follow_moments(&shrubs.centre, &squares, shrubs.window.target[slot],
+                       shrubs.window.weight[slot], total)
     if squares > 0.0:
         shrubs.scale = sqrt(squares / total)
 

@@ -333,6 +333,47 @@ def test_half_of_the_particles_follow_the_belief_in_their_forgetting_factor() ->
     assert max(belief) > 0.25
 
 
+def test_two_rules_learn_the_belief_in_the_forgetting_factors() -> None:
+    """Bayes' rule by hand: one rule forgets evidence, one does not; one tree per factor."""
+    rng = np.random.default_rng(1)
+    model = DynamicTreeRegressor(n_particles=6, window=40, seed=1)
+    kept, switch = np.array([[0.95], [1.0]]), np.array([[0.01], [0.0001]])
+    compared = 0
+    for i in range(300):
+        x = {"a": rng.random()}
+        y = (3 if i < 150 else -3) * x["a"] + rng.normal(0.0, 0.1)
+        core = model._core
+        belief = core.state()["factor_posterior"].reshape(2, 6)
+        leaves = core.mixture(x)
+        limits = core.lowest, core.highest
+        model.learn_one(x, y)
+        if i < 10 or any(mean in limits for mean, *_ in leaves):
+            continue  # without a proper density, or with a mean that has been limited
+        densities = [StudentMixture([(*leaf[:3], 1.0)])(y) for leaf in leaves]
+        joint = belief * np.array(densities)
+        given = joint**kept / (joint**kept).sum(axis=1, keepdims=True)
+        rule = 0.999 * joint.sum(axis=1, keepdims=True) / joint.sum() + 0.0005
+        expected = rule * ((1.0 - switch) * given + switch / 6)
+        found = core.state()["factor_posterior"].reshape(2, 6)
+        np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-10)
+        np.testing.assert_allclose(list(model.forgetting_factors.values()), found.sum(axis=0))
+        compared += 1
+    assert compared > 200
+
+
+@pytest.mark.parametrize(("n_features", "weight"), [(1, 0.1), (19, 0.2), (40, 0.3)])
+def test_prior_of_competing_memories_weighs_more_with_many_coefficients(
+    n_features: int, weight: float
+) -> None:
+    """A hundredth of a sample per coefficient, from a tenth to three tenths; else 0.3."""
+    rng = np.random.default_rng(0)
+    for factor, expected in (("auto", weight), (1.0, 0.3)):
+        model = DynamicTreeRegressor(n_particles=6, forgetting_factor=factor, seed=1)
+        for _ in range(40):
+            model.learn_one({f"x{i}": rng.random() for i in range(n_features)}, rng.random())
+        assert model._core.state()["prior"][0] == pytest.approx(expected)
+
+
 def test_missing_values_go_left_as_often_as_right() -> None:
     """What is left of a cut mirrors what is right of it, so that neither side is more likely."""
     model = DynamicTreeRegressor(n_particles=10_000, forgetting_factor=1.0, published=True, seed=1)

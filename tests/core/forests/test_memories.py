@@ -117,7 +117,7 @@ def assert_same_trees(core: MemoryForest, naive: NaiveMemoryForest) -> None:
 
 def assert_same_answers(core: MemoryForest, naive: NaiveMemoryForest, x: dict[Any, Any]) -> None:
     """The memories' weights to the bit, probabilities but for rounding in naive Bayes."""
-    assert core.memory_weights() == [
+    assert core.window_weights() == [
         (group.memory, weight) for group, weight in zip(naive.groups, naive.weights, strict=True)
     ]
     found, wanted = core.predict_proba(x), naive.predict_proba(x)

@@ -19,7 +19,7 @@ FEATURES = [None, "sqrt", "log2", 0.5, 2]
 
 
 def rows(n: int, seed: int) -> Iterator[tuple[dict[str, Any], float]]:
-    """Names that come once, that come and go, that return late, and that are nearly always there."""
+    """Names that come once, come and go, return late, or are nearly always there."""
     rng = random.Random(seed)
     for i in range(n):
         a = rng.random()
@@ -76,7 +76,7 @@ def seconds(model: Any, n: int, seed: int) -> float:
 @pytest.mark.parametrize("kind", [ret.ExtraTreesClassifier, ret.ExtraTreesRegressor])
 def test_a_wide_sample_that_left_the_windows_costs_little(kind: Any) -> None:
     """Only the row of each sample is as wide as all that was ever seen."""
-    plain, wide = (kind(window_size=(15, 60), n_models=10, seed=1) for _ in range(2))
+    plain, wide = (kind(window_sizes=(15, 60), n_models=10, seed=1) for _ in range(2))
     wide.learn_one({f"n{i}": 1.0 for i in range(16_000)}, 1.0)
     for model in (plain, wide):
         seconds(model, 1_200, seed=1)  # the buffer holds no more than two blocks of 512

@@ -5,7 +5,7 @@ import numpy.typing as npt
 
 from .columns import Column
 
-class Batch:
+class Table:
     n: int
     columns: list[Column]
     targets: Column | None
@@ -19,17 +19,15 @@ class Batch:
     ) -> Self: ...
     def __len__(self) -> int: ...
     def is_refused(self) -> bool: ...
+    def take(self, rows: npt.NDArray[np.intp]) -> Table: ...
 
 class Reader:
-    batch: Batch
+    table: Table
     n: int
     row: int
-    n_chosen: int
     learns: bool
     numbers: npt.NDArray[np.float64]
     labels: npt.NDArray[np.intp]
     shares: npt.NDArray[np.float64]
-    def __new__(
-        cls, batch: Batch, learns: bool, chosen: npt.NDArray[np.intp] | None = None
-    ) -> Self: ...
+    def __new__(cls, table: Table, learns: bool) -> Self: ...
     def ask(self, regression: bool, n_labels: int | None = None) -> None: ...

@@ -1,10 +1,10 @@
 from collections.abc import Hashable, Mapping
 from typing import Any, Self
 
-from river_extra_trees._core.batch import Reader
 from river_extra_trees._core.dynamic.pool import Pool
 from river_extra_trees._core.dynamic.shared_trees import SharedTrees
 from river_extra_trees._core.learner import Learner
+from river_extra_trees._core.table import Reader
 
 class ParticleFilter(Learner):
     pool: Pool

@@ -1,0 +1,16 @@
+"""The particle filter as Python uses it: particles that learn samples, answer, and can be saved."""
+
+from .particles cimport Particles
+
+cdef double LARGEST_SQUARE      # limit of weight * target ** 2
+
+cdef class ParticleFilter(Particles):
+    cdef int chosen(self) except? -1 nogil
+    cdef int check_slot(self, int slot) except -1
+    cdef int find_leaf(self, int tree, object x) except -1
+    cdef double clamped(self, double mean) noexcept nogil
+    cdef const double* class_chances(self, int hit) noexcept nogil
+    cdef dict views(self)
+    cdef object beliefs(self)
+    cdef int load(self, object state) except -1
+    cdef int load_trees(self, dict fields) except -1

@@ -1,0 +1,579 @@
+"""A particle filter of dynamic trees: learning, answers, state. See the header."""
+
+import numpy as np
+
+from libc.limits cimport INT_MAX
+from libc.stdint cimport int64_t
+from libc.string cimport memset
+
+from ..arrays cimport view
+from ..guarded cimport hold, release
+from ..learner cimport STRETCH, Learner
+from ..linalg cimport row_width
+from ..schema cimport Labels, Schema
+from ..shares cimport first_largest, total_of
+from ..table cimport Reader
+from .inspection cimport (
+    alc_at, describe, distinct_roots, least_useful, nodes_at, relevance, scores, split_shares,
+    tree_statistics,
+)
+from .leaf_models cimport Predictive, predictive
+from .particles cimport (
+    ALC, ALM, ENTROPY, LARGEST_REGRESSOR, MAX_DECAYS, OLDEST, RANDOM, Particles, faded, fill_v,
+    finish_leaf, follow, gather, n_rules, regressors_wanted, reserve_scratch, set_prior, set_shares,
+    sum_beliefs,
+)
+from .pool cimport Pool, x_of
+from .shared_trees cimport Leaf, Node, SharedTrees, restored_trees, side
+from .step cimport learn_row, oldest, random, rejuvenate, reserve_step, retire_slot
+
+from ..state import (
+    FINITE, LARGEST_FLOAT, LARGEST_TARGET, State, captured, fields_of, put_back, require,
+)
+from .shared_trees import FIELDS as TREES
+
+LARGEST_SQUARE = 1e290
+
+# Limits of the sums of weights and of squares in a leaf. Those of ten billion samples are smaller,
+# and the sums of ten million leaves can be merged without overflow.
+cdef double LARGEST_TOTAL = 1e130, LARGEST_SQUARES = 1e300
+LEAST_POSTERIOR = 1e-9      # of a forgetting factor and a rule: see `SWITCH` in `step`
+LARGEST_INT = 2**31 - 1
+LARGEST_MEAN = 1.01 * LARGEST_REGRESSOR         # allows for rounding
+LARGEST_MEAN_TARGET = 1.01 * LARGEST_TARGET
+SETTINGS = {        # the arguments of the constructor
+    "n_particles": ("whole", 1), "window": ("whole", 1, LARGEST_INT), "classifier": ("flag",),
+    "linear": ("flag",), "min_samples_leaf": ("whole", 0, LARGEST_INT),
+    "alpha": ("number", 0.0, 1.0), "beta": ("number", 0.0, LARGEST_FLOAT),
+    "leaf_bonus": ("number", -LARGEST_FLOAT, LARGEST_FLOAT), "decays": ("items",),
+    "prior_weight": ("number", 0.0, LARGEST_FLOAT), "published": ("flag",),
+    "seed": ("whole", 0, 2**64 - 1),
+}
+PARTS = {"schema": ("part", Schema), "labels": ("part", Labels), "pool": ("part", Pool)}
+CONTENT = {
+    "global_statistics": ("numbers", "row", FINITE), "prior": ("numbers", "prior", FINITE),
+    "df_offset": ("number",), "per_leaf": ("number",),
+    "fill": ("numbers", "regressors", {"least": -LARGEST_MEAN, "most": LARGEST_MEAN}),
+    "fill_weight": ("numbers", "regressors", {"least": 0.0}),
+    "lowest": ("number",), "highest": ("number",), "n_seen": ("whole",), "n_steps": ("whole",),
+    "log_evidence": ("number",), "log_predictive": ("number",),
+    "factor_posterior": ("numbers", "beliefs", {"least": LEAST_POSTERIOR, "most": 1.0}),
+    "stratum": ("array", np.int32, "bounds"), **TREES,
+}
+FIELDS = {**SETTINGS, **PARTS, **CONTENT}
+
+POLICIES = {"oldest": OLDEST, "random": RANDOM, "alc": ALC, "alm": ALM, "entropy": ENTROPY}
+
+
+cdef class ParticleFilter(Particles):
+    """A particle filter: learns samples, answers, and describes its trees."""
+
+    # --- Learning ---------------------------------------------------------------------------
+
+    def learn(self, x, y, w=1.0, discard="oldest"):
+        """Learn a sample; return its number in the stream, 0 if its weight is 0.
+
+        Parameters
+        ----------
+        x, y, w
+            The sample.
+        discard
+            Which active sample retires if the window is full, see `to_retire`.
+        """
+        cdef int64_t before
+        hold(self)
+        try:
+            before = self.n_seen
+            self.discard = POLICIES[discard]
+            self.learn_sample(x, y, w)
+            return self.n_seen if self.n_seen > before else 0
+        finally:
+            release(self)
+
+    def go_on(self, Reader reader, discard="oldest", every=None):
+        """Predict or learn some of the next rows; return what `learn` returns for the last one.
+
+        Parameters
+        ----------
+        reader
+            Reader of the rows.
+        discard
+            Which active sample retires if the window is full, see `to_retire`.
+        every
+            Stop when the number of samples learned is a multiple of this.
+        """
+        cdef int64_t before
+        cdef Py_ssize_t n = STRETCH
+        with self.using():
+            before = self.n_seen
+            if reader.learns and every is not None:
+                n = min(n, every - before % every)
+            self.discard = POLICIES[discard]
+            self.read_rows(reader, reader.row + n)
+            return self.n_seen if self.n_seen > before else 0
+
+    cdef int check_slot(self, int slot) except -1:
+        if not 0 <= slot < self.pool.capacity or self.pool.arrival[slot] < 0:
+            raise ValueError(f"no active sample in slot {slot}")
+        return 0
+
+    cdef int check_sample(self, double target, double weight) except -1:
+        """Raise if the target is so large that the sums of squares of a long stream overflow."""
+        if self.regression and weight * target * target > LARGEST_SQUARE:
+            raise ValueError(
+                f"w times the square of the target must be at most {LARGEST_SQUARE:g}: the target "
+                f"is {target:g} and w is {weight:g}")
+        return 0
+
+    cdef int reserve(self, int n_labels) except -1 nogil:
+        """Find the leaves of the row, and allocate all memory that the step may need.
+
+        New columns and labels are added last, when nothing else can fail.
+        """
+        cdef size_t capacity = self.pool.capacity
+        cdef int n_regressors = regressors_wanted(self)
+        cdef int n_classes = max(self.model.n_classes, n_labels)
+        self.leaving = self.chosen() if self.pool.size >= self.window else -1
+        if self.pool.size - (self.leaving >= 0) == self.pool.capacity:
+            capacity *= 2
+        if capacity > INT_MAX:
+            with gil:
+                raise MemoryError("the window is too large")
+        gather(self, self.schema.row, 0, self.n_alive)
+        reserve_step(self)
+        reserve_scratch(self, capacity, self.schema.n_columns, n_regressors + 1,
+                        row_width(self.model.multinomial, n_regressors, n_classes))
+        follow(self, n_regressors, n_classes, <int>capacity)
+        return 0
+
+    cdef void take(self, double target, double weight) noexcept nogil:
+        if self.leaving >= 0:
+            retire_slot(self, self.leaving)
+        learn_row(self, target, weight)
+
+    def active_points(self):
+        """The active samples in order of arrival, as `Pool.point` gives them."""
+        with self.using():
+            return [self.pool.point(slot) for slot in self.pool.slots()]
+
+    def retire(self, int slot):
+        """Move an active sample into the priors of its leaves."""
+        with self.using():
+            self.check_slot(slot)
+            retire_slot(self, slot)
+
+    def to_retire(self, str discard):
+        """Slot of the active sample to retire next: the "oldest", one at "random", or the sample
+        with the smallest score by a criterion of `scores`; the oldest of equal ones.
+        """
+        with self.using():
+            self.discard = POLICIES[discard]
+            return self.chosen()
+
+    cdef int chosen(self) except? -1 nogil:
+        """Slot of the active sample to retire next."""
+        if self.discard == OLDEST:
+            return oldest(self)
+        return random(self) if self.discard == RANDOM else least_useful(self, self.discard)
+
+    def rejuvenate(self):
+        """Add as many new particles, grown from the active samples in random order."""
+        with self.using():
+            rejuvenate(self)
+
+    # --- Answers: averages over the predictive distributions of the leaves --------------------
+
+    cdef double clamped(self, double mean) noexcept nogil:
+        """The mean, limited to the range of the targets seen, as linear models extrapolate."""
+        return min(max(mean, self.lowest), self.highest)
+
+    cdef double row_number(self) except? -1.0 nogil:
+        cdef double total = 0.0
+        cdef int hit
+        self.find_row()
+        if self.lowest > self.highest:      # no sample yet
+            return 0.0
+        for hit in range(self.n_hits):
+            total += self.hits[hit].share * self.clamped(
+                predictive(&self.model, self.statistics_of(hit), self.v).mean)
+        return self.clamped(total)
+
+    def mixture(self, x):
+        """(mean, squared scale, degrees of freedom, weight) of each distinct leaf at x."""
+        cdef int hit
+        cdef Predictive student
+        cdef list parts = []
+        with self.using():
+            self.find_leaves(x)
+            for hit in range(self.n_hits):
+                student = predictive(&self.model, self.statistics_of(hit), self.v)
+                mean = self.clamped(student.mean) if self.lowest <= self.highest else 0.0
+                parts.append((mean, student.scale2, student.df, self.hits[hit].share))
+        return parts
+
+    cdef int find_leaf(self, int tree, object x) except -1:
+        """Find the leaf of x in one tree: the first hit."""
+        if not 0 <= tree < self.n_alive:
+            raise IndexError(f"there is no tree {tree}, only 0 to {self.n_alive - 1}")
+        self.schema.encode(x)
+        fill_v(self, self.schema.row, 0.0)
+        gather(self, self.schema.row, tree, tree + 1)
+        return 0
+
+    def number_of_tree(self, int tree, x):
+        """The mean that one tree predicts."""
+        with self.using():
+            self.find_leaf(tree, x)
+            if self.lowest > self.highest:      # no sample yet
+                return 0.0
+            return self.clamped(predictive(&self.model, self.statistics_of(0), self.v).mean)
+
+    cdef double* row_shares(self) except? NULL nogil:
+        cdef int hit, k
+        cdef const double* chances
+        cdef double* answer = self.model.prior      # scratch here: no other use in classification
+        self.find_row()
+        memset(answer, 0, self.model.width * sizeof(double))
+        for hit in range(self.n_hits):
+            chances = self.class_chances(hit)
+            for k in range(self.model.n_classes):
+                answer[k] += self.hits[hit].share * chances[k]
+        return answer
+
+    cdef int row_label(self) except -1 nogil:
+        """The first of the largest probabilities, normalised first: rounding can make two equal."""
+        cdef int k, n = self.model.n_classes
+        cdef double* shares = self.row_shares()
+        cdef double total = total_of(shares, n)
+        for k in range(n):
+            shares[k] /= total
+        return first_largest(shares, n)
+
+    cdef const double* class_chances(self, int hit) noexcept nogil:
+        """Probabilities of the classes in a leaf that was found."""
+        cdef int k
+        cdef double a = self.model.concentration
+        cdef double* shares = self.row_other + self.model.width
+        cdef const double* row = self.statistics_of(hit)
+        cdef double whole = row[0] + a * self.model.n_classes
+        for k in range(self.model.n_classes):       # Dirichlet(a, ..., a), section 2.1
+            shares[k] = (row[1 + k] + a) / whole
+        return shares
+
+    # --- Scores: section 4 -------------------------------------------------------------------
+
+    def scores(self, str criterion):
+        """Score of each active sample, averaged over the trees, by slot.
+
+        "alc": decrease of the predictive variance over the space. "alm": predictive variance at
+        the sample, including the variance among the trees. "entropy": entropy of the predictive
+        class probabilities at the sample.
+        """
+        with self.using():
+            return scores(self, POLICIES[criterion])
+
+    def alc_at(self, x):
+        """Decrease of the predictive variance over the space if the target at x were known."""
+        with self.using():
+            return alc_at(self, x)
+
+    def relevance(self):
+        """Decrease of variance (or entropy) by the splits, per particle and column.
+
+        For each split, the decrease is weight times predictive variance in the middle of its
+        region, taken as one leaf, minus the same for its two sides; in classification, the entropy
+        replaces the variance. The sum is divided by the weight of all samples. A column that
+        explains nothing has about 0 or less.
+        """
+        with self.using():
+            return relevance(self)
+
+    # --- Inspection -------------------------------------------------------------------------
+
+    cdef int count_trees(self) noexcept:
+        return self.n_alive      # twice as many after a rejuvenation
+
+    cdef list tree_nodes(self, int tree):
+        return describe(self, tree)
+
+    cdef tuple tree_sizes(self):
+        leaves, heights = tree_statistics(self)
+        return 2 * sum(leaves) - len(leaves), max(heights)
+
+    def distinct_roots(self):
+        """(root, number of particles) of each distinct tree."""
+        with self.using():
+            return distinct_roots(self)
+
+    def nodes_at(self, root):
+        """Nodes of the tree at a root as they are stored, in preorder, left before right.
+
+        The statistics of a leaf are those at its time, the number of samples when it last decayed.
+        """
+        with self.using():
+            return nodes_at(self, root)
+
+    def factor_weights(self):
+        """Posterior probability of each forgetting factor."""
+        return {self.decays[k]: self.factor_posterior[k] for k in range(self.n_decays)}
+
+    def particle_shares(self):
+        """Weight of each particle in the predictions."""
+        return [self.share[particle] for particle in range(self.n_alive)]
+
+    def split_shares(self):
+        """Share of each column in the splits of the tree, per particle."""
+        with self.using():
+            return split_shares(self)
+
+    def tree_statistics(self):
+        """Number of leaves and height (splits on the longest path), per particle."""
+        with self.using():
+            return tree_statistics(self)
+
+    # --- State ------------------------------------------------------------------------------
+
+    cdef dict views(self):
+        """The arrays of the filter itself, see `state.py`."""
+        cdef tuple row = (self.model.width,), regressors = (self.model.n_regressors,)
+        return {
+            "global_statistics": view(self.global_statistics, "f8", row),
+            "prior": view(self.model.prior, "f8", row if self.regression else (0,)),
+            "fill": view(self.fill, "f8", regressors),
+            "fill_weight": view(self.fill_weight, "f8", regressors),
+            "stratum": view(self.stratum, "i4", (self.n_decays + 1,)),
+        }
+
+    cdef object beliefs(self):
+        """The probabilities of the forgetting factors by rule."""
+        return view(self.belief, "f8", (n_rules(self), self.n_decays),
+                    (sizeof(self.belief[0]), sizeof(double)))
+
+    def settings(self):
+        """The arguments that make an empty filter of the same kind."""
+        return fields_of(self, SETTINGS, {
+            "classifier": not self.regression,
+            "min_samples_leaf": 0 if self.leaves_follow else self.min_samples_leaf,
+            "decays": [self.decays[i] for i in range(self.n_decays)],
+        })
+
+    cdef dict fields(self):
+        return fields_of(self, FIELDS, {
+            **self.settings(), **self.views(), **self.trees.state(self.roots, self.n_alive),
+            "df_offset": self.model.df_offset, "per_leaf": self.model.per_leaf,
+            "n_regions": self.trees.n_regions, "factor_posterior": self.beliefs().ravel(),
+        })
+
+    cdef Learner serving_copy(self):
+        """A copy in which all samples are retired, which does not change the predictions."""
+        state = captured(self.fields())
+        rows = state["rows"]
+        rows[:, self.model.width:] = rows[:, : self.model.width]
+        return self.restored({
+            **state, "pool": Pool(n_columns=self.pool.n_columns, size_v=self.pool.size_v),
+            "n_active": np.zeros_like(state["n_active"]), "leaf_slots": np.zeros(0, np.int32),
+        })
+
+    @classmethod
+    def restored(cls, values):
+        """Make a filter from its state."""
+        cdef ParticleFilter filter
+        state = State("ParticleFilter", values, FIELDS)
+        settings = state.read(SETTINGS)
+        n_roots, n_particles = len(state.array("roots", np.int32, None)), settings["n_particles"]
+        decays = settings["decays"]
+        # The roots bound the memory that the constructor takes.
+        require(n_roots in (n_particles, 2 * n_particles), "ParticleFilter: a particle has no tree")
+        require(not (settings["classifier"] and settings["linear"]),
+                "ParticleFilter: a classifier has linear models")
+        require(1 <= len(decays) <= min(MAX_DECAYS, n_particles)
+                and all([type(decay) is float and 0.0 < decay <= 1.0 for decay in decays])
+                and len(set(decays)) == len(decays),
+                "ParticleFilter: forgetting factors must differ and be in (0, 1]")
+        filter = cls(**settings)
+        filter.load(state)
+        return filter
+
+    cdef int load(self, object state) except -1:
+        """Fill an empty filter from a state."""
+        cdef Pool pool
+        cdef int n_classes, width
+        parts = state.read(PARTS)
+        self.schema, self.labels, pool = parts["schema"], parts["labels"], parts["pool"]
+        n_classes = 0 if self.regression else max(1, len(self.labels))
+        require(not self.regression or len(self.labels) == 0,
+                "ParticleFilter: a regression has labels")
+        follow(self, regressors_wanted(self), n_classes, self.pool.capacity)
+        width = self.model.width
+        require(pool.n_columns == self.schema.n_columns and pool.size <= self.window
+                and pool.size_v == self.model.n_regressors + 1,
+                "ParticleFilter: the pool is not its own")
+        fields = state.read(
+            CONTENT, row=width, prior=width if self.regression else 0,
+            regressors=self.model.n_regressors, beliefs=n_rules(self) * self.n_decays, bounds=self.n_decays + 1,
+            **{"two rows": 2 * width})
+        check_numbers(self, pool, fields)
+        self.pool = pool
+        self.n_seen, self.n_steps = fields["n_seen"], fields["n_steps"]
+        self.lowest, self.highest = fields["lowest"], fields["highest"]
+        self.log_evidence, self.log_predictive = fields["log_evidence"], fields["log_predictive"]
+        set_prior(self)     # its row is saved: the statistics have changed since it was computed
+        self.model.df_offset, self.model.per_leaf = fields["df_offset"], fields["per_leaf"]
+        put_back(self.views(), fields)
+        self.beliefs()[...] = fields["factor_posterior"].reshape(n_rules(self), -1)
+        sum_beliefs(self)
+        self.load_trees(fields)
+        return 0
+
+    cdef int load_trees(self, dict fields) except -1:
+        """Restore trees, roots, and what follows from the particles."""
+        cdef SharedTrees trees = restored_trees(
+            self.model.width, self.pool.n_columns, self.published, fields)
+        cdef double[::1] decays
+        cdef int i
+        self.reserve_particles(<int>len(fields["roots"]))
+        self.n_alive, self.trees = <int>len(fields["roots"]), trees
+        put_back({"roots": view(self.roots, "i4", (self.n_alive,))}, fields)
+        require(self.stratum[0] == 0 and self.stratum[self.n_decays] == self.n_alive
+                and all([self.stratum[i] < self.stratum[i + 1] for i in range(self.n_decays)])
+                and abs(np.sum(fields["factor_posterior"]) - 1.0) < 1e-9,
+                "ParticleFilter: the factor posterior does not sum to one, or has no particles")
+        set_shares(self, 0)
+        decays = decays_of(self)
+        for i in range(trees.n_nodes):
+            if trees.nodes[i].split.feature < 0:
+                trees.leaves[trees.nodes[i].left].decay = decays[i]
+        check_trees(self)
+        for i in range(trees.n_leaves):
+            finish_leaf(self, i)
+        return 0
+
+    cdef int check_structure(self) except -1:
+        cdef ParticleFilter other = self.restored(self.fields())
+        cdef int i
+        found = self.trees.nodes_below(self.roots, self.n_alive)
+        here, there = self.trees.node_views(), other.trees.node_views()
+        leaves = here["left"].take(found).compress(there["feature"] < 0)
+        require(
+            self.trees.nodes_in_use == len(found)
+            and self.trees.leaves_in_use == other.trees.n_leaves
+            and all([np.array_equal(here[name].take(found), there[name])
+                     for name in ("depth", "refs", "n_leaves")])
+            and np.array_equal(self.trees.leaf_views()["decay"].take(leaves),
+                               other.trees.leaf_views()["decay"])
+            and all([self.share[i] == other.share[i] for i in range(self.n_alive)]),
+            "ParticleFilter: depths, sizes, references or shares do not follow from the state")
+        return 0
+
+
+# --- Checks of a restored filter --------------------------------------------------------------
+
+cdef int check_numbers(ParticleFilter filter, Pool pool, dict fields) except -1:
+    """Limit sums, so that they cannot overflow later; check that samples have been learned."""
+    cdef int q = filter.model.n_regressors
+    for name in ("rows", "global_statistics", *(("prior",) if filter.regression else ())):
+        fields[name] = bounded(filter, fields[name])
+    require(np.all((fields["times"] >= 0) & (fields["times"] <= fields["n_seen"])),
+            "ParticleFilter: a leaf is of the future")
+    samples = pool.state()
+    target = samples["v"][:, q]
+    require(np.all(samples["arrival"] <= fields["n_seen"])
+            and np.all(abs(samples["v"][:, :q]) <= LARGEST_REGRESSOR),
+            "ParticleFilter: a sample is not learned yet, or a feature is too large")
+    if filter.regression:
+        with np.errstate(over="ignore"):
+            sound = np.all(samples["weight"] * target * target <= LARGEST_SQUARE)
+    else:
+        sound = np.all((target >= 0) & (target < len(filter.labels)) & (target == target // 1.0))
+    require(sound, "ParticleFilter: a target is too large, or no known label")
+    return 0
+
+
+cdef object bounded(ParticleFilter filter, object values):
+    """Rows of statistics, see `linalg`, with sums no larger than those of any stream."""
+    cdef int q = filter.model.n_regressors
+    rows = values.reshape(-1, filter.model.width)
+    weight, target = rows[:, :1], abs(rows[:, 1 + q:2 + q])
+    if filter.model.multinomial:
+        sound, bounds = rows >= 0.0, LARGEST_TOTAL
+    else:
+        sound = ((weight >= 0.0) & (target <= LARGEST_MEAN_TARGET)
+                 & (abs(rows[:, 1:1 + q]) <= LARGEST_MEAN).all(axis=1, keepdims=True))
+        bounds = np.full_like(rows, LARGEST_SQUARES)
+        with np.errstate(over="ignore"):        # of targets that are refused
+            bounds[:, :1] /= np.maximum(target * target, LARGEST_SQUARES / LARGEST_TOTAL)
+    require(np.all(sound),
+            "ParticleFilter: a weight is negative, or a mean larger than what it is of")
+    return np.clip(rows, -bounds, bounds).reshape(values.shape)
+
+
+cdef object decays_of(ParticleFilter filter):
+    """Forgetting factor of each node: that of the particles that contain it."""
+    cdef double[::1] decays = np.zeros(filter.trees.n_nodes)    # 0: no particle found yet
+    cdef int k, particle, node, child
+    cdef const Node* here
+    cdef bint sound = True
+    for k in range(filter.n_decays):
+        for particle in range(filter.stratum[k], filter.stratum[k + 1]):
+            child = filter.roots[particle]
+            sound = sound and decays[child] in (0.0, filter.decays[k])
+            decays[child] = filter.decays[k]
+    for node in range(filter.trees.n_nodes):
+        here = &filter.trees.nodes[node]
+        if here.split.feature >= 0:
+            for child in (here.left, here.right):
+                sound = sound and decays[child] in (0.0, decays[node])
+                decays[child] = decays[node]
+    require(sound, "ParticleFilter: particles that forget differently share a tree")
+    return decays.base
+
+
+cdef int check_trees(ParticleFilter filter) except -1:
+    """Check that every tree contains each active sample once, in its leaf.
+
+    Each leaf is checked once, although trees share it. This is sufficient, because a region has
+    only one path (`check_regions`), so that no sample can reach two leaves of a tree.
+    """
+    cdef int[::1] parent = np.full(filter.trees.n_nodes, -1, dtype=np.int32)
+    cdef int[::1] held = np.zeros(filter.trees.n_nodes, dtype=np.int32)
+    cdef int[::1] holder = np.full(filter.pool.capacity, -1, dtype=np.int32)
+    cdef int node, particle, n_samples = filter.pool.size
+    cdef bint sound = True
+    cdef const Node* here
+    for node in range(filter.trees.n_nodes - 1, -1, -1):
+        here = &filter.trees.nodes[node]
+        if here.split.feature < 0:
+            held[node] = min(filter.trees.leaves[here.left].n_active, n_samples + 1)
+        else:
+            parent[here.left] = parent[here.right] = node
+            held[node] = min(held[here.left] + held[here.right], n_samples + 1)
+    for particle in range(filter.n_alive):
+        sound = sound and held[filter.roots[particle]] == n_samples
+    require(sound, "ParticleFilter: a tree does not hold each sample once")
+    for node in range(filter.trees.n_nodes):
+        if filter.trees.nodes[node].split.feature < 0:
+            sound = sound and holds_its_samples(filter, node, parent, holder)
+    require(sound, "ParticleFilter: a sample is not where its features lead")
+    return 0
+
+
+cdef bint holds_its_samples(ParticleFilter filter, int number, const int[::1] parent,
+                            int[::1] holder) noexcept:
+    """Whether the samples of a leaf are distinct and active, and reach it from the root.
+
+    `holder` is the last leaf found with a sample. Any parent will do, as all have the same split.
+    """
+    cdef const Leaf* leaf = &filter.trees.leaves[filter.trees.nodes[number].left]
+    cdef int i, slot, node
+    for i in range(leaf.n_active):
+        slot = filter.trees.slots[leaf.slots + i]
+        if not 0 <= slot < filter.pool.capacity or filter.pool.arrival[slot] < 0:
+            return False
+        if holder[slot] == number:
+            return False
+        holder[slot] = node = number
+        while parent[node] >= 0:
+            if side(&filter.trees.nodes[parent[node]], x_of(filter.pool, slot)) != node:
+                return False
+            node = parent[node]
+    return True

@@ -1,0 +1,485 @@
+"""Tables: samples as columns, and a reader of their rows. See the header."""
+
+from libc.math cimport NAN
+from libc.stdint cimport uint8_t
+from libc.string cimport memcpy, memset
+
+from .ahead cimport Ahead
+from .columns cimport Column
+from .memory cimport free, zeroed
+from .values cimport order_of
+from .shares cimport first_largest, total_of
+from .schema cimport MAX_CATEGORIES, MAX_LABELS, OTHER, Labels, Schema, find_room
+
+import numpy as np
+
+cdef enum:
+    # Places of errors in a row, in the order in which a sample is read. The columns are 0, 1, ...
+    WEIGHT = -3
+    TARGET = -2
+
+
+cdef class Table:
+    """Samples as columns. See the header.
+
+    Parameters
+    ----------
+    n
+        Number of rows.
+    columns
+        One per feature.
+    targets
+        Numbers, or codes of labels; None if the samples have no targets.
+    weights
+        Numbers; None if all weights are 1.
+    """
+
+    def __cinit__(self, Py_ssize_t n, list columns, Column targets=None, Column weights=None):
+        self.n, self.columns, self.targets, self.weights = n, columns, targets, weights
+        for column in self.all_columns():
+            if (<Column?>column).length != n:
+                raise ValueError(f"a column of {column.length} rows in a table of {n}")
+
+    def __reduce__(self):
+        return Table, (self.n, self.columns, self.targets, self.weights)
+
+    def __len__(self):
+        return self.n
+
+    cdef list all_columns(self):
+        return [each for each in [*self.columns, self.targets, self.weights] if each is not None]
+
+    def is_refused(self):
+        """Whether a value is invalid, or a name cannot be sorted among other names."""
+        return any([(<Column>each).refused >= 0 for each in self.all_columns()]) or any(
+            [name_error((<Column>each).name) is not None for each in self.columns])
+
+    def take(self, rows):
+        """A table of some rows, given by an array of their numbers; no value may be invalid."""
+        targets, weights = [None if each is None else each.take(rows)
+                            for each in (self.targets, self.weights)]
+        return Table(len(rows), [each.take(rows) for each in self.columns], targets, weights)
+
+
+cdef object name_error(object name):
+    """The error of a name that cannot be sorted among other names, or None."""
+    try:
+        order_of((name, False, None))
+    except (TypeError, ValueError) as error:
+        return error
+
+
+cdef Py_ssize_t first_value(Column column) except -2:
+    """The first row with a value; -1 if there is none."""
+    cdef object found = np.zeros(column.length, dtype=bool)
+    if column.numbers is not None:
+        found |= column.numbers == column.numbers
+    if column.codes is not None:
+        found |= column.codes >= 0
+    return found.argmax() if found.any() else -1
+
+
+cdef object numbers_of(Column column):
+    """The numbers of a column of targets or weights."""
+    if column.numbers is None:
+        raise ValueError("a column of targets or weights holds no numbers")
+    return column.numbers
+
+
+cdef class Reader:
+    """A reader of the rows of a table for a learner. See the header.
+
+    Parameters
+    ----------
+    table
+        The samples.
+    learns
+        Whether the learner learns them.
+    """
+
+    def __cinit__(self, Table table, bint learns):
+        cdef size_t n_known = 0
+        cdef int* known
+        cdef int i
+        cdef Column column
+        self.table, self.n, self.learns = table, table.n, learns
+        self.ahead = Ahead()
+        self.links = <Link*>zeroed(max(1, len(table.columns)), sizeof(Link))
+        self.columns = <int*>zeroed(max(1, 2 * len(table.columns)), sizeof(int))
+        self.n_labels = -1
+        if learns:
+            self.read_targets_of(table)
+        for column in table.columns if table.n else ():
+            link = &self.links[self.n_links]
+            if column.number_view is not None:
+                link.numbers = <const char*>&column.number_view[0]
+                link.stride = column.number_view.strides[0]
+            if column.code_view is not None:
+                link.codes = &column.code_view[0]
+            link.n_values = <int>len(column.values)
+            n_known += link.n_values
+            self.n_links += 1
+        self.known = known = <int*>zeroed(max(<size_t>1, n_known), sizeof(int))
+        for i in range(self.n_links):
+            self.links[i].known = known
+            known += self.links[i].n_values
+
+    cdef int read_targets_of(self, Table table) except -1:
+        cdef Column targets = table.targets, weights = table.weights
+        if targets is None:
+            raise ValueError("this table has no targets to learn")
+        self.has_labels = targets.codes is not None
+        if self.has_labels:
+            self.label_targets = targets.codes
+            self.label_codes = <int*>zeroed(max(1, len(targets.values)), sizeof(int))
+        else:
+            self.number_targets = numbers_of(targets)
+        self.is_weighted = weights is not None
+        if self.is_weighted:
+            self.weights = numbers_of(weights)
+        return 0
+
+    def __dealloc__(self):
+        free(self.links)
+        free(self.columns)
+        free(self.known)
+        free(self.label_codes)
+
+    def ask(self, bint regression, n_labels=None):
+        """Store predictions: numbers or labels; if n_labels is given, shares of the labels."""
+        cdef Py_ssize_t n = self.table.n
+        self.asks = True
+        self.asks_shares = n_labels is not None
+        self.asks_numbers = regression and not self.asks_shares
+        self.asks_labels = not regression and not self.asks_shares
+        if n_labels is not None:
+            self.shares = self.share_answers = np.full((n, n_labels), NAN)
+        elif regression:
+            self.numbers = self.number_answers = np.empty(n)
+        else:
+            self.labels = self.label_answers = np.empty(n, dtype=np.intp)
+
+    cdef int assign(self, Py_ssize_t start, Py_ssize_t stop) except -1:
+        """Set the range of rows that the next learner reads."""
+        if not 0 <= start <= stop <= self.table.n:
+            raise IndexError(f"there are no rows {start} to {stop}: the table has {self.table.n}")
+        self.row, self.n, self.answered = start, stop, False
+        return 0
+
+    # --- Links to the schema ------------------------------------------------------------------
+
+    cdef int link(self, Schema schema, Labels labels) except -1:
+        """Look up names and values in the schema, unless the links are valid."""
+        cdef Link* link
+        cdef int i, code
+        if self.schema is not schema or self.version != schema.version:
+            if self.schema is not schema:
+                self.n_labels = -1      # another learner
+            self.schema, self.version = schema, ~schema.version     # in case that a look-up fails
+            for i in range(self.n_links):
+                link = &self.links[i]
+                link.numeric = link.nominal = UNKNOWN
+                for code in range(link.n_values):
+                    link.known[code] = UNSEEN
+                self.link_column(i, self.row, self.n)
+            self.ahead.n_columns = -1       # it holds values of the columns linked before
+            self.list_columns()
+            self.version = schema.version
+        if self.has_labels and self.n_labels != len(labels.labels):
+            self.link_labels(labels)
+        return 0
+
+    cdef int link_column(self, int i, Py_ssize_t start, Py_ssize_t stop) except -1:
+        """Look up the name of a column if it is unknown, and the unknown values of some rows."""
+        cdef Schema schema = self.schema
+        cdef Column column = <Column>self.table.columns[i]
+        cdef Link* link = &self.links[i]
+        cdef int code, missing = UNKNOWN if schema.n_columns < schema.max_columns else IGNORED
+        cdef Py_ssize_t row
+        if link.numeric == UNKNOWN:
+            link.numeric = schema.numeric.get(column.name, missing)
+        if link.nominal == UNKNOWN:
+            link.nominal = schema.nominal.get(column.name, missing)
+        if link.codes == NULL or link.nominal < 0:
+            return 0
+        codes = <dict>schema.codes[link.nominal]
+        missing = UNKNOWN if len(<dict>codes) < MAX_CATEGORIES else OTHER
+        for row in range(start, stop):
+            code = link.codes[row]
+            if code >= 0 and (link.known[code] == UNSEEN
+                              or (link.known[code] == UNKNOWN and stop == start + 1)):
+                link.known[code] = (<dict>codes).get(column.values[code], missing)
+        return 0
+
+    cdef int link_labels(self, Labels labels) except -1:
+        cdef list values = self.table.targets.values
+        cdef int code
+        for code in range(len(values)):
+            self.label_codes[code] = labels.known.get(values[code], UNKNOWN)
+        self.n_labels = len(labels.labels)
+        return 0
+
+    # --- One row ------------------------------------------------------------------------------
+
+    cdef bint read(self) except -1:
+        """Encode the next row as `Schema.encode` does.
+
+        Returns whether the schema knows all its features and nominal values.
+        """
+        cdef uint8_t is_new
+        self.blank_row()
+        self.encode(self.schema.row, 1, 1, &is_new)
+        if is_new:
+            self.look_up()
+            self.blank_row()
+            self.encode(self.schema.row, 1, 1, &is_new)
+        return not is_new
+
+    cdef int list_columns(self) except -1:
+        """List the columns with a link, each once even if names are equal to each other."""
+        cdef int i, column
+        found = {self.links[i].numeric for i in range(self.n_links)}
+        found |= {self.links[i].nominal for i in range(self.n_links)}
+        self.n_columns = 0
+        for column in sorted(found):
+            if column >= 0:
+                self.columns[self.n_columns] = column
+                self.n_columns += 1
+        return 0
+
+    cdef void blank_row(self) noexcept nogil:
+        """Let the row of the schema hold the columns with a link, all missing yet."""
+        self.schema.blank()
+        memcpy(self.schema.filled, self.columns, self.n_columns * sizeof(int))
+        self.schema.n_filled = self.n_columns
+
+    cdef int look_up(self) except -1:
+        """Look up what is not known of the next row.
+
+        The schema may have learned an equal value of another type since the last look-up.
+        """
+        cdef int i
+        for i in range(self.n_links):
+            self.link_column(i, self.row, self.row + 1)
+        return self.list_columns()
+
+    cdef int admit(self) except -1:
+        """Add new features and values of the next row; encode the row."""
+        self.schema.admit(self.sample())
+        self.version = self.schema.version
+        try:
+            self.look_up()
+        except BaseException:
+            self.schema.retract()       # `link` then repeats all look-ups
+            raise
+        return 0
+
+    cdef dict sample(self):
+        """The next row as a dict, without its missing values."""
+        cdef dict x = {}
+        cdef const Link* link
+        cdef double number
+        cdef int i
+        for i in range(self.n_links):
+            link, column = &self.links[i], <Column>self.table.columns[i]
+            if link.codes != NULL and link.codes[self.row] >= 0:
+                x[(<Column>column).name] = (<Column>column).values[link.codes[self.row]]
+            elif link.numbers != NULL:
+                number = (<const double*>(link.numbers + self.row * link.stride))[0]
+                if number - number == 0.0:
+                    x[(<Column>column).name] = number
+        return x
+
+    # --- Several rows -------------------------------------------------------------------------
+
+    cdef int read_ahead(self, Py_ssize_t stop, int room, bint regression) noexcept nogil:
+        """Read the next rows that need no Python code into `ahead`; return their number.
+
+        At most `room` of them have a positive weight, so that the learner has memory for them.
+        """
+        cdef int i, n = <int>min(stop - self.row, <Py_ssize_t>self.ahead.most)
+        self.ahead.most = min(2 * self.ahead.most, self.ahead.stride)
+        if self.learns:
+            n = self.read_targets(n, room, regression)
+        self.encode(self.ahead.values, self.ahead.stride, n, self.ahead.marks)
+        for i in range(n):
+            if self.ahead.marks[i]:
+                self.ahead.most = max(i, 1)     # new values often come in succession
+                return i
+        return n
+
+    cdef int read_targets(self, int n, int room, bint regression) noexcept nogil:
+        """Read the targets and weights of the next n rows; return how many were read.
+
+        Fewer are read before a new label, and after the last row for which the learner has room.
+        """
+        cdef Py_ssize_t start = self.row
+        cdef int i
+        for i in range(n):
+            self.row = start + i
+            self.ahead.weights[i] = self.weight()
+            if self.ahead.weights[i] > 0.0:
+                self.ahead.targets[i] = self.target()
+                if room <= 0 or (not regression and self.ahead.targets[i] < 0.0):
+                    n = i
+                    break
+                room -= 1
+                if room == 0:       # trees may grow before the next row is predicted
+                    n = i + 1
+                    break
+        self.row = start
+        return n
+
+    cdef void encode(self, double* values, Py_ssize_t stride, int n, uint8_t* marks) noexcept nogil:
+        """Encode the next n rows: values[column * stride + i] is a value of the i-th of them.
+
+        marks[i] tells whether that row needs Python code: to look up a value, or to learn a new
+        feature or value.
+        """
+        cdef int i
+        memset(marks, 0, n)
+        for i in range(self.n_links):
+            encode_numbers(&self.links[i], self.row, n, self.learns, values, stride, marks)
+            encode_codes(&self.links[i], self.row, n, self.learns, values, stride, marks)
+
+    # --- Predictions and labels ---------------------------------------------------------------
+
+    cdef void answer(self, Py_ssize_t row, const double* shares, int n) noexcept nogil:
+        """Store the prediction for a row from the shares of n labels, or from one number."""
+        if self.asks_numbers:
+            self.number_answers[row] = shares[0]
+        elif self.asks_shares:
+            self.put_shares(row, shares, n)
+        elif self.asks_labels:
+            self.label_answers[row] = first_largest(shares, n) if n else -1
+
+    cdef void put_shares(self, Py_ssize_t row, const double* shares, int n) noexcept nogil:
+        """Store the shares of the first n labels as the prediction for a row."""
+        cdef double total = total_of(shares, n)
+        cdef int code
+        # Between two calls of `go_on`, another thread may learn labels that have no column here.
+        for code in range(<int>min(n, self.share_answers.shape[1])):
+            self.share_answers[row, code] = shares[code] / total
+
+    cdef double find_label(self, Labels labels) except? -1.0:
+        """The code of the next label if the learner has learned an equal one by now; or -1."""
+        cdef int code = self.label_targets[self.row]
+        self.label_codes[code] = labels.known.get(self.label(), UNKNOWN)
+        return max(-1, self.label_codes[code])
+
+    cdef object label(self):
+        return self.table.targets.values[self.label_targets[self.row]]
+
+    cdef void name_label(self, int code) noexcept nogil:
+        """Record the code that the label of the next row received."""
+        self.label_codes[self.label_targets[self.row]] = code
+        self.n_labels += 1
+
+    # --- Errors -------------------------------------------------------------------------------
+
+    cdef list refusals(self):
+        """(row, place in the row, error) of invalid weights, targets, features and names."""
+        cdef list found = []
+        cdef Column column
+        cdef int i
+        for i in range(self.n_links):
+            column = <Column>self.table.columns[i]
+            if column.refused >= 0:
+                found.append((column.refused, i, column.error))
+        if self.learns:
+            for i, column in ((WEIGHT, self.table.weights), (TARGET, self.table.targets)):
+                if column is not None and column.refused >= 0:
+                    found.append((column.refused, i, column.error))
+            self.refuse_names(found)
+        return found
+
+    cdef int refuse_names(self, list found) except -1:
+        """Add the errors of new feature names that cannot be sorted among other names."""
+        cdef Column column
+        cdef Py_ssize_t row
+        cdef int i
+        for i in range(self.n_links):
+            if self.links[i].numeric >= 0 or self.links[i].nominal >= 0:
+                continue
+            column = <Column>self.table.columns[i]
+            error = name_error(column.name)
+            row = -1 if error is None else first_value(column)
+            if row >= 0:
+                found.append((row, self.n_links, error))
+        return 0
+
+    cdef int refuse_labels(self, Labels labels, list found) except -1:
+        """Add an error for the first label that would exceed MAX_LABELS.
+
+        Raises an IndexError if a row before the first error has no label.
+        """
+        cdef Column targets = self.table.targets
+        cdef Py_ssize_t row, stop = min([row for row, _, _ in found], default=self.n - 1)
+        cdef int code
+        coming = set()
+        for row in range(self.row, stop + 1 if len(found) == 0 else stop):
+            if self.label_targets[row] < 0:
+                raise IndexError(f"row {row}: the target is no label")
+        if len(labels.labels) + len(targets.values) <= MAX_LABELS:
+            return 0
+        for row in range(self.row, stop + 1):
+            code = self.label_targets[row]
+            if code < 0 or self.label_codes[code] >= 0 or targets.values[code] in coming:
+                continue
+            try:
+                find_room(targets.values[code], len(labels.labels) + len(coming))
+            except ValueError as error:
+                found.append((row, self.n_links + 1, error))
+                break
+            if not self.is_weighted or self.weights[row] > 0.0:
+                coming.add(targets.values[code])
+        return 0
+
+
+# --- Columns of rows --------------------------------------------------------------------------
+
+cdef void encode_numbers(const Link* link, Py_ssize_t row, int n, bint learns, double* values,
+                         Py_ssize_t stride, uint8_t* marks) noexcept nogil:
+    """Encode the numbers of n rows. If the feature is new, mark the rows that have a number.
+
+    An infinite number is missing here: the table was checked, but the caller may have changed its
+    arrays since.
+    """
+    cdef const char* numbers
+    cdef double number
+    cdef int i
+    if link.numbers == NULL:
+        return
+    numbers = link.numbers + row * link.stride
+    if link.numeric >= 0:
+        values += link.numeric * stride
+        for i in range(n):
+            number = (<const double*>numbers)[0]
+            values[i] = number if number - number == 0.0 else NAN
+            numbers += link.stride
+    elif link.numeric == UNKNOWN and learns:
+        for i in range(n):
+            number = (<const double*>(numbers + i * link.stride))[0]
+            marks[i] |= number - number == 0.0
+
+
+cdef void encode_codes(const Link* link, Py_ssize_t row, int n, bint learns, double* values,
+                       Py_ssize_t stride, uint8_t* marks) noexcept nogil:
+    """Encode the nominal values of n rows, and mark the rows with values to look up or to learn."""
+    cdef const int* codes
+    cdef const int* known = link.known
+    cdef int i, code
+    if link.codes == NULL:
+        return
+    codes = link.codes + row
+    if link.nominal >= 0:
+        values += link.nominal * stride
+        for i in range(n):
+            values[i] = NAN
+            if codes[i] >= 0:
+                code = known[codes[i]]
+                values[i] = max(code, <int>OTHER)
+                marks[i] |= code == UNSEEN or (learns and code == UNKNOWN)
+    elif link.nominal == UNKNOWN and learns:
+        for i in range(n):
+            marks[i] |= codes[i] >= 0

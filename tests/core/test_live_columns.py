@@ -1,0 +1,119 @@
+"""Only the columns with a value in the window cost time, memory and draws of features."""
+
+from __future__ import annotations
+
+import pickle
+import random
+import time
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import river_extra_trees as ret
+from tests.core.forests.test_offered_columns import rows
+
+SMALL: dict[str, dict[str, Any]] = {
+    "StreamDecisionTree": {"batch_size": 60, "max_features": 0.5},
+    "StreamDecisionForest": {"batch_size": 60, "n_models": 3},
+    "ForgetfulDecisionTree": {"batch_size": 30, "warm_size": 30, "max_retained": 60},
+    "ForgetfulRandomForest": {
+        "batch_size": 30, "warm_size": 30, "max_retained": 60, "n_models": 3,
+    },
+    "ShrubEnsemble": {"window_size": 40, "n_models": 5, "max_features": "sqrt"},
+}  # fmt: skip
+KINDS = [f"{name}{task}" for name in SMALL for task in ("Classifier", "Regressor")]
+
+
+def small(kind: str) -> Any:
+    name = kind.removesuffix("Classifier").removesuffix("Regressor")
+    return getattr(ret, kind)(**SMALL[name], seed=1)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_columns_that_come_and_go(kind: str) -> None:
+    """A model that was copied has found its live columns anew, and goes on as the other does."""
+    model, copied = small(kind), small(kind)
+    for i, (x, y) in enumerate(rows(400, 3)):
+        if i % 7 == 0:
+            copied = pickle.loads(pickle.dumps(copied))
+            model._core.check()
+        target = y if "Regressor" in kind else int(y)
+        assert model.predict_one(x) == copied.predict_one(x)
+        for each in (model, copied):
+            each.learn_one(x, target)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_frames_of_other_columns(kind: str) -> None:
+    """Each frame has its own columns; the rows are learned as dicts of them are."""
+    by_row, by_frame = small(kind), small(kind)
+    rng = random.Random(1)
+    for i in range(30):
+        names = rng.sample("abcdefgh", 3)
+        frame = pd.DataFrame({name: [rng.random() for _ in range(9)] for name in names})
+        frame[names[0]] = frame[names[0]].where(frame[names[0]] > 0.3)
+        frame["word"] = [rng.choice(["x", "y", "z"][: 1 + i // 10]) for _ in range(9)]
+        y = [(rng.random() if "Regressor" in kind else rng.randrange(2)) for _ in range(9)]
+        assert by_frame.predict_many(frame).tolist() == [
+            by_row.predict_one(x) if i or "Regressor" in kind else None
+            for x in frame.to_dict("records")
+        ]
+        by_frame.learn_many(frame, pd.Series(y))
+        for x, target in zip(frame.to_dict("records"), y, strict=True):
+            by_row.learn_one(x, target)
+
+
+def test_max_features_counts_the_columns_with_a_value() -> None:
+    """The trees are those of a model that has never seen the names that left the window."""
+    plain, wide = (
+        ret.ShrubEnsembleRegressor(window_size=20, n_models=8, max_features="sqrt", seed=1)
+        for _ in range(2)
+    )
+    rng = random.Random(2)
+    n_equal = 0
+    for i in range(200):
+        x = {name: rng.random() for name in "abcd"}
+        y = (x["a"] + x["b"] * x["c"]) * (-1) ** (i // 15)
+        plain.learn_one(x, y)
+        wide.learn_one({**x, **({f"n{k}": 1.0 for k in range(100)} if i == 5 else {})}, y)
+        if i > 5 + 20:
+            n_equal += newest(plain, i) is not None and newest(plain, i) == newest(wide, i)
+            assert newest(plain, i) == newest(wide, i) or None in (
+                newest(plain, i),
+                newest(wide, i),
+            )
+    assert n_equal > 10
+
+
+def newest(model: Any, birth: int) -> list[Any] | None:
+    """What the tree splits and holds that was grown last, unless it has been removed."""
+    for tree, (born, _) in enumerate(model._core.tree_weights()):
+        if born == birth:
+            return [
+                (node["depth"], node["feature"], node["threshold"], node["values"])
+                for node in model._core.nodes(tree)
+            ]
+    return None
+
+
+def seconds(model: Any, n: int, seed: int) -> float:
+    """CPU time of learning n samples of few features."""
+    rng = random.Random(seed)
+    begin = time.process_time()
+    for _ in range(n):
+        a = rng.random()
+        y = a if "Regressor" in type(model).__name__ else a < 0.5
+        model.learn_one({"a": a, "b": rng.random(), "c": rng.choice("xyz")}, y)
+    return time.process_time() - begin
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_wide_sample_that_left_the_window_costs_nothing(kind: str) -> None:
+    plain, wide = small(kind), small(kind)
+    wide.learn_one({f"n{i}": 1.0 for i in range(4_000)}, 1)
+    for model in (plain, wide):
+        seconds(model, 400, seed=1)
+    ratios = [seconds(wide, 300, i) / seconds(plain, 300, i) for i in range(5)]
+    assert min(ratios) < 4.0
+    assert wide._core.window.n_live <= 3

@@ -1,0 +1,29 @@
+"""The faults of tools/mutants.toml can be planted, and the tests that notice them exist."""
+
+from __future__ import annotations
+
+import runpy
+import tomllib
+from collections import Counter
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+MUTANTS = tomllib.loads((ROOT / "tools" / "mutants.toml").read_text(encoding="utf-8"))
+
+
+def test_texts_occur_once() -> None:
+    """What a mutant replaces is at one place in the package; no two have the same name."""
+    tool = runpy.run_path(str(ROOT / "tools" / "mutants.py"))
+    texts = {path: path.read_text(encoding="utf-8") for path in tool["sources"](ROOT)}
+    places = {each["name"]: tool["place_of"](each, texts) for each in MUTANTS["mutant"]}
+    assert {name: why for name, (place, why) in places.items() if place is None} == {}
+    names = Counter(each["name"] for each in MUTANTS["mutant"])
+    assert [name for name, n in names.items() if n > 1] == []
+
+
+def test_tests_exist() -> None:
+    """Each mutant names test files, or a family that does."""
+    files = {path.name for path in (ROOT / "tests").rglob("test_*.py")}
+    for each in MUTANTS["mutant"]:
+        named = each["tests"] if "tests" in each else MUTANTS["tests"][each["family"]]
+        assert set(named) <= files, each["name"]
