@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import sys
+from importlib.util import find_spec
 
 
 def main() -> None:
     """Run the command, or say which packages it needs."""
-    try:
-        from river_extra_trees.cli.app import app
-        from river_extra_trees.cli.standard import checked_output
-    except ModuleNotFoundError as error:
-        if error.name not in ("rich", "typer"):
-            raise
-        sys.exit("error: the command line needs two more packages: pip install typer rich")
+    missing = [name for name in ("typer", "rich", "pyarrow") if find_spec(name) is None]
+    if missing:
+        sys.exit(f"error: the command line needs more packages: pip install {' '.join(missing)}")
+    from river_extra_trees.cli.app import app
+    from river_extra_trees.cli.standard import checked_output
+
     with checked_output():
         app(prog_name="river-extra-trees")
 

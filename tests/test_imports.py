@@ -118,7 +118,9 @@ def test_commands_start_fast(
     )
     slow = {"river.metrics", "river.datasets", "river.stream", "river.proba", "river.evaluate"}
     assert slow.isdisjoint(modules)
-    assert {"matplotlib", "pandas", "pyarrow", "scipy.stats", "sklearn"}.isdisjoint(modules)
+    assert {"matplotlib", "scipy.stats", "sklearn"}.isdisjoint(modules)
+    if arguments[0] != "predict":  # which reads a table with pyarrow, and pyarrow imports pandas
+        assert {"pandas", "pyarrow"}.isdisjoint(modules)
     assert ("answers.csv" in arguments) == (tmp_path / "answers.csv").exists()
 
 

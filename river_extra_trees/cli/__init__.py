@@ -3,7 +3,7 @@
 - `streams` opens bundled data sets, and tables by `river_extra_trees.streams`.
 - `learners` creates models and metrics from their names.
 - `race` predicts, scores and learns batch by batch, and records the curves.
-- `running` runs a race: it resumes, watches, saves and reports.
+- `running` runs a race: it watches, saves and reports.
 - `outputs` checks before the race that the output files can be written; `standard` ends a command
   whose standard output is full or closed.
 - `report` writes a race as a table, a picture, CSV and JSON.

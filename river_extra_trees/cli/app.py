@@ -57,10 +57,6 @@ def race(
     csv: options.Csv = None,
     plot: options.Plot = None,
     json: options.Json = None,
-    checkpoint: options.Checkpoint = None,
-    every: options.Every = 10_000,
-    resume: options.Resume = False,
-    unseen: options.Unseen = False,
 ) -> None:
     """Compare learners on one stream, by prequential evaluation (test, then train)."""
     from river_extra_trees.cli import running
@@ -68,7 +64,7 @@ def race(
 
     with outputs.refusing():
         inputs = streams.files_of(data)
-        outputs.check(inputs, csv=csv, plot=plot, json=json, checkpoint=checkpoint)
+        outputs.check(inputs, csv=csv, plot=plot, json=json)
         stream = streams.open_stream(
             data,
             target=target,
@@ -80,19 +76,10 @@ def race(
             encoding=encoding,
         )
         names = learner or learners.usual_learners(stream.task)
-        plan = {
-            **{"data": data, "target": target, "task": stream.task, "learners": names},
-            **{"metric": metric, "nominal": nominal, "seed": seed},
-            **{"drop": drop, "rolling": rolling},
-        }
-        saver = running.Saver(checkpoint, every, plan)
-        contest = saver.resumed(resume) or Race(
-            running.make_entrants(names, metric, stream.task, seed, rolling=rolling),
-            stream.task,
-            remembers_rows=checkpoint is not None,
+        contest = Race(
+            running.make_entrants(names, metric, stream.task, seed, rolling=rolling), stream.task
         )
-        running.skip(stream, contest, unseen=unseen)
-        ending = running.watch(contest, stream, saver)
+        ending = running.watch(contest, stream)
         running.write_all(contest, stream, ending, csv, plot, json)
         _leave(contest, ending)
 
@@ -115,19 +102,17 @@ def train(
     drop: options.Drop = None,
     on_bad_row: options.OnBadRow = "stop",
     encoding: options.Encoding = "utf-8-sig",
-    checkpoint: options.Checkpoint = None,
     every: options.Every = 10_000,
     resume: options.Resume = False,
-    unseen: options.Unseen = False,
 ) -> None:
     """Train and save a model, with prequential evaluation (test, then train)."""
     from river_extra_trees.cli import running
     from river_extra_trees.cli.race import Race
 
     with outputs.refusing():
-        outputs.check(streams.files_of(data), checkpoint=checkpoint, model=save)
+        outputs.check(streams.files_of(data), model=save)
         spec = learners.with_parameters(learner, parameters or ())
-        saved = models.open_model(Path(spec), None) if Path(spec).is_file() else None
+        saved = models.open_model(Path(spec)) if Path(spec).is_file() else None
         if saved is not None and task is None:
             task = description.task_of(saved)
         stream = streams.open_stream(
@@ -140,22 +125,17 @@ def train(
             on_bad_row=options.on_bad_row(on_bad_row),
             encoding=encoding,
         )
-        plan = {
-            **{"command": "train", "data": data, "target": target, "task": stream.task},
-            **{"learners": [spec], "metric": metric, "nominal": nominal, "seed": seed},
-            **{"drop": drop},
-        }
-        saver = running.Saver(checkpoint, every, plan)
-        contest = saver.resumed(resume) or Race(
-            running.make_entrants([spec], metric, stream.task, seed, saved),
-            stream.task,
-            remembers_rows=checkpoint is not None,
-        )
-        entrant = contest.entrants[0]
+        (entrant,) = running.make_entrants([spec], metric, stream.task, seed, saved)
+        if resume and save.exists():
+            found = models.open_model(save)
+            running.skip(stream, models.n_learned_since(entrant.model, found, save))
+            entrant.model = found
         models.require_file(entrant.model)
-        running.skip(stream, contest, unseen=unseen)
+        contest = Race([entrant], stream.task)
         try:
-            ending = running.watch(contest, stream, saver)
+            ending = running.watch(
+                contest, stream, lambda: models.save_model(entrant.model, save), every
+            )
         finally:
             if contest.items:
                 outputs.write(save, lambda path: models.save_model(entrant.model, path))

@@ -13,14 +13,11 @@ from rich.text import Text
 
 from river_extra_trees import persistence
 from river_extra_trees._estimator.inspection import in_bytes
-from river_extra_trees.cli import UserError, checkpoint, outputs
+from river_extra_trees.cli import UserError, outputs
 from river_extra_trees.persistence.atomic import replace_file
 from river_extra_trees.serving.description import description_of, learner_of
 
-File = Annotated[Path, typer.Argument(help="A saved model, or a checkpoint of a race.")]
-Learner = Annotated[
-    str | None, typer.Option(help="The learner of a checkpoint, by its name in the race.")
-]
+File = Annotated[Path, typer.Argument(help="A saved model.")]
 
 PAGE = """<!doctype html>
 <html lang="en">
@@ -31,25 +28,10 @@ PAGE = """<!doctype html>
 """
 
 
-def open_model(path: Path, learner: str | None) -> Any:
-    """Return the model of a model file, or of a learner in a checkpoint.
-
-    Raises
-    ------
-    UserError
-        If there is no such model.
-    """
+def open_model(path: Path) -> Any:
+    """Return the model of a model file; raise a UserError if there is none."""
     try:
-        if not checkpoint.is_checkpoint(path):
-            if learner is not None:
-                raise UserError(f"{path} is not a checkpoint, so --learner does not apply")
-            return persistence.load(path)
-        files = checkpoint.models(path)
-        if learner not in files:
-            raise UserError(
-                f"choose a learner of the checkpoint with --learner: {printable(', '.join(files))}"
-            )
-        return persistence.load_bytes(files[learner])
+        return persistence.load(path)
     except OSError as error:
         raise UserError(f"cannot read {path}: {error.strerror}") from error
     except persistence.ModelFileError as error:
@@ -97,17 +79,39 @@ def save_model(model: Any, path: Path) -> None:
         persistence.save(model, path)
     except persistence.ModelFileError as error:
         raise UserError(f"cannot write {path}: {error}") from error
+    except OSError as error:
+        raise UserError(f"cannot write {path}: {error.strerror or error}") from error
 
 
-def info(file: File, learner: Learner = None) -> None:
-    """Describe a saved model or a checkpoint."""
+def n_learned_since(model: Any, later: Any, path: Path) -> int:
+    """Return how many samples a saved model has learned since it was as another model is."""
+    before, after = description_of(model), description_of(later)
+    for part in ("model", "parameters"):
+        if before[part] != after[part]:
+            raise UserError(
+                f"--resume: {path} holds another learner, {after['model']} with "
+                f"{after['parameters']}; name another file to --save"
+            )
+    n: int = after["samples_seen"] - before["samples_seen"]
+    if n < 0:
+        raise UserError(f"--resume: {path} has learned fewer samples than the model to continue")
+    return n
+
+
+def info(file: File) -> None:
+    """Describe a saved model."""
     with outputs.refusing():
-        show(file, learner)
+        table = Table(show_header=False, box=None)
+        table.add_column(style="bold")
+        table.add_column(overflow="fold")
+        rows = rows_of(open_model(file))
+        for name, text in [*rows, ("file", in_bytes(file.stat().st_size))]:
+            table.add_row(name, Text(printable(text)))
+        outputs.console().print(table)
 
 
 def draw(
     file: File,
-    learner: Learner = None,
     tree: Annotated[int, typer.Option(min=0, help="Number of the tree, from 0.")] = 0,
     max_depth: Annotated[int, typer.Option(min=0, help="Depth of the deepest nodes to draw.")] = 3,
     output: Annotated[
@@ -118,56 +122,35 @@ def draw(
     """Draw a tree of a saved model."""
     with outputs.refusing():
         if output is None:
-            typer.echo(text_of(file, learner, tree, max_depth))
+            typer.echo(text_of(file, tree, max_depth))
         else:
             outputs.check([file], tree=output)
-            content = picture_of(output.suffix, file, learner, tree, max_depth)
+            content = picture_of(output.suffix, file, tree, max_depth)
             outputs.write(output, lambda path: replace_file(path, content))
 
 
-def show(file: Path, learner: str | None) -> None:
-    """Print the description of a model or of a checkpoint."""
-    if learner is None and file.is_file() and checkpoint.is_checkpoint(file):
-        document, _ = checkpoint.read(file)
-        plan = {name: value for name, value in document["plan"].items() if value}
-        rows = [
-            ("race", ", ".join(f"{name} {value}" for name, value in plan.items())),
-            ("samples", f"{document['items']:,}"),
-            ("written by", ", ".join(" ".join(pair) for pair in document["packages"].items())),
-            ("saved models", ", ".join(document["models"])),
-        ]
-    else:
-        rows = rows_of(open_model(file, learner))
-    table = Table(show_header=False, box=None)
-    table.add_column(style="bold")
-    table.add_column(overflow="fold")
-    for name, text in [*rows, ("file", in_bytes(file.stat().st_size))]:
-        table.add_row(name, Text(printable(text)))
-    outputs.console().print(table)
-
-
-def tree_of(file: Path, learner: str | None, tree: int) -> Any:
+def tree_of(file: Path, tree: int) -> Any:
     """Return the learner of a file, if it has a tree of this number."""
-    model = learner_of(open_model(file, learner))
+    model = learner_of(open_model(file))
     if tree >= (n := model.summary["n_trees"]):
         raise UserError(f"there is no tree {tree}: the model has {n} trees, numbered from 0")
     return model
 
 
-def text_of(file: Path, learner: str | None, tree: int, max_depth: int) -> str:
+def text_of(file: Path, tree: int, max_depth: int) -> str:
     """Return a tree as indented text."""
-    text: str = tree_of(file, learner, tree).to_text(tree, max_depth)
+    text: str = tree_of(file, tree).to_text(tree, max_depth)
     return "\n".join(map(printable, text.split("\n")))
 
 
-def picture_of(suffix: str, file: Path, learner: str | None, tree: int, max_depth: int) -> bytes:
+def picture_of(suffix: str, file: Path, tree: int, max_depth: int) -> bytes:
     """Return the picture of a tree; a page in HTML holds it as SVG."""
     import matplotlib
 
     from river_extra_trees.plotting import TreeDisplay
 
     matplotlib.use("agg")  # writes a file and opens no window
-    model = tree_of(file, learner, tree)
+    model = tree_of(file, tree)
     display = TreeDisplay.from_estimator(model, tree=tree, max_depth=max_depth).plot()
     picture = io.BytesIO()
     kind = "svg" if suffix == ".html" else suffix.removeprefix(".")

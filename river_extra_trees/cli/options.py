@@ -68,17 +68,13 @@ Nominal = Annotated[
 Csv = Annotated[Path | None, typer.Option(help="Write the curves to this CSV file.")]
 Plot = Annotated[Path | None, typer.Option(help="Draw the curves to this file (.png, .svg, .pdf).")]
 Json = Annotated[Path | None, typer.Option(help="Write results and curves to this JSON file.")]
-Checkpoint = Annotated[
-    Path | None,
-    typer.Option(help="Save learners and scores to this file, so that --resume can continue."),
-]
-Every = Annotated[int, typer.Option(min=1, help="Number of samples between two checkpoints.")]
+Every = Annotated[int, typer.Option(min=1, help="Number of samples between two saves.")]
 Resume = Annotated[
     bool,
     typer.Option(
         "--resume",
-        help="Resume from the checkpoint, if it exists. The data are read from the beginning. "
-        "Resume only your own checkpoints, because a checkpoint can run code.",
+        help="Continue a training that was ended, if the file of --save exists. The data are read "
+        "from the beginning; the samples that the model has learned are skipped.",
     ),
 ]
 Drop = Annotated[list[str] | None, typer.Option(help="A column to ignore; repeatable.")]
@@ -89,10 +85,6 @@ OnBadRow = Annotated[
 Encoding = Annotated[str, typer.Option(help="The encoding of CSV and JSON lines.")]
 Rolling = Annotated[
     int | None, typer.Option(min=1, help="Score the last N samples instead of all.")
-]
-Unseen = Annotated[
-    bool,
-    typer.Option("--unseen", help="With --resume: all rows of the data are new, so skip none."),
 ]
 
 

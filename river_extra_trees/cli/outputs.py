@@ -49,7 +49,6 @@ def check(
     csv: Path | None = None,
     plot: Path | None = None,
     json: Path | None = None,
-    checkpoint: Path | None = None,
     model: Path | None = None,
     tree: Path | None = None,
 ) -> None:
@@ -58,8 +57,8 @@ def check(
     Parameters
     ----------
     inputs
-        The files that are read, except a checkpoint; a number is that of an open file.
-    csv, plot, json, checkpoint, model, tree
+        The files that are read; a number is that of an open file.
+    csv, plot, json, model, tree
         The files to write, if any.
 
     Raises
@@ -68,7 +67,7 @@ def check(
         If one cannot be written. Existing files stay unchanged, and no new file remains.
     """
     written = [path for path in (csv, plot, json) if path is not None]
-    replaced = [path for path in (checkpoint, model, tree) if path is not None]
+    replaced = [path for path in (model, tree) if path is not None]
     for path in (*written, *replaced):
         if not path.parent.is_dir():
             raise UserError(f"cannot write {path.name}: there is no folder {str(path.parent)!r}")

@@ -12,6 +12,7 @@ from typing import Annotated, Any, TextIO
 import typer
 
 from river_extra_trees._estimator.answers import names_of
+from river_extra_trees._estimator.columns import table_of
 from river_extra_trees._estimator.learner import reads_columns
 from river_extra_trees._estimator.rows import labels_of_codes
 from river_extra_trees.cli import UserError, models, options, outputs, streams
@@ -25,7 +26,6 @@ from river_extra_trees.serving.description import (
     name_of,
 )
 from river_extra_trees.streams import Batch, Reader
-from river_extra_trees.streams.samples import samples_of
 
 FORMATS = (".csv", ".parquet")
 
@@ -99,7 +99,7 @@ class Answers:
 
     def _of_columns(self, batch: Batch) -> Columns:
         model = self.model
-        samples = samples_of(batch)
+        samples = table_of(batch.frame)
         answered = model._answered(samples)
         if answered.numbers is not None:
             return [answered.numbers.tolist()]
@@ -150,7 +150,6 @@ def predict(
     drop: options.Drop = None,
     on_bad_row: options.OnBadRow = "stop",
     encoding: options.Encoding = "utf-8-sig",
-    learner: models.Learner = None,
 ) -> None:
     """Predict the rows of a table with a saved model.
 
@@ -162,7 +161,7 @@ def predict(
         if to_file and output.suffix not in FORMATS:
             raise UserError(f"cannot write {output.name}: the name must end in .csv or .parquet")
         outputs.check([file, *streams.files_of(data)], model=output if to_file else None)
-        model = models.open_model(file, learner)
+        model = models.open_model(file)
         answers = Answers(model, probabilities, interval)
         reader = streams.open_rows(
             data,
@@ -225,11 +224,9 @@ def _write_csv(file: TextIO, header: list[str], records: Iterator[Columns]) -> N
 
 def _as_parquet(header: list[str], records: Iterator[Columns]) -> bytes:
     """Return a Parquet file; columns of mixed types hold texts."""
-    try:
-        import pyarrow
-        from pyarrow import parquet
-    except ImportError as error:
-        raise UserError("Parquet files need pyarrow: pip install pyarrow") from error
+    import pyarrow
+    from pyarrow import parquet
+
     columns: list[list[Any]] = [[] for _ in header]
     for part in records:
         for column, values in zip(columns, part, strict=False):  # no header, no targets

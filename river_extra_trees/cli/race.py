@@ -5,23 +5,19 @@ from __future__ import annotations
 import math
 import signal
 import time
-import zlib
 from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
 from types import FrameType, TracebackType
 from typing import Any
 
-import numpy as np
 from river import base, metrics, utils
 
 from river_extra_trees._estimator.learner import reads_columns
 from river_extra_trees.cli import UserError
 from river_extra_trees.cli.streams import Task
-from river_extra_trees.evaluate.answers import answered, predict_learn
+from river_extra_trees.evaluate.answers import predict_learn
 from river_extra_trees.evaluate.chunks import SMALLEST_CHUNK, Chunk
-from river_extra_trees.evaluate.updates import Update, updater_of
 from river_extra_trees.streams import Batch
-from river_extra_trees.streams.batch import values_of
 
 # A curve keeps between half of this and this many points, however long the stream is.
 MOST_POINTS = 400
@@ -54,10 +50,6 @@ class Entrant:
     error: str | None = None
     curve: list[Point] = field(default_factory=list)
     next_look: float = 0.0
-    updaters: dict[str, Update] = field(default_factory=dict)
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "updaters": {}}  # which are made anew
 
     def take(self, chunk: Chunk) -> None:
         """Predict, score and learn samples; a learner that raises leaves the race."""
@@ -71,7 +63,8 @@ class Entrant:
                 return
             else:
                 self.items += len(chunk)
-                self._score_all(chunk.targets, answers)
+                for y, answer in zip(chunk.targets, answers, strict=True):
+                    self._score(y, answer, answer)
                 return
         for x, y in chunk.rows():
             if self.error is None:
@@ -99,6 +92,9 @@ class Entrant:
             self._leave(error)
             return
         self.items += 1
+        self._score(y, label, probabilities)
+
+    def _score(self, y: Any, label: Any, probabilities: Any) -> None:
         for name, metric in self.metrics.items():
             answer = label if needs_label(metric) else probabilities
             if answer is None or answer == {}:
@@ -111,16 +107,6 @@ class Entrant:
     def _leave(self, error: Exception) -> None:
         text = " ".join(str(error).split())
         self.error = f"failed at sample {self.items + 1}: {type(error).__name__}: {text}"
-
-    def _score_all(self, targets: list[Any], answers: list[Any]) -> None:
-        targets, answers = answered(targets, answers)
-        if not self.updaters:
-            self.updaters = {name: updater_of(metric) for name, metric in self.metrics.items()}
-        for name, update in self.updaters.items():
-            try:
-                update(targets, answers)
-            except Exception as error:
-                raise UserError(f"the metric {name} cannot score the targets") from error
 
     def __post_init__(self) -> None:
         kinds = {needs_label(metric) for metric in self.metrics.values()}
@@ -147,57 +133,6 @@ class Entrant:
         return self.items / self.seconds if self.seconds else math.nan
 
 
-class Checksum:
-    """The checksum of rows, however they are cut into batches.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from river_extra_trees.cli.race import Checksum
-    >>> from river_extra_trees.streams import Batch
-    >>> batch = Batch([1, 2], {"a": np.array([1.0, np.nan]), "b": ["x", "y"]}, [0, 1])
-    >>> whole, parts = Checksum(), Checksum()
-    >>> whole.add(batch)
-    >>> parts.add(batch[:1]); parts.add(batch[1:])
-    >>> whole == parts
-    True
-
-    """
-
-    def __init__(self) -> None:
-        self.n_rows = 0
-        # For each column, and for the targets, of the rows that hold a value and of the values.
-        self.columns: dict[str | None, tuple[int, int]] = {}
-        self.first = self.columns  # after the first row
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Checksum) and vars(self) == vars(other)
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def add(self, batch: Batch) -> None:
-        """Continue with more rows."""
-        if self.n_rows == 0 and len(batch) > 1:
-            self.add(batch[:1])
-            batch = batch[1:]
-        for name, column in (*batch.columns.items(), (None, batch.targets or [])):
-            if isinstance(column, np.ndarray):
-                present = np.flatnonzero(column == column)
-                values = np.ascontiguousarray(column[present]).tobytes()
-            else:
-                cells = values_of(column)
-                present = np.array([i for i, cell in enumerate(cells) if cell is not None], int)
-                texts = (repr(cells[i]) for i in present.tolist())
-                values = "\n".join([*texts, ""]).encode(errors="backslashreplace")
-            if len(present):
-                rows, found = self.columns.get(name, (0, 0))
-                rows = zlib.crc32((present + self.n_rows).astype(np.int64).tobytes(), rows)
-                self.columns[name] = rows, zlib.crc32(values, found)
-        if self.n_rows == 0:
-            self.first = dict(self.columns)
-        self.n_rows += len(batch)
-
-
 class Race:
     """Several learners on one stream, in step.
 
@@ -205,11 +140,8 @@ class Race:
     ----------
     entrants
         The learners.
-
     task
         The task.
-    remembers_rows
-        Whether to take the checksum of the rows, to know them again.
 
     Attributes
     ----------
@@ -217,23 +149,14 @@ class Race:
         Number of samples shown.
     targets
         The distinct labels shown.
-    shown
-        Checksum of the rows shown, if it is taken.
-    shown_of_file
-        The same for the rows since the last file began: see `Batch.begins_file`.
 
     """
 
-    def __init__(
-        self, entrants: list[Entrant], task: Task, *, remembers_rows: bool = False
-    ) -> None:
+    def __init__(self, entrants: list[Entrant], task: Task) -> None:
         self.entrants = entrants
         self.task = task
         self.items = 0
         self.targets: set[Hashable] = set()
-        self.remembers_rows = remembers_rows
-        self.shown = Checksum()
-        self.shown_of_file = Checksum()
         self.spacing = 1
 
     def run(self, batches: Iterable[Batch], stop_every: int = 0) -> Iterator[int]:
@@ -242,8 +165,6 @@ class Race:
         It is yielded after every chunk of samples, and after each `stop_every` samples.
         """
         for batch in batches:
-            if batch.begins_file:
-                self.shown_of_file = Checksum()
             start = 0
             while start < len(batch):
                 stop = min(len(batch), start + self.spacing - self.items % self.spacing)
@@ -257,10 +178,7 @@ class Race:
                 yield self.items
 
     def _show(self, batch: Batch) -> None:
-        if self.remembers_rows:
-            self.shown.add(batch)
-            self.shown_of_file.add(batch)
-        chunk = Chunk(batch, batch.targets or [])
+        chunk = Chunk(batch.frame, batch.targets or [], numbers=batch.numbers)
         for entrant in self.entrants:
             if entrant.error is None:
                 entrant.take(chunk)

@@ -66,7 +66,7 @@ def serve(
         except OSError as error:
             raise UserError(f"cannot write {file}: {error.strerror}") from error
         with _locked(file):
-            model = models.open_model(file, None)
+            model = models.open_model(file)
             listener = _listener(host, port)
             limits = endpoints.Limits(body=int(max_body * 1e6), queue=queue)
             served = service.Service(model, file, samples, fixed_labels)

@@ -19,7 +19,6 @@ from river_extra_trees.cli import ClosedInputError, UserError
 from river_extra_trees.streams import BadRows, Batch, OnBadRow, Reader, TableError, open_table
 from river_extra_trees.streams.reader import BATCH_SIZE, SUFFIXES, is_table
 from river_extra_trees.streams.sources import PACKED
-from river_extra_trees.streams.text import batches_of_records
 
 Task = Literal["classification", "regression"]
 
@@ -215,6 +214,8 @@ def _limited(batches: Iterator[Batch], limit: int) -> Iterator[Batch]:
 
 def _bundled(name: str, task: Task | None) -> Stream:
     from river import datasets
+
+    from river_extra_trees.streams.text import batches_of_records
 
     dataset = getattr(datasets, name)()
     own: Task = "regression" if dataset.task == "Regression" else "classification"

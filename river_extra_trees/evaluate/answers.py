@@ -66,9 +66,8 @@ def answers_between(reader: Any, start: int, stop: int, labels: list[Any]) -> li
     return labels_of_codes(reader.labels[start:stop], labels)
 
 
-def answered(targets: list[Any], answers: list[Any]) -> tuple[list[Any], list[Any]]:
-    """Return targets and predictions of rows with a prediction; as in river, only these count."""
-    if None not in answers and {} not in answers:
-        return targets, answers
-    kept = [i for i, answer in enumerate(answers) if answer is not None and answer != {}]
-    return [targets[i] for i in kept], [answers[i] for i in kept]
+def answered(targets: list[Any], answers: list[Any]) -> Iterator[tuple[Any, Any]]:
+    """Yield targets and predictions; as in river, a missing prediction is not scored."""
+    for target, answer in zip(targets, answers, strict=True):
+        if answer is not None and answer != {}:
+            yield target, answer

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from river_extra_trees._core.columns import column_of_labels, column_of_targets
 from river_extra_trees._core.safe_repr import with_text
 from river_extra_trees._core.table import Table
 from river_extra_trees._estimator.columns import check_lengths, labelled_table_of
@@ -26,7 +25,6 @@ from river_extra_trees._estimator.frames import (
 from river_extra_trees._estimator.refusals import refuse_lazy
 from river_extra_trees._estimator.rows import rows_of, values_by_name
 from river_extra_trees.streams import Batch
-from river_extra_trees.streams.samples import samples_of
 
 __all__ = ["SMALLEST_CHUNK", "Chunk", "chunks_of", "samples_of_chunks"]
 
@@ -40,8 +38,8 @@ class Chunk:
 
     Parameters
     ----------
-    columns
-        The features: a batch of a table, or a result of `readable_frame`.
+    frame
+        The features: a result of `readable_frame`.
     targets
         The target of each row.
     weights
@@ -50,33 +48,33 @@ class Chunk:
         The targets as they were given, if learners read them faster and alike; or None.
     target
         Position of the column of the targets, if it is in the frame.
+    numbers
+        The number of each row, if the rows are of a table.
 
     """
 
-    columns: Any
+    frame: Any
     targets: list[Any]
     weights: list[Any] | None = None
     given: Any = None
     target: int | None = None
+    numbers: Sequence[int] | None = None
 
     def __len__(self) -> int:
         return len(self.targets)
 
     def samples(self, regression: bool) -> Table:
         """Return the samples as a table of the core."""
-        if isinstance(self.columns, Batch):
-            read = column_of_targets if regression else column_of_labels
-            return samples_of(self.columns, read(self.targets))
         targets = self.targets if self.given is None else self.given
         weights = 1.0 if self.weights is None else self.weights
-        return labelled_table_of(self.columns, targets, weights, regression, self.target)
+        return labelled_table_of(self.frame, targets, weights, regression, self.target)
 
     def with_number(self, error: Exception) -> Exception:
         """Return an error with the number of the row in the table, if the chunk is from a table."""
         found = re.match(r"row (\d+):", str(error))
-        if found is None or not isinstance(self.columns, Batch):
+        if found is None or self.numbers is None:
             return error
-        number = self.columns.numbers[int(found[1])]
+        number = self.numbers[int(found[1])]
         return with_text(error, f"row {number} of the table:{str(error)[found.end() :]}")
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
@@ -84,14 +82,10 @@ class Chunk:
 
         Missing values are absent.
         """
-        features: Iterator[dict[Any, Any]]
-        if isinstance(self.columns, Batch):
-            features = self.columns.rows()
-        else:
-            columns = values_by_name(self.columns)
-            if self.target is not None:
-                del columns[list(columns)[self.target]]
-            features = rows_of(columns, len(self))
+        columns = values_by_name(self.frame)
+        if self.target is not None:
+            del columns[list(columns)[self.target]]
+        features: Iterator[dict[Any, Any]] = rows_of(columns, len(self))
         if self.weights is None:
             return zip(features, self.targets, strict=True)
         weights = ({"w": weight} for weight in self.weights)
@@ -173,7 +167,7 @@ def _chunk(item: Any, target: str | None) -> Chunk:
     if isinstance(item, Batch):
         if item.targets is None:
             raise ValueError("the table is read without targets: open it with target=...")
-        return Chunk(item, item.targets)
+        return Chunk(item.frame, item.targets, numbers=item.numbers)
     is_labelled = isinstance(item, tuple | list) and len(item) in (2, 3)
     refuse_lazy(item[0] if is_labelled else item)
     weights = position = None

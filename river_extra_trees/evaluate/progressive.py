@@ -16,7 +16,6 @@ from river_extra_trees._estimator.learner import reads_columns
 
 from .answers import answered, predict_learn_parts
 from .chunks import SMALLEST_CHUNK, Chunk, chunks_of, samples_of_chunks
-from .updates import updater_of
 
 __all__ = ["iter_progressive_val_score", "progressive_val_score"]
 
@@ -220,7 +219,6 @@ class _Evaluation:
             raise ValueError(f"{names} cannot score {type(model).__name__}")
         self.model = model
         self.metric = metric
-        self.update = updater_of(metric)
         self.wants_labels = not isinstance(model, base.Classifier) or metric.requires_labels
 
     def run(
@@ -269,7 +267,8 @@ class _Evaluation:
             targets = chunk.targets[start:stop]
             if self.model._core.regression and isinstance(targets[0], Decimal):
                 targets = list(map(float, targets))  # metrics subtract floats from them
-            self.update(*answered(targets, answers))
+            for y, prediction in answered(targets, answers):
+                self.metric.update(y_true=y, y_pred=prediction)
             yield stop - start, answers[-1]
             start = stop
 

@@ -1,17 +1,14 @@
-"""Tables larger than memory, read batch by batch: files, pipes and standard input.
+"""Tables larger than memory, read batch by batch with pyarrow: files, pipes and standard input.
 
-- `values` says what a cell means: number, moment, name or missing.
-- `batch` is a batch of rows, column by column, and what happens to bad rows.
-- `sources` yields the lines of a file, packed or not, or of a pipe.
-- `text` reads CSV, TSV and JSON lines, `arrow` reads Parquet and Arrow IPC.
-- `reader` opens a table by its name.
-- `samples` turns batches of rows into those that the learners read.
+- `values` converts columns to numbers and names, and texts to labels.
+- `batch` holds a batch of rows, and decides what happens to bad rows.
+- `text` reads CSV, TSV and JSON lines.
+- `reader` opens a table by its name, and reads Parquet and Arrow IPC.
 
-Numbers and truth values are read as floats. A moment is read as the seconds since the beginning of
-1970, in CSV, JSON lines, Parquet and Arrow IPC alike; without a time zone it is taken to be in UTC.
-In text, a moment is a date or a date and time in the notation of ISO 8601, such as ``2026-11-22``
-or ``2026-11-22T14:15:00+01:00``. All other values are names. What the first value of a column is,
-all of them have to be.
+Numbers and truth values become floats. A date becomes the seconds since the beginning of 1970, in
+all formats; without a time zone it is taken to be in UTC. In text, a date is written as in ISO
+8601: ``2026-11-22`` or ``2026-11-22T14:15:00+01:00``. All other values are names. In text, the
+first value determines the type of a column.
 """
 
 from .batch import BadRows, Batch, TableError

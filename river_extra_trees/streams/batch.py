@@ -1,16 +1,15 @@
-"""A batch of rows, column by column, and what happens to bad rows."""
+"""A batch of rows, and what happens to bad rows."""
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
-from river_extra_trees._estimator.rows import rows_of
-
-from .values import Cells
+from river_extra_trees._estimator.rows import rows_of, values_by_name
 
 __all__ = ["BadRows", "Batch", "Layout", "OnBadRow", "TableError"]
 
@@ -23,10 +22,10 @@ class TableError(ValueError):
 
 @dataclass(frozen=True)
 class Layout:
-    """What is read of a table: the column of the targets, if any, and the others but the dropped.
+    """The roles of the columns, and the largest number of rows of a batch.
 
-    The numbers of nominal columns are names. No batch has more rows than `batch_size`. A row
-    without a target is bad, unless rows may lack theirs.
+    `target` is the column of the targets, if any. The numbers of `nominal` columns are names.
+    Columns in `drop` are left out. A row without a target is bad unless `may_lack_targets`.
     """
 
     target: str | None
@@ -35,14 +34,29 @@ class Layout:
     batch_size: int
     may_lack_targets: bool = False
 
-    @property
-    def named(self) -> list[str]:
-        """The columns that a table must have."""
-        return [*([self.target] if self.target else []), *self.nominal, *self.drop]
+    def check(self, name: str, header: Sequence[str]) -> None:
+        """Raise a TableError if a table lacks a column that is needed, or has one twice."""
+        if not header:
+            raise TableError(f"{name} is empty")
+        for column in (*([self.target] if self.target else []), *self.nominal, *self.drop):
+            if column not in header:
+                raise TableError(f"{name} has no column {column!r}; it has {', '.join(header)}")
+        if len(set(header)) < len(header):
+            twice = next(column for column in header if header.count(column) > 1)
+            raise TableError(f"{name} has the column {twice!r} twice")
 
     def features(self, header: Sequence[str]) -> list[str]:
         """Return the columns of a table that are features."""
         return [name for name in header if name != self.target and name not in self.drop]
+
+    def missing_targets(self, targets: Sequence[Any] | None) -> dict[int, str]:
+        """Return, by position, the targets that are missing but must not be."""
+        if targets is None or self.may_lack_targets:
+            return {}
+        if None not in targets and all(map(operator.eq, targets, targets)):  # NaN is not itself
+            return {}
+        message = f"the target {self.target!r} is missing"
+        return {i: message for i, y in enumerate(targets) if y is None or y != y}
 
 
 @dataclass
@@ -53,21 +67,17 @@ class Batch:
     ----------
     numbers
         The number of each row; the first row of a table is row 1.
-    columns
-        The features: floats with NaN for missing, names with None for missing, or names as an
-        array of pyarrow.
+    frame
+        The features, as a table of pyarrow: floats, and strings for nominal values.
     targets
         The target of each row; None if the table is read without a target.
-    begins_file
-        Whether these are the first rows of another file, which has taken the place of the last
-        one: its header came again.
 
     Examples
     --------
-    >>> import numpy as np
+    >>> import pyarrow
     >>> from river_extra_trees import streams
-    >>> columns = {"size": np.array([1.0, np.nan]), "colour": ["red", "blue"]}
-    >>> batch = streams.Batch([1, 2], columns, [True, False])
+    >>> frame = pyarrow.table({"size": [1.0, None], "colour": ["red", "blue"]})
+    >>> batch = streams.Batch([1, 2], frame, [True, False])
     >>> list(batch.rows())
     [{'size': 1.0, 'colour': 'red'}, {'colour': 'blue'}]
     >>> batch[1:].targets
@@ -76,52 +86,36 @@ class Batch:
     """
 
     numbers: Sequence[int]
-    columns: dict[str, Cells]
+    frame: Any
     targets: list[Any] | None
-    begins_file: bool = False
 
     def __len__(self) -> int:
         return len(self.numbers)
 
     def __getitem__(self, part: slice) -> Batch:
         """Return some successive rows."""
+        start, stop, _ = part.indices(len(self))
         return Batch(
-            self.numbers[part],
-            {name: column[part] for name, column in self.columns.items()},
-            None if self.targets is None else self.targets[part],
+            self.numbers[start:stop],
+            self.frame.slice(start, stop - start),
+            None if self.targets is None else self.targets[start:stop],
         )
 
     def take(self, positions: Sequence[int]) -> Batch:
         """Return the rows at some positions."""
         return Batch(
             [self.numbers[i] for i in positions],
-            {name: _taken(column, positions) for name, column in self.columns.items()},
+            self.frame.take(np.array(positions, np.int64)),
             None if self.targets is None else [self.targets[i] for i in positions],
-            self.begins_file,
         )
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """Yield each row as a dict, without its missing values."""
-        columns = {name: values_of(column) for name, column in self.columns.items()}
-        return rows_of(columns, len(self))
-
-
-def values_of(column: Cells) -> list[Any]:
-    """Return the values of a column as plain Python values."""
-    if isinstance(column, list):
-        return column
-    values: list[Any] = column.tolist() if isinstance(column, np.ndarray) else column.to_pylist()
-    return values
-
-
-def _taken(column: Cells, positions: Sequence[int]) -> Cells:
-    if isinstance(column, list):
-        return [column[i] for i in positions]
-    return column.take(positions)
+        return rows_of(values_by_name(self.frame), len(self))  # type: ignore[arg-type]
 
 
 class BadRows:
-    """What happens to bad rows: the first one stops the reading, or all are skipped and counted.
+    """What happens to bad rows: the first one ends the reading, or all are skipped and counted.
 
     Parameters
     ----------
@@ -147,8 +141,10 @@ class BadRows:
         self.count = 0
         self.first = ""
 
-    def sift(self, batch: Batch, faults: Mapping[int, str]) -> Iterator[Batch]:
-        """Yield what is left of a batch, if anything.
+    def sift(
+        self, batch: Batch, faults: Mapping[int, str], absent: Mapping[int, str] | None = None
+    ) -> Iterator[Batch]:
+        """Yield the good rows of a batch, if there are any.
 
         Parameters
         ----------
@@ -156,26 +152,27 @@ class BadRows:
             Rows.
         faults
             What is wrong with the row at a position of the batch.
+        absent
+            What is wrong with rows that are not in the batch, by their numbers.
 
         Raises
         ------
         TableError
-            If a row is bad and stops the reading, after the rows before it.
+            If a row is bad and ends the reading, after the rows before it.
         """
-        if faults and self.on_bad_row == "stop":
-            position = min(faults)
-            if position:
-                yield batch[:position]
-            raise TableError(f"{self.name}, row {batch.numbers[position]}: {faults[position]}")
-        if faults:
-            for position in sorted(faults):
-                self.skip(batch.numbers[position], faults[position])
-            batch = batch.take([i for i in range(len(batch)) if i not in faults])
+        wrong = {batch.numbers[i]: fault for i, fault in faults.items()} | dict(absent or {})
+        if not wrong:
+            if len(batch):
+                yield batch
+            return
+        first = min(wrong)
+        stops = self.on_bad_row == "stop"
+        good = [i for i, number in enumerate(batch.numbers) if number not in wrong]
+        batch = batch.take([i for i in good if not stops or batch.numbers[i] < first])
+        if not stops:
+            self.first = self.first or f"row {first}: {wrong[first]}"
+            self.count += len(wrong)
         if len(batch):
             yield batch
-
-    def skip(self, number: int, fault: str) -> None:
-        """Count a row that is skipped."""
-        if not self.count:
-            self.first = f"row {number}: {fault}"
-        self.count += 1
+        if stops:
+            raise TableError(f"{self.name}, row {first}: {wrong[first]}")

@@ -6,12 +6,10 @@ import os
 import sys
 from collections.abc import Collection, Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
-from .arrow import open_ipc, open_parquet, read_arrow
 from .batch import BadRows, Batch, Layout, OnBadRow, TableError
-from .sources import PACKED, Lines, suffix_of
-from .text import read_csv, read_json_lines
+from .sources import PACKED, Source
 
 __all__ = ["Reader", "is_table", "open_table"]
 
@@ -45,14 +43,14 @@ class Reader:
         *,
         n_rows: int | None = None,
         n_bytes: int | None = None,
-        lines: Lines | None = None,
+        source: Source | None = None,
     ) -> None:
         self.name = name
         self.batches = batches
         self.bad_rows = bad_rows
         self.n_rows = n_rows
         self.n_bytes = n_bytes
-        self._lines = lines
+        self._source = source
 
     def __iter__(self) -> Iterator[Batch]:
         return self.batches
@@ -60,7 +58,7 @@ class Reader:
     @property
     def n_bytes_read(self) -> int | None:
         """Number of bytes of the file that were read, packed as they are; None if unknown."""
-        return None if self._lines is None else self._lines.position
+        return None if self._source is None else self._source.position
 
 
 def is_table(name: str) -> bool:
@@ -70,6 +68,20 @@ def is_table(name: str) -> bool:
 
 def _is_readable(suffix: str, packed: str) -> bool:
     return suffix in SUFFIXES and not (packed and suffix in (PARQUET, *IPC))
+
+
+def suffix_of(path: str) -> tuple[str, str]:
+    """Return the suffix that tells the format of a file, and that of its compression.
+
+    Examples
+    --------
+    >>> from river_extra_trees.streams import reader
+    >>> reader.suffix_of("table.csv.gz"), reader.suffix_of("table.parquet")
+    (('.csv', '.gz'), ('.parquet', ''))
+
+    """
+    packed = next((suffix for suffix in PACKED if path.lower().endswith(suffix)), "")
+    return Path(path.lower().removesuffix(packed)).suffix, packed
 
 
 def open_table(
@@ -145,24 +157,34 @@ def open_table(
         raise TableError(f"the target {target!r} cannot be dropped")
     if target is not None and target in nominal:
         raise TableError(f"the target {target!r} is not a feature: remove it from nominal")
+    try:
+        from . import arrow, text
+    except ImportError as error:
+        raise TableError("reading tables needs pyarrow: pip install pyarrow") from error
     suffix, packed = suffix_of(path)
     name = "standard input" if path == "-" else path
     bad_rows = BadRows(name, on_bad_row)
     layout = Layout(target, nominal, drop, batch_size, may_lack_targets)
     if suffix in (PARQUET, *IPC):
-        opened: Any = open_parquet if suffix == PARQUET else open_ipc
-        batches, n_rows = read_arrow(path, opened, bad_rows, layout)
+        batches, n_rows = arrow.read_arrow(path, suffix == PARQUET, bad_rows, layout)
         return Reader(name, batches, bad_rows, n_rows=n_rows)
     file = _opened(path, name)
-    lines = Lines(name, file, packed, encoding, is_pipe=path == "-")
-    if suffix in JSON_LINES or (path == "-" and lines.begins_with("{")):
-        batches = read_json_lines(lines, bad_rows, layout)
+    content = Source(name, file, packed, encoding)
+    if suffix in JSON_LINES or (path == "-" and content.first_line().startswith("{")):
+        batches = text.read_json_lines(content, bad_rows, layout)
     else:
         separator = delimiter or ("\t" if suffix == TSV else None)
-        batches = read_csv(lines, bad_rows, layout, separator)
+        batches = text.read_csv(content, bad_rows, layout, separator)
+    batches = _sliced(batches, batch_size)
     if path == "-":
         return Reader(name, batches, bad_rows)
-    return Reader(name, batches, bad_rows, n_bytes=os.stat(path).st_size, lines=lines)
+    return Reader(name, batches, bad_rows, n_bytes=os.stat(path).st_size, source=content)
+
+
+def _sliced(batches: Iterator[Batch], batch_size: int) -> Iterator[Batch]:
+    for batch in batches:
+        for start in range(0, len(batch), batch_size):
+            yield batch[start : start + batch_size]
 
 
 def _opened(path: str, name: str) -> IO[bytes]:

@@ -1,74 +1,42 @@
-"""Lines of text from files, packed or not, and from pipes."""
+"""Texts from files, packed or not, and from pipes, in blocks of whole records."""
 
 from __future__ import annotations
 
 import bz2
 import codecs
 import gzip
-import io
+import importlib
 import lzma
 import re
-import sys
 import zlib
-from collections import deque
-from pathlib import Path
-from typing import IO, Any
+from collections.abc import Iterator, Mapping
+from typing import IO, Any, cast
 
 from .batch import TableError
 
-__all__ = ["PACKED", "Lines", "suffix_of"]
+__all__ = ["PACKED", "UNKNOWN", "Source"]
 
-CHUNK = 1 << 16
-LONGEST_LINE = 1 << 24
-PACKED = (".gz", ".bz2", ".xz", ".zst")
-UNKNOWN = re.compile("[\udc80-\udcff]")
+CHUNK = 1 << 18
+BYTES_PER_COLUMN = 4096  # at least in a block, because each column of a block costs time
+LONGEST_RECORD = 1 << 24
+PACKED: Mapping[str, Any] = {
+    ".gz": lambda file: gzip.GzipFile(fileobj=file),
+    ".bz2": bz2.BZ2File,
+    ".xz": lzma.LZMAFile,
+    ".zst": lambda file: importlib.import_module("pyarrow").CompressedInputStream(file, "zstd"),
+}
 BROKEN = (OSError, EOFError, zlib.error, lzma.LZMAError, ValueError)
 
-
-def suffix_of(path: str) -> tuple[str, str]:
-    """Return the suffix that tells the format of a file, and that of its compression.
-
-    Examples
-    --------
-    >>> from river_extra_trees.streams import sources
-    >>> sources.suffix_of("table.csv.gz"), sources.suffix_of("table.parquet")
-    (('.csv', '.gz'), ('.parquet', ''))
-
-    """
-    packed = next((suffix for suffix in PACKED if path.lower().endswith(suffix)), "")
-    return Path(path.lower().removesuffix(packed)).suffix, packed
+# Takes the place of bytes that are not text in the encoding. No text holds this code point.
+UNKNOWN = "\ufdd0"
+codecs.register_error("river_extra_trees.unknown", lambda error: (UNKNOWN, cast(Any, error).end))
 
 
-def unpacked(file: IO[bytes], packed: str) -> Any:
-    """Return the content of a file that may be packed, as a binary file."""
-    if packed == ".gz":
-        return gzip.GzipFile(fileobj=file)
-    if packed == ".bz2":
-        return bz2.BZ2File(file)
-    if packed == ".xz":
-        return lzma.LZMAFile(file)
-    if packed == ".zst":
-        return _unpacked_zstd(file)
-    return file
+class Source:
+    """A text that is read block by block, as UTF-8.
 
-
-def _unpacked_zstd(file: IO[bytes]) -> Any:
-    if sys.version_info >= (3, 14):
-        from compression import zstd
-
-        return zstd.ZstdFile(file)
-    try:
-        import pyarrow
-    except ImportError as error:
-        raise TableError("zstd files need pyarrow: pip install pyarrow") from error
-    return pyarrow.CompressedInputStream(file, "zstd")
-
-
-class Lines:
-    """The lines of a text, as soon as they come.
-
-    Bytes that are not text in the encoding become lone surrogates, so that one bad line does not
-    end the stream; see `is_text`.
+    A block has whole records. It is as long as what is there: a chunk of a file, or what a pipe
+    holds by now.
 
     Parameters
     ----------
@@ -77,87 +45,96 @@ class Lines:
     file
         A binary file or pipe.
     packed
-        The suffix of its compression, if any.
+        The suffix of its compression, or an empty string.
     encoding
         The encoding of the text.
-    is_pipe
-        Whether the next line may let one wait.
 
     Attributes
     ----------
-    is_clean
-        Whether every byte so far was text in the encoding.
+    n_columns
+        The number of columns, as far as it is known.
+    is_over
+        Whether the last block was given.
     position
         Number of bytes of the file that were read, packed as they are.
 
     """
 
-    def __init__(
-        self, name: str, file: IO[bytes], packed: str, encoding: str, *, is_pipe: bool
-    ) -> None:
+    def __init__(self, name: str, file: IO[bytes], packed: str, encoding: str) -> None:
         self.name = name
         self.encoding = encoding
         self.file = file
-        self.content = unpacked(file, packed)
+        self.content: Any = PACKED[packed](file) if packed else file
         try:
-            b"a".decode(encoding, "ignore")  # not so codecs of bytes, such as hex
-            self.decoder = codecs.getincrementaldecoder(encoding)("surrogateescape")
+            b"a".decode(encoding, "ignore")  # refuses codecs from bytes to bytes, such as hex
+            self.decoder = codecs.getincrementaldecoder(encoding)("river_extra_trees.unknown")
         except LookupError as error:
             raise TableError(f"there is no text encoding {encoding!r}") from error
-        self.ready: deque[str] = deque()
-        self.rest = ""
+        self.rest = b""
+        self.n_columns = 0
         self.is_over = False
-        self.is_pipe = is_pipe
-        self.is_clean = True
         self.position = 0
 
-    def __iter__(self) -> Lines:
-        return self
+    def first_line(self) -> str:
+        """Return the first line, which stays to be read."""
+        while not self.rest.splitlines()[1:] and self._read():
+            pass
+        return self.rest.splitlines()[0].decode() if self.rest else ""
 
-    def __next__(self) -> str:
-        while not self.ready:
-            if self.is_over:
-                raise StopIteration
-            self._read()
-        return self.ready.popleft()
+    def blocks(self, quoted: re.Pattern[bytes] | None = None) -> Iterator[bytes]:
+        """Yield the text.
 
-    def begins_with(self, prefix: str) -> bool:
-        """Return whether the text begins so; waits for its first line."""
-        while not self.ready and not self.is_over:
-            self._read()
-        return bool(self.ready) and self.ready[0].startswith(prefix)
+        Parameters
+        ----------
+        quoted
+            A pattern of texts in quotation marks, in which lines may end.
+        """
+        comes_more = True
+        while comes_more:
+            hidden = hide(self.rest, quoted)
+            end = max(hidden.rfind(b"\n"), hidden.rfind(b"\r")) + 1
+            block, self.rest = self.rest[:end], self.rest[end:]
+            if block.strip(b"\r\n"):
+                yield block
+            comes_more = self._read()
+        self.is_over = True
+        if self.rest:
+            yield self.rest
 
-    @property
-    def would_wait(self) -> bool:
-        """Whether the next line has still to come, through a pipe that may be silent."""
-        return self.is_pipe and not self.ready and not self.is_over
-
-    def _read(self) -> None:
-        """Read what is there, at least one byte."""
+    def _read(self) -> bool:
+        """Read what is there, at least one byte; return False at the end."""
+        if len(self.rest) > LONGEST_RECORD:
+            raise TableError(
+                f"cannot read {self.name}: a row has more than {LONGEST_RECORD:,} bytes; is a "
+                "quotation mark never closed?"
+            )
         try:
-            chunk = self.content.read1(CHUNK)
-            text = self.rest + self.decoder.decode(chunk, final=not chunk)
-        except UnicodeError as error:
-            raise TableError(f"{self.name} is not text in {self.encoding}: {error}") from error
+            chunk = self.content.read1(max(CHUNK, BYTES_PER_COLUMN * self.n_columns))
+            text = self.decoder.decode(chunk, final=not chunk)
+            if not self.file.closed and self.file.seekable():  # pyarrow closes it at the end
+                self.position = self.file.tell()
         except BROKEN as error:
             raise TableError(f"cannot read {self.name}: {error}") from error
-        self.is_over = not chunk
-        if not self.is_pipe and not self.file.closed:  # pyarrow closes it at the end
-            self.position = self.file.tell()
-            if self.is_over:
-                self.file.close()
-        self.is_clean = self.is_clean and is_text(text)
-        # newline="" leaves line ends to the CSV reader, which knows quoted ones.
-        lines = list(io.StringIO(text, newline=""))
-        unfinished = lines and not self.is_over and not lines[-1].endswith("\n")
-        self.rest = lines.pop() if unfinished else ""
-        if len(self.rest) > LONGEST_LINE:
-            raise TableError(
-                f"cannot read {self.name}: a line has more than {LONGEST_LINE:,} characters"
-            )
-        self.ready.extend(lines)
+        self.rest += text.encode(errors="replace")
+        return bool(chunk)
+
+    @property
+    def not_text(self) -> str:
+        """What to say about bytes that are not text in the encoding."""
+        return f"not text in {self.encoding} (--encoding names another, such as latin-1)"
 
 
-def is_text(line: str) -> bool:
-    """Return whether a line holds no byte that its encoding does not know."""
-    return line.isascii() or UNKNOWN.search(line) is None
+def hide(text: bytes, quoted: re.Pattern[bytes] | None) -> bytes:
+    """Return a text with dots for what is in quotation marks.
+
+    Examples
+    --------
+    >>> import re
+    >>> from river_extra_trees.streams import sources
+    >>> sources.hide(b'a,"b,c"', re.compile(b'"[^"]*"'))
+    b'a,.....'
+
+    """
+    if quoted is None or b'"' not in text:
+        return text
+    return quoted.sub(lambda found: b"." * len(found[0]), text)

@@ -1,219 +1,170 @@
-"""CSV, TSV and JSON lines."""
+"""CSV, TSV and JSON lines.
+
+pyarrow splits a block of CSV into columns of strings, and `values` converts these.
+"""
 
 from __future__ import annotations
 
 import csv
 import itertools
 import json
-import math
-import operator
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import csv as arrow_csv
 
 from .batch import BadRows, Batch, Layout, TableError
-from .sources import Lines, is_text
-from .values import MISSING, Cells, Kind, kind_of, label_of, name_of, read_values
+from .sources import UNKNOWN, Source, hide
+from .values import MISSING, Kinds, label_of, name_of
 
-__all__ = [
-    "Columns",
-    "batch_of",
-    "batches_of_records",
-    "check_header",
-    "read_csv",
-    "read_json_lines",
-]
+__all__ = ["batches_of_records", "frame_of", "read_csv", "read_json_lines"]
 
 DELIMITERS = ",;\t"
+ABSENT = pa.array(MISSING)
 Record = Mapping[str, Any]
+Faults = dict[int, str]
 
 
-class Columns:
-    """What the columns of a text hold: what the first value of each is.
-
-    Parameters
-    ----------
-    nominal
-        Columns whose numbers are names.
-
-    """
-
-    def __init__(self, nominal: Collection[str]) -> None:
-        self.kinds: dict[str, Kind] = dict.fromkeys(nominal, "name")
-
-    def read(self, name: str, cells: Sequence[Any]) -> tuple[Cells, dict[int, str]]:
-        """Return the values of cells, of which None is missing, and what is wrong with some."""
-        if name not in self.kinds:
-            first = next((cell for cell in cells if cell is not None), None)
-            if first is None:
-                return np.full(len(cells), math.nan), {}
-            self.kinds[name] = kind_of(first)
-        values, faults = read_values(cells, self.kinds[name])
-        return values, {i: self._described(name, fault) for i, fault in faults.items()}
-
-    def _described(self, name: str, fault: str) -> str:
-        hint = f" (--nominal {name} reads its values as names)" if "among" in fault else ""
-        return f"column {name!r} {fault}{hint}"
-
-    def batch(
-        self,
-        numbers: Sequence[int],
-        cells: Mapping[str, Sequence[Any]],
-        targets: list[Any] | None,
-    ) -> tuple[Batch, dict[int, str]]:
-        """Return a batch of rows, and by position what is wrong with some of them."""
-        columns: dict[str, Cells] = {}
-        found: dict[int, str] = {}
-        for name, values in cells.items():
-            columns[name], faults = self.read(name, values)
-            found = faults | found  # the fault of the first column is told
-        return Batch(numbers, columns, targets), found
-
-
-def missing_targets(layout: Layout, targets: Sequence[Any] | None) -> dict[int, str]:
-    """Return by position which targets are missing but must not be."""
-    if targets is None or layout.may_lack_targets:
-        return {}
-    if None not in targets and all(map(operator.eq, targets, targets)):  # NaN is not itself
-        return {}
-    message = f"the target {layout.target!r} is missing"
-    return {i: message for i, y in enumerate(targets) if y is None or y != y}
+def frame_of(columns: Mapping[str, Any], n: int) -> Any:
+    """Return columns of n rows as a table; it has n rows even without columns."""
+    table = pa.Table.from_arrays([*columns.values(), pa.nulls(n)], [*columns, "none"])
+    return table.select(range(len(columns)))
 
 
 # --- CSV
 
 
 def read_csv(
-    lines: Lines, bad_rows: BadRows, layout: Layout, delimiter: str | None
+    source: Source, bad_rows: BadRows, layout: Layout, delimiter: str | None
 ) -> Iterator[Batch]:
-    """Return the rows of a CSV table in batches; those of a pipe as soon as they come."""
-    records = Records(lines, delimiter)
-    check_header(lines.name, records.header, layout.named)
-    return _csv_batches(records, bad_rows, layout)
+    """Return the rows of a CSV table in batches; those of a pipe come as soon as they are there."""
+    table = Csv(source, layout, delimiter)
+    layout.check(source.name, table.header)
+    return itertools.chain.from_iterable(
+        bad_rows.sift(*table.batch(block)) for block in table.blocks
+    )
 
 
-def _csv_batches(records: Records, bad_rows: BadRows, layout: Layout) -> Iterator[Batch]:
-    header, target = records.header, layout.target
-    features = layout.features(header)
-    columns = Columns(layout.nominal)
-    n_files = records.n_files
-    while not records.is_over:
-        numbers, fields, faults = records.read(layout.batch_size)
-        cells = dict(zip(header, zip(*fields, strict=True), strict=True)) if fields else {}
-        if not cells:
-            continue
-        targets = None
-        if target is not None:
-            targets = [None if text in MISSING else label_of(text) for text in cells[target]]
-        batch, bad_cells = columns.batch(
-            numbers, {name: _present(cells[name]) for name in features}, targets
-        )
-        faults = missing_targets(layout, targets) | bad_cells | faults
-        for part in bad_rows.sift(batch, faults):
-            part.begins_file = records.n_files > n_files
-            n_files = records.n_files
-            yield part
-
-
-def _present(cells: Sequence[str]) -> list[str | None]:
-    return [None if text in MISSING else text for text in cells]
-
-
-class Records:
-    """The records of a CSV text, each a list of as many fields as the header has.
+class Csv:
+    """The rows of a CSV text.
 
     Parameters
     ----------
-    lines
+    source
         The text.
+    layout
+        The roles of the columns.
     delimiter
-        What stands between fields; None takes what the first line looks like.
-
-    Attributes
-    ----------
-    n_files
-        How often the header came: a log file that is rotated begins with it again.
+        What separates fields; None takes the one that gives the header the most columns.
 
     """
 
-    def __init__(self, lines: Lines, delimiter: str | None) -> None:
-        self.lines = lines
-        first = next(lines, "")
-        self.reader = csv.reader(
-            itertools.chain([first], lines),
-            delimiter=delimiter or sniffed(first),
-            skipinitialspace=True,
-            strict=True,
+    def __init__(self, source: Source, layout: Layout, delimiter: str | None) -> None:
+        self.source = source
+        self.layout = layout
+        self.delimiter = delimiter or sniffed(source.first_line())
+        mark = re.escape(self.delimiter.encode())
+        # The group is empty if the closing mark is missing.
+        self.quoted = re.compile(rb"(?:(?<=[\r\n" + mark + rb'])|\A)"(?:[^"]++|"")*+("|\Z)')
+        blocks = source.blocks(self.quoted)
+        first = next(blocks, b"").lstrip(b"\r\n")
+        self._check_marks(first, "the header")
+        length = len(next(iter(hide(first, self.quoted).splitlines(keepends=True)), b""))
+        text = first[:length].decode()
+        if UNKNOWN in text:
+            raise TableError(f"{source.name} is {source.not_text}")
+        names = next(csv.reader([text.rstrip("\r\n")], delimiter=self.delimiter), [])
+        self.header = [name.strip() for name in names]
+        source.n_columns = len(self.header)
+        self.features = layout.features(self.header)
+        self.kinds = Kinds(layout.nominal)
+        self.blocks = itertools.chain([first[length:]], blocks)
+        self.n_rows = 0
+
+    def batch(self, block: bytes) -> tuple[Batch, Faults, Faults]:
+        """Return the rows of a block, and the arguments of `BadRows.sift`."""
+        self._check_marks(block, f"row {self.n_rows + 1}")
+        table, absent = self._parsed(block)
+        n = table.num_rows + len(absent)
+        numbers: Sequence[int] = range(self.n_rows + 1, self.n_rows + n + 1)
+        self.n_rows += n
+        absent = {numbers[i]: fault for i, fault in absent.items()}
+        if absent:
+            numbers = [number for number in numbers if number not in absent]
+        table, numbers = self._without_headers(table, numbers)
+        columns: dict[str, Any] = {}
+        targets = None
+        faults: Faults = {}
+        has_blanks, has_unknown = b" " in block, UNKNOWN.encode() in block
+        for name, column in zip(table.column_names, table.columns, strict=True):
+            cells = column.combine_chunks()
+            if has_unknown:
+                unknown = pc.indices_nonzero(pc.match_substring(cells, UNKNOWN))
+                faults |= dict.fromkeys(unknown.to_pylist(), self.source.not_text)
+            if has_blanks:
+                cells = pc.utf8_ltrim(cells, " ")
+            cells = pc.if_else(pc.is_in(cells, ABSENT), None, cells)
+            if name == self.layout.target:
+                targets = labels_of(cells)
+            else:
+                columns[name], found = self.kinds.read(name, cells)
+                faults = found | faults
+        batch = Batch(numbers, frame_of(columns, len(numbers)), targets)
+        return batch, faults | self.layout.missing_targets(targets), absent
+
+    def _check_marks(self, block: bytes, where: str) -> None:
+        """Check that the last record of the text closes its quotation marks."""
+        if self.source.is_over and any(not found[1] for found in self.quoted.finditer(block)):
+            raise TableError(f"{self.source.name}, {where}: a quotation mark is never closed")
+
+    def _parsed(self, block: bytes) -> tuple[Any, Faults]:
+        """Return rows as strings, and by position what is wrong with those that are left out."""
+        absent: Faults = {}
+
+        def refuse(row: Any) -> str:
+            n = len(self.header)
+            absent[row.number - 1] = f"{row.actual_columns} fields, but the header has {n}"
+            return "skip"
+
+        wanted = [*self.features, *([self.layout.target] if self.layout.target else [])]
+        if not block.strip(b"\r\n"):
+            return pa.table({name: pa.array([], pa.string()) for name in wanted}), absent
+        table = arrow_csv.read_csv(
+            pa.BufferReader(block),
+            arrow_csv.ReadOptions(
+                use_threads=False, block_size=len(block) + 1, column_names=self.header
+            ),
+            arrow_csv.ParseOptions(
+                delimiter=self.delimiter, newlines_in_values=True, invalid_row_handler=refuse
+            ),
+            arrow_csv.ConvertOptions(
+                column_types=dict.fromkeys(self.header, pa.string()),
+                strings_can_be_null=False,
+                check_utf8=False,
+            ),
         )
-        try:
-            self.header = next(self.reader, [])
-        except csv.Error as error:
-            raise TableError(f"{lines.name}, header: {error}") from error
-        if not is_text("".join(self.header)):
-            raise TableError(f"{lines.name} is {not_text_in(lines.encoding)}")
-        self.number = 0
-        self.is_over = False
-        self.n_files = 1
-        self.next_begins_file = False
-        self.failure: TableError | None = None
+        return table.select(wanted), absent
 
-    def read(self, most: int) -> tuple[list[int], list[list[str]], dict[int, str]]:
-        """Return numbers and fields of some records, and by position what is wrong with some.
-
-        Waits for the first record only.
-        """
-        numbers: list[int] = []
-        fields: list[list[str]] = []
-        faults: dict[int, str] = {}
-        if self.failure is not None:
-            raise self.failure
-        self.n_files += self.next_begins_file
-        self.next_begins_file = False
-        while len(numbers) < most and not (numbers and self.lines.would_wait):
-            fault = None
-            try:
-                found = next(self.reader, None)
-            except csv.Error as error:
-                found, fault = self.header[:1], str(error)
-            except TableError as error:
-                self.failure = error  # told after the records before it
-                break
-            if found is None:
-                self.is_over = True
-                break
-            self.number += 1
-            if not found:  # an empty line, most often the last one
-                continue
-            if found == self.header:  # where a log file begins anew
-                if numbers:
-                    self.next_begins_file = True
-                    break
-                self.n_files += 1
-                continue
-            fault = fault or self._fault(found)
-            if fault is not None:
-                faults[len(numbers)] = fault
-                found = [""] * len(self.header)
-            numbers.append(self.number)
-            fields.append(found)
-        return numbers, fields, faults
-
-    def _fault(self, fields: list[str]) -> str | None:
-        if len(fields) != len(self.header):
-            return f"{len(fields)} fields, but the header has {len(self.header)}"
-        if not self.lines.is_clean and not is_text("".join(fields)):
-            return not_text_in(self.lines.encoding)
-        return None
-
-
-def not_text_in(encoding: str) -> str:
-    """Say that bytes are not text in an encoding, and what to do."""
-    return f"not text in {encoding} (--encoding names another, such as latin-1)"
+    def _without_headers(self, table: Any, numbers: Sequence[int]) -> tuple[Any, Sequence[int]]:
+        """Leave out rows that repeat the header: `tail -F` shows it when a log is rotated."""
+        repeats = None
+        for name in table.column_names:
+            same = pc.equal(pc.utf8_trim_whitespace(table.column(name)), name)
+            repeats = same if repeats is None else pc.and_(repeats, same)
+            if not pc.any(repeats).as_py():
+                return table, numbers
+        if repeats is None:
+            return table, numbers
+        kept = pc.invert(repeats)
+        left = [number for number, keep in zip(numbers, kept.to_pylist(), strict=True) if keep]
+        return table.filter(kept), left
 
 
 def sniffed(line: str) -> str:
-    """Return the delimiter that makes the most of a header.
+    """Return the delimiter that gives a header the most columns.
 
     Examples
     --------
@@ -222,71 +173,51 @@ def sniffed(line: str) -> str:
     ';'
 
     """
-
-    def n_fields(delimiter: str) -> int:
-        try:
-            return len(next(csv.reader([line], delimiter=delimiter)))
-        except csv.Error:
-            return 0
-
-    return max(DELIMITERS, key=n_fields) if line else ","
+    return max(DELIMITERS, key=lambda mark: len(next(csv.reader([line], delimiter=mark), [])))
 
 
-def check_header(name: str, header: Sequence[str], wanted: Iterable[str]) -> None:
-    """Raise a TableError if a column is missing, or twice in the table."""
-    if not header:
-        raise TableError(f"{name} is empty")
-    for column in wanted:
-        if column not in header:
-            raise TableError(f"{name} has no column {column!r}; it has {', '.join(header)}")
-    if len(set(header)) < len(header):
-        twice = next(column for column in header if header.count(column) > 1)
-        raise TableError(f"{name} has the column {twice!r} twice")
+def labels_of(cells: Any) -> list[Any]:
+    """Return strings, of which some are null, as labels."""
+    coded = cells.dictionary_encode()
+    labels = [label_of(text) for text in coded.dictionary.to_pylist()]
+    return [None if code is None else labels[code] for code in coded.indices.to_pylist()]
 
 
 # --- JSON lines
 
 
-def read_json_lines(lines: Lines, bad_rows: BadRows, layout: Layout) -> Iterator[Batch]:
+def read_json_lines(source: Source, bad_rows: BadRows, layout: Layout) -> Iterator[Batch]:
     """Yield the rows of JSON lines, one object each; those of a pipe as soon as they come."""
-    columns = Columns(layout.nominal)
+    kinds = Kinds(layout.nominal)
     number = 0
-    failure: TableError | None = None
-    while failure is None:
+    for block in source.blocks():
         numbers: list[int] = []
         records: list[Record] = []
-        faults: dict[int, str] = {}
-        while len(numbers) < layout.batch_size and not (numbers and lines.would_wait):
-            try:
-                line = next(lines, None)
-            except TableError as error:
-                failure = error  # told after the rows before it
-                break
-            if line is None:
-                break
+        absent: Faults = {}
+        for line in filter(bytes.strip, block.splitlines()):
             number += 1
-            if line.isspace():
-                continue
-            record, fault = _object(line, lines.encoding)
-            if fault is not None:
-                faults[len(numbers)] = fault
-            numbers.append(number)
-            records.append(record)
-        if not numbers:
-            break
-        batch, bad_cells = batch_of(numbers, records, columns, layout)
-        bad_targets = missing_targets(layout, batch.targets)
-        yield from bad_rows.sift(batch, bad_targets | bad_cells | faults)
-    if failure is not None:
-        raise failure
+            record, fault = _object(line.decode(), source)
+            if fault is None:
+                numbers.append(number)
+                records.append(record)
+            else:
+                absent[number] = fault
+        columns, faults = _columns(records, layout, kinds)
+        targets = None
+        if layout.target is not None:
+            targets = [record.get(layout.target) for record in records]
+        batch = Batch(numbers, frame_of(columns, len(numbers)), targets)
+        yield from bad_rows.sift(batch, faults | layout.missing_targets(targets), absent)
 
 
-def _object(line: str, encoding: str) -> tuple[Record, str | None]:
+def _object(line: str, source: Source) -> tuple[Record, str | None]:
     """Return the object of a line, or what is wrong with it."""
-    if not is_text(line):
-        return {}, not_text_in(encoding)
+    if UNKNOWN in line:
+        return {}, source.not_text
     try:
         record = json.loads(line)
+        if "\\u" in line:
+            json.dumps(record, ensure_ascii=False).encode()  # refuses halves of characters
     except (ValueError, RecursionError) as error:
         return {}, f"not JSON: {error}"
     if not isinstance(record, dict):
@@ -297,42 +228,29 @@ def _object(line: str, encoding: str) -> tuple[Record, str | None]:
     return record, None
 
 
-def batch_of(
-    numbers: Sequence[int],
-    records: Sequence[Record],
-    columns: Columns,
-    layout: Layout,
-) -> tuple[Batch, dict[int, str]]:
-    """Return records as a batch, and by position what is wrong with some of them."""
-    names = list(dict.fromkeys(name for record in records for name in record))
-    cells = {
-        name: [
-            name_of(value) if columns.kinds.get(name) == "name" and _is_number(value) else value
-            for value in (record.get(name) for record in records)
-        ]
-        for name in layout.features(names)
-    }
-    targets = None
-    if layout.target is not None:
-        targets = [record.get(layout.target) for record in records]
-    return columns.batch(numbers, cells, targets)
+def _columns(
+    records: Sequence[Record], layout: Layout, kinds: Kinds
+) -> tuple[dict[str, Any], Faults]:
+    """Return the features of records, and by position what is wrong with some of them."""
+    columns: dict[str, Any] = {}
+    faults: Faults = {}
+    for name in layout.features(list(dict.fromkeys(itertools.chain.from_iterable(records)))):
+        cells = (record.get(name) for record in records)
+        texts = [None if cell is None or cell != cell else name_of(cell) for cell in cells]
+        columns[name], found = kinds.read(name, pa.array(texts, pa.string()))
+        faults = found | faults
+    return columns, faults
 
 
 def batches_of_records(rows: Iterable[tuple[Record, Any]], batch_size: int) -> Iterator[Batch]:
     """Yield samples as river's data sets hold them in batches."""
-    columns = Columns(())
+    kinds = Kinds(())
     layout = Layout(None, (), (), batch_size)
-    pairs = iter(rows)
-    number = 1
+    pairs, number = iter(rows), 1
     while chunk := list(itertools.islice(pairs, batch_size)):
-        numbers = range(number, number + len(chunk))
-        batch, faults = batch_of(numbers, [x for x, _ in chunk], columns, layout)
+        columns, faults = _columns([x for x, _ in chunk], layout, kinds)
         if faults:
-            position = min(faults)
-            raise TableError(f"row {numbers[position]}: {faults[position]}")
-        yield Batch(batch.numbers, batch.columns, [y for _, y in chunk])
+            raise TableError(f"row {number + min(faults)}: {faults[min(faults)]}")
+        numbers = range(number, number + len(chunk))
+        yield Batch(numbers, frame_of(columns, len(chunk)), [y for _, y in chunk])
         number += len(chunk)
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float)

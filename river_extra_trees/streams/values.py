@@ -1,108 +1,29 @@
-"""What the cells of a table mean."""
+"""Conversion of the columns of a table to floats and names, and of texts to labels."""
 
 from __future__ import annotations
 
-import datetime
 import math
-import re
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from typing import Any, Literal
 
-import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import types
 
-__all__ = [
-    "MISSING",
-    "Cells",
-    "Kind",
-    "label_of",
-    "moment_of",
-    "name_of",
-    "read_values",
-    "seconds",
-]
+__all__ = ["MISSING", "Kinds", "cells_of", "infinite", "is_readable", "label_of", "name_of"]
 
-# The values of one column: floats with NaN for missing, names with None for missing, or names as
-# an array of pyarrow.
-Cells = Any
-Kind = Literal["number", "moment", "name"]
+Kind = Literal["number", "date", "name"]
 
-MISSING = frozenset({"", "?", "NA", "N/A", "NaN", "nan", "null"})
+MISSING = ("", "?", "NA", "N/A", "NaN", "nan", "null")
 TRUTH = {"true": True, "false": False}  # in any case
 EXACT = 2**53  # floats hold every whole number up to this one
-UNREADABLE = (ValueError, TypeError, OverflowError, AttributeError)
-MOMENT = re.compile(
-    r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d([.,]\d+)?)?(Z|[+-]\d\d(:?\d\d)?)?)?", re.ASCII
-)
-
-
-def seconds(moment: datetime.date) -> float:
-    """Return the seconds since 1970; a moment without a time zone is in UTC.
-
-    Examples
-    --------
-    >>> import datetime
-    >>> from river_extra_trees.streams import values
-    >>> values.seconds(datetime.date(1970, 1, 2))
-    86400.0
-
-    """
-    if not isinstance(moment, datetime.datetime):
-        moment = datetime.datetime(moment.year, moment.month, moment.day)
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=datetime.UTC)
-    return moment.timestamp()
-
-
-def moment_of(text: str) -> float:
-    """Return the seconds since 1970 of a moment in ISO 8601; raise ValueError if it is none.
-
-    Examples
-    --------
-    >>> from river_extra_trees.streams import values
-    >>> values.moment_of("1970-01-02"), values.moment_of("1970-01-01 01:00:00.5+01:00")
-    (86400.0, 0.5)
-
-    """
-    if not MOMENT.fullmatch(text):
-        raise ValueError(f"{text!r} is not a date in ISO 8601")
-    return seconds(datetime.datetime.fromisoformat(text))
-
-
-def is_moment(text: str) -> bool:
-    """Return whether a text is a moment in ISO 8601."""
-    try:
-        moment_of(text)
-    except (ValueError, OverflowError):
-        return False
-    return True
-
-
-def number_of(value: Any) -> float:
-    """Return a number, a truth value or the text of one as a float.
-
-    The underscores that Python allows between digits make a text a name.
-
-    Examples
-    --------
-    >>> from river_extra_trees.streams import values
-    >>> [values.number_of(value) for value in ("2.50", "true", False)]
-    [2.5, 1.0, 0.0]
-
-    """
-    if isinstance(value, str):
-        value = TRUTH.get(value.lower(), value)
-        if isinstance(value, str) and "_" in value:
-            raise ValueError(f"{value!r} is not a number")
-    return float(value)
-
-
-def is_number(text: str) -> bool:
-    """Return whether a text is a number or a truth value."""
-    try:
-        number_of(text)
-    except ValueError:
-        return False
-    return True
+# What the texts of a column may be, so that they are read as a kind. Dates with and without a time
+# zone differ for pyarrow, as do those with more digits than microseconds.
+CASTS: Mapping[Kind, Sequence[Any]] = {
+    "number": (pa.float64(), pa.bool_()),
+    "date": tuple(pa.timestamp(unit, zone) for unit in ("us", "ns") for zone in (None, "UTC")),
+    "name": (pa.string(),),
+}
 
 
 def label_of(text: str) -> Hashable:
@@ -147,76 +68,117 @@ def name_of(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def kind_of(value: object) -> Kind:
-    """Return what a value is: a text by its look, everything else by its type.
-
-    Examples
-    --------
-    >>> from river_extra_trees.streams import values
-    >>> [values.kind_of(value) for value in ("1.5", "2026-11-22", "red", True)]
-    ['number', 'moment', 'name', 'number']
-
-    """
-    if isinstance(value, datetime.date):
-        return "moment"
-    if not isinstance(value, str):
-        return "number"
-    if is_number(value):
-        return "number"
-    return "moment" if is_moment(value) else "name"
-
-
-def read_moment(value: Any) -> float:
-    """Return the seconds since 1970 of a moment, given as a text or as itself."""
-    return moment_of(value) if isinstance(value, str) else seconds(value)
-
-
-READERS: dict[Kind, Callable[[Any], float]] = {"number": number_of, "moment": read_moment}
-
-
-def reads_as_floats(cells: Sequence[Any]) -> bool:
-    """Return whether numbers can be read by `float`, which is faster than by `number_of`."""
-    try:
-        return "_" not in "".join(cells)
-    except TypeError:  # one is missing, or comes from JSON
-        return not any(isinstance(cell, str) and "_" in cell for cell in cells)
-
-
-def read_values(cells: Sequence[Any], kind: Kind) -> tuple[Cells, dict[int, str]]:
-    """Read the cells of a column.
+class Kinds:
+    """The types of the columns of a text: the first value determines the type of a column.
 
     Parameters
     ----------
-    cells
-        Values, of which None is missing.
-    kind
-        What the values are.
+    nominal
+        Columns whose numbers are names.
 
-    Returns
-    -------
-    The values, and by position what is wrong with a cell.
     """
-    if kind == "name":
-        strange = {
-            i: f"holds {cell!r} among names"
+
+    def __init__(self, nominal: Collection[str]) -> None:
+        self.kinds: dict[str, Kind] = dict.fromkeys(nominal, "name")
+
+    def read(self, name: str, texts: Any) -> tuple[Any, dict[int, str]]:
+        """Return a column of strings as floats or names, and by position what is wrong with some.
+
+        Parameters
+        ----------
+        name
+            The name of the column.
+        texts
+            An array of pyarrow; missing values are null.
+        """
+        if name not in self.kinds:
+            known = texts.drop_null()[:1]
+            if not len(known):
+                return pa.nulls(len(texts), pa.float64()), {}
+            self.kinds[name] = next(kind for kind in CASTS if converted(known, kind) is not None)
+        kind = self.kinds[name]
+        column = converted(texts, kind)
+        if column is not None:
+            return column, infinite(name, column)
+        cells = [converted(texts[i : i + 1], kind) for i in range(len(texts))]
+        faults = {
+            i: f"column {name!r} holds {texts[i].as_py()!r} among {kind}s "
+            f"(--nominal {name} reads its values as names)"
             for i, cell in enumerate(cells)
-            if cell is not None and not isinstance(cell, str)
+            if cell is None
         }
-        return [None if i in strange else cell for i, cell in enumerate(cells)], strange
-    read = READERS[kind]
-    faults: dict[int, str] = {}
-    fast = float if kind == "number" and reads_as_floats(cells) else read
-    try:
-        numbers = [math.nan if cell is None else fast(cell) for cell in cells]
-    except UNREADABLE:
-        numbers = []
-        for i, cell in enumerate(cells):
-            try:
-                numbers.append(math.nan if cell is None else read(cell))
-            except UNREADABLE:
-                faults[i] = f"holds {cell!r} among {kind}s"
-                numbers.append(math.nan)
-    column = np.array(numbers, np.float64)
-    for i in np.flatnonzero(np.isinf(column)).tolist():
-        faults[i] = "is infinite"
-    return column, faults
+        column = pa.concat_arrays([pa.nulls(1, pa.float64()) if c is None else c for c in cells])
+        return column, infinite(name, column) | faults
+
+
+def converted(texts: Any, kind: Kind) -> Any:
+    """Return strings as values of a kind, or None if one of them is none."""
+    for wanted in CASTS[kind]:
+        try:
+            return cells_of(texts.cast(wanted))
+        except pa.ArrowInvalid:
+            continue
+    return None
+
+
+def cells_of(array: Any, *, is_nominal: bool = False) -> Any:
+    """Return an array of pyarrow as floats, or as names."""
+    kind = array.type
+    if types.is_dictionary(kind):
+        if types.is_string(kind.value_type) or types.is_large_string(kind.value_type):
+            return array
+        array = array.dictionary_decode()
+        kind = array.type
+    if is_text(kind):
+        return array.cast(pa.string()) if types.is_string_view(kind) else array
+    if is_nominal:
+        names = [None if value is None else name_of(value) for value in array.to_pylist()]
+        return pa.array(names, pa.string())
+    if types.is_time(kind):
+        times = [None if value is None else value.isoformat() for value in array.to_pylist()]
+        return pa.array(times, pa.string())
+    if types.is_temporal(kind):
+        return _seconds_of(array)
+    if types.is_decimal(kind):
+        numbers = [None if value is None else float(value) for value in array.to_pylist()]
+        return pa.array(numbers, pa.float64())
+    return array.cast(pa.float64(), safe=False)
+
+
+def _seconds_of(array: Any) -> Any:
+    """Return dates as seconds since 1970, and durations as seconds.
+
+    Digits below the microsecond are dropped.
+    """
+    if types.is_date(array.type):
+        array = array.cast(pa.timestamp("s" if types.is_date32(array.type) else "ms"))
+    whole, unit = array.cast(pa.int64()), array.type.unit
+    if unit == "ns":
+        missing = array.is_null().to_numpy(zero_copy_only=False)
+        floors = whole.fill_null(0).to_numpy(zero_copy_only=False) // 1000
+        whole, unit = pa.array(floors, mask=missing), "us"
+    return pc.divide(whole.cast(pa.float64(), safe=False), UNITS[unit])
+
+
+UNITS = {"s": 1.0, "ms": 1e3, "us": 1e6}
+
+
+def is_text(kind: Any) -> bool:
+    """Return whether a type of pyarrow holds texts."""
+    return types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)
+
+
+def is_readable(kind: Any) -> bool:
+    """Return whether `cells_of` converts a type of pyarrow."""
+    kind = kind.value_type if types.is_dictionary(kind) else kind
+    is_number = types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)
+    is_plain = is_number or is_text(kind) or types.is_null(kind) or types.is_boolean(kind)
+    return is_plain or (types.is_temporal(kind) and not types.is_interval(kind))
+
+
+def infinite(name: str, column: Any) -> dict[int, str]:
+    """Return, by position, which numbers of a column are infinite."""
+    if not types.is_floating(column.type) or not pc.any(pc.is_inf(column)).as_py():
+        return {}
+    found = pc.indices_nonzero(pc.fill_null(pc.is_inf(column), False))
+    return dict.fromkeys(found.to_pylist(), f"column {name!r} is infinite")

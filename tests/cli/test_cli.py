@@ -23,8 +23,11 @@ from river_extra_trees import persistence
 from river_extra_trees.cli import UserError, learners, race, streams
 from river_extra_trees.cli.app import app
 from river_extra_trees.streams import Batch
+from river_extra_trees.streams.text import frame_of
 from tests.tools.command_line import FAST, assert_refused, run, start
 from tests.tools.systems import needs_links, needs_pipes, needs_signals
+
+EMPTY = frame_of({}, 1)
 
 # --- Races
 
@@ -87,7 +90,7 @@ def test_curves_stay_short() -> None:
     """However long the race, a curve has a bounded number of evenly spaced points."""
     entrant = race.enter("x", dummy.NoChangeClassifier(), {"Accuracy": metrics.Accuracy()})
     contest = race.Race([entrant], "classification")
-    batches = (Batch([i + 1], {}, [i % 2]) for i in range(5000))
+    batches = (Batch([i + 1], EMPTY, [i % 2]) for i in range(5000))
     for _ in contest.run(batches):
         pass
     items = [point.items for point in entrant.curve]
@@ -303,7 +306,6 @@ OUTPUTS = {
     "--csv": "curves.csv",
     "--plot": "curves.png",
     "--json": "race.json",
-    "--checkpoint": "c",
 }
 
 
@@ -394,7 +396,8 @@ def test_what_is_no_regular_file_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(pipe)
     for path in (pipe, Path("/dev/zero"), tmp_path):
         for options in ((), ("--resume",)):
-            refused = run("Phishing", FAST, "--checkpoint", path, *options)
+            command = ["train", "Phishing", "StreamDecisionTree", "--save", str(path), *options]
+            refused = CliRunner().invoke(app, command)
             assert_refused(refused, f"cannot write {path}: only a regular file can be replaced")
         for command in ("info", "draw"):
             refused = CliRunner().invoke(app, [command, str(path)])
@@ -431,20 +434,23 @@ def test_module_runs() -> None:
 @needs_signals
 def test_ctrl_c_while_waiting_for_input(tmp_path: Path) -> None:
     """Ctrl-C in a pipe that has fallen silent reports the results so far, with status 130."""
+    import fcntl
+    import termios
+
     path = tmp_path / "out.json"
-    kept = tmp_path / "race"
     process = start(
         *("-", FAST, "--target", "y", "--task", "classification", "--json", path),
-        *("--checkpoint", kept, "--every", 3),
         stdin=subprocess.PIPE,
     )
     assert process.stdin is not None
-    process.stdin.write("a,y\n1,0\n2,1\n3,0\n")
-    process.stdin.flush()
-    while not kept.exists():
-        assert process.poll() is None
-        time.sleep(0.05)
-    time.sleep(0.2)  # until it waits again
+    # The first rows are read before the race begins, the last one within it.
+    for rows in ("a,y\n1,0\n2,1\n", "3,0\n"):
+        process.stdin.write(rows)
+        process.stdin.flush()
+        while fcntl.ioctl(process.stdin, termios.FIONREAD, bytes(4)) != bytes(4):
+            assert process.poll() is None
+            time.sleep(0.05)
+    time.sleep(0.5)  # until it waits again
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=120)
     assert (process.returncode, err) == (130, "")
@@ -463,7 +469,7 @@ def test_ended_between_items(ending: signal.Signals) -> None:
         "classification",
     )
     with race.Interruptible() as interruptible:
-        batches = (Batch([i + 1], {}, [1]) for i in range(100))
+        batches = (Batch([i + 1], EMPTY, [1]) for i in range(100))
         for items in contest.run(interruptible.batches(batches)):
             if items == 7:
                 signal.raise_signal(ending)
@@ -471,12 +477,13 @@ def test_ended_between_items(ending: signal.Signals) -> None:
     assert interruptible.interrupted
 
 
-def test_missing_extra(tmp_path: Path) -> None:
-    """Without typer the command says in one line what to install."""
-    (tmp_path / "typer.py").write_text("raise ModuleNotFoundError('gone', name='typer')")
-    path = os.pathsep.join([str(tmp_path), *sys.path])
-    process = start("Phishing", env={**os.environ, "PYTHONPATH": path})
-    _, err = process.communicate(timeout=120)
-    assert process.returncode != 0
-    assert err.count("\n") == 1
-    assert "pip install typer rich" in err
+@pytest.mark.parametrize("package", ["typer", "pyarrow"])
+def test_missing_extra(package: str) -> None:
+    """Without a package, the command says in one line what to install."""
+    program = (
+        f"import sys; sys.modules[{package!r}] = None\n"
+        "from river_extra_trees.__main__ import main; main()"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == (f"error: the command line needs more packages: pip install {package}\n")

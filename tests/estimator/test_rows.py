@@ -97,8 +97,7 @@ def test_our_models_read_columns(case: Case, kind: Any, monkeypatch: pytest.Monk
         model.predict_proba_learn_many(X, y)
     metric = metrics.Accuracy() if is_classifier else metrics.MAE()
     evaluate.progressive_val_score((X, y), model, metric)
-    cells = {"a": np.array(columns["a"]), "b": columns["b"]}
-    table = [streams.Batch(range(1, 41), cells, y)]
+    table = [streams.Batch(range(1, 41), pa.table(columns), y)]
     evaluate.progressive_val_score(table, model, metric)
     keyed = KeyedModels(make(case), pooled=make(case))
     keyed.learn_many(["k", "l"] * 20, X, y)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import math
 import os
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -19,16 +20,15 @@ from tests.tools.tables import PACK, read
 
 BAD = (
     "a,when,c,y\n1,2026-01-01,x,1\n2\n3,2026-01-01,x,1\nx,2026-01-01,x,1\n5,soon,x,1\n"
-    'inf,2026-01-01,x,1\n7,2026-01-01,"x"x,1\n8,2026-01-01,\xe9,1\n9,2026-01-01,x,\n10,,x,0\n'
+    "inf,2026-01-01,x,1\n7,2026-01-01,\xe9,1\n8,2026-01-01,x,\n10,,x,0\n"
 )
 FAULTS = {
     2: "1 fields, but the header has 4",
     4: "column 'a' holds 'x' among numbers (--nominal a reads its values as names)",
-    5: "column 'when' holds 'soon' among moments (--nominal when reads its values as names)",
+    5: "column 'when' holds 'soon' among dates (--nominal when reads its values as names)",
     6: "column 'a' is infinite",
-    7: "',' expected after '\"'",
-    8: "not text in utf-8-sig (--encoding names another, such as latin-1)",
-    9: "the target 'y' is missing",
+    7: "not text in utf-8-sig (--encoding names another, such as latin-1)",
+    8: "the target 'y' is missing",
 }
 
 
@@ -63,10 +63,11 @@ def test_bad_rows_of_json_lines(tmp_path: Path) -> None:
     """Whatever is not one object of numbers and names."""
     path = tmp_path / "bad.jsonl"
     bad = ["{", "[1]", "7", '{"a": "x", "y": 1}', '{"a": Infinity, "y": 1}', '{"a": [1], "y": 1}']
-    bad += ['{"a": 2}', '{"a": 2, "n": 5, "y": 1}', '{"a": 1e999, "y": 0}', '{"a":' * 9999]
-    path.write_text("\n".join(['{"a": 1, "n": "x", "y": 1}', *bad, '\n{"a": true, "y": 0}']))
+    bad += ['{"a": 2}', '{"a": 1e999, "y": 0}', '{"n": "\\ud800", "y": 0}', '{"a":' * 9999]
+    good = ['{"a": 1, "n": "x", "y": 1}', '\n{"a": true, "n": 5, "y": 0}']
+    path.write_text("\n".join([good[0], *bad, good[1]]))
     rows, targets, reader = read(path, target="y", on_bad_row="skip")
-    assert rows == [{"a": 1.0, "n": "x"}, {"a": 1.0}]
+    assert rows == [{"a": 1.0, "n": "x"}, {"a": 1.0, "n": "5"}]
     assert targets == [1, 0]
     assert reader.bad_rows.count == len(bad)
     with pytest.raises(streams.TableError, match="row 2: not JSON"):
@@ -95,7 +96,7 @@ def test_bad_rows_of_parquet(tmp_path: Path) -> None:
         ("a.csv", b"", "is empty"),
         ("a.csv", b"b,c\n1,2\n", "no column 'y'; it has b, c"),
         ("a.csv", b"y,y\n1,2\n", "column 'y' twice"),
-        ("a.csv", b'y,"b\n1,2\n', "header"),
+        ("a.csv", b'y,"b\n1,2\n', "quotation mark is never closed"),
         ("a.parquet", b"PAR1", "cannot read"),
         ("a.arrow", b"ARROW1", "cannot read"),
         *((f"a.csv{packed}", b"no such thing", "cannot read") for packed in PACK if packed),
@@ -119,21 +120,21 @@ def test_what_is_no_table(tmp_path: Path, name: str, content: bytes | None, mess
 def test_rows_before_a_damage_are_read(tmp_path: Path, suffix: str) -> None:
     """The error comes after them."""
     row = "1,0\n" if suffix == ".csv.gz" else '{"a": 1, "y": 0}\n'
-    text = "a,y\n" * (suffix == ".csv.gz") + row * 100_000
+    text = "a,y\n" * (suffix == ".csv.gz") + row * 1_000_000
     path = tmp_path / f"cut{suffix}"
     path.write_bytes(gzip.compress(text.encode())[:-50])
     seen: list[int] = []
     with pytest.raises(streams.TableError, match="cannot read"):
         seen.extend(len(batch) for batch in streams.open_table(path, target="y"))
-    assert sum(seen) > 80_000
-    assert set(seen[:-1]) == {8192} != {seen[-1]}
+    assert sum(seen) > 500_000
+    assert max(seen) == 8192
 
 
 def test_a_line_without_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It does not fill the memory."""
-    monkeypatch.setattr("river_extra_trees.streams.sources.LONGEST_LINE", 100_000)
-    (tmp_path / "t.csv").write_bytes(b"a,y\n1,0\n" + b"x" * 500_000)
-    with pytest.raises(streams.TableError, match="a line has more than 100,000 characters"):
+    monkeypatch.setattr("river_extra_trees.streams.sources.LONGEST_RECORD", 100_000)
+    (tmp_path / "t.csv").write_bytes(b"a,y\n1,0\n" + b"x" * 5_000_000)
+    with pytest.raises(streams.TableError, match="a row has more than 100,000 bytes"):
         read(tmp_path / "t.csv", target="y")
 
 
@@ -192,15 +193,16 @@ def test_choices_that_make_no_sense(tmp_path: Path) -> None:
         streams.open_table(tmp_path / "t.csv", nominal="a")
 
 
-def test_without_pyarrow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """CSV needs nothing, and the others say what they need."""
-    for suffix in (".csv", ".parquet", ".csv.zst"):
-        (tmp_path / f"t{suffix}").write_bytes(b"a,y\n1,0\n")
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    assert read(tmp_path / "t.csv", target="y")[1] == [0]
-    for suffix in (".parquet", ".csv.zst"):
-        with pytest.raises(streams.TableError, match="pip install pyarrow"):
-            read(tmp_path / f"t{suffix}", target="y")
+def test_without_pyarrow(tmp_path: Path) -> None:
+    """The error says what is needed; the package itself needs none of it."""
+    (tmp_path / "t.csv").write_bytes(b"a,y\n1,0\n")
+    program = (
+        "import sys; sys.modules['pyarrow'] = None\n"
+        "from river_extra_trees import evaluate, streams\n"
+        f"streams.open_table({str(tmp_path / 't.csv')!r})"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stderr.endswith("TableError: reading tables needs pyarrow: pip install pyarrow\n")
 
 
 def test_a_choice_that_does_not_exist(tmp_path: Path) -> None:
