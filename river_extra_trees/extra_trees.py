@@ -56,8 +56,9 @@ class ExtraTreesClassifier(ExtraTreesLearner, TreeClassifier):
     min_samples_leaf
         Smallest number of samples on either side of a split.
     max_features
-        Features to try per split: `None` (all), `"sqrt"`, `"log2"`, a number, or a share. All are
-        those with a value among the samples on which a tree, or a leaf, is grown.
+        Features to try per split: `None` (all), `"sqrt"`, `"log2"`, a number, or a share, which
+        stands for 100 at most. All are those with a value among the samples on which a tree, or a
+        leaf, is grown.
     max_nodes
         Largest number of nodes of each tree. Beyond it, those of the lowest splits that samples
         have reached least recently become leaves again.
@@ -175,8 +176,9 @@ class ExtraTreesRegressor(ExtraTreesLearner, DistributionRegressor):
     min_samples_leaf
         Smallest number of samples on either side of a split.
     max_features
-        Features to try per split: `None` (all), `"sqrt"`, `"log2"`, a number, or a share. All are
-        those with a value among the samples on which a tree, or a leaf, is grown.
+        Features to try per split: `None` (all), `"sqrt"`, `"log2"`, a number, or a share, which
+        stands for 100 at most. All are those with a value among the samples on which a tree, or a
+        leaf, is grown.
     max_nodes
         Largest number of nodes of each tree. Beyond it, those of the lowest splits that samples
         have reached least recently become leaves again.

@@ -54,10 +54,11 @@ class WindowWeightsDisplay(AxesDisplay):
     [0, 500, 1000, 1250]
     >>> for size, weights in display.weights.items():
     ...     print(size, *(f"{weight:.2f}" for weight in weights))
-    30 0.25 0.05 0.03 0.05
-    200 0.25 0.48 0.02 0.25
-    1200 0.25 0.15 0.55 0.37
-    8000 0.25 0.33 0.40 0.32
+    30 0.20 0.02 0.03 0.05
+    200 0.20 0.42 0.08 0.41
+    1200 0.20 0.21 0.17 0.05
+    5000 0.20 0.16 0.35 0.22
+    16000 0.20 0.19 0.36 0.27
     >>> display.plot().ax_.get_ylabel()
     'weight of the window size'
 

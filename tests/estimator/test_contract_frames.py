@@ -246,13 +246,11 @@ MOMENTS = [datetime.datetime(2026, 11, 21, hour) for hour in range(4)]
     [
         pd.DataFrame({"a": [0.5] * 4, "when": MOMENTS}),
         pd.DataFrame({"a": [0.5] * 4, "when": pd.to_timedelta([1, 2, 3, 4], unit="s")}),
-        pd.DataFrame({"a": [0.5] * 4, "when": pd.period_range("2026-11", periods=4, freq="M")}),
         pl.DataFrame({"a": [0.5] * 4, "when": MOMENTS}),
         pl.DataFrame({"a": [0.5] * 4, "when": [moment.date() for moment in MOMENTS]}),
         pa.table({"a": [0.5] * 4, "when": MOMENTS}),
-        pa.table({"a": [0.5] * 4, "when": pa.array([(1, 2, 3)] * 4, pa.month_day_nano_interval())}),
     ],
-    ids=["pandas", "durations", "periods", "polars", "dates", "pyarrow", "intervals"],
+    ids=["pandas", "durations", "polars", "dates", "pyarrow"],
 )
 @pytest.mark.parametrize("case", CORES, ids=str)
 def test_frame_with_a_column_of_dates(case: Case, frame: Any) -> None:

@@ -280,7 +280,7 @@ class NaiveMemoryForest:
         if isinstance(self.max_features, str):
             return max(1, shares[self.max_features])
         if isinstance(self.max_features, float):
-            return max(1, int(self.max_features * n))
+            return max(1, min(100, int(self.max_features * n)))
         return self.max_features
 
     # --- Answers ---

@@ -33,6 +33,7 @@ from .model_trees import KINDS
 
 cdef enum:
     FIRST_GROWTH = 10       # number of samples before the first growth
+    MOST_OF_SHARE = 100     # features that a share stands for: bounds the time with many columns
     BEGUN = 3               # in a state: its place among the fields of a growth
     GROWTH_FIELDS = 6
 
@@ -230,7 +231,7 @@ cdef class MemoryForest(Ensemble):
         elif self.rule == LOG2:
             n = log2(max(1.0, n))
         elif self.rule == SHARE:
-            n = self.share * n
+            n = min(self.share * n, <double>MOST_OF_SHARE)
         elif self.rule == NUMBER:
             n = self.share
         return max(1, <int>n)
