@@ -142,10 +142,6 @@ class ForgetfulDecisionTreeRegressor(ForgetfulLearner, TreeRegressor):
         Largest number of samples that a tree retains. `mutate` can change it.
     max_columns
         Largest number of columns, at most 16,384. Features that come later are ignored.
-    published
-        Behave as the published program does: the retained size may exceed the number of
-        samples, samples are learned when their batch is complete, and a threshold is the largest
-        value on its left side.
     seed
         Random seed; `None` draws one.
 
@@ -187,7 +183,6 @@ class ForgetfulDecisionTreeRegressor(ForgetfulLearner, TreeRegressor):
         max_depth: int | None = None,
         max_retained: int = 10_000,
         max_columns: int = 2_000,
-        published: bool = False,
         seed: int | None = None,
     ) -> None:
         self.batch_size = batch_size
@@ -196,7 +191,6 @@ class ForgetfulDecisionTreeRegressor(ForgetfulLearner, TreeRegressor):
         self.max_depth = max_depth
         self.max_retained = max_retained
         self.max_columns = max_columns
-        self.published = published
         self.seed = seed
         self._begin("variance")
 
@@ -349,10 +343,6 @@ class ForgetfulRandomForestRegressor(ForgetfulLearner, TreeRegressor):
         never discards.
     n_jobs
         Number of threads that grow trees. It does not change the predictions.
-    published
-        Behave as the published program does: the retained size may exceed the number of
-        samples, samples are learned when their batch is complete, a threshold is the largest value
-        on its left side, and the test of that implementation decides when to discard trees.
     seed
         Random seed; `None` draws one.
 
@@ -398,7 +388,6 @@ class ForgetfulRandomForestRegressor(ForgetfulLearner, TreeRegressor):
         bagging: bool = False,
         significance: float = 0.05,
         n_jobs: int = 1,
-        published: bool = False,
         seed: int | None = None,
     ) -> None:
         self.n_models = n_models
@@ -411,6 +400,5 @@ class ForgetfulRandomForestRegressor(ForgetfulLearner, TreeRegressor):
         self.bagging = bagging
         self.significance = significance
         self.n_jobs = n_jobs
-        self.published = published
         self.seed = seed
         self._begin("variance", n_models, True, bagging, significance, n_jobs)

@@ -39,7 +39,7 @@ class ForgetfulLearner(BatchForest):
     n_models: int
     criterion: str  # of classifiers
     significance: float = 0.05  # of forests
-    published: bool
+    published: bool = False  # of classifiers
     seed: int | None
 
     _mutable = frozenset({"max_depth", "max_retained"})

@@ -42,7 +42,7 @@ class StreamLearner(BatchForest):
     max_nodes: int
     leaf_memory: float | None
     splitter: str
-    published: bool = False  # of classifiers, and of single trees
+    published: bool = False  # of classifiers
     seed: int | None
     criterion: str  # of classifiers
 

@@ -144,12 +144,9 @@ class StreamDecisionTreeRegressor(StreamLearner, TreeRegressor):
     leaf_memory
         Number of samples that a leaf remembers: each sample multiplies the weights of the earlier
         ones in its leaf by 1 - 1 / leaf_memory, so that leaves follow drift. `None` keeps all
-        weights. With `published`, leaves do not decay, and only the default is accepted.
+        weights.
     splitter
         `"best"`, or `"random"` for one uniformly drawn threshold per feature.
-    published
-        Behave as the published program does: a leaf holds only the last batch that reached it,
-        learns it when the batch is complete, and is split even if its samples are pure.
     seed
         Random seed; `None` draws one.
 
@@ -192,7 +189,6 @@ class StreamDecisionTreeRegressor(StreamLearner, TreeRegressor):
         max_nodes: int = 10_000,
         leaf_memory: float | None = 10.0,
         splitter: str = "best",
-        published: bool = False,
         seed: int | None = None,
     ) -> None:
         self.batch_size = batch_size
@@ -203,6 +199,5 @@ class StreamDecisionTreeRegressor(StreamLearner, TreeRegressor):
         self.max_nodes = max_nodes
         self.leaf_memory = leaf_memory
         self.splitter = splitter
-        self.published = published
         self.seed = seed
         self._begin("variance")
