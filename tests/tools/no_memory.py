@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import polars as pl
+import pandas as pd
 import pytest
 
 from river_extra_trees import persistence
@@ -200,9 +200,9 @@ def learn_frame(frame: Any, targets: Any, model: Any) -> None:
     model.predict_learn_many(frame, targets)
 
 
-def objects(columns: dict[str, list[Any]]) -> pl.DataFrame:
-    """A frame of Python objects: without memory polars crashes as it makes arrays of numbers."""
-    return pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.Object))
+def objects(columns: dict[str, list[Any]]) -> pd.DataFrame:
+    """A frame of Python objects; without memory polars crashes as it makes arrays."""
+    return pd.DataFrame(columns, dtype=object)
 
 
 # --- Answers
