@@ -3,6 +3,7 @@
 import numpy as np
 
 from libc.limits cimport INT_MAX
+from libc.math cimport fabs
 from libc.stdint cimport int64_t
 from libc.string cimport memset
 
@@ -436,7 +437,7 @@ cdef class ParticleFilter(Particles):
         put_back({"roots": view(self.roots, "i4", (self.n_alive,))}, fields)
         require(self.stratum[0] == 0 and self.stratum[self.n_decays] == self.n_alive
                 and all([self.stratum[i] < self.stratum[i + 1] for i in range(self.n_decays)])
-                and abs(np.sum(fields["factor_posterior"]) - 1.0) < 1e-9,
+                and fabs(float(np.sum(fields["factor_posterior"])) - 1.0) < 1e-9,
                 "ParticleFilter: the factor posterior does not sum to one, or has no particles")
         set_shares(self, 0)
         decays = decays_of(self)

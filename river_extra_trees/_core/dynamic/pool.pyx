@@ -217,7 +217,8 @@ cdef Pool filled(Pool pool, dict fields):
     cdef Py_ssize_t i, n = len(fields["arrival"])
     cdef int column
     for name, values in pool.views().items():
-        values[fields["slots"][:n]] = fields[name]
+        for i in range(n):      # one by one: numpy crashes without memory for an array of indices
+            values[slots[i]] = fields[name][i]
     for i in range(n, pool.capacity):
         pool.free_slots[i - n] = slots[i]
     pool.size = <int>n
