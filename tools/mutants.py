@@ -180,7 +180,7 @@ def main() -> int:
     if arguments.check:
         return bool(lost)
     clean = WORK / "clean"
-    tests = [mutant.get("tests", listed["tests"][mutant["family"]]) for mutant in mutants]
+    tests = [mutant.get("tests") or listed["tests"][mutant["family"]] for mutant in mutants]
     prepare(arguments.root, clean, sorted({name for names in tests for name in names}))
     texts = {path: path.read_text(encoding="utf-8") for path in sources(clean)}
     results: list[dict[str, Any]] = []
@@ -191,7 +191,6 @@ def main() -> int:
         results.append(
             {
                 "name": mutant["name"],
-                "family": mutant["family"],
                 "result": result,
                 "why": why,
                 "expected": result == "killed" or known,
