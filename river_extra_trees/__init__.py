@@ -71,7 +71,10 @@ __all__ = [
     "StreamDecisionTreeRegressor",
 ]
 
-ROOMS = ("active", "distributed", "evaluate", "keyed", "persistence", "plotting", "streams")
+ROOMS = (
+    *("active", "cli", "distributed", "evaluate", "keyed", "persistence", "plotting", "serving"),
+    "streams",
+)
 
 
 def __getattr__(name: str) -> Any:
