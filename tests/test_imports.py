@@ -48,7 +48,7 @@ def test_import_is_light() -> None:
 
 def test_submodules_are_attributes() -> None:
     """Each is imported when it is first used; completion offers them and nothing that is ours."""
-    for room in ("active", "evaluate", "keyed", "persistence", "plotting", "streams"):
+    for room in ("active", "cli", "keyed", "persistence", "plotting", "serving", "streams"):
         modules = imported_by(f"import river_extra_trees as ret; ret.{room}.__name__")
         assert f"river_extra_trees.{room}" in modules
     offered = dir(river_extra_trees)
