@@ -38,8 +38,8 @@ cdef class Buffer:
     cdef int n_allocated                # number of blocks allocated so far
     cdef Store* columns
     cdef int64_t* latest                # per column: the last sample with a value; -1: not live
-    cdef int* live                      # ascending: the columns with a value in a stored sample ...
-    cdef int n_live                     # ... and some whose values are older
+    cdef int* live                      # ascending: the columns with a value in a stored sample
+    cdef int n_live
     cdef int* present                   # the columns with a value in the sample to be pushed next
     cdef int n_present
     cdef readonly int n_features        # number of columns in use

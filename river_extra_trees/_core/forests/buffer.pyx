@@ -183,12 +183,14 @@ cdef class Buffer:
 
     def check(self):
         """Raise AssertionError if an invariant is broken."""
-        cdef int column
+        cdef int column, i
         assert 0 <= self.oldest <= self.n_seen
         assert self.n_seen - self.oldest <= self.n_blocks * BLOCK
         assert self.n_features <= self.capacity
         assert [self.live[i] for i in range(self.n_live)] == [
             column for column in range(self.capacity) if self.latest[column] >= 0]
+        for i in range(self.n_live):
+            assert self.latest[self.live[i]] >= self.oldest
         for column in range(self.capacity):
             assert self.columns[column].width in (BYTE, SHORT, SINGLE, DOUBLE)
 
