@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from typing import Any
 
@@ -64,3 +65,14 @@ def test_window_weights(model_class: Any) -> None:
         assert sum(weights[-1].values()) == pytest.approx(1.0)
     assert weights[0].keys() == {20, 400}
     assert weights[899][20] < 0.5 < 0.8 < weights[960][20]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_neighbouring_numbers_are_separated(seed: int) -> None:
+    """A threshold between two doubles with none in between is the smaller one, never the larger."""
+    values = (1.0, math.nextafter(1.0, 2.0))
+    model = ExtraTreesClassifier(n_models=1, window_sizes=(50,), seed=seed)
+    for i in range(100):
+        model.learn_one({"a": values[i % 2]}, i % 2)
+    assert model.predict_proba_one({"a": values[0]})[0] > 0.998
+    assert model.predict_proba_one({"a": values[1]})[1] > 0.998
