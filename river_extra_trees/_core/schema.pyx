@@ -105,13 +105,14 @@ cdef class Schema:
     cdef bint by_layout(self, dict x) except -1:
         """Fill the row with the cached keys; return whether that was possible.
 
-        The same key objects in the same order need no look-up, equal ones one look-up each.
+        The same key objects in the same order need no look-up, equal ones one look-up each. A row
+        with less than half of the keys is left to `by_name`, whose time depends on the row alone.
         """
         cdef PyObject* key
         cdef PyObject* value
         cdef Py_ssize_t position = 0, i = 0, found = 0
         cdef Py_ssize_t size = self.layout_size, n = PyDict_Size(x)
-        if size == 0 or n > size:
+        if size == 0 or n > size or 2 * n < size:
             return False
         self.blank()
         if n == size:
