@@ -477,3 +477,26 @@ def test_value_of_tells_the_value_behind_a_number() -> None:
     assert schema.codes[1] is not None
     assert schema.value_of(1, -1.0) == "any other value"
     assert schema.value_of(1, -2.0) is None
+
+
+def test_a_row_is_read_in_time_of_its_own_length() -> None:
+    """After a row of thousands of names, a short one does not look up all of these."""
+    hashed: list[str] = []
+
+    class Name(str):
+        __slots__ = ()
+
+        def __hash__(self) -> int:
+            hashed.append(self)
+            return super().__hash__()
+
+    schema = Schema()
+    wide = {Name(f"w{i}"): 1.0 for i in range(2_000)}
+    schema.learn_row(wide)
+    schema.row_of(dict(wide))
+    for n in (1, 10, 900):
+        short = dict(list(wide.items())[-n:])
+        for _ in range(20):
+            hashed.clear()
+            assert sum(value == 1.0 for value in schema.row_of(short)) == n
+            assert len(hashed) <= 4 * n

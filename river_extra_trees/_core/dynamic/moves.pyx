@@ -233,10 +233,11 @@ cdef int propose_all(Particles filter, const LeafHit* hit, Rng* rng) noexcept no
     """Draw the proposals at one leaf into `Particles.cuts`, score them, return their number.
 
     Each is uniform over columns and places (section 2.2). Together they are spread evenly over both
-    by systematic sampling. In dynaTree, each particle has its own, independent proposal.
+    by systematic sampling. In dynaTree, each particle has its own, independent proposal. Columns of
+    which no active sample has a value are left out, since they have no place for a cut.
     """
     cdef int leaf = filter.trees.nodes[hit.node].left, particle = hit.first, n = 0, i
-    cdef int n_columns = filter.pool.n_columns
+    cdef int n_columns = filter.pool.n_live, column
     cdef double u = uniform(rng), place
     cdef Cut* cut
     # Halved instead of doubling `min_samples_leaf`, which could overflow.
@@ -250,16 +251,18 @@ cdef int propose_all(Particles filter, const LeafHit* hit, Rng* rng) noexcept no
         particle = filter.next[particle]
     if not filter.published:
         n = min(max(n, LEAST_PROPOSALS), MOST_PROPOSALS)
-    memset(filter.n_present, 255, n_columns * sizeof(int))       # -1
+    for i in range(n_columns):
+        filter.n_present[filter.pool.live[i]] = -1
     weigh_samples(filter, leaf)
     for i in range(n):
         cut = &filter.cuts[i]
         cut.odds, cut.grown = NULL, -1
         place = (uniform(rng) if filter.published else (i + u) / n) * n_columns
-        cut.split.feature = min(<int>place, n_columns - 1)
+        column = min(<int>place, n_columns - 1)
+        cut.split.feature = filter.pool.live[column]
         if filter.n_present[cut.split.feature] < 0:
             sort_leaf(filter, leaf, cut.split.feature)
-        place_cut(filter, rng, leaf, cut, place - cut.split.feature)
+        place_cut(filter, rng, leaf, cut, place - column)
     score_cuts(filter, hit.node)
     return n
 
@@ -356,13 +359,14 @@ cdef inline double between(double lower, double upper, double u) noexcept nogil:
 
 cdef void score_cuts(Particles filter, int node) noexcept nogil:
     """Compute the odds of all cuts proposed at one leaf against staying."""
-    cdef int depth = filter.trees.nodes[node].depth, column, missing_left, n_places
+    cdef int depth = filter.trees.nodes[node].depth, i, column, missing_left, n_places
     begin_scan(filter, filter.trees.nodes[node].left)
     filter.scan.base = (
         filter.log_split[depth] + 2.0 * filter.log_stop[depth + 1] - filter.log_stop[depth]
         - leaf_score(filter, filter.scan.leaf)
     )
-    for column in range(filter.pool.n_columns):
+    for i in range(filter.pool.n_live):
+        column = filter.pool.live[i]
         for missing_left in range(2):
             if filter.n_present[column] < 0:
                 continue

@@ -17,17 +17,20 @@ cdef class Pool:
                                 #   arrival, without missing values
     cdef int* rank              # rank[column * capacity + slot]: position in `order`; -1: missing
     cdef int* n_present         # per column: number of present values
+    cdef int* live              # ascending: the columns with a present value
+    cdef readonly int n_live
     cdef readonly int n_columns
     cdef readonly int size_v
     cdef readonly int capacity
     cdef readonly int size      # number of samples
 
     cdef Pool resized(self, size_t capacity, int n_columns, int size_v)
-    cdef int push(self, const double* x, const double* v, double weight,
-                  int64_t arrival) noexcept nogil
+    cdef int push(self, const double* x, const int* columns, int n, const double* v,
+                  double weight, int64_t arrival) noexcept nogil
     cdef void release(self, int slot) noexcept nogil
     cdef void insert(self, int slot, int column) noexcept nogil
     cdef void remove(self, int slot, int column) noexcept nogil
+    cdef void add_live(self, int column) noexcept nogil
     cdef object ranked(self, int column)
     cdef dict views(self)
 

@@ -28,7 +28,8 @@ cdef enum:
 cdef size_t block_size(size_t capacity, size_t n_columns, size_t size_v) except 0:
     """Bytes of all arrays of a pool."""
     cdef size_t per_slot = (n_columns + size_v + 1) * sizeof(double) + sizeof(int64_t)
-    return product(capacity, per_slot + (2 * n_columns + 1) * sizeof(int)) + n_columns * sizeof(int)
+    return (product(capacity, per_slot + (2 * n_columns + 1) * sizeof(int))
+            + 2 * n_columns * sizeof(int))
 
 
 cdef class Pool:
@@ -46,6 +47,7 @@ cdef class Pool:
         self.rank = self.order + cells
         self.free_slots = self.rank + cells
         self.n_present = self.free_slots + capacity
+        self.live = self.n_present + n_columns
         self.capacity, self.n_columns, self.size_v = <int>capacity, n_columns, size_v
         for i in range(cells):
             self.x[i] = NAN
@@ -77,31 +79,34 @@ cdef class Pool:
         memcpy(new.weight, self.weight, self.capacity * sizeof(double))
         memcpy(new.arrival, self.arrival, self.capacity * sizeof(int64_t))
         memcpy(new.free_slots + capacity - self.capacity, self.free_slots, n_free * sizeof(int))
-        new.size = self.size
+        memcpy(new.live, self.live, self.n_live * sizeof(int))
+        new.size, new.n_live = self.size, self.n_live
         return new
 
-    cdef int push(self, const double* x, const double* v, double weight,
-                  int64_t arrival) noexcept nogil:
-        """Store a sample and return its slot. The pool must not be full."""
-        cdef int slot = self.free_slots[self.capacity - self.size - 1], column
-        memcpy(x_of(self, slot), x, self.n_columns * sizeof(double))
+    cdef int push(self, const double* x, const int* columns, int n, const double* v,
+                  double weight, int64_t arrival) noexcept nogil:
+        """Store a sample with values in n columns; return its slot. The pool must not be full.
+
+        The time of `push` and `release` depends on the live columns, not on all.
+        """
+        cdef int slot = self.free_slots[self.capacity - self.size - 1], i
         memcpy(v_of(self, slot), v, self.size_v * sizeof(double))
         self.weight[slot] = weight
         self.arrival[slot] = arrival
         self.size += 1
-        for column in range(self.n_columns):
-            self.insert(slot, column)
+        for i in range(n):
+            x_of(self, slot)[columns[i]] = x[columns[i]]
+            self.insert(slot, columns[i])
         return slot
 
     cdef void insert(self, int slot, int column) noexcept nogil:
-        """Insert a slot into the order of a column."""
+        """Insert a slot with a value into the order of a column."""
         cdef int* order = column_of(self, self.order, column)
         cdef int* rank = column_of(self, self.rank, column)
         cdef double value = x_of(self, slot)[column]
         cdef int low = 0, high = self.n_present[column], middle
-        if isnan(value):
-            rank[slot] = -1
-            return
+        if high == 0:
+            self.add_live(column)
         while low < high:
             middle = (low + high) // 2
             if x_of(self, order[middle])[column] <= value:
@@ -114,13 +119,23 @@ cdef class Pool:
         for middle in range(low, self.n_present[column]):
             rank[order[middle]] = middle
 
+    cdef void add_live(self, int column) noexcept nogil:
+        cdef int i = self.n_live
+        while i > 0 and self.live[i - 1] > column:
+            self.live[i] = self.live[i - 1]
+            i -= 1
+        self.live[i] = column
+        self.n_live += 1
+
     cdef void remove(self, int slot, int column) noexcept nogil:
-        """Remove a slot from the order of a column."""
+        """Remove a slot, and its value, from a column."""
         cdef int* order = column_of(self, self.order, column)
         cdef int* rank = column_of(self, self.rank, column)
         cdef int place = rank[slot], i
         if place < 0:
             return
+        rank[slot] = -1
+        x_of(self, slot)[column] = NAN
         self.n_present[column] = self.n_present[column] - 1
         memmove(order + place, order + place + 1, (self.n_present[column] - place) * sizeof(int))
         for i in range(place, self.n_present[column]):
@@ -128,9 +143,12 @@ cdef class Pool:
 
     cdef void release(self, int slot) noexcept nogil:
         """Remove the sample in a slot."""
-        cdef int column
-        for column in range(self.n_columns):
-            self.remove(slot, column)
+        cdef int i, kept = 0
+        for i in range(self.n_live):
+            self.remove(slot, self.live[i])
+            self.live[kept] = self.live[i]
+            kept += self.n_present[self.live[i]] > 0
+        self.n_live = kept
         self.arrival[slot] = -1
         self.free_slots[self.capacity - self.size] = slot
         self.size -= 1
@@ -154,7 +172,7 @@ cdef class Pool:
     def check(self):
         """Raise a StateError if slots or orders do not follow from the state."""
         cdef Pool other
-        cdef int column
+        cdef int column, i
         state = self.state()
         require(np.array_equal(np.sort(state["slots"]), np.arange(self.capacity)),
                 "Pool: each slot must be there once")
@@ -165,6 +183,9 @@ cdef class Pool:
                         [column_of(self, self.rank, column)[<int>ranked[i]] == i
                          for i in range(len(ranked))]),
                     "Pool: a column is not sorted")
+        require([self.live[i] for i in range(self.n_live)]
+                == [column for column in range(self.n_columns) if self.n_present[column]],
+                "Pool: the live columns are not those with a value")
 
     cdef object ranked(self, int column):
         """The slots sorted by a column."""
@@ -229,4 +250,6 @@ cdef Pool filled(Pool pool, dict fields):
         for i in range(pool.n_present[column]):
             column_of(pool, pool.order, column)[i] = ranked[i]
             column_of(pool, pool.rank, column)[ranked[i]] = <int>i
+        if pool.n_present[column]:
+            pool.add_live(column)
     return pool

@@ -85,7 +85,8 @@ cdef void learn_row(Particles filter, double target, double weight) noexcept nog
         add_sample(&filter.model, filter.global_statistics, filter.v, weight)
         filter.lowest = min(filter.lowest, target)
         filter.highest = max(filter.highest, target)
-    slot = filter.pool.push(x, filter.v, weight, filter.n_seen)
+    slot = filter.pool.push(x, filter.schema.filled, filter.schema.n_filled, filter.v, weight,
+                            filter.n_seen)
     step(filter, slot, 0, filter.n_alive)
     filter.log_evidence += filter.log_predictive            # p(y^T | x^T), section 2.3
     filter.n_alive = filter.n_particles

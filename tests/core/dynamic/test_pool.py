@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import pickle
+import random
+
 import pytest
 
+from river_extra_trees import DynamicTreeClassifier
 from river_extra_trees._core.dynamic.pool import Pool
 
 
@@ -27,3 +31,25 @@ def test_a_slot_that_holds_nothing_is_refused() -> None:
     for slot in (-1, 0, 16, 2**31 - 1):
         with pytest.raises(IndexError, match="no active sample"):
             Pool().point(slot)
+
+
+def test_columns_without_values_are_not_live() -> None:
+    """Columns whose last value retires are no longer live: moves do not propose cuts in them."""
+    model = DynamicTreeClassifier(n_particles=20, window=30, seed=1)
+    usual = DynamicTreeClassifier(n_particles=20, window=30, seed=1)
+    rng = random.Random(1)
+    wide = {f"w{i}": float(i) for i in range(2_000)}
+    for i in range(400):
+        x = {"a": rng.random(), "b": rng.random()}
+        model.learn_one(x | wide if i == 5 else x, x["a"] > 0.5)
+        usual.learn_one(x, x["a"] > 0.5)
+        if i in (5, 34, 35):
+            assert model._core.pool.n_live == (2_002 if i < 35 else 2)
+            model._core.check()
+            assert pickle.loads(pickle.dumps(model))._core.pool.n_live == model._core.pool.n_live
+    # With proposals in all columns, one in a thousand would be for the column that matters.
+    assert model.n_nodes > 0.6 * usual.n_nodes
+    for _ in range(30):
+        model.learn_one({"c": 1.0}, True)
+    assert model._core.pool.n_live == 1
+    model._core.check()
