@@ -20,6 +20,9 @@ decides how many samples it retains (Yuan, Sun and Shasha 2023).
 sliding window with every sample, and learn the weights of the best trees by proximal gradient
 descent (Buschjaeger, Hess and Morik 2022).
 
+`ColumnKinds` stands in front of a learner and reads the values of each column by its kind, so that
+files, requests, frames and dicts get the same answers.
+
 Every learner is a river classifier or regressor: `learn_one`, `predict_one`, pipelines, metrics,
 drift detectors and `evaluate.progressive_val_score` work as with river's own models.
 """
@@ -37,6 +40,7 @@ if util.find_spec("river_extra_trees._core.learner") is None:
         "To use an installed river_extra_trees: start Python in another folder."
     )
 
+from .column_kinds import ColumnKinds
 from .dynamic_tree import DynamicTreeClassifier, DynamicTreeRegressor
 from .extra_trees import ExtraTreesClassifier, ExtraTreesRegressor
 from .forgetful_forest import (
@@ -55,6 +59,7 @@ except metadata.PackageNotFoundError:  # imported from a source tree that is not
     __version__ = "0+unknown"
 
 __all__ = [
+    "ColumnKinds",
     "DynamicTreeClassifier",
     "DynamicTreeRegressor",
     "ExtraTreesClassifier",

@@ -9,6 +9,7 @@ import typer
 
 from river_extra_trees.cli import (
     UserError,
+    columns,
     learners,
     listing,
     models,
@@ -18,6 +19,7 @@ from river_extra_trees.cli import (
     serving,
     streams,
 )
+from river_extra_trees.column_kinds import joined, parted
 from river_extra_trees.serving import description
 
 if TYPE_CHECKING:  # imported where used: it brings river's metrics, which take over a second
@@ -50,6 +52,8 @@ def race(
     limit: options.Limit = None,
     seed: options.Seed = 1,
     nominal: options.Nominal = None,
+    kind: options.Kind = None,
+    weight: options.Weight = None,
     drop: options.Drop = None,
     on_bad_row: options.OnBadRow = "stop",
     encoding: options.Encoding = "utf-8-sig",
@@ -69,7 +73,8 @@ def race(
             data,
             target=target,
             task=_task(task),
-            nominal=nominal or (),
+            weight=weight,
+            kinds=columns.declared(nominal, kind),
             drop=drop or (),
             limit=limit,
             on_bad_row=options.on_bad_row(on_bad_row),
@@ -99,6 +104,8 @@ def train(
     limit: options.Limit = None,
     seed: options.Seed = 1,
     nominal: options.Nominal = None,
+    kind: options.Kind = None,
+    weight: options.Weight = None,
     drop: options.Drop = None,
     on_bad_row: options.OnBadRow = "stop",
     encoding: options.Encoding = "utf-8-sig",
@@ -113,13 +120,16 @@ def train(
         outputs.check(streams.files_of(data), model=save)
         spec = learners.with_parameters(learner, parameters or ())
         saved = models.open_model(Path(spec)) if Path(spec).is_file() else None
+        known, saved = parted(saved)
+        kinds = columns.declared(nominal, kind, known)
         if saved is not None and task is None:
             task = description.task_of(saved)
         stream = streams.open_stream(
             data,
             target=target,
             task=_task(task),
-            nominal=nominal or (),
+            weight=weight,
+            kinds=kinds,
             drop=drop or (),
             limit=limit,
             on_bad_row=options.on_bad_row(on_bad_row),
@@ -127,18 +137,19 @@ def train(
         )
         (entrant,) = running.make_entrants([spec], metric, stream.task, seed, saved)
         if resume and save.exists():
-            found = models.open_model(save)
+            counts, found = parted(models.open_model(save))
+            if counts is not None:
+                kinds._take_counts(counts)
             running.skip(stream, models.n_learned_since(entrant.model, found, save))
             entrant.model = found
-        models.require_file(entrant.model)
-        contest = Race([entrant], stream.task)
+        model = joined(kinds, entrant.model)
+        models.require_file(model)
+        contest = Race([entrant], stream.task, kinds)
         try:
-            ending = running.watch(
-                contest, stream, lambda: models.save_model(entrant.model, save), every
-            )
+            ending = running.watch(contest, stream, lambda: models.save_model(model, save), every)
         finally:
             if contest.items:
-                outputs.write(save, lambda path: models.save_model(entrant.model, path))
+                outputs.write(save, lambda path: models.save_model(model, path))
         _leave(contest, ending)
 
 

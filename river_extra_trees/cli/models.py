@@ -57,11 +57,22 @@ def rows_of(model: Any) -> list[tuple[str, str]]:
         ("parameters", parameters),
         ("samples learned", f"{found['samples_seen']:,}"),
         ("features", ", ".join(found["features"]) or "none yet"),
+        *(() if found["columns"] is None else columns_of(found["columns"])),
         *labels,
         *((name, f"{value:,}") for name, value in found["size"].items()),
         ("memory", in_bytes(found["memory_bytes"])),
         *([] if weights is None else [("window weights", weights)]),
         ("read by", f"river-extra-trees {found['version']}"),
+    ]
+
+
+def columns_of(found: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return the kinds of columns, and the columns with missing values, line by line."""
+    shares = {name: each["missing"] for name, each in found.items()}
+    missing = (f"{name} {share:.0%}" for name, share in shares.items() if share > 0)
+    return [
+        ("columns", ", ".join(f"{name}: {each['kind']}" for name, each in found.items())),
+        ("missing", ", ".join(missing) or "none"),
     ]
 
 

@@ -27,8 +27,9 @@ Version = Annotated[
 Data = Annotated[
     str,
     typer.Argument(
-        help="A data set bundled with river, a table (.csv, .tsv, .jsonl, also with .gz, .bz2, "
-        ".xz or .zst; .parquet, .arrow, .feather), or - for CSV or JSON lines on standard input."
+        help="A data set bundled with river, a table (.csv, .txt, .tsv, .jsonl, also with .gz, "
+        ".bz2, .xz or .zst; .parquet, .arrow, .feather), or - for CSV or JSON lines on standard "
+        "input."
     ),
 ]
 Learners = Annotated[
@@ -64,6 +65,19 @@ Seed = Annotated[int, typer.Option(help="Random seed of every learner that has o
 Nominal = Annotated[
     list[str] | None,
     typer.Option(help="A column to read as nominal even if it holds numbers; repeatable."),
+]
+Kind = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="How to read a column, as COLUMN=KIND; repeatable. Kinds: number, nominal, date, "
+        "'date %d.%m.%Y' (any format of strptime), 'decimal comma', percentage."
+    ),
+]
+Weight = Annotated[str | None, typer.Option(help="The column of the weights of the samples.")]
+Keep = Annotated[list[str] | None, typer.Option(help="A column to copy to the output; repeatable.")]
+Strict = Annotated[
+    bool,
+    typer.Option("--strict", help="Refuse data that lack a column of the model or have another."),
 ]
 Csv = Annotated[Path | None, typer.Option(help="Write the curves to this CSV file.")]
 Plot = Annotated[Path | None, typer.Option(help="Draw the curves to this file (.png, .svg, .pdf).")]

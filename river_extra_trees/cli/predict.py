@@ -13,9 +13,11 @@ import typer
 
 from river_extra_trees._estimator.answers import names_of
 from river_extra_trees._estimator.columns import table_of
+from river_extra_trees._estimator.fit import Fit
 from river_extra_trees._estimator.learner import reads_columns
 from river_extra_trees._estimator.rows import labels_of_codes
-from river_extra_trees.cli import UserError, models, options, outputs, streams
+from river_extra_trees.cli import UserError, columns, models, options, outputs, streams
+from river_extra_trees.column_kinds import parted
 from river_extra_trees.persistence.atomic import replace_file
 from river_extra_trees.serving.checks import refused
 from river_extra_trees.serving.description import (
@@ -146,34 +148,42 @@ def predict(
     target: Target = None,
     probabilities: Probabilities = False,
     interval: Interval = None,
+    keep: options.Keep = None,
+    strict: options.Strict = False,
     nominal: options.Nominal = None,
+    kind: options.Kind = None,
     drop: options.Drop = None,
     on_bad_row: options.OnBadRow = "stop",
     encoding: options.Encoding = "utf-8-sig",
 ) -> None:
     """Predict the rows of a table with a saved model.
 
-    The output has the predictions in the order of the rows, with row numbers. Columns that the
-    model has never seen are ignored.
+    The output has the predictions in the order of the rows, with row numbers. Columns of the model
+    that are missing, and columns that it does not know, are reported; if no column is in common,
+    nothing is predicted.
     """
     with outputs.refusing():
         to_file = str(output) != "-"
         if to_file and output.suffix not in FORMATS:
             raise UserError(f"cannot write {output.name}: the name must end in .csv or .parquet")
         outputs.check([file, *streams.files_of(data)], model=output if to_file else None)
-        model = models.open_model(file)
+        known, model = parted(models.open_model(file))
+        kinds = columns.declared(nominal, kind, known)
         answers = Answers(model, probabilities, interval)
         reader = streams.open_rows(
             data,
             target=target,
-            nominal=nominal or (),
+            kinds=kinds,
             drop=drop or (),
+            keep=keep or (),
             on_bad_row=options.on_bad_row(on_bad_row),
             encoding=encoding,
         )
         score = Score(is_classifier(model))
-        records = _records(reader, answers, score)
-        header = ["row", *answers.columns]
+        fit = Fit(() if known is None else tuple(known.columns))
+        reader.batches = _checked(reader.batches, reader.name, fit, strict)
+        records = _records(reader, answers, score, keep or ())
+        header = ["row", *(keep or ()), *answers.columns]
         if target or streams.is_bundled(data):
             truth = target or "target"
             header.append(f"true {truth}" if truth in header else truth)
@@ -181,24 +191,43 @@ def predict(
             outputs.write(output, lambda path: _write_file(path, header, records))
         else:
             _write_csv(sys.stdout, header, records)
-        for note in (*([str(score)] if score.n else []), *streams.notes_of(reader.bad_rows)):
+        for note in (
+            *([str(score)] if score.n else []),
+            *fit.notes(),
+            *streams.notes_of(reader.bad_rows),
+        ):
             typer.echo(f"note: {note}", err=True)
 
 
-def _records(reader: Reader, answers: Answers, score: Score) -> Iterator[Columns]:
-    """Yield the numbers of the rows of each batch, their answers and their targets."""
+def _checked(batches: Iterator[Batch], name: str, fit: Fit, strict: bool) -> Iterator[Batch]:
+    """Yield the batches of a table if it has the columns of the model."""
+    for batch in batches:
+        fit.note([*batch.frame.column_names, *batch.unknown], len(batch))
+        wrong = "; ".join(fit.notes())
+        if fit.is_disjoint:
+            raise UserError(f"{name} has no column in common with the model: {wrong}")
+        if strict and wrong:
+            raise UserError(f"--strict: {name} does not fit the model: {wrong}")
+        yield batch
+
+
+def _records(
+    reader: Reader, answers: Answers, score: Score, keep: Sequence[str]
+) -> Iterator[Columns]:
+    """Yield the numbers of the rows of each batch, what is kept, answers and targets."""
     for batch in reader:
-        columns, error = answers.of(batch)
-        n = len(columns[0]) if columns else 0
+        found, error = answers.of(batch)
+        n = len(found[0]) if found else 0
         targets = [None] * n if batch.targets is None else batch.targets[:n]
         if not score.counts_labels:
             for i, y in enumerate(targets):
                 if isinstance(y, str):
                     error, n = UserError(f"the target is {y!r}, not a number"), i
                     break
-        part: Columns = [column[:n] for column in (batch.numbers, *columns, targets)]
+        kept = [batch.kept[name] for name in keep]
+        part: Columns = [column[:n] for column in (batch.numbers, *kept, *found, targets)]
         if n:
-            score.add(part[-1], part[1])
+            score.add(part[-1], found[0][:n])
             yield part
         if error is not None:
             raise UserError(f"{reader.name}, row {batch.numbers[n]}: {error}") from error
@@ -217,8 +246,8 @@ def _write_file(path: Path, header: list[str], records: Iterator[Columns]) -> No
 def _write_csv(file: TextIO, header: list[str], records: Iterator[Columns]) -> None:
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(header)
-    for columns in records:
-        writer.writerows(zip(*columns[: len(header)], strict=True))
+    for part in records:
+        writer.writerows(zip(*part[: len(header)], strict=True))
         file.flush()  # rows that come through a pipe are answered before the next ones come
 
 

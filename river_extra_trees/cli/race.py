@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import signal
 import time
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import FrameType, TracebackType
 from typing import Any
@@ -15,6 +15,7 @@ from river import base, metrics, utils
 from river_extra_trees._estimator.learner import reads_columns
 from river_extra_trees.cli import UserError
 from river_extra_trees.cli.streams import Task
+from river_extra_trees.column_kinds import ColumnKinds
 from river_extra_trees.evaluate.answers import predict_learn
 from river_extra_trees.evaluate.chunks import SMALLEST_CHUNK, Chunk
 from river_extra_trees.streams import Batch
@@ -66,9 +67,9 @@ class Entrant:
                 for y, answer in zip(chunk.targets, answers, strict=True):
                     self._score(y, answer, answer)
                 return
-        for x, y in chunk.rows():
+        for x, y, *weight in chunk.rows():
             if self.error is None:
-                self._take_one(x, y)
+                self._take_one(x, y, dict(*weight))
 
     def _take_all(self, chunk: Chunk) -> list[Any]:
         samples = chunk.samples(self.model._core.regression)
@@ -77,7 +78,7 @@ class Entrant:
         self.seconds += time.perf_counter() - start
         return answers
 
-    def _take_one(self, x: dict[str, Any], y: Any) -> None:
+    def _take_one(self, x: dict[str, Any], y: Any, weight: Mapping[str, float]) -> None:
         model = self.model
         label = probabilities = None
         try:
@@ -86,7 +87,7 @@ class Entrant:
                 label = model.predict_one(x)
             if self.wants_probabilities:
                 probabilities = model.predict_proba_one(x)
-            model.learn_one(x, y)
+            model.learn_one(x, y, **weight)
             self.seconds += time.perf_counter() - start
         except Exception as error:  # a learner of any origin may raise anything
             self._leave(error)
@@ -142,6 +143,8 @@ class Race:
         The learners.
     task
         The task.
+    kinds
+        The kinds of the columns, which count missing values; None if nothing keeps them.
 
     Attributes
     ----------
@@ -152,8 +155,11 @@ class Race:
 
     """
 
-    def __init__(self, entrants: list[Entrant], task: Task) -> None:
+    def __init__(
+        self, entrants: list[Entrant], task: Task, kinds: ColumnKinds | None = None
+    ) -> None:
         self.entrants = entrants
+        self.kinds = kinds
         self.task = task
         self.items = 0
         self.targets: set[Hashable] = set()
@@ -178,7 +184,9 @@ class Race:
                 yield self.items
 
     def _show(self, batch: Batch) -> None:
-        chunk = Chunk(batch.frame, batch.targets or [], numbers=batch.numbers)
+        chunk = Chunk(batch.frame, batch.targets or [], batch.weights, numbers=batch.numbers)
+        if self.kinds is not None:
+            self.kinds._count(batch.frame)
         for entrant in self.entrants:
             if entrant.error is None:
                 entrant.take(chunk)

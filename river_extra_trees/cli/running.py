@@ -100,7 +100,8 @@ def watch(
         raise ending.error or UserError(f"{stream.name} has no rows")
     contest.finish()
     console.print(report.table(contest, stream))
-    for note in (*contest.notes(), *stream.notes()):
+    read = stream.reading() if ending.error is None else ()
+    for note in (*read, *contest.notes(), *stream.notes()):
         typer.echo(f"note: {note}", err=True)
     return ending
 

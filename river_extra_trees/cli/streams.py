@@ -11,11 +11,12 @@ import itertools
 import math
 import sys
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from river_extra_trees.cli import ClosedInputError, UserError
+from river_extra_trees.cli import ClosedInputError, UserError, columns
+from river_extra_trees.column_kinds import ColumnKinds
 from river_extra_trees.streams import BadRows, Batch, OnBadRow, Reader, TableError, open_table
 from river_extra_trees.streams.reader import BATCH_SIZE, SUFFIXES, is_table
 from river_extra_trees.streams.sources import PACKED
@@ -37,6 +38,8 @@ class Stream:
     batches: Iterator[Batch]
     n_items: int | None
     reader: Reader | None = None
+    kinds: ColumnKinds = field(default_factory=ColumnKinds)
+    suspicions: list[str] = field(default_factory=list)
 
     @property
     def rows(self) -> Iterator[tuple[dict[str, Any], Any]]:
@@ -54,9 +57,15 @@ class Stream:
         return reader.n_bytes_read / reader.n_bytes
 
     def notes(self) -> Iterator[str]:
-        """Say how many rows were skipped, and why."""
+        """Say what looks wrong with columns, how many rows were skipped, and why."""
+        yield from self.suspicions
         if self.bad_rows is not None:
             yield from notes_of(self.bad_rows)
+
+    def reading(self) -> Iterator[str]:
+        """Say what kinds the columns of a table have."""
+        if self.reader is not None and self.kinds.columns:
+            yield f"columns: {columns.summary(self.kinds)}"
 
     @property
     def bad_rows(self) -> BadRows | None:
@@ -122,7 +131,8 @@ def open_stream(
     *,
     target: str | None = None,
     task: Task | None = None,
-    nominal: Collection[str] = (),
+    weight: str | None = None,
+    kinds: ColumnKinds | None = None,
     drop: Collection[str] = (),
     limit: int | None = None,
     on_bad_row: OnBadRow = "stop",
@@ -138,8 +148,10 @@ def open_stream(
         The column to predict; needed for tables.
     task
         The task; None infers it from the first thousand targets.
-    nominal
-        Columns of a table whose numbers are names.
+    weight
+        The column of the weights of a table.
+    kinds
+        The kinds of the columns, which learn new columns; None begins anew.
     drop
         Columns of a table to leave out.
     limit
@@ -150,20 +162,23 @@ def open_stream(
         The encoding of a text.
 
     """
+    kinds = ColumnKinds() if kinds is None else kinds
     if is_bundled(data):
-        if target or nominal or drop:
+        if target or weight or drop or (kinds.kinds and not kinds.columns):
             raise UserError(f"{data} is bundled with river: its target and columns are fixed")
-        stream = _bundled(data, task)
+        stream = _bundled(data, task, kinds)
     else:
         if not target:
             require_table(data)
             raise UserError("name the column to predict with --target")
         reader = open_reader(
             data,
-            **{"target": target, "nominal": nominal, "drop": drop},
+            **{"target": target, "weight": weight, "kinds": kinds, "drop": drop},
             **{"on_bad_row": on_bad_row, "encoding": encoding},
         )
         stream = _table(reader, target, task, limit)
+        stream.kinds = kinds
+        stream.batches = _examined(stream, stream.batches)
     if limit is not None:
         stream.batches = _limited(stream.batches, limit)
         stream.n_items = limit if stream.n_items is None else min(limit, stream.n_items)
@@ -181,11 +196,15 @@ def open_reader(data: str, **choice: Any) -> Reader:
     return reader
 
 
-def open_rows(data: str, *, target: str | None = None, **choice: Any) -> Reader:
-    """Open rows to predict, whose targets may be missing; `choice` goes to `open_table`."""
+def open_rows(data: str, *, kinds: ColumnKinds, **choice: Any) -> Reader:
+    """Open rows to predict, whose targets may be missing; `choice` goes to `open_table`.
+
+    Without known columns, the first values determine the kinds.
+    """
     if is_bundled(data):
-        return Reader(data, _bundled(data, None).batches, BadRows(data, "stop"))
-    return open_reader(data, target=target, may_lack_targets=True, **choice)
+        return Reader(data, _bundled(data, None, kinds).batches, BadRows(data, "stop"))
+    learns = not kinds.columns
+    return open_reader(data, may_lack_targets=True, kinds=kinds, learns=learns, **choice)
 
 
 def require_table(data: str) -> None:
@@ -205,6 +224,14 @@ def _with_user_errors(batches: Iterator[Batch]) -> Iterator[Batch]:
         raise UserError(str(error)) from error
 
 
+def _examined(stream: Stream, batches: Iterator[Batch]) -> Iterator[Batch]:
+    """Yield the batches of a stream; keep what looks wrong in the first one."""
+    for batch in itertools.islice(batches, 1):
+        stream.suspicions += columns.suspicions(batch, stream.kinds)
+        yield batch
+    yield from batches
+
+
 def _limited(batches: Iterator[Batch], limit: int) -> Iterator[Batch]:
     left = limit
     while left and (batch := next(batches, None)) is not None:
@@ -212,7 +239,7 @@ def _limited(batches: Iterator[Batch], limit: int) -> Iterator[Batch]:
         left -= min(left, len(batch))
 
 
-def _bundled(name: str, task: Task | None) -> Stream:
+def _bundled(name: str, task: Task | None, kinds: ColumnKinds) -> Stream:
     from river import datasets
 
     from river_extra_trees.streams.text import batches_of_records
@@ -221,7 +248,8 @@ def _bundled(name: str, task: Task | None) -> Stream:
     own: Task = "regression" if dataset.task == "Regression" else "classification"
     if task not in (None, own):
         raise UserError(f"{name} is a data set for {own}, not for {task}")
-    return Stream(name, own, batches_of_records(dataset, BATCH_SIZE), dataset.n_samples)
+    batches = batches_of_records(dataset, BATCH_SIZE, kinds)
+    return Stream(name, own, batches, dataset.n_samples, kinds=kinds)
 
 
 def _table(reader: Reader, target: str, task: Task | None, limit: int | None) -> Stream:

@@ -97,7 +97,7 @@ def samples_of_chunks(chunks: Iterable[Chunk]) -> Iterator[tuple[Any, ...]]:
     return itertools.chain.from_iterable(chunk.rows() for chunk in chunks)
 
 
-def chunks_of(dataset: Any, target: str | None) -> Iterator[Any]:
+def chunks_of(dataset: Any, target: str | None, weight: str | None = None) -> Iterator[Any]:
     """Return the chunks of a data set, or its samples if they come one by one.
 
     Parameters
@@ -107,10 +107,12 @@ def chunks_of(dataset: Any, target: str | None) -> Iterator[Any]:
         ``(X, y, w)`` or of samples in river's form; or a table of `river_extra_trees.streams`.
     target
         The column of the targets, for frames.
+    weight
+        The column of the weights, for frames that have the targets in a column, too.
     """
     refuse_lazy(dataset)
     if is_frame(dataset) or (isinstance(dataset, tuple) and dataset and is_frame(dataset[0])):
-        return iter([_chunk(dataset, target)])
+        return iter([_chunk(dataset, target, weight)])
     if isinstance(dataset, str | bytes | Mapping):
         raise refused(dataset)
     try:
@@ -123,7 +125,7 @@ def chunks_of(dataset: Any, target: str | None) -> Iterator[Any]:
     items = itertools.chain([first], items)
     if isinstance(first, tuple | list) and first and isinstance(first[0], Mapping):
         return items
-    return (_chunk(item, target) for item in items)
+    return (_chunk(item, target, weight) for item in items)
 
 
 def is_frame(value: object) -> bool:
@@ -162,12 +164,12 @@ def is_record_batch(value: object) -> bool:
     return kind.__name__ == "RecordBatch" and kind.__module__.startswith("pyarrow")
 
 
-def _chunk(item: Any, target: str | None) -> Chunk:
+def _chunk(item: Any, target: str | None, weight: str | None) -> Chunk:
     """Return a frame, a pair, a triple or a batch of a table as a chunk."""
     if isinstance(item, Batch):
         if item.targets is None:
             raise ValueError("the table is read without targets: open it with target=...")
-        return Chunk(item.frame, item.targets, numbers=item.numbers)
+        return Chunk(item.frame, item.targets, item.weights, numbers=item.numbers)
     is_labelled = isinstance(item, tuple | list) and len(item) in (2, 3)
     refuse_lazy(item[0] if is_labelled else item)
     weights = position = None
@@ -178,12 +180,22 @@ def _chunk(item: Any, target: str | None) -> Chunk:
             weights = weights_of(item[2], len(frame))
     elif is_frame(item) and not is_array(item):
         frame = readable_frame(item)
+        if weight is not None:
+            weights = weights_of(series_in(frame, position_of(weight, frame)), len(frame))
+            frame = without(weight, frame)
         position = position_of(target, frame)
         targets, given = plain(series_in(frame, position))
     else:
         raise refused(item)
     check_lengths(len(frame), len(targets), None if weights is None else len(weights))
     return Chunk(frame, targets, weights, given, position)
+
+
+def without(name: str, frame: Any) -> Any:
+    """Return a frame without a column."""
+    import narwhals
+
+    return readable_frame(narwhals.from_native(frame, pass_through=True).drop(name).to_native())
 
 
 def position_of(target: str | None, frame: Any) -> int:

@@ -35,6 +35,7 @@ def iter_progressive_val_score(
     yield_predictions: bool = False,
     *,
     target: str | None = None,
+    weight: str | None = None,
 ) -> Iterator[dict[str, Any]]:
     """Evaluate a model on frames, and yield the results after every `step` samples.
 
@@ -61,6 +62,9 @@ def iter_progressive_val_score(
         Whether to add the prediction of the last sample.
     target
         The column of the targets, if it is in the frames.
+    weight
+        The column of the weights, if it is in the frames beside the targets. Samples are learned
+        with their weights, and scored without, as in river.
 
     Yields
     ------
@@ -81,7 +85,7 @@ def iter_progressive_val_score(
     {'Accuracy': Accuracy: 8...%, 'Step': 1250}
 
     """
-    data = chunks_of(dataset, target)
+    data = chunks_of(dataset, target, weight)
     first: Any = next(data, None)
     data = itertools.chain([] if first is None else [first], data)
     if isinstance(first, Chunk):
@@ -115,6 +119,7 @@ def progressive_val_score(
     show_memory: bool = False,
     *,
     target: str | None = None,
+    weight: str | None = None,
     **print_kwargs: Any,
 ) -> Any:
     """Evaluate a model on frames: each sample is predicted, scored and then learned.
@@ -147,6 +152,9 @@ def progressive_val_score(
         Whether the lines show the memory of the model.
     target
         The column of the targets, if it is in the frames.
+    weight
+        The column of the weights, if it is in the frames beside the targets. Samples are learned
+        with their weights, and scored without, as in river.
     print_kwargs
         Arguments of `print`.
 
@@ -187,6 +195,7 @@ def progressive_val_score(
         show_time,
         show_memory,
         target=target,
+        weight=weight,
     )
     for state in states:
         parts = [f"[{state['Step']:,d}] {metric}"]

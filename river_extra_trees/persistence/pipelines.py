@@ -1,12 +1,13 @@
 """Pipelines of river in model files: steps of known classes, written as plain values.
 
-`FORMS` lists the classes with their parameters and state. A step can be saved if its class is
+`form_of` lists the classes with their parameters and state. A step can be saved if its class is
 listed and it has exactly the listed attributes, so that nothing is lost if river adds one. Loading
 calls the constructors of listed classes; no name in a file is imported or called.
 """
 
 from __future__ import annotations
 
+import functools
 import json
 import math
 import numbers
@@ -15,11 +16,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from river import compose, preprocessing, stats
-from river.preprocessing.impute import Constant
+from river import compose, stats
 
 from .._core.state import LARGEST_COUNT, State, StateError, require
+from .._estimator.kinds import is_kind
 from .._estimator.parameters import LARGEST
+from ..column_kinds import ColumnKinds
 from .values import Encoder, is_plain
 
 __all__ = ["document_of", "is_pipeline", "restored"]
@@ -187,6 +189,8 @@ def of_kind(kind: type) -> Codec:
 
 def write_replacement(value: Any) -> Document:
     """Write the replacement of a missing value: a statistic, or a constant."""
+    from river.preprocessing.impute import Constant
+
     kind = type(value).__name__
     require(
         type(value) is Constant or (kind in STATISTICS and type(value) is STATISTICS[kind].kind),
@@ -216,6 +220,7 @@ CODE = same(lambda value: type(value) is int and abs(value) <= LARGEST, "a whole
 # Sums that updates divide by, or take the root of. Squares may have overflowed to infinity.
 WEIGHT = same(lambda value: is_real(value) and 0 <= value < math.inf, "a sum of weights")
 SPREAD = same(lambda value: is_real(value) and not value < 0, "a number that is not negative")
+KINDS = by_name(same(is_kind, "the kind of a column"), sort=True)
 SET = Codec(write_set, read_set)
 REPLACEMENTS = by_name(Codec(write_replacement, read_replacement))
 
@@ -231,68 +236,91 @@ STATISTICS = {
         Form(stats.Mode, {"k": CODE}, {"counts": by_name(COUNT)}),
     )
 }
-FORMS = {
-    form.kind.__name__: form
-    for form in (
-        Form(
-            preprocessing.StandardScaler,
-            {"with_std": FLAG, "window_size": NO_WINDOW},
-            {
-                "counts": by_name(COUNT, sort=True),
-                "means": by_name(NUMBER, sort=True),
-                "vars": by_name(SPREAD, sort=True),
-            },
-        ),
-        Form(
-            preprocessing.MinMaxScaler,
-            {"window_size": NO_WINDOW},
-            {
-                "min": by_name(of_kind(stats.Min), sort=True),
-                "max": by_name(of_kind(stats.Max), sort=True),
-            },
-        ),
-        Form(
-            preprocessing.MaxAbsScaler,
-            {"window_size": NO_WINDOW},
-            {"abs_max": by_name(of_kind(stats.AbsMax), sort=True)},
-        ),
-        Form(
-            preprocessing.OneHotEncoder,
-            {"categories": or_none(by_name(SET)), "drop_zeros": FLAG, "drop_first": FLAG},
-            {"values": by_name(SET, sort=True), "_zero_dict": by_name(ZERO, TEXT, sort=True)},
-        ),
-        Form(
-            preprocessing.OrdinalEncoder,
-            {
-                "categories": or_none(by_name(by_name(CODE))),
-                "unknown_value": or_none(CODE),
-                "none_value": CODE,
-            },
-            {"values": by_name(by_name(CODE), sort=True)},
-            derived=frozenset({"_reserved_category_codes"}),
-        ),
-        Form(
-            preprocessing.FeatureHasher,
-            {
-                "n_features": same(lambda n: type(n) is int and 1 <= n <= LARGEST, "from 1 on"),
-                "seed": or_none(COUNT),
-                "alternate_sign": FLAG,
-            },
-            {"_seed": same(lambda n: type(n) is int and 0 <= n < 2**32, "of 32 bits")},
-        ),
-        Form(preprocessing.PreviousImputer, state={"_latest": by_name(VALUE)}),
-        Form(
-            preprocessing.StatImputer,
-            {"stats": Codec(REPLACEMENTS.write, lambda code: REPLACEMENTS.read(code).items())},
-            starred="stats",
-            derived=frozenset({"imputers"}),
-        ),
-        Form(compose.Select, {"keys": SET}, starred="keys"),
-        Form(compose.Discard, {"keys": SET}, starred="keys"),
-        Form(compose.Prefixer, {"prefix": TEXT}),
-        Form(compose.Suffixer, {"suffix": TEXT}),
-    )
-}
+OURS = Form(
+    ColumnKinds,
+    {"kinds": or_none(KINDS)},
+    {
+        "_columns": KINDS,
+        "_present": by_name(COUNT, sort=True),
+        "_n_samples": COUNT,
+        "_n_complete": COUNT,
+    },
+    derived=frozenset({"_layout"}),
+)
+
+
+@functools.cache
+def river_forms() -> dict[str, Form]:
+    """Return the forms of river's transformers, whose import takes a second."""
+    from river import preprocessing
+
+    return {
+        form.kind.__name__: form
+        for form in (
+            Form(
+                preprocessing.StandardScaler,
+                {"with_std": FLAG, "window_size": NO_WINDOW},
+                {
+                    "counts": by_name(COUNT, sort=True),
+                    "means": by_name(NUMBER, sort=True),
+                    "vars": by_name(SPREAD, sort=True),
+                },
+            ),
+            Form(
+                preprocessing.MinMaxScaler,
+                {"window_size": NO_WINDOW},
+                {
+                    "min": by_name(of_kind(stats.Min), sort=True),
+                    "max": by_name(of_kind(stats.Max), sort=True),
+                },
+            ),
+            Form(
+                preprocessing.MaxAbsScaler,
+                {"window_size": NO_WINDOW},
+                {"abs_max": by_name(of_kind(stats.AbsMax), sort=True)},
+            ),
+            Form(
+                preprocessing.OneHotEncoder,
+                {"categories": or_none(by_name(SET)), "drop_zeros": FLAG, "drop_first": FLAG},
+                {"values": by_name(SET, sort=True), "_zero_dict": by_name(ZERO, TEXT, sort=True)},
+            ),
+            Form(
+                preprocessing.OrdinalEncoder,
+                {
+                    "categories": or_none(by_name(by_name(CODE))),
+                    "unknown_value": or_none(CODE),
+                    "none_value": CODE,
+                },
+                {"values": by_name(by_name(CODE), sort=True)},
+                derived=frozenset({"_reserved_category_codes"}),
+            ),
+            Form(
+                preprocessing.FeatureHasher,
+                {
+                    "n_features": same(lambda n: type(n) is int and 1 <= n <= LARGEST, "from 1 on"),
+                    "seed": or_none(COUNT),
+                    "alternate_sign": FLAG,
+                },
+                {"_seed": same(lambda n: type(n) is int and 0 <= n < 2**32, "of 32 bits")},
+            ),
+            Form(preprocessing.PreviousImputer, state={"_latest": by_name(VALUE)}),
+            Form(
+                preprocessing.StatImputer,
+                {"stats": Codec(REPLACEMENTS.write, lambda code: REPLACEMENTS.read(code).items())},
+                starred="stats",
+                derived=frozenset({"imputers"}),
+            ),
+            Form(compose.Select, {"keys": SET}, starred="keys"),
+            Form(compose.Discard, {"keys": SET}, starred="keys"),
+            Form(compose.Prefixer, {"prefix": TEXT}),
+            Form(compose.Suffixer, {"suffix": TEXT}),
+        )
+    }
+
+
+def form_of(name: str) -> Form | None:
+    """Return the form of a class of transformers; None if no model file may hold it."""
+    return OURS if name == OURS.kind.__name__ else river_forms().get(name)
 
 
 # --------------------------------------------------------------------------- pipelines
@@ -309,7 +337,7 @@ def document_of(model: Any, document_of_learner: Callable[[Any], Document]) -> D
     Raises
     ------
     TypeError
-        If a step has a class that is not in `FORMS`.
+        If a step has a class without a form.
     StateError
         If an attribute of a step cannot be written.
     """
@@ -331,12 +359,13 @@ def document_of_step(name: str, step: Any) -> Document:
             (text, document_of_step(text, part)) for text, part in getattr(step, inner).items()
         ]
         return pipeline_of(parts, kind.__name__)
-    form = FORMS.get(kind.__name__)
+    form = form_of(kind.__name__)
     if form is None or form.kind is not kind:
         raise TypeError(
             f"a model file cannot hold the step {name!r}, a {kind.__module__}.{kind.__qualname__}: "
-            f"it holds steps of {', '.join(FORMS)}, and unions and pipelines of these. Replace the "
-            "step, or save the learner alone and create the steps before it in code"
+            f"it holds steps of ColumnKinds, {', '.join(river_forms())}, and unions and pipelines "
+            "of these. Replace the step, or save the learner alone and create the steps before it "
+            "in code"
         )
     try:
         return form.write(step)
@@ -378,5 +407,7 @@ def restored_step(document: State) -> Any:
         group = getattr(compose, kind)()
         (group.steps if kind == "Pipeline" else group.transformers).update(parts)
         return group
-    require(kind in FORMS, "a step has a class that no model file may hold")
-    return FORMS[kind].read(document)
+    form = form_of(kind)
+    if form is None:
+        raise StateError("a step has a class that no model file may hold")
+    return form.read(document)

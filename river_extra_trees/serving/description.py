@@ -9,6 +9,7 @@ from river.compose import Pipeline
 
 import river_extra_trees
 from river_extra_trees._core.safe_repr import safe_repr
+from river_extra_trees.column_kinds import ColumnKinds, parted
 
 WITH_INTERVALS = "DynamicTreeRegressor and ExtraTreesRegressor"
 
@@ -63,6 +64,8 @@ def description_of(model: Any) -> dict[str, Any]:
     >>> found["features"], found["labels"], found["samples_seen"]
     (['age'], ['True'], 1)
     """
+    memory = memory_of(model)
+    kinds, model = parted(model)
     learner = learner_of(model)
     sizes = {name: size for name, size in learner.summary.items() if isinstance(size, int)}
     return {
@@ -75,8 +78,18 @@ def description_of(model: Any) -> dict[str, Any]:
         "labels": [safe_repr(label, str) for label in learner._labels()]
         if is_classifier(model)
         else None,
-        "memory_bytes": memory_of(model),
+        "columns": None if kinds is None else columns_of(kinds),
+        "memory_bytes": memory,
         "size": {name.removeprefix("n_"): value for name, value in sizes.items()},
+    }
+
+
+def columns_of(kinds: ColumnKinds) -> dict[str, Any]:
+    """Return the kind of each column and the share of samples in which it was missing."""
+    missing = kinds.missing
+    return {
+        safe_repr(name, str): {"kind": kind, "missing": missing[name]}
+        for name, kind in kinds.columns.items()
     }
 
 

@@ -52,6 +52,7 @@ class Monitor:
         self.n_learned = 0
         self.n_predicted = 0
         self.n_failed_saves = 0
+        self.n_missing = self.n_unknown = self.n_new_values = 0
         self.n_scored = 0
         self.total = 0.0
         self.recent: deque[float] = deque(maxlen=RECENT)
@@ -72,6 +73,12 @@ class Monitor:
         self.n_scored += 1
         self.total += result
         self.recent.append(result)
+
+    def note_features(self, n_missing: int, n_unknown: int, n_new_values: int) -> None:
+        """Count features that are missing from a sample or unknown, and new nominal values."""
+        self.n_missing += n_missing
+        self.n_unknown += n_unknown
+        self.n_new_values += n_new_values
 
     @property
     def score(self) -> float | None:

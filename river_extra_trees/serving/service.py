@@ -6,6 +6,7 @@ model as it was. Nothing here may be called from two threads at a time.
 
 from __future__ import annotations
 
+import copy
 import functools
 import logging
 import time
@@ -15,6 +16,8 @@ from typing import Any
 
 from river_extra_trees import persistence
 from river_extra_trees._core.safe_repr import safe_repr
+from river_extra_trees._estimator.fit import Fit
+from river_extra_trees.column_kinds import parted
 
 from .checks import REFUSED, check, refused
 from .description import WITH_INTERVALS, description_of, has_intervals, is_classifier, learner_of
@@ -45,13 +48,18 @@ class Service:
     def __init__(
         self, model: Any, path: Path, every: int | None = None, fixed_labels: bool = False
     ) -> None:
-        self.model = model
+        self.whole = model
+        # The service reads samples by their kinds itself, before it tries and learns them.
+        self.kinds, self.model = parted(model)
         self.learner = learner_of(model)
+        self.fit = Fit(() if self.kinds is None else self.kinds._columns)
         self.path = path
         self.every = every
         self.fixed_labels = fixed_labels
         self.classifies = is_classifier(model)
         self.monitor = Monitor(self.classifies)
+        self.n_columns = -1  # of the learner, when its nominal columns were last looked up
+        self.codes: dict[Any, Any] = {}
         # Numbers of samples learned when a snapshot was last taken, and last tried.
         self.saved = self.tried = 0
         self.saved_at: float | None = None
@@ -63,7 +71,7 @@ class Service:
         """Answer each sample."""
         self._check_wanted(wanted)
         answers = []
-        for sample in samples:
+        for sample in self._read(samples):
             try:
                 answers.append(self._answer(sample, wanted))
             except refused(self.model) as error:
@@ -74,23 +82,60 @@ class Service:
 
     def learn(self, samples: Sequence[Sample]) -> dict[str, Any]:
         """Learn the samples, or none of them."""
-        self._check(samples)
-        for sample in samples:
-            self._learn(sample)
+        read = self._read(samples, learned=True)
+        self._check(read)
+        for given, sample in zip(samples, read, strict=True):
+            self._learn(given, sample)
         self._save_if_due()
         return {"learned": len(samples), "samples_seen": self.samples_seen}
 
     def predict_learn(self, samples: Sequence[Sample], wanted: Wanted) -> list[dict[str, Any]]:
         """Answer each sample and then learn it, before the next; or learn none of them."""
         self._check_wanted(wanted)
-        self._check(samples)
+        read = self._read(samples, learned=True)
+        self._check(read)
         answers = []
-        for sample in samples:
+        for given, sample in zip(samples, read, strict=True):
             answers.append(self._answer(sample, wanted))
-            self._learn(sample)
+            self._learn(given, sample)
             self.monitor.note_answer(sample.x, answers[-1]["y"], sample.y)
         self._save_if_due()
         return answers
+
+    def _read(self, samples: Sequence[Sample], learned: bool = False) -> Sequence[Sample]:
+        """Read samples by the kinds of their columns; count what does not fit the model."""
+        kinds = self.kinds
+        if kinds is None:
+            return samples
+        is_new = learned and any(name not in kinds._columns for each in samples for name in each.x)
+        if is_new:
+            kinds = copy.deepcopy(kinds)  # the samples may still be refused
+        read = []
+        for sample in samples:
+            try:
+                if is_new:
+                    kinds.learn_one(sample.x)
+                read.append(sample._replace(x=kinds.transform_one(sample.x)))
+            except ValueError as error:
+                raise at_line(sample.line, error, REFUSED) from None
+        for sample in read:
+            self.monitor.note_features(*self.fit.note(sample.x), self._n_new_values(sample.x))
+        return read
+
+    def _n_new_values(self, x: dict[str, Any]) -> int:
+        """Return how many nominal values of a sample the learner does not know."""
+        if self.learner is not self.model:  # other steps may make new values of them
+            return 0
+        schema = self.learner._schema
+        if len(schema.names) != self.n_columns:
+            self.n_columns = len(schema.names)
+            pairs = zip(schema.names, schema.codes, strict=True)
+            self.codes = {name: codes for name, codes in pairs if codes is not None}
+        return sum(
+            x[name] is not None and x[name] not in codes
+            for name, codes in self.codes.items()
+            if name in x
+        )
 
     def _check(self, samples: Sequence[Sample]) -> None:
         check(self.model, samples)
@@ -128,7 +173,9 @@ class Service:
         label = model.predict_one(x)
         return answer(label, model.predict_proba_one(x) if wanted.probabilities else None)
 
-    def _learn(self, sample: Sample) -> None:
+    def _learn(self, given: Sample, sample: Sample) -> None:
+        if self.kinds is not None:
+            self.kinds.learn_one(given.x)
         self.model.learn_one(sample.x, sample.y, w=sample.w)
         self.monitor.n_learned += 1
 
@@ -162,7 +209,7 @@ class Service:
         """
         started = time.perf_counter()
         try:
-            persistence.save(self.model, self.path)
+            persistence.save(self.whole, self.path)
         except FAILURES as error:
             self.monitor.n_failed_saves += 1
             self.save_error = f"cannot save to {self.path}: {error}"
@@ -185,7 +232,7 @@ class Service:
     def info(self) -> dict[str, Any]:
         """Describe the model and its last snapshot."""
         return {
-            **description_of(self.model),
+            **description_of(self.whole),
             "file": str(self.path),
             "unsaved_samples": self.unsaved,
             "saved_at": self.saved_at,
@@ -199,6 +246,10 @@ class Service:
     def status(self) -> dict[str, Any]:
         """Return all that the page shows."""
         info = self.info()
-        for names in ("features", "labels"):  # there may be thousands, and the page asks often
+        for names in (
+            "features",
+            "labels",
+            "columns",
+        ):  # there may be thousands, and the page asks often
             info[names] = None if info[names] is None else len(info[names])
         return {"info": info, **self.monitor.view(self.model, self.samples_seen)}

@@ -53,6 +53,15 @@ class Telemetry:
             "last_snapshot_timestamp_seconds", "Time of the last snapshot; 0 if there is none."
         )
         self.failed_saves = self.counter("snapshot_failures", "Snapshots that failed.")
+        self.missing = self.counter(
+            "features_missing", "Features of the model that samples lacked since the start."
+        )
+        self.unknown = self.counter(
+            "features_unknown", "Features of samples that the model did not know since the start."
+        )
+        self.new_values = self.counter(
+            "nominal_values_new", "Nominal values that the model did not know since the start."
+        )
         self.totals: dict[Counter, int] = {}
 
     def gauge(self, name: str, text: str) -> Gauge:
@@ -85,3 +94,6 @@ class Telemetry:
         self.unsaved.set(service.unsaved)
         self.saved_at.set(service.saved_at or 0.0)
         self.advance(self.failed_saves, service.monitor.n_failed_saves)
+        self.advance(self.missing, service.monitor.n_missing)
+        self.advance(self.unknown, service.monitor.n_unknown)
+        self.advance(self.new_values, service.monitor.n_new_values)

@@ -1,14 +1,12 @@
 """Tables larger than memory, read batch by batch with pyarrow: files, pipes and standard input.
 
-- `values` converts columns to numbers and names, and texts to labels.
+- `values` reads columns by their kinds, and texts as labels.
 - `batch` holds a batch of rows, and decides what happens to bad rows.
 - `text` reads CSV, TSV and JSON lines.
 - `reader` opens a table by its name, and reads Parquet and Arrow IPC.
 
-Numbers and truth values become floats. A date becomes the seconds since the beginning of 1970, in
-all formats; without a time zone it is taken to be in UTC. In text, a date is written as in ISO
-8601: ``2026-11-22`` or ``2026-11-22T14:15:00+01:00``. All other values are names. In text, the
-first value determines the type of a column.
+`river_extra_trees.ColumnKinds` tells how the values of a column are read. In CSV, which has no
+types, a text may be a number.
 """
 
 from .batch import BadRows, Batch, TableError

@@ -9,8 +9,8 @@ import pyarrow as pa
 from pyarrow import ipc, parquet, types
 
 from .batch import BadRows, Batch, Layout, TableError
-from .text import Faults, frame_of
-from .values import cells_of, infinite, is_readable
+from .text import frame_of
+from .values import Faults, is_readable, numbers_of, read_cells
 
 __all__ = ["read_arrow"]
 
@@ -33,14 +33,15 @@ def read_arrow(
     except ERRORS as error:
         raise _unreadable(name, error) from error
     layout.check(name, schema.names)
-    wanted = [column for column in schema.names if column not in layout.drop]
+    features, _ = layout.features(schema.names)
+    wanted = list(dict.fromkeys([*features, *layout.others]))
     for column in wanted:
         _check_type(name, column, schema.field(column).type)
     if is_parquet:
         records = file.iter_batches(layout.batch_size, columns=wanted)
     else:
         records = _records_of(file, wanted, layout.batch_size)
-    return _batches(records, bad_rows, layout), n_rows
+    return _batches(records, bad_rows, layout, schema.names), n_rows
 
 
 def _open_ipc(name: str) -> Any:
@@ -72,7 +73,10 @@ def _check_type(name: str, column: str, kind: Any) -> None:
         )
 
 
-def _batches(records: Iterator[Any], bad_rows: BadRows, layout: Layout) -> Iterator[Batch]:
+def _batches(
+    records: Iterator[Any], bad_rows: BadRows, layout: Layout, names: Sequence[str]
+) -> Iterator[Batch]:
+    features, unknown = layout.features(names)
     n_rows = 0
     while True:
         try:
@@ -85,17 +89,19 @@ def _batches(records: Iterator[Any], bad_rows: BadRows, layout: Layout) -> Itera
             return
         columns: dict[str, Any] = {}
         faults: Faults = {}
-        targets = None
-        for name in record.schema.names:
-            if name == layout.target:
-                targets = _targets(record.column(name))
-                continue
-            columns[name] = cells_of(record.column(name), is_nominal=name in layout.nominal)
-            faults = infinite(name, columns[name]) | faults
+        for name in features:
+            columns[name], found = read_cells(layout.kinds, name, record.column(name))
+            faults = found | faults
+        others: dict[str | None, list[Any]] = {
+            name: _targets(record.column(name)) for name in layout.others
+        }
+        targets, weights = others.get(layout.target), others.get(layout.weight)
         numbers = range(n_rows + 1, n_rows + record.num_rows + 1)
         n_rows += record.num_rows
-        batch = Batch(numbers, frame_of(columns, len(numbers)), targets)
-        yield from bad_rows.sift(batch, layout.missing_targets(targets) | faults)
+        kept = {name: others[name] for name in layout.keep}
+        frame = frame_of(columns, len(numbers))
+        batch = Batch(numbers, frame, targets, weights, kept, unknown)
+        yield from bad_rows.sift(batch, layout.faults(targets, weights) | faults)
 
 
 def _targets(values: Any) -> list[Any]:
@@ -105,7 +111,9 @@ def _targets(values: Any) -> list[Any]:
     if types.is_decimal(values.type) and values.type.scale <= 0:
         # Whole numbers may have more digits than a float keeps.
         return [None if value is None else int(value) for value in values.to_pylist()]
+    if types.is_time(values.type):
+        return [None if value is None else value.isoformat() for value in values.to_pylist()]
     if types.is_temporal(values.type) or types.is_decimal(values.type):
-        values = cells_of(values)
+        values = numbers_of(values)
     targets: list[Any] = values.to_pylist()
     return targets

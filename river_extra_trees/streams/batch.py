@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
 
 from river_extra_trees._estimator.rows import rows_of, values_by_name
+from river_extra_trees.column_kinds import ColumnKinds
 
 __all__ = ["BadRows", "Batch", "Layout", "OnBadRow", "TableError"]
 
@@ -24,30 +26,61 @@ class TableError(ValueError):
 class Layout:
     """The roles of the columns, and the largest number of rows of a batch.
 
-    `target` is the column of the targets, if any. The numbers of `nominal` columns are names.
-    Columns in `drop` are left out. A row without a target is bad unless `may_lack_targets`.
+    `target` is the column of the targets, if any, and `weight` that of the weights. Columns in
+    `drop` are left out, and those in `keep` handed on as they are. `kinds` tells how the features
+    are read. It learns new columns; without `learns`, these are left out. A row without a target
+    is bad unless `may_lack_targets`.
     """
 
     target: str | None
-    nominal: Collection[str]
     drop: Collection[str]
     batch_size: int
+    kinds: ColumnKinds
     may_lack_targets: bool = False
+    learns: bool = True
+    weight: str | None = None
+    keep: Sequence[str] = ()
+
+    @property
+    def others(self) -> list[str]:
+        """The columns beside the features that are read."""
+        roles = [name for name in (self.target, self.weight) if name is not None]
+        return [*roles, *(name for name in self.keep if name not in roles)]
 
     def check(self, name: str, header: Sequence[str]) -> None:
         """Raise a TableError if a table lacks a column that is needed, or has one twice."""
         if not header:
             raise TableError(f"{name} is empty")
-        for column in (*([self.target] if self.target else []), *self.nominal, *self.drop):
+        declared = self.kinds.kinds if self.learns and not self.kinds.columns else None
+        for column in (*self.others, *map(str, declared or ()), *self.drop):
             if column not in header:
                 raise TableError(f"{name} has no column {column!r}; it has {', '.join(header)}")
         if len(set(header)) < len(header):
             twice = next(column for column in header if header.count(column) > 1)
             raise TableError(f"{name} has the column {twice!r} twice")
 
-    def features(self, header: Sequence[str]) -> list[str]:
-        """Return the columns of a table that are features."""
-        return [name for name in header if name != self.target and name not in self.drop]
+    def features(self, header: Sequence[str]) -> tuple[list[str], list[str]]:
+        """Return the columns of a table that are read as features, and those that are unknown."""
+        left = {self.target, self.weight, *self.drop}
+        names = [name for name in header if name not in left]
+        if self.learns:
+            return names, []
+        known = self.kinds.columns
+        unknown = [name for name in names if name not in known and name not in self.keep]
+        return [name for name in names if name in known], unknown
+
+    def faults(
+        self, targets: Sequence[Any] | None, weights: Sequence[Any] | None
+    ) -> dict[int, str]:
+        """Return, by position, the targets that are missing and the weights that are none."""
+        return self._bad_weights(weights) | self.missing_targets(targets)
+
+    def _bad_weights(self, weights: Sequence[Any] | None) -> dict[int, str]:
+        return {
+            i: f"the weight {self.weight!r} is {w!r}; it must be a number from 0 on"
+            for i, w in enumerate(weights or ())
+            if isinstance(w, str) or w is None or not 0.0 <= w < math.inf
+        }
 
     def missing_targets(self, targets: Sequence[Any] | None) -> dict[int, str]:
         """Return, by position, the targets that are missing but must not be."""
@@ -71,6 +104,12 @@ class Batch:
         The features, as a table of pyarrow: floats, and strings for nominal values.
     targets
         The target of each row; None if the table is read without a target.
+    weights
+        The weight of each row; None if the table is read without weights.
+    kept
+        Further columns by name, as they are.
+    unknown
+        Columns that were not read, because the model does not know them.
 
     Examples
     --------
@@ -88,6 +127,9 @@ class Batch:
     numbers: Sequence[int]
     frame: Any
     targets: list[Any] | None
+    weights: list[Any] | None = None
+    kept: dict[str, list[Any]] = field(default_factory=dict)
+    unknown: Sequence[str] = ()
 
     def __len__(self) -> int:
         return len(self.numbers)
@@ -99,14 +141,24 @@ class Batch:
             self.numbers[start:stop],
             self.frame.slice(start, stop - start),
             None if self.targets is None else self.targets[start:stop],
+            None if self.weights is None else self.weights[start:stop],
+            {name: values[start:stop] for name, values in self.kept.items()},
+            self.unknown,
         )
 
     def take(self, positions: Sequence[int]) -> Batch:
         """Return the rows at some positions."""
+
+        def taken(values: Sequence[Any]) -> list[Any]:
+            return [values[i] for i in positions]
+
         return Batch(
-            [self.numbers[i] for i in positions],
+            taken(self.numbers),
             self.frame.take(np.array(positions, np.int64)),
-            None if self.targets is None else [self.targets[i] for i in positions],
+            None if self.targets is None else taken(self.targets),
+            None if self.weights is None else taken(self.weights),
+            {name: taken(values) for name, values in self.kept.items()},
+            self.unknown,
         )
 
     def rows(self) -> Iterator[dict[str, Any]]:

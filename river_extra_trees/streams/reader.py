@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import IO
+
+from river_extra_trees.column_kinds import ColumnKinds
 
 from .batch import BadRows, Batch, Layout, OnBadRow, TableError
 from .sources import PACKED, Source
@@ -14,9 +16,9 @@ from .sources import PACKED, Source
 __all__ = ["Reader", "is_table", "open_table"]
 
 BATCH_SIZE = 8192
-CSV, TSV, JSON_LINES = ".csv", ".tsv", (".jsonl", ".ndjson")
+CSV, TSV, JSON_LINES = (".csv", ".txt"), ".tsv", (".jsonl", ".ndjson")
 PARQUET, IPC = ".parquet", (".arrow", ".feather", ".ipc")
-SUFFIXES = (CSV, TSV, *JSON_LINES, PARQUET, *IPC)
+SUFFIXES = (*CSV, TSV, *JSON_LINES, PARQUET, *IPC)
 
 
 class Reader:
@@ -88,33 +90,41 @@ def open_table(
     source: str | Path,
     *,
     target: str | None = None,
-    nominal: Collection[str] = (),
+    weight: str | None = None,
+    kinds: ColumnKinds | None = None,
     drop: Collection[str] = (),
+    keep: Sequence[str] = (),
     on_bad_row: OnBadRow = "stop",
     delimiter: str | None = None,
     encoding: str = "utf-8-sig",
     batch_size: int = BATCH_SIZE,
     may_lack_targets: bool = False,
+    learns: bool = True,
 ) -> Reader:
     r"""Open a table to be read batch by batch, in the memory of a few batches.
 
     Parameters
     ----------
     source
-        The path of a file: ``.csv``, ``.tsv`` or ``.jsonl`` (JSON lines), packed by gzip, bzip2,
-        xz or zstd (``.gz``, ``.bz2``, ``.xz``, ``.zst``) or not; ``.parquet``, ``.arrow`` or
-        ``.feather``. ``-`` is standard input, which holds CSV or JSON lines.
+        The path of a file: ``.csv``, ``.txt`` (the same), ``.tsv`` or ``.jsonl`` (JSON lines),
+        packed by gzip, bzip2, xz or zstd (``.gz``, ``.bz2``, ``.xz``, ``.zst``) or not;
+        ``.parquet``, ``.arrow`` or ``.feather``. ``-`` is standard input, which holds CSV or JSON
+        lines.
     target
         The column of the targets; None if there is none.
-    nominal
-        Columns whose numbers are names.
+    weight
+        The column of the weights; None if there is none.
+    kinds
+        The kinds of the columns, which learn new columns; None begins anew.
     drop
         Columns to leave out.
+    keep
+        Columns to hand on as they are, in `kept` of each batch.
     on_bad_row
         ``"stop"`` raises an error at the first row that cannot be read; ``"skip"`` leaves such
         rows out and counts them.
     delimiter
-        What stands between the fields of CSV; None takes comma, semicolon or tab, whichever gives
+        What separates the fields of CSV; None takes comma, semicolon, tab or ``|``, whichever gives
         the header the most columns.
     encoding
         The encoding of CSV and JSON lines.
@@ -122,6 +132,8 @@ def open_table(
         Largest number of rows of a batch.
     may_lack_targets
         Whether a row without a target is read, with None in its place, rather than bad.
+    learns
+        Whether columns that `kinds` does not have are learned. Otherwise, they are left out.
 
     Raises
     ------
@@ -141,6 +153,11 @@ def open_table(
 
     """
     path = str(source)
+    if path.lower().endswith(".json"):
+        raise TableError(
+            f"{path!r} may hold one object per line, or an array: rename it to .jsonl in the first "
+            "case, and in the other make JSON lines of it: jq -c '.[]' table.json > table.jsonl"
+        )
     if not is_table(path):
         raise TableError(
             f"{path!r} is not a table: its name must end in {', '.join(SUFFIXES)}; "
@@ -148,15 +165,19 @@ def open_table(
         )
     if path != "-" and not Path(path).is_file():
         raise TableError(f"there is no file {path!r}")
-    for argument, names in (("nominal", nominal), ("drop", drop)):
+    for argument, names in (("keep", keep), ("drop", drop)):
         if isinstance(names, str):
             raise TypeError(f"{argument} must be a list of columns: [{names!r}], not {names!r}")
     if batch_size < 1:
         raise ValueError(f"batch_size must be at least 1, not {batch_size!r}")
-    if target is not None and target in drop:
-        raise TableError(f"the target {target!r} cannot be dropped")
-    if target is not None and target in nominal:
-        raise TableError(f"the target {target!r} is not a feature: remove it from nominal")
+    kinds = ColumnKinds() if kinds is None else kinds
+    for role, column in (("target", target), ("weight", weight)):
+        if column is not None and column in drop:
+            raise TableError(f"the {role} {column!r} cannot be dropped")
+        if column is not None and kinds.kinds is not None and column in kinds.kinds:
+            raise TableError(f"the {role} {column!r} is not a feature: declare no kind for it")
+    if target is not None and target == weight:
+        raise TableError(f"the column {target!r} cannot be both target and weight")
     try:
         from . import arrow, text
     except ImportError as error:
@@ -164,13 +185,19 @@ def open_table(
     suffix, packed = suffix_of(path)
     name = "standard input" if path == "-" else path
     bad_rows = BadRows(name, on_bad_row)
-    layout = Layout(target, nominal, drop, batch_size, may_lack_targets)
+    layout = Layout(target, drop, batch_size, kinds, may_lack_targets, learns, weight, keep)
     if suffix in (PARQUET, *IPC):
         batches, n_rows = arrow.read_arrow(path, suffix == PARQUET, bad_rows, layout)
         return Reader(name, batches, bad_rows, n_rows=n_rows)
     file = _opened(path, name)
     content = Source(name, file, packed, encoding)
-    if suffix in JSON_LINES or (path == "-" and content.first_line().startswith("{")):
+    first_mark = content.first_line()[:1] if path == "-" or suffix in JSON_LINES else ""
+    if first_mark == "[":
+        raise TableError(
+            f"{name} is an array of JSON; make JSON lines of it, one object per line, for example "
+            "by: jq -c '.[]' table.json > table.jsonl"
+        )
+    if suffix in JSON_LINES or first_mark == "{":
         batches = text.read_json_lines(content, bad_rows, layout)
     else:
         separator = delimiter or ("\t" if suffix == TSV else None)

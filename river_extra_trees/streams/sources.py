@@ -70,6 +70,7 @@ class Source:
             self.decoder = codecs.getincrementaldecoder(encoding)("river_extra_trees.unknown")
         except LookupError as error:
             raise TableError(f"there is no text encoding {encoding!r}") from error
+        self.begins = encoding == "utf-8-sig"  # the default: a mark may tell another
         self.rest = b""
         self.n_columns = 0
         self.is_over = False
@@ -110,6 +111,10 @@ class Source:
             )
         try:
             chunk = self.content.read1(max(CHUNK, BYTES_PER_COLUMN * self.n_columns))
+            if self.begins and chunk[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+                self.encoding = "utf-16"
+                self.decoder = codecs.getincrementaldecoder("utf-16")("river_extra_trees.unknown")
+            self.begins = False
             text = self.decoder.decode(chunk, final=not chunk)
             if not self.file.closed and self.file.seekable():  # pyarrow closes it at the end
                 self.position = self.file.tell()

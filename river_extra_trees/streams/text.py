@@ -16,16 +16,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv as arrow_csv
 
+from river_extra_trees.column_kinds import ColumnKinds
+
 from .batch import BadRows, Batch, Layout, TableError
 from .sources import UNKNOWN, Source, hide
-from .values import MISSING, Kinds, label_of, name_of
+from .values import ABSENT, Faults, label_of, read_cells, read_list
 
 __all__ = ["batches_of_records", "frame_of", "read_csv", "read_json_lines"]
 
-DELIMITERS = ",;\t"
-ABSENT = pa.array(MISSING)
+DELIMITERS = ",;\t|"
 Record = Mapping[str, Any]
-Faults = dict[int, str]
 
 
 def frame_of(columns: Mapping[str, Any], n: int) -> Any:
@@ -79,8 +79,8 @@ class Csv:
         names = next(csv.reader([text.rstrip("\r\n")], delimiter=self.delimiter), [])
         self.header = [name.strip() for name in names]
         source.n_columns = len(self.header)
-        self.features = layout.features(self.header)
-        self.kinds = Kinds(layout.nominal)
+        self.features, self.unknown = layout.features(self.header)
+        self.wanted = list(dict.fromkeys([*self.features, *layout.others]))
         self.blocks = itertools.chain([first[length:]], blocks)
         self.n_rows = 0
 
@@ -96,7 +96,7 @@ class Csv:
             numbers = [number for number in numbers if number not in absent]
         table, numbers = self._without_headers(table, numbers)
         columns: dict[str, Any] = {}
-        targets = None
+        others: dict[str | None, list[Any]] = {}
         faults: Faults = {}
         has_blanks, has_unknown = b" " in block, UNKNOWN.encode() in block
         for name, column in zip(table.column_names, table.columns, strict=True):
@@ -107,13 +107,16 @@ class Csv:
             if has_blanks:
                 cells = pc.utf8_ltrim(cells, " ")
             cells = pc.if_else(pc.is_in(cells, ABSENT), None, cells)
-            if name == self.layout.target:
-                targets = labels_of(cells)
-            else:
-                columns[name], found = self.kinds.read(name, cells)
+            if name in self.layout.others:
+                others[name] = labels_of(cells)
+            if name in self.features:
+                columns[name], found = read_cells(self.layout.kinds, name, cells, untyped=True)
                 faults = found | faults
-        batch = Batch(numbers, frame_of(columns, len(numbers)), targets)
-        return batch, faults | self.layout.missing_targets(targets), absent
+        targets, weights = others.get(self.layout.target), others.get(self.layout.weight)
+        frame = frame_of(columns, len(numbers))
+        kept = {name: others[name] for name in self.layout.keep}
+        batch = Batch(numbers, frame, targets, weights, kept, self.unknown)
+        return batch, faults | self.layout.faults(targets, weights), absent
 
     def _check_marks(self, block: bytes, where: str) -> None:
         """Check that the last record of the text closes its quotation marks."""
@@ -129,9 +132,8 @@ class Csv:
             absent[row.number - 1] = f"{row.actual_columns} fields, but the header has {n}"
             return "skip"
 
-        wanted = [*self.features, *([self.layout.target] if self.layout.target else [])]
         if not block.strip(b"\r\n"):
-            return pa.table({name: pa.array([], pa.string()) for name in wanted}), absent
+            return pa.table({name: pa.array([], pa.string()) for name in self.wanted}), absent
         table = arrow_csv.read_csv(
             pa.BufferReader(block),
             arrow_csv.ReadOptions(
@@ -146,7 +148,7 @@ class Csv:
                 check_utf8=False,
             ),
         )
-        return table.select(wanted), absent
+        return table.select(self.wanted), absent
 
     def _without_headers(self, table: Any, numbers: Sequence[int]) -> tuple[Any, Sequence[int]]:
         """Leave out rows that repeat the header: `tail -F` shows it when a log is rotated."""
@@ -188,7 +190,6 @@ def labels_of(cells: Any) -> list[Any]:
 
 def read_json_lines(source: Source, bad_rows: BadRows, layout: Layout) -> Iterator[Batch]:
     """Yield the rows of JSON lines, one object each; those of a pipe as soon as they come."""
-    kinds = Kinds(layout.nominal)
     number = 0
     for block in source.blocks():
         numbers: list[int] = []
@@ -202,12 +203,14 @@ def read_json_lines(source: Source, bad_rows: BadRows, layout: Layout) -> Iterat
                 records.append(record)
             else:
                 absent[number] = fault
-        columns, faults = _columns(records, layout, kinds)
-        targets = None
-        if layout.target is not None:
-            targets = [record.get(layout.target) for record in records]
-        batch = Batch(numbers, frame_of(columns, len(numbers)), targets)
-        yield from bad_rows.sift(batch, faults | layout.missing_targets(targets), absent)
+        columns, unknown, faults = _columns(records, layout)
+        others: dict[str | None, list[Any]] = {
+            name: [record.get(name) for record in records] for name in layout.others
+        }
+        targets, weights = others.get(layout.target), others.get(layout.weight)
+        kept = {name: others[name] for name in layout.keep}
+        batch = Batch(numbers, frame_of(columns, len(numbers)), targets, weights, kept, unknown)
+        yield from bad_rows.sift(batch, faults | layout.faults(targets, weights), absent)
 
 
 def _object(line: str, source: Source) -> tuple[Record, str | None]:
@@ -228,27 +231,27 @@ def _object(line: str, source: Source) -> tuple[Record, str | None]:
     return record, None
 
 
-def _columns(
-    records: Sequence[Record], layout: Layout, kinds: Kinds
-) -> tuple[dict[str, Any], Faults]:
-    """Return the features of records, and by position what is wrong with some of them."""
+def _columns(records: Sequence[Record], layout: Layout) -> tuple[dict[str, Any], list[str], Faults]:
+    """Return the features of records, unknown ones, and by position what is wrong with some."""
     columns: dict[str, Any] = {}
     faults: Faults = {}
-    for name in layout.features(list(dict.fromkeys(itertools.chain.from_iterable(records)))):
-        cells = (record.get(name) for record in records)
-        texts = [None if cell is None or cell != cell else name_of(cell) for cell in cells]
-        columns[name], found = kinds.read(name, pa.array(texts, pa.string()))
+    header = dict.fromkeys(itertools.chain.from_iterable(records))
+    features, unknown = layout.features(list(header))
+    for name in features:
+        cells = [record.get(name) for record in records]
+        columns[name], found = read_list(layout.kinds, name, cells)
         faults = found | faults
-    return columns, faults
+    return columns, unknown, faults
 
 
-def batches_of_records(rows: Iterable[tuple[Record, Any]], batch_size: int) -> Iterator[Batch]:
+def batches_of_records(
+    rows: Iterable[tuple[Record, Any]], batch_size: int, kinds: ColumnKinds
+) -> Iterator[Batch]:
     """Yield samples as river's data sets hold them in batches."""
-    kinds = Kinds(())
-    layout = Layout(None, (), (), batch_size)
+    layout = Layout(None, (), batch_size, kinds)
     pairs, number = iter(rows), 1
     while chunk := list(itertools.islice(pairs, batch_size)):
-        columns, faults = _columns([x for x, _ in chunk], layout, kinds)
+        columns, _, faults = _columns([x for x, _ in chunk], layout)
         if faults:
             raise TableError(f"row {number + min(faults)}: {faults[min(faults)]}")
         numbers = range(number, number + len(chunk))

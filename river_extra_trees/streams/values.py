@@ -1,28 +1,27 @@
-"""Conversion of the columns of a table to floats and names, and of texts to labels."""
+"""Conversion of the columns of a table by their kinds, and of texts to labels."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Hashable, Mapping, Sequence
-from typing import Any, Literal
+from collections.abc import Hashable, Sequence
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import types
 
-__all__ = ["MISSING", "Kinds", "cells_of", "infinite", "is_readable", "label_of", "name_of"]
+from river_extra_trees._estimator.kinds import DATE, MISSING, NOMINAL, NUMBER, TRUTH, kind_of
+from river_extra_trees.column_kinds import ColumnKinds
 
-Kind = Literal["number", "date", "name"]
+__all__ = ["Faults", "infinite", "is_readable", "label_of", "numbers_of", "read_cells", "read_list"]
 
-MISSING = ("", "?", "NA", "N/A", "NaN", "nan", "null")
-TRUTH = {"true": True, "false": False}  # in any case
 EXACT = 2**53  # floats hold every whole number up to this one
-# What the texts of a column may be, so that they are read as a kind. Dates with and without a time
-# zone differ for pyarrow, as do those with more digits than microseconds.
-CASTS: Mapping[Kind, Sequence[Any]] = {
-    "number": (pa.float64(), pa.bool_()),
-    "date": tuple(pa.timestamp(unit, zone) for unit in ("us", "ns") for zone in (None, "UTC")),
-    "name": (pa.string(),),
+ABSENT = pa.array(sorted(MISSING))
+Faults = dict[int, str]  # by position
+# What texts are cast to at once. Dates with and without a time zone differ for pyarrow.
+CASTS = {
+    NUMBER: (pa.float64(),),
+    DATE: (pa.timestamp("us"), pa.timestamp("us", "UTC")),
 }
 
 
@@ -38,7 +37,7 @@ def label_of(text: str) -> Hashable:
     """
     truth = TRUTH.get(text.lower())
     if truth is not None:
-        return truth
+        return bool(truth)
     try:
         number = float(text)
     except ValueError:
@@ -55,91 +54,93 @@ def label_of(text: str) -> Hashable:
         return number  # such as 1e200
 
 
-def name_of(value: Any) -> str:
-    """Return the name that a number or a truth value is in a nominal column.
+def read_cells(
+    kinds: ColumnKinds, name: str, cells: Any, *, untyped: bool = False
+) -> tuple[Any, Faults]:
+    """Return a column as floats or texts, and what is wrong with some of them.
 
-    Examples
-    --------
-    >>> from river_extra_trees.streams import values
-    >>> [values.name_of(value) for value in (7, 1.5, True)]
-    ['7', '1.5', 'true']
-
-    """
-    return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-class Kinds:
-    """The types of the columns of a text: the first value determines the type of a column.
+    The first value of a new column determines its kind, which `kinds` keeps.
 
     Parameters
     ----------
-    nominal
-        Columns whose numbers are names.
-
+    kinds
+        The kinds of the columns.
+    name
+        The name of the column.
+    cells
+        An array of pyarrow.
+    untyped
+        Whether the source has no types, so that a text may be a number.
     """
-
-    def __init__(self, nominal: Collection[str]) -> None:
-        self.kinds: dict[str, Kind] = dict.fromkeys(nominal, "name")
-
-    def read(self, name: str, texts: Any) -> tuple[Any, dict[int, str]]:
-        """Return a column of strings as floats or names, and by position what is wrong with some.
-
-        Parameters
-        ----------
-        name
-            The name of the column.
-        texts
-            An array of pyarrow; missing values are null.
-        """
-        if name not in self.kinds:
-            known = texts.drop_null()[:1]
-            if not len(known):
-                return pa.nulls(len(texts), pa.float64()), {}
-            self.kinds[name] = next(kind for kind in CASTS if converted(known, kind) is not None)
-        kind = self.kinds[name]
-        column = converted(texts, kind)
-        if column is not None:
-            return column, infinite(name, column)
-        cells = [converted(texts[i : i + 1], kind) for i in range(len(texts))]
-        faults = {
-            i: f"column {name!r} holds {texts[i].as_py()!r} among {kind}s "
-            f"(--nominal {name} reads its values as names)"
-            for i, cell in enumerate(cells)
-            if cell is None
-        }
-        column = pa.concat_arrays([pa.nulls(1, pa.float64()) if c is None else c for c in cells])
-        return column, infinite(name, column) | faults
+    given = cells.type
+    if types.is_dictionary(given) and not is_text(given.value_type):
+        cells = cells.dictionary_decode()
+        given = cells.type
+    kind = kinds._kind_for(name, None) or _first_kind(cells, untyped)
+    if kind is None:
+        return pa.nulls(len(cells), pa.float64()), {}
+    kinds._admit(name, kind)
+    column = _converted(cells, kind)
+    if column is not None:
+        return column, infinite(name, column)
+    if types.is_timestamp(given) and given.unit == "ns":
+        cells = cells.cast(pa.timestamp("us", given.tz), safe=False)
+    return read_list(kinds, name, cells.to_pylist())
 
 
-def converted(texts: Any, kind: Kind) -> Any:
-    """Return strings as values of a kind, or None if one of them is none."""
-    for wanted in CASTS[kind]:
-        try:
-            return cells_of(texts.cast(wanted))
-        except pa.ArrowInvalid:
-            continue
-    return None
+def _first_kind(cells: Any, untyped: bool) -> str | None:
+    if not is_text(cells.type) and not types.is_dictionary(cells.type):
+        cells = cells.drop_null()[:1]
+        if is_number(cells.type):
+            return NUMBER if len(cells) else None
+    found = (kind_of(cell.as_py(), untyped=untyped) for cell in cells)
+    return next((kind for kind in found if kind is not None), None)
 
 
-def cells_of(array: Any, *, is_nominal: bool = False) -> Any:
-    """Return an array of pyarrow as floats, or as names."""
-    kind = array.type
-    if types.is_dictionary(kind):
-        if types.is_string(kind.value_type) or types.is_large_string(kind.value_type):
-            return array
-        array = array.dictionary_decode()
-        kind = array.type
-    if is_text(kind):
-        return array.cast(pa.string()) if types.is_string_view(kind) else array
-    if is_nominal:
-        names = [None if value is None else name_of(value) for value in array.to_pylist()]
-        return pa.array(names, pa.string())
-    if types.is_time(kind):
-        times = [None if value is None else value.isoformat() for value in array.to_pylist()]
-        return pa.array(times, pa.string())
-    if types.is_temporal(kind):
+def _converted(cells: Any, kind: str) -> Any:
+    """Return cells as values of a kind, all at once; None if they have to be read one by one."""
+    given = cells.type
+    if types.is_dictionary(given) or is_text(given):
+        for wanted in CASTS.get(kind, ()) if is_text(given) else ():
+            try:
+                return numbers_of(cells.cast(wanted))
+            except pa.ArrowInvalid:
+                continue
+        texts = cells.dictionary if types.is_dictionary(given) else cells
+        if kind != NOMINAL or pc.any(pc.is_in(texts.cast(pa.string()), ABSENT)).as_py():
+            return None
+        return cells.cast(pa.string()) if types.is_string_view(given) else cells
+    is_date = types.is_date(given) or types.is_timestamp(given)
+    is_right = kind.startswith(DATE) if is_date else is_number(given) or types.is_duration(given)
+    return numbers_of(cells) if is_right and kind != NOMINAL else None
+
+
+def read_list(kinds: ColumnKinds, name: str, values: Sequence[Any]) -> tuple[Any, Faults]:
+    """Return Python values as a column of floats or texts, and what is wrong with some of them."""
+    found = (kind for value in values if (kind := kinds._kind_for(name, value)) is not None)
+    kind = next(found, None)
+    if kind is None:
+        return pa.nulls(len(values), pa.float64()), {}
+    kinds._admit(name, kind)
+    read, faults = kinds._read_values(name, kind, values)
+    if kind == NOMINAL:
+        return pa.array(read, pa.string()), faults
+    column = pa.array(map(_double_of, read), pa.float64(), from_pandas=True)
+    return column, infinite(name, column) | faults
+
+
+def _double_of(number: Any) -> float | None:
+    try:
+        return None if number is None else float(number)
+    except OverflowError:  # of a whole number
+        return math.inf
+
+
+def numbers_of(array: Any) -> Any:
+    """Return an array of numbers, dates or durations as floats."""
+    if types.is_temporal(array.type):
         return _seconds_of(array)
-    if types.is_decimal(kind):
+    if types.is_decimal(array.type):
         numbers = [None if value is None else float(value) for value in array.to_pylist()]
         return pa.array(numbers, pa.float64())
     return array.cast(pa.float64(), safe=False)
@@ -168,11 +169,16 @@ def is_text(kind: Any) -> bool:
     return types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)
 
 
+def is_number(kind: Any) -> bool:
+    """Return whether a type of pyarrow holds numbers or truth values."""
+    is_float = types.is_floating(kind) or types.is_decimal(kind)
+    return is_float or types.is_integer(kind) or types.is_boolean(kind)
+
+
 def is_readable(kind: Any) -> bool:
-    """Return whether `cells_of` converts a type of pyarrow."""
+    """Return whether `read_cells` reads a type of pyarrow."""
     kind = kind.value_type if types.is_dictionary(kind) else kind
-    is_number = types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)
-    is_plain = is_number or is_text(kind) or types.is_null(kind) or types.is_boolean(kind)
+    is_plain = is_number(kind) or is_text(kind) or types.is_null(kind)
     return is_plain or (types.is_temporal(kind) and not types.is_interval(kind))
 
 

@@ -19,7 +19,7 @@ from river import datasets, dummy, evaluate, metrics, tree
 from typer.testing import CliRunner
 
 import river_extra_trees
-from river_extra_trees import persistence
+from river_extra_trees import ColumnKinds, persistence
 from river_extra_trees.cli import UserError, learners, race, streams
 from river_extra_trees.cli.app import app
 from river_extra_trees.streams import Batch
@@ -163,7 +163,9 @@ def test_parquet(tmp_path: Path) -> None:
 
 def test_nominal_numbers(table: Path) -> None:
     """Numbers in a nominal column stay names."""
-    stream = streams.open_stream(str(table), target="class", nominal=["number"])
+    stream = streams.open_stream(
+        str(table), target="class", kinds=ColumnKinds({"number": "nominal"})
+    )
     assert next(stream.rows)[0]["number"] == "0"
 
 
@@ -453,7 +455,7 @@ def test_ctrl_c_while_waiting_for_input(tmp_path: Path) -> None:
     time.sleep(0.5)  # until it waits again
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=120)
-    assert (process.returncode, err) == (130, "")
+    assert (process.returncode, err) == (130, "note: columns: 1 number: 'a'\n")
     assert "3 samples" in out
     document = json.loads(path.read_text())
     assert document["interrupted"]

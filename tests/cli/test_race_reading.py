@@ -69,6 +69,7 @@ def test_bad_rows_are_skipped_and_counted(tmp_path: Path) -> None:
     result = run(*usual, "--on-bad-row", "skip", stdin=text)
     assert result.exit_code == 0, result.output
     assert result.stderr == (
+        "note: columns: 1 number: 'a'\n"
         "note: rows skipped: 1; the first: row 3: 1 fields, but the header has 2\n"
     )
     document = json.loads(path.read_text())

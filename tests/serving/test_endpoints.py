@@ -437,6 +437,26 @@ def test_metrics(tmp_path: Path) -> None:
     assert found["model_memory_bytes",] == app.service.model._raw_memory_usage
 
 
+def test_metrics_of_features(tmp_path: Path) -> None:
+    """Features that are missing or unknown, and new nominal values, are counted."""
+    model = ret.ColumnKinds() | ret.StreamDecisionTreeClassifier(seed=1)
+    for i in range(30):
+        model.learn_one({"size": i, "colour": "red"}, i % 2)
+    app = Application(Service(model, tmp_path / "m.model"), Limits())
+    asked(app, "/predict", b'{"x": {"color": "red"}}')
+    asked(app, "/predict", b'{"x": {"size": "7", "colour": "green"}}')
+    answer = asked(app, "/predict", b'{"x": {"size": "large"}}')
+    assert answer.status == 422
+    assert "column 'size' holds 'large' among numbers" in answer.json["error"]
+    app.look()
+    text = asked(app, "/metrics").body.decode()
+    for line in ("features_missing_total 2.0", "features_unknown_total 1.0"):
+        assert f"river_extra_trees_{line}\n" in text
+    assert "river_extra_trees_nominal_values_new_total 1.0\n" in text
+    columns = asked(app, "/info").json["columns"]
+    assert columns["size"] == {"kind": "number", "missing": 0.0}
+
+
 def test_curves_stay_short(tmp_path: Path) -> None:
     """A service that runs for ever keeps a bounded number of points, the first among them."""
     app = application(tmp_path)

@@ -189,8 +189,8 @@ def test_choices_that_make_no_sense(tmp_path: Path) -> None:
             streams.open_table(tmp_path / "t.csv", batch_size=batch_size)
     with pytest.raises(TypeError, match=r"drop must be a list of columns: \['ay'\]"):
         streams.open_table(tmp_path / "t.csv", drop="ay")
-    with pytest.raises(TypeError, match="nominal must be a list of columns"):
-        streams.open_table(tmp_path / "t.csv", nominal="a")
+    with pytest.raises(TypeError, match="keep must be a list of columns"):
+        streams.open_table(tmp_path / "t.csv", keep="a")
 
 
 def test_without_pyarrow(tmp_path: Path) -> None:

@@ -20,11 +20,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import ipc, parquet
 
-from river_extra_trees import streams
+from river_extra_trees import ColumnKinds, streams
+from river_extra_trees._estimator.kinds import MISSING
 from river_extra_trees.streams import sources, text
 from river_extra_trees.streams.batch import Layout
 from river_extra_trees.streams.sources import Source
-from river_extra_trees.streams.values import MISSING, label_of
+from river_extra_trees.streams.values import label_of
 from tests.tools.tables import PACK, read
 
 DAY = datetime.date(2026, 11, 22)
@@ -116,7 +117,8 @@ def test_columns_that_are_dropped_or_nominal(tmp_path: Path, suffix: str) -> Non
     """In every format; a target that is dropped is no feature, either."""
     path = tmp_path / f"table{suffix}"
     path.write_bytes(content_of(suffix))
-    rows, targets, _ = read(path, drop=["number", "day", "moment", "label"], nominal=["whole"])
+    kinds = ColumnKinds({"whole": "nominal"})
+    rows, targets, _ = read(path, drop=["number", "day", "moment", "label"], kinds=kinds)
     assert targets == []
     assert rows == [{"whole": "1", "name": "red"}, {"whole": "2"}, {"name": "blue"}]
 
@@ -125,8 +127,8 @@ def test_the_target_is_not_nominal(tmp_path: Path) -> None:
     """It is no feature, so that the option would do nothing."""
     path = tmp_path / "table.csv"
     path.write_text("a,y\n1,2\n")
-    with pytest.raises(streams.TableError, match="the target 'y' is not a feature: remove it"):
-        read(path, target="y", nominal=["y"])
+    with pytest.raises(streams.TableError, match="'y' is not a feature: declare no kind"):
+        read(path, target="y", kinds=ColumnKinds({"y": "nominal"}))
 
 
 @pytest.mark.parametrize(
@@ -177,7 +179,7 @@ def test_truth_values(tmp_path: Path, suffix: str) -> None:
     assert targets == flags["y"]
     if suffix == ".csv":
         path.write_text("flag,y\ntrue,true\n,FALSE\nfalse,True\n")
-    rows, _, _ = read(path, target="y", nominal=["flag"])
+    rows, _, _ = read(path, target="y", kinds=ColumnKinds({"flag": "nominal"}))
     assert rows == [{"flag": "true"}, {}, {"flag": "false"}]
 
 
@@ -244,7 +246,7 @@ def test_underscores_are_of_names(tmp_path: Path) -> None:
 
 def batches_of(source: Source, on_bad_row: Any = "stop", nominal: Any = ()) -> Any:
     """The rows of CSV with the target y."""
-    layout = Layout("y", nominal, (), 100)
+    layout = Layout("y", (), 100, ColumnKinds(dict.fromkeys(nominal, "nominal")))
     return text.read_csv(source, streams.BadRows(source.name, on_bad_row), layout, None)
 
 

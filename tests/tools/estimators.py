@@ -16,6 +16,7 @@ from river import base
 
 import river_extra_trees
 from river_extra_trees._core.forests.memories import MemoryForest
+from river_extra_trees._estimator.learner import TreeLearner
 
 Row = tuple[dict[Any, Any], Any]
 
@@ -119,7 +120,11 @@ PARAMETERS: dict[str, list[dict[str, Any]]] = {
     "StreamDecisionTreeRegressor": _TREE,
 }
 
-CLASSES = {name: getattr(river_extra_trees, name) for name in river_extra_trees.__all__}
+CLASSES = {
+    name: kind
+    for name in river_extra_trees.__all__
+    if issubclass(kind := getattr(river_extra_trees, name), TreeLearner)
+}
 CASES = [(name, i) for name in CLASSES for i in range(len(PARAMETERS.get(name, ())))]
 # The first, a middle and the last set of each estimator: for checks that depend little on them.
 THREE = [

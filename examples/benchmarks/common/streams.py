@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from examples.benchmarks.common import downloads, generated
+from river_extra_trees import ColumnKinds
 from river_extra_trees.cli import streams
 
 Rows = list[tuple[dict[str, Any], Any]]
@@ -100,9 +101,8 @@ def _from_folder(name: str, task: streams.Task, limit: int | None) -> Rows | Non
     if (path := folder / f"{name}.csv.gz").is_file():
         with gzip.open(path, "rt") as file:
             target = next(csv.reader(file))[-1]
-        stream = streams.open_stream(
-            str(path), target=target, task=task, nominal=NOMINAL.get(name, []), limit=limit
-        )
+        kinds = ColumnKinds(dict.fromkeys(NOMINAL.get(name, []), "nominal"))
+        stream = streams.open_stream(str(path), target=target, task=task, kinds=kinds, limit=limit)
         return list(stream.rows)
     if (path := folder / f"{name}.npz").is_file():
         with np.load(path) as arrays:

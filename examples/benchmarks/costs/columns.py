@@ -34,7 +34,7 @@ Frames = list[tuple[Any, Any]]
 LEARNERS = {
     name: kind
     for name in river_extra_trees.__all__
-    if issubclass(kind := getattr(river_extra_trees, name), base.Estimator)
+    if issubclass(kind := getattr(river_extra_trees, name), base.Classifier | base.Regressor)
 }
 VALUES = pa.array([f"value {i}" for i in range(1000)])  # of nominal columns
 CATEGORIES = pd.CategoricalDtype(VALUES.to_pandas())

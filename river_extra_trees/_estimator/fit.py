@@ -1,0 +1,90 @@
+"""Whether data have the columns of a model."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Iterator
+
+from river_extra_trees._core.safe_repr import safe_repr
+
+__all__ = ["Fit"]
+
+MOST_NAMES = 1000  # of unknown columns that are told apart
+MOST_SHOWN = 5
+
+
+class Fit:
+    """Counts the columns of a model that its data lack, and those that the model does not know.
+
+    Parameters
+    ----------
+    columns
+        The columns of the model.
+
+    Attributes
+    ----------
+    n
+        Number of samples.
+    missing, unknown
+        Number of samples by column.
+
+    Examples
+    --------
+    >>> from river_extra_trees._estimator.fit import Fit
+    >>> fit = Fit(["size", "colour", "day"])
+    >>> _ = fit.note(["size", "color"], 300)
+    >>> for note in fit.notes():
+    ...     print(note)
+    2 of 3 columns of the model are missing: 'colour', 'day' (in 300 of 300 samples)
+    the model does not know 1 column, and ignores it: 'color'
+
+    """
+
+    def __init__(self, columns: Collection[Hashable]) -> None:
+        self.columns = columns
+        self.n = 0
+        self.missing: dict[Hashable, int] = {}
+        self.unknown: dict[Hashable, int] = {}
+
+    def note(self, names: Collection[Hashable], n: int = 1) -> tuple[int, int]:
+        """Count samples with these columns; return how many are missing and unknown."""
+        self.n += n
+        if not self.columns:
+            return 0, 0
+        missing = [name for name in self.columns if name not in names]
+        unknown = [name for name in names if name not in self.columns]
+        for name in missing:
+            self.missing[name] = self.missing.get(name, 0) + n
+        for name in unknown:
+            if name in self.unknown or len(self.unknown) < MOST_NAMES:
+                self.unknown[name] = self.unknown.get(name, 0) + n
+        return len(missing), len(unknown)
+
+    @property
+    def is_disjoint(self) -> bool:
+        """Whether no sample had a column of the model."""
+        return bool(self.columns) and all(
+            self.missing.get(name, 0) == self.n for name in self.columns
+        )
+
+    def notes(self) -> Iterator[str]:
+        """Say what is missing and what is unknown, if anything."""
+        if self.missing:
+            n, of = len(self.missing), len(self.columns)
+            most = max(self.missing.values())
+            yield (
+                f"{n:,} of {of:,} columns of the model {'is' if n == 1 else 'are'} missing: "
+                f"{listed(self.missing)} (in {most:,} of {self.n:,} samples)"
+            )
+        if self.unknown:
+            n = len(self.unknown)
+            yield (
+                f"the model does not know {n:,} column{'s' * (n > 1)}, and ignores "
+                f"{'them' if n > 1 else 'it'}: {listed(self.unknown)}"
+            )
+
+
+def listed(names: Collection[Hashable]) -> str:
+    """List the first of some names."""
+    shown = ", ".join(safe_repr(name) for name in list(names)[:MOST_SHOWN])
+    more = len(names) - MOST_SHOWN
+    return f"{shown} and {more:,} more" if more > 0 else shown

@@ -1,0 +1,280 @@
+"""Kinds of columns: what each kind reads, and that rows and frames are read alike."""
+
+from __future__ import annotations
+
+import copy
+import datetime
+import math
+import pickle
+import random
+import subprocess
+import sys
+from collections.abc import Callable
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from river import checks, compose, preprocessing
+
+import river_extra_trees as ret
+from river_extra_trees import persistence
+from river_extra_trees._estimator import kinds as kinds_of_values
+from river_extra_trees._estimator.kinds import kind_of, reader_of
+
+DAY = 86400.0
+FRAMES: dict[str, Callable[[list[dict[str, Any]]], Any]] = {
+    "pandas": pd.DataFrame,
+    "polars": lambda rows: pl.DataFrame(rows, infer_schema_length=None),
+    "pyarrow": pa.Table.from_pylist,
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "expected"),
+    [
+        ("number", "5", 5.0),
+        ("number", "-.5e3", -500.0),
+        ("number", "TRUE", 1.0),
+        ("number", True, True),
+        ("number", Decimal("1.5"), Decimal("1.5")),
+        ("number", datetime.timedelta(milliseconds=1500), 1.5),
+        ("number", np.timedelta64(1500, "ms"), 1.5),
+        ("number", "?", None),
+        ("number", pd.NA, None),
+        ("date", "1970-01-02", DAY),
+        ("date", "1970-01-02T01:00:00+01:00", DAY),
+        ("date", "1970-01-02 00:00:00.1234567", DAY + 0.123456),
+        ("date", "1970-01-02T01", DAY + 3600.0),
+        ("date", datetime.date(1970, 1, 2), DAY),
+        ("date", datetime.datetime(1970, 1, 2), DAY),
+        ("date", np.datetime64("1970-01-02"), DAY),
+        ("date", pd.Timestamp("1970-01-02", tz="UTC"), DAY),
+        ("date", pd.NaT, None),
+        ("date", 7, 7),
+        ("date %d.%m.%Y", "02.01.1970", DAY),
+        ("date %d.%m.%Y", "1970-01-02", DAY),
+        ("decimal comma", "1.234.567,5", 1234567.5),
+        ("decimal comma", "-0,5", -0.5),
+        ("decimal comma", 0.5, 0.5),
+        ("percentage", "5 %", 5.0),
+        ("percentage", 5, 5),
+        ("nominal", 10115, "10115"),
+        ("nominal", 10115.0, "10115"),
+        ("nominal", np.float32(1.5), "1.5"),
+        ("nominal", np.bool_(True), "true"),
+        ("nominal", datetime.time(1), "01:00:00"),
+        ("nominal", "007", "007"),
+        ("nominal", "NA", None),
+        ("nominal", math.nan, None),
+    ],
+)
+def test_values(kind: str, value: Any, expected: Any) -> None:
+    """Each kind reads what other programs write for it."""
+    found = reader_of(kind)(value)
+    assert (type(found), found) == (type(expected), expected)
+
+
+@pytest.mark.parametrize(
+    ("kind", "value"),
+    [
+        ("number", "1_000"),
+        ("number", "large"),
+        ("number", datetime.date(2026, 1, 1)),
+        ("number", (1,)),
+        ("date", "2026-02-30"),
+        ("date", "11/23/2026"),
+        ("date %m/%d/%Y", "23/11/2026"),
+        ("decimal comma", "0.12"),
+        ("decimal comma", "1,2,3"),
+        ("percentage", "%"),
+    ],
+)
+def test_misfits_are_named(kind: str, value: Any) -> None:
+    """By column and value; and nothing is learned of their samples."""
+    transformer = ret.ColumnKinds({"a": kind})
+    with pytest.raises(ValueError, match="column 'a' holds "):
+        transformer.learn_one({"new": 1, "a": value})
+    with pytest.raises(ValueError, match="column 'a' holds "):
+        transformer.transform_one({"a": value})
+    with pytest.raises(ValueError, match="row 1: column 'a' holds "):
+        transformer.learn_many(
+            pd.DataFrame({"new": [1, 1], "a": pd.Series([None, value], dtype=object)})
+        )
+    assert transformer.columns == transformer.missing == {}
+
+
+def test_first_values_determine_kinds() -> None:
+    """A text is a number only where the source has no types."""
+    values = [1, True, Decimal(1), "1", "2026-01-01", "2026-02-30", None, math.nan, "?", pd.NaT]
+    kinds = ["number", "number", "number", "nominal", "date", "nominal", None, None, None, None]
+    assert [kind_of(value) for value in values] == kinds
+    assert [kind_of(text, untyped=True) for text in ("1", "true", "inf", "x")] == [
+        *("number", "number", "number", "nominal")
+    ]
+
+
+def test_kinds_have_names() -> None:
+    """Others are refused when they are declared."""
+    for kind in ("numeric", "date", None):
+        if kind != "date":
+            with pytest.raises(ValueError, match="is not a kind of column; the kinds are number"):
+                ret.ColumnKinds({"a": kind})  # type: ignore[dict-item]
+    assert kinds_of_values.is_kind("date %Y")
+
+
+def rows_of(seed: int) -> list[dict[str, Any]]:
+    """Rows with all kinds of values and gaps, whose columns have one type each."""
+    source = random.Random(seed)
+
+    def gap(value: Any) -> Any:
+        return None if source.random() < 0.2 else value
+
+    return [
+        {
+            "number": gap(source.random()),
+            "count": source.randrange(9),
+            "flag": gap(source.random() < 0.5),
+            "name": gap(source.choice(["red", "blue", "NA"])),
+            "zip": source.randrange(5),
+            "day": gap(datetime.datetime(2026, 1, 1 + source.randrange(28))),
+            "text_day": gap(f"2026-01-{1 + source.randrange(28):02d}"),
+            "comma": gap(f"{source.randrange(9)},5"),
+        }
+        for _ in range(60)
+    ]
+
+
+@pytest.mark.parametrize("library", FRAMES)
+def test_rows_and_frames_are_read_alike(library: str) -> None:
+    """The same kinds, the same shares of missing values, the same model, the same answers."""
+    declared = {"zip": "nominal", "comma": "decimal comma"}
+    rows, later = rows_of(1), rows_of(2)
+    labels = [i % 2 for i in range(len(rows))]
+    by_rows = ret.ColumnKinds(declared) | ret.StreamDecisionTreeClassifier(seed=1, batch_size=20)
+    by_frames = by_rows.clone()
+    for x, y in zip(rows, labels, strict=True):
+        by_rows.learn_one(x, y)
+    make = FRAMES[library]
+    for start in (0, 20, 40):
+        by_frames.learn_many(make(rows[start : start + 20]), labels[start : start + 20])
+    one, many = by_rows["ColumnKinds"], by_frames["ColumnKinds"]
+    assert one.columns == many.columns
+    assert one.missing == many.missing
+    assert one.columns["text_day"] == "date"
+    learner = "StreamDecisionTreeClassifier"
+    assert persistence.save_bytes(by_rows[learner]) == persistence.save_bytes(by_frames[learner])
+    frame = make(later)
+    found = by_frames.predict_many(frame)
+    found = found.to_pylist() if library == "pyarrow" else list(found)
+    assert found == [by_rows.predict_one(x) for x in later]
+
+
+def test_arrays() -> None:
+    """Their columns are 0, 1, ..."""
+    transformer = ret.ColumnKinds({1: "nominal"})
+    array = np.array([[1.0, 2.0], [math.nan, 3.0]])
+    transformer.learn_many(array)
+    assert transformer.columns == {0: "number", 1: "nominal"}
+    assert transformer.missing == {0: 0.5, 1: 0.0}
+    assert transformer.transform_many(array)[:, 1].tolist() == ["2", "3"]
+    plain = ret.ColumnKinds()
+    plain.learn_many(array)
+    assert plain.transform_many(array) is array
+
+
+def test_predictions_learn_nothing() -> None:
+    """Neither from rows nor from frames."""
+    transformer = ret.ColumnKinds()
+    transformer.learn_one({"a": 1})
+    before = copy.deepcopy(vars(transformer))
+    transformer.transform_one({"a": None, "b": "2026-01-01"})
+    transformer.transform_many(pd.DataFrame({"a": [1.0], "c": ["x"]}))
+    assert {**vars(transformer), "_layout": None} == {**before, "_layout": None}
+
+
+def test_missing_values_of_known_columns() -> None:
+    """NaN is counted, and a text that stands for a missing value is no name."""
+    transformer = ret.ColumnKinds()
+    transformer.learn_one({"a": 1.0})
+    transformer.learn_one({"a": math.nan})
+    assert transformer.missing == {"a": 0.5}
+    transformer.learn_one({"a": 1.0, "b": "x"})
+    transformer.learn_one({"a": 1.0, "b": "?"})
+    assert transformer.missing == {"a": 0.25, "b": 0.75}
+    assert transformer.transform_one({"a": 1.0, "b": "?"}) == {"a": 1.0, "b": None}
+
+
+def test_columns_that_come_later() -> None:
+    """They were missing before."""
+    transformer = ret.ColumnKinds()
+    for x in ({"a": 1}, {"a": 2}, {"a": 3, "b": "x"}, {"b": "?"}):
+        transformer.learn_one(x)
+    assert transformer.missing == {"a": 0.25, "b": 0.75}
+    assert transformer.summary == {"a": "number, 25.0% missing", "b": "nominal, 75.0% missing"}
+
+
+def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Further columns are read by their own values."""
+    monkeypatch.setattr("river_extra_trees.column_kinds.MOST_COLUMNS", 10)
+    transformer = ret.ColumnKinds()
+    for i in range(100):
+        transformer.learn_one({i: "1970-01-02"})
+    assert len(transformer.columns) == 10
+    assert transformer.transform_one({99: "1970-01-02"}) == {99: DAY}
+
+
+def test_copies_and_files() -> None:
+    """Copies go on as the original does; a clone begins anew; a file holds everything."""
+    model = ret.ColumnKinds({"zip": "nominal"}) | (
+        preprocessing.StatImputer() | ret.StreamDecisionTreeClassifier(seed=1)
+    )
+    for i, x in enumerate(rows_of(3)):
+        model.learn_one(x, i % 2)
+    copies = [copy.deepcopy(model), pickle.loads(pickle.dumps(model))]
+    copies.append(persistence.load_bytes(persistence.save_bytes(model)))
+    for each in copies:
+        assert each["ColumnKinds"].columns == model["ColumnKinds"].columns
+        assert each["ColumnKinds"].missing == model["ColumnKinds"].missing
+        assert persistence.save_bytes(each) == persistence.save_bytes(model)
+    assert model.clone()["ColumnKinds"].columns == {}
+    assert model.clone()["ColumnKinds"].kinds == {"zip": "nominal"}
+
+
+def test_files_load_without_rivers_transformers(tmp_path: Path) -> None:
+    """Whose import takes a second, which each command would wait for."""
+    model = ret.ColumnKinds() | ret.StreamDecisionTreeClassifier()
+    persistence.save(model, tmp_path / "m.model")
+    program = (
+        "import sys; from river_extra_trees import persistence; "
+        f"persistence.load({str(tmp_path / 'm.model')!r}); "
+        "assert 'river.preprocessing' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_damaged_kinds_are_refused() -> None:
+    """A kind that does not exist cannot be loaded."""
+    model = compose.Pipeline(ret.ColumnKinds(), ret.StreamDecisionTreeClassifier())
+    model.learn_one({"a": 1}, 1)
+    model["ColumnKinds"]._columns["a"] = "colour"
+    with pytest.raises(persistence.ModelFileError, match="must be the kind of a column"):
+        persistence.save_bytes(model)
+
+
+def test_river_checks() -> None:
+    """It is a transformer as any other."""
+    for check in checks.yield_checks(ret.ColumnKinds()):
+        check(ret.ColumnKinds())
+
+
+def test_huge_numbers_are_left_to_the_learner() -> None:
+    """Which refuses them by name."""
+    model = ret.ColumnKinds() | ret.StreamDecisionTreeClassifier()
+    model.learn_one({"a": 1.0, "b": 1.0}, 1)
+    with pytest.raises(ValueError, match="'b'"):
+        model.learn_one({"a": 1.0, "b": 10**400}, 1)
