@@ -3,7 +3,7 @@
 import numpy as np
 
 from libc.limits cimport INT_MAX
-from libc.math cimport NAN, isnan
+from libc.math cimport NAN
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy, memmove
 
