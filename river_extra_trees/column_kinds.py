@@ -11,6 +11,7 @@ from river import base
 
 from ._core.columns import Column
 from ._core.safe_repr import safe_repr
+from ._core.values import fit_of
 from ._estimator.columns import list_of_array, table_of
 from ._estimator.frames import is_array, readable_frame, series_in, values_of
 from ._estimator.kinds import DATE, MISSING, NOMINAL, NUMBER, check_kind, kind_of, reader_of
@@ -21,6 +22,7 @@ Features = Mapping[typing.Any, typing.Any]
 
 # Further columns are read by their own values, and are neither remembered nor counted.
 MOST_COLUMNS = 100_000
+COMPLETE = 2  # of `fit_of`: the sample has a value in each column
 
 
 class ColumnKinds(base.MiniBatchTransformer):
@@ -74,7 +76,7 @@ class ColumnKinds(base.MiniBatchTransformer):
         self._present: dict[Hashable, int] = {}
         self._n_samples = 0
         self._n_complete = 0  # samples with all columns, which `_present` does not count yet
-        self._layout: tuple[tuple[Hashable, ...], tuple[Hashable, ...]] | None = None  # a cache
+        self._layout: tuple[tuple[Hashable, ...], tuple[Hashable, ...], bytes] | None = None
 
     # ------------------------------------------------------------------ what was learned
 
@@ -147,7 +149,7 @@ class ColumnKinds(base.MiniBatchTransformer):
         ValueError
             If a value cannot be read as the kind of its column. Nothing is learned then.
         """
-        if self._is_plain(x) and self._is_complete(x):
+        if self._fit(x) == COMPLETE:
             self._n_samples += 1
             self._n_complete += 1
             return
@@ -173,18 +175,30 @@ class ColumnKinds(base.MiniBatchTransformer):
         ValueError
             If a value cannot be read as the kind of its column.
         """
-        return x if self._is_plain(x) else self._read(x)
+        return x if self._fit(x) else self._read(x)
 
-    def _laid_out(self) -> tuple[tuple[Hashable, ...], tuple[Hashable, ...]]:
-        """Return the names of all columns, and those of the nominal ones, declared ones too."""
+    def _laid_out(self) -> tuple[tuple[Hashable, ...], tuple[Hashable, ...], bytes]:
+        """Return the names of all columns, and those of the nominal ones, declared ones too.
+
+        The last item tells for each column whether it is nominal.
+        """
         columns = {**(self.kinds or {}), **self._columns}
         nominal = tuple(name for name, kind in columns.items() if kind == NOMINAL)
-        self._layout = tuple(self._columns), nominal
+        flags = bytes(kind == NOMINAL for kind in self._columns.values())
+        self._layout = tuple(self._columns), nominal, flags
         return self._layout
+
+    def _fit(self, x: Features) -> int:
+        """Return whether the learner may read a sample as it is, and whether it is complete."""
+        names, _, is_nominal = self._layout or self._laid_out()
+        fit = fit_of(x, names, is_nominal, MISSING) if type(x) is dict else -1
+        if fit < 0:
+            fit = self._is_plain(x) and (COMPLETE if self._is_complete(x) else 1)
+        return fit
 
     def _is_plain(self, x: Features) -> bool:
         """Return whether the learner may read a sample as it is."""
-        _, nominal = self._layout or self._laid_out()
+        _, nominal, _ = self._layout or self._laid_out()
         if not nominal:
             return NUMBERS.issuperset(map(type, x.values()))
         n_texts = 0
@@ -201,7 +215,7 @@ class ColumnKinds(base.MiniBatchTransformer):
 
     def _is_complete(self, x: Features) -> bool:
         """Return whether a plain sample has all columns and no missing value."""
-        names, nominal = self._layout or self._laid_out()
+        names, nominal, _ = self._layout or self._laid_out()
         if (*x,) != names and x.keys() != self._columns.keys():
             return False
         if not nominal:

@@ -19,6 +19,8 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from river import checks, compose, preprocessing
 
 import river_extra_trees as ret
@@ -278,3 +280,29 @@ def test_huge_numbers_are_left_to_the_learner() -> None:
     model.learn_one({"a": 1.0, "b": 1.0}, 1)
     with pytest.raises(ValueError, match="'b'"):
         model.learn_one({"a": 1.0, "b": 10**400}, 1)
+
+
+class OtherDict(dict[str, Any]):
+    """A dict that the shortest way does not read."""
+
+
+ODD = st.sampled_from(
+    [None, 1, 2.5, True, -7, "a", "", "?", "3", "1970-01-02", math.nan, np.float64(2), 10**30]
+)
+
+
+@given(st.lists(st.dictionaries(st.sampled_from(["n", "k", "d"]), ODD), max_size=8))
+def test_the_shortest_way_reads_as_the_others(rows: list[dict[str, Any]]) -> None:
+    """Samples whose names are the columns in their order are read without a look at each kind."""
+    models = [ret.ColumnKinds({"k": "nominal"}) for _ in range(2)]
+    for x in [{"n": 1.0, "k": "a", "d": 2}, *rows, *rows]:
+        found = []
+        for model, each in zip(models, (dict(x), OtherDict(x)), strict=True):
+            try:
+                model.learn_one(each)
+                found.append(repr(dict(model.transform_one(each))))
+            except ValueError as error:
+                found.append(str(error))
+        assert found[0] == found[1]
+    assert models[0].columns == models[1].columns
+    assert models[0].missing == models[1].missing

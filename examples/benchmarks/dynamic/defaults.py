@@ -1,10 +1,12 @@
 """Dynamic trees with their default parameters: regression, and coverage of the intervals.
 
     python -m examples.benchmarks.dynamic.defaults regression [name ...]
+    python -m examples.benchmarks.dynamic.defaults forgetting [name ...]
     python -m examples.benchmarks.dynamic.defaults coverage
 
-`regression` reads NAME.csv.gz, with the target in the last column, from the folder that
-RIVER_EXTRA_TREES_DATA names.
+`regression` and `forgetting` read NAME.csv.gz, with the target in the last column, from the folder
+that RIVER_EXTRA_TREES_DATA names. `forgetting` shuffles the rows, so that nothing drifts, and
+compares `"auto"` with fixed forgetting factors.
 """
 
 from __future__ import annotations
@@ -93,6 +95,36 @@ def run_regression(options: argparse.Namespace) -> None:
         )
 
 
+FACTORS = (1.0, 0.9995, 0.999, 0.998, 0.995, 0.99, 0.98, 0.95)
+
+
+def run_forgetting(options: argparse.Namespace) -> None:
+    """R2 on shuffled rows: "auto", each fixed factor, and the difference from the best of these."""
+    factors: tuple[Any, ...] = ("auto", *FACTORS)
+    print(f"{'stream':20}" + "".join(f"{factor:>8}" for factor in factors) + "  auto - best")
+    gaps = []
+    for name in options.names or STREAMS:
+        rows = list(itertools.islice(read(name), options.n))
+        random.Random(7).shuffle(rows)
+        found = [
+            statistics.fmean(r2_of(rows, factor, 1 + seed) for seed in range(options.repeats))
+            for factor in factors
+        ]
+        gaps.append(found[0] - max(found[1:]))
+        print(
+            f"{name:20}" + "".join(f"{r2:8.3f}" for r2 in found) + f"{gaps[-1]:13.4f}", flush=True
+        )
+    print(f"{'mean':20}" + 8 * len(factors) * " " + f"{statistics.fmean(gaps):13.4f}")
+
+
+def r2_of(rows: list[tuple[dict[str, Any], float]], factor: Any, seed: int) -> float:
+    model, r2 = ret.DynamicTreeRegressor(forgetting_factor=factor, seed=seed), metrics.R2()
+    for x, y in rows:
+        r2.update(y, model.predict_one(x))
+        model.learn_one(x, y)
+    return r2.get()
+
+
 def run_coverage(options: argparse.Namespace) -> None:
     """Share of targets inside the 90 % interval on Friedman's function, without drift and with."""
     print(f"{'drift':>6} {'leaf':10} {'window':>6} {'forgetting':>10} {'inside':>7} {'RMSE':>7}")
@@ -123,6 +155,11 @@ def main() -> None:
     regression.add_argument("--n", type=int, default=20_000)
     regression.add_argument("--seed", type=int, default=1)
     regression.set_defaults(run=run_regression)
+    forgetting = commands.add_parser("forgetting")
+    forgetting.add_argument("names", nargs="*")
+    forgetting.add_argument("--n", type=int, default=5_000)
+    forgetting.add_argument("--repeats", type=int, default=2)
+    forgetting.set_defaults(run=run_forgetting)
     coverage = commands.add_parser("coverage")
     coverage.add_argument("--repeats", type=int, default=3)
     coverage.set_defaults(run=run_coverage)
