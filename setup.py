@@ -66,6 +66,7 @@ def directives(mode: str) -> dict[str, object]:
     return {
         "language_level": "3",
         "boundscheck": checked,
+        "show_performance_hints": not checked,  # they ask to leave the bounds unchecked
         "wraparound": False,
         "initializedcheck": checked,
         "nonecheck": False,  # it needs Python's lock, and most loops run without

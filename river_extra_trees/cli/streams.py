@@ -208,8 +208,8 @@ def open_rows(data: str, *, kinds: ColumnKinds, **choice: Any) -> Reader:
 
 
 def require_table(data: str) -> None:
-    """Raise a UserError if a name is not that of a table."""
-    if not is_table(data):
+    """Raise a UserError if a name is not that of a table; `open_table` says more about .json."""
+    if not is_table(data) and not data.lower().endswith(".json"):
         raise UserError(
             f"{data!r} is neither a table ({', '.join(SUFFIXES)}; text files also with "
             f"{', '.join(PACKED)}) nor one of river's bundled data sets "

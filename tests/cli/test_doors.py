@@ -383,3 +383,12 @@ def test_a_pipeline_in_a_file_is_a_river_pipeline(model: Path) -> None:
     loaded = persistence.load(model)
     assert type(loaded) is compose.Pipeline
     assert loaded.predict_one({"size": "2", "colour": "blue", "day": "2026-02-01"}) == "v"
+
+
+@pytest.mark.parametrize("name", ["a.json", "a.jsonl"])
+def test_an_array_of_json_is_refused_with_what_to_do(name: str, tmp_path: Path) -> None:
+    """Whether the name of the file tells it or its first character."""
+    pd.DataFrame(rows_with("day")).to_json(tmp_path / name, orient="records")
+    result = run("race", tmp_path / name, "--target", "y")
+    assert result.exit_code == 2
+    assert "jq -c '.[]' table.json > table.jsonl" in " ".join(result.output.split())
