@@ -85,9 +85,10 @@ cdef class Pool:
 
     cdef int push(self, const double* x, const int* columns, int n, const double* v,
                   double weight, int64_t arrival) noexcept nogil:
-        """Store a sample with values in n columns; return its slot. The pool must not be full.
+        """Store a sample, which may have values in n columns; return its slot.
 
-        The time of `push` and `release` depends on the live columns, not on all.
+        The pool must not be full. The time of `push` and `release` depends on the live columns, not
+        on all.
         """
         cdef int slot = self.free_slots[self.capacity - self.size - 1], i
         memcpy(v_of(self, slot), v, self.size_v * sizeof(double))
@@ -95,8 +96,9 @@ cdef class Pool:
         self.arrival[slot] = arrival
         self.size += 1
         for i in range(n):
-            x_of(self, slot)[columns[i]] = x[columns[i]]
-            self.insert(slot, columns[i])
+            if x[columns[i]] == x[columns[i]]:
+                x_of(self, slot)[columns[i]] = x[columns[i]]
+                self.insert(slot, columns[i])
         return slot
 
     cdef void insert(self, int slot, int column) noexcept nogil:
