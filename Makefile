@@ -72,7 +72,7 @@ test-quick: ## run the tests but the slow ones
 	@$(MAKE) --no-print-directory test ARGS='-m "not slow" $(ARGS)'
 
 checked: ## run the tests with bounds checks and C asserts
-	@RIVER_EXTRA_TREES_BUILD=checked $(MAKE) --no-print-directory test ARGS="$(CAPTURE) $(ARGS)"
+	@RIVER_EXTRA_TREES_BUILD=checked $(MAKE) --no-print-directory test ARGS='$(CAPTURE) $(ARGS)'
 
 # Compiled into a folder of its own, from which the tests import: the usual build stays in place.
 checked-core: $(VENV)/installed/test ## run the tests of the core with bounds checks and C asserts

@@ -62,6 +62,7 @@ def tree_height(model: DynamicTreeRegressor) -> float:
     ("forgetting_factor", "window", "most"),
     [("auto", 500, 0.95), (1.0, 100, 0.92), ("auto", 100, 0.95)],
 )
+@pytest.mark.slow
 def test_intervals_cover_what_they_promise(
     leaf: str, forgetting_factor: float | str, window: int, most: float
 ) -> None:

@@ -107,6 +107,7 @@ class ServedHere:
 
 
 @pytest.mark.parametrize("page", pages_with("python"), ids=name_of)
+@pytest.mark.slow
 def test_page(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The Python blocks of a page run one after the other, as a reader would run them."""
     names: dict[str, Any] = {}

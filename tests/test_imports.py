@@ -46,6 +46,7 @@ def test_import_is_light() -> None:
     assert len(modules) < MOST_MODULES
 
 
+@pytest.mark.slow
 def test_submodules_are_attributes() -> None:
     """Each is imported when it is first used; completion offers them and nothing that is ours."""
     for room in ("active", "cli", "keyed", "persistence", "plotting", "serving", "streams"):
@@ -69,6 +70,7 @@ def test_submodules_are_attributes() -> None:
         "DynamicTreeClassifier(n_particles=10)",
     ],
 )
+@pytest.mark.slow
 def test_a_stream_imports_nothing(model: str) -> None:
     """What a learner needs is there once it is made: no item of the stream waits for an import."""
     program = (
@@ -80,6 +82,7 @@ def test_a_stream_imports_nothing(model: str) -> None:
     assert set(imported_by(program)) <= {"sys"}
 
 
+@pytest.mark.slow
 def test_the_first_interval_imports_little() -> None:
     """The quantiles of Student's t are in scipy.special; scipy.stats has 500 modules more."""
     modules = imported_by(
@@ -101,6 +104,7 @@ def test_the_first_interval_imports_little() -> None:
     ],
     ids=" ".join,
 )
+@pytest.mark.slow
 def test_commands_start_fast(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str]
 ) -> None:
@@ -124,6 +128,7 @@ def test_commands_start_fast(
     assert ("answers.csv" in arguments) == (tmp_path / "answers.csv").exists()
 
 
+@pytest.mark.slow
 def test_optional_packages_are_optional() -> None:
     """The subpackages can be imported without the extras."""
     modules = imported_by(

@@ -77,6 +77,7 @@ def test_languages() -> None:
         assert {language for language, _ in all_blocks(page)} <= LANGUAGES, name_of(page)
 
 
+@pytest.mark.slow
 def test_arguments() -> None:
     """The benchmarks and tools that texts name take the arguments that the texts give them."""
     found = [command for command in matching(MODULE) if not re.search(r"\b[A-Z]{4,}\b", command)]
@@ -92,14 +93,19 @@ def test_arguments() -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_make() -> None:
-    """The Makefile has every target that a text names."""
+@pytest.mark.parametrize("arguments", [[], ['ARGS=-m "not slow"']])
+def test_make(arguments: list[str]) -> None:
+    """The Makefile has every target that a text names, also when it gets arguments of pytest."""
     found = {command.split()[1] for command in matching(re.compile(r"make [a-z]"))}
     assert "demo" in found
     # The make that runs this test would pass its variables on.
-    env = {name: value for name, value in os.environ.items() if name != "MAKEFLAGS"}
+    env = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "ARGS")}
     done = subprocess.run(
-        ["make", "-n", *sorted(found)], cwd=ROOT, env=env, capture_output=True, text=True
+        ["make", "-n", *sorted(found), *arguments],
+        cwd=ROOT,
+        env=env,
+        capture_output=True,
+        text=True,
     )
     assert done.returncode == 0, done.stderr
 

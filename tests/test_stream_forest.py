@@ -319,6 +319,7 @@ def test_number_of_nodes_is_bounded(model_class: Any, max_nodes: int) -> None:
     st.booleans(),
 )
 @settings(max_examples=60)
+@pytest.mark.slow
 def test_structures_stay_sound(
     model_class: Any,
     batch_size: int,

@@ -42,6 +42,7 @@ def results_of(folder: Path, *arguments: object, stdin: str | None = None) -> An
     return scores_of(path)
 
 
+@pytest.mark.slow
 def test_every_format_gives_the_same_race(tmp_path: Path, frame: pd.DataFrame) -> None:
     """Dates included, and so does standard input."""
     frame.to_parquet(tmp_path / "t.parquet")

@@ -55,6 +55,7 @@ def failures(commands: list[list[Any]], redirection: str) -> list[str]:
 
 @needs_shell
 @pytest.mark.parametrize(("redirection", "says"), [(">/dev/full", "No space"), (">&-", "closed")])
+@pytest.mark.slow
 def test_output(files: dict[str, Path], redirection: str, says: str) -> None:
     """All commands say that it is the standard output; what is saved before, stays."""
     old, new, table, _ = files.values()
@@ -81,6 +82,7 @@ def test_output(files: dict[str, Path], redirection: str, says: str) -> None:
 
 
 @needs_shell
+@pytest.mark.slow
 def test_input(files: dict[str, Path]) -> None:
     """Commands that would read it say that it is closed."""
     old, new, _, out = files.values()

@@ -116,6 +116,7 @@ def test_pooled() -> None:
 
 
 @pytest.mark.parametrize("seed", range(4))
+@pytest.mark.slow
 def test_whatever_happens(seed: int, tmp_path: Path) -> None:
     """Workers die, or all processes: no sample is lost, and none counts twice.
 

@@ -90,6 +90,7 @@ while True:
 """
 
 
+@pytest.mark.slow
 def test_killed_process(tmp_path: Path) -> None:
     """A process that is killed at any moment leaves the last commit, complete."""
     path = tmp_path / "models.db"

@@ -60,6 +60,7 @@ def write_often(path: Path, content: bytes) -> None:
         write(path, content)
 
 
+@pytest.mark.slow
 def test_processes_that_save_the_same_file_take_turns(tmp_path: Path) -> None:
     """The file is that of one of them; none fails, and nothing is left."""
     path = tmp_path / "model"

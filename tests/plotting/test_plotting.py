@@ -476,6 +476,7 @@ def test_importances_tell_what_they_leave_out() -> None:
 # --- Without the extra
 
 
+@pytest.mark.slow
 def test_missing_matplotlib() -> None:
     """The module can be imported without matplotlib, and a picture says what to install."""
     program = """

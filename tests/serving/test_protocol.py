@@ -112,6 +112,7 @@ def test_a_long_header_is_read() -> None:
     assert not refused_of(clients)
 
 
+@pytest.mark.slow
 def test_idle_clients_are_disconnected(monkeypatch: pytest.MonkeyPatch) -> None:
     """Those that send no header, half of one, or a body that nobody awaits; others stay."""
     monkeypatch.setattr(protocol, "SECONDS_TO_ACT", 0.2)
@@ -155,6 +156,7 @@ def test_idle_clients_are_disconnected(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not refused_of(clients)
 
 
+@pytest.mark.slow
 def test_who_does_not_read_is_disconnected(monkeypatch: pytest.MonkeyPatch) -> None:
     """An answer that nobody reads is dropped; one that is read slowly arrives."""
     monkeypatch.setattr(protocol, "SECONDS_TO_ACT", 0.3)

@@ -48,6 +48,7 @@ def learn(service: Served, samples: list[Any]) -> None:
 
 
 @needs_signals
+@pytest.mark.slow
 def test_signals_stop_it_and_save(path: Path) -> None:
     """SIGTERM and Ctrl-C end the service cleanly; the model is saved with all that it learned."""
     with served(path) as service:
@@ -65,6 +66,7 @@ def test_signals_stop_it_and_save(path: Path) -> None:
     assert path.read_bytes() == learned(300)
 
 
+@pytest.mark.slow
 def test_a_killed_service_goes_on_from_its_last_snapshot(path: Path) -> None:
     """What came after the snapshot is lost; sent again from `samples_seen` on, nothing is."""
     with served(path, "--snapshot-every", 100) as service:
@@ -82,6 +84,7 @@ def test_a_killed_service_goes_on_from_its_last_snapshot(path: Path) -> None:
 
 
 @needs_links
+@pytest.mark.slow
 def test_one_service_per_file(path: Path) -> None:
     """A second one is refused, by any name of the file, until the first has ended or is killed."""
     other = path.with_name("other.model")
@@ -108,6 +111,7 @@ def test_a_snapshot_that_fails_is_logged(path: Path) -> None:
     assert path.read_bytes() == learned(200)
 
 
+@pytest.mark.slow
 def test_snapshots_by_time(path: Path) -> None:
     """What was learned is saved before long, and the file stays the same while nothing comes."""
     with served(path, "--snapshot-every", "0.2s") as service:

@@ -117,6 +117,7 @@ def test_what_is_no_table(tmp_path: Path, name: str, content: bytes | None, mess
 
 
 @pytest.mark.parametrize("suffix", [".csv.gz", ".jsonl.gz"])
+@pytest.mark.slow
 def test_rows_before_a_damage_are_read(tmp_path: Path, suffix: str) -> None:
     """The error comes after them."""
     row = "1,0\n" if suffix == ".csv.gz" else '{"a": 1, "y": 0}\n'
@@ -193,6 +194,7 @@ def test_choices_that_make_no_sense(tmp_path: Path) -> None:
         streams.open_table(tmp_path / "t.csv", keep="a")
 
 
+@pytest.mark.slow
 def test_without_pyarrow(tmp_path: Path) -> None:
     """The error says what is needed; the package itself needs none of it."""
     (tmp_path / "t.csv").write_bytes(b"a,y\n1,0\n")

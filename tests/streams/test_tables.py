@@ -346,6 +346,7 @@ def test_kinds_do_not_depend_on_blocks(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 @pytest.mark.parametrize("suffix", [".csv.gz", ".jsonl", ".parquet"])
+@pytest.mark.slow
 def test_memory_is_that_of_a_few_batches(tmp_path: Path, suffix: str) -> None:
     """However long the table."""
     path = tmp_path / f"long{suffix}"

@@ -177,6 +177,7 @@ def test_no_more_lie_beyond_two_than_expected(found: Found, quantities: str) -> 
 
 
 @pytest.mark.parametrize("key", MOST_TOGETHER)
+@pytest.mark.slow
 def test_configurations_do_not_lean_to_one_side(found: Found, key: str) -> None:
     """Systematic resampling in place of dynaTree's does: 4 to 6 in error and density."""
     z = [float(z_of(found, config, key)[0]) for config in CONFIGURATIONS]
