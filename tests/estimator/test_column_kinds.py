@@ -306,3 +306,11 @@ def test_the_shortest_way_reads_as_the_others(rows: list[dict[str, Any]]) -> Non
         assert found[0] == found[1]
     assert models[0].columns == models[1].columns
     assert models[0].missing == models[1].missing
+
+
+def test_missing_numbers_are_counted_whatever_the_order_of_the_names() -> None:
+    """NaN in a sample whose names come in another order is missing, too."""
+    kinds = ret.ColumnKinds()
+    for x in ({"a": 1.0, "b": 2.0}, {"b": 2.0, "a": math.nan}, {"a": math.nan, "b": 1.0}, {"b": 1}):
+        kinds.learn_one(x)
+    assert kinds.missing == {"a": 0.75, "b": 0.0}
