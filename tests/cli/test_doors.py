@@ -392,3 +392,41 @@ def test_an_array_of_json_is_refused_with_what_to_do(name: str, tmp_path: Path) 
     result = run("race", tmp_path / name, "--target", "y")
     assert result.exit_code == 2
     assert "jq -c '.[]' table.json > table.jsonl" in " ".join(result.output.split())
+
+
+def test_all_doors_give_the_same_bits(tmp_path: Path) -> None:
+    """Probabilities of a forest that uses columns of all kinds, to the last bit."""
+    parts = [rows_with(column) for column in OPTIONS]
+    rows = [{k: v for part in each for k, v in part.items()} for each in zip(*parts, strict=True)]
+    frame = pd.DataFrame(rows)
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    path = tmp_path / "t.model"
+    options = [option for each in OPTIONS.values() for option in each]
+    learner = "ExtraTrees:n_models=10,seed=1"
+    result = run("train", tmp_path / "t.csv", learner, "--target", "y", "--save", path, *options)
+    assert result.exit_code == 0, result.output
+    plain = frame.drop(columns="y")
+    model = persistence.load(path)
+    expected = [model.predict_proba_one(x) for x in plain.to_dict("records")]
+    for make in (lambda frame: frame, lambda frame: pl.from_arrow(arrow(frame)), arrow):
+        found = model.predict_proba_many(make(plain))
+        found = found.to_pandas() if hasattr(found, "to_pandas") else found
+        assert found.to_dict("records") == expected
+    plain.to_csv(tmp_path / "d.csv", index=False)
+    lines = [json.dumps(x) + "\n" for x in plain.to_dict("records")]  # pandas rounds numbers
+    (tmp_path / "d.jsonl").write_text("".join(lines))
+    plain.to_parquet(tmp_path / "d.parquet")
+    for name in ("d.csv", "d.jsonl", "d.parquet"):
+        out = tmp_path / "out.parquet"
+        result = run("predict", path, tmp_path / name, "--output", out, "--probabilities")
+        assert result.exit_code == 0, result.output
+        answers = pd.read_parquet(out)
+        for label in ("no", "yes"):
+            column = next(each for each in answers.columns if label in each)
+            assert list(answers[column]) == [each[label] for each in expected]
+    body = "".join(f'{{"x": {line.strip()}}}\n' for line in lines).encode()
+    samples = schema.read_samples(body, many=True, learned=False)
+    wanted = schema.Wanted(probabilities=True)
+    answered = Service(model, path).predict(samples, wanted)
+    shares = [{p["label"]: p["probability"] for p in each["probabilities"]} for each in answered]
+    assert shares == expected
