@@ -147,10 +147,11 @@ cdef class ParticleFilter(Particles):
         follow(self, n_regressors, n_classes, <int>capacity)
         return 0
 
-    cdef void take(self, double target, double weight) noexcept nogil:
+    cdef int take(self, double target, double weight) except -1 nogil:
         if self.leaving >= 0:
             retire_slot(self, self.leaving)
         learn_row(self, target, weight)
+        return 0
 
     def active_points(self):
         """The active samples in order of arrival, as `Pool.point` gives them."""
