@@ -2,15 +2,13 @@
 
 import numpy as np
 
-from libc.limits cimport INT_MAX
 from libc.math cimport fabs
 from libc.stdint cimport int64_t
 from libc.string cimport memset
 
 from ..arrays cimport view
-from ..guarded cimport hold, release
+from ..guarded cimport begin_step, end_step, hold, release
 from ..learner cimport STRETCH, Learner
-from ..linalg cimport row_width
 from ..schema cimport Labels, Schema
 from ..shares cimport first_largest, total_of
 from ..table cimport Reader
@@ -21,12 +19,11 @@ from .inspection cimport (
 from .leaf_models cimport Predictive, predictive
 from .particles cimport (
     ALC, ALM, ENTROPY, LARGEST_REGRESSOR, MAX_DECAYS, OLDEST, RANDOM, Particles, fill_v,
-    finish_leaf, follow, gather, n_rules, regressors_wanted, reserve_scratch, set_prior, set_shares,
-    sum_beliefs,
+    finish_leaf, fit_scratch, follow, gather, n_rules, set_prior, set_shares, sum_beliefs,
 )
 from .pool cimport Pool, x_of
 from .shared_trees cimport Leaf, Node, SharedTrees, restored_trees, side
-from .step cimport learn_row, oldest, random, rejuvenate, reserve_step, retire_slot
+from .step cimport learn_row, oldest, random, rejuvenate, retire_slot
 
 from ..state import (
     FINITE, LARGEST_FLOAT, LARGEST_TARGET, State, captured, fields_of, put_back, require,
@@ -126,30 +123,16 @@ cdef class ParticleFilter(Particles):
                 f"is {target:g} and w is {weight:g}")
         return 0
 
-    cdef int reserve(self, int n_labels) except -1 nogil:
-        """Find the leaves of the row, and allocate all memory that the step may need.
-
-        New columns and labels are added last, when nothing else can fail.
-        """
-        cdef size_t capacity = self.pool.capacity
-        cdef int n_regressors = regressors_wanted(self)
-        cdef int n_classes = max(self.model.n_classes, n_labels)
-        self.leaving = self.chosen() if self.pool.size >= self.window else -1
-        if self.pool.size - (self.leaving >= 0) == self.pool.capacity:
-            capacity *= 2
-        if capacity > INT_MAX:
-            with gil:
-                raise MemoryError("the window is too large")
-        gather(self, self.schema.row, 0, self.n_alive)
-        reserve_step(self)
-        reserve_scratch(self, capacity, self.schema.n_columns, n_regressors + 1,
-                        row_width(self.model.multinomial, n_regressors, n_classes))
-        follow(self, n_regressors, n_classes, <int>capacity)
-        return 0
-
     cdef int take(self, double target, double weight) except -1 nogil:
-        if self.leaving >= 0:
-            retire_slot(self, self.leaving)
+        cdef size_t capacity = self.pool.capacity
+        cdef int leaving = self.chosen() if self.pool.size >= self.window else -1
+        if self.pool.size - (leaving >= 0) == self.pool.capacity:
+            capacity *= 2
+        follow(self, capacity)
+        fit_scratch(self)
+        gather(self, self.schema.row, 0, self.n_alive)
+        if leaving >= 0:
+            retire_slot(self, leaving)
         learn_row(self, target, weight)
         return 0
 
@@ -181,7 +164,9 @@ cdef class ParticleFilter(Particles):
     def rejuvenate(self):
         """Add as many new particles, grown from the active samples in random order."""
         with self.using():
+            begin_step(self)
             rejuvenate(self)
+            end_step(self)
 
     # --- Answers: averages over the predictive distributions of the leaves --------------------
 
@@ -399,13 +384,12 @@ cdef class ParticleFilter(Particles):
     cdef int load(self, object state) except -1:
         """Fill an empty filter from a state."""
         cdef Pool pool
-        cdef int n_classes, width
+        cdef int width
         parts = state.read(PARTS)
         self.schema, self.labels, pool = parts["schema"], parts["labels"], parts["pool"]
-        n_classes = 0 if self.regression else max(1, len(self.labels))
         require(not self.regression or len(self.labels) == 0,
                 "ParticleFilter: a regression has labels")
-        follow(self, regressors_wanted(self), n_classes, self.pool.capacity)
+        follow(self, self.pool.capacity)
         width = self.model.width
         require(pool.n_columns == self.schema.n_columns and pool.size <= self.window
                 and pool.size_v == self.model.n_regressors + 1,
