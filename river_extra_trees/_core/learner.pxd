@@ -27,6 +27,7 @@ cdef class Learner(Guarded):
     cdef readonly Schema schema
     cdef readonly Labels labels         # empty in a regression
     cdef readonly bint regression
+    cdef int most_rows                  # that one call of `go_on` predicts without learning them
 
     # --- Methods that a family overrides ------------------------------------------------------
     # Raises an error if the family cannot learn a sample.

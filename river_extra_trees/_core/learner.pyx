@@ -47,6 +47,7 @@ cdef class Learner(Guarded):
     def __cinit__(self, *_, **__):
         self.schema = Schema()
         self.labels = Labels()
+        self.most_rows = LONG_STRETCH
 
     # --- Learning -----------------------------------------------------------------------------
 
@@ -166,10 +167,9 @@ cdef class Learner(Guarded):
         Call it again for the next rows, if necessary after the growth. Between the calls Python
         handles signals.
         """
-        cdef int n = STRETCH if reader.learns else LONG_STRETCH
         hold(self)
         try:
-            return self.read_rows(reader, reader.row + n)
+            return self.read_rows(reader, reader.row + (STRETCH if reader.learns else self.most_rows))
         finally:
             release(self)
 

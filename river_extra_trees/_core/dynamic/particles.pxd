@@ -127,7 +127,8 @@ cdef class Particles(Learner):
     cdef readonly int64_t n_steps   # steps taken, including those of rejuvenations
     cdef readonly double log_evidence
     cdef readonly double log_predictive     # of the last sample learned
-    cdef Policy discard             # how the sample is chosen that leaves a full window
+    cdef Policy policy              # which sample leaves a full window
+    cdef readonly int64_t rejuvenate_every      # samples; 0: never
 
     cdef void* scratch              # memory of the following arrays, for the cuts of one leaf
     cdef size_t scratch_bytes

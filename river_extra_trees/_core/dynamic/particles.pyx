@@ -4,7 +4,7 @@ from libc.math cimport INFINITY, isnan, log, log1p, pow
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from ..learner cimport Learner
+from ..learner cimport STRETCH, Learner
 from ..linalg cimport (
     BATCH_SIZE, MAX_REGRESSORS, Fit, add_samples, fit, merge, row_width, scale, scratch_size,
 )
@@ -58,7 +58,7 @@ cdef class Particles(Learner):
         self.regression, self.linear, self.published = not classifier, linear, published
         self.model.multinomial = classifier
         self.n_particles = self.n_alive = n_particles
-        self.window, self.seed = window, seed
+        self.window, self.seed, self.most_rows = window, seed, STRETCH
         self.min_samples_leaf, self.leaves_follow = min_samples_leaf, min_samples_leaf == 0
         self.alpha, self.beta, self.leaf_bonus = alpha, beta, leaf_bonus
         self.prior_weight = prior_weight
