@@ -1,4 +1,4 @@
-"""Base class of the dynamic trees: parameters, rejuvenation and inspection."""
+"""Base class of the dynamic trees: parameters and inspection."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import math
 import typing
 
 from ._core.dynamic import ParticleFilter
-from ._estimator.frames import Sample
 from ._estimator.learner import TreeLearner
 from ._estimator.parameters import (
     check_choice,
@@ -16,9 +15,6 @@ from ._estimator.parameters import (
     check_whole,
     draw_seed,
 )
-
-if typing.TYPE_CHECKING:
-    from ._core.table import Reader
 
 __all__ = ["DynamicTreeLearner"]
 
@@ -90,17 +86,17 @@ class DynamicTreeLearner(TreeLearner):
             seed=draw_seed(self.seed),
         )
 
-    def learn_one(self, x: Sample, y: typing.Any, w: float = 1.0) -> None:  # noqa: D102
-        self._rejuvenate_after(self._core.learn(x, y, w, self.discard))
+        self._set_policy()
 
-    def _learn_rows(self, reader: Reader) -> None:
-        while reader.row < reader.n:
-            self._rejuvenate_after(self._core.go_on(reader, self.discard, self.rejuvenate_every))
+    def _set_policy(self) -> None:
+        every = self.rejuvenate_every or 0
+        self._core.set_policy(discard=self.discard, rejuvenate_every=every)
 
-    def _rejuvenate_after(self, number: int | None) -> None:
-        """Rejuvenate the particles if the sample with this number ends an interval."""
-        if number and self.rejuvenate_every and number % self.rejuvenate_every == 0:
-            self._core.rejuvenate()
+    def mutate(self, new_attrs: dict[str, typing.Any]) -> None:  # noqa: D102
+        super().mutate(new_attrs)
+        self._set_policy()
+
+    mutate.__doc__ = TreeLearner.mutate.__doc__
 
     _sizes = {"n_particles": "n_particles"}  # noqa: RUF012
 

@@ -1,7 +1,12 @@
 """Objects that allow only one call at a time. See the header."""
 
 
-cdef int refuse_call() except -1:
+cdef int refuse_call(Guarded guarded) except -1:
+    if guarded.is_broken:
+        raise RuntimeError(
+            "memory ran out in the middle of a step, so that this model is incomplete: load the "
+            "last saved file, or begin with a new model"
+        )
     raise RuntimeError(
         "the model is in use: another thread calls it, or code that one of its own calls runs (a "
         "method of a value, a signal handler). Calls must come one after the other: guard the "

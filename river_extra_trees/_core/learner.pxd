@@ -1,8 +1,9 @@
 """The base class of the core objects of all families: schema, labels, and how samples are learned.
 
-One sample: `learn` reads the weight and the target, `Schema.admit` encodes the row, `reserve`
-allocates all memory that the sample needs, and `take`, which cannot fail, learns the row. If an
-earlier step fails, the learner stays as it was. `learn` returns whether the batch of the family is
+One sample: `learn` reads the weight and the target, `Schema.admit` encodes the row, `Labels.learn`
+adds a new label. If one of them fails, the learner stays as it was. Then the step begins, see
+`guarded`: `reserve` allocates memory, and `take` learns the row. If memory runs out, the learner
+refuses all later calls. `learn` returns whether the batch of the family is
 full now. The estimator then plans the growth, and the core object grows the trees. If the growth
 fails or a signal interrupts it, the batch stays full, and no sample is learned until the growth
 has succeeded.
@@ -26,17 +27,17 @@ cdef class Learner(Guarded):
     cdef readonly Schema schema
     cdef readonly Labels labels         # empty in a regression
     cdef readonly bint regression
+    cdef int most_rows                  # that one call of `go_on` predicts without learning them
 
     # --- Methods that a family overrides ------------------------------------------------------
     # Raises an error if the family cannot learn a sample.
     cdef int check_sample(self, double target, double weight) except -1
-    # Allocates memory for the row that the schema encoded last and for `n_labels` labels. This is
-    # the last step that can fail, so it must not change anything that predictions depend on.
+    # Allocates memory for the row that the schema encoded last and for `n_labels` labels.
     cdef int reserve(self, int n_labels) except -1 nogil
     # Extends the statistics to `n_labels` labels; `reserve` has allocated the memory.
     cdef void widen(self, int n_labels) noexcept
     # Learns the row that the schema encoded last.
-    cdef void take(self, double target, double weight) noexcept nogil
+    cdef int take(self, double target, double weight) except -1 nogil
     # Whether the batch is full, so that the trees have to grow before the next sample.
     cdef bint batch_is_full(self) noexcept nogil
     # Predicts and learns rows without the GIL, until a row has a new feature, value or label or the

@@ -8,6 +8,7 @@ class Learner:
     schema: Schema
     labels: Labels
     regression: bool
+    is_broken: bool
     @property
     def n_trees(self) -> int: ...
     def learn(self, x: Mapping[Any, Any], y: Any, w: Any = 1.0) -> bool | None: ...

@@ -4,7 +4,7 @@ from cpython.object cimport PyObject
 
 from .table cimport Reader, Table
 from .columns cimport Column
-from .guarded cimport Guarded, Holder, hold, release
+from .guarded cimport Guarded, Holder, begin_step, end_step, hold, release
 from .lists cimport length_of
 from .node_names cimport name_node
 from .schema cimport MAX_LABELS, Labels, Schema, find_room
@@ -47,6 +47,7 @@ cdef class Learner(Guarded):
     def __cinit__(self, *_, **__):
         self.schema = Schema()
         self.labels = Labels()
+        self.most_rows = LONG_STRETCH
 
     # --- Learning -----------------------------------------------------------------------------
 
@@ -76,23 +77,23 @@ cdef class Learner(Guarded):
         return self.batch_is_full()
 
     cdef int learn_row(self, double target, double weight, object y) except -1:
-        """Learn the row that the schema admitted last. If memory is short, undo all changes.
+        """Learn the row that the schema admitted last.
 
         In a classification a negative target means that y is a new label.
         """
         cdef bint is_new = not self.regression and target < 0.0
-        try:
-            if is_new:
+        if is_new:
+            try:
                 target = self.labels.learn(y)
-            self.reserve(self.n_labels())
-        except BaseException:
-            if is_new and target >= 0.0:
-                self.labels.unlearn()
-            self.schema.retract()
-            raise
+            except BaseException:
+                self.schema.retract()
+                raise
+        begin_step(self)
+        self.reserve(self.n_labels())
         if is_new:
             self.widen(self.n_labels())
         self.take(target, weight)
+        end_step(self)
         return 0
 
     # --- Tables -------------------------------------------------------------------------------
@@ -166,10 +167,9 @@ cdef class Learner(Guarded):
         Call it again for the next rows, if necessary after the growth. Between the calls Python
         handles signals.
         """
-        cdef int n = STRETCH if reader.learns else LONG_STRETCH
         hold(self)
         try:
-            return self.read_rows(reader, reader.row + n)
+            return self.read_rows(reader, reader.row + (STRETCH if reader.learns else self.most_rows))
         finally:
             release(self)
 
@@ -255,8 +255,10 @@ cdef class Learner(Guarded):
                     self.answer_row(reader)
                     reader.answered = True
                 if reader.ahead.weights[i] > 0.0:       # as in `learn_row`
+                    begin_step(self)
                     self.reserve(n_labels)
                     self.take(reader.ahead.targets[i], reader.ahead.weights[i])
+                    end_step(self)
                 reader.row += 1
                 reader.answered = False
         return 0
@@ -386,13 +388,13 @@ cdef class Learner(Guarded):
         return 0
 
     cdef int reserve(self, int n_labels) except -1 nogil:
-        raise_missing()
+        return 0
 
     cdef void widen(self, int n_labels) noexcept:
         pass
 
-    cdef void take(self, double target, double weight) noexcept nogil:
-        pass
+    cdef int take(self, double target, double weight) except -1 nogil:
+        raise_missing()
 
     cdef bint batch_is_full(self) noexcept nogil:
         return False

@@ -7,7 +7,6 @@ change its type during the stream without an error or a loss of information.
 """
 
 from cpython.object cimport PyObject
-from libc.string cimport memset
 
 from .lists cimport item_of, size_of
 
@@ -34,9 +33,7 @@ cdef class Schema:
     cdef int n_filled           # work on a row does not visit the others
     cdef int row_capacity
     # Not part of the state:
-    cdef int n_before           # number of columns before the last `admit`; -1: it added nothing
-    cdef Py_ssize_t n_numeric   # number of those that are numeric
-    cdef int* n_codes           # per column: number of codes before the last `admit`; -1: as now
+    cdef list added             # (dict, its length before) per entry that the last `admit` added
     cdef unsigned long version  # number of changes of columns and codes
 
     # A cache, not part of the state: the keys of the last row that was looked up by name, in the
@@ -69,16 +66,11 @@ cdef class Schema:
         """Number of codes of a nominal column."""
         return <int>size_of(item_of(<PyObject*>self.codes, column))
 
-    cdef inline void before_code(self, int column, dict codes) noexcept:
-        """Prepare `retract` for a new code of a column."""
-        if self.n_codes[column] < 0:
-            self.n_codes[column] = <int>len(codes)
-
-    cdef inline void accept(self) noexcept:
+    cdef inline int accept(self) except -1:
         """Keep what the last `admit` added: `retract` then removes nothing."""
-        if self.n_before >= 0:
-            self.n_before = -1
-            memset(self.n_codes, 0xFF, self.row_capacity * sizeof(int))
+        if self.added:
+            self.added.clear()
+        return 0
 
     cdef int encode(self, object x) except -1
     cdef int admit(self, object x) except -1
@@ -102,4 +94,3 @@ cdef class Labels:
 
     cdef int code(self, object label) except -2
     cdef int learn(self, object label) except -1
-    cdef int unlearn(self) except -1

@@ -4,7 +4,6 @@ from cpython.dict cimport PyDict_GetItemWithError, PyDict_Next, PyDict_Size
 from cpython.exc cimport PyErr_Clear, PyErr_Occurred
 from cpython.object cimport PyObject, PyTypeObject
 from libc.math cimport NAN
-from libc.string cimport memset
 
 from .values cimport (
     CATEGORY, MISSING, NUMBER, Kind, as_dict, check_name, classify, holds_nan, order_of
@@ -55,13 +54,12 @@ cdef class Schema:
         self.names = []
         self.codes = []
         self.layout = []
-        self.n_before = -1
+        self.added = []
         self.reserve(1)     # `row` is never NULL, even before the first feature
 
     def __dealloc__(self):
         free(self.row)
         free(self.filled)
-        free(self.n_codes)
         free(self.layout_keys)
         free(self.layout_numeric)
         free(self.layout_nominal)
@@ -208,7 +206,6 @@ cdef class Schema:
     cdef int extend(self, list fresh) except -1:
         """Add columns and codes for names and values, sorted by `order_of`; all or none."""
         self.accept()
-        self.n_before, self.n_numeric = self.n_columns, len(self.numeric)
         self.version += 1
         try:
             self.add(fresh)
@@ -222,19 +219,14 @@ cdef class Schema:
 
         Nothing is looked up: a value whose own code fails once may fail again.
         """
-        cdef int column, n = self.n_before
-        if n < 0:
-            return 0
         self.version += 1
         self.layout_size = 0
-        for column in range(n):
-            if self.n_codes[column] >= 0:
-                shorten(<dict>self.codes[column], self.n_codes[column])
-        shorten(self.numeric, self.n_numeric)
-        shorten(self.nominal, n - self.n_numeric)
-        self.n_columns = n
-        del self.names[n:], self.codes[n:]
-        self.accept()
+        while self.added:
+            entries, length = self.added.pop()
+            if len(entries) > length:
+                entries.popitem()
+        self.n_columns = <int>(len(self.numeric) + len(self.nominal))
+        del self.names[self.n_columns:], self.codes[self.n_columns:]
         return 0
 
     cdef int add(self, list fresh) except -1:
@@ -248,21 +240,22 @@ cdef class Schema:
             if is_nominal:
                 column = columns[name]
                 codes = <dict>self.codes[column]
-                self.before_code(column, codes)
+                self.added.append((codes, len(codes)))
                 codes[value] = len(codes)
         return 0
 
     cdef int add_column(self, object name, bint is_nominal) except -1:
         """Add the next column for a name. `__hash__` of the name runs when it is complete."""
         cdef int column = self.n_columns
-        codes = {} if is_nominal else None
+        columns = self.nominal if is_nominal else self.numeric
         self.reserve(column + 1)
         self.names.append(name)
-        self.codes.append(codes)
+        self.codes.append({} if is_nominal else None)
         self.n_columns = column + 1
         self.layout_size = 0
         self.misses = 0
-        (self.nominal if is_nominal else self.numeric)[name] = column
+        self.added.append((columns, len(columns)))
+        columns[name] = column
         return 0
 
     cdef int remember(self, dict x) except -1:
@@ -291,8 +284,6 @@ cdef class Schema:
             self.filled = <int*>resized(self.filled, n, sizeof(int))
             for column in range(self.row_capacity, n):
                 self.row[column] = NAN
-            self.n_codes = <int*>resized(self.n_codes, n, sizeof(int))
-            memset(self.n_codes + self.row_capacity, 0xFF, (n - self.row_capacity) * sizeof(int))
             self.row_capacity = n
         return 0
 
@@ -350,7 +341,7 @@ cdef class Schema:
                 texts += sum([getsizeof(value) for value in codes if type(value) is str])
         return (
             object.__sizeof__(self) + texts
-            + self.row_capacity * (sizeof(double) + 2 * sizeof(int))
+            + self.row_capacity * (sizeof(double) + sizeof(int))
             + self.layout_capacity * (sizeof(PyObject*) + 2 * sizeof(int))
         )
 
@@ -384,18 +375,12 @@ cdef class Schema:
                     schema.codes[schema.n_columns - 1] = codes
         except TypeError:
             raise StateError("Schema: a name or a category is not hashable") from None
+        schema.accept()
         schema.check()
         return schema
 
     def __reduce__(self):
         return reduced(type(self), self.state())
-
-
-cdef int shorten(dict entries, Py_ssize_t length) except -1:
-    """Remove the latest entries of a dict."""
-    while len(entries) > length:
-        entries.popitem()
-    return 0
 
 
 cdef int find_room(object label, Py_ssize_t n_labels) except -1:
@@ -450,12 +435,6 @@ cdef class Labels:
             self.labels.pop()
             raise
         return code
-
-    cdef int unlearn(self) except -1:
-        """Remove the label that was learned last."""
-        self.labels.pop()           # runs only if memory is short
-        self.known.popitem()        # runs only if memory is short
-        return 0                    # runs only if memory is short
 
     def __len__(self):
         return len(self.labels)

@@ -1,11 +1,11 @@
 """The particle filter as Python uses it: particles that learn samples, answer, and can be saved."""
 
-from .particles cimport Particles
+from .particles cimport Particles, Policy
 
 cdef double LARGEST_SQUARE      # limit of weight * target ** 2
 
 cdef class ParticleFilter(Particles):
-    cdef int chosen(self) except? -1 nogil
+    cdef int chosen(self, Policy policy) except? -1 nogil
     cdef int check_slot(self, int slot) except -1
     cdef int find_leaf(self, int tree, object x) except -1
     cdef double clamped(self, double mean) noexcept nogil

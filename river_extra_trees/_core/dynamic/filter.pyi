@@ -4,7 +4,6 @@ from typing import Any, Self
 from river_extra_trees._core.dynamic.pool import Pool
 from river_extra_trees._core.dynamic.shared_trees import SharedTrees
 from river_extra_trees._core.learner import Learner
-from river_extra_trees._core.table import Reader
 
 class ParticleFilter(Learner):
     pool: Pool
@@ -39,14 +38,8 @@ class ParticleFilter(Learner):
         published: bool,
         seed: int,
     ) -> Self: ...
-    def go_on(self, reader: Reader, discard: str = ..., every: int | None = None) -> int: ...
-    def learn(
-        self,
-        x: Mapping[Hashable, Any],
-        y: Any,
-        w: Any = 1.0,
-        discard: str = "oldest",
-    ) -> int: ...
+    rejuvenate_every: int
+    def set_policy(self, *, discard: str, rejuvenate_every: int) -> None: ...
     def retire(self, slot: int) -> None: ...
     def active_points(self) -> list[tuple[list[float], list[float], float, int]]: ...
     def to_retire(self, discard: str) -> int: ...

@@ -2,31 +2,27 @@
 
 import numpy as np
 
-from libc.limits cimport INT_MAX
 from libc.math cimport fabs
 from libc.stdint cimport int64_t
 from libc.string cimport memset
 
 from ..arrays cimport view
-from ..guarded cimport hold, release
-from ..learner cimport STRETCH, Learner
-from ..linalg cimport row_width
+from ..guarded cimport begin_step, end_step
+from ..learner cimport Learner
 from ..schema cimport Labels, Schema
 from ..shares cimport first_largest, total_of
-from ..table cimport Reader
 from .inspection cimport (
     alc_at, describe, distinct_roots, least_useful, nodes_at, relevance, scores, split_shares,
     tree_statistics,
 )
 from .leaf_models cimport Predictive, predictive
 from .particles cimport (
-    ALC, ALM, ENTROPY, LARGEST_REGRESSOR, MAX_DECAYS, OLDEST, RANDOM, Particles, fill_v,
-    finish_leaf, follow, gather, n_rules, regressors_wanted, reserve_scratch, set_prior, set_shares,
-    sum_beliefs,
+    ALC, ALM, ENTROPY, LARGEST_REGRESSOR, MAX_DECAYS, OLDEST, RANDOM, Particles, Policy, fill_v,
+    finish_leaf, fit_scratch, follow, gather, n_rules, set_prior, set_shares, sum_beliefs,
 )
 from .pool cimport Pool, x_of
 from .shared_trees cimport Leaf, Node, SharedTrees, restored_trees, side
-from .step cimport learn_row, oldest, random, rejuvenate, reserve_step, retire_slot
+from .step cimport learn_row, oldest, random, rejuvenate, retire_slot
 
 from ..state import (
     FINITE, LARGEST_FLOAT, LARGEST_TARGET, State, captured, fields_of, put_back, require,
@@ -42,6 +38,7 @@ LEAST_POSTERIOR = 1e-9      # of a forgetting factor and a rule: see `SWITCH` in
 LARGEST_INT = 2**31 - 1
 LARGEST_MEAN = 1.01 * LARGEST_REGRESSOR         # allows for rounding
 LARGEST_MEAN_TARGET = 1.01 * LARGEST_TARGET
+POLICIES = {"oldest": OLDEST, "random": RANDOM, "alc": ALC, "alm": ALM, "entropy": ENTROPY}
 SETTINGS = {        # the arguments of the constructor
     "n_particles": ("whole", 1), "window": ("whole", 1, LARGEST_INT), "classifier": ("flag",),
     "linear": ("flag",), "min_samples_leaf": ("whole", 0, LARGEST_INT),
@@ -50,6 +47,7 @@ SETTINGS = {        # the arguments of the constructor
     "prior_weight": ("number", 0.0, LARGEST_FLOAT), "published": ("flag",),
     "seed": ("whole", 0, 2**64 - 1),
 }
+MUTABLE = {"discard": ("word", tuple(POLICIES)), "rejuvenate_every": ("whole",)}   # see `set_policy`
 PARTS = {"schema": ("part", Schema), "labels": ("part", Labels), "pool": ("part", Pool)}
 CONTENT = {
     "global_statistics": ("numbers", "row", FINITE), "prior": ("numbers", "prior", FINITE),
@@ -61,9 +59,7 @@ CONTENT = {
     "factor_posterior": ("numbers", "beliefs", {"least": LEAST_POSTERIOR, "most": 1.0}),
     "stratum": ("array", np.int32, "bounds"), **TREES,
 }
-FIELDS = {**SETTINGS, **PARTS, **CONTENT}
-
-POLICIES = {"oldest": OLDEST, "random": RANDOM, "alc": ALC, "alm": ALM, "entropy": ENTROPY}
+FIELDS = {**SETTINGS, **MUTABLE, **PARTS, **CONTENT}
 
 
 cdef class ParticleFilter(Particles):
@@ -71,47 +67,17 @@ cdef class ParticleFilter(Particles):
 
     # --- Learning ---------------------------------------------------------------------------
 
-    def learn(self, x, y, w=1.0, discard="oldest"):
-        """Learn a sample; return its number in the stream, 0 if its weight is 0.
+    def set_policy(self, *, discard, int64_t rejuvenate_every):
+        """Set what holds from the next sample on.
 
         Parameters
         ----------
-        x, y, w
-            The sample.
         discard
             Which active sample retires if the window is full, see `to_retire`.
+        rejuvenate_every
+            Number of samples after which the particles are rejuvenated; 0: never.
         """
-        cdef int64_t before
-        hold(self)
-        try:
-            before = self.n_seen
-            self.discard = POLICIES[discard]
-            self.learn_sample(x, y, w)
-            return self.n_seen if self.n_seen > before else 0
-        finally:
-            release(self)
-
-    def go_on(self, Reader reader, discard="oldest", every=None):
-        """Predict or learn some of the next rows; return what `learn` returns for the last one.
-
-        Parameters
-        ----------
-        reader
-            Reader of the rows.
-        discard
-            Which active sample retires if the window is full, see `to_retire`.
-        every
-            Stop when the number of samples learned is a multiple of this.
-        """
-        cdef int64_t before
-        cdef Py_ssize_t n = STRETCH
-        with self.using():
-            before = self.n_seen
-            if reader.learns and every is not None:
-                n = min(n, every - before % every)
-            self.discard = POLICIES[discard]
-            self.read_rows(reader, reader.row + n)
-            return self.n_seen if self.n_seen > before else 0
+        self.policy, self.rejuvenate_every = POLICIES[discard], rejuvenate_every
 
     cdef int check_slot(self, int slot) except -1:
         if not 0 <= slot < self.pool.capacity or self.pool.arrival[slot] < 0:
@@ -126,31 +92,21 @@ cdef class ParticleFilter(Particles):
                 f"is {target:g} and w is {weight:g}")
         return 0
 
-    cdef int reserve(self, int n_labels) except -1 nogil:
-        """Find the leaves of the row, and allocate all memory that the step may need.
-
-        New columns and labels are added last, when nothing else can fail.
-        """
+    cdef int take(self, double target, double weight) except -1 nogil:
         cdef size_t capacity = self.pool.capacity
-        cdef int n_regressors = regressors_wanted(self)
-        cdef int n_classes = max(self.model.n_classes, n_labels)
-        self.leaving = self.chosen() if self.pool.size >= self.window else -1
-        if self.pool.size - (self.leaving >= 0) == self.pool.capacity:
+        cdef int leaving = self.chosen(self.policy) if self.pool.size >= self.window else -1
+        if self.pool.size - (leaving >= 0) == self.pool.capacity:
             capacity *= 2
-        if capacity > INT_MAX:
-            with gil:
-                raise MemoryError("the window is too large")
+        follow(self, capacity)
+        fit_scratch(self)
         gather(self, self.schema.row, 0, self.n_alive)
-        reserve_step(self)
-        reserve_scratch(self, capacity, self.schema.n_columns, n_regressors + 1,
-                        row_width(self.model.multinomial, n_regressors, n_classes))
-        follow(self, n_regressors, n_classes, <int>capacity)
-        return 0
-
-    cdef void take(self, double target, double weight) noexcept nogil:
-        if self.leaving >= 0:
-            retire_slot(self, self.leaving)
+        if leaving >= 0:
+            retire_slot(self, leaving)
         learn_row(self, target, weight)
+        if self.rejuvenate_every and self.n_seen % self.rejuvenate_every == 0:
+            with gil:
+                rejuvenate(self)
+        return 0
 
     def active_points(self):
         """The active samples in order of arrival, as `Pool.point` gives them."""
@@ -168,19 +124,20 @@ cdef class ParticleFilter(Particles):
         with the smallest score by a criterion of `scores`; the oldest of equal ones.
         """
         with self.using():
-            self.discard = POLICIES[discard]
-            return self.chosen()
+            return self.chosen(POLICIES[discard])
 
-    cdef int chosen(self) except? -1 nogil:
+    cdef int chosen(self, Policy policy) except? -1 nogil:
         """Slot of the active sample to retire next."""
-        if self.discard == OLDEST:
+        if policy == OLDEST:
             return oldest(self)
-        return random(self) if self.discard == RANDOM else least_useful(self, self.discard)
+        return random(self) if policy == RANDOM else least_useful(self, policy)
 
     def rejuvenate(self):
         """Add as many new particles, grown from the active samples in random order."""
         with self.using():
+            begin_step(self)
             rejuvenate(self)
+            end_step(self)
 
     # --- Answers: averages over the predictive distributions of the leaves --------------------
 
@@ -351,12 +308,15 @@ cdef class ParticleFilter(Particles):
                     (sizeof(self.belief[0]), sizeof(double)))
 
     def settings(self):
-        """The arguments that make an empty filter of the same kind."""
-        return fields_of(self, SETTINGS, {
+        """The arguments that make an empty filter of the same kind, and its policy."""
+        return fields_of(self, {**SETTINGS, **MUTABLE}, {
+            "discard": [word for word in POLICIES if POLICIES[word] == self.policy][0],
             "classifier": not self.regression,
             "min_samples_leaf": 0 if self.leaves_follow else self.min_samples_leaf,
             "decays": [self.decays[i] for i in range(self.n_decays)],
         })
+
+    DEFAULTS = {"discard": "oldest", "rejuvenate_every": 0}
 
     cdef dict fields(self):
         return fields_of(self, FIELDS, {
@@ -367,7 +327,7 @@ cdef class ParticleFilter(Particles):
 
     cdef Learner serving_copy(self):
         """A copy in which all samples are retired, which does not change the predictions."""
-        state = captured(self.fields())
+        state = captured(self.fields(), self.DEFAULTS)
         rows = state["rows"]
         rows[:, self.model.width:] = rows[:, : self.model.width]
         return self.restored({
@@ -379,7 +339,7 @@ cdef class ParticleFilter(Particles):
     def restored(cls, values):
         """Make a filter from its state."""
         cdef ParticleFilter filter
-        state = State("ParticleFilter", values, FIELDS)
+        state = State("ParticleFilter", values, FIELDS, cls.DEFAULTS)
         settings = state.read(SETTINGS)
         n_roots, n_particles = len(state.array("roots", np.int32, None)), settings["n_particles"]
         decays = settings["decays"]
@@ -392,19 +352,21 @@ cdef class ParticleFilter(Particles):
                 and len(set(decays)) == len(decays),
                 "ParticleFilter: forgetting factors must differ and be in (0, 1]")
         filter = cls(**settings)
+        filter.set_policy(**state.read(MUTABLE))
+        require(filter.policy < ALC or (filter.policy == ENTROPY) == settings["classifier"],
+                "ParticleFilter: scores of samples that its leaves do not have")
         filter.load(state)
         return filter
 
     cdef int load(self, object state) except -1:
         """Fill an empty filter from a state."""
         cdef Pool pool
-        cdef int n_classes, width
+        cdef int width
         parts = state.read(PARTS)
         self.schema, self.labels, pool = parts["schema"], parts["labels"], parts["pool"]
-        n_classes = 0 if self.regression else max(1, len(self.labels))
         require(not self.regression or len(self.labels) == 0,
                 "ParticleFilter: a regression has labels")
-        follow(self, regressors_wanted(self), n_classes, self.pool.capacity)
+        follow(self, self.pool.capacity)
         width = self.model.width
         require(pool.n_columns == self.schema.n_columns and pool.size <= self.window
                 and pool.size_v == self.model.n_regressors + 1,

@@ -24,7 +24,7 @@ cdef extern from *:
     """
     int lowest_bit(unsigned long long word) noexcept nogil
 
-cdef void move_all(Particles filter, const double* x, int first, int stop) noexcept nogil
+cdef int move_all(Particles filter, const double* x, int first, int stop) except -1 nogil
 
 cdef inline double odds(double log_odds) noexcept nogil:
     """Odds from their logarithm; 0 for NaN."""

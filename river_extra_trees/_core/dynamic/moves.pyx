@@ -26,8 +26,8 @@ from .pool cimport column_of
 from .shared_trees cimport MAX_DEPTH, Leaf, Node, leaf_at
 
 
-cdef void move_all(Particles filter, const double* x, int first, int stop) noexcept nogil:
-    """Stay, grow or prune, leaf by leaf. After `reserve_step`."""
+cdef int move_all(Particles filter, const double* x, int first, int stop) except -1 nogil:
+    """Stay, grow or prune, leaf by leaf."""
     cdef Rng rng = rng_for(filter.seed, 0, filter.n_steps, MOVE)
     cdef int hit, pair, particle
     for hit in range(filter.n_hits):
@@ -42,9 +42,10 @@ cdef void move_all(Particles filter, const double* x, int first, int stop) noexc
     for hit in range(filter.n_hits):
         if filter.hits[hit].first >= 0:       # some particles have survived the resampling
             move_at(filter, x, &filter.hits[hit], &rng)
+    return 0
 
 
-cdef void move_at(Particles filter, const double* x, LeafHit* hit, Rng* rng) noexcept nogil:
+cdef int move_at(Particles filter, const double* x, LeafHit* hit, Rng* rng) except -1 nogil:
     """Move all particles with one leaf; there is at least one."""
     cdef int particle = hit.first, n_cuts = propose_all(filter, hit, rng)
     cdef Cut* cuts = filter.cuts
@@ -68,6 +69,7 @@ cdef void move_at(Particles filter, const double* x, LeafHit* hit, Rng* rng) noe
             apply_grow(filter, x, particle, hit.node, &cuts[cut])
         particle = filter.next[particle]
         cuts += filter.published     # in dynaTree, each particle has its own proposal
+    return 0
 
 
 cdef double mean_odds(const Cut* cuts, int n) noexcept nogil:
@@ -124,8 +126,8 @@ cdef double pruned_score(Particles filter, int parent) noexcept nogil:
     return row_score(filter, row, row + filter.model.width)
 
 
-cdef void apply_prune(Particles filter, const double* x, int particle,
-                      LeafParent* pair) noexcept nogil:
+cdef int apply_prune(Particles filter, const double* x, int particle,
+                     LeafParent* pair) except -1 nogil:
     """Replace the parent by one leaf, which the particles of the pair share."""
     cdef int depth = filter.trees.nodes[pair.parent].depth
     if pair.pruned < 0:
@@ -135,6 +137,7 @@ cdef void apply_prune(Particles filter, const double* x, int particle,
     else:
         filter.trees.hold(pair.pruned)
     filter.roots[particle] = filter.trees.path_copy(filter.roots[particle], x, depth, pair.pruned)
+    return 0
 
 
 cdef int leaf_in_place_of(Particles filter, int node) noexcept nogil:
@@ -160,7 +163,7 @@ cdef int leaf_in_place_of(Particles filter, int node) noexcept nogil:
     return -1
 
 
-cdef int new_pruned_leaf(Particles filter, LeafParent* pair) noexcept nogil:
+cdef int new_pruned_leaf(Particles filter, LeafParent* pair) except -1 nogil:
     """Make a leaf with all samples below the parent."""
     cdef int n_active = sum_subtree(filter, pair.parent, filter.row_other)
     cdef int node = filter.trees.leaf_for(pair.parent, n_active)
@@ -171,8 +174,8 @@ cdef int new_pruned_leaf(Particles filter, LeafParent* pair) noexcept nogil:
     return node
 
 
-cdef void apply_grow(Particles filter, const double* x, int particle, int node,
-                     Cut* cut) noexcept nogil:
+cdef int apply_grow(Particles filter, const double* x, int particle, int node,
+                    Cut* cut) except -1 nogil:
     """Split the leaf in this particle; all particles with the same cut share the split."""
     cdef int depth = filter.trees.nodes[node].depth
     if cut.grown < 0:
@@ -180,20 +183,20 @@ cdef void apply_grow(Particles filter, const double* x, int particle, int node,
     else:
         filter.trees.hold(cut.grown)
     filter.roots[particle] = filter.trees.path_copy(filter.roots[particle], x, depth, cut.grown)
+    return 0
 
 
-cdef int new_split(Particles filter, int node, const Cut* cut) noexcept nogil:
+cdef int new_split(Particles filter, int node, const Cut* cut) except -1 nogil:
     """Make the split of a leaf, with two new leaves."""
-    cdef int new = filter.trees.new_node()
+    cdef int new = filter.trees.new_node(), left = new_child(filter, node, cut, True)
+    cdef int right = new_child(filter, node, cut, False)
     cdef Node* split = &filter.trees.nodes[new]
-    split.split, split.n_leaves = cut.split, 2
+    split.split, split.left, split.right, split.n_leaves = cut.split, left, right, 2
     split.region, split.depth = filter.trees.nodes[node].region, filter.trees.nodes[node].depth
-    split.left = new_child(filter, node, cut, True)
-    split.right = new_child(filter, node, cut, False)
     return new
 
 
-cdef int new_child(Particles filter, int node, const Cut* cut, bint left) noexcept nogil:
+cdef int new_child(Particles filter, int node, const Cut* cut, bint left) except -1 nogil:
     """Make one child of a split leaf; its statistics are summed, not subtracted.
 
     It inherits the retired statistics of the leaf in proportion to its active samples (section

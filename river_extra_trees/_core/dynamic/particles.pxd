@@ -127,8 +127,8 @@ cdef class Particles(Learner):
     cdef readonly int64_t n_steps   # steps taken, including those of rejuvenations
     cdef readonly double log_evidence
     cdef readonly double log_predictive     # of the last sample learned
-    cdef int leaving                # slot of the sample that the next one replaces, or -1
-    cdef Policy discard             # how `reserve` chooses `leaving`
+    cdef Policy policy              # which sample leaves a full window
+    cdef readonly int64_t rejuvenate_every      # samples; 0: never
 
     cdef void* scratch              # memory of the following arrays, for the cuts of one leaf
     cdef size_t scratch_bytes
@@ -178,14 +178,9 @@ cdef double leaf_score(Particles filter, int leaf) noexcept nogil
 cdef double score_subtree(Particles filter, int node, bint read_only) noexcept nogil
 cdef int sum_subtree(Particles filter, int node, double* row) noexcept nogil
 
-cdef int regressors_wanted(Particles filter) noexcept nogil
-cdef int follow(Particles filter, int n_regressors, int n_classes,
-                int capacity) except -1 nogil
-cdef int reshape(Particles filter, int n_columns, int n_regressors, int n_classes,
-                 int capacity) except -1
-cdef int reserve_scratch(Particles filter, size_t capacity, size_t columns, size_t size_v,
-                         size_t width) except -1 nogil
-cdef void lay_out_scratch(Particles filter) noexcept nogil
+cdef int follow(Particles filter, size_t capacity) except -1 nogil
+cdef int reshape(Particles filter, int n_classes, size_t capacity) except -1
+cdef int fit_scratch(Particles filter) except -1 nogil
 
 # --- Particles
 cdef int add_roots(Particles filter, int first) except -1

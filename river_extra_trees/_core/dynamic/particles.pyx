@@ -1,18 +1,14 @@
-"""The data of a particle filter. See the header.
-
-When the stream brings new columns, regressors or classes, new memory is allocated and filled first;
-the filter changes only when nothing can fail any more.
-"""
+"""The data of a particle filter. See the header."""
 
 from libc.math cimport INFINITY, isnan, log, log1p, pow
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from ..learner cimport Learner
+from ..learner cimport STRETCH, Learner
 from ..linalg cimport (
     BATCH_SIZE, MAX_REGRESSORS, Fit, add_samples, fit, merge, row_width, scale, scratch_size,
 )
-from ..memory cimport free, malloc, raise_memory_error, zeroed
+from ..memory cimport free, resized, zeroed
 from .leaf_models cimport log_gamma, log_marginal, published_score
 from .pool cimport Pool
 from .shared_trees cimport MAX_DEPTH, MIN_BLOCK, Leaf, Node, SharedTrees, pop, side
@@ -62,7 +58,7 @@ cdef class Particles(Learner):
         self.regression, self.linear, self.published = not classifier, linear, published
         self.model.multinomial = classifier
         self.n_particles = self.n_alive = n_particles
-        self.window, self.seed, self.leaving = window, seed, -1
+        self.window, self.seed, self.most_rows = window, seed, STRETCH
         self.min_samples_leaf, self.leaves_follow = min_samples_leaf, min_samples_leaf == 0
         self.alpha, self.beta, self.leaf_bonus = alpha, beta, leaf_bonus
         self.prior_weight = prior_weight
@@ -77,7 +73,7 @@ cdef class Particles(Learner):
         self.lowest, self.highest = INFINITY, -INFINITY
         self.pool, self.trees = Pool(), SharedTrees()
         self.reserve_particles(n_particles)
-        reshape(self, 0, 0, classifier, self.pool.capacity)
+        reshape(self, classifier, self.pool.capacity)
         add_roots(self, 0)
 
     def __dealloc__(self):
@@ -358,66 +354,47 @@ cdef int sum_subtree(Particles filter, int node, double* row) noexcept nogil:
 
 # --- Shape ----------------------------------------------------------------------------------
 
-cdef int regressors_wanted(Particles filter) noexcept nogil:
-    """Number of regressors with all columns of the schema."""
-    cdef int column, n_regressors = filter.model.n_regressors
-    for column in range(filter.pool.n_columns, filter.schema.n_columns):
-        n_regressors += filter.linear and not filter.schema.has_codes(column)
-    return min(n_regressors, MAX_REGRESSORS)
-
-
-cdef int follow(Particles filter, int n_regressors, int n_classes,
-                int capacity) except -1 nogil:
-    """Adapt the filter to the columns of the schema, the classes and the capacity of the pool."""
-    cdef int column, old_columns = filter.pool.n_columns, n_old = filter.model.n_regressors
-    cdef int n_columns = filter.schema.n_columns
-    if n_columns != old_columns or n_classes != filter.model.n_classes:
+cdef int follow(Particles filter, size_t capacity) except -1 nogil:
+    """Adapt the filter to the columns and labels learned, and to the capacity of the pool."""
+    cdef int n_classes = max(filter.model.n_classes, filter.n_labels())
+    if filter.schema.n_columns != filter.pool.n_columns or n_classes != filter.model.n_classes:
         with gil:
-            reshape(filter, n_columns, n_regressors, n_classes, capacity)
-        for column in range(old_columns, n_columns):
-            filter.nominal[column] = filter.schema.has_codes(column)
-            if filter.linear and not filter.nominal[column] and n_old < MAX_REGRESSORS:
-                filter.regressors[n_old] = column
-                n_old += 1
-    elif capacity != filter.pool.capacity:
+            reshape(filter, n_classes, capacity)
+    elif capacity != <size_t>filter.pool.capacity:
         with gil:
-            filter.pool = filter.pool.resized(capacity, old_columns, filter.pool.size_v)
-    lay_out_scratch(filter)
+            filter.pool = filter.pool.resized(capacity, filter.pool.n_columns, filter.pool.size_v)
     return 0
 
 
-cdef int reshape(Particles filter, int n_columns, int n_regressors, int n_classes,
-                 int capacity) except -1:
-    """Change the shape of all data that depend on these numbers.
+cdef int reshape(Particles filter, int n_classes, size_t capacity) except -1:
+    """Change the shape of all data that depend on the columns, the classes and the capacity.
 
     A new feature is missing in earlier samples; their statistics have the value 0 for it.
     """
-    cdef Pool pool = filter.pool
+    cdef int n_columns = filter.schema.n_columns, column
+    cdef int old_columns = filter.pool.n_columns, n_old = filter.model.n_regressors
+    cdef list regressors = [
+        column for column in range(old_columns, n_columns)
+        if filter.linear and not filter.schema.has_codes(column)][:MAX_REGRESSORS - n_old]
+    cdef int n_regressors = n_old + <int>len(regressors)
     cdef int width = row_width(filter.model.multinomial, n_regressors, n_classes)
-    cdef size_t n_leaf_rows = 2 * <size_t>filter.trees.leaf_capacity, size = n_regressors + 1
-    cdef size_t block_bytes = (
-        (5 * width + 3 * size + scratch_size(n_regressors)) * sizeof(double)
-        + size * sizeof(int) + n_columns
-    )
-    cdef double* rows = NULL
-    cdef double* block
-    if (pool.n_columns, pool.size_v, pool.capacity) != (n_columns, n_regressors + 1, capacity):
-        pool = pool.resized(capacity, n_columns, n_regressors + 1)
-    block = <double*>zeroed(block_bytes, 1)
-    try:
-        rows = <double*>zeroed(n_leaf_rows * width, sizeof(double))
-    except MemoryError:
-        free(block)
-        raise
-    filter.pool = pool
+    cdef size_t n_leaf_rows = 2 * <size_t>filter.trees.leaf_capacity
+    cdef double* rows = <double*>zeroed(n_leaf_rows * width, sizeof(double))
     copy_rows(filter, filter.trees.rows, rows, n_leaf_rows, width, n_regressors)
     free(filter.trees.rows)
     filter.trees.rows, filter.trees.width = rows, width
-    move_block(filter, block, width, n_regressors)
-    filter.block_bytes, filter.n_columns = block_bytes, n_columns
+    if (filter.pool.n_columns, filter.pool.size_v, filter.pool.capacity) != (
+            n_columns, n_regressors + 1, capacity):
+        filter.pool = filter.pool.resized(capacity, n_columns, n_regressors + 1)
+    move_block(filter, n_columns, width, n_regressors)
     filter.model.n_regressors, filter.model.n_classes = n_regressors, n_classes
     filter.model.width = width
     filter.scratch_capacity = 0
+    for column in range(old_columns, n_columns):
+        filter.nominal[column] = filter.schema.has_codes(column)
+    for column in regressors:
+        filter.regressors[n_old] = column
+        n_old += 1
     set_split_prior(filter)
     if filter.leaves_follow:
         filter.min_samples_leaf = least_leaf(filter)
@@ -446,10 +423,12 @@ cdef int least_leaf(Particles filter) noexcept nogil:
     return 2 * q + 4 if filter.published else max(4, min(q + 3, filter.window // 8))
 
 
-cdef void move_block(Particles filter, double* block, int width,
-                     int n_regressors) noexcept nogil:
+cdef int move_block(Particles filter, int n_columns, int width, int n_regressors) except -1:
     """Replace `block`, which contains single rows and data per column, and copy its content."""
     cdef int size = n_regressors + 1, n_old = filter.model.n_regressors
+    cdef size_t n_bytes = ((5 * width + 3 * size + scratch_size(n_regressors)) * sizeof(double)
+                           + size * sizeof(int) + n_columns)
+    cdef double* block = <double*>zeroed(n_bytes, 1)
     cdef double* fill = block + 5 * width
     cdef int* regressors = <int*>(fill + 3 * size + scratch_size(n_regressors))
     cdef uint8_t* nominal = <uint8_t*>(regressors + size)
@@ -467,6 +446,8 @@ cdef void move_block(Particles filter, double* block, int width,
     filter.fill, filter.fill_weight, filter.v = fill, fill + size, fill + 2 * size
     filter.model.scratch = fill + 3 * size
     filter.regressors, filter.nominal = regressors, nominal
+    filter.block_bytes, filter.n_columns = n_bytes, n_columns
+    return 0
 
 
 cdef void copy_rows(Particles filter, const double* rows, double* into, size_t n_rows,
@@ -490,36 +471,28 @@ cdef void copy_rows(Particles filter, const double* rows, double* into, size_t n
         to_row[n_regressors] = row[old]
 
 
-cdef int reserve_scratch(Particles filter, size_t capacity, size_t columns, size_t size_v,
-                         size_t width) except -1 nogil:
-    """Allocate the scratch memory for the cuts of a leaf that contains all samples of a pool."""
-    cdef size_t n_words = capacity // 64 + 1
+cdef int fit_scratch(Particles filter) except -1 nogil:
+    """Allocate the scratch memory for the cuts of a leaf that contains all samples of the pool.
+
+    See `Particles` and `SplitScan` for its parts.
+    """
+    cdef size_t capacity = filter.pool.capacity, columns = filter.pool.n_columns
+    cdef size_t width = filter.model.width, n_words = capacity // 64 + 1
     cdef size_t n_bytes = (
-        ((4 + BATCH_SIZE) * width + capacity * (size_v + 1) + 2 * columns * (capacity + 1))
-        * sizeof(double)
+        ((4 + BATCH_SIZE) * width + capacity * (filter.pool.size_v + 1)
+         + 2 * columns * (capacity + 1)) * sizeof(double)
         + (2 * columns + 1) * n_words * sizeof(uint64_t)
         + ((columns + 1) * (capacity + 1)) * sizeof(int)
     )
-    cdef void* memory
-    if n_bytes <= filter.scratch_bytes:
-        return 0
-    memory = malloc(n_bytes)
-    if memory == NULL:
-        raise_memory_error()
-    free(filter.scratch)
-    filter.scratch, filter.scratch_bytes, filter.scratch_capacity = memory, n_bytes, 0
-    return 0
-
-
-cdef void lay_out_scratch(Particles filter) noexcept nogil:
-    """Divide the memory of `reserve_scratch`; see `Particles` and `SplitScan`."""
-    cdef size_t capacity = filter.pool.capacity, columns = filter.pool.n_columns
-    cdef size_t width = filter.model.width
-    cdef double* doubles = <double*>filter.scratch
+    cdef double* doubles
     cdef uint64_t* words
-    if filter.scratch == NULL or filter.scratch_capacity == filter.pool.capacity:
-        return
+    if filter.scratch_capacity == filter.pool.capacity:
+        return 0
+    if n_bytes > filter.scratch_bytes:
+        filter.scratch = resized(filter.scratch, n_bytes, 1)
+        filter.scratch_bytes = n_bytes
     memset(filter.scratch, 0, filter.scratch_bytes)
+    doubles = <double*>filter.scratch
     filter.scan.passed, filter.scan.low = doubles, doubles + width
     filter.scan.high, filter.scan.retired = doubles + 2 * width, doubles + 3 * width
     filter.scan.batch = doubles + 4 * width
@@ -527,12 +500,13 @@ cdef void lay_out_scratch(Particles filter) noexcept nogil:
     filter.faded_weight = filter.scan.offsets + capacity * filter.pool.size_v
     filter.memo = filter.faded_weight + capacity
     words = <uint64_t*>(filter.memo + 2 * columns * (capacity + 1))
-    filter.n_words = filter.pool.capacity // 64 + 1
-    filter.bits, filter.proposed = words, words + filter.n_words
-    filter.places = <int*>(filter.proposed + 2 * columns * filter.n_words)
+    filter.n_words = <int>n_words
+    filter.bits, filter.proposed = words, words + n_words
+    filter.places = <int*>(filter.proposed + 2 * columns * n_words)
     filter.n_present = filter.places + capacity + 1
     filter.order = filter.n_present + columns
     filter.scratch_capacity = filter.pool.capacity
+    return 0
 
 
 # --- Particles -----------------------------------------------------------------------------
@@ -540,7 +514,6 @@ cdef void lay_out_scratch(Particles filter) noexcept nogil:
 cdef int add_roots(Particles filter, int first) except -1:
     """Make an empty tree per forgetting factor, for its particles from `first` on."""
     cdef int node, leaf, particle, k
-    filter.trees.reserve(filter.n_decays, filter.n_decays, filter.n_decays * MIN_BLOCK)
     divide_particles(filter, filter.stratum)
     set_shares(filter, first)
     for k in range(filter.n_decays):

@@ -59,13 +59,13 @@ cdef class SharedTrees:
     cdef readonly int64_t n_regions     # number of regions so far
 
     cdef int reserve(self, size_t n_nodes, size_t n_leaves, size_t n_cells) except -1 nogil
-    cdef int new_node(self) noexcept nogil
+    cdef int new_node(self) except -1 nogil
     cdef int64_t new_region(self) noexcept nogil
-    cdef int new_leaf(self, int depth, int64_t region, int n_slots) noexcept nogil
-    cdef int leaf_for(self, int parent, int n_slots) noexcept nogil
-    cdef int new_block(self, int block) noexcept nogil
+    cdef int new_leaf(self, int depth, int64_t region, int n_slots) except -1 nogil
+    cdef int leaf_for(self, int parent, int n_slots) except -1 nogil
+    cdef int new_block(self, int block) except -1 nogil
     cdef void free_slots_of(self, Leaf* leaf) noexcept nogil
-    cdef void add_slot(self, Leaf* leaf, int slot) noexcept nogil
+    cdef int add_slot(self, Leaf* leaf, int slot) except -1 nogil
     cdef void remove_slot(self, Leaf* leaf, int slot) noexcept nogil
     cdef void hold(self, int node) noexcept nogil
     cdef void count(self, int node, int change) noexcept nogil
@@ -73,11 +73,11 @@ cdef class SharedTrees:
     cdef list below(self, int node)
     cdef int distinct(self, const int* roots, int n_roots, int* found) noexcept nogil
     cdef bint append(self, int node, int* place) noexcept nogil
-    cdef int own(self, int node) noexcept nogil
-    cdef int path_copy(self, int root, const double* x, int depth, int node) noexcept nogil
+    cdef int own(self, int node) except -1 nogil
+    cdef int path_copy(self, int root, const double* x, int depth, int node) except -1 nogil
     cdef size_t cells_in_use(self) noexcept nogil
     cdef SharedTrees compacted(self, int* roots, int n_roots)
-    cdef int copy_node(self, SharedTrees other, int node) noexcept nogil
+    cdef int copy_node(self, SharedTrees other, int node) except -1 nogil
     cdef dict node_views(self)
     cdef dict leaf_views(self)
     cdef object nodes_below(self, const int* roots, int n_roots)

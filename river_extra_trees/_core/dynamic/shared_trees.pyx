@@ -7,7 +7,7 @@ from libc.stdint cimport int64_t
 from libc.string cimport memcpy, memset
 
 from ..arrays cimport view
-from ..memory cimport free, resized, zeroed
+from ..memory cimport free, resized
 
 from ..state import put_back, require
 
@@ -27,18 +27,20 @@ FIELDS = {      # of the nodes below some roots, and of the leaves in the order 
 
 
 cdef int larger(size_t capacity, size_t n) except -1 nogil:
-    """A capacity that has grown by n and a quarter."""
-    capacity += capacity // 4 + n
-    if capacity > INT_MAX:
+    """A capacity for n items that has grown by a quarter, if it has to grow."""
+    if n <= capacity:
+        return <int>capacity
+    n = max(n, capacity + capacity // 4)
+    if n > INT_MAX:
         with gil:
             raise MemoryError("the trees are too large")
-    return <int>capacity
+    return <int>n
 
 
 cdef class SharedTrees:
     """Nodes, leaves, statistics rows and slot lists, with reference counts.
 
-    Only `reserve` allocates memory. Pointers are valid until its next call.
+    Pointers are valid until the next new node, leaf or block.
 
     Parameters
     ----------
@@ -62,31 +64,32 @@ cdef class SharedTrees:
     # --- Memory -----------------------------------------------------------------------------
 
     cdef int reserve(self, size_t n_nodes, size_t n_leaves, size_t n_cells) except -1 nogil:
-        """Make room for that many more of each. After a MemoryError, nothing is lost."""
-        cdef int capacity
-        if self.node_capacity - self.nodes_in_use < <Py_ssize_t>n_nodes:
-            capacity = larger(self.node_capacity, n_nodes)
-            self.nodes = <Node*>resized(self.nodes, capacity, sizeof(Node))
-            self.stack = <int*>resized(self.stack, capacity, sizeof(int))
-            self.node_capacity = capacity
-        if self.leaf_capacity - self.leaves_in_use < <Py_ssize_t>n_leaves:
-            capacity = larger(self.leaf_capacity, n_leaves)
-            self.leaves = <Leaf*>resized(self.leaves, capacity, sizeof(Leaf))
-            self.rows = <double*>resized(self.rows, capacity, 2 * self.width * sizeof(double))
-            self.leaf_capacity = capacity
-        if self.cell_capacity - self.n_cells < <Py_ssize_t>n_cells:
-            capacity = larger(self.cell_capacity, n_cells)
-            self.slots = <int*>resized(self.slots, capacity, sizeof(int))
-            self.cell_capacity = capacity
+        """Make room for that many of each."""
+        cdef int nodes = larger(self.node_capacity, n_nodes)
+        cdef int leaves = larger(self.leaf_capacity, n_leaves)
+        cdef int cells = larger(self.cell_capacity, n_cells)
+        if nodes > self.node_capacity:
+            self.nodes = <Node*>resized(self.nodes, nodes, sizeof(Node))
+            self.stack = <int*>resized(self.stack, nodes, sizeof(int))
+            self.node_capacity = nodes
+        if leaves > self.leaf_capacity:
+            self.leaves = <Leaf*>resized(self.leaves, leaves, sizeof(Leaf))
+            self.rows = <double*>resized(self.rows, leaves, 2 * self.width * sizeof(double))
+            self.leaf_capacity = leaves
+        if cells > self.cell_capacity:
+            self.slots = <int*>resized(self.slots, cells, sizeof(int))
+            self.cell_capacity = cells
         return 0
 
-    cdef int new_node(self) noexcept nogil:
+    cdef int new_node(self) except -1 nogil:
         """A node with one reference; the caller sets its other fields."""
         cdef int node = self.free_node
         if node >= 0:
             self.free_node = self.nodes[node].left
         else:
             node = self.n_nodes
+            if node == self.node_capacity:
+                self.reserve(node + 1, 0, 0)
             self.n_nodes += 1
         memset(&self.nodes[node], 0, sizeof(Node))
         self.nodes[node].refs = 1
@@ -98,13 +101,15 @@ cdef class SharedTrees:
         self.n_regions += 1
         return self.n_regions
 
-    cdef int new_leaf(self, int depth, int64_t region, int n_slots) noexcept nogil:
+    cdef int new_leaf(self, int depth, int64_t region, int n_slots) except -1 nogil:
         """Node of an empty leaf with room for n slots."""
         cdef int node = self.new_node(), leaf = self.free_leaf
         if leaf >= 0:
             self.free_leaf = self.leaves[leaf].slots
         else:
             leaf = self.n_leaves
+            if leaf == self.leaf_capacity:
+                self.reserve(0, leaf + 1, 0)
             self.n_leaves += 1
         self.leaves_in_use += 1
         memset(&self.leaves[leaf], 0, sizeof(Leaf))
@@ -118,7 +123,7 @@ cdef class SharedTrees:
         self.nodes[node].region = region
         return node
 
-    cdef int leaf_for(self, int parent, int n_slots) noexcept nogil:
+    cdef int leaf_for(self, int parent, int n_slots) except -1 nogil:
         """Node of a leaf with the n slots of all leaves below the parent."""
         cdef int node = self.new_leaf(self.nodes[parent].depth, self.nodes[parent].region, n_slots)
         cdef int n_stack = 1, old
@@ -135,12 +140,13 @@ cdef class SharedTrees:
                 whole.decay = part.decay
         return node
 
-    cdef int new_block(self, int block) noexcept nogil:
+    cdef int new_block(self, int block) except -1 nogil:
         cdef int start = self.free_block[block]
         if start >= 0:
             self.free_block[block] = self.slots[start]
         else:
             start = self.n_cells
+            self.reserve(0, 0, <size_t>start + (MIN_BLOCK << block))
             self.n_cells += MIN_BLOCK << block
         return start
 
@@ -162,11 +168,9 @@ cdef class SharedTrees:
         The nodes of a tree are then adjacent.
         """
         cdef SharedTrees new = SharedTrees(self.width)
-        cdef int* numbers
+        cdef int[::1] numbers = np.full(self.n_nodes, -1, np.int32)
         cdef int i, node, n_stack
         new.reserve(self.nodes_in_use, self.leaves_in_use, self.cells_in_use())
-        numbers = <int*>zeroed(self.n_nodes, sizeof(int))
-        memset(numbers, 255, self.n_nodes * sizeof(int))    # -1
         new.n_regions = self.n_regions
         for i in range(n_roots):
             n_stack, self.stack[0] = 1, roots[i]
@@ -185,7 +189,6 @@ cdef class SharedTrees:
             if new.nodes[i].split.feature >= 0:
                 new.nodes[i].left = numbers[new.nodes[i].left]
                 new.nodes[i].right = numbers[new.nodes[i].right]
-        free(numbers)
         return new
 
     cdef size_t cells_in_use(self) noexcept nogil:
@@ -199,19 +202,19 @@ cdef class SharedTrees:
                 n += MIN_BLOCK << block_for(self.leaves[here.left].n_active)
         return n
 
-    cdef int copy_node(self, SharedTrees other, int node) noexcept nogil:
-        """Copy a node of another object; the children of an inner node keep their old ids."""
-        cdef const Node* old = &other.nodes[node]
+    cdef int copy_node(self, SharedTrees other, int node) except -1 nogil:
+        """Copy a node, of another object or of this; children keep their old ids."""
+        cdef Node old = other.nodes[node]
         cdef const Leaf* leaf
         cdef Leaf* here
         cdef int copy
         if old.split.feature >= 0:
             copy = self.new_node()
-            self.nodes[copy] = old[0]
+            self.nodes[copy] = old
             self.nodes[copy].stamp = 0
             return copy
+        copy = self.new_leaf(old.depth, old.region, other.leaves[old.left].n_active)
         leaf = &other.leaves[old.left]
-        copy = self.new_leaf(old.depth, old.region, leaf.n_active)
         self.nodes[copy].refs = old.refs
         here = &self.leaves[self.nodes[copy].left]
         here.time, here.log_marginal, here.decay = leaf.time, leaf.log_marginal, leaf.decay
@@ -223,8 +226,8 @@ cdef class SharedTrees:
 
     # --- Slots of a leaf --------------------------------------------------------------------
 
-    cdef void add_slot(self, Leaf* leaf, int slot) noexcept nogil:
-        """Add a slot to a leaf. Requires `reserve` of MIN_BLOCK << (leaf.block + 1) cells."""
+    cdef int add_slot(self, Leaf* leaf, int slot) except -1 nogil:
+        """Add a slot to a leaf."""
         cdef int start
         if leaf.n_active == MIN_BLOCK << leaf.block:
             start = self.new_block(leaf.block + 1)
@@ -234,6 +237,7 @@ cdef class SharedTrees:
             leaf.block += 1
         self.slots[leaf.slots + leaf.n_active] = slot
         leaf.n_active += 1
+        return 0
 
     cdef void remove_slot(self, Leaf* leaf, int slot) noexcept nogil:
         cdef int* slots = self.slots + leaf.slots
@@ -327,7 +331,7 @@ cdef class SharedTrees:
 
     # --- Moves ------------------------------------------------------------------------------
 
-    cdef int own(self, int node) noexcept nogil:
+    cdef int own(self, int node) except -1 nogil:
         """Return an inner node itself if it has one reference, otherwise a copy."""
         cdef int copy
         if self.nodes[node].refs == 1:
@@ -341,13 +345,12 @@ cdef class SharedTrees:
         self.nodes[self.nodes[node].right].refs += 1
         return copy
 
-    cdef int path_copy(self, int root, const double* x, int depth, int node) noexcept nogil:
+    cdef int path_copy(self, int root, const double* x, int depth, int node) except -1 nogil:
         """Replace the node at a depth on the path of x, in this tree only; return the new root.
 
-        Takes over the caller's references to `root` and `node`. Requires `reserve` of `depth`
-        nodes.
+        Takes over the caller's references to `root` and `node`.
         """
-        cdef Node* nodes = self.nodes
+        cdef Node* nodes
         cdef int at, child, old, change
         if depth == 0:
             self.release(root)
@@ -355,14 +358,14 @@ cdef class SharedTrees:
         root = self.own(root)
         at = root
         for _ in range(1, depth):
-            child = side(&nodes[at], x)
-            old = child
-            child = self.own(child)
-            if nodes[at].left == old:
-                nodes[at].left = child
+            old = side(&self.nodes[at], x)
+            child = self.own(old)
+            if self.nodes[at].left == old:
+                self.nodes[at].left = child
             else:
-                nodes[at].right = child
+                self.nodes[at].right = child
             at = child
+        nodes = self.nodes
         old = side(&nodes[at], x)
         change = nodes[node].n_leaves - nodes[old].n_leaves
         if nodes[at].left == old:

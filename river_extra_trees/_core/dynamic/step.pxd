@@ -14,8 +14,7 @@ statistics of the old ones.
 
 from .particles cimport Particles
 
-cdef int reserve_step(Particles filter) except -1 nogil
-cdef void learn_row(Particles filter, double target, double weight) noexcept nogil
+cdef int learn_row(Particles filter, double target, double weight) except -1 nogil
 cdef int rejuvenate(Particles filter) except -1
 
 cdef void retire_slot(Particles filter, int slot) noexcept nogil

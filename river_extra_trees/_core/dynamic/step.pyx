@@ -4,7 +4,6 @@ Equations and sections are those of Anagnostopoulos and Gramacy (2013).
 """
 
 from libc.math cimport INFINITY, exp, isfinite, isnan, log, pow
-from libc.stdint cimport int64_t
 from libc.string cimport memcpy
 
 from ..linalg cimport add_sample, merge, scale
@@ -13,12 +12,12 @@ from ..rng cimport DISCARD, REJUVENATE, RESAMPLE, Rng, below, rng_for, uniform
 from .leaf_models cimport log_marginal
 from .moves cimport move_all
 from .particles cimport (
-    MAX_DECAYS, MAX_RULES, MOST_PROPOSALS, Particles, add_roots, divide_particles, fades_by_leaf,
-    fill_v, finish_leaf, gather, lay_out_scratch, limited, n_rules, next_epoch, refresh,
-    reserve_scratch, set_shares, sum_beliefs, sum_slots, update_time, weigh_samples, weight_at,
+    MAX_DECAYS, MAX_RULES, Particles, add_roots, divide_particles, fades_by_leaf, fill_v,
+    finish_leaf, fit_scratch, gather, limited, n_rules, next_epoch, refresh, set_shares,
+    sum_beliefs, sum_slots, update_time, weigh_samples, weight_at,
 )
 from .pool cimport v_of, x_of
-from .shared_trees cimport MIN_BLOCK, Leaf, Node, SharedTrees, leaf_at, side
+from .shared_trees cimport Leaf, Node, SharedTrees, leaf_at, side
 
 # Tolerance for expected numbers of copies that are whole numbers.
 cdef double ROUNDING = 1e-9
@@ -36,41 +35,10 @@ cdef double[3] SWITCH = [0.01, 0.0001, 0.005]
 cdef double RULE_SWITCH = 0.001
 
 
-cdef int reserve_step(Particles filter) except -1 nogil:
-    """Allocate all memory that a step may need in the trees, after `gather`.
-
-    Every particle moves at most once. It then needs a copy of its path, and new leaves, which
-    particles with the same move share: two for a cut, one for a pruned parent.
-    """
-    cdef size_t n_cuts = 0, n_prunes = 0, n_nodes, n_leaves, n_cells = 0
-    cdef int hit, pair, depth = 0, largest = 0
-    cdef const Leaf* leaf
-    cdef const Node* node
-    for hit in range(filter.n_hits):
-        node = &filter.trees.nodes[filter.hits[hit].node]
-        leaf = &filter.trees.leaves[node.left]
-        depth = max(depth, node.depth)
-        if leaf.n_active == MIN_BLOCK << leaf.block:        # full
-            n_cells += MIN_BLOCK << (leaf.block + 1)
-        if (leaf.n_active + 1) // 2 >= filter.min_samples_leaf:
-            n_cuts += filter.n_particles if filter.published else MOST_PROPOSALS
-            largest = max(largest, leaf.n_active)
-    for pair in range(filter.n_pairs):
-        n_prunes += filter.pairs[pair].parent >= 0
-    n_cuts = min(n_cuts, <size_t>filter.n_particles)
-    n_nodes = <size_t>filter.n_particles * (depth + 3)
-    n_leaves = 2 * n_cuts + n_prunes
-    # A block is at most twice as long as its content, and at least MIN_BLOCK.
-    n_cells += n_cuts * 2 * (largest + 1 + MIN_BLOCK)
-    n_cells += n_prunes * 2 * (filter.pool.size + 1 + MIN_BLOCK)
-    filter.trees.reserve(n_nodes, n_leaves, n_cells)
-    return 0
-
-
 # --- Learning ------------------------------------------------------------------------------
 
-cdef void learn_row(Particles filter, double target, double weight) noexcept nogil:
-    """Learn the row that the schema encoded last; `reserve` has found its leaves."""
+cdef int learn_row(Particles filter, double target, double weight) except -1 nogil:
+    """Learn the row that the schema encoded last, after `gather`."""
     cdef int slot, i
     cdef const double* x = filter.schema.row
     filter.n_seen += 1
@@ -92,19 +60,13 @@ cdef void learn_row(Particles filter, double target, double weight) noexcept nog
     filter.n_alive = filter.n_particles
     if filter.n_seen % filter.window == 0 or filter.n_seen & (filter.n_seen - 1) == 0:
         refresh(filter)
-        compact(filter)
+        with gil:
+            filter.trees = filter.trees.compacted(filter.roots, filter.n_alive)
+    return 0
 
 
-cdef void compact(Particles filter) noexcept with gil:
-    """Compact the arena of the trees."""
-    try:
-        filter.trees = filter.trees.compacted(filter.roots, filter.n_alive)
-    except MemoryError:
-        pass        # the old arena remains valid
-
-
-cdef void step(Particles filter, int slot, int first, int stop) noexcept nogil:
-    """Weigh, resample, add, move: the recursion of section 2.3. After `gather`, `reserve_step`.
+cdef int step(Particles filter, int slot, int first, int stop) except -1 nogil:
+    """Weigh, resample, add, move: the recursion of section 2.3. After `gather`.
 
     The sample is added first, to each distinct leaf, because its log predictive density is the
     increase of the log marginal likelihood of the leaf. This order does not change the result of
@@ -118,9 +80,10 @@ cdef void step(Particles filter, int slot, int first, int stop) noexcept nogil:
         update_factor_posterior(filter)
     resample(filter, first)
     move_all(filter, x, first, first + filter.n_particles)
+    return 0
 
 
-cdef void add_to_leaves(Particles filter, int slot) noexcept nogil:
+cdef int add_to_leaves(Particles filter, int slot) except -1 nogil:
     """Add the sample to each distinct leaf, and store its log predictive density there."""
     cdef const double* v = v_of(filter.pool, slot)
     cdef double weight
@@ -144,6 +107,7 @@ cdef void add_to_leaves(Particles filter, int slot) noexcept nogil:
             filter.hits[hit].log_weight = -INFINITY
         else:
             filter.hits[hit].log_weight = after - before
+    return 0
 
 
 cdef double weigh(Particles filter, int first, int stop) noexcept nogil:
@@ -366,30 +330,19 @@ cdef int rejuvenate(Particles filter) except -1:
     divided evenly among its active samples, and each part goes to the new leaf of the sample. If a
     leaf has no active samples, those of the smallest subtree around it with any are used. The other
     new particles know the active samples only, which is better after a drift. The next sample
-    resamples the 2 n particles to n. If memory runs out, the new particles are removed and the old
-    ones are not changed.
+    resamples the 2 n particles to n.
     """
-    cdef int n = filter.n_particles, particle
-    cdef int64_t n_steps = filter.n_steps
+    cdef int n = filter.n_particles
     cdef double log_predictive = filter.log_predictive
     if filter.n_alive > n or filter.pool.size == 0:
         return 0
     filter.reserve_particles(2 * n)
-    reserve_scratch(filter, filter.pool.capacity, filter.pool.n_columns, filter.pool.size_v,
-                    filter.model.width)
-    lay_out_scratch(filter)
+    fit_scratch(filter)
     slots = shuffled_slots(filter)
     add_roots(filter, n)
-    try:
-        grow_on(filter, slots)
-        let_half_inherit(filter)
-    except BaseException:
-        for particle in range(n, 2 * n):
-            filter.trees.release(filter.roots[particle])
-        filter.n_steps = n_steps
-        raise
-    finally:
-        filter.log_predictive = log_predictive
+    grow_on(filter, slots)
+    let_half_inherit(filter)
+    filter.log_predictive = log_predictive
     join(filter)
     return 0
 
@@ -410,7 +363,6 @@ cdef int grow_on(Particles filter, list slots) except -1:
     cdef int n = filter.n_particles, slot
     for slot in slots:
         gather(filter, x_of(filter.pool, slot), n, 2 * n)
-        reserve_step(filter)
         step(filter, slot, n, 2 * n)
     return 0
 
@@ -450,15 +402,8 @@ cdef void join(Particles filter) noexcept nogil:
 
 cdef int inherit(Particles filter, int root, int old) except -1:
     """Copy a tree, and add the retired statistics of another tree."""
-    cdef int n_leaves = filter.trees.nodes[root].n_leaves
-    filter.trees.reserve(
-        2 * n_leaves, n_leaves, 2 * filter.pool.size + MIN_BLOCK * <size_t>n_leaves)
     root = copied(filter, root)
-    try:
-        hand_down(filter, root, old)
-    except BaseException:
-        filter.trees.release(root)
-        raise
+    hand_down(filter, root, old)
     return root
 
 
@@ -505,7 +450,7 @@ cdef list slots_below(Particles filter, int node):
     return found
 
 
-cdef int copied(Particles filter, int old) noexcept:
+cdef int copied(Particles filter, int old) except -1:
     """Copy a tree completely, with new regions."""
     cdef SharedTrees trees = filter.trees
     cdef int copy

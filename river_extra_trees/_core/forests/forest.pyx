@@ -10,6 +10,7 @@ from libc.string cimport memset
 from copy import deepcopy
 
 from ..ahead cimport AHEAD
+from ..guarded cimport begin_step, end_step
 from ..table cimport Reader
 from ..learner cimport Learner
 from ..lists cimport item_of, length_of
@@ -68,10 +69,11 @@ cdef class Forest(Ensemble):
                     const double* weights, int* slots) noexcept nogil:
         self.window.push(values, stride, self.schema, n, targets, weights, slots)
 
-    cdef void take(self, double target, double weight) noexcept nogil:
+    cdef int take(self, double target, double weight) except -1 nogil:
         cdef int slot, position = self.n_gathered()
         self.store(self.schema.row, 1, 1, &target, &weight, &slot)
         self.learn_rows(NULL, &target, &weight, &slot, 1, position, self.n_labels())
+        return 0
 
     cdef void learn_rows(self, const int* leaves, const double* targets, const double* weights,
                          const int* slots, int n, int position, int n_labels) noexcept nogil:
@@ -184,7 +186,9 @@ cdef class Forest(Ensemble):
             if reader.learns:
                 room = self.room(n_labels)
                 if room == 0 and reader.weight() > 0.0:
+                    begin_step(self)
                     self.reserve(n_labels)
+                    end_step(self)
                     room = self.room(n_labels)
             n = reader.read_ahead(stop, room, self.regression)
             if n == 0:

@@ -259,7 +259,7 @@ cdef class MemoryForest(Ensemble):
             group.growth.trees.widen(n_labels)
         self.n_row = -1
 
-    cdef void take(self, double target, double weight) noexcept nogil:
+    cdef int take(self, double target, double weight) except -1 nogil:
         cdef int tree, g, at
         if self.next_naive is not None:     # the sample has a new label or a new column
             with gil:
@@ -285,6 +285,7 @@ cdef class MemoryForest(Ensemble):
             tree += self.batch_size
         for g in range(self.n_groups()):
             continue_growth(self, <Group>self.group(g))
+        return 0
 
     cdef void learn_leaf(self, Trees trees, int leaf, double target, double weight) noexcept nogil:
         """Let a leaf learn a sample; the statistics of inner nodes do not change."""

@@ -166,7 +166,7 @@ cdef class Shrubs(Learner):
         self.trees.widen(n_labels)
         self.width = n_labels
 
-    cdef void take(self, double target, double weight) noexcept nogil:
+    cdef int take(self, double target, double weight) except -1 nogil:
         """One step of Algorithm 1."""
         cdef double step_size = self.step_size, l2 = self.l2
         cdef bint train = self.window.n_seen % self.update_interval == 0
@@ -181,6 +181,7 @@ cdef class Shrubs(Learner):
             self.train()                                # lines 6 to 8
         weigh(self, step_size, l2)                      # lines 9 to 11
         prune(self)                                     # line 12
+        return 0
 
     cdef bint push(self, double target, double weight) noexcept nogil:
         """Add the row that the schema encoded last to the window, and remove the oldest row.
