@@ -8,7 +8,8 @@ second call raises a RuntimeError.
 A call that changes the structures is a step: between `begin_step` and `end_step` only a lack of
 memory can fail. The structures are then half changed, so that the lock is never released again:
 every later call raises a RuntimeError that tells to load the last file. Everything that refuses
-invalid input comes before `begin_step`.
+invalid input comes before `begin_step`, and no step calls a function written in Python, in which
+a signal handler could raise an error.
 """
 
 cdef extern from *:

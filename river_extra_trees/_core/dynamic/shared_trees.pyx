@@ -168,8 +168,9 @@ cdef class SharedTrees:
         The nodes of a tree are then adjacent.
         """
         cdef SharedTrees new = SharedTrees(self.width)
-        cdef int[::1] numbers = np.full(self.n_nodes, -1, np.int32)
+        cdef int[::1] numbers = np.empty(self.n_nodes, np.int32)   # no function that handles signals
         cdef int i, node, n_stack
+        numbers[:] = -1
         new.reserve(self.nodes_in_use, self.leaves_in_use, self.cells_in_use())
         new.n_regions = self.n_regions
         for i in range(n_roots):
