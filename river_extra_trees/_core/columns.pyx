@@ -188,11 +188,6 @@ def column_of_numbers(name, numbers):
     return checked(column, is_finite)
 
 
-def columns_of_arrays(list names, list arrays):
-    """Columns of numbers, each from an array of doubles; NaN is missing."""
-    return [column_of_numbers(name, each) for name, each in zip(names, arrays, strict=True)]
-
-
 def are_within(const double[:] numbers, double low, double high):
     """Whether low <= number <= high for all numbers."""
     cdef bint found = True
@@ -270,24 +265,6 @@ cdef double as_double(object name, object value) except? -1.0:
     except OverflowError:
         classify(name, value, &number)
         raise
-
-
-cdef bint are_texts(list values) noexcept:
-    for value in values:
-        if type(value) is not str:
-            return False
-    return True
-
-
-def column_of_codes(name, codes, list values):
-    """A column of values of any kind, from their positions in a list; -1 is missing."""
-    if are_texts(values) and len(set(values)) == len(values):
-        return named(Column(name, len(codes), None, np.ascontiguousarray(codes, np.intc), values))
-    cdef Column column = column_of_values(name, [*values, None])    # -1 is the position of None
-    if column.refused < 0:
-        return column.take(codes)
-    # An invalid value may be that of no row.
-    return column_of_values(name, [None if code < 0 else values[code] for code in codes.tolist()])
 
 
 # --- Targets and weights ---------------------------------------------------------------------

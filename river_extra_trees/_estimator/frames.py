@@ -132,8 +132,7 @@ def values_of(values: typing.Any, name: str) -> list[typing.Any]:
     """
     library = library_among(OWN_SERIES, values)
     if library:
-        native: list[typing.Any] = values.to_pylist() if library == "pyarrow" else values.to_list()
-        return native
+        return list_of_arrow(values) if library == "pyarrow" else values.to_list()
     if type(values) is list:
         return values.copy()
     import narwhals
@@ -149,6 +148,22 @@ def values_of(values: typing.Any, name: str) -> list[typing.Any]:
             f"{name} must be a series or another sequence of values, not {type(values).__name__!r}"
         )
     return list(values.to_pylist() if hasattr(values, "to_pylist") else values)  # pyarrow
+
+
+def list_of_arrow(values: typing.Any) -> list[typing.Any]:
+    """Convert a chunked array of pyarrow; of a dictionary, only the values of its rows."""
+    listed: list[typing.Any] = []
+    for chunk in values.chunks:
+        if not hasattr(chunk, "dictionary"):
+            listed += chunk.to_pylist()
+            continue
+        codes, words = chunk.indices.to_pylist(), chunk.dictionary
+        if len(words) < len(codes):
+            found = dict(enumerate(words.to_pylist()))
+        else:
+            found = {code: words[code].as_py() for code in {*codes} - {None}}
+        listed += map(found.get, codes)
+    return listed
 
 
 def is_sequence(values: object) -> bool:

@@ -24,7 +24,7 @@ from river_extra_trees._estimator.answers import (
     series_of_codes,
     series_of_labels,
 )
-from river_extra_trees._estimator.columns import codes_of, codes_of_integers, table_of
+from river_extra_trees._estimator.columns import codes_of, table_of
 from river_extra_trees._estimator.frames import into_frame, readable_frame
 
 Numbers = np.ndarray[Any, Any]
@@ -160,25 +160,6 @@ def test_frames_without_columns() -> None:
     for X in (np.zeros((3, 0)), pd.DataFrame(index=range(3)), pd.DataFrame({"a": ["x"] * 3})[[]]):
         batch = table_of(X)
         assert (len(batch), batch.columns) == (3, [])
-
-
-INTEGERS = ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"]
-
-
-@given(data=st.data(), dtype=st.sampled_from(INTEGERS))
-def test_codes_of_integers(data: st.DataObject, dtype: str) -> None:
-    """They are those of `np.unique`, whether the integers are close or not."""
-    info = np.iinfo(dtype)
-    close = st.integers(max(info.min, -3), 4)
-    lowest, highest = (st.integers(each, each + 3) for each in (int(info.min), int(info.max) - 3))
-    kinds = [close, lowest, highest, st.integers(int(info.min), int(info.max))]
-    values = data.draw(st.lists(data.draw(st.sampled_from(kinds)), max_size=12))
-    array = np.array(values, dtype=dtype)
-    expected = np.unique(array, return_inverse=True)
-    found = codes_of_integers(array)
-    assert found[0].dtype == array.dtype
-    for given_, wanted in zip(found, expected, strict=True):
-        assert given_.tolist() == wanted.tolist()
 
 
 @pytest.mark.parametrize("values", [[], [True], [False, False], [True, False, True]])
