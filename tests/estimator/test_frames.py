@@ -190,10 +190,10 @@ def test_codes_without_a_category() -> None:
     for call in (model.learn_many, model.predict_learn_many):
         with pytest.raises(ValueError, match="row 2: y: no category has the code 100"):
             call(pd.DataFrame(X), pd.Series(codes))
-        with pytest.raises(ValueError, match="y: .* out of bounds: 100000 "):
+        with pytest.raises(ValueError, match=r"y: .* out of bounds: 100000 "):
             call(pa.table(X), pa.chunked_array([dictionary]))
     for frame in (pd.DataFrame({"a": codes}), pa.table({"a": dictionary})):
-        with pytest.raises(ValueError, match="feature 'a': .*(has the code|bounds:) 100"):
+        with pytest.raises(ValueError, match=r"feature 'a': .*(has the code|bounds:) 100"):
             model.learn_many(frame, ["x", "y", "x"])
     assert model.n_samples_seen == 0
 
