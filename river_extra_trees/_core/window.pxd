@@ -62,7 +62,6 @@ cdef class Window:
     cdef void clear(self) noexcept nogil
     cdef int copy(self, Window other, int slot) noexcept nogil
     cdef Window sorted_copy(self)
-    cdef tuple renumbered(self)
     cdef bint is_in_order(self) noexcept
     cdef int check_columns(self, Schema schema) except -1
     cdef int slot_at(self, int i) noexcept nogil

@@ -355,22 +355,6 @@ cdef class Window:
         """The slots in use, in order of arrival."""
         return [self.slot_at(i) for i in range(self.size)]
 
-    cdef tuple renumbered(self):
-        """A copy with the samples in its first slots, and the new slot of every old one, or -1."""
-        cdef Window copy = Window()
-        cdef int i
-        cdef int[::1] places = np.full(self.capacity, -1, dtype=np.intc)
-        copy.reserve(max(copy.capacity, self.size), self.n_columns, self.n_live)
-        copy.n_columns = self.n_columns
-        for i in range(self.size):
-            if i == self.n_sorted:
-                copy.sort()
-            places[self.slot_at(i)] = copy.copy(self, self.slot_at(i))
-        if self.n_sorted == self.size:
-            copy.sort()
-        copy.n_seen = self.n_seen
-        return copy, places
-
     cdef bint is_in_order(self) noexcept:
         """Whether the samples are in slots 0, 1, 2, ..., and the next samples will follow there."""
         cdef int i

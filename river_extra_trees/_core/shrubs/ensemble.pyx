@@ -237,8 +237,8 @@ cdef class Shrubs(Learner):
         for i in range(self.window.n_sorted):
             slot = self.window.by_arrival[i]
             self.trees.learn(root, self.window.target[slot], self.window.weight[slot], step)
-        n_splits = self.splitter.grow_held(root, self.schema, NULL, self.n_features(), step,
-                                           rng_for(self.seed, 0, step, FEATURES))
+        n_splits = self.splitter.grow(root, self.schema, NULL, self.n_features(), step,
+                                      rng_for(self.seed, 0, step, FEATURES))
         self.weights[tree] = 0.0
         self.sizes[tree] = 2 * n_splits + 1
         self.births[tree] = step - 1
