@@ -13,7 +13,6 @@ from ..cart.splitter cimport Splitter
 from ..guarded cimport begin_step, end_step
 from ..rng cimport EARLY, rng_for
 from ..trees cimport WEIGHT, Trees
-from ..window cimport Window
 from .forest cimport Forest
 
 cdef extern from *:
@@ -108,16 +107,18 @@ def grow_early(Forest forest, list splitters, int max_features, int max_depth, i
         if forest.batch_is_full() and forest.n_gathered() < forest.batch_size:
             growth = EarlyGrowth(forest, splitters)
             growth.max_features, growth.max_depth = max_features, max_depth
-            growth.max_nodes, growth.window = max_nodes, forest.early_window()
+            growth.max_nodes = max_nodes
             growth.run()
             forest.n_early = forest.n_gathered()
             end_step(forest)
 
 
 cdef class EarlyGrowth(BatchGrowth):
-    """The growth of early trees, which replace the trees of the forest."""
+    """The growth of early trees, which replace the trees of the forest.
 
-    cdef Window window      # the samples; the slot is the position in the batch
+    In the first batch the slot of a sample is its position in the batch.
+    """
+
     cdef int max_features
     cdef int max_depth
     cdef int max_nodes
@@ -126,18 +127,18 @@ cdef class EarlyGrowth(BatchGrowth):
         cdef Forest forest = self.forest
         cdef Trees trees = forest.new_tree()
         cdef const int* copies = forest.copies_of(tree)
-        cdef bytearray marks = bytearray(self.window.n_columns)
+        cdef bytearray marks = bytearray(forest.window.n_columns)
         cdef uint8_t* chosen = marks
         forest.trees[tree] = splitter.trees = trees
-        splitter.window, splitter.max_depth = self.window, self.max_depth
+        splitter.window, splitter.max_depth = forest.window, self.max_depth
         forest.mark_columns(tree, chosen)
         with nogil:
-            forest.learn_root(trees, self.window, copies)
+            forest.learn_root(trees, copies)
             if trees.row(trees.roots[0])[WEIGHT] <= 0.0:    # no copy of any of the samples
-                forest.learn_root(trees, self.window, NULL)
+                forest.learn_root(trees, NULL)
                 return 0
             splitter.grow(trees.roots[0], forest.schema, copies, self.max_features, 1.0,
-                          rng_for(forest.seed, tree, self.window.size, EARLY), chosen)
+                          rng_for(forest.seed, tree, forest.window.size, EARLY), chosen)
             trees.shrink_to(self.max_nodes)
             trees.trim(0)
         return 0

@@ -543,7 +543,7 @@ cdef class ForgetfulGrowth(BatchGrowth):
             n += forest.copies(tree, i)
         if n == 0:
             if self.is_first:
-                forest.learn_root(trees, forest.window, NULL)
+                forest.learn_root(trees, NULL)
             return 0
         with nogil:
             forest.forget(tree, retained, retained.total + n - self.sizes[tree])

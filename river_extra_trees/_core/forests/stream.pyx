@@ -223,7 +223,8 @@ cdef class StreamForest(Forest):
 
     cdef int check_fits(self) except -1:
         Forest.check_fits(self)
-        require(self.window.is_in_order(), "StreamForest: the batch is not in its slots")
+        require(self.window.slots() == list(range(self.window.size)),
+                "StreamForest: the batch is not in its slots")
         return 0
 
 
@@ -253,7 +254,7 @@ cdef class StreamGrowth(BatchGrowth):
         splitter.window = window
         with nogil:
             if is_new:
-                forest.learn_root(trees, window, copies)
+                forest.learn_root(trees, copies)
             elif forest.published:
                 forest.overwrite(trees, copies)
             splitter.grow(trees.roots[0], forest.schema, copies, self.max_features,

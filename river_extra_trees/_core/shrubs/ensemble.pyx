@@ -63,8 +63,6 @@ cdef double MARGIN = 1e-9
 # If a sample with a larger share of the total weight leaves, the rounding errors of the running
 # sums are too large.
 cdef double HEAVY = 1e3
-# Tolerance for the weight of a class divided by that of its node.
-cdef double ROUNDED = 1.0 + 1e-9
 # Limit of running sums in a state. It cannot be checked whether they come from samples.
 SUMS = {"least": -1e150, "most": 1e150}
 COUNT, STRENGTH = ("whole", 1, 2**31 - 1), ("number", 0.0, LARGEST_FLOAT)
@@ -235,17 +233,11 @@ cdef class Shrubs(Learner):
         return 0
 
     cdef int reserve(self, int n_labels) except -1 nogil:
-        """Make room for the row that the schema encoded last, and for a new tree."""
-        cdef int n = min(self.window.size + 1, self.window_size)
-        cdef int n_live, width = 1 if self.regression else n_labels
-        self.window.reserve_places(self.schema.n_columns)
-        n_live = self.window.count_live(self.schema.filled, self.schema.n_filled)
-        self.window.reserve(self.window_size, self.schema.n_columns, n_live)
+        """Make room for the row that the schema encoded last."""
+        cdef int width = 1 if self.regression else n_labels
+        self.window.reserve_rows(self.schema, self.window_size)
         self.reserve_outputs(width)
-        self.trees.reserve(2 * n + 1, width)
-        return self.splitter.reserve(
-            self.trees.capacity, n, self.window_size, n_live,
-            max(self.trees.n_values, n_labels))     # as `Workspace.prepare`, so that it cannot fail
+        return self.trees.reserve(0, width)
 
     cdef void widen(self, int n_labels) noexcept:
         self.trees.widen(n_labels)
@@ -313,12 +305,14 @@ cdef class Shrubs(Learner):
             return max(1, <int>log2(<double>max(1, n)))
         return n if self.feature_count == ALL else self.feature_count
 
-    cdef void train(self) noexcept nogil:
-        """Lines 6 to 8: grow a tree of weight zero on the window. After `reserve`."""
-        cdef int tree = self.trees.new_root(), i, slot, n_splits
-        cdef int root = self.trees.roots[tree]
+    cdef int train(self) except -1 nogil:
+        """Lines 6 to 8: grow a tree of weight zero on the window."""
+        cdef int tree = self.trees.n_roots, i, slot, n_splits, root
         cdef int64_t step = self.window.n_seen
         cdef int* leaves = self.leaves + <Py_ssize_t>tree * self.window_size
+        self.trees.reserve(1, self.trees.n_values)
+        self.trees.new_root()
+        root = self.trees.roots[tree]
         for i in range(self.window.n_sorted):
             slot = self.window.by_arrival[i]
             self.trees.learn(root, self.window.target[slot], self.window.weight[slot], step)
@@ -333,6 +327,7 @@ cdef class Shrubs(Learner):
             leaves[slot] = self.trees.walk_slot(root, self.window, slot)
         if self.sums_run():
             self.count_newcomer(tree)
+        return 0
 
     # --- Outputs of the trees -----------------------------------------------------------------
 
@@ -762,9 +757,7 @@ cdef class Shrubs(Learner):
 
     cdef int check_samples(self) except -1:
         """Check that trees and window fit the schema and the labels."""
-        cdef int k, i, node, n_values = 2 if self.regression else len(self.labels)
-        cdef const double* row
-        cdef double target
+        cdef int k, node, n_values = 2 if self.regression else len(self.labels)
         require(self.trees.regression == self.regression and self.trees.n_values == n_values
                 and self.width == (1 if self.regression else n_values)
                 and not (self.regression and self.labels.labels)
@@ -772,18 +765,10 @@ cdef class Shrubs(Learner):
                 "Shrubs: the trees do not belong to this ensemble")
         require(self.window.n_fresh == 0 and self.window.capacity == self.window_size,
                 "Shrubs: the window does not belong to this ensemble")
-        self.window.check_columns(self.schema)
+        self.window.check_codes(self.schema, -1 if self.regression else n_values)
         for k in range(self.trees.n_roots):
             for node in self.trees.preorder(k):
-                row = self.trees.row(node)
-                require(row[WEIGHT] > 0.0, "Shrubs: a node was grown on no sample")
-                for i in range(0 if self.regression else n_values):
-                    require(row[HEADER + i] <= ROUNDED * row[WEIGHT],
-                            "Shrubs: a class weighs more than all of its node")
-        for i in range(self.window.n_sorted):
-            target = self.window.target[self.window.by_arrival[i]]
-            require(self.regression or (0 <= target < n_values and target == <int>target),
-                    "Shrubs: a sample has no known label")
+                require(self.trees.row(node)[WEIGHT] > 0.0, "Shrubs: a node was grown on no sample")
         return 0
 
     cdef int check_weights(self) except -1:
