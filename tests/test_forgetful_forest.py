@@ -20,7 +20,6 @@ from river_extra_trees import (
     ForgetfulRandomForestRegressor,
     persistence,
 )
-from river_extra_trees._core.forests.batch_growth import Retained
 from river_extra_trees._core.forests.forgetful import ForgetfulForest
 from river_extra_trees._core.state import StateError
 from river_extra_trees._core.window import Window
@@ -384,11 +383,41 @@ def test_first_samples_that_no_forest_has_are_refused() -> None:
     with pytest.raises(StateError, match="samples that are not there"):
         ForgetfulForest.restored({**values, "n_early": 13})
     window = {**values["window"].values, "n_sorted": 2}
-    changed = {**values, "window": Window.restored(window), "answers": values["answers"][:, 2:]}
-    held = np.arange(2, dtype=np.int32)
-    changed["retained"] = [
-        Retained.restored({"slots": slots, "copies": np.ones_like(slots)})
-        for slots in (held, held[:0])
-    ]
+    changed = {
+        **values,
+        "window": Window.restored(window),
+        "answers": values["answers"][2:],
+        "n_retained": np.array([2, 0], np.int32),
+        "retained": np.array([[0, 1], [1, 1]], np.int32),
+    }
     with pytest.raises(StateError, match="first batch"):
         ForgetfulForest.restored(changed)
+
+
+@pytest.mark.parametrize(
+    ("n_retained", "retained", "problem"),
+    [
+        ([1, 1], [[0, 1], [0, 1]], "not those that a tree retains"),
+        ([2, 1], [[0, 1], [1, 1], [2, 1]], "not those that a tree retains"),
+        ([2, 1], [[0, 1], [0, 1], [1, 1]], "twice"),
+        ([1, 1], [[0, 0], [1, 1]], "many copies"),
+        ([1, 2], [[0, 1], [1, 2**31 - 1], [0, 2**31 - 1]], "many copies"),
+        ([1, 2], [[0, 1], [1, 1]], "n_retained"),
+    ],
+)
+def test_retained_samples_that_no_tree_has_are_refused(
+    n_retained: list[int], retained: list[list[int]], problem: str
+) -> None:
+    """Every tree retains samples of the window, each once, and every sample is retained."""
+    model = ForgetfulRandomForestClassifier(n_models=2, batch_size=2, bagging=False, seed=1)
+    for i in range(2):
+        model.learn_one({"a": float(i)}, i % 2)
+    values = model._core.state()
+    assert values["n_retained"].tolist() == [2, 2]
+    ForgetfulForest.restored(values)
+    changed = {
+        "n_retained": np.array(n_retained, np.int32),
+        "retained": np.array(retained, np.int32),
+    }
+    with pytest.raises(StateError, match=problem):
+        ForgetfulForest.restored({**values, **changed})

@@ -44,12 +44,13 @@ cdef class Window:
     cdef int n_lately               # live columns before the last `release` or `clear`
 
     cdef int reserve(self, int capacity, int n_columns, int n_live) except -1 nogil
+    cdef int reserve_rows(self, Schema schema, int capacity) except -1 nogil
     cdef int reserve_one(self, Schema schema, int most=*) except -1 nogil
     cdef int reserve_places(self, int n_columns) except -1 nogil
     cdef int count_live(self, const int* columns, int n) noexcept nogil
     cdef bint has_room(self, Schema schema) noexcept nogil
-    cdef int fill(self, const double[:, ::1] data, const double[::1] target,
-                  const double[::1] weight, const int64_t[::1] arrival, int n_sorted) except -1
+    cdef int fill(self, object data, object target, object weight, object arrival,
+                  int n_sorted) except -1
     cdef int move(self, int capacity, int column_capacity) except -1 nogil
     cdef void begin_column(self, int column) noexcept nogil
     cdef void keep_live(self) noexcept nogil
@@ -58,13 +59,8 @@ cdef class Window:
     cdef void sort(self) noexcept nogil
     cdef int slide(self, Schema schema, double target, double weight, int gone) noexcept nogil
     cdef void release(self, const uint8_t* gone) noexcept nogil
-    cdef void forget_leaves(self) noexcept nogil
     cdef void clear(self) noexcept nogil
-    cdef int copy(self, Window other, int slot) noexcept nogil
-    cdef Window sorted_copy(self)
-    cdef tuple renumbered(self)
-    cdef bint is_in_order(self) noexcept
-    cdef int check_columns(self, Schema schema) except -1
+    cdef int check_codes(self, Schema schema, int n_labels) except -1
     cdef int slot_at(self, int i) noexcept nogil
 
     cdef inline double* values_of(self, int column) noexcept nogil:

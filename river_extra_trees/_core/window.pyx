@@ -6,6 +6,7 @@ from libc.math cimport NAN
 from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memcpy, memmove
 
+from .arrays cimport view
 from .memory cimport free, resized, zeroed
 from .schema cimport MAX_COLUMNS, OTHER, Schema
 from .sorting cimport keep, merge_slots, rank, sort_slots
@@ -123,14 +124,18 @@ cdef class Window:
             self.n_places = n
         return 0
 
+    cdef int reserve_rows(self, Schema schema, int capacity) except -1 nogil:
+        """Allocate memory for the columns of the rows that the schema holds."""
+        self.reserve_places(schema.n_columns)
+        return self.reserve(capacity, schema.n_columns,
+                            self.count_live(schema.filled, schema.n_filled))
+
     cdef int reserve_one(self, Schema schema, int most=LARGEST_WINDOW) except -1 nogil:
         """Allocate memory for one more row of the schema: double the capacity, up to `most`."""
         cdef int capacity = self.capacity
         if self.size == capacity:
             capacity = 2 * capacity if capacity >= most else min(2 * capacity, most)
-        self.reserve_places(schema.n_columns)
-        return self.reserve(capacity, schema.n_columns,
-                            self.count_live(schema.filled, schema.n_filled))
+        return self.reserve_rows(schema, capacity)
 
     cdef int count_live(self, const int* columns, int n) noexcept nogil:
         """Number of live columns if these are live, too."""
@@ -313,77 +318,9 @@ cdef class Window:
         self.n_lately = self.n_live
         self.keep_live()
 
-    cdef void forget_leaves(self) noexcept nogil:
-        """Reset the recorded leaves to -1, because they belong to other trees."""
-        cdef int slot
-        for slot in range(self.capacity):
-            self.leaf[slot] = -1
-
-    cdef int copy(self, Window other, int slot) noexcept nogil:
-        """Store a sample of another window; return its slot. Call `reserve` before."""
-        cdef int new = self.free_slots[self.capacity - self.size - 1]
-        cdef int k, column
-        cdef double value
-        for k in range(other.n_live):
-            column = other.live[k]
-            value = other.values_of(column)[slot]
-            if not is_nan(value):
-                if self.places[column] < 0:
-                    self.begin_column(column)
-                self.values_of(column)[new] = value
-        self.n_columns = max(self.n_columns, other.n_columns)
-        self.target[new] = other.target[slot]
-        self.weight[new] = other.weight[slot]
-        self.arrival[new] = other.arrival[slot]
-        self.fresh[self.n_fresh] = new
-        self.leaf[new] = -1
-        self.n_fresh += 1
-        self.size += 1
-        return new
-
-    cdef Window sorted_copy(self):
-        """A copy with all samples sorted, whose slots are in order of arrival."""
-        cdef Window copy = Window(self.size)
-        cdef int i
-        copy.reserve(self.size, self.n_columns, self.n_live)
-        for i in range(self.size):
-            copy.copy(self, self.slot_at(i))
-        copy.sort()
-        return copy
-
     def slots(self):
         """The slots in use, in order of arrival."""
         return [self.slot_at(i) for i in range(self.size)]
-
-    cdef tuple renumbered(self):
-        """A copy with the samples in its first slots, and the new slot of every old one, or -1."""
-        cdef Window copy = Window()
-        cdef int i
-        cdef int[::1] places = np.full(self.capacity, -1, dtype=np.intc)
-        copy.reserve(max(copy.capacity, self.size), self.n_columns, self.n_live)
-        copy.n_columns = self.n_columns
-        for i in range(self.size):
-            if i == self.n_sorted:
-                copy.sort()
-            places[self.slot_at(i)] = copy.copy(self, self.slot_at(i))
-        if self.n_sorted == self.size:
-            copy.sort()
-        copy.n_seen = self.n_seen
-        return copy, places
-
-    cdef bint is_in_order(self) noexcept:
-        """Whether the samples are in slots 0, 1, 2, ..., and the next samples will follow there."""
-        cdef int i
-        for i in range(self.n_sorted):
-            if self.by_arrival[i] != i:
-                return False
-        for i in range(self.n_fresh):
-            if self.fresh[i] != self.n_sorted + i:
-                return False
-        for i in range(self.size, self.capacity):
-            if self.free_slots[self.capacity - 1 - i] != i:
-                return False
-        return True
 
     def sample(self, int slot):
         """(row, target, weight, number in the stream) of the sample in a slot."""
@@ -393,48 +330,46 @@ cdef class Window:
 
     def check(self):
         """Raise a StateError if the window does not equal the one restored from its state."""
-        cdef Window other
-        cdef int i, k, column
+        cdef Window other = Window.restored(self.state())
+        cdef int i, column
         slots = [self.slot_at(i) for i in range(self.capacity)]
         require(self.size == self.n_sorted + self.n_fresh <= self.capacity
                 and sorted(slots) == list(range(self.capacity)),
                 "Window: the slots are not all there once")
         require(all([self.arrival[slot] == -1 for slot in slots[self.size:]]),
                 "Window: a free slot holds a sample")
-        other = Window.restored(self.state())
-        require([self.live[k] for k in range(self.n_live)]
-                == [other.live[k] for k in range(other.n_live)]
+        live = [self.live[i] for i in range(self.n_live)]
+        require(live == [other.live[i] for i in range(other.n_live)]
                 == [column for column in range(self.n_places) if self.places[column] >= 0],
                 "Window: the live columns are not those with a value")
-        require(sorted([*[self.places[self.live[k]] for k in range(self.n_live)],
-                        *[self.free_places[k] for k in range(self.column_capacity - self.n_live)]])
-                == list(range(self.column_capacity)), "Window: the places are not all there once")
-        for k in range(self.n_live):
-            column = self.live[k]
-            for i in range(self.n_sorted):
-                require(self.order_of(column)[i] == slots[other.order_of(column)[i]],
-                        "Window: a column is not sorted")
-            for i in range(self.size, self.capacity):
-                require(is_nan(self.values_of(column)[slots[i]]),
-                        "Window: a free slot holds a value")
+        places = [self.places[column] for column in live] + [
+            self.free_places[i] for i in range(self.column_capacity - self.n_live)]
+        require(sorted(places) == list(range(self.column_capacity)),
+                "Window: the places are not all there once")
+        for column in live:
+            require([self.order_of(column)[i] for i in range(self.n_sorted)]
+                    == [slots[other.order_of(column)[i]] for i in range(self.n_sorted)],
+                    "Window: a column is not sorted")
+            require(all([is_nan(self.values_of(column)[slot]) for slot in slots[self.size:]]),
+                    "Window: a free slot holds a value")
 
-    cdef int check_columns(self, Schema schema) except -1:
-        """Raise a StateError if a schema does not have all columns and nominal values.
+    cdef int check_codes(self, Schema schema, int n_labels) except -1:
+        """Raise a StateError for columns or nominal values that a schema lacks, or for targets that
+        are no codes of n_labels labels (-1: the targets are numbers).
 
         The growth of trees counts samples by their codes, so others would be outside of its arrays.
         """
-        cdef double value
-        cdef int column, i, k, n_codes
+        cdef int column
         require(self.n_columns <= schema.n_columns, "Window: a column has no name")
-        for k in range(self.n_live):
-            column = self.live[k]
-            if not schema.has_codes(column):
-                continue
-            n_codes = schema.count_codes(column)
-            for i in range(self.size):
-                value = self.values_of(column)[self.slot_at(i)]
-                require(value != value or (OTHER <= value < n_codes and value == <int>value),
-                        "Window: a sample has no known value")
+        slots = self.slots()
+        targets = view(self.target, "f8", (self.capacity,))[slots]
+        require(n_labels < 0 or are_codes(targets, 0, n_labels),
+                "Window: a sample has no known label")
+        for column in [self.live[i] for i in range(self.n_live)]:
+            values = view(self.values_of(column), "f8", (self.capacity,))[slots]
+            require(not schema.has_codes(column) or are_codes(
+                values[~np.isnan(values)], OTHER, len(schema.codes[column])),
+                "Window: a sample has no known value")
         return 0
 
     cdef int slot_at(self, int i) noexcept nogil:
@@ -452,22 +387,17 @@ cdef class Window:
 
         Weights are omitted if all are 1, and arrival numbers if the samples are the latest ones.
         """
-        cdef Py_ssize_t i, n = self.size
-        cdef int k, slot
-        cdef double[:, ::1] data = np.full((self.n_columns if n else 0, n), NAN)
-        cdef double[::1] target = np.empty(n), weight = np.empty(n)
-        cdef int64_t[::1] arrival = np.empty(n, dtype=np.int64)
-        for i in range(n):
-            slot = self.slot_at(<int>i)
-            for k in range(self.n_live):
-                data[self.live[k], i] = self.values_of(self.live[k])[slot]
-            target[i] = self.target[slot]
-            weight[i] = self.weight[slot]
-            arrival[i] = self.arrival[slot]
+        cdef int column, n = self.size
+        slots, shape = np.array(self.slots(), np.intp), (self.capacity,)
+        data = np.full((self.n_columns if n else 0, n), NAN)
+        for column in [self.live[i] for i in range(self.n_live)]:
+            data[column] = view(self.values_of(column), "f8", shape)[slots]
+        weight = view(self.weight, "f8", shape)[slots]
+        arrival = view(self.arrival, "i8", shape)[slots]
         return without_defaults({
-            "data": data.base, "target": target.base,
-            "weight": None if np.all(weight.base == 1.0) else weight.base,
-            "arrival": None if np.all(arrival.base == latest(self.n_seen, n)) else arrival.base,
+            "data": data, "target": view(self.target, "f8", shape)[slots],
+            "weight": None if np.all(weight == 1.0) else weight,
+            "arrival": None if np.all(arrival == latest(self.n_seen, n)) else arrival,
             "n_sorted": self.n_sorted, "n_seen": self.n_seen,
         }, self.DEFAULTS)
 
@@ -501,33 +431,35 @@ cdef class Window:
         window.fill(data, target, weight, arrival, state.whole("n_sorted", 0, n))
         return window
 
-    cdef int fill(self, const double[:, ::1] data, const double[::1] target,
-                  const double[::1] weight, const int64_t[::1] arrival, int n_sorted) except -1:
+    cdef int fill(self, object data, object target, object weight, object arrival,
+                  int n_sorted) except -1:
         """Copy valid samples into the empty window."""
-        cdef Py_ssize_t i, n = arrival.shape[0]
-        cdef int column, n_columns = <int>data.shape[0]
-        present = np.flatnonzero(~np.isnan(data.base).all(axis=1)) if n else []
-        self.reserve(self.capacity, n_columns, <int>len(present))
-        self.n_columns = n_columns
+        cdef int i, column, n = <int>len(target)
+        present = np.flatnonzero(~np.isnan(data).all(axis=1)) if n else []
+        self.reserve(self.capacity, <int>len(data), <int>len(present))
+        self.n_columns = <int>len(data)
         for column in present:
             self.begin_column(column)
-            for i in range(n):
-                self.values_of(column)[i] = data[column, i]
-        for i in range(n):
-            self.target[i] = target[i]
-            self.weight[i] = weight[i]
-            self.arrival[i] = arrival[i]
-            self.fresh[i] = <int>i
-        self.size, self.n_fresh = <int>n, n_sorted
+            view(self.values_of(column), "f8", (n,))[...] = data[column]
+        view(self.target, "f8", (n,))[...] = target
+        view(self.weight, "f8", (n,))[...] = weight
+        view(self.arrival, "i8", (n,))[...] = arrival
+        view(self.fresh, "i4", (n,))[...] = np.arange(n)
+        self.size, self.n_fresh = n, n_sorted
         self.sort()
-        for i in range(n_sorted, n):        # these samples were fresh
-            self.fresh[i - n_sorted] = <int>i
-        self.n_fresh = <int>n - n_sorted
-        self.forget_leaves()
+        self.n_fresh = n - n_sorted
+        for i in range(n):
+            self.fresh[i] = n_sorted + i if i < self.n_fresh else -1
+            self.leaf[i] = -1
         return 0
 
     def __reduce__(self):
         return reduced(type(self), self.state())
+
+
+def are_codes(values, least, n):
+    """Whether all values are whole numbers from `least` to n - 1."""
+    return bool(np.all((values >= least) & (values < n) & (values == np.floor(values))))
 
 
 def latest(n_seen, n):

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from .._core.dynamic import ParticleFilter
 from .._core.dynamic.pool import Pool
-from .._core.forests.batch_growth import Retained
 from .._core.forests.buffer import Buffer
 from .._core.forests.compact_trees import CompactTrees
 from .._core.forests.forgetful import ForgetfulForest
@@ -51,7 +50,6 @@ CORE_CLASSES: dict[str, Any] = {
     "schema": Schema,
     "shrub_ensemble": Shrubs,
     "stream_forest": StreamForest,
-    "training_sample": Retained,
     "trees": Trees,
     "window": Window,
 }

@@ -4,7 +4,7 @@ import numpy as np
 
 from libc.math cimport INFINITY
 
-from river_extra_trees._core.shrubs.weights cimport (
+from river_extra_trees._core.shrubs.proximal cimport (
     hard_threshold, position_to_drop, project_simplex, soft_threshold,
 )
 

@@ -5,16 +5,11 @@ from libc.stdint cimport uint8_t
 
 from ..rng cimport Rng
 from ..schema cimport Schema
-from ..trees cimport Trees
-from ..window cimport Window
 from .workspace cimport Workspace
 
 
 @cython.final
 cdef class Splitter(Workspace):
-    cdef int grow(self, Trees trees, int root, Window window, Schema schema, const int* copies,
-                  int max_features, double step, Rng rng, const uint8_t* chosen=*,
-                  const int* members=*, int n_members=*, const int* leaves=*) except -1
-    cdef int grow_held(self, int root, Schema schema, const int* copies, int max_features,
-                       double step, Rng rng, const uint8_t* chosen=*, const int* members=*,
-                       int n_members=*, const int* leaves=*) except -1 nogil
+    cdef int grow(self, int root, Schema schema, const int* copies, int max_features, double step,
+                  Rng rng, const uint8_t* chosen=*, const int* members=*, int n_members=*,
+                  const int* leaves=*) except -1 nogil

@@ -94,10 +94,10 @@ cdef class Splitter(Workspace):
             self.shuffled, (None, "stream", "forgetful")[self.published], self.support,
         )
 
-    cdef int grow(self, Trees trees, int root, Window window, Schema schema, const int* copies,
-                  int max_features, double step, Rng rng, const uint8_t* chosen=NULL,
-                  const int* members=NULL, int n_members=0, const int* leaves=NULL) except -1:
-        """Grow the leaves below `root` that the samples of the window reach.
+    cdef int grow(self, int root, Schema schema, const int* copies, int max_features, double step,
+                  Rng rng, const uint8_t* chosen=NULL, const int* members=NULL, int n_members=0,
+                  const int* leaves=NULL) except -1 nogil:
+        """Grow the leaves of `trees` below `root` that the samples of `window` reach.
 
         The growth uses the sorted samples or, if no sample is sorted, all samples. The statistics
         of existing nodes must contain them already (`Trees.learn`); new nodes get the statistics of
@@ -106,23 +106,8 @@ cdef class Splitter(Workspace):
         `members`, the slots of the samples in the tree in order of arrival (NULL: all samples with
         copies); `leaves`, per slot the leaf that the sample reaches, -1 if unknown.
 
-        Returns the number of leaves that were split. It cannot fail if `Trees.reserve` and
-        `Workspace.reserve` have allocated the memory.
+        Returns the number of leaves that were split.
         """
-        cdef int n_splits
-        self.trees, self.window = trees, window
-        try:
-            with nogil:
-                n_splits = self.grow_held(root, schema, copies, max_features, step, rng, chosen,
-                                          members, n_members, leaves)
-        finally:
-            self.trees = self.window = None
-        return n_splits
-
-    cdef int grow_held(self, int root, Schema schema, const int* copies, int max_features,
-                       double step, Rng rng, const uint8_t* chosen=NULL, const int* members=NULL,
-                       int n_members=0, const int* leaves=NULL) except -1 nogil:
-        """`grow` for the current trees and window of the splitter."""
         cdef int n_tasks, before = self.trees.n_used - self.trees.n_free
         self.prepare(schema, chosen, members, n_members)
         self.step, self.rng = step, rng

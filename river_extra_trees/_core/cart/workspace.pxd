@@ -70,11 +70,12 @@ cdef class Workspace:
     cdef readonly int min_samples_leaf
     cdef readonly double support        # see `Splitter`
 
+    cdef Window window                  # the samples; the owner sets it and the trees
+    cdef Trees trees
+
     # Scratch, valid during one call of `Splitter.grow`; all arrays are parts of one memory block.
     cdef char* block
     cdef size_t block_bytes
-    cdef Window window
-    cdef Trees trees
     cdef double step                    # number of the batch, for the statistics
     cdef Rng rng
     cdef int max_features

@@ -35,10 +35,9 @@ cdef class Forest(Ensemble):
     cdef int make_bags(self) except -1
     cdef void draw_bags(self) noexcept
     cdef int64_t bag_size(self, Rng* rng) noexcept
-    cdef Window early_window(self)
     cdef const int* copies_of(self, int tree) noexcept nogil
     cdef int mark_columns(self, int tree, uint8_t* chosen) except -1
-    cdef void learn_root(self, Trees trees, Window window, const int* copies) noexcept nogil
+    cdef void learn_root(self, Trees trees, const int* copies) noexcept nogil
     cdef int reserve_sums(self, int n_labels) except -1 nogil
     # Number of samples with known labels that can be learned before the batch is full or memory has
     # to be allocated.
@@ -69,4 +68,3 @@ cdef class Forest(Ensemble):
 
     cdef object read(self, object state)
     cdef int check_fits(self) except -1
-    cdef int check_samples(self, Window window) except -1

@@ -137,15 +137,6 @@ cdef class Forest(Ensemble):
         """Number of samples in the bag of a tree, copies counted."""
         return self.batch_size
 
-    cdef Window early_window(self):
-        """A window with the samples of the first batch so far; slot = position in the batch.
-
-        The samples are sorted if several trees use them.
-        """
-        if len(self.trees) == 1 and self.window.n_sorted == 0 and self.window.is_in_order():
-            return self.window
-        return self.window.sorted_copy()
-
     cdef const int* copies_of(self, int tree) noexcept nogil:
         """Per position in this batch: copies of the sample in a tree; NULL: one each."""
         return self.bags + <Py_ssize_t>tree * self.batch_size if self.bags != NULL else NULL
@@ -155,15 +146,15 @@ cdef class Forest(Ensemble):
         memset(chosen, 1, self.window.n_columns)
         return 0
 
-    cdef void learn_root(self, Trees trees, Window window, const int* copies) noexcept nogil:
-        """Add the samples to the root of a new tree; `copies` is per slot."""
+    cdef void learn_root(self, Trees trees, const int* copies) noexcept nogil:
+        """Add the samples of the window to the root of a new tree; `copies` is per slot."""
         cdef int i, slot, n
-        for i in range(window.size):
-            slot = window.slot_at(i)
+        for i in range(self.window.size):
+            slot = self.window.slot_at(i)
             n = copies[slot] if copies != NULL else 1
             if n:
-                trees.learn(trees.roots[0], window.target[slot], window.weight[slot] * n,
-                            self.n_batches + 1)
+                trees.learn(trees.roots[0], self.window.target[slot],
+                            self.window.weight[slot] * n, self.n_batches + 1)
 
     @property
     def n_seen(self):
@@ -380,15 +371,5 @@ cdef class Forest(Ensemble):
                 "Forest: the batch has too many samples")
         require(self.n_batches > 0 or self.n_early <= self.n_gathered(),
                 "Forest: the first trees have grown on samples that are not there")
-        return self.check_samples(self.window)
-
-    cdef int check_samples(self, Window window) except -1:
-        """Raise an error for a window with columns, values or labels that this forest lacks."""
-        cdef int slot
-        cdef double target, n_labels = len(self.labels.labels)
-        window.check_columns(self.schema)
-        for slot in window.slots():
-            target = window.target[slot]
-            require(self.regression or (0 <= target < n_labels and target == <int>target),
-                    "Forest: a sample has no known label")
-        return 0
+        return self.window.check_codes(
+            self.schema, -1 if self.regression else <int>len(self.labels))

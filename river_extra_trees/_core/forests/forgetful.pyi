@@ -3,8 +3,12 @@ from typing import Any
 import numpy as np
 
 from ..cart.splitter import Splitter
-from .batch_growth import Retained
 from .forest import Forest
+
+class Retained:
+    n: int
+    total: int
+    def samples(self) -> list[tuple[int, int]]: ...
 
 class ForgetfulForest(Forest):
     subsets: bool

@@ -1,20 +1,26 @@
-"""Forgetful forests: each tree retains a subset of a shared window. See the header."""
+"""Forgetful forests (Yuan, Sun and Shasha 2023): each tree retains a subset of a shared window.
+
+Python code determines how many samples each tree retains, between two batches.
+"""
 
 import numpy as np
 
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint8_t, uint64_t
-from libc.string cimport memset
+from libc.string cimport memmove, memset
 
+from ..arrays cimport view
 from ..cart.splitter cimport Splitter
+from ..guarded cimport end_step
 from ..learner cimport Learner
 from ..lists cimport item_of, length_of
-from ..memory cimport free, product, resized, zeroed
-from ..rng cimport SUBSET, Rng, next_word, poisson, rng_for, uniform
+from ..memory cimport free, product, resized
+from ..rng cimport FORGET, SUBSET, Rng, next_word, poisson, rng_for, uniform
 from ..schema cimport Schema
 from ..shares cimport first_largest
 from ..trees cimport HEADER, Trees
-from .batch_growth cimport ForgetfulGrowth, Retained, grow_anew, moved
+from ..window cimport Window
+from .batch_growth cimport BatchGrowth
 from .forest cimport Forest
 
 from ..state import require
@@ -23,11 +29,89 @@ cdef enum:
     BAGGING_MEAN = 6        # leveraging bagging (section 3.3): expected copies of a batch
     BAGGING_MAX = 10        # maximum number of copies of a batch
 
+LARGEST_TOTAL = 2**31 - 1   # maximum number of copies of all samples of a tree in a file
+
 
 cdef inline Rng skipped(Rng rng, uint64_t n) noexcept nogil:
     """A stream of random numbers without its next n words."""
     rng.state += n * <uint64_t>0x9E3779B97F4A7C15
     return rng
+
+
+cdef class Retained:
+    """The samples of the window that one tree retains, and the number of copies of each."""
+
+    cdef int* slots             # in the order in which they will be forgotten
+    cdef int* counts            # copies of the sample in slots[i], > 0
+    cdef readonly int n         # number of samples
+    cdef readonly int64_t total     # number of copies of all samples
+    cdef int capacity
+
+    def __dealloc__(self):
+        free(self.slots)
+        free(self.counts)
+
+    cdef int add(self, int slot, int count) except -1 nogil:
+        """Retain a sample."""
+        cdef int capacity = self.capacity
+        if self.n == capacity:
+            capacity = max(4, capacity + capacity // 2)
+            self.slots = <int*>resized(self.slots, capacity, sizeof(int))
+            self.counts = <int*>resized(self.counts, capacity, sizeof(int))
+            self.capacity = capacity
+        self.slots[self.n] = slot
+        self.counts[self.n] = count
+        self.n += 1
+        self.total += count
+        return 0
+
+    cdef void forget_first(self, int64_t k) noexcept nogil:
+        """Forget the k copies that were added first."""
+        cdef int gone = 0
+        self.total -= k
+        while k > 0 and self.counts[gone] <= k:
+            k -= self.counts[gone]
+            gone += 1
+        self.n -= gone
+        if gone > 0:
+            memmove(self.slots, self.slots + gone, self.n * sizeof(int))
+            memmove(self.counts, self.counts + gone, self.n * sizeof(int))
+        if k > 0:
+            self.counts[0] -= <int>k
+
+    cdef void forget_random(self, int64_t k, Rng rng) noexcept nogil:
+        """Forget k of the copies, every set of k equally likely.
+
+        Selection sampling (Knuth, The Art of Computer Programming 2, 3.4.2, algorithm S): a copy is
+        selected with probability (copies still to select) / (copies still to visit).
+        """
+        cdef int i, left, kept = 0, _
+        cdef int64_t ahead = self.total
+        self.total -= k
+        for i in range(self.n):
+            left = self.counts[i]
+            for _ in range(self.counts[i]):
+                if uniform(&rng) * ahead < k:
+                    k -= 1
+                    left -= 1
+                ahead -= 1
+            self.slots[kept] = self.slots[i]
+            self.counts[kept] = left
+            kept += left > 0
+        self.n = kept
+
+    cdef void mark(self, int* counts_of_slot) noexcept nogil:
+        """Write the number of copies of every retained sample; other slots are unchanged."""
+        cdef int i
+        for i in range(self.n):
+            counts_of_slot[self.slots[i]] = self.counts[i]
+
+    def samples(self):
+        """The retained (slot, copies), in order of forgetting."""
+        return [(self.slots[i], self.counts[i]) for i in range(self.n)]
+
+    def __sizeof__(self):
+        return object.__sizeof__(self) + 2 * self.capacity * sizeof(int)
 
 
 cdef class ForgetfulForest(Forest):
@@ -58,6 +142,17 @@ cdef class ForgetfulForest(Forest):
         Maximum number of columns.
     """
 
+    cdef readonly bint subsets          # whether each tree uses a random subset of the features
+    cdef readonly list retained         # of Retained, per tree
+    cdef readonly list created_at       # per tree: batch in which its features were drawn
+    # State of the Python code, as plain values; it changes together with the trees.
+    cdef public list parameters         # per tree: state of AdaptParameters (appendix B)
+    cdef public object drift            # state of the drift test of a forest
+    # Predictions for the samples of this batch, by their position in it.
+    cdef double* answers        # answers[position * (trees + 2) + tree]; the two entries after the
+                                #   trees: prediction of the forest, mean of the earlier targets
+    cdef int n_answers          # number of positions for which there is room
+
     def __init__(self, int n_trees, bint regression, int batch_size, bint published, seed,
                  bint subsets, bint bagging, int max_columns):
         self.schema = Schema(max_columns)
@@ -71,43 +166,29 @@ cdef class ForgetfulForest(Forest):
     def __dealloc__(self):
         free(self.answers)
 
-    cdef int make_room(self) except -1:
-        """Allocate memory for the predictions of one more sample."""
-        cdef int n = self.n_answers
-        if self.n_gathered() >= n:
-            n = min(max(4, 2 * <int64_t>n), self.batch_size)
-            self.answers = <double*>resized(
-                self.answers, product(n, len(self.trees) + 2), sizeof(double))
+    cdef int reserve_answers(self, int n) except -1 nogil:
+        """Allocate memory for the predictions of n samples of this batch."""
+        cdef size_t width = length_of(<PyObject*>self.trees) + 2
+        if n > self.n_answers:
+            n = min(max(4, n + n // 2), self.batch_size)
+            self.answers = <double*>resized(self.answers, product(n, width), sizeof(double))
             self.n_answers = n
         return 0
 
     cdef object answers_so_far(self):
-        """The predictions for the samples of this batch, as an array [tree, position]."""
-        cdef Py_ssize_t position, tree, width = len(self.trees) + 2
-        cdef double[:, ::1] found = np.empty((width, self.n_gathered()))
-        for position in range(found.shape[1]):
-            for tree in range(width):
-                found[tree, position] = self.answers[position * width + tree]
-        return found.base
-
-    cdef int begin_again(self, const double[:, ::1] answers) except -1:
-        """Set the predictions for this batch."""
-        cdef Py_ssize_t position, tree, width = answers.shape[0]
-        free(self.answers)
-        self.answers, self.n_answers = NULL, 0
-        self.answers = <double*>zeroed(product(width, max(1, answers.shape[1])), sizeof(double))
-        self.n_answers = <int>max(1, answers.shape[1])
-        for position in range(answers.shape[1]):
-            for tree in range(width):
-                self.answers[position * width + tree] = answers[tree, position]
-        return 0
+        """The predictions for the samples of this batch, as an array [position, tree]."""
+        return view(self.answers, "f8", (self.n_gathered(), len(self.trees) + 2))
 
     # --- One sample ---------------------------------------------------------------------------
 
+    cdef inline int copies(self, int tree, int position) noexcept nogil:
+        """Number of copies of a sample of this batch in the bag of a tree."""
+        if self.bags == NULL:
+            return 1
+        return self.bags[<Py_ssize_t>tree * self.batch_size + position]
+
     cdef int reserve(self, int n_labels) except -1 nogil:
-        if self.n_gathered() >= self.n_answers:
-            with gil:
-                self.make_room()
+        self.reserve_answers(self.n_gathered() + 1)
         return Forest.reserve(self, n_labels)
 
     cdef int n_gathered(self) noexcept nogil:
@@ -192,15 +273,18 @@ cdef class ForgetfulForest(Forest):
         with self.using():
             if batch != self.n_batches or self.n_gathered() < self.batch_size:
                 return
-            self.make_bags()        # of a forest that was loaded with a full batch
-            growth = ForgetfulGrowth(self, splitters, sizes, depths, discarded)
+            growth = ForgetfulGrowth(self, splitters)
+            growth.sizes, growth.depths = np.array(sizes, np.int64), np.array(depths, np.int64)
+            assert growth.sizes.shape[0] == growth.depths.shape[0] == growth.n_trees
             self.window.sort()
+            for tree in discarded:
+                self.created_at[tree] = batch
             growth.run()
-            self.trees = growth.trees
-            self.created_at, self.parameters, self.drift = growth.created_at, parameters, drift
-            self.release(growth.gone)
+            self.parameters, self.drift = parameters, drift
+            self.release()
             self.n_batches += 1
             self.draw_bags()
+            end_step(self)
 
     cdef int64_t bag_size(self, Rng* rng) noexcept:
         """W times the size of a batch, W ~ Poisson(6) but at most 10 (section 3.3)."""
@@ -217,7 +301,7 @@ cdef class ForgetfulForest(Forest):
         assert 0 <= tree <= n_trees
         with self.using():
             self.make_bags()
-            return self.sum_losses(self.answers_so_far()[tree],
+            return self.sum_losses(self.answers_so_far()[:, tree].copy(),
                                    tree if bagged and tree < n_trees else -1)
 
     cdef tuple sum_losses(self, const double[::1] answers, int bag):
@@ -245,26 +329,64 @@ cdef class ForgetfulForest(Forest):
 
         Its features are those of a tree that is discarded in this batch. Nothing is changed.
         """
-        cdef Retained retained = self.retained[tree]
         cdef Trees successor
-        cdef uint8_t[::1] chosen
-        cdef int[::1] counts
         cdef double[::1] answers
         cdef int position, leaf
         with self.using():
             successor = self.new_tree()
-            chosen = np.zeros(self.window.n_columns + 1, np.uint8)
-            counts = np.zeros(self.window.capacity, np.intc)
             answers = np.zeros(self.batch_size)
-            self.choose(self.n_batches, tree, &chosen[0])
-            retained.mark(&counts[0])
-            grow_anew(self, successor, tree, retained, splitter, max_depth, &counts[0], &chosen[0])
+            splitter.max_depth = max_depth
+            self.grow_anew(successor, tree, splitter, self.n_batches)
             for position in range(self.window.n_fresh):
                 leaf = successor.walk_slot(
                     successor.roots[0], self.window, self.window.fresh[position])
                 answers[position] = successor.row(leaf)[HEADER] if self.regression else (
                     successor.majority(leaf))
             return self.sum_losses(answers, tree)
+
+    cdef void forget(self, int tree, Retained retained, int64_t k) noexcept nogil:
+        """Let a tree forget k copies, or all."""
+        k = min(k, retained.total)
+        if k > 0 and self.subsets:
+            retained.forget_random(k, rng_for(self.seed, tree, self.n_batches, FORGET))
+        elif k > 0:
+            retained.forget_first(k)
+
+    cdef int add_batch(self, int tree, Retained retained) except -1 nogil:
+        """Let a tree retain the batch; with `published`, its last samples are forgotten first.
+
+        `fresh` still contains the slots of the batch after `sort`.
+        """
+        cdef int i, position
+        for i in range(self.batch_size):
+            position = self.batch_size - 1 - i if self.published else i
+            if self.copies(tree, position):
+                retained.add(self.window.fresh[position], self.copies(tree, position))
+        return 0
+
+    cdef int grow_anew(self, Trees trees, int tree, Splitter splitter,
+                       uint64_t created_at) except -1:
+        """Grow a new CART from the root on the samples that a tree retains."""
+        cdef Retained retained = self.retained[tree]
+        cdef int i, slot, root = trees.roots[0]
+        cdef bytearray marks = bytearray(self.window.n_columns)
+        cdef bytearray memory = bytearray(self.window.capacity * sizeof(int))
+        cdef uint8_t* chosen = marks
+        cdef int* counts = <int*><char*>memory
+        self.choose(created_at, tree, chosen)
+        splitter.trees, splitter.window = trees, self.window
+        with nogil:
+            trees.collapse(root)
+            trees.clear(root)
+            for i in range(retained.n):
+                slot = retained.slots[i]
+                counts[slot] = retained.counts[i]
+                trees.learn(root, self.window.target[slot],
+                            self.window.weight[slot] * retained.counts[i], self.n_batches + 1)
+            splitter.grow(root, self.schema, counts, 0, self.n_batches + 1,
+                          rng_for(self.seed, tree, self.n_batches, FORGET), chosen,
+                          retained.slots, retained.n)
+        return 0
 
     def n_retained(self, int tree):
         """Number of samples that a tree retains, copies counted."""
@@ -301,15 +423,17 @@ cdef class ForgetfulForest(Forest):
     cdef int mark_columns(self, int tree, uint8_t* chosen) except -1:
         return self.choose(self.n_batches, tree, chosen)
 
-    cdef void release(self, uint8_t* gone) noexcept:
-        """Release the samples that no tree retains; `gone` is memory for a mark per slot."""
+    cdef int release(self) except -1:
+        """Release the samples that no tree retains."""
+        cdef bytearray marks = bytearray(b"\1") * self.window.capacity
+        cdef uint8_t* gone = marks
         cdef Retained retained
         cdef int i
-        memset(gone, 1, self.window.capacity)
         for retained in self.retained:
             for i in range(retained.n):
                 gone[retained.slots[i]] = 0
         self.window.release(gone)
+        return 0
 
     # --- Copies -------------------------------------------------------------------------------
 
@@ -333,19 +457,24 @@ cdef class ForgetfulForest(Forest):
     cdef dict fields(self):
         """The trees, what they retain, and their answers to the samples of this batch.
 
-        The samples are numbered anew, so that equal forests have equal states.
+        The samples are numbered in order of arrival, so that equal forests have equal states.
         """
-        window, place = self.window.renumbered()
+        cdef Retained retained
+        cdef int i, slot, number
+        number_of = {slot: number for number, slot in enumerate(self.window.slots())}
+        samples = [(number_of[retained.slots[i]], retained.counts[i])
+                   for retained in self.retained for i in range(retained.n)]
         return {
             **Forest.fields(self), "subsets": self.subsets, "bagging": self.bagging,
-            "window": window, "retained": [moved(each, place) for each in self.retained],
+            "n_retained": np.array([retained.n for retained in self.retained], np.int32),
+            "retained": np.array(samples, np.int32).reshape(-1, 2),
             "created_at": np.array(self.created_at, np.int64),
             "parameters": self.parameters, "drift": self.drift,
-            "answers": self.answers_so_far(),
+            "answers": self.answers_so_far().copy(),
         }
 
-    STATE = (*Forest.STATE, "subsets", "bagging", "retained", "created_at", "parameters", "drift",
-             "answers")
+    STATE = (*Forest.STATE, "subsets", "bagging", "n_retained", "retained", "created_at",
+             "parameters", "drift", "answers")
     DEFAULTS = {**Forest.DEFAULTS, "fading": 1.0, "subsets": False, "bagging": False,
                 "drift": None}
 
@@ -354,25 +483,72 @@ cdef class ForgetfulForest(Forest):
         n_trees, n = len(self.trees), self.n_in_batch
         self.subsets = state.flag("subsets")
         self.bagging = state.flag("bagging")
-        self.retained = state.parts("retained", Retained, n_trees)
-        self.created_at = state.array("created_at", np.int64, n_trees).tolist()
+        self.created_at = state.whole_numbers(
+            "created_at", np.int64, n_trees, most=self.n_batches).tolist()
         self.parameters = state.items("parameters", n_trees)
         self.drift = state.values["drift"]
-        self.begin_again(state.numbers("answers", n_trees + 2, n))
+        answers = state.numbers("answers", n, n_trees + 2)
+        self.reserve_answers(max(1, n))
+        self.answers_so_far()[...] = answers
+        self.read_retained(
+            state.whole_numbers("n_retained", np.int32, n_trees, most=self.window.n_sorted),
+            state.array("retained", np.int32, None, 2))
 
-    cdef int check_structure(self) except -1:
-        for part in [self.window, *self.retained]:      # `fields` holds copies of them
-            part.check()
-        return self.check_fits()
+    cdef int read_retained(self, object lengths, object samples) except -1:
+        """Set what each tree retains; `check_fits` checks it."""
+        cdef Retained retained
+        cdef int slot, count
+        require(lengths.sum(dtype=np.int64) == len(samples),
+                "ForgetfulForest: n_retained must sum to the length of retained")
+        self.retained = [Retained() for _ in self.trees]
+        for retained, part in zip(self.retained, np.split(samples, np.cumsum(lengths)[: len(lengths) - 1])):
+            for slot, count in part:
+                retained.add(slot, count)
+        return 0
 
     cdef int check_fits(self) except -1:
         Forest.check_fits(self)
         require(self.n_batches > 0 or self.window.n_sorted == 0,
                 "ForgetfulForest: the samples of the first batch are not the only ones")
-        require(all(0 <= batch <= self.n_batches for batch in self.created_at),
-                "ForgetfulForest: a tree was created in a later batch")
-        learned = set(self.window.slots()[: self.window.n_sorted])
-        retained = {slot for each in self.retained for slot, _ in each.samples()}
-        require(retained <= learned, "ForgetfulForest: a tree retains a sample that is not there")
-        require(retained == learned, "ForgetfulForest: a sample is retained by no tree")
+        samples = [dict(retained.samples()) for retained in self.retained]
+        require(set().union(*samples) == set(self.window.slots()[: self.window.n_sorted]),
+                "ForgetfulForest: the samples are not those that a tree retains")
+        for counts, retained in zip(samples, self.retained):
+            require(len(counts) == retained.n and all([n > 0 for n in counts.values()])
+                    and sum(counts.values()) == retained.total <= LARGEST_TOTAL,
+                    "ForgetfulForest: a tree retains a sample twice, or too few or many copies")
+        return 0
+
+
+cdef class ForgetfulGrowth(BatchGrowth):
+    """The growth of all trees on one batch."""
+
+    cdef int64_t[::1] sizes     # per tree: number of samples to retain
+    cdef int64_t[::1] depths    # per tree: maximum depth
+
+    cdef int grow_tree(self, int tree, Splitter splitter) except -1:
+        """Retain `sizes[tree]` samples, with those of the batch, and grow the tree on them.
+
+        Copies count as samples. If the bag of the batch is empty, the tree is unchanged.
+        """
+        cdef ForgetfulForest forest = self.forest
+        cdef Retained retained = forest.retained[tree]
+        cdef Trees trees
+        cdef int i
+        cdef int64_t n = 0
+        if self.is_first:
+            forest.trees[tree] = forest.new_tree()
+        trees = forest.trees[tree]
+        for i in range(forest.batch_size):
+            n += forest.copies(tree, i)
+        if n == 0:
+            if self.is_first:
+                forest.learn_root(trees, NULL)
+            return 0
+        with nogil:
+            forest.forget(tree, retained, retained.total + n - self.sizes[tree])
+            forest.add_batch(tree, retained)
+        splitter.max_depth = <int>self.depths[tree]
+        forest.grow_anew(trees, tree, splitter, forest.created_at[tree])
+        trees.trim(0)
         return 0

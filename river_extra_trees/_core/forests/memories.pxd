@@ -80,7 +80,6 @@ cdef class MemoryForest(Ensemble):
     cdef readonly NumberMixture mixture          # None in a classification
     cdef readonly NaiveBayes naive      # None in a regression
     # Naive Bayes from the next sample on, with room for its new label or columns; or None
-    cdef NaiveBayes next_naive
     cdef int* small_leaves              # scratch: leaves of the samples of a small batch
     cdef int* small_places              # scratch: places of these samples in the buffer
 
@@ -92,7 +91,6 @@ cdef class MemoryForest(Ensemble):
     cdef bint is_same_row(self) noexcept nogil
     cdef int n_visited(self, int n_columns) noexcept nogil
     cdef void count_values(self) noexcept nogil
-    cdef int change_naive(self, int n_labels) except -1 with gil
     cdef int n_members(self) noexcept nogil
     cdef void answer(self) noexcept nogil
     cdef int n_values(self) noexcept nogil

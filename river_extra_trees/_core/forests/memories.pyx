@@ -204,8 +204,8 @@ cdef class MemoryForest(Ensemble):
         if self.n_changes != self.schema.version:
             self.count_values()
         if not self.regression:
-            if self.next_naive is not None or not self.naive.knows(n_columns, n_labels):
-                self.change_naive(n_labels)
+            if not self.naive.knows(n_columns, n_labels):
+                self.naive.fit(self.schema, n_labels)
             for tree in range(self.n_trees):  # the sample may have a new class
                 (<CompactTrees>item_of(<PyObject*>self.trees, tree)).reserve_row(n_labels)
         for g in range(self.n_groups()):
@@ -244,13 +244,6 @@ cdef class MemoryForest(Ensemble):
             if self.schema.has_codes(column):
                 self.widest = max(self.widest, self.schema.count_codes(column) + 2)
 
-    cdef int change_naive(self, int n_labels) except -1 with gil:
-        """Allocate memory for the new columns or the new label of a sample in naive Bayes."""
-        self.next_naive = None
-        if not self.naive.knows(self.schema.n_columns, n_labels):
-            self.next_naive = self.naive.reserved(self.schema, self.schema.n_columns, n_labels)
-        return 0
-
     cdef void widen(self, int n_labels) noexcept:
         cdef Group group
         for tree in self.trees:
@@ -261,10 +254,6 @@ cdef class MemoryForest(Ensemble):
 
     cdef int take(self, double target, double weight) except -1 nogil:
         cdef int tree, g, at
-        if self.next_naive is not None:     # the sample has a new label or a new column
-            with gil:
-                self.naive, self.next_naive = self.next_naive, None
-                self.naive.extend(self.schema)
         self.answer()
         self.learn_weights(target, self.n_values())
         at = <int>(self.buffer.n_seen % self.batch_size)

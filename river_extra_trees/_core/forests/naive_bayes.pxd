@@ -35,14 +35,15 @@ cdef class NaiveBayes:
     cdef int column_capacity
 
     cdef inline bint knows(self, int n_columns, int n_classes) noexcept nogil:
-        """Whether all these columns and classes have statistics, so that `learn` needs no room."""
+        """Whether all these columns and classes have statistics, so that `learn` needs no `fit`."""
         return n_classes <= self.n_classes and (
             min(n_columns, most_columns(self.n_classes)) <= self.n_columns)
 
-    cdef NaiveBayes reserved(self, Schema schema, int n_columns, int n_classes)
-    cdef void extend(self, Schema schema) noexcept
+    cdef int fit(self, Schema schema, int n_classes) except -1 with gil
+    cdef int begin_counts(self, int column) except -1
     cdef int reserve_columns(self, int n_columns) except -1
-    cdef NaiveBayes widened(self, int n_classes)
+    cdef int widen(self, int n_classes) except -1
+    cdef dict views(self)
     cdef void log_likelihoods(self, Schema schema, double* answers) noexcept nogil
     cdef void answer(self, Schema schema, double* answers) noexcept nogil
     cdef void learn(self, Schema schema, int code, double weight) noexcept nogil

@@ -5,10 +5,12 @@ import numpy as np
 from libc.math cimport INFINITY, exp, log
 from libc.string cimport memcpy, memset
 
+from ..arrays cimport view
 from ..memory cimport free, product, resized, zeroed
+from ..moments cimport follow_moments
 from ..schema cimport OTHER, Schema
 
-from ..state import LARGEST_FLOAT, State, reduced, require
+from ..state import LARGEST_FLOAT, State, fields_of, put_back, reduced, require
 
 cdef double LARGEST_UNIT = 1e50
 # Initial count of every class and value, and weight of the overall variance in the variance of a
@@ -16,6 +18,16 @@ cdef double LARGEST_UNIT = 1e50
 cdef double PRIOR_COUNT = 0.5
 cdef double PRIOR_WEIGHT = 0.1
 cdef double FARTHEST = 1e4          # squared standardised distances are clipped to this
+
+FIELDS = {
+    "memory": ("number", 1.0, LARGEST_FLOAT), "unit": ("number", 1.0, LARGEST_UNIT),
+    "total": ("number", 0.0, LARGEST_FLOAT),
+    "class_weights": ("numbers", "classes", {"least": 0.0}),
+    "n_values": ("whole_numbers", np.int32, "columns", {"most": MAX_VALUES}),
+    "moments": ("array", np.float64, "columns", "classes", 3),
+    "overall": ("array", np.float64, "columns", 3),
+    "counts": ("array", np.float64, None, MAX_VALUES, "classes"),
+}
 
 
 cdef class NaiveBayes:
@@ -43,68 +55,56 @@ cdef class NaiveBayes:
 
     # ---------------------------------------------------------------- memory
 
-    cdef NaiveBayes reserved(self, Schema schema, int n_columns, int n_classes):
-        """This classifier, or a copy if there are new classes, with room for columns and classes.
-
-        Only memory is allocated; `extend` and `learn` change the statistics."""
-        cdef NaiveBayes found = self if n_classes <= self.n_classes else self.widened(n_classes)
-        cdef int column, most = most_columns(found.n_classes)
-        n_columns = min(n_columns, most)
-        if n_columns > found.column_capacity:
-            found.reserve_columns(max(n_columns, min(2 * found.column_capacity, most)))
-        for column in range(found.n_columns, n_columns):
-            if schema.codes[column] is not None and found.counts[column] == NULL:
-                found.counts[column] = <double*>zeroed(
-                    product(MAX_VALUES, found.n_classes), sizeof(double))
-        return found
-
-    cdef void extend(self, Schema schema) noexcept:
-        """Add new columns; `reserved` has allocated the memory."""
-        cdef int column, n_columns = min(schema.n_columns, most_columns(self.n_classes))
+    cdef int fit(self, Schema schema, int n_classes) except -1 with gil:
+        """Extend the statistics to the columns of the schema and to n_classes classes."""
+        cdef int column, n_columns, most = most_columns(max(n_classes, self.n_classes))
+        if n_classes > self.n_classes:
+            self.widen(n_classes)
+        n_columns = min(schema.n_columns, most)
+        if n_columns > self.column_capacity:
+            self.reserve_columns(max(n_columns, min(2 * self.column_capacity, most)))
         for column in range(self.n_columns, n_columns):
             if schema.codes[column] is not None:
-                self.n_values[column] = 1
+                self.begin_counts(column)
         self.n_columns = max(self.n_columns, n_columns)
+        return 0
+
+    cdef int begin_counts(self, int column) except -1:
+        """Make a column nominal."""
+        self.counts[column] = <double*>zeroed(product(MAX_VALUES, self.n_classes), sizeof(double))
+        self.n_values[column] = 1
+        return 0
 
     cdef int reserve_columns(self, int n_columns) except -1:
-        cdef int added = n_columns - self.column_capacity
-        cdef size_t cells = product(n_columns, max(1, self.n_classes))
-        self.counts = <double**>resized(self.counts, n_columns, sizeof(double*))
-        self.n_values = <int*>resized(self.n_values, n_columns, sizeof(int))
-        self.overall = <Moments*>resized(self.overall, n_columns, sizeof(Moments))
-        self.moments = <Moments*>resized(self.moments, cells, sizeof(Moments))
-        memset(self.counts + self.column_capacity, 0, added * sizeof(double*))
-        memset(self.n_values + self.column_capacity, 0, added * sizeof(int))
-        memset(self.overall + self.column_capacity, 0, added * sizeof(Moments))
-        memset(self.moments + <Py_ssize_t>self.column_capacity * self.n_classes, 0,
-               <size_t>added * self.n_classes * sizeof(Moments))
+        """Make room for n_columns columns; forget those beyond."""
+        cdef int old = self.column_capacity, column
+        for column in range(n_columns, old):
+            free(self.counts[column])
+        self.column_capacity = min(old, n_columns)
+        self.n_columns = min(self.n_columns, n_columns)
+        self.counts = <double**>with_rows(self.counts, old, n_columns, sizeof(double*))
+        self.n_values = <int*>with_rows(self.n_values, old, n_columns, sizeof(int))
+        self.overall = <Moments*>with_rows(self.overall, old, n_columns, sizeof(Moments))
+        self.moments = <Moments*>with_rows(
+            self.moments, old, n_columns, self.n_classes * sizeof(Moments))
         self.column_capacity = n_columns
         return 0
 
-    cdef NaiveBayes widened(self, int n_classes):
-        """A copy with room for more classes, and thus maybe for fewer columns."""
-        cdef NaiveBayes wide = NaiveBayes(self.memory)
-        cdef int most = most_columns(n_classes)
-        cdef int column, value, n = self.n_classes
-        wide.n_classes = n_classes
-        wide.unit, wide.total = self.unit, self.total
-        wide.class_weights = <double*>zeroed(n_classes, sizeof(double))
-        wide.reserve_columns(max(1, min(self.column_capacity, most)))
-        wide.n_columns = min(self.n_columns, most)
-        for column in range(wide.n_columns):
-            wide.n_values[column] = self.n_values[column]
-            wide.overall[column] = self.overall[column]
-            memcpy(wide.moments + <Py_ssize_t>column * n_classes,
-                   self.moments + <Py_ssize_t>column * n, n * sizeof(Moments))
+    cdef int widen(self, int n_classes) except -1:
+        """Extend the statistics to n_classes classes, and thus maybe to fewer columns."""
+        cdef int column, n = self.n_classes
+        self.reserve_columns(max(1, min(self.column_capacity, most_columns(n_classes))))
+        self.class_weights = <double*>with_rows(
+            self.class_weights, n, n_classes, sizeof(double))
+        self.moments = <Moments*>with_columns(
+            self.moments, self.column_capacity, n * sizeof(Moments), n_classes * sizeof(Moments))
+        for column in range(self.n_columns):
             if self.n_values[column]:
-                wide.counts[column] = <double*>zeroed(
-                    product(MAX_VALUES, n_classes), sizeof(double))
-                for value in range(MAX_VALUES):
-                    memcpy(wide.counts[column] + value * n_classes,
-                           self.counts[column] + value * n, n * sizeof(double))
-        if n:
-            memcpy(wide.class_weights, self.class_weights, n * sizeof(double))
-        return wide
+                self.counts[column] = <double*>with_columns(
+                    self.counts[column], MAX_VALUES, n * sizeof(double),
+                    n_classes * sizeof(double))
+        self.n_classes = n_classes
+        return 0
 
     # ---------------------------------------------------------------- answers
 
@@ -163,7 +163,7 @@ cdef class NaiveBayes:
     # ---------------------------------------------------------------- learning
 
     cdef void learn(self, Schema schema, int code, double weight) noexcept nogil:
-        """Learn the row of the schema; `reserved` has allocated memory for it and its class."""
+        """Learn the row of the schema, after `fit`."""
         cdef int column, k, value
         cdef const double* row = schema.row
         cdef double share
@@ -208,8 +208,7 @@ cdef class NaiveBayes:
 
     def check(self):
         """Raise a StateError if an invariant is broken."""
-        require(1.0 <= self.unit <= LARGEST_UNIT and self.memory >= 1.0,
-                "NaiveBayes: the unit is out of bounds")
+        NaiveBayes.restored(self.state())
         require(self.n_columns <= self.column_capacity, "NaiveBayes: a column has no place")
 
     cdef bint belongs_to(self, Schema schema) except -1:
@@ -232,67 +231,71 @@ cdef class NaiveBayes:
                 size += <size_t>MAX_VALUES * self.n_classes * sizeof(double)
         return object.__sizeof__(self) + size
 
+    cdef dict views(self):
+        """The arrays over classes and columns, and the counts of the nominal columns."""
+        cdef Py_ssize_t n = self.n_columns, k = self.n_classes
+        cdef int column
+        return {
+            "class_weights": view(self.class_weights, "f8", (k,)),
+            "moments": view(self.moments, "f8", (n, k, 3)),
+            "overall": view(self.overall, "f8", (n, 3)),
+            "n_values": view(self.n_values, "i4", (n,)),
+            "counts": [view(self.counts[column], "f8", (MAX_VALUES, k))
+                       for column in range(self.n_columns) if self.n_values[column]],
+        }
+
     def state(self):
         """The parameters and the sums as they are stored: times the unit."""
-        cdef Py_ssize_t n = self.n_columns, k = self.n_classes, i, c
-        cdef double[:, :, ::1] moments = np.zeros((n, k + 1, 3))
-        cdef Moments* found
-        for i in range(n):
-            for c in range(k + 1):
-                found = &self.overall[i] if c == k else &self.moments[i * k + c]
-                moments[i, c, 0], moments[i, c, 1] = found.weight, found.mean
-                moments[i, c, 2] = found.squares
-        nominal = [int(i) for i in range(n) if self.n_values[i]]
-        return {
-            "memory": self.memory, "unit": self.unit, "total": self.total,
-            "class_weights": np.array([self.class_weights[c] for c in range(k)], np.float64),
-            "moments": moments.base,
-            "n_values": np.array([self.n_values[i] for i in range(n)], np.int32),
-            "counts": np.array(
-                [[self.counts[<int>i][c] for c in range(MAX_VALUES * k)] for i in nominal],
-                np.float64).reshape(len(nominal), MAX_VALUES * k),
-        }
+        views = self.views()
+        counts = np.array(views.pop("counts"), np.float64)
+        return fields_of(self, FIELDS, {
+            **views, "counts": counts.reshape(-1, MAX_VALUES, self.n_classes),
+            "unit": self.unit, "total": self.total,
+        })
 
     @classmethod
     def restored(cls, values):
         """The classifier of a state. The owner checks that its columns and classes exist."""
         cdef NaiveBayes found
-        cdef Py_ssize_t i, c, k, place = 0
-        cdef const double[:, :, ::1] moments
-        cdef const double[:, ::1] counts
-        cdef Moments* to
-        state = State("NaiveBayes", values, ("memory", "unit", "total", "class_weights", "moments",
-                                             "n_values", "counts"))
-        weights = state.numbers("class_weights", None, least=0.0)
-        n_values = state.array("n_values", np.int32, None)
-        k = len(weights)
-        moments = state.array("moments", np.float64, len(n_values), k + 1, 3)
-        require(np.all((n_values >= 0) & (n_values <= MAX_VALUES)) and len(n_values) <= MAX_CELLS,
-                "NaiveBayes: too many columns or values")
-        counts = state.array("counts", np.float64, int(np.sum(n_values > 0)), MAX_VALUES * k)
-        found = NaiveBayes(state.number("memory", 1.0, LARGEST_FLOAT))
-        found.unit = state.number("unit", 1.0, LARGEST_UNIT)
-        found.total = state.number("total", 0.0, LARGEST_FLOAT)
+        cdef int column
+        fields = State("NaiveBayes", values, FIELDS).read(FIELDS)
+        n, k = len(fields["n_values"]), len(fields["class_weights"])
+        require(n <= (most_columns(<int>k) if k else 0), "NaiveBayes: too many columns")
+        require(len(fields["counts"]) == np.sum(fields["n_values"] > 0),
+                "NaiveBayes: counts must be those of the nominal columns")
+        found = NaiveBayes(fields["memory"])
         if k:
-            found = found.widened(<int>k)
-            found.reserve_columns(max(1, min(<int>len(n_values), most_columns(<int>k))))
-        for c in range(k):
-            found.class_weights[c] = weights[c]
-        for i in range(min(len(n_values), most_columns(<int>k)) if k else 0):
-            found.n_values[i] = n_values[i]
-            found.n_columns = <int>i + 1
-            for c in range(k + 1):
-                to = &found.overall[i] if c == k else &found.moments[i * k + c]
-                to.weight, to.mean = moments[i, c, 0], moments[i, c, 1]
-                to.squares = moments[i, c, 2]
-            if n_values[i]:
-                found.counts[i] = <double*>zeroed(product(MAX_VALUES, k), sizeof(double))
-                memcpy(found.counts[i], &counts[place, 0], MAX_VALUES * k * sizeof(double))
-                place += 1
+            found.widen(<int>k)
+            found.reserve_columns(max(1, <int>n))
+        found.n_columns, found.unit, found.total = <int>n, fields["unit"], fields["total"]
+        for column in np.flatnonzero(fields["n_values"]):
+            found.begin_counts(column)
+        views = found.views()
+        for into, counts in zip(views.pop("counts"), fields["counts"]):
+            into[...] = counts
+        put_back(views, fields)
         return found
 
     def __reduce__(self):
         return reduced(type(self), self.state())
+
+
+cdef void* with_rows(void* memory, size_t n_old, size_t n_new, size_t size) except NULL:
+    """Reallocate memory for n_new items; new ones are zero."""
+    cdef char* found = <char*>resized(memory, max(<size_t>1, n_new), max(<size_t>1, size))
+    if n_new > n_old:
+        memset(found + n_old * size, 0, (n_new - n_old) * size)
+    return found
+
+
+cdef void* with_columns(void* memory, size_t n_rows, size_t old, size_t new) except NULL:
+    """Reallocate a matrix for rows of `new` bytes instead of `old`; new bytes are zero."""
+    cdef char* found = <char*>zeroed(n_rows, new)
+    cdef size_t row
+    for row in range(n_rows):
+        memcpy(found + row * new, <char*>memory + row * old, old)
+    free(memory)
+    return found
 
 
 cdef inline int value_of(double code) noexcept nogil:
@@ -301,8 +304,6 @@ cdef inline int value_of(double code) noexcept nogil:
 
 
 cdef inline void add(Moments* moments, double value, double weight) noexcept nogil:
-    """Add a value to the moments: incremental weighted variance (West 1979)."""
-    cdef double delta = value - moments.mean
+    """Add a value to the moments."""
     moments.weight += weight
-    moments.mean += delta * (weight / moments.weight)
-    moments.squares += weight * delta * (value - moments.mean)
+    follow_moments(&moments.mean, &moments.squares, value, weight, moments.weight)

@@ -7,9 +7,10 @@ from libc.stdint cimport uint64_t
 from libc.string cimport memset
 
 from ..cart.splitter cimport Splitter
+from ..guarded cimport end_step
 from ..learner cimport Learner
 from ..lists cimport item_of, length_of
-from ..memory cimport free, resized, zeroed
+from ..memory cimport free, resized
 from ..rng cimport FEATURES, RENEW, SWAP, Rng, below, rng_for, uniform
 from ..trees cimport HEADER, VISITED, Trees
 from ..window cimport Window
@@ -133,11 +134,12 @@ cdef class StreamForest(Forest):
         with self.using():
             if batch != self.n_batches or self.n_gathered() < self.batch_size:
                 return
-            self.make_bags()        # of a forest that was loaded with a full batch
-            growth = StreamGrowth(self, splitters, replaced, max_features, max_nodes)
+            growth = StreamGrowth(self, splitters)
+            growth.replaced = replaced
+            growth.max_features, growth.max_nodes = max_features, max_nodes
             growth.run()
-            self.trees = growth.trees
             self.end_batch()
+            end_step(self)
 
     cdef void end_batch(self) noexcept:
         """Remove the batch and draw the bags of the next batch."""
@@ -145,6 +147,13 @@ cdef class StreamForest(Forest):
         self.n_batches += 1
         memset(self.losses, 0, len(self.trees) * sizeof(double))
         self.draw_bags()
+
+    cdef void draw(self, int tree, int* counts) noexcept nogil:
+        """Draw a bootstrap of the batch for a new tree (Algorithm 2, line 12)."""
+        cdef Rng rng = rng_for(self.seed, tree, self.n_batches, RENEW)
+        cdef int _
+        for _ in range(self.window.size):
+            counts[self.window.slot_at(<int>below(&rng, self.window.size))] += 1
 
     cdef void overwrite(self, Trees trees, const int* copies) noexcept nogil:
         """Reset the leaves that the batch has reached, so that they contain only this batch."""
@@ -214,83 +223,44 @@ cdef class StreamForest(Forest):
 
     cdef int check_fits(self) except -1:
         Forest.check_fits(self)
-        require(self.window.is_in_order(), "StreamForest: the batch is not in its slots")
+        require(self.window.slots() == list(range(self.window.size)),
+                "StreamForest: the batch is not in its slots")
         return 0
 
 
-cdef class Bootstrap:
-    """The number of copies of each sample, per slot."""
-
-    cdef int* counts
-
-    def __cinit__(self, int capacity):
-        self.counts = <int*>zeroed(capacity, sizeof(int))
-
-    def __dealloc__(self):
-        free(self.counts)
-
-
 cdef class StreamGrowth(BatchGrowth):
-    """The growth of all trees on one batch. The constructor can fail, `run` cannot."""
+    """The growth of all trees on one batch."""
 
-    cdef StreamForest forest
-    cdef list trees         # of the forest, with new trees for those that are replaced
+    cdef list replaced      # the trees to replace
     cdef int max_features
     cdef int max_nodes
-    cdef list bootstraps    # per tree: of the batch for a new one; None: it is grown further
 
-    def __init__(self, StreamForest forest, list splitters, list replaced, int max_features,
-                 int max_nodes):
-        cdef Window window = forest.window
-        cdef Trees trees
-        cdef Splitter splitter
-        cdef int index
-        self.forest, self.splitters = forest, splitters
-        self.max_features, self.max_nodes = max_features, max_nodes
-        self.trees, self.n_trees = list(forest.trees), len(forest.trees)
-        self.bootstraps = [None] * self.n_trees
-        for index in replaced:
-            self.trees[index] = forest.new_tree()
-            self.bootstraps[index] = self.draw(index)
-        if forest.n_batches == 0 and forest.n_early:
-            self.trees = [forest.new_tree() for _ in forest.trees]
-        for index in range(self.n_trees):
-            trees = self.trees[index]
-            trees.reserve(2 * <Py_ssize_t>window.size, trees.n_values)
-            for splitter in splitters:
-                splitter.reserve(trees.capacity, window.size, window.capacity, window.n_live,
-                                 trees.n_values)
-
-    cdef Bootstrap draw(self, int index):
-        """A bootstrap of the batch for a new tree (Algorithm 2, line 12)."""
-        cdef StreamForest forest = self.forest
-        cdef Window window = forest.window
-        cdef Bootstrap bootstrap = Bootstrap(window.capacity)
-        cdef Rng rng = rng_for(forest.seed, index, forest.n_batches, RENEW)
-        for _ in range(window.size):
-            bootstrap.counts[window.slot_at(<int>below(&rng, window.size))] += 1
-        return bootstrap
-
-    cdef int grow_tree(self, int index, int worker, Splitter splitter) except -1:
+    cdef int grow_tree(self, int tree, Splitter splitter) except -1:
         """Split the leaves that the samples have reached in a tree (Algorithm 1, lines 7 to 13)."""
         cdef StreamForest forest = self.forest
-        cdef Trees trees = self.trees[index]
         cdef Window window = forest.window
-        cdef const int* copies = forest.copies_of(index)
+        cdef bint is_new = self.is_first or tree in self.replaced
+        cdef Trees trees = forest.new_tree() if is_new else forest.trees[tree]
+        cdef bytearray memory = bytearray(window.capacity * sizeof(int))
+        cdef int* drawn = <int*><char*>memory
+        cdef const int* copies = forest.copies_of(tree)
         cdef const int* leaves = NULL
-        if self.bootstraps[index] is not None:
-            copies = (<Bootstrap>self.bootstraps[index]).counts
-            forest.learn_root(trees, window, copies)
-        elif forest.published:
-            forest.overwrite(trees, copies)
-        elif trees is not forest.trees[index]:      # it replaces an early tree
-            forest.learn_root(trees, window, copies)
-        if self.n_trees == 1 and trees is forest.trees[index] and window.n_sorted == 0:
+        if tree in self.replaced:
+            forest.draw(tree, drawn)
+            copies = drawn
+        if self.n_trees == 1 and not is_new and window.n_sorted == 0:
             leaves = window.leaf
-        splitter.grow(trees, trees.roots[0], window, forest.schema, copies, self.max_features,
-                      forest.n_batches + 1,
-                      rng_for(forest.seed, index, forest.n_batches, FEATURES),
-                      NULL, NULL, 0, leaves)
-        trees.shrink_to(self.max_nodes)
-        trees.trim(0)
+        forest.trees[tree] = splitter.trees = trees
+        splitter.window = window
+        with nogil:
+            if is_new:
+                forest.learn_root(trees, copies)
+            elif forest.published:
+                forest.overwrite(trees, copies)
+            splitter.grow(trees.roots[0], forest.schema, copies, self.max_features,
+                          forest.n_batches + 1,
+                          rng_for(forest.seed, tree, forest.n_batches, FEATURES),
+                          NULL, NULL, 0, leaves)
+            trees.shrink_to(self.max_nodes)
+            trees.trim(0)
         return 0

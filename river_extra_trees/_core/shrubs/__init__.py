@@ -1,4 +1,4 @@
-"""Shrub ensembles: `ensemble` learns and answers, `weights` finds what each tree counts."""
+"""Shrub ensembles: `ensemble` learns and answers, `proximal` has the operators of its weights."""
 
 from .ensemble import Shrubs
 

@@ -1,26 +1,41 @@
-"""Shrub ensembles: Algorithm 1 of Buschjaeger, Hess and Morik (2022). See the header."""
+"""The weighted ensemble of Algorithm 1: trees, their weights, and the window of samples.
+
+Trees are ordered by age; tree k is root k of the arena. Arrays over the trees have room for
+`n_models` trees and a new one.
+
+The leaf of every sample of the window in every tree is stored, so that a sample passes down each
+tree once. For classification with the squared error, the gradient is linear in the weights,
+
+    dL/dw_k = 2 (sum_j gram[k, j] w_j - hits[k]) / (weight of the window * classes).
+
+`gram` and `hits` are running sums, to which new samples are added and from which old ones are
+subtracted. Cross-entropy and regression sum over the window in every round.
+
+Equations and lines of Algorithm 1 are those of Buschjaeger, Hess and Morik (2022). Samples have
+weights: W, the sum of the weights in the window, replaces its size B.
+"""
 
 from copy import deepcopy
 
 import numpy as np
 
-from libc.math cimport fabs, log2, sqrt
-from libc.stdint cimport int64_t
+cimport cython
+from libc.math cimport INFINITY, exp, fabs, log2, sqrt
+from libc.stdint cimport int64_t, uint64_t
+from libc.string cimport memmove, memset
 
 from ..ahead cimport AHEAD
 from ..arrays cimport view
 from ..cart.splitter cimport Splitter
 from ..learner cimport Learner
 from ..memory cimport free, resized, zeroed
+from ..moments cimport follow_moments
 from ..rng cimport FEATURES, rng_for
 from ..schema cimport Labels, Schema
 from ..table cimport Reader
 from ..trees cimport HEADER, WEIGHT, Trees
 from ..window cimport Window
-from .weights cimport (
-    NEGLIGIBLE, REBUILD, answer, count, count_newcomer, evaluate, gather, is_hopeless, prune,
-    rebuild, sums_run, weigh,
-)
+from .proximal cimport hard_threshold, position_to_drop, project_simplex, soft_threshold
 
 from ..state import LARGEST_FLOAT, SMALLEST, State, fields_of, put_back, require
 
@@ -30,12 +45,24 @@ cdef enum:
     ALL = 0
     SQUARE_ROOT = -1
     LOGARITHM = -2
+    REBUILD = 16            # windows after which the running sums are computed again, against
+                            #   rounding
+
+cdef enum Loss:
+    SQUARED_ERROR = 0
+    CROSS_ENTROPY = 1
+
+# Weights that differ by less are equal, and smaller weights are zero. So age decides between equal
+# trees, not rounding.
+cdef double NEGLIGIBLE = 1e-12
+# Limit of the weights before the projection: rounds of too long steps could overflow.
+cdef double HUGE = 1e150
+# A new tree is skipped if its weight would be below the smallest old weight by more than this.
+cdef double MARGIN = 1e-9
 
 # If a sample with a larger share of the total weight leaves, the rounding errors of the running
 # sums are too large.
 cdef double HEAVY = 1e3
-# Tolerance for the weight of a class divided by that of its node.
-cdef double ROUNDED = 1.0 + 1e-9
 # Limit of running sums in a state. It cannot be checked whether they come from samples.
 SUMS = {"least": -1e150, "most": 1e150}
 COUNT, STRENGTH = ("whole", 1, 2**31 - 1), ("number", 0.0, LARGEST_FLOAT)
@@ -58,12 +85,26 @@ FIELDS = {
 }
 
 
+cdef void softmax(double* values, int n) noexcept nogil:
+    """Replace values by their softmax."""
+    cdef int c
+    cdef double largest = values[0], total = 0.0
+    for c in range(1, n):
+        largest = max(largest, values[c])
+    for c in range(n):
+        values[c] = exp(values[c] - largest)
+        total += values[c]
+    for c in range(n):
+        values[c] /= total
+
+
 cdef size_t block_size(size_t places, size_t window_size) noexcept nogil:
     """Bytes of all arrays except `outputs` and `slopes`."""
     return places * ((3 + places) * sizeof(double) + sizeof(int64_t)
                      + (2 + window_size) * sizeof(int))
 
 
+@cython.final
 cdef class Shrubs(Learner):
     """The trees, their weights, and the window of samples for both.
 
@@ -76,6 +117,48 @@ cdef class Shrubs(Learner):
     others
         As in the estimators.
     """
+
+    cdef readonly Window window
+    cdef readonly Trees trees
+    cdef readonly Splitter splitter
+    # --- Settings, as in the estimators -------------------------------------------------------
+    cdef readonly int n_models
+    cdef readonly int window_size
+    cdef readonly int loss
+    cdef readonly int rounds
+    cdef readonly int update_interval
+    cdef readonly bint only_errors      # train a tree only after a wrong prediction
+    cdef readonly bint project_each_round
+    cdef readonly object max_features
+    cdef readonly double step_size      # 0: adaptive
+    cdef readonly double rho            # 0: step_size and l2 are given
+    cdef readonly double l0             # strengths of the regularisers
+    cdef readonly double l1
+    cdef readonly double l2
+    cdef readonly double node_penalty
+    cdef readonly uint64_t seed
+    cdef double feature_share           # share of the features to try per split, or 0
+    cdef int feature_count              # number of them, or one of the rules in `ensemble.pyx`
+
+    # --- State --------------------------------------------------------------------------------
+    cdef readonly int64_t n_trained     # number of trees grown so far
+    cdef double* weights        # weights of the trees; start of the memory of all arrays
+    cdef double* hits           # hits[k] = sum over the window of weight * h_k(x)[y]
+    cdef double* gradient       # scratch
+    cdef double* gram           # gram[j * places + k] = sum of weight * <h_j(x), h_k(x)>
+    cdef int64_t* births        # number of the sample after which the tree was grown
+    cdef int* sizes             # number of nodes
+    cdef int* answering         # scratch: leaves of a row
+    cdef int* leaves            # leaves[k * window_size + slot] = leaf of tree k
+    cdef double* outputs        # scratch: outputs[c * places + k] = h_k(x)[c]; own memory
+    cdef double* slopes         # scratch: f(x)[c], or the derivative of the loss with respect to it
+    cdef int width              # number of outputs of a tree: classes, or 1
+    cdef int width_capacity
+    cdef double total_weight    # of the samples in the window
+    cdef double reach           # scratch: largest weight that a new tree can get by a step of 1
+    cdef double centre          # scratch: mean of the targets in the window
+    cdef double scale
+    cdef int since_rebuild      # samples since the last `rebuild` of gram and hits
 
     def __cinit__(self, *, bint regression, int n_models, int window_size, loss="mse",
                   step_size=0.1, rho=None, int rounds=1, bint project_each_round=False,
@@ -150,17 +233,11 @@ cdef class Shrubs(Learner):
         return 0
 
     cdef int reserve(self, int n_labels) except -1 nogil:
-        """Make room for the row that the schema encoded last, and for a new tree."""
-        cdef int n = min(self.window.size + 1, self.window_size)
-        cdef int n_live, width = 1 if self.regression else n_labels
-        self.window.reserve_places(self.schema.n_columns)
-        n_live = self.window.count_live(self.schema.filled, self.schema.n_filled)
-        self.window.reserve(self.window_size, self.schema.n_columns, n_live)
+        """Make room for the row that the schema encoded last."""
+        cdef int width = 1 if self.regression else n_labels
+        self.window.reserve_rows(self.schema, self.window_size)
         self.reserve_outputs(width)
-        self.trees.reserve(2 * n + 1, width)
-        return self.splitter.reserve(
-            self.trees.capacity, n, self.window_size, n_live,
-            max(self.trees.n_values, n_labels))     # as `Workspace.prepare`, so that it cannot fail
+        return self.trees.reserve(0, width)
 
     cdef void widen(self, int n_labels) noexcept:
         self.trees.widen(n_labels)
@@ -177,10 +254,10 @@ cdef class Shrubs(Learner):
             step_size = 1.0 / (self.n_models + l2)
         elif step_size == 0.0:
             step_size = 1.0 / (self.trees.n_roots + train + 1)
-        if train and not is_hopeless(self, step_size, l2):
+        if train and not self.is_hopeless(step_size, l2):
             self.train()                                # lines 6 to 8
-        weigh(self, step_size, l2)                      # lines 9 to 11
-        prune(self)                                     # line 12
+        self.weigh(step_size, l2)                      # lines 9 to 11
+        self.prune()                                     # line 12
         return 0
 
     cdef bint push(self, double target, double weight) noexcept nogil:
@@ -196,24 +273,24 @@ cdef class Shrubs(Learner):
             self.total_weight -= self.window.weight[slot]
             if self.window.weight[slot] > HEAVY * self.total_weight:
                 self.since_rebuild = REBUILD * self.window_size
-            if sums_run(self):
-                count(self, slot, -1.0)
+            if self.sums_run():
+                self.count(slot, -1.0)
         slot = self.window.slide(self.schema, target, weight, slot)
         self.total_weight += weight
-        evaluate(self, self.schema.row, 1, self.schema.n_columns, self.leaves + slot, spacing)
-        if sums_run(self):
-            count(self, slot, 1.0)
+        self.evaluate(self.schema.row, 1, self.schema.n_columns, self.leaves + slot, spacing)
+        if self.sums_run():
+            self.count(slot, 1.0)
         self.since_rebuild += 1
         if self.since_rebuild >= REBUILD * self.window_size:
-            rebuild(self)
+            self.rebuild()
         if self.trees.n_roots == 0:
             return True
         if self.regression:
             return False
-        if not sums_run(self):
-            gather(self, self.leaves + slot, spacing)
+        if not self.sums_run():
+            self.gather(self.leaves + slot, spacing)
         for c in range(1, self.width):
-            if answer(self, c) > answer(self, best):
+            if self.answer(c) > self.answer(best):
                 best = c
         return best != <int>target
 
@@ -228,17 +305,19 @@ cdef class Shrubs(Learner):
             return max(1, <int>log2(<double>max(1, n)))
         return n if self.feature_count == ALL else self.feature_count
 
-    cdef void train(self) noexcept nogil:
-        """Lines 6 to 8: grow a tree of weight zero on the window. After `reserve`."""
-        cdef int tree = self.trees.new_root(), i, slot, n_splits
-        cdef int root = self.trees.roots[tree]
+    cdef int train(self) except -1 nogil:
+        """Lines 6 to 8: grow a tree of weight zero on the window."""
+        cdef int tree = self.trees.n_roots, i, slot, n_splits, root
         cdef int64_t step = self.window.n_seen
         cdef int* leaves = self.leaves + <Py_ssize_t>tree * self.window_size
+        self.trees.reserve(1, self.trees.n_values)
+        self.trees.new_root()
+        root = self.trees.roots[tree]
         for i in range(self.window.n_sorted):
             slot = self.window.by_arrival[i]
             self.trees.learn(root, self.window.target[slot], self.window.weight[slot], step)
-        n_splits = self.splitter.grow_held(root, self.schema, NULL, self.n_features(), step,
-                                           rng_for(self.seed, 0, step, FEATURES))
+        n_splits = self.splitter.grow(root, self.schema, NULL, self.n_features(), step,
+                                      rng_for(self.seed, 0, step, FEATURES))
         self.weights[tree] = 0.0
         self.sizes[tree] = 2 * n_splits + 1
         self.births[tree] = step - 1
@@ -246,22 +325,298 @@ cdef class Shrubs(Learner):
         for i in range(self.window.n_sorted):
             slot = self.window.by_arrival[i]
             leaves[slot] = self.trees.walk_slot(root, self.window, slot)
-        if sums_run(self):
-            count_newcomer(self, tree)
+        if self.sums_run():
+            self.count_newcomer(tree)
+        return 0
+
+    # --- Outputs of the trees -----------------------------------------------------------------
+
+    cdef void evaluate(self, const double* x, Py_ssize_t stride, Py_ssize_t n_columns,
+                       int* leaves, Py_ssize_t spacing) noexcept nogil:
+        """Find the leaf of a row in every tree."""
+        cdef int k
+        for k in range(self.trees.n_roots):
+            leaves[k * spacing] = self.trees.walk(self.trees.roots[k], x, stride, n_columns)
+
+    cdef void gather(self, const int* leaves, Py_ssize_t spacing) noexcept nogil:
+        """Compute h_k(x)[c] of every tree in `outputs`, from the leaves of x: eq. (2)."""
+        cdef Py_ssize_t k, c, places = self.n_models + 1
+        cdef const double* row
+        cdef double weight, count
+        for k in range(self.trees.n_roots):
+            row = self.trees.row(leaves[k * spacing])
+            if self.regression:
+                self.outputs[k] = row[HEADER]
+                continue
+            weight = row[WEIGHT]
+            for c in range(self.width):     # avoid divisions, because most leaves are pure
+                count = row[HEADER + c]
+                self.outputs[c * places + k] = count / weight if count != 0.0 else 0.0
+
+    cdef double answer(self, int c) noexcept nogil:
+        """f(x)[c] from `outputs`, eq. (2)."""
+        cdef double total = 0.0
+        cdef const double* h = self.outputs + <Py_ssize_t>c * (self.n_models + 1)
+        cdef int k
+        for k in range(self.trees.n_roots):
+            total += self.weights[k] * h[k]       # eq. (2)
+        return total
+
+    # --- Running sums -------------------------------------------------------------------------
+
+    cdef bint sums_run(self) noexcept nogil:
+        """Whether the gradient is computed from `gram` and `hits`: eq. (5) multiplied out."""
+        return self.loss == SQUARED_ERROR and not self.regression
+
+    cdef void count(self, int slot, double sign) noexcept nogil:
+        """Add `sign` times the outputs for a sample of the window to `gram` and `hits`."""
+        cdef Py_ssize_t places = self.n_models + 1, n = self.trees.n_roots, j, k, c
+        cdef double weight = sign * self.window.weight[slot], output
+        cdef const double* h
+        cdef double* row
+        self.gather(self.leaves + slot, self.window_size)
+        for c in range(self.width):
+            h = self.outputs + c * places
+            for j in range(n):
+                if h[j] != 0.0:
+                    output = weight * h[j]
+                    row = self.gram + j * places
+                    for k in range(n):
+                        row[k] += output * h[k]         # <h_j(x), h_k(x)> of eq. (5)
+        h = self.outputs + <Py_ssize_t>self.window.target[slot] * places
+        for k in range(n):
+            self.hits[k] += weight * h[k]         # <h_k(x), y> of eq. (5)
+
+    cdef void count_newcomer(self, int newcomer) noexcept nogil:
+        """Compute row and column of a new tree in `gram`, and its `hits`.
+
+        If the leaf of a sample is pure, h is the indicator of y and <h, h_k> = h_k[y], whose sum is
+        `hits`. So only samples in impure leaves need a correction.
+        """
+        cdef Py_ssize_t places = self.n_models + 1, k, c
+        cdef int i, slot
+        cdef double weight, output
+        cdef double* row = self.gram + newcomer * places
+        cdef const double* stats
+        cdef const double* h
+        self.hits[newcomer] = self.total_weight
+        row[newcomer] = 0.0
+        for k in range(newcomer):
+            row[k] = self.hits[k]
+        for i in range(self.window.n_sorted):
+            slot = self.window.by_arrival[i]
+            stats = self.trees.row(
+                self.leaves[<Py_ssize_t>newcomer * self.window_size + slot])
+            if stats[HEADER + <int>self.window.target[slot]] == stats[WEIGHT]:
+                continue
+            weight = self.window.weight[slot]
+            self.gather(self.leaves + slot, self.window_size)
+            for c in range(self.width):
+                h = self.outputs + c * places
+                output = weight * h[newcomer]
+                if c == <int>self.window.target[slot]:
+                    output -= weight
+                    self.hits[newcomer] += output
+                if output != 0.0:
+                    for k in range(newcomer + 1):
+                        row[k] += output * h[k]
+        row[newcomer] += self.hits[newcomer]
+        for k in range(newcomer):
+            self.gram[k * places + newcomer] = row[k]
+
+    cdef void rebuild(self) noexcept nogil:
+        """Compute all running sums again from the window."""
+        cdef Py_ssize_t places = self.n_models + 1, n = self.trees.n_roots, k
+        cdef int i
+        for k in range(n):      # do not touch memory of trees that do not exist
+            memset(self.gram + k * places, 0, n * sizeof(double))
+        memset(self.hits, 0, n * sizeof(double))
+        self.total_weight = 0.0
+        self.since_rebuild = 0
+        for i in range(self.window.n_sorted):
+            self.total_weight += self.window.weight[self.window.by_arrival[i]]
+            if self.sums_run():
+                self.count(self.window.by_arrival[i], 1.0)
+
+    # --- Gradient -----------------------------------------------------------------------------
+
+    cdef void standardise(self) noexcept nogil:
+        """Compute mean and standard deviation of the targets in the window."""
+        cdef double total = 0.0, squares = 0.0
+        cdef int i, slot
+        self.centre, self.scale = 0.0, 1.0
+        for i in range(self.window.n_sorted):
+            slot = self.window.by_arrival[i]
+            total += self.window.weight[slot]
+            follow_moments(&self.centre, &squares, self.window.target[slot],
+                           self.window.weight[slot], total)
+        if squares > 0.0:
+            self.scale = sqrt(squares / total)
+
+    cdef void find_gradient(self, double l2) noexcept nogil:
+        """Gradient of loss and smooth regularisers with respect to the weights, eq. (5)."""
+        cdef int k
+        cdef double share = 1.0 / (self.total_weight * self.width)      # 1 / (B C), eq. (5)
+        if self.sums_run():
+            self.gradient_from_sums()
+        elif self.regression:
+            self.gradient_of_numbers()
+        else:
+            self.gradient_of_entropy()
+        self.reach *= share
+        for k in range(self.trees.n_roots):
+            self.gradient[k] = (self.gradient[k] * share + 2.0 * l2 * self.weights[k]
+                                  + self.node_penalty * self.sizes[k])
+
+    cdef void gradient_from_sums(self) noexcept nogil:
+        """Gradient of the squared error times W C, from `gram` and `hits`."""
+        cdef Py_ssize_t places = self.n_models + 1, j, k, n = self.trees.n_roots
+        cdef const double* row
+        cdef double total, hit = 0.0
+        for k in range(n):
+            row = self.gram + k * places
+            total = 0.0
+            for j in range(n):
+                total += row[j] * self.weights[j]
+            self.gradient[k] = 2.0 * (total - self.hits[k])     # eq. (5), derived by w_k
+            hit += self.weights[k] * self.hits[k]
+        self.reach = 2.0 * (self.total_weight - hit)
+
+    cdef void gradient_of_numbers(self) noexcept nogil:
+        """Gradient of the squared error of standardised targets times W."""
+        cdef int i, k, slot, n = self.trees.n_roots
+        cdef double slope, target
+        memset(self.gradient, 0, n * sizeof(double))
+        for i in range(self.window.n_sorted):
+            slot = self.window.by_arrival[i]
+            self.gather(self.leaves + slot, self.window_size)
+            for k in range(n):
+                self.outputs[k] = (self.outputs[k] - self.centre) / self.scale
+            target = (self.window.target[slot] - self.centre) / self.scale
+            slope = 2.0 * self.window.weight[slot] * (self.answer(0) - target)
+            for k in range(n):
+                self.gradient[k] += slope * self.outputs[k]     # eq. (5) with C = 1
+
+    cdef void gradient_of_entropy(self) noexcept nogil:
+        """Gradient of the cross-entropy times W C, summed over the window."""
+        cdef Py_ssize_t spacing = self.window_size
+        cdef int i, k, c, slot, n = self.trees.n_roots
+        cdef double share, total
+        cdef const double* row
+        memset(self.gradient, 0, n * sizeof(double))
+        self.reach = 0.0
+        for i in range(self.window.n_sorted):
+            slot = self.window.by_arrival[i]
+            memset(self.slopes, 0, self.width * sizeof(double))
+            for k in range(n):
+                self.answering[k] = self.leaves[k * spacing + slot]
+                row = self.trees.row(self.answering[k])
+                self.outputs[k] = 1.0 / row[WEIGHT]
+                share = self.weights[k] * self.outputs[k]
+                for c in range(self.width):
+                    self.slopes[c] += share * row[HEADER + c]
+            softmax(self.slopes, self.width)
+            self.slopes[<int>self.window.target[slot]] -= 1.0
+            self.reach -= self.window.weight[slot] * self.slopes[<int>self.window.target[slot]]
+            for k in range(n):
+                row = self.trees.row(self.answering[k])
+                total = 0.0
+                for c in range(self.width):
+                    total += self.slopes[c] * row[HEADER + c]
+                self.gradient[k] += self.window.weight[slot] * (total * self.outputs[k])
+
+    # --- Steps --------------------------------------------------------------------------------
+
+    cdef bint is_hopeless(self, double step_size, double l2) noexcept nogil:
+        """Whether no new tree could replace one of the present trees, so that none is grown.
+
+        After one step from zero, the weight of a new tree is at most that of a tree without errors,
+
+            step * sum_i w_i (1 - f(x_i)[y_i]) * (2 for the squared error) / (W C),
+
+        because sum_c (y_c - f_c) h_c <= 1 - f_y if no f_c is negative. (For cross-entropy, softmax(f)
+        replaces f.) The regularisers only reduce it.
+        """
+        cdef double smallest
+        cdef int k, n = self.trees.n_roots
+        if n < self.n_models or self.regression or self.rounds > 1:
+            return False
+        self.find_gradient(l2)
+        smallest = self.weights[0] - step_size * self.gradient[0]
+        for k in range(1, n):
+            smallest = min(smallest, self.weights[k] - step_size * self.gradient[k])    # eq. (7)
+        return step_size * self.reach < smallest - MARGIN
+
+    cdef void weigh(self, double step_size, double l2) noexcept nogil:
+        """Eq. (7): gradient steps of all weights, and the projection to at most `n_models` weights."""
+        cdef int k, step
+        if self.regression:
+            self.standardise()
+        for step in range(self.rounds):
+            self.find_gradient(l2)
+            for k in range(self.trees.n_roots):
+                self.weights[k] -= step_size * self.gradient[k]     # line 9
+                self.weights[k] = max(-HUGE, min(HUGE, self.weights[k]))
+            if self.project_each_round or step == self.rounds - 1:
+                self.project(step_size)      # lines 10 and 11
+
+    cdef void project(self, double step_size) noexcept nogil:
+        """Eq. (8): project the largest weights onto the simplex, eq. (6); the others become zero."""
+        cdef int n = self.trees.n_roots
+        if n > self.n_models:
+            self.weights[position_to_drop(self.weights, n)] = -INFINITY
+        if self.l0 > 0.0 or self.l1 > 0.0:
+            self.threshold(step_size)
+        project_simplex(self.weights, n)
+
+    cdef void threshold(self, double step_size) noexcept nogil:
+        """Apply the L1 and L0 regularisers; the largest weight is always kept."""
+        cdef int k, largest = 0
+        cdef double weight
+        for k in range(1, self.trees.n_roots):
+            if self.weights[k] > self.weights[largest]:
+                largest = k
+        for k in range(self.trees.n_roots):
+            weight = soft_threshold(self.weights[k], self.l1, step_size)
+            weight = hard_threshold(weight, self.l0, step_size)
+            self.weights[k] = weight if weight != 0.0 or k == largest else -INFINITY
+
+    cdef void prune(self) noexcept nogil:
+        """Remove the trees without weight: line 12."""
+        cdef Py_ssize_t places = self.n_models + 1, spacing = self.window_size
+        cdef int j, k, kept = 0, n = self.trees.n_roots
+        for k in range(n):
+            if self.weights[k] <= NEGLIGIBLE:
+                self.trees.remove(kept)
+                continue
+            if kept < k:
+                self.weights[kept] = self.weights[k]
+                self.hits[kept] = self.hits[k]
+                self.births[kept] = self.births[k]
+                self.sizes[kept] = self.sizes[k]
+                memmove(self.leaves + kept * spacing, self.leaves + k * spacing,
+                        spacing * sizeof(int))
+                memmove(self.gram + kept * places, self.gram + k * places,
+                        places * sizeof(double))
+                for j in range(n):      # also in rows that move later
+                    self.gram[j * places + kept] = self.gram[j * places + k]
+            kept += 1
+
+    # --- Proximal operators -------------------------------------------------------------------
 
     # --- Answers ------------------------------------------------------------------------------
 
     cdef double* row_shares(self) except? NULL nogil:
         """Compute f(x) of eq. (2) in `slopes`."""
-        evaluate(self, self.schema.row, 1, self.schema.n_columns, self.answering, 1)
+        self.evaluate(self.schema.row, 1, self.schema.n_columns, self.answering, 1)
         return self.shares_in(self.answering, 1)
 
     cdef double* shares_in(self, const int* leaves, Py_ssize_t spacing) noexcept nogil:
         """Compute f(x) of eq. (2) in `slopes`, from the leaves of a row."""
         cdef int c
-        gather(self, leaves, spacing)
+        self.gather(leaves, spacing)
         for c in range(self.width):
-            self.slopes[c] = answer(self, c)
+            self.slopes[c] = self.answer(c)
         return self.slopes
 
     cdef double row_number(self) except? -1.0 nogil:
@@ -402,9 +757,7 @@ cdef class Shrubs(Learner):
 
     cdef int check_samples(self) except -1:
         """Check that trees and window fit the schema and the labels."""
-        cdef int k, i, node, n_values = 2 if self.regression else len(self.labels)
-        cdef const double* row
-        cdef double target
+        cdef int k, node, n_values = 2 if self.regression else len(self.labels)
         require(self.trees.regression == self.regression and self.trees.n_values == n_values
                 and self.width == (1 if self.regression else n_values)
                 and not (self.regression and self.labels.labels)
@@ -412,18 +765,10 @@ cdef class Shrubs(Learner):
                 "Shrubs: the trees do not belong to this ensemble")
         require(self.window.n_fresh == 0 and self.window.capacity == self.window_size,
                 "Shrubs: the window does not belong to this ensemble")
-        self.window.check_columns(self.schema)
+        self.window.check_codes(self.schema, -1 if self.regression else n_values)
         for k in range(self.trees.n_roots):
             for node in self.trees.preorder(k):
-                row = self.trees.row(node)
-                require(row[WEIGHT] > 0.0, "Shrubs: a node was grown on no sample")
-                for i in range(0 if self.regression else n_values):
-                    require(row[HEADER + i] <= ROUNDED * row[WEIGHT],
-                            "Shrubs: a class weighs more than all of its node")
-        for i in range(self.window.n_sorted):
-            target = self.window.target[self.window.by_arrival[i]]
-            require(self.regression or (0 <= target < n_values and target == <int>target),
-                    "Shrubs: a sample has no known label")
+                require(self.trees.row(node)[WEIGHT] > 0.0, "Shrubs: a node was grown on no sample")
         return 0
 
     cdef int check_weights(self) except -1:
