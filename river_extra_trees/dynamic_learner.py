@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import abc
+import collections
 import math
 import typing
 
 from ._core.dynamic import ParticleFilter
+from ._estimator.inspection import Node
 from ._estimator.learner import TreeLearner
 from ._estimator.parameters import (
     check_choice,
@@ -17,6 +19,9 @@ from ._estimator.parameters import (
 )
 
 __all__ = ["DynamicTreeLearner"]
+
+Nodes = list[Node]
+Sums = dict[typing.Any, float]
 
 # Weight of the leaves' prior in samples.
 PRIOR_WEIGHT = 0.3
@@ -144,18 +149,34 @@ class DynamicTreeLearner(TreeLearner):
         its region as one leaf minus the variances of its two children, each weighted by its
         samples. A feature with a relevance of 0 or less explains nothing.
         """
-        return self._by_feature(self._core.relevance())
+        return averaged(self._core, gains_of)
 
     def split_shares(self) -> dict[typing.Any, float]:
         """Return the share of each feature in the splits of a tree, averaged over trees."""
-        return self._by_feature(self._core.split_shares())
+        return averaged(self._core, split_shares_of)
 
-    def _by_feature(self, rows: list[list[float]]) -> dict[typing.Any, float]:
-        """Average numbers per particle and column into one number per feature."""
-        sums: dict[typing.Any, float] = {}
-        shares = self._core.particle_shares()
-        for column, name in enumerate(self._core.schema.names):
-            if rows and column < len(rows[0]):
-                mean = sum(row[column] * share for row, share in zip(rows, shares, strict=True))
-                sums[name] = sums.get(name, 0.0) + mean
-        return sums
+
+def averaged(core: ParticleFilter, of_tree: typing.Callable[[Nodes], Sums]) -> Sums:
+    """Average over the particles what each says of the features."""
+    trees = [core.nodes(tree) for tree in range(core.n_trees)]
+    sums: Sums = dict.fromkeys(core.schema.names, 0.0)
+    for nodes, share in zip(trees, core.particle_shares(), strict=True):
+        for name, number in of_tree(nodes).items():
+            sums[name] += share * number
+    return sums
+
+
+def gains_of(nodes: Nodes) -> Sums:
+    """By how much the splits of a tree decrease the spread, by feature and unit of weight."""
+    gains: Sums = collections.defaultdict(float)
+    for node in nodes:
+        if node["left"] >= 0:
+            below = nodes[node["left"]]["spread"] + nodes[node["right"]]["spread"]
+            gains[node["feature"]] += (node["spread"] - below) / max(nodes[0]["weight"], 1e-300)
+    return gains
+
+
+def split_shares_of(nodes: Nodes) -> Sums:
+    """Share of each feature in the splits of a tree."""
+    counts = collections.Counter(node["feature"] for node in nodes if node["left"] >= 0)
+    return {name: n / counts.total() for name, n in counts.items()}

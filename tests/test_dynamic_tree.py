@@ -19,6 +19,7 @@ from river_extra_trees._core.state import StateError
 from river_extra_trees._estimator.inspection import path
 from tests.tools import estimators
 from tests.tools.estimators import frozen
+from tests.tools.particle_trees import sizes_of
 from tests.tools.sums import check_sums
 
 Row = dict[str, float]
@@ -51,7 +52,7 @@ def mean_squared_error(model: DynamicTreeRegressor, rows: Iterator[tuple[Row, fl
 
 
 def tree_height(model: DynamicTreeRegressor) -> float:
-    return float(np.mean(model._core.tree_statistics()[1]))
+    return float(np.mean(sizes_of(model._core)[1]))
 
 
 # Predictive distributions

@@ -35,7 +35,7 @@ the object above it contains::
       |   `- Trees         one object for all trees
       |
       `- ParticleFilter    dynamic/filter: particles, each a version of one tree (particles: their
-          |                  data; step and moves learn a sample; inspection)
+          |                  data; step and moves learn a sample; scores)
           |- Pool          pool: the active samples
           `- SharedTrees   shared_trees: particles share their equal nodes
                              (leaf_models: the leaves' predictive distributions)

@@ -73,6 +73,5 @@ cdef class Learner(Guarded):
     cdef int refuse_targets(self, Reader reader, list refusals) except -1
     cdef bint read_rows(self, Reader reader, Py_ssize_t stop) except -1
     cdef int learn_next(self, Reader reader, bint is_known, double weight) except -1
-    cdef int find_room_again(self, Reader reader) except -1
     cdef int answer_row(self, Reader reader) except -1 nogil
     cdef int n_labels(self) noexcept nogil

@@ -98,8 +98,8 @@ cdef class Learner(Guarded):
 
     # --- Tables -------------------------------------------------------------------------------
 
-    def reader(self, Table table, bint learns=False, Py_ssize_t start=0):
-        """A reader of the rows of a table, from row `start` on, if all rows are valid.
+    def reader(self, Table table, bint learns=False):
+        """A reader of the rows of a table, if all rows are valid.
 
         Raises the error of the first invalid row, with its number.
         """
@@ -113,7 +113,6 @@ cdef class Learner(Guarded):
         if refusals:
             row, _, error = min(refusals, key=itemgetter(0, 1))
             raise with_text(error, f"row {row}: {error}") from None
-        reader.row = min(max(start, 0), reader.n)
         return reader
 
     def take_over(self, Reader reader, Py_ssize_t start, Py_ssize_t stop):
@@ -167,9 +166,10 @@ cdef class Learner(Guarded):
         Call it again for the next rows, if necessary after the growth. Between the calls Python
         handles signals.
         """
+        cdef int n_rows = <int>STRETCH if reader.learns else self.most_rows
         hold(self)
         try:
-            return self.read_rows(reader, reader.row + (STRETCH if reader.learns else self.most_rows))
+            return self.read_rows(reader, reader.row + n_rows)
         finally:
             release(self)
 
@@ -220,24 +220,14 @@ cdef class Learner(Guarded):
         if is_known and (self.regression or target >= 0.0):
             return self.learn_row(target, weight, None)
         is_new = not self.regression and target < 0.0
-        if is_new:
-            self.find_room_again(reader)
+        if is_new:      # another thread may have learned MAX_LABELS labels in the meantime
+            find_room(reader.label(), len(self.labels.labels))
         if not is_known:
             reader.admit()
         self.learn_row(target, weight, reader.label() if is_new else None)
         if is_new:
             reader.name_label(self.n_labels() - 1)
         self.schema.accept()
-        return 0
-
-    cdef int find_room_again(self, Reader reader) except -1:
-        """Raise an error if another thread has learned MAX_LABELS labels in the meantime."""
-        try:
-            find_room(reader.label(), len(self.labels.labels))
-        except ValueError as error:
-            raise ValueError(
-                f"row {reader.row}: {error}. Another thread has learned labels meanwhile; the rows "
-                "before this one are learned") from None
         return 0
 
     cdef int run(self, Reader reader, Py_ssize_t stop, int n_labels) except -1 nogil:

@@ -81,7 +81,6 @@ cdef class Schema:
     cdef int by_name(self, dict x, list fresh) except -1
     cdef int remember(self, dict x) except -1
     cdef int commit(self, dict x, list fresh) except -1
-    cdef int extend(self, list fresh) except -1
     cdef int retract(self) except -1
     cdef int add(self, list fresh) except -1
     cdef int add_column(self, object name, bint is_nominal) except -1

@@ -195,20 +195,10 @@ cdef class Schema:
 
     cdef int commit(self, dict x, list fresh) except -1:
         """Add columns and codes for the new names and values of a valid row; encode the row."""
-        self.extend(fresh)
-        try:
-            self.by_name(x, None)
-        except BaseException:
-            self.retract()
-            raise
-        return 0
-
-    cdef int extend(self, list fresh) except -1:
-        """Add columns and codes for names and values, sorted by `order_of`; all or none."""
-        self.accept()
         self.version += 1
         try:
             self.add(fresh)
+            self.by_name(x, None)
         except BaseException:
             self.retract()
             raise

@@ -92,7 +92,6 @@ cdef class Reader:
     cdef object label(self)
     cdef void name_label(self, int code) noexcept nogil
     cdef list refusals(self)
-    cdef int refuse_names(self, list found) except -1
     cdef int refuse_labels(self, Labels labels, list found) except -1
 
     cdef inline double weight(self) noexcept nogil:

@@ -7,7 +7,6 @@ from libc.string cimport memcpy, memset
 from .ahead cimport Ahead
 from .columns cimport Column
 from .memory cimport free, zeroed
-from .values cimport order_of
 from .shares cimport first_largest, total_of
 from .schema cimport MAX_CATEGORIES, MAX_LABELS, OTHER, Labels, Schema, find_room
 
@@ -50,33 +49,14 @@ cdef class Table:
         return [each for each in [*self.columns, self.targets, self.weights] if each is not None]
 
     def is_refused(self):
-        """Whether a value is invalid, or a name cannot be sorted among other names."""
-        return any([(<Column>each).refused >= 0 for each in self.all_columns()]) or any(
-            [name_error((<Column>each).name) is not None for each in self.columns])
+        """Whether a value is invalid."""
+        return any([(<Column>each).refused >= 0 for each in self.all_columns()])
 
     def take(self, rows):
         """A table of some rows, given by an array of their numbers; no value may be invalid."""
         targets, weights = [None if each is None else each.take(rows)
                             for each in (self.targets, self.weights)]
         return Table(len(rows), [each.take(rows) for each in self.columns], targets, weights)
-
-
-cdef object name_error(object name):
-    """The error of a name that cannot be sorted among other names, or None."""
-    try:
-        order_of((name, False, None))
-    except (TypeError, ValueError) as error:
-        return error
-
-
-cdef Py_ssize_t first_value(Column column) except -2:
-    """The first row with a value; -1 if there is none."""
-    cdef object found = np.zeros(column.length, dtype=bool)
-    if column.numbers is not None:
-        found |= column.numbers == column.numbers
-    if column.codes is not None:
-        found |= column.codes >= 0
-    return found.argmax() if found.any() else -1
 
 
 cdef object numbers_of(Column column):
@@ -378,7 +358,7 @@ cdef class Reader:
     # --- Errors -------------------------------------------------------------------------------
 
     cdef list refusals(self):
-        """(row, place in the row, error) of invalid weights, targets, features and names."""
+        """(row, place in the row, error) of invalid weights, targets and features."""
         cdef list found = []
         cdef Column column
         cdef int i
@@ -390,23 +370,7 @@ cdef class Reader:
             for i, column in ((WEIGHT, self.table.weights), (TARGET, self.table.targets)):
                 if column is not None and column.refused >= 0:
                     found.append((column.refused, i, column.error))
-            self.refuse_names(found)
         return found
-
-    cdef int refuse_names(self, list found) except -1:
-        """Add the errors of new feature names that cannot be sorted among other names."""
-        cdef Column column
-        cdef Py_ssize_t row
-        cdef int i
-        for i in range(self.n_links):
-            if self.links[i].numeric >= 0 or self.links[i].nominal >= 0:
-                continue
-            column = <Column>self.table.columns[i]
-            error = name_error(column.name)
-            row = -1 if error is None else first_value(column)
-            if row >= 0:
-                found.append((row, self.n_links, error))
-        return 0
 
     cdef int refuse_labels(self, Labels labels, list found) except -1:
         """Add an error for the first label that would exceed MAX_LABELS.
@@ -429,7 +393,7 @@ cdef class Reader:
             try:
                 find_room(targets.values[code], len(labels.labels) + len(coming))
             except ValueError as error:
-                found.append((row, self.n_links + 1, error))
+                found.append((row, self.n_links, error))
                 break
             if not self.is_weighted or self.weights[row] > 0.0:
                 coming.add(targets.values[code])

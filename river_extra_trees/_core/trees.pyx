@@ -484,5 +484,7 @@ def check_stats(stats, regression):
             "Trees: a weight is negative or not finite")
     require(not np.any((weights[:, 0] > 0.0) & (weights[:, 0] < FAINTEST_WEIGHT)),
             "Trees: a weight is too small for full precision")
+    require(regression or np.all(stats[:, HEADER:] <= 1.000001 * stats[:, [WEIGHT]]),
+            "Trees: a class weighs more than its node")
     require(not regression or np.all(np.abs(stats[:, HEADER]) <= 2.0 * LARGEST_TARGET),
             "Trees: a mean is not one of targets")

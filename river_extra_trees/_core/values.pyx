@@ -132,15 +132,12 @@ cdef int check_hashable(object name, object value) except -1:
 
 
 cdef object order_of(tuple column):
-    """Sort key of a new column, for names of any mixture of types.
-
-    Raises an error for a name without a text, such as an integer of 5,000 digits.
-    """
+    """Sort key of a new column, for names of any mixture of types."""
     kind = type(column[0]).__name__
     try:
         return kind, str(column[0]), column[1]
-    except ValueError as error:
-        raise ValueError(f"a feature's name of type {kind!r} cannot be written: {error}") from None
+    except ValueError:      # Python does not write integers of more than 4,300 digits
+        return kind, "", column[1]
 
 
 # --- Targets and weights ---------------------------------------------------------------------

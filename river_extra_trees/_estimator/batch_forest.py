@@ -59,7 +59,7 @@ class BatchForest(TreeLearner):
         if is_full:
             self._grow()
 
-    def _learn_rows(self, reader: Reader) -> None:
+    def _read_rows(self, reader: Reader) -> None:
         splitters: list[Splitter] | None = None  # for all growths of this call
         while reader.row < reader.n:
             if self._forest.go_on(reader):

@@ -207,14 +207,14 @@ class TreeLearner(base.Estimator):
             are not), or if a row is invalid. The message names the row.
         """
         table = self._table_of(readable_frame(X), y, w)
-        self._learn_rows(self._core.reader(table, learns=True))
+        self._read_rows(self._core.reader(table, learns=True))
 
     def _table_of(self, frame: typing.Any, y: typing.Any, w: typing.Any) -> Table:
         """The rows of a frame with their targets and weights, as this model reads them."""
         return labelled_table_of(frame, y, w, self._core.regression)
 
-    def _learn_rows(self, reader: Reader) -> None:
-        """Learn the rows of a table; predict each before, if predictions are requested."""
+    def _read_rows(self, reader: Reader) -> None:
+        """Predict the rows of a table if predictions are requested, and learn them if it learns."""
         while reader.row < reader.n:
             self._core.go_on(reader)
 
@@ -222,8 +222,7 @@ class TreeLearner(base.Estimator):
         """Predict the rows of a table."""
         reader = self._core.reader(table)
         self._core.ask(reader, shares)
-        while reader.row < reader.n:
-            self._core.go_on(reader)
+        self._read_rows(reader)
         return reader
 
     def _check_answers(self, frame: typing.Any, table: Table, shares: bool) -> None:
@@ -236,13 +235,9 @@ class TreeLearner(base.Estimator):
         table = self._table_of(frame, y, w)
         reader = self._core.reader(table, learns=True)
         self._check_answers(frame, table, shares)
-        self._answer_and_learn(reader, shares)
-        return reader
-
-    def _answer_and_learn(self, reader: Reader, shares: bool = False) -> None:
-        """Predict each row of a table, then learn it; the reader holds the predictions."""
         self._core.ask(reader, shares)
-        self._learn_rows(reader)
+        self._read_rows(reader)
+        return reader
 
     # ------------------------------------------------------------------ size
 

@@ -51,7 +51,7 @@ def predict_learn_parts(
     for stop in stops:
         if len(stops) > 1:
             core.take_over(reader, start, stop)
-        model._learn_rows(reader)
+        model._read_rows(reader)
         yield answers_between(reader, start, stop, core.labels.labels)
         start = stop
 

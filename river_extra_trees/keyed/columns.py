@@ -98,11 +98,7 @@ class Way:
             model._core.ask(reader, True)
         try:
             model._core.take_over(reader, start - before, stop - before)
-            if self._learns:
-                model._learn_rows(reader)
-            else:
-                while reader.row < reader.n:
-                    model._core.go_on(reader)
+            model._read_rows(reader)
         except Exception:
             if not self._learns:
                 raise

@@ -248,11 +248,7 @@ class PooledPrior:
         except (TypeError, ValueError):  # a row is invalid
             return None
         core.ask(reader, self._classifier)
-        if learns:
-            self.model._learn_rows(reader)
-        else:
-            while reader.row < reader.n:
-                core.go_on(reader)
+        self.model._read_rows(reader)
         if not self._classifier:
             numbers: list[typing.Any] = reader.numbers.tolist()
             return numbers if learns or self._n_learned else [None] * len(rows)

@@ -113,7 +113,7 @@ def test_another_thread_runs_while_rows_are_learned(name: str) -> None:
         other = Other(model)
         batch = labelled_table_of(X[10:], y[10:], 1.0, model._core.regression)
         other.gate.release()
-        model._learn_rows(model._core.reader(batch, learns=True))
+        model._read_rows(model._core.reader(batch, learns=True))
         was_there = bool(other.said)
         other.join(60)
         assert persistence.save_bytes(model) == persistence.save_bytes(alone)

@@ -46,7 +46,8 @@ def test_some_rows() -> None:
     table = labelled_table_of(frame(), targets(), np.linspace(0.0, 2.0, N), False)
     one, other = model(), model()
     reader = one._core.reader(table.take(rows), learns=True)
-    one._answer_and_learn(reader)
+    one._core.ask(reader)
+    one._read_rows(reader)
     alone = labelled_table_of(
         frame().iloc[rows],
         [targets()[i] for i in rows],
@@ -54,7 +55,8 @@ def test_some_rows() -> None:
         False,
     )
     expected = other._core.reader(alone, learns=True)
-    other._answer_and_learn(expected)
+    other._core.ask(expected)
+    other._read_rows(expected)
     assert reader.labels.tolist() == expected.labels.tolist()
     assert persistence.save_bytes(one) == persistence.save_bytes(other)
 
@@ -68,7 +70,7 @@ def test_several_learners() -> None:
         reader = Reader(table, True)
         for i, each in enumerate(models):
             each._core.take_over(reader, 20 * i + start, 20 * i + stop)
-            each._learn_rows(reader)
+            each._read_rows(reader)
     for i, each in enumerate(models):
         alone = model()
         alone.learn_many(frame()[i::3], targets()[i::3])
@@ -94,11 +96,10 @@ def test_a_column_of_equal_values() -> None:
 
 
 def test_refused_tables() -> None:
-    """A table tells whether some learner may refuse a value or a name of it."""
+    """A table tells whether some learner may refuse a value of it."""
     numbers = np.array([0.0, 1.0])
     assert not Table(2, [column_of_numbers("a", numbers)]).is_refused()
     assert Table(2, [column_of_numbers("a", np.array([0.0, np.inf]))]).is_refused()
-    assert Table(2, [column_of_numbers(10**5000, numbers)]).is_refused()
 
 
 def test_refused_targets() -> None:
@@ -110,9 +111,9 @@ def test_refused_targets() -> None:
     with pytest.raises(ValueError, match="label 1024"):
         one._core.take_over(reader, 0, 1030)
     one._core.take_over(reader, 0, 1024)
-    one._learn_rows(reader)
+    one._read_rows(reader)
     other._core.take_over(reader, 1024, 1030)
-    other._learn_rows(reader)
+    other._read_rows(reader)
     assert (one.n_samples_seen, other.n_samples_seen) == (1024, 6)
 
 
@@ -142,13 +143,13 @@ def test_rows_that_fail_half_way() -> None:
         reader = learner._core.reader(table, learns=True)
         Moody.patience = patience
         try:
-            learner._learn_rows(reader)
+            learner._read_rows(reader)
         except KeyboardInterrupt:
             failed += 1
             assert learner.n_samples_seen == reader.row
             assert learner._schema.names == ["a", "c"][: 2 * reader.row]
         Moody.patience = 1000
-        learner._learn_rows(reader)
+        learner._read_rows(reader)
         learner._core.check()
         assert learner.n_samples_seen == 2
         assert learner._schema.names == ["a", "c", "b"]

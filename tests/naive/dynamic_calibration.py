@@ -23,9 +23,10 @@ import numpy as np
 from scipy import stats
 
 from tests.naive.dynamic import DynamicTree, FadingTree, Leaf, Tree
-from tests.naive.dynamic_filters import filter_of, row_of, tree_at
+from tests.naive.dynamic_filters import filter_of, naive_tree, row_of
 from tests.naive.dynamic_leaves import GaussianLeaf, MultinomialLeaf
 from tests.naive.dynamic_problems import fields_of, mutants
+from tests.tools.particle_trees import trees_of
 
 Array = np.ndarray
 
@@ -124,11 +125,11 @@ def learned_trees(problem: Problem, model: DynamicTree, seed: int) -> list[Tree]
         if row >= problem.n_active:
             particles.retire(particles.to_retire("oldest"))
         particles.learn(row_of(model.X[row]), float(model.y[row]))
-    roots, counts = zip(*particles.distinct_roots(), strict=True)
+    trees, counts = zip(*trees_of(particles), strict=True)
     rng = np.random.default_rng(seed)
-    asked = rng.choice(np.repeat(roots, counts), problem.n_asked, replace=False)
-    known = {root: tree_at(model, particles, root) for root in set(asked.tolist())}
-    return [known[root] for root in asked.tolist()]
+    asked = rng.choice(np.repeat(np.arange(len(trees)), counts), problem.n_asked, replace=False)
+    known = {i: naive_tree(model, particles, trees[i]) for i in set(asked.tolist())}
+    return [known[i] for i in asked.tolist()]
 
 
 def draw_leaf(

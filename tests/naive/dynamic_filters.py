@@ -11,6 +11,7 @@ from river_extra_trees._core.dynamic import ParticleFilter
 from tests.naive import dynamic_enumeration as enumeration
 from tests.naive.dynamic import DynamicTree, Leaf, Split, Tree
 from tests.naive.dynamic_leaves import GaussianLeaf, InformedLeaf, LeafModel, MultinomialLeaf, Sums
+from tests.tools.particle_trees import Node, trees_of
 
 
 def row_of(x: np.ndarray) -> dict[str, float]:
@@ -84,10 +85,10 @@ def leaf_at(nodes: list[dict], x: np.ndarray) -> dict:
     return node
 
 
-def tree_at(model: DynamicTree, particles: ParticleFilter, root: int) -> Tree:
-    """The tree at a root; active rows are numbered by their order of arrival."""
+def naive_tree(model: DynamicTree, particles: ParticleFilter, tree: list[Node]) -> Tree:
+    """A tree of `trees_of`; active rows are numbered by their order of arrival."""
     arrival = {slot: particles.pool.point(slot)[3] - 1 for slot in particles.pool.slots()}
-    nodes: Iterator[dict] = iter(particles.nodes_at(root))
+    nodes = iter(tree)
 
     def build() -> Tree:
         node = next(nodes)
@@ -121,7 +122,7 @@ def structures(model: DynamicTree, particles: ParticleFilter) -> dict[enumeratio
         left = build(nodes)
         return (node["feature"], cut, left, build(nodes))
 
-    for root, n_particles in particles.distinct_roots():
-        key = build(iter(particles.nodes_at(root)))
+    for nodes, n_particles in trees_of(particles):
+        key = build(iter(nodes))
         found[key] = found.get(key, 0.0) + n_particles / particles.n_particles
     return found

@@ -34,6 +34,7 @@ from scipy import special
 from examples.benchmarks.common import streams
 from examples.benchmarks.dynamic.paper import drifting_friedman, moving_xor
 from river_extra_trees import DynamicTreeClassifier, DynamicTreeRegressor
+from tests.tools import particle_trees
 
 Array = np.ndarray
 CLASSIFICATION = [
@@ -65,8 +66,8 @@ Node = dict[str, Any]
 def trees_of(cloud: Any) -> list[tuple[list[Node], float]]:
     """Nodes in preorder and share of each distinct tree; `row` is what the next sample meets."""
     found = []
-    for root, n_particles in cloud.distinct_roots():
-        nodes = {node["node"]: node for node in cloud.nodes_at(root)}
+    for tree, n_particles in particle_trees.trees_of(cloud):
+        nodes = {node["node"]: node for node in tree}
         for node in reversed(list(nodes.values())):  # children before parents
             if node["feature"] < 0:
                 node["fade"] = node["decay"] ** (cloud.n_seen + 1 - node["time"])

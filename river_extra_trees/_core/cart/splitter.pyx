@@ -12,8 +12,7 @@ from libc.string cimport memcpy, memset
 from ..rng cimport Rng
 from ..schema cimport Schema
 from ..split cimport Split, goes_left
-from ..trees cimport GAIN, HEADER, VISITED, WEIGHT, Node, Trees
-from ..window cimport Window
+from ..trees cimport GAIN, HEADER, VISITED, WEIGHT, Node
 from .published cimport published_impurity_before
 from .search cimport find_split, node_score, x_log_x
 from .workspace cimport ENTROPY, FORGETFUL, GINI, NONE, STREAM, VARIANCE

@@ -2,30 +2,29 @@
 
 import numpy as np
 
-from libc.math cimport fabs
+from libc.math cimport NAN, fabs
 from libc.stdint cimport int64_t
 from libc.string cimport memset
 
 from ..arrays cimport view
 from ..guarded cimport begin_step, end_step
 from ..learner cimport Learner
+from ..linalg cimport MAX_REGRESSORS, Fit, fit, slopes_of
 from ..schema cimport Labels, Schema
 from ..shares cimport first_largest, total_of
-from .inspection cimport (
-    alc_at, describe, distinct_roots, least_useful, nodes_at, relevance, scores, split_shares,
-    tree_statistics,
-)
 from .leaf_models cimport Predictive, predictive
 from .particles cimport (
     ALC, ALM, ENTROPY, LARGEST_REGRESSOR, MAX_DECAYS, OLDEST, RANDOM, Particles, Policy, fill_v,
-    finish_leaf, fit_scratch, follow, gather, n_rules, set_prior, set_shares, sum_beliefs,
+    finish_leaf, fit_scratch, follow, gather, n_rules, row_score, score_subtree, set_prior,
+    set_shares, sum_beliefs, sum_subtree,
 )
 from .pool cimport Pool, x_of
+from .scores cimport alc_at, leaf_entropy, least_useful, scores
 from .shared_trees cimport Leaf, Node, SharedTrees, restored_trees, side
 from .step cimport learn_row, oldest, random, rejuvenate, retire_slot
 
 from ..state import (
-    FINITE, LARGEST_FLOAT, LARGEST_TARGET, State, captured, fields_of, put_back, require,
+    LARGEST_FLOAT, LARGEST_TARGET, State, captured, fields_of, put_back, require,
 )
 from .shared_trees import FIELDS as TREES
 
@@ -33,11 +32,12 @@ LARGEST_SQUARE = 1e290
 
 # Limits of the sums of weights and of squares in a leaf. Those of ten billion samples are smaller,
 # and the sums of ten million leaves can be merged without overflow.
-cdef double LARGEST_TOTAL = 1e130, LARGEST_SQUARES = 1e300
+cdef double LARGEST_TOTAL = 1e130
+FILL = {"least": -1.01 * LARGEST_REGRESSOR, "most": 1.01 * LARGEST_REGRESSOR}
+SUMS = {"least": -1e300, "most": 1e300}
+LARGEST_MEAN = 1.01 * LARGEST_TARGET        # allows for rounding
 LEAST_POSTERIOR = 1e-9      # of a forgetting factor and a rule: see `SWITCH` in `step`
 LARGEST_INT = 2**31 - 1
-LARGEST_MEAN = 1.01 * LARGEST_REGRESSOR         # allows for rounding
-LARGEST_MEAN_TARGET = 1.01 * LARGEST_TARGET
 POLICIES = {"oldest": OLDEST, "random": RANDOM, "alc": ALC, "alm": ALM, "entropy": ENTROPY}
 SETTINGS = {        # the arguments of the constructor
     "n_particles": ("whole", 1), "window": ("whole", 1, LARGEST_INT), "classifier": ("flag",),
@@ -47,17 +47,20 @@ SETTINGS = {        # the arguments of the constructor
     "prior_weight": ("number", 0.0, LARGEST_FLOAT), "published": ("flag",),
     "seed": ("whole", 0, 2**64 - 1),
 }
-MUTABLE = {"discard": ("word", tuple(POLICIES)), "rejuvenate_every": ("whole",)}   # see `set_policy`
+MUTABLE = {         # see `set_policy`
+    "discard": ("word", tuple(POLICIES)), "rejuvenate_every": ("whole",),
+}
 PARTS = {"schema": ("part", Schema), "labels": ("part", Labels), "pool": ("part", Pool)}
 CONTENT = {
-    "global_statistics": ("numbers", "row", FINITE), "prior": ("numbers", "prior", FINITE),
+    "global_statistics": ("numbers", "row", SUMS), "prior": ("numbers", "prior", SUMS),
     "df_offset": ("number",), "per_leaf": ("number",),
-    "fill": ("numbers", "regressors", {"least": -LARGEST_MEAN, "most": LARGEST_MEAN}),
+    "fill": ("numbers", "regressors", FILL),
     "fill_weight": ("numbers", "regressors", {"least": 0.0}),
     "lowest": ("number",), "highest": ("number",), "n_seen": ("whole",), "n_steps": ("whole",),
     "log_evidence": ("number",), "log_predictive": ("number",),
     "factor_posterior": ("numbers", "beliefs", {"least": LEAST_POSTERIOR, "most": 1.0}),
     "stratum": ("array", np.int32, "bounds"), **TREES,
+    "rows": ("numbers", "leaves", "two rows", SUMS),
 }
 FIELDS = {**SETTINGS, **MUTABLE, **PARTS, **CONTENT}
 
@@ -227,24 +230,15 @@ cdef class ParticleFilter(Particles):
         the sample, including the variance among the trees. "entropy": entropy of the predictive
         class probabilities at the sample.
         """
+        cdef double[:, ::1] found
         with self.using():
-            return scores(self, POLICIES[criterion])
+            found = scores(self, POLICIES[criterion])
+            return {slot: found[<int>slot, 0] for slot in self.pool.slots()}
 
     def alc_at(self, x):
         """Decrease of the predictive variance over the space if the target at x were known."""
         with self.using():
             return alc_at(self, x)
-
-    def relevance(self):
-        """Decrease of variance (or entropy) by the splits, per particle and column.
-
-        For each split, the decrease is weight times predictive variance in the middle of its
-        region, taken as one leaf, minus the same for its two sides; in classification, the entropy
-        replaces the variance. The sum is divided by the weight of all samples. A column that
-        explains nothing has about 0 or less.
-        """
-        with self.using():
-            return relevance(self)
 
     # --- Inspection -------------------------------------------------------------------------
 
@@ -252,24 +246,39 @@ cdef class ParticleFilter(Particles):
         return self.n_alive      # twice as many after a rejuvenation
 
     cdef list tree_nodes(self, int tree):
-        return describe(self, tree)
+        """Beside what the nodes of all trees have: `spread`, see `fitted`."""
+        cdef const Node* here
+        cdef int n_active, node
+        cdef double gain
+        cdef double* row = self.row_other
+        nodes = self.trees.below(self.roots[tree])
+        numbers = {node: number for number, node in enumerate(nodes)}
+        found, parents = [], {0: -1}
+        for node in nodes:
+            here = &self.trees.nodes[node]
+            n_active = sum_subtree(self, node, row)
+            gain, left, right = 0.0, -1, -1
+            if here.split.feature >= 0:
+                gain = score_subtree(self, node, True) - self.log_stop[here.depth]
+                gain = max(0.0, gain - row_score(self, row, row + self.model.width))
+                left, right = numbers[here.left], numbers[here.right]
+                parents[left] = parents[right] = len(found)
+            found.append({
+                "node": len(found), "parent": parents[len(found)], "depth": here.depth,
+                "left": left, "right": right, "feature": here.split.feature,
+                "threshold": here.split.threshold, "nominal": here.split.nominal,
+                "missing_left": here.split.missing_left, "weight": row[0], "active": n_active,
+                "retired": row[self.model.width], "gain": gain,
+                **(frequencies(self, row) if self.model.multinomial else fitted(self, row)),
+            })
+        return found
 
     cdef tuple tree_sizes(self):
-        leaves, heights = tree_statistics(self)
-        return 2 * sum(leaves) - len(leaves), max(heights)
-
-    def distinct_roots(self):
-        """(root, number of particles) of each distinct tree."""
-        with self.using():
-            return distinct_roots(self)
-
-    def nodes_at(self, root):
-        """Nodes of the tree at a root as they are stored, in preorder, left before right.
-
-        The statistics of a leaf are those at its time, the number of samples when it last decayed.
-        """
-        with self.using():
-            return nodes_at(self, root)
+        cdef int i
+        n_leaves = sum([self.trees.nodes[self.roots[i]].n_leaves for i in range(self.n_alive)])
+        return 2 * n_leaves - self.n_alive, max(
+            [self.trees.nodes[i].depth for i in range(self.trees.n_nodes)
+             if self.trees.nodes[i].refs])
 
     def factor_weights(self):
         """Posterior probability of each forgetting factor."""
@@ -278,16 +287,6 @@ cdef class ParticleFilter(Particles):
     def particle_shares(self):
         """Weight of each particle in the predictions."""
         return [self.share[particle] for particle in range(self.n_alive)]
-
-    def split_shares(self):
-        """Share of each column in the splits of the tree, per particle."""
-        with self.using():
-            return split_shares(self)
-
-    def tree_statistics(self):
-        """Number of leaves and height (splits on the longest path), per particle."""
-        with self.using():
-            return tree_statistics(self)
 
     # --- State ------------------------------------------------------------------------------
 
@@ -392,9 +391,8 @@ cdef class ParticleFilter(Particles):
         """Restore trees, roots, and what follows from the particles."""
         cdef SharedTrees trees = restored_trees(
             self.model.width, self.pool.n_columns, self.published, fields)
-        cdef double[::1] decays
-        cdef int i
-        self.reserve_particles(<int>len(fields["roots"]))
+        cdef double[::1] decays = np.empty(trees.n_nodes)
+        cdef int i, k
         self.n_alive, self.trees = <int>len(fields["roots"]), trees
         put_back({"roots": view(self.roots, "i4", (self.n_alive,))}, fields)
         require(self.stratum[0] == 0 and self.stratum[self.n_decays] == self.n_alive
@@ -402,9 +400,13 @@ cdef class ParticleFilter(Particles):
                 and fabs(float(np.sum(fields["factor_posterior"])) - 1.0) < 1e-9,
                 "ParticleFilter: the factor posterior does not sum to one, or has no particles")
         set_shares(self, 0)
-        decays = decays_of(self)
-        for i in range(trees.n_nodes):
-            if trees.nodes[i].split.feature < 0:
+        for k in range(self.n_decays):
+            for i in range(self.stratum[k], self.stratum[k + 1]):
+                decays[self.roots[i]] = self.decays[k]
+        for i in range(trees.n_nodes):      # children come after their parents
+            if trees.nodes[i].split.feature >= 0:
+                decays[trees.nodes[i].left] = decays[trees.nodes[i].right] = decays[i]
+            else:
                 trees.leaves[trees.nodes[i].left].decay = decays[i]
         check_trees(self)
         for i in range(trees.n_leaves):
@@ -422,73 +424,65 @@ cdef class ParticleFilter(Particles):
             and self.trees.leaves_in_use == other.trees.n_leaves
             and all([np.array_equal(here[name].take(found), there[name])
                      for name in ("depth", "refs", "n_leaves")])
-            and np.array_equal(self.trees.leaf_views()["decay"].take(leaves),
-                               other.trees.leaf_views()["decay"])
+            and all([np.array_equal(self.trees.leaf_views()[name].take(leaves),
+                                    other.trees.leaf_views()[name], equal_nan=True)
+                     for name in ("decay", "log_marginal")])
             and all([self.share[i] == other.share[i] for i in range(self.n_alive)]),
-            "ParticleFilter: depths, sizes, references or shares do not follow from the state")
+            "ParticleFilter: depths, sizes, references, shares or scores do not follow from the "
+            "state")
         return 0
+
+
+# --- Nodes as plain values --------------------------------------------------------------------
+
+cdef dict frequencies(ParticleFilter filter, const double* row):
+    """The class weights of a node with these statistics, and weight times predictive entropy."""
+    return {"values": [row[i] for i in range(1, filter.model.width)],
+            "spread": row[0] * leaf_entropy(&filter.model, row)}
+
+
+cdef dict fitted(ParticleFilter filter, const double* row):
+    """The regression of a node with these statistics and the prior; coefficients by column.
+
+    The spread is the weight of the samples times the predictive variance in their middle.
+    """
+    cdef Fit posterior = fit(&filter.model, row, True)
+    cdef int size = filter.model.n_regressors + 1, i
+    cdef const double* means = filter.model.scratch + size * (size + 1) // 2      # see `fit`
+    cdef double[MAX_REGRESSORS] found
+    slopes_of(&filter.model, &posterior, found)
+    slopes = [found[i] for i in range(posterior.n_regressors)]
+    variance = posterior.sse / posterior.df if posterior.proper else NAN
+    return {
+        "values": [row[size], row[filter.model.width - 1]],
+        "degrees_of_freedom": posterior.df if posterior.proper else 0.0,
+        "residual_variance": variance,
+        "spread": row[0] * variance * (1.0 + 1.0 / posterior.weight) if posterior.proper else 0.0,
+        "intercept": means[size - 1] - sum(slopes[i] * means[i] for i in range(len(slopes))),
+        "coefficients": {filter.regressors[i]: slopes[i] for i in range(len(slopes))},
+    }
 
 
 # --- Checks of a restored filter --------------------------------------------------------------
 
 cdef int check_numbers(ParticleFilter filter, Pool pool, dict fields) except -1:
-    """Limit sums, so that they cannot overflow later; check that samples have been learned."""
+    """Check times, labels, and that no sum of weights or squares is negative or can overflow."""
     cdef int q = filter.model.n_regressors
-    for name in ("rows", "global_statistics", *(("prior",) if filter.regression else ())):
-        fields[name] = bounded(filter, fields[name])
-    require(np.all((fields["times"] >= 0) & (fields["times"] <= fields["n_seen"])),
-            "ParticleFilter: a leaf is of the future")
     samples = pool.state()
     target = samples["v"][:, q]
-    require(np.all(samples["arrival"] <= fields["n_seen"])
-            and np.all(abs(samples["v"][:, :q]) <= LARGEST_REGRESSOR),
-            "ParticleFilter: a sample is not learned yet, or a feature is too large")
-    if filter.regression:
-        with np.errstate(over="ignore"):
-            sound = np.all(samples["weight"] * target * target <= LARGEST_SQUARE)
-    else:
-        sound = np.all((target >= 0) & (target < len(filter.labels)) & (target == target // 1.0))
-    require(sound, "ParticleFilter: a target is too large, or no known label")
+    require(np.all((fields["times"] >= 0) & (fields["times"] <= fields["n_seen"]))
+            and np.all(samples["arrival"] <= fields["n_seen"]),
+            "ParticleFilter: a leaf or a sample is of the future")
+    require(filter.regression or np.all(
+        (target >= 0) & (target < len(filter.labels)) & (target == target // 1.0)),
+        "ParticleFilter: a target is no known label")
+    for name in ("rows", "global_statistics", *(("prior",) if filter.regression else ())):
+        rows = fields[name].reshape(-1, filter.model.width)
+        sound = (rows[:, 0] >= 0.0) & (rows[:, 0] <= LARGEST_TOTAL)
+        sound &= np.all(rows >= 0.0 if filter.model.multinomial else
+                        abs(rows[:, 1:2 + q]) <= LARGEST_MEAN, axis=1)
+        require(np.all(sound), "ParticleFilter: a weight or a mean that no samples have")
     return 0
-
-
-cdef object bounded(ParticleFilter filter, object values):
-    """Rows of statistics, see `linalg`, with sums no larger than those of any stream."""
-    cdef int q = filter.model.n_regressors
-    rows = values.reshape(-1, filter.model.width)
-    weight, target = rows[:, :1], abs(rows[:, 1 + q:2 + q])
-    if filter.model.multinomial:
-        sound, bounds = rows >= 0.0, LARGEST_TOTAL
-    else:
-        sound = ((weight >= 0.0) & (target <= LARGEST_MEAN_TARGET)
-                 & (abs(rows[:, 1:1 + q]) <= LARGEST_MEAN).all(axis=1, keepdims=True))
-        bounds = np.full_like(rows, LARGEST_SQUARES)
-        with np.errstate(over="ignore"):        # of targets that are refused
-            bounds[:, :1] /= np.maximum(target * target, LARGEST_SQUARES / LARGEST_TOTAL)
-    require(np.all(sound),
-            "ParticleFilter: a weight is negative, or a mean larger than what it is of")
-    return np.clip(rows, -bounds, bounds).reshape(values.shape)
-
-
-cdef object decays_of(ParticleFilter filter):
-    """Forgetting factor of each node: that of the particles that contain it."""
-    cdef double[::1] decays = np.zeros(filter.trees.n_nodes)    # 0: no particle found yet
-    cdef int k, particle, node, child
-    cdef const Node* here
-    cdef bint sound = True
-    for k in range(filter.n_decays):
-        for particle in range(filter.stratum[k], filter.stratum[k + 1]):
-            child = filter.roots[particle]
-            sound = sound and decays[child] in (0.0, filter.decays[k])
-            decays[child] = filter.decays[k]
-    for node in range(filter.trees.n_nodes):
-        here = &filter.trees.nodes[node]
-        if here.split.feature >= 0:
-            for child in (here.left, here.right):
-                sound = sound and decays[child] in (0.0, decays[node])
-                decays[child] = decays[node]
-    require(sound, "ParticleFilter: particles that forget differently share a tree")
-    return decays.base
 
 
 cdef int check_trees(ParticleFilter filter) except -1:

@@ -89,8 +89,7 @@ cdef class Particles(Learner):
 
     cdef readonly int n_particles
     cdef int n_alive                # n_particles, or twice that after a rejuvenation
-    cdef int capacity               # in particles, at least LEAST_PROPOSALS
-    cdef void* per_particle         # memory of the following arrays
+    cdef size_t particle_bytes      # of the following arrays; `weights` starts their memory
     cdef int* roots                 # roots[particle]
     cdef double* share              # share[particle]: weight in predictions and evidence; sum is 1
     cdef int* resampled             # scratch
@@ -147,9 +146,7 @@ cdef class Particles(Learner):
     cdef double* faded_weight           # scratch
     cdef SplitScan scan
 
-    cdef int reserve_particles(self, int n) except -1
-    cdef int most_cuts(self, int n) noexcept
-    cdef size_t bytes_for(self, size_t n) noexcept
+    cdef int allocate_particles(self) except -1
     cdef int find_leaves(self, object x) except -1
     cdef int find_row(self) except -1 nogil
     cdef const double* statistics_of(self, int hit) noexcept nogil

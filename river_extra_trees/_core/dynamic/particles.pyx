@@ -72,56 +72,39 @@ cdef class Particles(Learner):
         sum_beliefs(self)
         self.lowest, self.highest = INFINITY, -INFINITY
         self.pool, self.trees = Pool(), SharedTrees()
-        self.reserve_particles(n_particles)
+        self.allocate_particles()
         reshape(self, classifier, self.pool.capacity)
         add_roots(self, 0)
 
     def __dealloc__(self):
-        free(self.per_particle)
+        free(self.weights)
         free(self.block)
         free(self.scratch)
 
-    cdef int reserve_particles(self, int n) except -1:
-        """Make room for at least n particles."""
-        cdef char* memory
-        n = max(n, LEAST_PROPOSALS)
-        if n <= self.capacity:
-            return 0
-        memory = <char*>zeroed(1, self.bytes_for(n))
-        self.capacity = n
-        self.weights = <double*>memory
-        if self.share != NULL:
-            memcpy(self.weights + n, self.share, self.n_alive * sizeof(double))
+    cdef int allocate_particles(self) except -1:
+        """Allocate the arrays per particle; after a rejuvenation there are twice as many."""
+        cdef size_t n = 2 * self.n_particles
+        cdef size_t n_cuts = max(self.n_particles, <int>LEAST_PROPOSALS)
+        if not self.published:
+            n_cuts = min(n_cuts, <size_t>MOST_PROPOSALS)
+        self.particle_bytes = (
+            n * (2 * sizeof(double) + sizeof(LeafHit) + sizeof(LeafParent) + 5 * sizeof(int))
+            + n_cuts * sizeof(Cut))
+        self.weights = <double*>zeroed(1, self.particle_bytes)
         self.share = self.weights + n
         self.hits = <LeafHit*>(self.share + n)
         self.pairs = <LeafParent*>(self.hits + n)
         self.cuts = <Cut*>(self.pairs + n)
-        self.resampled = <int*>(self.cuts + self.most_cuts(n))
+        self.resampled = <int*>(self.cuts + n_cuts)
         self.resampled_pairs = self.resampled + n
         self.pair_of = self.resampled_pairs + n
         self.next = self.pair_of + n
-        if self.roots != NULL:
-            memcpy(self.next + n, self.roots, self.n_alive * sizeof(int))
         self.roots = self.next + n
-        free(self.per_particle)
-        self.per_particle = memory
         return 0
-
-    cdef int most_cuts(self, int n) noexcept:
-        """Largest number of cuts proposed at a leaf with n particles."""
-        return n if self.published else min(n, MOST_PROPOSALS)
-
-    cdef size_t bytes_for(self, size_t n) noexcept:
-        """Bytes of the arrays per particle."""
-        return (
-            n * (2 * sizeof(double) + sizeof(LeafHit) + sizeof(LeafParent) + 5 * sizeof(int))
-            + self.most_cuts(<int>n) * sizeof(Cut)
-        )
 
     def __sizeof__(self):
         return (
-            object.__sizeof__(self) + self.bytes_for(self.capacity)
-            + self.block_bytes + self.scratch_bytes
+            object.__sizeof__(self) + self.particle_bytes + self.block_bytes + self.scratch_bytes
         )
 
     cdef int find_leaves(self, object x) except -1:

@@ -11,13 +11,15 @@ from ..arrays cimport view
 from ..memory cimport free, product, zeroed
 from ..schema cimport MAX_COLUMNS
 
-from ..state import FAINTEST_WEIGHT, FINITE, LARGEST_WEIGHT, State, fields_of, reduced, require
+from ..state import (
+    FAINTEST_WEIGHT, LARGEST_TARGET, LARGEST_WEIGHT, State, fields_of, reduced, require,
+)
 
 FIELDS = {
     "slots": ("array", np.int32, "capacity"),       # in order of arrival, then the free ones
     "arrival": ("array", np.int64, "samples"),
     "x": ("array", np.float64, "samples", "columns"),
-    "v": ("numbers", "samples", "size of v", FINITE),
+    "v": ("numbers", "samples", "size of v", {"least": -LARGEST_TARGET, "most": LARGEST_TARGET}),
     "weight": ("numbers", "samples", {"least": FAINTEST_WEIGHT, "most": LARGEST_WEIGHT}),
 }
 

@@ -75,9 +75,7 @@ cdef class SharedTrees:
     cdef bint append(self, int node, int* place) noexcept nogil
     cdef int own(self, int node) except -1 nogil
     cdef int path_copy(self, int root, const double* x, int depth, int node) except -1 nogil
-    cdef size_t cells_in_use(self) noexcept nogil
-    cdef SharedTrees compacted(self, int* roots, int n_roots)
-    cdef int copy_node(self, SharedTrees other, int node) except -1 nogil
+    cdef int copy_node(self, int node) except -1 nogil
     cdef dict node_views(self)
     cdef dict leaf_views(self)
     cdef object nodes_below(self, const int* roots, int n_roots)

@@ -160,69 +160,22 @@ cdef class SharedTrees:
     cdef double* retired(self, int leaf) noexcept nogil:
         return self.rows + <size_t>leaf * 2 * self.width + self.width
 
-    # --- Saving memory ----------------------------------------------------------------------
-
-    cdef SharedTrees compacted(self, int* roots, int n_roots):
-        """Copy the trees without unused memory; `roots` get the new ids.
-
-        The nodes of a tree are then adjacent.
-        """
-        cdef SharedTrees new = SharedTrees(self.width)
-        cdef int[::1] numbers = np.empty(self.n_nodes, np.int32)   # no function that handles signals
-        cdef int i, node, n_stack
-        numbers[:] = -1
-        new.reserve(self.nodes_in_use, self.leaves_in_use, self.cells_in_use())
-        new.n_regions = self.n_regions
-        for i in range(n_roots):
-            n_stack, self.stack[0] = 1, roots[i]
-            while n_stack:
-                n_stack -= 1
-                node = self.stack[n_stack]
-                if numbers[node] >= 0:
-                    continue
-                numbers[node] = new.copy_node(self, node)
-                if self.nodes[node].split.feature >= 0:
-                    self.stack[n_stack] = self.nodes[node].right
-                    self.stack[n_stack + 1] = self.nodes[node].left
-                    n_stack += 2
-            roots[i] = numbers[roots[i]]
-        for i in range(new.n_nodes):
-            if new.nodes[i].split.feature >= 0:
-                new.nodes[i].left = numbers[new.nodes[i].left]
-                new.nodes[i].right = numbers[new.nodes[i].right]
-        return new
-
-    cdef size_t cells_in_use(self) noexcept nogil:
-        """Number of cells if every leaf has the smallest possible block."""
-        cdef size_t n = 0
-        cdef int node
-        cdef const Node* here
-        for node in range(self.n_nodes):
-            here = &self.nodes[node]
-            if here.refs and here.split.feature < 0:
-                n += MIN_BLOCK << block_for(self.leaves[here.left].n_active)
-        return n
-
-    cdef int copy_node(self, SharedTrees other, int node) except -1 nogil:
-        """Copy a node, of another object or of this; children keep their old ids."""
-        cdef Node old = other.nodes[node]
-        cdef const Leaf* leaf
+    cdef int copy_node(self, int node) except -1 nogil:
+        """A copy of a node; its children are those of the node."""
+        cdef int copy, leaf, old = self.nodes[node].left
         cdef Leaf* here
-        cdef int copy
-        if old.split.feature >= 0:
+        if self.nodes[node].split.feature >= 0:
             copy = self.new_node()
-            self.nodes[copy] = old
+            self.nodes[copy] = self.nodes[node]
             self.nodes[copy].stamp = 0
+            self.nodes[copy].refs = 1
             return copy
-        copy = self.new_leaf(old.depth, old.region, other.leaves[old.left].n_active)
-        leaf = &other.leaves[old.left]
-        self.nodes[copy].refs = old.refs
-        here = &self.leaves[self.nodes[copy].left]
-        here.time, here.log_marginal, here.decay = leaf.time, leaf.log_marginal, leaf.decay
-        here.n_active, here.is_linear = leaf.n_active, leaf.is_linear
-        memcpy(self.slots + here.slots, other.slots + leaf.slots, leaf.n_active * sizeof(int))
-        memcpy(self.total(self.nodes[copy].left), other.total(old.left),
-               2 * self.width * sizeof(double))
+        copy = self.leaf_for(node, self.leaves[old].n_active)
+        leaf = self.nodes[copy].left
+        here = &self.leaves[leaf]
+        here.time, here.log_marginal = self.leaves[old].time, self.leaves[old].log_marginal
+        here.is_linear = self.leaves[old].is_linear
+        memcpy(self.total(leaf), self.total(old), 2 * self.width * sizeof(double))
         return copy
 
     # --- Slots of a leaf --------------------------------------------------------------------
@@ -337,10 +290,7 @@ cdef class SharedTrees:
         cdef int copy
         if self.nodes[node].refs == 1:
             return node
-        copy = self.new_node()
-        self.nodes[copy] = self.nodes[node]
-        self.nodes[copy].refs = 1
-        self.nodes[copy].stamp = 0
+        copy = self.copy_node(node)
         self.nodes[node].refs -= 1
         self.nodes[self.nodes[node].left].refs += 1
         self.nodes[self.nodes[node].right].refs += 1
@@ -403,6 +353,7 @@ cdef class SharedTrees:
         cdef tuple n = (self.n_leaves,), step = (sizeof(Leaf),)
         return {
             "times": view(&leaf.time, "i8", n, step), "decay": view(&leaf.decay, "f8", n, step),
+            "log_marginal": view(&leaf.log_marginal, "f8", n, step),
             "n_active": view(&leaf.n_active, "i4", n, step),
             "start": view(&leaf.slots, "i4", n, step),
             "rows": view(self.rows, "f8", (self.n_leaves, 2 * self.width)),

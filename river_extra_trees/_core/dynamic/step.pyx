@@ -60,8 +60,6 @@ cdef int learn_row(Particles filter, double target, double weight) except -1 nog
     filter.n_alive = filter.n_particles
     if filter.n_seen % filter.window == 0 or filter.n_seen & (filter.n_seen - 1) == 0:
         refresh(filter)
-        with gil:
-            filter.trees = filter.trees.compacted(filter.roots, filter.n_alive)
     return 0
 
 
@@ -336,7 +334,6 @@ cdef int rejuvenate(Particles filter) except -1:
     cdef double log_predictive = filter.log_predictive
     if filter.n_alive > n or filter.pool.size == 0:
         return 0
-    filter.reserve_particles(2 * n)
     fit_scratch(filter)
     slots = shuffled_slots(filter)
     add_roots(filter, n)
@@ -456,8 +453,7 @@ cdef int copied(Particles filter, int old) except -1:
     cdef int copy
     if trees.nodes[old].split.feature < 0:
         update_time(filter, trees.nodes[old].left)
-    copy = trees.copy_node(trees, old)
-    trees.nodes[copy].refs = 1
+    copy = trees.copy_node(old)
     trees.nodes[copy].region = trees.new_region()
     if trees.nodes[copy].split.feature >= 0:      # no deeper than MAX_DEPTH
         trees.nodes[copy].left = copied(filter, trees.nodes[old].left)

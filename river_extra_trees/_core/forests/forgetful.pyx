@@ -19,7 +19,6 @@ from ..rng cimport FORGET, SUBSET, Rng, next_word, poisson, rng_for, uniform
 from ..schema cimport Schema
 from ..shares cimport first_largest
 from ..trees cimport HEADER, Trees
-from ..window cimport Window
 from .batch_growth cimport BatchGrowth
 from .forest cimport Forest
 
@@ -501,7 +500,8 @@ cdef class ForgetfulForest(Forest):
         require(lengths.sum(dtype=np.int64) == len(samples),
                 "ForgetfulForest: n_retained must sum to the length of retained")
         self.retained = [Retained() for _ in self.trees]
-        for retained, part in zip(self.retained, np.split(samples, np.cumsum(lengths)[: len(lengths) - 1])):
+        ends = np.cumsum(lengths)[: len(lengths) - 1]
+        for retained, part in zip(self.retained, np.split(samples, ends)):
             for slot, count in part:
                 retained.add(slot, count)
         return 0

@@ -247,9 +247,9 @@ cdef class NaiveBayes:
     def state(self):
         """The parameters and the sums as they are stored: times the unit."""
         views = self.views()
-        counts = np.array(views.pop("counts"), np.float64)
+        counts = views.pop("counts")
         return fields_of(self, FIELDS, {
-            **views, "counts": counts.reshape(-1, MAX_VALUES, self.n_classes),
+            **views, "counts": np.reshape(counts, (len(counts), MAX_VALUES, self.n_classes)),
             "unit": self.unit, "total": self.total,
         })
 

@@ -466,7 +466,7 @@ cdef class Shrubs(Learner):
         self.reach *= share
         for k in range(self.trees.n_roots):
             self.gradient[k] = (self.gradient[k] * share + 2.0 * l2 * self.weights[k]
-                                  + self.node_penalty * self.sizes[k])
+                                + self.node_penalty * self.sizes[k])
 
     cdef void gradient_from_sums(self) noexcept nogil:
         """Gradient of the squared error times W C, from `gram` and `hits`."""
@@ -534,7 +534,7 @@ cdef class Shrubs(Learner):
 
             step * sum_i w_i (1 - f(x_i)[y_i]) * (2 for the squared error) / (W C),
 
-        because sum_c (y_c - f_c) h_c <= 1 - f_y if no f_c is negative. (For cross-entropy, softmax(f)
+        because sum_c (y_c - f_c) h_c <= 1 - f_y if no f_c is negative. (In cross-entropy, softmax(f)
         replaces f.) The regularisers only reduce it.
         """
         cdef double smallest
@@ -548,7 +548,7 @@ cdef class Shrubs(Learner):
         return step_size * self.reach < smallest - MARGIN
 
     cdef void weigh(self, double step_size, double l2) noexcept nogil:
-        """Eq. (7): gradient steps of all weights, and the projection to at most `n_models` weights."""
+        """Eq. (7): a gradient step of all weights, and the projection to at most n_models weights."""
         cdef int k, step
         if self.regression:
             self.standardise()
@@ -561,7 +561,7 @@ cdef class Shrubs(Learner):
                 self.project(step_size)      # lines 10 and 11
 
     cdef void project(self, double step_size) noexcept nogil:
-        """Eq. (8): project the largest weights onto the simplex, eq. (6); the others become zero."""
+        """Eq. (8): project the largest weights onto the simplex, eq. (6); the others get zero."""
         cdef int n = self.trees.n_roots
         if n > self.n_models:
             self.weights[position_to_drop(self.weights, n)] = -INFINITY

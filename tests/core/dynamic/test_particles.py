@@ -15,6 +15,7 @@ from tests.golden.dynatree import data, table
 from tests.naive.dynamic import DynamicTree
 from tests.naive.dynamic_filters import filter_of, leaf_at, row_of, sums_of
 from tests.naive.dynamic_leaves import GaussianLeaf, MultinomialLeaf
+from tests.tools.particle_trees import sizes_of, trees_of
 from tests.tools.sums import check_sums
 
 MIN_SAMPLES_LEAF = {"constant": 4, "linear": 14, "class": 1}
@@ -40,8 +41,7 @@ def published(leaf: str, min_samples_leaf: int | None = None) -> DynamicTree:
 def split_shares(particles: ParticleFilter, n_features: int) -> np.ndarray:
     """Share of the particles whose root splits on each feature."""
     shares = np.zeros(n_features)
-    for root, n_particles in particles.distinct_roots():
-        top = particles.nodes_at(root)[0]
+    for (top, *_), n_particles in trees_of(particles):
         if top["feature"] >= 0:
             shares[top["feature"]] += n_particles / particles.n_particles
     return shares
@@ -129,8 +129,7 @@ def test_forgetting_weighs_a_sample_by_its_age(leaf: str) -> None:
         if row >= 60:
             particles.retire(particles.to_retire("oldest"))
         learn(particles, model, row)
-    ((root, _),) = particles.distinct_roots()
-    (leaf_node,) = particles.nodes_at(root)
+    (((leaf_node,), _),) = trees_of(particles)
     ages = leaf_node["time"] - 1 - np.arange(100)
     assert leaf_node["total"][0] == pytest.approx(np.sum(factor**ages))
     assert leaf_node["retired"][0] == pytest.approx(np.sum(factor ** ages[:40]))
@@ -197,8 +196,8 @@ def densities_at(particles: ParticleFilter, model: DynamicTree, row: int) -> np.
     """Predictive density of the target of a row, tree by tree."""
     x, y, leaf_model = model.X[row], model.y[row], model.leaf_model
     logarithms, counts = [], []
-    for root, n in particles.distinct_roots():
-        total = sums_of(leaf_model, leaf_at(particles.nodes_at(root), x)["total"])
+    for nodes, n in trees_of(particles):
+        total = sums_of(leaf_model, leaf_at(nodes, x)["total"])
         logarithms.append(leaf_model.log_predictive(total, x, y))
         counts.append(n)
     return np.repeat(np.exp(logarithms), counts)
@@ -227,13 +226,13 @@ def test_trees_after_a_retirement_are_as_large_as_in_dynatree(
         learn(particles, model, row)
     particles.min_samples_leaf = model.min_samples_leaf
     learn(particles, model, 119)
-    before = np.array(particles.tree_statistics()[0])
+    before = np.array(sizes_of(particles)[0])
     slots = particles.pool.slots()
     for row in reversed(range(k)):
         particles.retire(slots[row])
     densities = densities_at(particles, model, 120)
     learn(particles, model, 120)
-    after = np.array(particles.tree_statistics()[0])
+    after = np.array(sizes_of(particles)[0])
     found = {
         "leaves_before": before,
         "leaves_after": after,
@@ -312,10 +311,7 @@ def test_same_seed_gives_the_same_bits() -> None:
     for row in range(80):
         for particles in filters:
             learn(particles, model, row)
-    first, second = (
-        [(n, particles.nodes_at(root)) for root, n in particles.distinct_roots()]
-        for particles in filters
-    )
+    first, second = map(trees_of, filters)
     assert first == second
 
 
@@ -382,7 +378,7 @@ def test_missing_values_go_left_as_often_as_right() -> None:
     for i, (x, y) in enumerate(samples, start=1):
         model._core.min_samples_leaf = 4 if i == len(samples) else len(samples)
         model.learn_one(x, y)
-    splits = [(model._core.nodes_at(root)[0], n) for root, n in model._core.distinct_roots()]
+    splits = [(nodes[0], n) for nodes, n in trees_of(model._core)]
     left, right = (
         sum(n for node, n in splits if node["feature"] == 0 and node["missing_left"] == side)
         for side in (True, False)

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from river_extra_trees import DynamicTreeClassifier, DynamicTreeRegressor
+from tests.tools.particle_trees import Node, trees_of
 from tests.tools.sums import check_sums
 
 WINDOW = 40
@@ -31,10 +32,10 @@ def bands(n: int, seed: int) -> list[tuple[Row, int]]:
     return [(x, int(x["x"] > 0.4) ^ int(rng.random() < 0.15)) for x in rows]
 
 
-def sums(model: DynamicTreeRegressor, root: int) -> np.ndarray:
+def sums(nodes: list[Node]) -> np.ndarray:
     """Weight and weighed target of a whole tree, all samples and the retired ones."""
     totals = np.zeros(4)
-    for node in model._core.nodes_at(root):
+    for node in nodes:
         if node["feature"] < 0:
             total, retired = node["total"], node["retired"]
             totals += [total[0], total[0] * total[2], retired[0], retired[0] * retired[2]]
@@ -46,14 +47,14 @@ def test_half_of_the_new_trees_inherit() -> None:
     model = DynamicTreeRegressor(n_particles=12, window=WINDOW, forgetting_factor=1.0, seed=1)
     for x, y in bends(300, 0):
         model.learn_one(x, y)
-    expected = sums(model, model._core.distinct_roots()[0][0])
+    expected = sums(trees_of(model._core)[0][0])
     assert expected[2] > 200
     model._core.rejuvenate()
     model._core.check()
     check_sums(model._core)
     n_with = n_without = 0
-    for root, n in model._core.distinct_roots():
-        found = sums(model, root)
+    for nodes, n in trees_of(model._core):
+        found = sums(nodes)
         if found[2] > 0:
             assert found == pytest.approx(expected)
             n_with += n
@@ -69,9 +70,9 @@ def test_the_next_sample_decides_between_old_and_new_trees() -> None:
     rows = bends(101, 0)
     for x, y in rows[:100]:
         model.learn_one(x, y)
-    assert sum(n for _, n in model._core.distinct_roots()) == 24
+    assert model._core.n_trees == 24
     model.learn_one(*rows[100])
-    assert sum(n for _, n in model._core.distinct_roots()) == 12
+    assert model._core.n_trees == 12
     model._core.check()
     check_sums(model._core)
 
@@ -124,10 +125,8 @@ def test_new_trees_learn_the_samples_in_any_order() -> None:
         model = DynamicTreeRegressor(n_particles=1, window=3, seed=seed)
         for i in range(3):
             model.learn_one({"x": float(i)}, float(i))
-        old = model._core.distinct_roots()[0][0]
         model._core.rejuvenate()
-        for root, _ in model._core.distinct_roots():
-            leaf, *others = model._core.nodes_at(root)
-            if root != old and not others:
+        for (leaf, *others), _ in trees_of(model._core)[1:]:  # the old tree is the first
+            if not others:
                 met.add(tuple(leaf["slots"]))
     assert met == set(itertools.permutations(range(3)))

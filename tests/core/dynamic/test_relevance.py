@@ -10,17 +10,21 @@ import pytest
 
 from river_extra_trees import DynamicTreeClassifier, DynamicTreeRegressor
 from river_extra_trees._core.dynamic import ParticleFilter
+from river_extra_trees.dynamic_learner import averaged, gains_of, split_shares_of
 from tests.core.dynamic.test_scores import N_ACTIVE, N_LEARNED, learned, model_of
 from tests.naive.dynamic import DynamicTree, Leaf, Split, Tree
-from tests.naive.dynamic_filters import tree_at
+from tests.naive.dynamic_filters import naive_tree
 from tests.naive.dynamic_leaves import GaussianLeaf
+from tests.tools.particle_trees import trees_of
 
 
 def learned_trees(leaf: str, model: DynamicTree) -> tuple[ParticleFilter, list[tuple[Tree, float]]]:
     """A particles that has retired some rows, and its distinct trees with their shares."""
     particles = learned("flat", leaf)
-    shares = [(root, n / particles.n_particles) for root, n in particles.distinct_roots()]
-    return particles, [(tree_at(model, particles, root), share) for root, share in shares]
+    return particles, [
+        (naive_tree(model, particles, nodes), n / particles.n_particles)
+        for nodes, n in trees_of(particles)
+    ]
 
 
 def spread(model: DynamicTree, tree: Tree) -> float:
@@ -60,7 +64,8 @@ def test_relevance_is_the_naive_one(leaf: str) -> None:
         gains = np.zeros(model.X.shape[1])
         add_gains(model, tree, gains)
         expected += share * gains / N_LEARNED
-    assert np.mean(particles.relevance(), axis=0) == pytest.approx(expected, rel=1e-6, abs=1e-9)
+    found = list(averaged(particles, gains_of).values())
+    assert found == pytest.approx(expected, rel=1e-6, abs=1e-9)
 
 
 @pytest.mark.parametrize("factor", [0.99, "auto"])
@@ -74,7 +79,7 @@ def test_an_onlooker_sees_faded_weights(number: bool, factor: float | str) -> No
         x = rng.random() if i < 200 else 0.5 + 0.5 * rng.random()
         model.learn_one({"x": x}, x > 0.5 if not number else float(x > 0.5) + rng.gauss(0, 0.1))
     before = pickle.dumps(model)
-    model._core.relevance()
+    model.relevance()
     roots = model.to_dataframe().query("depth == 0")
     leaves = model.to_dataframe().query("is_leaf").groupby("tree")["weight"].sum()
     assert pickle.dumps(model) == before
@@ -93,7 +98,7 @@ def test_split_shares_are_the_naive_ones(leaf: str) -> None:
     for tree, share in trees:
         counts = count_splits(tree, np.zeros(model.X.shape[1]))
         expected += share * counts / max(1, counts.sum())
-    assert np.mean(particles.split_shares(), axis=0) == pytest.approx(expected)
+    assert list(averaged(particles, split_shares_of).values()) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("task", ["number", "class"])

@@ -12,9 +12,11 @@ from river_extra_trees import DynamicTreeClassifier, DynamicTreeRegressor
 from river_extra_trees._core.dynamic import ParticleFilter
 from tests.golden.dynatree import data
 from tests.naive.dynamic import DynamicTree
-from tests.naive.dynamic_filters import filter_of, row_of, tree_at
+from tests.naive.dynamic_filters import filter_of, naive_tree, row_of
 from tests.naive.dynamic_leaves import GaussianLeaf, MultinomialLeaf
+from tests.tools.particle_trees import trees_of
 from tests.tools.sums import check_sums
+from tests.tools.sums import row_of as statistics_of
 
 N_LEARNED, N_RETIRED = 150, 90
 
@@ -75,13 +77,8 @@ def before_and_after(maker: Maker, leaf: str) -> tuple[ParticleFilter, ParticleF
 def trees(particles: ParticleFilter) -> list[tuple[tuple[tuple[int, float], ...], int]]:
     """The splits of each distinct tree, and how many particles hold it."""
     return [
-        (
-            tuple(
-                (node["feature"], node.get("threshold", 0.0)) for node in particles.nodes_at(root)
-            ),
-            n,
-        )
-        for root, n in particles.distinct_roots()
+        (tuple((node["feature"], node.get("threshold", 0.0)) for node in nodes), n)
+        for nodes, n in trees_of(particles)
     ]
 
 
@@ -139,11 +136,13 @@ def test_scores_of_leaves_are_the_evidence_of_all_their_samples(leaf: str) -> No
     _, particles = before_and_after(flat, leaf)
     constant = model.leaf_model.size / 2 * np.log(2 * np.pi)  # the core leaves it out
     compared = 0
-    for root, _ in particles.distinct_roots():
-        leaves = [node for node in particles.nodes_at(root) if node["feature"] < 0]
-        for node, known in zip(leaves, model.leaves(tree_at(model, particles, root)), strict=True):
+    for nodes, _ in trees_of(particles):
+        leaves = [node for node in nodes if node["feature"] < 0]
+        tree = naive_tree(model, particles, nodes)
+        for node, known in zip(leaves, model.leaves(tree), strict=True):
             assert known.retired.weight > 0.0 or len(leaves) > 1
             expected = model.leaf_model.log_evidence(model.total(known)) - constant
-            assert node["log_marginal"] == pytest.approx(expected, abs=1e-6)
+            statistics = statistics_of(particles, particles.state(), node["total"])
+            assert statistics.log_marginal() == pytest.approx(expected, abs=1e-6)
             compared += 1
     assert compared > 50

@@ -17,11 +17,12 @@ from tests.naive.dynamic_filters import (
     filter_of,
     leaf_at,
     leaf_with_prior,
+    naive_tree,
     row_of,
     sums_of,
-    tree_at,
 )
 from tests.naive.dynamic_leaves import GaussianLeaf, MultinomialLeaf, Sums
+from tests.tools.particle_trees import sizes_of, trees_of
 
 Array = np.ndarray
 
@@ -55,7 +56,7 @@ def learned(maker: str, leaf: str) -> ParticleFilter:
         if particles.pool.size == N_ACTIVE:
             particles.retire(particles.to_retire("oldest"))
         particles.learn(row_of(model.X[row]), float(model.y[row]))
-    assert max(particles.tree_statistics()[0]) > 1
+    assert max(sizes_of(particles)[0]) > 1
     particles.check()
     return particles
 
@@ -80,9 +81,10 @@ def leaf_model_of(particles: ParticleFilter, leaf: str) -> GaussianLeaf | Multin
     return leaf_with_prior(particles, 5)
 
 
-def tree_shares(particles: ParticleFilter, decays: dict[int, float]) -> dict[int, float]:
+def tree_shares(
+    particles: ParticleFilter, counts: dict[int, int], decays: dict[int, float]
+) -> dict[int, float]:
     """Share of the answers that each distinct tree has, by its root and its forgetting factor."""
-    counts = dict(particles.distinct_roots())
     in_stratum = {
         decay: sum(n for root, n in counts.items() if decays[root] == decay)
         for decay in particles.factor_weights()
@@ -106,13 +108,16 @@ def leaf_box(nodes: list[dict], x: Array, active: Array) -> tuple[Array, Array]:
 def places(particles: ParticleFilter, leaf: str, x: Array) -> list[Place]:
     """Of a point in every distinct tree."""
     leaf_model = leaf_model_of(particles, leaf)
-    trees = {root: particles.nodes_at(root) for root, _ in particles.distinct_roots()}
+    found_trees = trees_of(particles)
+    trees = {nodes[0]["node"]: nodes for nodes, _ in found_trees}
     for nodes in trees.values():
         for node in nodes:
             if node["feature"] < 0:
                 node["left over"] = node["decay"] ** (particles.n_seen + 1 - node["time"])
     shares = tree_shares(
-        particles, {root: leaf_at(nodes, x)["decay"] for root, nodes in trees.items()}
+        particles,
+        {nodes[0]["node"]: n for nodes, n in found_trees},
+        {root: leaf_at(nodes, x)["decay"] for root, nodes in trees.items()},
     )
     mass = sum(
         shares[root] * node["left over"] * node["total"][0]
@@ -199,11 +204,11 @@ def test_the_least_useful_point_has_the_smallest_score(
 def test_sums_of_leaves_are_those_of_their_rows() -> None:
     """What the naive scores start from, summed anew from active rows and retired sums."""
     model, particles = model_of("linear"), learned("flat", "linear")
-    for root, _ in particles.distinct_roots():
-        tree = tree_at(model, particles, root)
+    for nodes, _ in trees_of(particles):
+        tree = naive_tree(model, particles, nodes)
         for x in model.X[:10]:
             expected = model.total(model.leaf_at(tree, x))
-            found = sums_of(model.leaf_model, leaf_at(particles.nodes_at(root), x)["total"])
+            found = sums_of(model.leaf_model, leaf_at(nodes, x)["total"])
             assert found.gram == pytest.approx(expected.gram)
             assert found.cross == pytest.approx(expected.cross)
 

@@ -12,10 +12,12 @@ from scipy import special
 
 from river_extra_trees._core.dynamic import ParticleFilter
 from river_extra_trees._estimator.mixture import StudentMixture
+from river_extra_trees.dynamic_learner import averaged, split_shares_of
 from tests.golden.dynatree import column, data, table
 from tests.naive.dynamic import DynamicTree
 from tests.naive.dynamic_filters import filter_of, row_of
 from tests.naive.dynamic_leaves import GaussianLeaf, MultinomialLeaf
+from tests.tools.particle_trees import sizes_of
 
 Array = np.ndarray
 
@@ -62,15 +64,15 @@ def retiring(config: str, particles: ParticleFilter, rng: np.random.Generator) -
 
 def trees_of(particles: ParticleFilter, n_columns: int) -> dict[str, float]:
     """Means over the trees: sizes, samples per leaf, and the columns they split on."""
-    leaves, heights = map(np.array, particles.tree_statistics())
+    leaves, heights = map(np.array, sizes_of(particles))
     retired = np.array([particles.nodes(i)[0]["retired"] for i in range(N_PARTICLES)])
-    shares = np.array(particles.split_shares())
+    shares = list(averaged(particles, split_shares_of).values())
     return {
         "leaves": leaves.mean(),
         "height": 1 + heights.mean(),  # a root alone has height 1 there
         "leafsize": (particles.pool.size / leaves).mean(),
         "retired": (retired / leaves).mean(),
-        **{f"v{j + 1}": shares[:, j].mean() for j in range(n_columns)},
+        **{f"v{j + 1}": shares[j] for j in range(n_columns)},
     }
 
 

@@ -312,6 +312,7 @@ def test_rescaling_changes_no_answer() -> None:
     values["class_weights"] *= factor
     values["counts"] *= factor
     values["moments"][:, :, [0, 2]] *= factor
+    values["overall"][:, [0, 2]] *= factor
     large = MemoryForest.restored(state)
     for x, y, w in stream[100:]:
         core.learn(x, y, w)

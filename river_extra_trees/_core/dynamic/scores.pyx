@@ -1,0 +1,210 @@
+"""Scores of samples: section 4 of the paper. See the header."""
+
+import numpy as np
+
+from libc.math cimport INFINITY, log
+
+from ..linalg cimport Fit, LeafModel, fit, leverage, solved_of, substitute_back
+from .particles cimport ALC, ALM, ENTROPY, Particles, Policy, faded, fading
+from .pool cimport Pool, column_of, v_of, x_of
+from .shared_trees cimport Leaf, Node, SharedTrees
+
+# Smallest value of the degrees of freedom minus two in a variance.
+cdef double LEAST_DF = 0.1
+
+
+cdef class Acquisition:
+    """The distinct nodes of a filter, with the weight of their trees and their boxes.
+
+    It is valid until the next sample.
+    """
+
+    cdef Particles filter
+    cdef int[::1] nodes         # distinct nodes, parents before children
+    cdef int n_nodes
+    cdef double[::1] share      # per node id: sum of the weights of its trees
+    cdef double[::1] boxes      # boxes[2 (node id * n_regressors + i)]: bounds of regressor i
+    cdef double mass            # mean weight of all samples in a tree
+
+    def __cinit__(self, Particles filter not None):
+        cdef size_t n = filter.trees.n_nodes
+        self.filter = filter
+        self.nodes = np.empty(n, np.int32)
+        self.share = np.zeros(n)
+        self.boxes = np.zeros(2 * n * filter.model.n_regressors + 1)
+        self.visit_all()
+
+    cdef void visit_all(self) noexcept:
+        """List every node once, and pass shares and boxes from parents to children."""
+        cdef SharedTrees trees = self.filter.trees
+        cdef const Node* here
+        cdef int particle, node, i
+        self.n_nodes = trees.distinct(self.filter.roots, self.filter.n_alive, &self.nodes[0])
+        for particle in range(self.filter.n_alive):
+            node = self.filter.roots[particle]
+            if self.share[node] == 0.0:
+                self.range_of_all(node)
+            self.share[node] += self.filter.share[particle]
+        for i in range(self.n_nodes):
+            node = self.nodes[i]
+            here = &trees.nodes[node]
+            if here.split.feature >= 0:
+                self.hand_down(node, here.left, True)
+                self.hand_down(node, here.right, False)
+            else:
+                self.mass += self.weight_of(here.left) * self.share[node]
+
+    cdef void range_of_all(self, int node) noexcept:
+        """The box of a root: the range of the active samples."""
+        cdef Pool pool = self.filter.pool
+        cdef int i, column, n_present
+        cdef const int* order
+        cdef double* box = self.box_of(node)
+        for i in range(self.filter.model.n_regressors):
+            column = self.filter.regressors[i]
+            order = column_of(pool, pool.order, column)
+            n_present = pool.n_present[column]
+            box[2 * i] = box[2 * i + 1] = self.filter.fill[i]
+            if n_present:
+                box[2 * i] = x_of(pool, order[0])[column]
+                box[2 * i + 1] = x_of(pool, order[n_present - 1])[column]
+
+    cdef void hand_down(self, int node, int child, bint left) noexcept nogil:
+        """Pass share and box of a node to one of its children."""
+        cdef int i, q = self.filter.model.n_regressors
+        cdef const double* box = self.box_of(node)
+        cdef double* cut = self.box_of(child)
+        cdef const Node* here = &self.filter.trees.nodes[node]
+        if self.share[child] == 0.0:
+            for i in range(2 * q):
+                cut[i] = box[i]
+            for i in range(q):
+                if not here.split.nominal and self.filter.regressors[i] == here.split.feature:
+                    if left:
+                        cut[2 * i + 1] = max(cut[2 * i], min(cut[2 * i + 1], here.split.threshold))
+                    else:
+                        cut[2 * i] = min(cut[2 * i + 1], max(cut[2 * i], here.split.threshold))
+        self.share[child] += self.share[node]
+
+    cdef double weight_of(self, int leaf) noexcept nogil:
+        """Weight of the samples of a leaf, decayed to the time of the next sample."""
+        return self.filter.trees.total(leaf)[0] * fading(self.filter, leaf, 1)
+
+    cdef double* box_of(self, int node) noexcept nogil:
+        return &self.boxes[2 * <Py_ssize_t>node * self.filter.model.n_regressors]
+
+    cdef double alc(self, const Fit* posterior, const double* v, const double* box) noexcept nogil:
+        """Decrease of the predictive variance, averaged over the box, by another sample at v.
+
+        The closed form of section 4.2: with u = S^-1 (v - mean) the covariance of the predictions
+        at z and v is 1/n + (z - mean)'u, and over a box its square averages to the square of its
+        value in the middle plus sum u_i^2 width_i^2 / 12.
+        """
+        cdef const LeafModel* model = &self.filter.model
+        cdef int size = model.n_regressors + 1, n_cells = size * (size + 1) // 2, i
+        cdef int q = posterior.n_regressors
+        cdef const double* means = model.scratch + n_cells
+        cdef const double* factor = model.scratch
+        cdef double centre = 1.0 / posterior.weight, spread = 0.0, mean, width
+        cdef double* solved = solved_of(model)
+        cdef double lever = leverage(model, posterior, v, &mean)
+        for i in range(q):
+            solved[i] /= factor[i * (i + 1) // 2 + i]
+        substitute_back(factor, q, solved)
+        for i in range(q - 1, -1, -1):
+            centre += solved[i] * (0.5 * (box[2 * i] + box[2 * i + 1]) - means[i])
+            width = box[2 * i + 1] - box[2 * i]
+            spread += solved[i] * solved[i] * width * width / 12.0
+        return (        # (s^2 - R) / (|eta| - m - 3) of the paper, df being |eta| - m - 1
+            posterior.sse / max(LEAST_DF, posterior.df - 2.0) / (1.0 + lever)
+            * (centre * centre + spread)
+        )
+
+    cdef double alc_in(self, int node, const Fit* posterior, const double* v) noexcept nogil:
+        """ALC of v over the whole space, in which a leaf has the weight of its samples."""
+        cdef int leaf = self.filter.trees.nodes[node].left
+        cdef double share = self.weight_of(leaf) / max(1e-300, self.mass)
+        if not posterior.proper:
+            return INFINITY
+        return share * self.alc(posterior, v, self.box_of(node))
+
+    cdef void score_leaf(self, int node, Policy criterion, double[:, ::1] sums) noexcept nogil:
+        """Add the scores of the samples of a leaf to `sums`, see `scores`."""
+        cdef int leaf = self.filter.trees.nodes[node].left, i, slot
+        cdef const Leaf* here = &self.filter.trees.leaves[leaf]
+        cdef const int* slots = self.filter.trees.slots + here.slots
+        cdef const double* v
+        cdef double* cells
+        cdef double n = self.share[node], worth = 0.0, mean, lever
+        cdef Fit posterior
+        cdef const double* row = faded(self.filter, leaf, 1, self.filter.row_other)
+        if criterion == ENTROPY:
+            worth = leaf_entropy(&self.filter.model, row)
+        else:
+            posterior = fit(&self.filter.model, row, True)
+        for i in range(here.n_active):
+            slot = slots[i]
+            v = v_of(self.filter.pool, slot)
+            cells = &sums[slot, 0]
+            if criterion == ALC:
+                worth = self.alc_in(node, &posterior, v)
+            elif criterion == ALM and not posterior.proper:
+                worth = INFINITY
+            elif criterion == ALM:
+                lever = leverage(&self.filter.model, &posterior, v, &mean)
+                worth = posterior.sse / max(LEAST_DF, posterior.df - 2.0) * (1.0 + lever)
+                cells[1] += n * mean
+                cells[2] += n * mean * mean
+            cells[0] += n * worth
+
+
+cdef double[:, ::1] scores(Particles filter, Policy criterion):
+    """The score of the sample in every slot, in the first of three columns.
+
+    The others are scratch: the sums of the means and of their squares over the trees.
+    """
+    cdef Acquisition acquisition = Acquisition(filter)
+    cdef double[:, ::1] sums = np.zeros((filter.pool.capacity, 3))
+    cdef int i
+    for i in range(acquisition.n_nodes):
+        if filter.trees.nodes[acquisition.nodes[i]].split.feature < 0:
+            acquisition.score_leaf(acquisition.nodes[i], criterion, sums)
+    for i in range(filter.pool.capacity):
+        sums[i, 0] += sums[i, 2] - sums[i, 1] * sums[i, 1]
+    return sums
+
+
+cdef int least_useful(Particles filter, Policy criterion) except? -1 with gil:
+    """Slot of the sample with the smallest score, the oldest of equal ones."""
+    cdef double[:, ::1] sums = scores(filter, criterion)
+    cdef int slot, best = -1
+    for slot in range(filter.pool.capacity):
+        if filter.pool.arrival[slot] >= 0 and (best < 0 or sums[slot, 0] < sums[best, 0] or (
+                sums[slot, 0] == sums[best, 0]
+                and filter.pool.arrival[slot] < filter.pool.arrival[best])):
+            best = slot
+    return best
+
+
+cdef double alc_at(Particles filter, object x) except? -1.0:
+    cdef Acquisition acquisition = Acquisition(filter)
+    cdef double total = 0.0
+    cdef int hit
+    cdef Fit posterior
+    filter.find_leaves(x)
+    for hit in range(filter.n_hits):
+        posterior = fit(&filter.model, filter.statistics_of(hit), True)
+        total += filter.hits[hit].share * acquisition.alc_in(
+            filter.hits[hit].node, &posterior, filter.v)
+    return total
+
+
+cdef double leaf_entropy(const LeafModel* model, const double* row) noexcept nogil:
+    """Entropy of the predictive class probabilities of a leaf, section 4.3."""
+    cdef double share, entropy = 0.0
+    cdef int k
+    for k in range(model.n_classes):
+        share = (row[1 + k] + model.concentration) / (
+            row[0] + model.n_classes * model.concentration)
+        entropy -= share * log(share)
+    return entropy

@@ -1,0 +1,85 @@
+"""The trees of a particle filter as plain values, read from its state."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+
+from river_extra_trees._core.dynamic import ParticleFilter
+
+Node = dict[str, Any]
+
+
+def trees_of(particles: ParticleFilter) -> list[tuple[list[Node], int]]:
+    """Nodes of each distinct tree in preorder, left before right, and number of its particles.
+
+    Trees that share a node have it under the same number. The statistics of a leaf are those at its
+    time, the number of samples when it last decayed.
+    """
+    state = particles.state()
+    roots = state["roots"].tolist()
+    decays = np.repeat(state["decays"], np.diff(state["stratum"]))
+    decay_of = dict(zip(roots, decays.tolist(), strict=True))
+    leaves = leaves_of(state)
+    return [
+        (nodes_below(state, leaves, root, decay_of[root]), n) for root, n in Counter(roots).items()
+    ]
+
+
+def leaves_of(state: dict[str, Any]) -> dict[int, Node]:
+    """What each leaf holds, by the number of its node."""
+    numbers = np.flatnonzero(state["links"][:, 0] < 0).tolist()
+    stops = np.cumsum(state["n_active"])
+    slots = np.split(state["leaf_slots"], stops[:-1])
+    width = state["rows"].shape[1] // 2
+    return {
+        node: {
+            "slots": slots[i].tolist(),
+            "total": state["rows"][i, :width].tolist(),
+            "retired": state["rows"][i, width:].tolist(),
+            "time": int(state["times"][i]),
+        }
+        for i, node in enumerate(numbers)
+    }
+
+
+def nodes_below(
+    state: dict[str, Any], leaves: dict[int, Node], root: int, decay: float
+) -> list[Node]:
+    """The nodes of one tree."""
+    found, stack = [], [(root, 0)]
+    while stack:
+        number, depth = stack.pop()
+        feature, left, right = state["links"][number].tolist()
+        node = {
+            "node": number,
+            "depth": depth,
+            "feature": feature,
+            "region": int(state["regions"][number]),
+        }
+        if feature < 0:
+            node.update(leaves[number], decay=decay)
+        else:
+            nominal, missing_left = state["flags"][number].tolist()
+            node.update(
+                left=left,
+                right=right,
+                threshold=float(state["cuts"][number]),
+                nominal=bool(nominal),
+                missing_left=bool(missing_left),
+            )
+            stack += [(right, depth + 1), (left, depth + 1)]
+        found.append(node)
+    return found
+
+
+def sizes_of(particles: ParticleFilter) -> tuple[list[int], list[int]]:
+    """Number of leaves and height (splits on the longest path), per particle."""
+    sizes = {
+        nodes[0]["node"]: ((len(nodes) + 1) // 2, max(node["depth"] for node in nodes))
+        for nodes, _ in trees_of(particles)
+    }
+    found = [sizes[root] for root in particles.state()["roots"].tolist()]
+    return [leaves for leaves, _ in found], [height for _, height in found]
