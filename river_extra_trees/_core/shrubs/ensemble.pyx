@@ -534,8 +534,8 @@ cdef class Shrubs(Learner):
 
             step * sum_i w_i (1 - f(x_i)[y_i]) * (2 for the squared error) / (W C),
 
-        because sum_c (y_c - f_c) h_c <= 1 - f_y if no f_c is negative. (In cross-entropy, softmax(f)
-        replaces f.) The regularisers only reduce it.
+        because sum_c (y_c - f_c) h_c <= 1 - f_y if no f_c is negative. (For cross-entropy, read
+        softmax(f) in place of f.) The regularisers only reduce it.
         """
         cdef double smallest
         cdef int k, n = self.trees.n_roots
@@ -548,7 +548,7 @@ cdef class Shrubs(Learner):
         return step_size * self.reach < smallest - MARGIN
 
     cdef void weigh(self, double step_size, double l2) noexcept nogil:
-        """Eq. (7): a gradient step of all weights, and the projection to at most n_models weights."""
+        """Eq. (7): a gradient step of all weights; at most n_models of them stay above zero."""
         cdef int k, step
         if self.regression:
             self.standardise()
