@@ -2,8 +2,9 @@
 
 from libc.math cimport log
 
+from ..split cimport ENTROPY, GINI, VARIANCE
 from ..trees cimport HEADER, VISITED, WEIGHT
-from .workspace cimport ENTROPY, GINI, STREAM, VARIANCE, Side, Workspace
+from .workspace cimport STREAM, Side, Workspace
 
 
 cdef double published_score(Workspace work, double* removed) noexcept nogil:

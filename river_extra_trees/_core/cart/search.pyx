@@ -8,14 +8,13 @@ from libc.math cimport INFINITY, log
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy, memset
 
-from ..rng cimport below, uniform
-from ..split cimport MANY_VALUES
+from ..rng cimport below
+from ..split cimport (
+    ENTROPY, GINI, MANY_VALUES, NO_VALUE, VARIANCE, Candidate, random_threshold,
+)
 from .published cimport published_score, published_impurity
-from .workspace cimport ENTROPY, GINI, NONE, STREAM, VARIANCE
-from .workspace cimport TABLE, Candidate, Side, Task, Workspace
+from .workspace cimport NONE, STREAM, TABLE, Side, Task, Workspace
 from .workspace cimport count_missing, is_ranked, rank_few, threshold_between
-
-cdef double NO_CODE = -2.0      # threshold of a nominal split that sends only missing values left
 
 # If the product of two weights is smaller, its rounding error may exceed that of a tie.
 cdef double FAINTEST_PRODUCT = 1e-290
@@ -107,7 +106,6 @@ cdef Candidate find_split(Workspace work, const Task* task) noexcept nogil:
     work.in_random_order = work.shuffled or work.random or work.max_features < task.n_active
     best.split.feature, best.score = -1, -INFINITY
     best.split.threshold, best.split.nominal, best.split.missing_left = 0.0, 0, 0
-    best.removed = 0.0
     for i in range(task.n_active):
         if n_visited >= work.max_features and best.split.feature >= 0:
             break
@@ -373,7 +371,7 @@ cdef void try_nominal(Workspace work, const Task* task, int column,
     if n_missing:
         begin_scan(work)
         move_samples(work, ranked, present, task.end)
-        consider(work, column, NO_CODE, True, True, best)
+        consider(work, column, NO_VALUE, True, True, best)
 
 
 cdef void try_random(Workspace work, const Task* task, int column, Candidate* best) noexcept nogil:
@@ -382,13 +380,12 @@ cdef void try_random(Workspace work, const Task* task, int column, Candidate* be
     cdef const int* ranked = work.ranked + <Py_ssize_t>column * work.n
     cdef int n_missing = count_missing(work, task, column)
     cdef int present = task.end - n_missing, i, missing_left
-    cdef double low = data[ranked[task.start]], high = data[ranked[present - 1]], threshold
+    cdef double threshold
     if work.nominal[column]:
         threshold = data[ranked[task.start + <int>below(&work.rng, present - task.start)]]
     else:
-        threshold = low + uniform(&work.rng) * (high - low)
-        if not low <= threshold < high:
-            threshold = low
+        threshold = random_threshold(
+            &work.rng, data[ranked[task.start]], data[ranked[present - 1]])
     for missing_left in range(2 if n_missing else 1):
         begin_scan(work)
         for i in range(task.start, present):
@@ -468,7 +465,7 @@ cdef inline void keep_better(Workspace work, int column, double threshold, bint 
         # A lower column comes later only if drop_constant has changed the order.
         if lead <= work.tie and (work.in_random_order or column >= best.split.feature):
             return
-    best.score, best.removed = score, removed
+    best.score, work.removed = score, removed
     best.split.feature, best.split.threshold = column, threshold
     best.split.nominal, best.split.missing_left = nominal, missing_left
 

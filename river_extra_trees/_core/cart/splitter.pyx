@@ -11,12 +11,11 @@ from libc.string cimport memcpy, memset
 
 from ..rng cimport Rng
 from ..schema cimport Schema
-from ..split cimport Split, goes_left
+from ..split cimport ENTROPY, GINI, VARIANCE, Candidate, Split, goes_left
 from ..trees cimport GAIN, HEADER, VISITED, WEIGHT, Node
 from .published cimport published_impurity_before
 from .search cimport find_split, node_score, x_log_x
-from .workspace cimport ENTROPY, FORGETFUL, GINI, NONE, STREAM, VARIANCE
-from .workspace cimport Candidate, Side, Task, Workspace
+from .workspace cimport FORGETFUL, NONE, STREAM, Side, Task, Workspace
 from .workspace cimport assign_leaves, count_missing, is_open, is_ranked, make_tasks
 
 cdef dict CRITERIA = {"gini": GINI, "entropy": ENTROPY, "variance": VARIANCE}
@@ -137,7 +136,7 @@ cdef void grow_leaf(Workspace work, Task task, int* n_tasks) noexcept nogil:
     best = find_split(work, &task)
     if best.split.feature < 0 or (
         work.published == STREAM
-        and work.node.weight / work.batch_weight * best.removed + DBL_EPSILON < 0.0
+        and work.node.weight / work.batch_weight * work.removed + DBL_EPSILON < 0.0
     ):
         return
     divide(work, &task, &best, &left, &right)

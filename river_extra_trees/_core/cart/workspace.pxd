@@ -14,7 +14,7 @@ samples are used for growth only once, each leaf that may be split sorts its sam
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 from ..rng cimport Rng
 from ..schema cimport Schema
-from ..split cimport Split
+from ..split cimport Candidate
 from ..trees cimport Trees
 from ..window cimport Window
 
@@ -24,20 +24,10 @@ cdef enum:
 cdef enum:
     FEW_SAMPLES = 6         # maximum size of a node without sorted orders
 
-cdef enum Criterion:
-    GINI = 0
-    ENTROPY = 1             # natural logarithm
-    VARIANCE = 2
-
 cdef enum Program:          # published program whose splits are reproduced, with its rounding
     NONE = 0
     STREAM = 1              # the published program of stream decision trees
     FORGETFUL = 2           # the published program of forgetful trees
-
-cdef struct Candidate:
-    Split split             # split.feature: a column of the growth; -1: no split found
-    double score            # score of the split: higher is better
-    double removed          # STREAM only: decrease from `Workspace.impurity_before`
 
 cdef struct Task:           # a leaf to grow
     int node
@@ -82,6 +72,7 @@ cdef class Workspace:
     cdef bint in_random_order           # whether the columns of this node are visited in that order
     cdef double batch_weight            # weight of all samples, with copies
     cdef double impurity_before         # STREAM only: the impurity that a split must decrease
+    cdef double removed                 # STREAM only: its decrease by the best split
     cdef double spread                  # sum of squared deviations in the node (variance)
     cdef double tie                     # scores of this node count as equal within this tolerance
     cdef bint numeric                   # whether no column of the schema is nominal

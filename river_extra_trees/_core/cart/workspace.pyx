@@ -7,6 +7,7 @@ from ..ahead cimport AHEAD
 from ..memory cimport free, product, raise_memory_error, resized
 from ..schema cimport Schema
 from ..sorting cimport sort_codes, sort_slots
+from ..split cimport VARIANCE
 
 
 cdef size_t take(size_t* end, size_t n, size_t size) except? 0 nogil:
