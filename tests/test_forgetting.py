@@ -116,10 +116,7 @@ def test_nothing_is_known_of_losses_that_are_too_large() -> None:
     assert p_value((20, 1e200, math.inf, 0.0), (30, 1.0, 2.0, 0.0)) == 1.0
 
 
-SCALES = [1e-150, 1e-80, 1e-40, 1.0, 1e40, 1e80, 1e149]
-
-
-@pytest.mark.parametrize("scale", SCALES)
+@pytest.mark.parametrize("scale", [1e-150, 1.0, 1e149])
 @pytest.mark.parametrize("batch_size", [1, 2, 20])
 def test_targets_of_every_size_are_learned(batch_size: int, scale: float) -> None:
     """Also after a drift, where trees are discarded by how wrong they are."""
