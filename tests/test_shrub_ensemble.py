@@ -78,9 +78,13 @@ def test_recorded_run(name: str) -> None:
 def test_regression_run() -> None:
     """On the recorded regression stream the naive ensemble gives the same, at every step.
 
-    The record itself is the naive one's with ties between splits left to rounding.
+    The record is the naive one's with ties between splits left to rounding.
     """
     run = Run("r_reg")
+    recorded = NaiveShrubs(None, **run.parameters, step_size=run.step_size)
+    for t, (x, y) in enumerate(run.rows[:60]):
+        assert recorded.predict(x) == pytest.approx(run.predictions[t], abs=1e-9)
+        recorded.learn(x, y)
     shrubs = core(None, **run.parameters, step_size=run.step_size)
     naive = NaiveShrubs(
         None, **run.parameters, step_size=run.step_size, standardise=True, tolerance=1e-12
