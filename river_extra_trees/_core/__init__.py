@@ -16,7 +16,7 @@ the object above it contains::
       |
       |- Forest            forests/forest: trees that learn in batches; a base class
       |   |                  StreamForest (stream), ForgetfulForest (forgetful)
-      |   |                  BatchGrowth (batch_growth): grows the trees on a batch, in threads
+      |   |                  BatchGrowth: grows the trees on a batch, in threads
       |   |- Window        window: the samples of the batch, sorted by every column (sorting)
       |   `- Trees ...     trees: nodes and their statistics; one object per tree
       |
@@ -41,8 +41,7 @@ the object above it contains::
                              (leaf_models: the leaves' predictive distributions)
 
     Splitter               cart/splitter: grows trees on a window; `Forest` and `Shrubs` use it
-                             (search: the best split of a node; published: scores of the
-                             published programs; workspace: scratch memory)
+                             (search: the best split of a node; the scratch memory)
 
 `Forest` and `MemoryForest` inherit from `Learner` through `Ensemble` (forests/ensemble).
 
