@@ -109,15 +109,15 @@ def measure(
         DistributedKeyedModels(model(), n_workers, folder=folder if is_stored else None) as models,
     ):
         models.predict_many(*ready[0][:2])  # workers begin with their first message
-        before = sum(map(processor_time, models.processes()))
+        before = sum(map(processor_time, models._of_all("process")))
         clock, here = time.perf_counter(), time.process_time()
         for keys, frame, y in ready:
             getattr(models, call)(keys, frame, y)
         if is_stored:
             models.commit()
-        models.wait()
+        models.counts()  # waits
         here, clock = time.process_time() - here, time.perf_counter() - clock
-        there = sum(map(processor_time, models.processes())) - before
+        there = sum(map(processor_time, models._of_all("process"))) - before
     what = call + (", stored" if is_stored else "")
     print(
         f"{n_workers:7} {what:26} {per_event * clock:7.2f} {per_event * here:7.2f} "
@@ -136,7 +136,7 @@ def show_latency(options: argparse.Namespace) -> None:
     rows = list(zip(keys, frame.to_dict("records"), strict=True))[:1000]
     with DistributedKeyedModels(model(), 2) as models:
         models.learn_many(keys, frame, y)
-        models.wait()
+        models.counts()  # waits
         seconds = []
         for key, x in rows:
             start = time.perf_counter()
@@ -164,7 +164,7 @@ def show_load(options: argparse.Namespace) -> None:
     ready = list(blocks(options.events, options.keys))
     with DistributedKeyedModels(model(), options.workers) as models:
         models.learn_many(*ready[0])
-        models.wait()
+        models.counts()  # waits
         for size in (100, 1000):
             frames = [
                 (keys[at : at + size], frame[at : at + size], y[at : at + size])

@@ -1,22 +1,18 @@
 """Requests per second and latency of a model served by replicas of Ray Serve, on this machine.
 
     python -m examples.benchmarks.costs.replicas          one and two replicas, HTTP and handles
-    python -m examples.benchmarks.costs.replicas kill     a replica killed under load
 
 Clients, each a process with one connection, send requests as fast as they are answered. They share
 the processors with the proxy and the replicas, so the tables also show the processor time of all
-processes of Ray. `kill` compares each answer with the one that the snapshot gives in this process.
+processes of Ray.
 """
 
 from __future__ import annotations
 
 import argparse
-import http.client
 import itertools
-import json
 import multiprocessing
 import os
-import signal
 import socket
 import time
 from pathlib import Path
@@ -92,9 +88,9 @@ def by_handle(server: SnapshotServer, size: int, seconds: float) -> Any:
     """Measure this process, which asks one question after the other."""
     frame = pd.DataFrame([x for x, _ in SAMPLES[:size]])
     ask = (
-        (lambda: server.predict_many(frame))
+        (lambda: server.ask("predict_many", frame))
         if size > 1
-        else (lambda: server.predict_one(SAMPLES[0][0]))
+        else (lambda: server.ask("predict_one", SAMPLES[0][0]))
     )
     processes, times = processes_of_ray(), []
     used, end = used_by(processes), time.perf_counter() + seconds
@@ -110,7 +106,7 @@ def show_rates(options: argparse.Namespace) -> None:
     model, port = learned(), free_port()
     for n_replicas in options.replicas:
         with SnapshotServer(model.snapshot(), n_replicas, port=port) as server:
-            server.predict_one(SAMPLES[0][0])
+            server.ask("predict_one", SAMPLES[0][0])
             lines = [
                 over_http(port, size, clients, options.seconds)
                 for size, clients in itertools.product((1, 100), options.clients)
@@ -124,84 +120,16 @@ def show_rates(options: argparse.Namespace) -> None:
         tables.show([*HEADS, "Ray, µs CPU per request"], lines)
 
 
-def checking_client(port: int, expected: list[Any], seconds: float, results: Any) -> None:
-    """Send single samples, again if need be; count wrong and repeated ones, note the times."""
-    times, wrong, repeated = [], 0, 0
-    end = time.perf_counter() + seconds
-    for i in itertools.cycle(range(len(expected))):
-        start = time.perf_counter()
-        if start > end:
-            break
-        while (found := answer_of(port, SAMPLES[i][0])) is None:
-            repeated += 1
-            time.sleep(0.05)
-        wrong += found != expected[i]
-        times.append(time.perf_counter() - start)
-    results.put((times, wrong, repeated))
-
-
-def answer_of(port: int, x: dict[str, Any]) -> Any:
-    """The answer, or None if it has to be asked for again."""
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
-    try:
-        body = json.dumps({"x": x})
-        connection.request("POST", "/predict", body, {"Content-Type": "application/json"})
-        answer = connection.getresponse()
-        content = answer.read()
-        if answer.status in (500, 503):
-            return None
-        return json.loads(content)["y"]
-    except (ConnectionError, http.client.HTTPException):
-        return None
-    finally:
-        connection.close()
-
-
-def show_kill(options: argparse.Namespace) -> None:
-    """Kill a replica every few seconds."""
-    model, port = learned(), free_port()
-    expected = [model.predict_one(x) for x, _ in SAMPLES[:200]]
-    results: Any = multiprocessing.Queue()
-    with SnapshotServer(model.snapshot(), 2, port=port) as server:
-        workers = [
-            multiprocessing.Process(
-                target=checking_client, args=(port, expected, options.seconds, results)
-            )
-            for _ in range(max(options.clients))
-        ]
-        for worker in workers:
-            worker.start()
-        n_kills, end = 0, time.perf_counter() + options.seconds
-        while time.perf_counter() + 3 < end:
-            time.sleep(2)
-            alive = server.processes()
-            if len(alive) == 2:
-                os.kill(alive[0], signal.SIGKILL)
-                n_kills += 1
-        found = [results.get() for _ in workers]
-        for worker in workers:
-            worker.join()
-    times = sorted(itertools.chain.from_iterable(times for times, _, _ in found))
-    print(
-        f"{n_kills} replicas killed; {len(times):,} answers, {sum(each[1] for each in found)} "
-        f"wrong, none lost; {sum(each[2] for each in found)} requests sent again; median "
-        f"{1e3 * times[len(times) // 2]:.1f} ms, p99 {1e3 * times[int(0.99 * len(times))]:.1f} ms, "
-        f"longest {1e3 * times[-1]:.0f} ms"
-    )
-
-
 def main() -> None:
     """Print what the command line asks for."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", nargs="?", choices=["rates", "kill"], default="rates")
-    parser.add_argument("--seconds", type=float, help="time of each line (3), or of the load (30)")
+    parser.add_argument("--seconds", type=float, default=3.0, help="time of each line")
     parser.add_argument("--clients", type=int, nargs="+", default=[1, 4])
     parser.add_argument("--replicas", type=int, nargs="+", default=[1, 2])
     options = parser.parse_args()
-    options.seconds = options.seconds or {"rates": 3.0, "kill": 30.0}[options.what]
     os.environ.setdefault("RAY_AUTH_MODE", "disabled")
     os.environ.setdefault("RAY_worker_niceness", "0")
-    {"rates": show_rates, "kill": show_kill}[options.what](options)
+    show_rates(options)
 
 
 if __name__ == "__main__":

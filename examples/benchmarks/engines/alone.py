@@ -1,4 +1,4 @@
-"""A dict of models in one process, by samples; and `KeyedModels`, by columns.
+"""A dict of models in one process, and `KeyedModels`.
 
 CHECKOUT=. python examples/benchmarks/engines/alone.py
 """
@@ -27,4 +27,4 @@ meter.mark("set-up of frames")
 for i in range(0, len(keys), 5000):
     keyed.predict_learn_many(keys[i : i + 5000], X[i : i + 5000], y[i : i + 5000])
 meter.mark("KeyedModels, 40,000 events")
-assert keyed.n_samples_seen == len(rows)
+assert keyed.counts().n_samples_seen == len(rows)
