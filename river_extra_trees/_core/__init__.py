@@ -41,8 +41,7 @@ the object above it contains::
                              (leaf_models: the leaves' predictive distributions)
 
     Splitter               cart/splitter: grows trees on a window; `Forest` and `Shrubs` use it
-                             (search: the best split of a node; published: scores of the
-                             published programs; workspace: scratch memory)
+                             (search: the best split of a node; the scratch memory)
 
 `Forest` and `MemoryForest` inherit from `Learner` through `Ensemble` (forests/ensemble).
 

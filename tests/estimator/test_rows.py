@@ -15,8 +15,7 @@ from river import base, metrics
 
 from river_extra_trees import evaluate, streams
 from river_extra_trees._estimator import rows
-from river_extra_trees._estimator.frames import readable_frame
-from river_extra_trees._estimator.rows import rows_of, values_by_name
+from river_extra_trees._estimator.rows import rows_of
 from river_extra_trees.keyed import KeyedBlock, KeyedModels
 from tests.tools.contract import FIRST, Case
 from tests.tools.estimators import make
@@ -44,15 +43,6 @@ def test_missing_values_are_absent(value: Any, other: Any) -> None:
     assert list(second) == ["a", "b"]
     assert first["b"] is second["a"] is other
     assert second["b"] is False
-
-
-@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, pa.table])
-def test_rows_of_frames(kind: Any) -> None:
-    """Values are plain, and a frame may lack columns or rows."""
-    frame = readable_frame(kind({"a": [1, None], "b": ["x", None]}))
-    assert list(rows_of(values_by_name(frame), 2)) == [{"a": 1, "b": "x"}, {}]
-    assert list(rows_of({}, 2)) == [{}, {}]
-    assert list(rows_of({"a": []}, 0)) == []
 
 
 class Recorder(base.Classifier):
