@@ -122,9 +122,6 @@ class ServedHere:
     def ask(self, method: str, x: Any) -> Answer:
         return Answer(getattr(self.snapshot, method)(x), self.snapshot.n_samples_seen)
 
-    def predict_one(self, x: Any) -> Any:
-        return self.ask("predict_one", x).value
-
     def __enter__(self) -> ServedHere:
         return self
 

@@ -12,7 +12,6 @@ from scipy import stats
 
 from river_extra_trees import (
     ForgetfulDecisionTreeRegressor,
-    ForgetfulRandomForestClassifier,
     ForgetfulRandomForestRegressor,
 )
 from river_extra_trees.forgetting import AdaptParameters, DriftTest, accuracy_of, add, p_value
@@ -64,18 +63,6 @@ def test_parameters_agree_with_the_naive_ones(
         held = min(held + n, parameters.retained_size)
 
 
-@given(st.lists(st.tuples(st.integers(1, 60), st.floats(0, 1)), min_size=1, max_size=100))
-def test_clamped_parameters_stay_within_what_there_is(batches: list[tuple[int, float]]) -> None:
-    """The retained size is at most what is held and new, at least the batch; the rate at most 1."""
-    parameters = AdaptParameters(0.3, 64)
-    held = 0
-    for n, accuracy in batches:
-        parameters.adapt(answers(n, round(accuracy * n)), 0.5, held)
-        assert n <= parameters.retained_size <= held + n
-        assert parameters.rate <= 1.0
-        held = parameters.retained_size
-
-
 def test_no_better_than_guessing_forgets_all_but_the_batch() -> None:
     """Case newAcc <= 0 of the paper."""
     parameters = AdaptParameters(0.3, 64)
@@ -116,10 +103,7 @@ def test_nothing_is_known_of_losses_that_are_too_large() -> None:
     assert p_value((20, 1e200, math.inf, 0.0), (30, 1.0, 2.0, 0.0)) == 1.0
 
 
-SCALES = [1e-150, 1e-80, 1e-40, 1.0, 1e40, 1e80, 1e149]
-
-
-@pytest.mark.parametrize("scale", SCALES)
+@pytest.mark.parametrize("scale", [1e-150, 1.0, 1e149])
 @pytest.mark.parametrize("batch_size", [1, 2, 20])
 def test_targets_of_every_size_are_learned(batch_size: int, scale: float) -> None:
     """Also after a drift, where trees are discarded by how wrong they are."""
@@ -135,14 +119,6 @@ def test_targets_of_every_size_are_learned(batch_size: int, scale: float) -> Non
             model.learn_one({"a": a}, scale * (a * (1 if i < 120 else -1) + rng.random() / 10))
     for model in models:
         assert abs(model.predict_one({"a": 0.5})) <= 1.1 * scale
-
-
-def test_forests_of_single_samples_follow_the_published_test() -> None:
-    """One answer has no variance: a fall is never significant."""
-    model = ForgetfulRandomForestClassifier(n_models=3, batch_size=1, published=True, seed=1)
-    for i in range(60):
-        model.learn_one({"a": i % 2}, i % 2 == i // 30)
-    assert model.predict_one({"a": 0}) is not None
 
 
 def test_losses_that_are_too_large_to_add_stay_finite() -> None:

@@ -116,42 +116,6 @@ def test_statistics_agree_with_the_textbook(kind: str, n: int, seed: int, share:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_evidence_grows_by_the_predictive(kind: str) -> None:
-    """Needs degrees of freedom, determinant and prior exponent right, all at once."""
-    X, y = stream(kind)
-    statistics = filled(kind, X[:20], y[:20])
-    statistics.merge(filled(kind, X[200:230], y[200:230]), 0.3)
-    for row in range(20, 60):
-        before = statistics.log_marginal()
-        density = statistics.log_predictive(regressors(kind, X[row]), y[row])
-        statistics.add(regressors(kind, X[row]), y[row])
-        assert statistics.log_marginal() - before == pytest.approx(density, abs=1e-9)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_weights_count_as_repetitions(kind: str) -> None:
-    """A sample of weight 3 is that sample three times."""
-    X, y = stream(kind)
-    weighted, repeated = filled(kind, X[:20], y[:20]), filled(kind, X[:20], y[:20])
-    weighted.add(regressors(kind, X[20]), y[20], 3.0)
-    for _ in range(3):
-        repeated.add(regressors(kind, X[20]), y[20])
-    assert weighted.values == pytest.approx(repeated.values, rel=1e-10, abs=1e-10)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_scaled_half_and_a_half_make_a_whole(kind: str) -> None:
-    """Retired statistics are split by shares on a grow and added up on a prune."""
-    X, y = stream(kind)
-    whole = filled(kind, X[:30], y[:30])
-    left, right = whole.copy(), whole.copy()
-    left.scale(0.3)
-    right.scale(0.7)
-    left.merge(right)
-    assert left.values == pytest.approx(whole.values, rel=1e-10, abs=1e-10)
-
-
-@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("n_retired", [0, 3, 20])
 def test_published_score_is_that_of_dynatree(kind: str, n_retired: int) -> None:
     """Up to a constant per leaf, which the naive score does not leave out."""

@@ -119,25 +119,6 @@ def test_answers_of_one_leaf_are_dynatree_s(
 # Forgetting
 
 
-@pytest.mark.parametrize("leaf", MIN_SAMPLES_LEAF)
-def test_forgetting_weighs_a_sample_by_its_age(leaf: str) -> None:
-    """Active or retired, a sample t steps back counts factor^t."""
-    factor = 0.97
-    model = replace(published(leaf, min_samples_leaf=60), published_scores=False)
-    particles = filter_of(model, 20, 0, decay=factor)
-    for row in range(100):
-        if row >= 60:
-            particles.retire(particles.to_retire("oldest"))
-        learn(particles, model, row)
-    (((leaf_node,), _),) = trees_of(particles)
-    ages = leaf_node["time"] - 1 - np.arange(100)
-    assert leaf_node["total"][0] == pytest.approx(np.sum(factor**ages))
-    assert leaf_node["retired"][0] == pytest.approx(np.sum(factor ** ages[:40]))
-    if leaf != "class":
-        mean = np.average(model.y[:100], weights=factor**ages)
-        assert leaf_node["total"][6 if leaf == "linear" else 1] == pytest.approx(mean)
-
-
 # dynaTree's outputs
 
 
@@ -302,17 +283,6 @@ def test_retiring_a_free_slot_is_refused() -> None:
     for slot in (-1, 3, 10_000):
         with pytest.raises(ValueError, match="no active sample"):
             particles.retire(slot)
-
-
-def test_same_seed_gives_the_same_bits() -> None:
-    """Randomness depends on the seed and the number of the step alone."""
-    model = published("linear")
-    filters = [filter_of(model, 50, 7) for _ in range(2)]
-    for row in range(80):
-        for particles in filters:
-            learn(particles, model, row)
-    first, second = map(trees_of, filters)
-    assert first == second
 
 
 def test_half_of_the_particles_follow_the_belief_in_their_forgetting_factor() -> None:

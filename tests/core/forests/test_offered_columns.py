@@ -15,7 +15,7 @@ import river_extra_trees as ret
 from tests.core.forests import test_memories as classes
 from tests.core.forests import test_memory_regression as numbers
 
-FEATURES = [None, "sqrt", "log2", 0.5, 2]
+FEATURES = [None, "sqrt", 2]
 
 
 def rows(n: int, seed: int) -> Iterator[tuple[dict[str, Any], float]]:

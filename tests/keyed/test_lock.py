@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import random
 import signal
 import threading
@@ -14,33 +13,12 @@ import pytest
 from river import base
 
 from river_extra_trees.keyed import Counts, KeyedModels
-from river_extra_trees.keyed.turn import Turn
+from river_extra_trees.keyed.models import ExclusiveLock
 from tests.tools.systems import needs_timers
 
 
 class Alarm(BaseException):
     """What the signal raises."""
-
-
-def test_a_call_within_a_call_gets_an_error() -> None:
-    """From the same thread or another; afterwards all is free."""
-    turn, said = Turn("this thing is"), []
-
-    def call() -> None:
-        with pytest.raises(RuntimeError, match="this thing is in use: another call has not ended"):
-            turn()
-        said.append("refused")
-
-    with turn():
-        call()
-        other = threading.Thread(target=call)
-        other.start()
-        other.join()
-        with copy.deepcopy(turn)():
-            said.append("the copy is free")
-    assert said == ["refused", "refused", "the copy is free"]
-    with turn():
-        pass
 
 
 @needs_timers
@@ -53,10 +31,10 @@ def test_interrupted_at_any_instant_it_ends() -> None:
     def call_until_interrupted() -> None:
         signal.setitimer(signal.ITIMER_REAL, rng.uniform(1e-5, 1e-4))
         while True:
-            with turn():
+            with lock():
                 pass
 
-    turn, rng = Turn("this thing is"), random.Random(1)
+    lock, rng = ExclusiveLock(), random.Random(1)
     before = signal.signal(signal.SIGALRM, raise_alarm)
     try:
         for _ in range(1_000):

@@ -13,8 +13,9 @@ import pytest
 from river import linear_model, naive_bayes
 
 import river_extra_trees as ret
-from river_extra_trees.keyed import KeyedBlock, KeyedModels
+from river_extra_trees.keyed import KeyedModels
 from tests.naive.pooled_prior import PooledKeyedModels
+from tests.tools.keyed_samples import as_list
 
 N = 400
 
@@ -36,9 +37,8 @@ def samples(regression: bool, n: int = N) -> list[tuple[str, dict[str, float], A
     return found
 
 
-def block_of(model: Any, rows: list[tuple[str, dict[str, float], Any]]) -> KeyedBlock:
-    frame = pd.DataFrame([x for _, x, _ in rows])
-    return KeyedBlock.from_frame(model, [key for key, _, _ in rows], frame, [y for *_, y in rows])
+def frame_of(rows: list[tuple[str, dict[str, float], Any]]) -> tuple[list[str], Any, list[Any]]:
+    return [key for key, *_ in rows], pd.DataFrame([x for _, x, _ in rows]), [y for *_, y in rows]
 
 
 @pytest.mark.parametrize("regression", [False, True])
@@ -60,31 +60,19 @@ def test_answers_are_those_of_the_plain_version(regression: bool) -> None:
 
 @pytest.mark.parametrize("bounds", [{}, {"max_models": 7}, {"time_to_live": 20}], ids=str)
 @pytest.mark.parametrize("regression", [False, True])
-def test_blocks_are_learned_as_samples_are(regression: bool, bounds: dict[str, int]) -> None:
-    """Answers, models and prior are equal to the bit, also where models leave meanwhile."""
+def test_frames_are_learned_as_samples_are(regression: bool, bounds: dict[str, int]) -> None:
+    """Predictions are equal to the bit, also where models leave meanwhile."""
     model, rows = tree(regression), samples(regression)
-    one, many, quiet = (KeyedModels(model, pooled=model, **bounds) for _ in range(3))
-    shares = not regression
-    singly, blockwise = [], []
+    one, many = (KeyedModels(model, pooled=model, **bounds) for _ in range(2))
     for start in range(0, N, 80):
-        part = rows[start : start + 80]
+        part, singly = rows[start : start + 80], []
         for key, x, y in part:
-            singly.append((one.predict_proba_one if shares else one.predict_one)(key, x))
+            singly.append(one.predict_one(key, x))
             one.learn_one(key, x, y)
-        blockwise += many.predict_learn_block(block_of(model, part), shares=shares)
-        quiet.learn_block(block_of(model, part))
-    assert singly == blockwise
-    block = block_of(model, rows[:50])
-    asked = many.predict_block(block, shares=shares)
-    assert (
-        asked
-        == one.predict_block(block, shares=shares)
-        == quiet.predict_block(block, shares=shares)
-    )
-    assert asked == [
-        (one.predict_proba_one if shares else one.predict_one)(key, x) for key, x, _ in rows[:50]
+        assert as_list(many.predict_learn_many(*frame_of(part))) == singly
+    assert as_list(many.predict_many(*frame_of(rows[:50])[:2])) == [
+        one.predict_one(key, x) for key, x, _ in rows[:50]
     ]
-    assert [one.predict_one(key, x) for key, x, _ in rows[:50]] == many.predict_block(block)
 
 
 @pytest.mark.parametrize("regression", [False, True])
@@ -109,7 +97,7 @@ def test_the_prior_is_kept_in_the_store(tmp_path: Path, regression: bool, when_f
         for key, x, _ in rows[-40:]:
             assert models.predict_one(key, x) == whole.predict_one(key, x)
     whole.close()
-    with pytest.raises(ValueError, match="pooled model"):
+    with pytest.raises(ValueError, match="the pooled of"):
         KeyedModels(model, 9, None, when_full, tmp_path / "parts")
 
 
@@ -137,9 +125,9 @@ def test_samples_without_weight_change_nothing() -> None:
     models = KeyedModels(model, pooled=model)
     for key, x, y in samples(False, 60):
         models.learn_one(key, x, y)
-    before = pickle.dumps(models._prior)
+    before = pickle.dumps(models._pooled)
     models.learn_one("key 1", {"a": 0.5}, True, w=0.0)
-    assert pickle.dumps(models._prior) == before
+    assert pickle.dumps(models._pooled) == before
 
 
 def test_refused_samples_leave_the_prior_whole() -> None:
@@ -159,7 +147,7 @@ def test_any_river_model_can_be_pooled() -> None:
     """Without columns, as well."""
     models = KeyedModels(tree(False), pooled=naive_bayes.GaussianNB())
     rows = samples(False, 100)
-    models.learn_block(block_of(tree(False), rows))
+    models.learn_many(*frame_of(rows))
     assert sum(models.predict_proba_one("new", {"a": 0.4, "b": 0.4}).values()) == pytest.approx(1)
     models.predict_learn_many(["new"], pd.DataFrame({"a": [0.1], "b": [0.2]}), [True])
 
@@ -184,5 +172,5 @@ def test_a_pooled_model_that_raises(many: bool) -> None:
             models.learn_one("a", {"x": value}, i + 1.0)
     counts = models.counts()
     assert (counts.n_samples_seen, counts.n_refused) == (4, 0)
-    assert models._prior is not None
-    assert models._prior._n_learned == 3
+    assert models._pooled is not None
+    assert models._pooled._n_learned == 3
