@@ -1,8 +1,8 @@
-"""Stream decision trees and forests beside their peers (Xu et al. 2022).
+"""The experiments of Xu et al. (2022) on stream decision trees and forests.
 
-    python -m examples.benchmarks.stream.experiments accuracy    Figure 2, pen digits and splice
-    python -m examples.benchmarks.stream.experiments suite       Figure 5, data sets of OpenML-CC18
-    python -m examples.benchmarks.stream.experiments streams     whole streams, in batches of 100
+    python -m examples.benchmarks.papers.stream_forests accuracy    Figure 2, pen digits and splice
+    python -m examples.benchmarks.papers.stream_forests suite       Figure 5, sets of OpenML-CC18
+    python -m examples.benchmarks.papers.stream_forests streams     whole streams, in batches of 100
 
 `accuracy`: each learner takes the training rows in random order, in batches of 100; scikit-learn's
 learners are refitted on all rows so far. The table shows the accuracy on the test rows along the

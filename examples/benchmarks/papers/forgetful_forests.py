@@ -4,12 +4,12 @@ Test-then-train in batches, as in the paper: all answers of a batch are given be
 Times are the user CPU seconds of `learn_one` alone. All learners of a table see the same rows;
 river's have the settings of the paper's section 5.
 
-    python -m examples.benchmarks.forgetful.experiments trees
+    python -m examples.benchmarks.papers.forgetful_forests trees
     ... forests --rows 2000     forests on the first rows, beside river's adaptive random forest
     ... whole                   our forests on whole streams
     ... rates                   initial rates and numbers of trees on the paper's tuning streams
     ... oracle                  the forgetful tree against plain CART on the retained samples
-    ... regression, recovery, clamp, phishing
+    ... phishing                precision and recall of phishing pages
 
 The streams `forgetful_*` come from the authors' repository; `common/streams.py` says where they are
 looked for.
@@ -23,19 +23,12 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import numpy as np
 from river import base, forest, metrics, tree
-from river.datasets import synth
 
 from examples.benchmarks.common import streams, tables
 from examples.benchmarks.common.prequential import user_seconds
 from examples.benchmarks.common.streams import Rows
-from river_extra_trees import (
-    ForgetfulDecisionTreeClassifier,
-    ForgetfulDecisionTreeRegressor,
-    ForgetfulRandomForestClassifier,
-    ForgetfulRandomForestRegressor,
-)
+from river_extra_trees import ForgetfulDecisionTreeClassifier, ForgetfulRandomForestClassifier
 from river_extra_trees.cli import UserError
 
 Make = Callable[[int], Any]
@@ -253,140 +246,7 @@ def oracle(rows: int | None, repeats: int) -> None:
     tables.show(["stream", "predictions compared", "different"], lines)
 
 
-def friedman_drift(rows: int | None) -> Rows:
-    """Return Friedman's function with two gradual drifts."""
-    drift = synth.FriedmanDrift(
-        drift_type="gra", position=(17_500, 35_000), transition_window=5_000, seed=42
-    )
-    return list(drift.take(50_000))[:rows]
-
-
-def bike(rows: int | None) -> Rows:
-    """Return the hours of bike rentals; names by number, as river's trees take only numbers."""
-    stream = streams.load("bike_sharing_hourly", "regression", rows or sys.maxsize)
-    words = sorted({value for x, _ in stream for value in x.values() if isinstance(value, str)})
-    numbers = {word: float(i) for i, word in enumerate(words)}
-    return [({key: numbers.get(v, v) for key, v in x.items()}, y) for x, y in stream]
-
-
-def regression(rows: int | None, repeats: int) -> None:
-    """Regressors on a drifting function and on the hours of bike rentals, one sample at a time."""
-    makers: dict[str, tuple[Callable[[], Any], int | None]] = {
-        "forgetful tree": (lambda: ForgetfulDecisionTreeRegressor(seed=1), None),
-        "forgetful forest": (lambda: ForgetfulRandomForestRegressor(seed=1), None),
-        "forgetful forest, bagging": (
-            lambda: ForgetfulRandomForestRegressor(bagging=True, seed=1),
-            None,
-        ),
-        "Hoeffding tree": (tree.HoeffdingTreeRegressor, None),
-        "adaptive Hoeffding tree": (lambda: tree.HoeffdingAdaptiveTreeRegressor(seed=1), None),
-        "adaptive random forest, first 5,000": (lambda: forest.ARFRegressor(seed=1), 5000),
-        "forgetful forest, first 5,000": (lambda: ForgetfulRandomForestRegressor(seed=1), 5000),
-    }
-    lines = []
-    for stream_name, stream in (("friedman", friedman_drift(rows)), ("bike", bike(rows))):
-        for name, (make, limit) in makers.items():
-            model, scores = make(), [metrics.MAE(), metrics.RMSE(), metrics.R2()]
-            start = user_seconds()
-            for x, y in stream[:limit]:
-                answer = model.predict_one(x)
-                model.learn_one(x, y)
-                for score in scores:
-                    score.update(y, answer)
-            seconds = user_seconds() - start
-            found = [f"{score.get():.3f}" for score in scores]
-            lines.append([f"{stream_name}: {name}", *found, f"{seconds:.2f}"])
-    tables.show(["stream: learner", "MAE", "RMSE", "R2", "s"], lines)
-
-
-def recovery(rows: int | None, repeats: int) -> None:
-    """Items after each abrupt drift until the accuracy of 200 is within 2 points of that before."""
-    stream = read("abrupt", rows)
-    drifts = [drift for drift in (10_000, 20_000, 30_000) if drift < len(stream)]
-    makers: dict[str, Make] = {
-        "forgetful tree": forgetful_tree(100),
-        "forgetful forest": forgetful_forest(100),
-        "forgetful forest, bagging": forgetful_forest(100, True),
-        "adaptive Hoeffding tree": hat,
-        "adaptive random forest of 10": arf(10),
-    }
-    lines, curves = [], {}
-    for name, make in makers.items():
-        model, right = make(1), []
-        for x, y in stream:
-            right.append(model.predict_one(x) == y)
-            model.learn_one(x, y)
-        curve = curves[name] = np.convolve(right, np.ones(200) / 200)[: len(right)]
-        line = [name]
-        for drift in drifts:
-            before = np.mean(right[drift - 2000 : drift])
-            back = np.flatnonzero(curve[drift + 200 : drift + 10_000] >= before - 0.02)
-            line.append(f"{200 + back[0]}" if len(back) else "never")
-        lines.append([*line, f"{np.mean(right):.4f}"])
-    tables.show(["learner", *(f"drift at {drift:,}" for drift in drifts), "accuracy"], lines)
-    draw(curves, drifts)
-
-
-def draw(curves: dict[str, Any], drifts: list[int]) -> None:
-    """Accuracy around the drifts, as a picture."""
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    from matplotlib import pyplot as plt
-
-    figure, axes = plt.subplots(figsize=(10, 4))
-    for name, curve in curves.items():
-        axes.plot(curve[200:], label=name, linewidth=1)
-    for drift in drifts:
-        axes.axvline(drift, color="grey", linestyle=":")
-    axes.set(xlabel="samples", ylabel="accuracy of the last 200", ylim=(0, 1))
-    axes.legend()
-    figure.savefig("forgetful_recovery.png", dpi=150, bbox_inches="tight")
-    print("forgetful_recovery.png is written")
-
-
-def clamp(rows: int | None, repeats: int) -> None:
-    """Small batches: retained sizes and increase rates, and those of the published rule."""
-    lines = []
-    for name in ("elec", "gradual"):
-        stream = read(name, rows)
-        for batch in (10, 25, 50):
-            for published in (False, True):
-                rule = "as published" if published else "clamped"
-                lines.append(
-                    [f"{name}, batches of {batch}: {rule}", *small(stream, batch, published)]
-                )
-    heads = ["stream: rule", "accuracy", "s", "mean held", "most held"]
-    tables.show([*heads, "largest retained size", "largest rate"], lines)
-
-
-def small(stream: Rows, batch: int, published: bool) -> list[str]:
-    """Return what a tree wished to retain, and what it held."""
-    model = ForgetfulDecisionTreeClassifier(batch, published=published)
-    wishes, held, rates, right = [], [], [], 0
-    start = user_seconds()
-    for i, (x, y) in enumerate(stream):
-        right += model.predict_one(x) == y
-        model.learn_one(x, y)
-        if (i + 1) % batch == 0:
-            wishes.append(model._parameters[0].retained_size)
-            rates.append(model._parameters[0].rate)
-            held.append(model.retained_sizes[0])
-    seconds = user_seconds() - start
-    return [
-        f"{right / len(stream):.4f}",
-        f"{seconds:.2f}",
-        f"{np.mean(held):.0f}",
-        str(max(held)),
-        f"{max(wishes):.3g}",
-        f"{max(rates):.2g}",
-    ]
-
-
-PARTS = {
-    part.__name__: part
-    for part in (trees, forests, whole, phishing, rates, oracle, regression, recovery, clamp)
-}
+PARTS = {part.__name__: part for part in (trees, forests, whole, phishing, rates, oracle)}
 
 
 def main() -> None:

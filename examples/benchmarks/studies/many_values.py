@@ -4,8 +4,8 @@ A split of a single tree separates one value from all others. With many values, 
 that grows with its depth, see `Splitter`. The columns show single trees, by this support per level
 (0: without the rule), and the default forest: kappa or R2, and microseconds per sample.
 
-    python -m examples.benchmarks.stream.many_values
-    python -m examples.benchmarks.stream.many_values --rows 5000 --cases noise elec
+    python -m examples.benchmarks.studies.many_values
+    python -m examples.benchmarks.studies.many_values --rows 5000 --cases noise elec
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The first samples of a stream: our learners beside river's Hoeffding tree.
 
-    python -m examples.benchmarks.peers.first_samples
-    python -m examples.benchmarks.peers.first_samples --task regression
+    python -m examples.benchmarks.studies.first_samples
+    python -m examples.benchmarks.studies.first_samples --task regression
 
 The streams are those on which defaults were chosen, the scores accuracy or R2 of all answers to
 the first samples, and the mean of two seeds.

@@ -5,19 +5,19 @@ the drawn tree among the model's trees is noted for four quantities: the mean an
 the leaf at one place, the number of leaves, and the log likelihood. If the formulas are right, the
 ranks are uniform (chi-square test):
 
-    python -m examples.benchmarks.dynamic.calibration --replications 10000
-    python -m examples.benchmarks.dynamic.calibration linear --replications 1000
+    python -m examples.benchmarks.studies.calibration --replications 10000
+    python -m examples.benchmarks.studies.calibration linear --replications 1000
 
 The exit code is the number of problems with a p-value below 1e-6. As a control, streams come from
 models with one mistake each. The replications then end as soon as a p-value falls below 1e-6, and
 the exit code is the number of mistakes that were not noticed:
 
-    python -m examples.benchmarks.dynamic.calibration --wrong --replications 10000
+    python -m examples.benchmarks.studies.calibration --wrong --replications 10000
 
 Whether the evidence is estimated without bias: its mean over many runs, divided by the exact
 evidence of streams so small that every tree can be listed.
 
-    python -m examples.benchmarks.dynamic.calibration --evidence --replications 5000
+    python -m examples.benchmarks.studies.calibration --evidence --replications 5000
 
 The simulation is the naive one of the tests, so that it shares no code with the core.
 """
