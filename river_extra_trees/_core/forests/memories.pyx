@@ -207,7 +207,7 @@ cdef class MemoryForest(Ensemble):
             if not self.naive.knows(n_columns, n_labels):
                 self.naive.fit(self.schema, n_labels)
             for tree in range(self.n_trees):  # the sample may have a new class
-                (<CompactTrees>item_of(<PyObject*>self.trees, tree)).reserve_row(n_labels)
+                (<CompactTrees>item_of(<PyObject*>self.trees, tree)).reserve_cells(2)
         for g in range(self.n_groups()):
             reserve_group(self, <Group>self.group(g), n_labels)
         tree = <int>(n_seen % self.batch_size)
@@ -217,7 +217,7 @@ cdef class MemoryForest(Ensemble):
                                    self.batch_size)
                 if not self.regression:
                     (<CompactTrees>self.tree(tree)).reserve_splits(
-                        self.batch_size, self.max_nodes, n_labels)
+                        self.batch_size, self.max_nodes)
             tree += self.batch_size
         return 0
 
@@ -593,8 +593,7 @@ cdef class MemoryForest(Ensemble):
         group.n_visited = self.n_visited(group.growth.growth.n_offered)
         group.growth.trees.reserve(0, self.n_labels())
         if not self.regression:
-            (<CompactTrees>group.growth.trees).reserve_growth(
-                1, group.n_samples(), 0, group.n_labels)
+            (<CompactTrees>group.growth.trees).reserve_samples(group.n_samples())
         start_growth(self, group)
         group.growth.trees.widen(self.n_labels())
         for _ in range(group.begun, n_seen + 1):
