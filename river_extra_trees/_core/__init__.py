@@ -16,7 +16,7 @@ the object above it contains::
       |
       |- Forest            forests/forest: trees that learn in batches; a base class
       |   |                  StreamForest (stream), ForgetfulForest (forgetful)
-      |   |                  BatchGrowth (batch_growth): grows the trees on a batch, in threads
+      |   |                  BatchGrowth: grows the trees on a batch, in threads
       |   |- Window        window: the samples of the batch, sorted by every column (sorting)
       |   `- Trees ...     trees: nodes, and statistics of the leaves; one object per tree
       |
@@ -28,7 +28,6 @@ the object above it contains::
       |   |                  buckets: nominal values); their predictions (answers)
       |   |- NaiveBayes    naive_bayes: a member of the pool, in a classification
       |   `- ClassPool or NumberMixture      mixtures: combines the predictions of the groups
-      |                      (opinion_pool: logarithmic pooling)
       |
       |- Shrubs            shrubs/ensemble: a weighted ensemble on a window (weights)
       |   |- Window
@@ -41,8 +40,7 @@ the object above it contains::
                              (leaf_models: the leaves' predictive distributions)
 
     Splitter               cart/splitter: grows trees on a window; `Forest` and `Shrubs` use it
-                             (search: the best split of a node; published: scores of the
-                             published programs; workspace: scratch memory)
+                             (search: the best split of a node; the scratch memory)
 
 `Forest` and `MemoryForest` inherit from `Learner` through `Ensemble` (forests/ensemble).
 
@@ -99,7 +97,7 @@ How a learner is saved and restored::
 
 All modules use: `guarded` (one call at a time), `memory` (allocation), `lists` (list items without
 the GIL), `rng` (named streams of random numbers), `split` (the struct of a split), `shares` (the
-largest share, the sum of shares), `moments` (running means and variances), `linalg` (least squares), `state`
-(saving, and validation when loading), `arrays` (memory as numpy arrays), `safe_repr` (values in
-messages), `node_names` (the names and values of splits).
+largest share, the sum of shares), `moments` (running means and variances), `linalg` (least
+squares), `state` (saving, and validation when loading), `arrays` (memory as numpy arrays),
+`safe_repr` (values in messages), `node_names` (the names and values of splits).
 """

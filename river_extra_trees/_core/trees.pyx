@@ -315,7 +315,7 @@ cdef class Trees:
         return self.roots[tree]
 
     def node(self, int node):
-        """One node as a dict, for plots, tables and tests; an inner one is the sum of its leaves."""
+        """One node as a dict, for plots and tests; an inner one is the sum of its leaves."""
         assert 0 <= node < self.n_used and self.nodes[node].split.feature != FREE
         cdef Node* this = &self.nodes[node]
         cdef double[::1] row = np.zeros(HEADER + self.n_values)

@@ -19,10 +19,10 @@ from river_extra_trees._estimator.rows import labels_of_codes
 from river_extra_trees.cli import UserError, columns, models, options, outputs, streams
 from river_extra_trees.column_kinds import parted
 from river_extra_trees.persistence.atomic import replace_file
-from river_extra_trees.serving.checks import refused
 from river_extra_trees.serving.description import (
     WITH_INTERVALS,
     has_intervals,
+    input_errors,
     is_classifier,
     learner_of,
     name_of,
@@ -94,7 +94,7 @@ class Answers:
         for x in batch.rows():
             try:
                 answers.append(self._of_row(x))
-            except refused(self.model) as raised:
+            except input_errors(self.model) as raised:
                 error = raised
                 break
         return [list(column) for column in zip(*answers, strict=True)], error

@@ -100,15 +100,6 @@ def chunk_of(frame: Any, what: str) -> Chunk:
     return chunk
 
 
-@pytest.mark.parametrize("kind", ["pandas", "polars", "pyarrow"])
-def test_narwhals_is_not_asked(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its wrappers would take longer than a tree takes for the frame."""
-    frame = KINDS[kind]({"a": [0.5, 1.5], "c": ["x", "y"], "y": [True, False]})
-    monkeypatch.setattr(narwhals, "from_native", lambda *_, **__: 1 / 0)
-    (chunk,) = chunks_of(frame, "y")
-    assert len(chunk.samples(False)) == 2
-
-
 def test_arrays_are_views() -> None:
     """No copy of the numbers of a frame is made, whether a column of texts is among them or not."""
     numbers = np.arange(20.0).reshape(4, 5)

@@ -51,7 +51,8 @@ cdef class CompactTrees(Trees):
         """Allocate memory for the cells of trees that learn n samples in all."""
         return self.reserve_cells(n - self.n_cells_in_use())
 
-    cdef inline int reserve_splits(self, Py_ssize_t n_samples, Py_ssize_t max_nodes) except -1 nogil:
+    cdef inline int reserve_splits(self, Py_ssize_t n_samples,
+                                   Py_ssize_t max_nodes) except -1 nogil:
         """Allocate memory to learn a sample, split leaves with n_samples, then `shrink_to`."""
         cdef Py_ssize_t n_removed = (self.n_used - self.n_free + 2 * n_samples - max_nodes) // 2
         return self.reserve_cells(2 + n_samples + 2 * max(<Py_ssize_t>0, n_removed))

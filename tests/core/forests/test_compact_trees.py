@@ -14,6 +14,7 @@ import river_extra_trees as ret
 from river_extra_trees._core.forests.compact_trees import CompactTrees
 from river_extra_trees._core.state import StateError
 
+
 def forest(n_classes: int, **parameters: Any) -> Any:
     """A forest that has learned samples whose classes no feature foretells."""
     rng = random.Random(n_classes)
@@ -116,20 +117,6 @@ def test_structures_are_sound_at_any_time(max_nodes: int) -> None:
             model._core.check()
 
 
-def test_cells_do_not_pile_up() -> None:
-    """Between two growths, a tree that is split and cut back for ever takes no more memory."""
-    rng = random.Random(1)
-    model = ret.ExtraTreesClassifier(
-        n_models=1, batch_size=20, window_sizes=(100_000,), max_nodes=60, seed=1
-    )
-    sizes = []
-    for i in range(5_100):  # the growths begin at 2,560 and at 5,120 samples
-        model.learn_one({name: rng.random() for name in "ab"}, rng.randrange(3))
-        if i in (3_700, 5_099):
-            sizes.append(model._core.trees[0].__sizeof__())
-    assert sizes[1] <= sizes[0]
-
-
 def with_many_classes(**parameters: Any) -> Any:
     """A forest that has learned 1,500 samples of 1,024 classes, which no feature foretells."""
     rng = random.Random(1)
@@ -145,23 +132,6 @@ def test_a_leaf_takes_memory_for_the_classes_that_it_met() -> None:
     for trees in model._core.trees:
         assert trees.__sizeof__() < 200 * trees.n_nodes + 130_000
     assert model._raw_memory_usage < 3_000_000
-
-
-def test_a_full_tree_of_many_classes_takes_little_memory() -> None:
-    """There is memory for the leaves that the removal of splits makes."""
-    model = with_many_classes(window_sizes=(1_200,), max_nodes=100)
-    for trees in model._core.trees:
-        assert 90 < trees.n_nodes <= 100
-        assert trees.__sizeof__() < 700_000
-
-
-def test_a_growth_takes_memory_for_its_next_steps() -> None:
-    """Also after loading."""
-    model = with_many_classes(window_sizes=(30, 1_200))
-    for some in (model, pickle.loads(pickle.dumps(model))):
-        group = some._core.groups[1]
-        assert group.is_growing
-        assert group.growth.trees.__sizeof__() < 1_000_000
 
 
 def test_a_node_takes_few_bytes() -> None:
