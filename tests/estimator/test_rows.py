@@ -16,7 +16,7 @@ from river import base, metrics
 from river_extra_trees import evaluate, streams
 from river_extra_trees._estimator import rows
 from river_extra_trees._estimator.rows import rows_of
-from river_extra_trees.keyed import KeyedBlock, KeyedModels
+from river_extra_trees.keyed.frames import keyed_rows
 from tests.tools.contract import FIRST, Case
 from tests.tools.estimators import make
 
@@ -65,8 +65,7 @@ def test_other_models_get_the_same_rows_everywhere() -> None:
     model = Recorder()
     evaluate.progressive_val_score((frame, [True] * 3), model, metrics.Accuracy())
     assert model.seen == expected
-    block = KeyedBlock.from_frame(model, ["k"] * 3, frame, [True] * 3)
-    assert block.rows == expected
+    assert list(keyed_rows(["k"] * 3, frame)) == [("k", x) for x in expected]
 
 
 @pytest.mark.parametrize("case", FIRST, ids=str)
@@ -89,7 +88,3 @@ def test_our_models_read_columns(case: Case, kind: Any, monkeypatch: pytest.Monk
     evaluate.progressive_val_score((X, y), model, metric)
     table = [streams.Batch(range(1, 41), pa.table(columns), y)]
     evaluate.progressive_val_score(table, model, metric)
-    keyed = KeyedModels(make(case), pooled=make(case))
-    keyed.learn_many(["k", "l"] * 20, X, y)
-    keyed.predict_many(["k", "l"] * 20, X)
-    keyed.predict_learn_many(["k", "l"] * 20, X, y)
