@@ -115,7 +115,7 @@ mutants: build $(VENV)/installed/test ## plant small faults, each of which a tes
 	@$(RUN) tools/mutants.py $(ARGS)
 
 soak: build ## run ten million samples through each family: memory, latency, predictions (SAMPLES=)
-	@$(RUN) -m examples.benchmarks.costs.soak --samples $(SAMPLES)
+	@$(RUN) -m examples.benchmarks.costs soak --samples $(SAMPLES)
 
 SECONDS ?= 60
 fuzz: build $(VENV)/installed/test $(VENV)/installed/fuzz ## fuzz the loader of model files (SECONDS=600)

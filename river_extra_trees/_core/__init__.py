@@ -16,7 +16,7 @@ the object above it contains::
       |
       |- Forest            forests/forest: trees that learn in batches; a base class
       |   |                  StreamForest (stream), ForgetfulForest (forgetful)
-      |   |                  BatchGrowth (batch_growth): grows the trees on a batch, in threads
+      |   |                  BatchGrowth: grows the trees on a batch, in threads
       |   |- Window        window: the samples of the batch, sorted by every column (sorting)
       |   `- Trees ...     trees: nodes and their statistics; one object per tree
       |

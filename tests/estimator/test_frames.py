@@ -16,7 +16,9 @@ import river_extra_trees as ret
 from river_extra_trees import (
     StreamDecisionTreeClassifier,
 )
+from river_extra_trees._estimator.answers import frame_of_shares, series_of_numbers
 from river_extra_trees._estimator.columns import labelled_table_of, table_of
+from river_extra_trees._estimator.frames import readable_frame
 from tests.tools.estimators import learn
 from tests.tools.inputs import Colour, Level
 
@@ -264,3 +266,13 @@ def test_distributions_of_frames(name: str, kind: str) -> None:
     assert np.asarray(model.predict_many(frame)).tolist() == [model.predict_one(x) for x in rows]
     with pytest.raises(ValueError, match="row 1: feature 1: the value must be finite"):
         model.predict_many(np.array([[0.0, 0.0], [0.0, np.inf]]), with_dist=True)
+
+
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_frames_of_doubles_need_no_narwhals(kind: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its wrappers would take longer than a tree takes for the frame."""
+    frame = readable_frame(kind({"a": [0.5, 1.5], "b": [2.5, math.nan]}))
+    monkeypatch.setattr(narwhals, "from_native", lambda *_, **__: 1 / 0)
+    assert len(table_of(frame).columns) == 2
+    assert len(series_of_numbers(np.zeros(2), frame)) == 2
+    assert len(frame_of_shares(np.zeros((2, 2)), ["x", "y"], frame)) == 2

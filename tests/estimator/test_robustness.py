@@ -100,6 +100,54 @@ PARAMETERS_OF_ALL_KINDS: list[Any] = [
 ]
 
 
+# Values out of range that have the type of good ones.
+OUT_OF_RANGE: dict[str, list[Any]] = {
+    "n_models": [0, 2**31],
+    "n_particles": [0],
+    "batch_size": [0],
+    "window": [0],
+    "window_size": [0, 2**40],
+    "window_sizes": [30, [30], (), (0,), (30, 30), (1.5,), (2**30,)],
+    "warm_size": [0],
+    "max_depth": [-1],
+    "max_features": [0, 1.5, "half", True],
+    "max_nodes": [0],
+    "max_retained": [10],
+    "max_columns": [2**14 + 1],
+    "min_samples_split": [0],
+    "min_samples_leaf": [0],
+    "leaf_memory": [0.5],
+    "n_swaps": [-1, 1.5],
+    "n_jobs": [0],
+    "splitter": ["worst"],
+    "criterion": ["variance"],
+    "discard": ["never"],
+    "loss": ["hinge"],
+    "retrain": ["never"],
+    "initial_rate": [-1.0],
+    "significance": [1.5],
+    "forgetting_factor": [0.0, 1.5],
+    "rounds": [0],
+    "update_interval": [0],
+    "step_size": [0.0, "slow", math.inf],
+    "rho": [2.0],
+    "l0": [-1.0],
+    "l1": [-1.0],
+    "l2": [math.nan],
+    "node_penalty": [-1.0],
+    "seed": [1.5, "x"],
+}
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_a_parameter_out_of_its_range_is_named(name: str) -> None:
+    """At construction."""
+    for parameter in signature(CLASSES[name]).parameters.keys() & OUT_OF_RANGE.keys():
+        for value in OUT_OF_RANGE[parameter]:
+            with pytest.raises(ValueError, match=f"^{parameter} must be"):
+                CLASSES[name](**{parameter: value})
+
+
 @pytest.mark.parametrize("parameter", ["regressor", "criterion", "budget", "n_first"])
 def test_a_parameter_of_a_sampler_is_named(parameter: str) -> None:
     """In the same way."""
