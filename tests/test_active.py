@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from river import active
 from scipy import integrate
 
 from river_extra_trees import DynamicTreeClassifier, DynamicTreeRegressor
@@ -52,15 +51,6 @@ def test_expected_improvement_is_the_integral(leaf: str, x: float) -> None:
     assert found == pytest.approx(expected, rel=2e-3, abs=1e-9)
 
 
-@pytest.mark.parametrize("leaf", ["linear", "constant"])
-def test_alm_is_the_spread_of_draws(leaf: str) -> None:
-    """The predictive variance counts the noise and the disagreement of the trees."""
-    model = learned(leaf)
-    answer = model.predict_one({"x": 0.5}, with_dist=True)
-    draws = [answer.sample() for _ in range(20_000)]
-    assert model.acquisition_one({"x": 0.5}, "alm") == pytest.approx(np.var(draws), rel=0.1)
-
-
 def test_entropy_is_that_of_the_mean_probabilities() -> None:
     """Not the mean of the entropies of the trees, which misses their disagreement."""
     model = DynamicTreeClassifier(n_particles=20, seed=0)
@@ -81,31 +71,6 @@ def test_an_unknown_criterion_is_refused() -> None:
 
 
 # Learners that ask
-
-
-def accuracy(model: DynamicTreeClassifier) -> float:
-    return float(np.mean([model.predict_one(x) == y for x, y in corner(500, 99)]))
-
-
-def test_entropy_sampler_beats_random_choice() -> None:
-    """The same number of labels, asked for where they are uncertain."""
-    gains = []
-    for seed in range(4):
-        sampler = active.EntropySampler(
-            DynamicTreeClassifier(n_particles=30, forgetting_factor=1.0, seed=1), seed=seed
-        )
-        asked = 0
-        for i, (x, y) in enumerate(corner(1200, seed)):
-            _, ask = sampler.predict_one(x)
-            if ask or i < 20:
-                asked += 1
-                sampler.learn_one(x, y)
-        by_chance = DynamicTreeClassifier(n_particles=30, forgetting_factor=1.0, seed=1)
-        for x, y in corner(1200, seed)[:asked]:
-            by_chance.learn_one(x, y)
-        assert asked < 400
-        gains.append(accuracy(sampler.classifier) - accuracy(by_chance))
-    assert np.mean(gains) > 0.005
 
 
 def test_alm_is_that_of_discarding() -> None:

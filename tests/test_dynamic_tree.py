@@ -209,26 +209,6 @@ def test_height_falls_after_a_complex_spell(factor: float, falls: bool) -> None:
 # Discarding and acquisition
 
 
-def test_entropy_keeps_the_samples_at_the_boundary() -> None:
-    """Samples deep inside a class are the first to go."""
-    rng = random.Random(0)
-    models = [
-        DynamicTreeClassifier(
-            n_particles=50, window=60, discard=discard, forgetting_factor=1.0, seed=0
-        )
-        for discard in ("entropy", "random")
-    ]
-    for _ in range(600):
-        x = {"a": rng.random()}
-        for model in models:
-            model.learn_one(x, x["a"] > 0.8)
-    distances = []
-    for model in models:
-        pool = model._core.pool
-        distances.append(np.mean([abs(pool.point(slot)[0][0] - 0.8) for slot in pool.slots()]))
-    assert distances[0] < distances[1]
-
-
 @pytest.mark.parametrize("case", [("DynamicTreeRegressor", 0), ("DynamicTreeClassifier", 0)])
 def test_active_samples(case: tuple[str, int]) -> None:
     """The active samples are the newest ones as they came, less what was missing in them."""

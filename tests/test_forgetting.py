@@ -63,24 +63,6 @@ def test_parameters_agree_with_the_naive_ones(
         held = min(held + n, parameters.retained_size)
 
 
-def test_no_better_than_guessing_forgets_all_but_the_batch() -> None:
-    """Case newAcc <= 0 of the paper."""
-    parameters = AdaptParameters(0.3, 64)
-    for right, held in ((0, 0), (90, 100), (90, 200)):
-        parameters.adapt(answers(100, 100 - right), 0.5, held)
-    parameters.adapt(answers(100, 50), 0.5, 300)
-    assert parameters.retained_size == 100
-
-
-def test_a_bad_tree_warms_up_at_last() -> None:
-    """A tree that fails every other batch begins to forget; the published one never does."""
-    for published in (False, True):
-        parameters = AdaptParameters(0.3, 64, published=published)
-        for i in range(200):
-            parameters.adapt(answers(48, 8 if i % 2 else 28), 0.5, 48 * i)
-        assert (parameters.cold_state < 0) == published
-
-
 def test_p_value_is_that_of_welch() -> None:
     """The p-value from sums is scipy's from samples."""
     a, b = [0.0, 1.0, 1.0, 0.0, 1.0, 1.0], [0.0, 0.0, 0.0, 1.0]
@@ -135,36 +117,6 @@ def test_insignificant_falls_are_pooled() -> None:
     assert test.n_discarded(answers(100, 10), 0.5) == 0
     assert test.n_discarded(answers(100, 14), 0.5) == 0
     assert test.last == answers(200, 24)
-
-
-def test_a_significant_fall_discards_its_share_of_trees() -> None:
-    """From 40 to 20 points above guessing: half of the trees go."""
-    test = DriftTest(20, 0.05)
-    test.n_discarded(answers(100, 10), 0.5)
-    assert test.n_discarded(answers(100, 30), 0.5) == 10
-    assert test.last == answers(100, 30)
-
-
-def test_a_fall_below_guessing_discards_all_trees() -> None:
-    """There are no more trees to discard than there are."""
-    test = DriftTest(20, 0.05)
-    test.n_discarded(answers(100, 10), 0.5)
-    assert test.n_discarded(answers(100, 90), 0.5) == 20
-
-
-def test_a_significant_rise_starts_anew() -> None:
-    """After a rise the next batches are compared to the higher accuracy."""
-    test = DriftTest(20, 0.05)
-    test.n_discarded(answers(100, 50), 0.5)
-    assert test.n_discarded(answers(100, 10), 0.5) == 0
-    assert test.last == answers(100, 10)
-
-
-def test_the_published_test_discards_at_insignificant_falls() -> None:
-    """It has the branch the other way round."""
-    test = DriftTest(20, 0.05, published=True)
-    test.n_discarded(answers(100, 10), 0.5)
-    assert test.n_discarded(answers(100, 12), 0.5) == 1
 
 
 def test_a_regressor_adapts_only_to_significant_changes() -> None:

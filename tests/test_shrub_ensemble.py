@@ -159,7 +159,7 @@ def test_trees_without_a_chance_are_not_trained(loss: str) -> None:
     rules: dict[str, Any] = {"n_models": 8, "window_size": 50, "step_size": 0.0713, "loss": loss}
     shrubs = core(4, **rules, max_depth=6)
     naive = NaiveShrubs(4, **rules, max_depth=6)
-    n = 150
+    n = 100
     for x, y in noisy_stream(n, 3, 4, 7):
         learn(shrubs, list(x.values()), y)
         naive.learn(list(x.values()), y)
@@ -173,7 +173,7 @@ def test_trees_without_a_chance_are_not_trained(loss: str) -> None:
 # -------------------------------------------------------------------- Theorem 1
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(st.integers(0, 10**6), st.integers(1, 6), st.integers(2, 16), st.floats(0.01, 3.0))
 def test_a_new_concept_enters(seed: int, n_models: int, window_size: int, step_size: float) -> None:
     """Theorem 1: fully grown, the shrub of a new class enters; if need be the smallest leaves.

@@ -63,7 +63,7 @@ def leaf_number(model: Any, x: dict[str, Any], tree: int) -> int:
 
 
 @given(growths(max_size=60), st.integers(1, 40), st.sampled_from([None, 1.0, 10.0]))
-@settings(max_examples=150)
+@settings(max_examples=70)
 def test_growth_agrees_with_the_naive_stream_tree(
     growth: tuple[list[Sample], Rules], batch_size: int, leaf_memory: float | None
 ) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from river_extra_trees import (
@@ -57,6 +57,7 @@ def same(a: list[float], b: list[float]) -> bool:
     return np.array_equal(a, b, equal_nan=True)
 
 
+@settings(max_examples=40)
 @given(st.lists(ROWS, max_size=20))
 def test_rows_hold_the_values_of_their_names(rows: list[dict[str, Any]]) -> None:
     """Every value stands in the column of its name and kind; all else is missing."""
@@ -69,6 +70,7 @@ def test_rows_hold_the_values_of_their_names(rows: list[dict[str, Any]]) -> None
         assert -1 not in row or -1 in x.values()
 
 
+@settings(max_examples=40)
 @given(st.lists(ROWS, max_size=10), st.randoms(use_true_random=False))
 def test_key_order_does_not_matter(rows: list[dict[str, Any]], shuffler: random.Random) -> None:
     """Rows with shuffled keys give the same columns, codes and values."""
@@ -81,6 +83,7 @@ def test_key_order_does_not_matter(rows: list[dict[str, Any]], shuffler: random.
     assert one.codes == other.codes
 
 
+@settings(max_examples=40)
 @given(st.lists(ROWS, max_size=10), ROWS)
 def test_encoding_learns_nothing(rows: list[dict[str, Any]], x: dict[str, Any]) -> None:
     """A row that is only read brings no column and no code."""
@@ -92,6 +95,7 @@ def test_encoding_learns_nothing(rows: list[dict[str, Any]], x: dict[str, Any]) 
     assert pickle.dumps(schema) == before
 
 
+@settings(max_examples=40)
 @given(st.lists(ROWS, max_size=10), ROWS)
 def test_pickling(rows: list[dict[str, Any]], x: dict[str, Any]) -> None:
     """A restored schema reads rows alike and pickles to the same bytes."""

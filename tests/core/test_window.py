@@ -101,7 +101,7 @@ class WindowMachine(RuleBasedStateMachine):
 
 
 TestWindowMachine = WindowMachine.TestCase
-TestWindowMachine.settings = settings(max_examples=60, stateful_step_count=30)
+TestWindowMachine.settings = settings(max_examples=30, stateful_step_count=25)
 
 
 @given(st.lists(st.lists(VALUES, max_size=40), max_size=4))

@@ -64,6 +64,7 @@ def test_mutate_changes_what_comes(name: str) -> None:
         {"batch_size": 10} if "batch_size" in inspect.signature(CLASSES[name]).parameters else {}
     )
     small |= {"window": 40, "n_particles": 20} if name.startswith("Dynamic") else {}
+    small |= {"window_size": 40, "n_models": 8} if name.startswith("Shrub") else {}
     rows, asked = list(stream(case, 300)), list(stream(case, 60, seed=2))
     for parameter, value in mutable(name).items():
         model = learn(CLASSES[name](seed=1, **small), rows[:100])

@@ -12,7 +12,6 @@ import multiprocessing
 import pickle
 import random
 import signal
-import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -154,36 +153,6 @@ def test_a_growth_that_failed_is_made_up_for(case: Case, monkeypatch: pytest.Mon
 
 
 # --- Threads and processes
-
-
-@pytest.mark.parametrize("case", CORES + THREADED, ids=str)
-def test_eight_threads_answer_while_one_learns(case: Case) -> None:
-    """With a lock around each call, any number of threads may use one model."""
-    rows = list(stream(case, 150))
-    expected = state(learn(make(case), rows))
-    model, lock, done = make(case), threading.Lock(), threading.Event()
-    errors: list[BaseException] = []
-
-    def ask() -> None:
-        try:
-            while not done.is_set():
-                for x, _ in rows[:5]:
-                    with lock:
-                        model.predict_one(x)
-        except BaseException as error:
-            errors.append(error)
-
-    threads = [threading.Thread(target=ask) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for x, y in rows:
-        with lock:
-            model.learn_one(x, y)
-    done.set()
-    for thread in threads:
-        thread.join()
-    assert not errors
-    assert state(model) == expected
 
 
 HELD: list[Any] = []  # models and rows that a child process has got from its parent

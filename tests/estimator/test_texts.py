@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import copy
-import math
-import pickle
-import random
 from typing import Any
 
 import numpy as np
@@ -17,99 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import river_extra_trees as ret
-from river_extra_trees import persistence
 from river_extra_trees._estimator.columns import column_of
 from river_extra_trees._estimator.rows import value_at
-
-NAMES = ["StreamDecisionTreeClassifier", "ForgetfulDecisionTreeClassifier", "DynamicTreeClassifier"]
-MAKERS: dict[str, Any] = {
-    "pandas": lambda columns: pd.DataFrame(columns, dtype="str"),
-    "pandas, objects": lambda columns: pd.DataFrame(columns, dtype=object),
-    "pandas, categories": lambda columns: pd.DataFrame(columns, dtype="category"),
-    "polars": pl.DataFrame,
-    "polars, categories": lambda columns: pl.DataFrame(
-        columns, schema=dict.fromkeys(columns, pl.Categorical)
-    ),
-    "pyarrow": pa.table,
-    "pyarrow, dictionaries": lambda columns: pa.table(
-        {
-            name: pa.array(values, pa.string()).dictionary_encode()
-            for name, values in columns.items()
-        }
-    ),
-}
-
-
-def with_number(X: Any, value: float) -> Any:
-    """A frame with another column, whose last number is given."""
-    numbers = [0.5] * (len(X) - 1) + [value]
-    if isinstance(X, pd.DataFrame):
-        return X.assign(number=numbers)
-    if isinstance(X, pl.DataFrame):
-        return X.with_columns(pl.Series("number", numbers))
-    return X.append_column("number", pa.array(numbers))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=20, deadline=None)
-@given(
-    seed=st.integers(0, 2**32),
-    steps=st.lists(
-        st.tuples(
-            st.sampled_from([*MAKERS]),
-            st.sampled_from(["learn", "answer and learn", "one by one"]),
-            st.booleans(),  # whether a frame is refused before
-            st.sampled_from(["kept", "kept", "pickled", "copied"]),
-        ),
-        min_size=2,
-        max_size=6,
-    ),
-)
-def test_frames_in_a_row(name: str, seed: int, steps: list[tuple[str, str, bool, str]]) -> None:
-    """New texts, refused frames, other libraries and copies in between: nothing changes."""
-    rng = random.Random(seed)
-    model, by_rows = getattr(ret, name)(seed=1), getattr(ret, name)(seed=1)
-    for library, way, is_refused, copied in steps:
-        n, n_texts = rng.choice([3, 40]), rng.choice([3, 30, 300])
-        texts = [f"{'ä' if i % 3 == 0 else ''}{i}" for i in range(n_texts)]
-        order = rng.sample(["a", "b", "c"], 3)
-        columns = {each: [rng.choice([None, *texts]) for _ in range(n)] for each in order}
-        y = [rng.randrange(3) for _ in range(n)]
-        X = MAKERS[library](columns)
-        rows = [{each: columns[each][i] for each in order} for i in range(n)]
-        if is_refused:
-            with pytest.raises(ValueError, match=f"row {n - 1}: feature 'number'"):
-                model.learn_many(with_number(X, math.inf), y)
-        answers = []
-        for x, label in zip(rows, y, strict=True):
-            answers.append(by_rows.predict_one(x))
-            by_rows.learn_one(x, label)
-        if way == "learn":
-            model.learn_many(X, y)
-        elif way == "answer and learn":
-            found = model.predict_learn_many(X, y)
-            shown = found.to_pylist() if hasattr(found, "to_pylist") else found.to_list()
-            assert repr(shown) == repr(answers)
-        else:
-            for x, label in zip(rows, y, strict=True):
-                model.learn_one(x, label)
-        assert persistence.save_bytes(model) == persistence.save_bytes(by_rows)
-        if copied == "pickled":
-            model = pickle.loads(pickle.dumps(model))
-        elif copied == "copied":
-            model = copy.deepcopy(model)
-        found = model.predict_many(X)
-        shown = found.to_pylist() if hasattr(found, "to_pylist") else found.to_list()
-        assert shown == [by_rows.predict_one(x) for x in rows]
-
-
-def test_chunks_without_arrays() -> None:
-    """A column of pyarrow without chunks."""
-    kind = pa.dictionary(pa.int8(), pa.string())
-    model = ret.StreamDecisionTreeClassifier(seed=1)
-    assert model.predict_many(pa.table({"a": pa.chunked_array([], kind)})).to_pylist() == []
-
 
 CODES = [
     *(pa.int8(), pa.uint8(), pa.int16(), pa.uint16()),

@@ -31,7 +31,7 @@ def labels_of(model: Any) -> list[int] | None:
 
 
 @given(growths())
-@settings(max_examples=200)
+@settings(max_examples=100)
 def test_growth_agrees_with_the_naive_tree(growth: tuple[list[Sample], Rules]) -> None:
     """One batch grows the tree that the naive version grows on the same samples."""
     samples, rules = growth

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.compiled import Compiled
-from tests.golden.dynatree import data, table
+from tests.golden.dynatree import data
 from tests.naive.dynamic_leaves import GaussianLeaf, LeafModel, MultinomialLeaf, Sums
 
 leaf_statistics = Compiled("leaf_statistics")
@@ -55,39 +55,6 @@ def log_evidence(kind: str, total: Sums, n_features: int = 5) -> float:
     nothing = leaf_model.log_evidence(leaf_model.nothing())
     with_nothing = empty(kind).log_marginal()
     return leaf_model.log_evidence(total) - nothing + float(with_nothing)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_one_step_densities_are_dynatree_s(kind: str) -> None:
-    """Exact outputs of one leaf, nothing retired, to 1e-8."""
-    X, y = stream(kind)
-    name = {"linear": "linear_augmented", "multinomial": "class"}.get(kind, kind)
-    smallest = {"constant": 4, "linear": 14, "multinomial": 1}[kind]
-    statistics = empty(kind)
-    for row, expected in enumerate(table("exact_single_leaf_logpred")):
-        if row >= smallest:
-            found = statistics.log_predictive(regressors(kind, X[row]), y[row])
-            assert found == pytest.approx(float(expected[f"{name}_noretire"]), abs=1e-8)
-        statistics.add(regressors(kind, X[row]), y[row])
-
-
-@pytest.mark.parametrize("factor", [1.0, 0.9])
-@pytest.mark.parametrize("kind", KINDS)
-def test_densities_over_a_retired_prior_are_dynatree_s(kind: str, factor: float) -> None:
-    """The oldest of 60 points retires before each new one, forgetting what was retired before."""
-    X, y = stream(kind)
-    name = {"linear": "linear_augmented", "multinomial": "class"}.get(kind, kind)
-    retired = empty(kind)
-    for row, expected in enumerate(table("exact_single_leaf_logpred")):
-        if row < 60:
-            continue
-        oldest = filled(kind, X[row - 60 : row - 59], y[row - 60 : row - 59])
-        retired.scale(factor)
-        retired.merge(oldest)
-        total = filled(kind, X[row - 59 : row], y[row - 59 : row])
-        total.merge(retired)
-        found = total.log_predictive(regressors(kind, X[row]), y[row])
-        assert found == pytest.approx(float(expected[f"{name}_w60_lam{factor:g}"]), abs=1e-8)
 
 
 @pytest.mark.parametrize("kind", KINDS)

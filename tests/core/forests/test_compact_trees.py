@@ -42,7 +42,7 @@ def state(rows: list[list[float]], splits: int) -> dict[str, Any]:
     }
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.data(), st.integers(0, 6), st.sampled_from([1, 2, 5, 16, 17, 50]))
 def test_any_statistics_are_kept(data: st.DataObject, splits: int, n_classes: int) -> None:
     """Of leaves with no, one and several classes, and of inner nodes."""

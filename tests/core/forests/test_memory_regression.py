@@ -210,21 +210,3 @@ def test_a_huge_feature_is_no_regressor() -> None:
     slopes = [models.coefficients_of(0) for models in core.models[-2:]]
     assert all(set(each) == {0} and each[0] == pytest.approx(5.0, rel=0.3) for each in slopes)
     assert core.predict_number({"a": 0.5, "huge": 1.7e308}) == pytest.approx(3.5, abs=0.5)
-
-
-def test_the_spread_follows_the_noise() -> None:
-    """The variance of a prediction is larger where the targets are noisier."""
-    core, _ = both(memories=[(30, 2), (120, 2), (120, 2)], fading=1.0)
-    rng = random.Random(5)
-    inside = []
-    for i in range(900):
-        x = {"a": rng.random(), "b": rng.random()}
-        y = x["b"] + rng.gauss(0.0, 1.0 if x["a"] < 0.5 else 0.1)
-        if i >= 200:
-            mean, variance, n = core.predict_spread(x)
-            inside.append(abs(y - mean) < 1.645 * math.sqrt(variance))
-            assert 80.0 < n < 100.0
-        core.learn(x, y)
-    assert 0.85 < sum(inside) / len(inside) < 0.97
-    noisy, calm = (core.predict_spread({"a": a, "b": 0.5})[1] for a in (0.2, 0.8))
-    assert noisy > 1.2 * calm
