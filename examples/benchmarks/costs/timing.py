@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import statistics
+import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
-
-from examples.benchmarks.common.prequential import user_seconds
 
 # Prepares a run, for example a new model, without the clock; what it returns is timed.
 Way = Callable[[], Callable[[], Any]]
@@ -39,11 +38,12 @@ class Times:
 
 
 def in_turns(
-    ways: Mapping[str, Way], repeats: int, clock: Callable[[], float] = user_seconds
+    ways: Mapping[str, Way], repeats: int, clock: Callable[[], float] = time.process_time
 ) -> Times:
     """Run every way once per turn, and return the time of each run.
 
-    The clock is that of user CPU time. For threads, which share it, pass `time.perf_counter`.
+    The clock is that of CPU time; user CPU time alone is counted in ticks, which are too coarse for
+    short runs. For threads, which share it, pass `time.perf_counter`.
     """
     seconds: dict[str, list[float]] = {name: [] for name in ways}
     for _ in range(repeats):
