@@ -99,5 +99,5 @@ All modules use: `guarded` (one call at a time), `memory` (allocation), `lists` 
 the GIL), `rng` (named streams of random numbers), `split` (the struct of a split), `shares` (the
 largest share, the sum of shares), `moments` (running means and variances), `linalg` (least
 squares), `state` (saving, and validation when loading), `arrays` (memory as numpy arrays),
-`safe_repr` (values in messages), `node_names` (the names and values of splits).
+`safe_repr` (values in messages).
 """

@@ -6,9 +6,9 @@ from .table cimport Reader, Table
 from .columns cimport Column
 from .guarded cimport Guarded, Holder, begin_step, end_step, hold, release
 from .lists cimport length_of
-from .node_names cimport name_node
-from .schema cimport MAX_LABELS, Labels, Schema, find_room
+from .schema cimport MAX_LABELS, OTHER, Labels, Schema, find_room
 from .shares cimport first_largest, total_of
+from .split cimport GROUP, Split, is_in_group
 from .values cimport read_number, read_weight
 
 from operator import index, itemgetter
@@ -39,6 +39,37 @@ cdef int read_tree(object tree) except? -1:
 
 cdef int raise_missing() except -1 with gil:
     raise NotImplementedError
+
+
+cdef dict name_node(dict node, Schema schema):
+    """Add the name and the value of a split to a node; its numbers become `column`, `cut`.
+
+    Of a group of values these are a list of the values that go left, and the set of their codes.
+    """
+    cdef int column = node["feature"]
+    node["column"], node["cut"] = column, node["threshold"]
+    node["feature"] = None if column < 0 else schema.names[column]
+    if node["nominal"] >= GROUP:
+        codes = codes_of_group(node, schema)
+        node["threshold"] = [value for value, code in schema.codes[column].items() if code in codes]
+        if OTHER in codes:
+            node["threshold"].append(schema.value_of(column, OTHER))
+        node["cut"] = codes
+    elif node["nominal"]:
+        node["threshold"] = schema.value_of(column, node["cut"])
+    node["nominal"] = bool(node["nominal"])
+    return node
+
+
+cdef object codes_of_group(dict node, Schema schema):
+    """The codes that a split by a group of values sends left."""
+    cdef Split split
+    split.threshold, split.nominal = node["threshold"], node["nominal"]
+    found = []
+    for code in (OTHER, *schema.codes[node["column"]].values()):
+        if is_in_group(&split, code):
+            found.append(code)
+    return frozenset(found)
 
 
 cdef class Learner(Guarded):
