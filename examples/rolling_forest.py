@@ -9,7 +9,6 @@ from __future__ import annotations
 from river import datasets, evaluate, metrics
 
 from river_extra_trees._core.cart.splitter import Splitter
-from river_extra_trees._core.forests.batch_growth import grow_early
 from river_extra_trees._core.forests.stream import StreamForest
 from river_extra_trees._estimator.batch_forest import BatchForest
 from river_extra_trees._estimator.classifier import TreeClassifier
@@ -57,7 +56,7 @@ class RollingForestClassifier(BatchForest, TreeClassifier):
             batch_size=batch_size,
             published=False,
             seed=draw_seed(seed),
-            bootstrap=True,
+            bagging=True,
             fading=1.0,
         )
 
@@ -70,7 +69,7 @@ class RollingForestClassifier(BatchForest, TreeClassifier):
         splitters = splitters or self._new_splitters()
         n_features = n_features_visited("sqrt", forest.n_offered)
         if forest.n_in_batch < self.batch_size:  # during the first batch
-            grow_early(forest, splitters, n_features, LARGEST, LARGEST)
+            forest.grow_early(splitters, n_features, LARGEST, LARGEST)
             return
         oldest = forest.n_batches % self.n_models
         forest.grow(forest.n_batches, splitters, [oldest], n_features, LARGEST)

@@ -88,9 +88,7 @@ class StreamLearner(BatchForest):
         )
         return 1.0 if self.published else fading
 
-    def _new_forest(
-        self, criterion: str, n_models: int = 1, bagging: bool = False
-    ) -> StreamForest:
+    def _new_forest(self, criterion: str, n_models: int = 1, bagging: bool = False) -> StreamForest:
         """Make a forest whose trees all grow on each batch."""
         return StreamForest(
             n_trees=n_models,

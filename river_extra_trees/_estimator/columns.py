@@ -63,7 +63,7 @@ CAST_TYPES = frozenset(
 )
 
 
-def table_of(frame: typing.Any, skipped: int | None = None) -> Table:
+def table_of(frame: typing.Any) -> Table:
     """The rows of a data frame, or of an array of two dimensions, as a table.
 
     The columns of an array are named 0, 1, ..., as by `river.stream.iter_array`.
@@ -72,32 +72,18 @@ def table_of(frame: typing.Any, skipped: int | None = None) -> Table:
     ----------
     frame
         A result of `readable_frame` or `into_frame`.
-    skipped
-        Position of a column of a data frame that is left out.
     """
     names, block = block_in(*opened(frame))
     if block is None:
-        columns = [
-            column_of(name, each)
-            for i, (name, each) in enumerate(columns_in(frame))
-            if i != skipped
-        ]
+        columns = [column_of(name, each) for name, each in columns_in(frame)]
     else:
         columns = columns_of_block(names, block)
-        if skipped is not None:
-            del columns[skipped]
     return Table(len(frame), columns)
 
 
-def labelled_table_of(
-    frame: typing.Any,
-    y: typing.Any,
-    w: typing.Any,
-    regression: bool,
-    skipped: int | None = None,
-) -> Table:
+def labelled_table_of(frame: typing.Any, y: typing.Any, w: typing.Any, regression: bool) -> Table:
     """Make a table of the rows of a frame, with the targets and weights of `learn_many`."""
-    table = table_of(frame, skipped)
+    table = table_of(frame)
     targets = read_targets(y, regression)
     weights = read_weights(w, len(table))
     n_weights = None if weights is None or is_one_weight(w) else weights.length

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 from river_extra_trees._estimator.inspection import Node, condition, is_leaf, shallow
 
-from ._axes import AxesDisplay, written
-from ._predictions import Colour, Colours, is_dark
+from ._axes import AxesDisplay, Colour, Colours, is_dark, written
 
 if typing.TYPE_CHECKING:
     from matplotlib.axes import Axes

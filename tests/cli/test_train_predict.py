@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import os
 import signal
 import subprocess
@@ -19,52 +18,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from river import datasets, linear_model, metrics, preprocessing
-from typer.testing import CliRunner, Result
 
 import river_extra_trees as ret
 from river_extra_trees import persistence, streams
 from river_extra_trees.cli import UserError, learners
-from river_extra_trees.cli.app import app
-from river_extra_trees.column_kinds import parted
+from tests.tools.command_line import assert_refused, curves_in, done, learner_in, run
 from tests.tools.systems import needs_signals
 
 OURS = "StreamDecisionTree"
-
-
-def run(*arguments: object, stdin: str | None = None) -> Result:
-    return CliRunner().invoke(app, list(map(str, arguments)), input=stdin)
-
-
-def done(*arguments: object, **options: Any) -> Result:
-    """Run a command that succeeds."""
-    result = run(*arguments, **options)
-    assert result.exit_code == 0, result.output
-    return result
-
-
-def assert_refused(result: Result, *words: str) -> None:
-    """Check for exit status 2 and one line that holds the words."""
-    assert result.exit_code == 2, result.output
-    assert result.stderr.startswith("error: ")
-    assert result.stderr.count("\n") == 1
-    for word in words:
-        assert word in result.stderr
-
-
-def learner_in(path: Path) -> bytes:
-    """The learner in a model file, without the kinds of its columns."""
-    return persistence.save_bytes(parted(persistence.load(path))[1])
-
-
-@pytest.fixture
-def table(tmp_path: Path) -> Path:
-    """A CSV file with a number, a name, a gap and a class."""
-    path = tmp_path / "table.csv"
-    lines = [
-        f"{i % 7},{('red', 'blue')[i % 2]},{'' if i % 5 else i / 8},{i % 2}" for i in range(90)
-    ]
-    path.write_text("\n".join(["number,name,gaps,class", *lines, ""]))
-    return path
 
 
 # --- train
@@ -80,12 +41,12 @@ def test_train_saves_what_the_learner_has_learned(tmp_path: Path) -> None:
     model = ret.StreamDecisionTreeClassifier(batch_size=50, seed=3)
     for x, y in datasets.Phishing().take(400):
         model.learn_one(x, y)
-    assert learner_in(path) == persistence.save_bytes(model)
+    assert persistence.save_bytes(learner_in(path)) == persistence.save_bytes(model)
     # A saved model goes on learning; its task needs not be named.
     done("train", "Phishing", path, "--save", path, "--limit", 50)
     for x, y in datasets.Phishing().take(50):
         model.learn_one(x, y)
-    assert learner_in(path) == persistence.save_bytes(model)
+    assert persistence.save_bytes(learner_in(path)) == persistence.save_bytes(model)
 
 
 @pytest.mark.slow
@@ -107,13 +68,13 @@ def test_ctrl_c_saves_the_model(tmp_path: Path) -> None:
     process.stdin.flush()
     deadline = time.monotonic() + 120
     while time.monotonic() < deadline:
-        if path.exists() and parted(persistence.load(path))[1].n_samples_seen == 40:
+        if path.exists() and learner_in(path).n_samples_seen == 40:
             break
         time.sleep(0.05)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130, (out, err)
-    assert parted(persistence.load(path))[1].n_samples_seen == 40
+    assert learner_in(path).n_samples_seen == 40
 
 
 def test_a_bad_row_loses_nothing_that_was_learned(tmp_path: Path) -> None:
@@ -123,7 +84,7 @@ def test_a_bad_row_loses_nothing_that_was_learned(tmp_path: Path) -> None:
     result = run("train", data, OURS, "--target", "y", "--save", path, "--task", "classification")
     assert result.exit_code == 2
     assert "row 3" in result.stderr
-    assert parted(persistence.load(path))[1].n_samples_seen == 2
+    assert learner_in(path).n_samples_seen == 2
 
 
 def test_what_cannot_be_trained_is_refused(tmp_path: Path) -> None:
@@ -347,7 +308,6 @@ def test_rows_that_cannot_be_read(model: Path, tmp_path: Path) -> None:
     result = done("predict", model, data, "--on-bad-row", "skip", "--drop", "id")
     assert [line.split(",")[0] for line in result.stdout.splitlines()] == ["row", "1", "3"]
     assert "rows skipped: 1; the first: row 2" in result.stderr
-    assert_refused(run("predict", model, data, "--on-bad-row", "ask"), "stop or skip")
 
 
 def test_targets_of_a_regressor_are_numbers(tmp_path: Path) -> None:
@@ -379,7 +339,7 @@ def test_pipelines_are_trained_saved_and_applied(tmp_path: Path) -> None:
     pipeline = preprocessing.StandardScaler() | ret.StreamDecisionTreeClassifier(seed=1)
     for x, y in datasets.Phishing().take(300):
         pipeline.learn_one(x, y)
-    assert learner_in(path) == persistence.save_bytes(pipeline)
+    assert persistence.save_bytes(learner_in(path)) == persistence.save_bytes(pipeline)
     done("predict", path, "Phishing", "--probabilities", "--output", answers)
     with answers.open() as file:
         found = [row["prediction"] for row in csv.DictReader(file)]
@@ -422,8 +382,7 @@ def test_list() -> None:
     assert "DynamicTreeRegressor" in regressors
     assert "DynamicTreeClassifier" not in regressors
     assert "Phishing" not in regressors
-    assert_refused(run("list", "models"), "learners, transformers, datasets, metrics")
-    assert_refused(run("list", "--task", "ranking"), "classification or regression")
+    assert run("list", "models").exit_code == 2
 
 
 def test_version_and_script() -> None:
@@ -449,13 +408,13 @@ def test_names_are_those_of_the_task() -> None:
 
 def test_pipelines_race(tmp_path: Path) -> None:
     """A learner may be a pipeline, and scores as in Python."""
-    spec, path = "StandardScaler | LogisticRegression", tmp_path / "o.json"
-    done("race", "Phishing", spec, "--metric", "Accuracy", "--json", path)
+    spec, path = "StandardScaler | LogisticRegression", tmp_path / "o.csv"
+    done("race", "Phishing", spec, "--metric", "Accuracy", "--csv", path)
     pipeline = preprocessing.StandardScaler() | linear_model.LogisticRegression()
     score = metrics.Accuracy()
     for x, y in datasets.Phishing():
         score.update(y, pipeline.predict_one(x))
         pipeline.learn_one(x, y)
-    assert json.loads(path.read_text())["learners"][0]["scores"]["Accuracy"] == score.get()
+    assert float(curves_in(path)[spec][-1]["Accuracy"]) == score.get()
     with pytest.raises(UserError, match="there is no transformer 'Scaler'"):
         learners.make_learner("Scaler | LogisticRegression", "classification", 1)
