@@ -274,6 +274,9 @@ cdef void try_numeric(Workspace work, const Task* task, int column,
             scan_classes(work, column, ranked + task.start, present - task.start, missing_left,
                          best)
         if n_missing and not missing_left:
+            if one_by_one:
+                begin_scan(work)
+                move_samples(work, ranked, task.start, present - 1)
             move_sample(work, ranked[present - 1])
             consider(work, column, INFINITY, False, False, best)
 
@@ -339,41 +342,46 @@ cdef inline void scan_whole(Workspace work, int column, const int* ranked, int n
     To move a sample takes no multiplication of large numbers and no logarithm, so samples are moved
     one by one. Whether a threshold is considered is computed without branches on the classes, which
     no processor can predict; it is rarely considered, because most thresholds are worse than the
-    best one so far.
+    best one so far. The counts of the classes are whole numbers in `waiting`; those of the sides
+    stay as they are.
     """
     cdef const double* data = work.values + <Py_ssize_t>column * work.n
-    cdef double* left_counts = work.left.counts
-    cdef double* right_counts = work.right.counts
+    cdef const int* codes = work.code
+    cdef const int* copies = work.copies
+    cdef int* left_counts = <int*>work.waiting
+    cdef int* right_counts = left_counts + work.trees.n_values
     cdef bint skip = work.min_samples_leaf <= 1, mixed = False, considered, is_ahead
-    cdef int k = ranked[0], code = work.code[k], first = code, i
-    cdef double mass, of_left, of_right, value, following = data[k]
-    cdef double after = data[ranked[1]] if n > 1 else INFINITY
-    cdef double left = work.left.weight, right, total = work.left.weight + work.right.weight
+    cdef int k = ranked[0], code = codes[k], first = code, i, of_left, of_right
+    cdef int left = <int>work.left.weight, right = <int>work.right.weight
+    cdef int64_t mass
+    cdef double value, following = data[k], after = data[ranked[1]] if n > 1 else INFINITY
     cdef double left_score = work.left.score, right_score = work.right.score
     cdef double bound = best.score - 2.0 * work.tie     # see `is_behind`
+    for i in range(work.trees.n_values):
+        left_counts[i], right_counts[i] = <int>work.left.counts[i], <int>work.right.counts[i]
     for i in range(n - 1):
-        mass = work.mass[k]
+        mass = copies[k]
         of_left, of_right = left_counts[code], right_counts[code]
+        left_counts[code], right_counts[code] = of_left + <int>mass, of_right - <int>mass
+        left += <int>mass
+        right -= <int>mass
         if is_gini:
-            left_score += mass * (2.0 * of_left + mass)
-            right_score += mass * (mass - 2.0 * of_right)
+            left_score += <double>(mass * (2 * of_left + mass))
+            right_score += <double>(mass * (mass - 2 * of_right))
         else:
-            left_score += X_LOG_X[<int>(of_left + mass)] - X_LOG_X[<int>of_left]
-            right_score += X_LOG_X[<int>(of_right - mass)] - X_LOG_X[<int>of_right]
-        left_counts[code], right_counts[code] = of_left + mass, of_right - mass
-        left += mass
-        right = total - left
+            left_score += X_LOG_X[of_left + mass] - X_LOG_X[of_left]
+            right_score += X_LOG_X[of_right - mass] - X_LOG_X[of_right]
         k = ranked[i + 1]
-        code = work.code[k]
+        code = codes[k]
         value, following = following, after
         after = data[ranked[i + 2]] if i + 2 < n else INFINITY
         considered = (value < following) & (
             (not skip) | mixed | (code != first) | (not following < after))
         if is_gini:
-            is_ahead = left_score * right + right_score * left >= bound * (left * right)
+            is_ahead = (left_score * right + right_score * left
+                        >= bound * (<double>left * right))
         else:
-            is_ahead = (left_score - X_LOG_X[<int>left]) + (
-                right_score - X_LOG_X[<int>right]) >= bound
+            is_ahead = (left_score - X_LOG_X[left]) + (right_score - X_LOG_X[right]) >= bound
         if considered & is_ahead:
             set_sides(work, left, left_score, right, right_score)
             consider(work, column, threshold_between(work, value, following), False, missing_left,
@@ -381,7 +389,6 @@ cdef inline void scan_whole(Workspace work, int column, const int* ranked, int n
             bound = best.score - 2.0 * work.tie
         mixed = (not considered) & (mixed | (code != first))
         first = code if considered else first
-    set_sides(work, left, left_score, total - left, right_score)
 
 
 cdef inline void set_sides(Workspace work, double left, double left_score, double right,

@@ -602,8 +602,6 @@ cdef class Shrubs(Learner):
                     self.gram[j * places + kept] = self.gram[j * places + k]
             kept += 1
 
-    # --- Proximal operators -------------------------------------------------------------------
-
     # --- Answers ------------------------------------------------------------------------------
 
     cdef double* row_shares(self) except? NULL nogil:
