@@ -42,9 +42,13 @@ def prequential() -> plotting.PrequentialDisplay:
 
 def window_weights() -> plotting.WindowWeightsDisplay:
     model = ret.ExtraTreesClassifier(seed=1)
-    return plotting.WindowWeightsDisplay.from_stream(
-        model, three_concepts(), drifts=[1500, 3000]
-    ).plot()
+    display = plotting.WindowWeightsDisplay(drifts=[1500, 3000])
+    for x, y in three_concepts():
+        if model.n_samples_seen % 20 == 0:
+            display.update(model)
+        model.learn_one(x, y)
+    display.update(model)
+    return display.plot()
 
 
 def band() -> plotting.PredictiveBandDisplay:

@@ -113,10 +113,6 @@ def train(
         ),
     ],
     save: Annotated[Path, typer.Option(help="Save the model to this file.")],
-    parameters: Annotated[
-        list[str] | None,
-        typer.Option("--set", help="A parameter of the learner as name=value; repeatable."),
-    ] = None,
     target: options.Target = None,
     task: options.Task = None,
     metric: options.Metrics = None,
@@ -143,8 +139,7 @@ def train(
     from river_extra_trees.cli.race import Race, make_entrants
 
     check(files_of(data), save)
-    spec = learners.with_parameters(learner, parameters or ())
-    saved = models.open_model(Path(spec)) if Path(spec).is_file() else None
+    saved = models.open_model(Path(learner)) if Path(learner).is_file() else None
     known, saved = parted(saved)
     kinds = columns.declared(nominal, kind, known)
     if saved is not None and task is None:
@@ -160,7 +155,7 @@ def train(
         on_bad_row=on_bad_row,
         encoding=encoding,
     )
-    (entrant,) = make_entrants([spec], metric, stream.task, seed, saved)
+    (entrant,) = make_entrants([learner], metric, stream.task, seed, saved)
     if resume and save.exists():
         counts, found = parted(models.open_model(save))
         if counts is not None:

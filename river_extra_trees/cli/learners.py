@@ -87,24 +87,6 @@ def _make_transformer(spec: str) -> base.Transformer:
     return transformer
 
 
-def with_parameters(spec: str, settings: Iterable[str]) -> str:
-    """Add parameters to the specification of a learner, each as name=value.
-
-    Examples
-    --------
-    >>> from river_extra_trees.cli import learners
-    >>> learners.with_parameters("DynamicTree:seed=1", ["n_particles=50"])
-    'DynamicTree:seed=1,n_particles=50'
-
-    """
-    for setting in settings:
-        name, equals, _ = setting.partition("=")
-        if not (equals and name.isidentifier()):
-            raise UserError(f"cannot read {setting!r}; write it as name=value")
-        spec += f"{',' if ':' in spec.rpartition('|')[2] else ':'}{setting}"
-    return spec
-
-
 def make_metric(spec: str, model: base.Estimator) -> metrics.base.Metric:
     """Create a metric from river's name, if it can score the model with one number.
 

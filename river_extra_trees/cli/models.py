@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import io
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,14 +15,6 @@ from river_extra_trees._estimator.inspection import in_bytes
 from river_extra_trees.cli import UserError, options, outputs
 from river_extra_trees.persistence.atomic import replace_file
 from river_extra_trees.serving.description import description_of, learner_of
-
-PAGE = """<!doctype html>
-<html lang="en">
-<head><meta charset="utf-8"><title>{title}</title></head>
-<body style="margin: 0; background: white; overflow: auto">
-{svg}</body>
-</html>
-"""
 
 
 def open_model(path: Path) -> Any:
@@ -135,11 +126,11 @@ def draw(
     max_depth: Annotated[int, typer.Option(min=0, help="Depth of the deepest nodes to draw.")] = 3,
     output: Annotated[
         Path | None,
-        typer.Option(help="Draw to this file (.png, .svg, .pdf, .html); by default, print text."),
+        typer.Option(help="Draw to this file (.png, .svg, .pdf); by default, print text."),
     ] = None,
 ) -> None:
     """Draw a tree of a saved model."""
-    outputs.check([file], output, pictures=[output], suffixes=(*outputs.PICTURES, ".html"))
+    outputs.check([file], output, pictures=[output])
     model = learner_of(open_model(file))
     if tree >= (n := model.summary["n_trees"]):
         raise UserError(f"there is no tree {tree}: the model has {n} trees, numbered from 0")
@@ -147,13 +138,12 @@ def draw(
         text: str = model.to_text(tree, max_depth)
         typer.echo("\n".join(map(printable, text.split("\n"))))
     else:
-        title = f"{type(model).__name__}, tree {tree}: {printable(file.name)}"
-        content = picture_of(model, tree, max_depth, output.suffix, title)
+        content = picture_of(model, tree, max_depth, output.suffix)
         outputs.write(output, lambda path: replace_file(path, content))
 
 
-def picture_of(model: Any, tree: int, max_depth: int, suffix: str, title: str) -> bytes:
-    """Return the picture of a tree; a page in HTML contains it as SVG."""
+def picture_of(model: Any, tree: int, max_depth: int, suffix: str) -> bytes:
+    """Return the picture of a tree."""
     import matplotlib
 
     from river_extra_trees.plotting import TreeDisplay
@@ -161,9 +151,5 @@ def picture_of(model: Any, tree: int, max_depth: int, suffix: str, title: str) -
     matplotlib.use("agg")  # writes a file and opens no window
     display = TreeDisplay.from_estimator(model, tree=tree, max_depth=max_depth).plot()
     picture = io.BytesIO()
-    kind = "svg" if suffix == ".html" else suffix.removeprefix(".")
-    display.figure_.savefig(picture, format=kind, dpi=120)
-    if suffix != ".html":
-        return picture.getvalue()
-    svg = picture.getvalue().decode()
-    return PAGE.format(title=html.escape(title), svg=svg[svg.index("<svg") :]).encode()
+    display.figure_.savefig(picture, format=suffix.removeprefix("."), dpi=120)
+    return picture.getvalue()

@@ -48,7 +48,6 @@ def check(
     inputs: Sequence[Path | int],
     *paths: Path | None,
     pictures: Sequence[Path | None] = (),
-    suffixes: Sequence[str] = PICTURES,
 ) -> None:
     """Check that outputs can be written, and replace neither an input nor each other.
 
@@ -60,8 +59,6 @@ def check(
         The files to write, if any.
     pictures
         The pictures among them.
-    suffixes
-        The formats of pictures.
 
     Raises
     ------
@@ -71,7 +68,7 @@ def check(
     outputs = [path for path in paths if path is not None]
     for picture in pictures:
         if picture is not None:
-            _require_picture(picture, suffixes)
+            _require_picture(picture)
     for path, other in itertools.product(outputs, inputs):
         if _is_same_file(path, other):
             raise UserError(f"{path} is an input and would be overwritten; name another output")
@@ -87,14 +84,14 @@ def check(
             raise UserError(f"cannot write {path}: {error.strerror}") from error
 
 
-def _require_picture(path: Path, suffixes: Sequence[str]) -> None:
+def _require_picture(path: Path) -> None:
     """Raise a UserError if no picture can be drawn to a file of this name."""
     try:
         import matplotlib  # noqa: F401
     except ImportError as error:
         raise UserError("a picture needs matplotlib: pip install matplotlib") from error
-    if path.suffix not in suffixes:
-        listed = f"{', '.join(suffixes[:-1])} or {suffixes[-1]}"
+    if path.suffix not in PICTURES:
+        listed = f"{', '.join(PICTURES[:-1])} or {PICTURES[-1]}"
         raise UserError(f"cannot draw to {path.name}: the name must end in {listed}")
 
 

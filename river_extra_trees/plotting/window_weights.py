@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import typing
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from ._axes import (
     CLASS_HATCHES,
@@ -26,9 +26,9 @@ __all__ = ["WindowWeightsDisplay"]
 class WindowWeightsDisplay(AxesDisplay):
     """Weights of the window sizes of extra trees, as areas that sum to one.
 
-    The smallest window is at the bottom. After an abrupt change, weight moves to small windows. It
-    stays there while the stream keeps changing, and moves to larger windows when the stream is
-    stable again.
+    `update` adds the present weights of a model. The smallest window is at the bottom. After an
+    abrupt change, weight moves to small windows. It stays there while the stream keeps changing,
+    and moves to larger windows when the stream is stable again.
 
     Parameters
     ----------
@@ -53,29 +53,22 @@ class WindowWeightsDisplay(AxesDisplay):
     >>> from river_extra_trees import plotting
 
     >>> model = ret.ExtraTreesClassifier(seed=1)
-    >>> display = plotting.WindowWeightsDisplay.from_stream(model, datasets.Phishing(), step=500)
+    >>> display = plotting.WindowWeightsDisplay()
+    >>> for x, y in datasets.Phishing():
+    ...     if model.n_samples_seen % 500 == 0:
+    ...         display.update(model)
+    ...     model.learn_one(x, y)
     >>> display.items
-    [0, 500, 1000, 1250]
+    [0, 500, 1000]
     >>> for size, weights in display.weights.items():
     ...     print(size, *(f"{weight:.2f}" for weight in weights))
-    30 0.20 0.02 0.03 0.05
-    200 0.20 0.42 0.08 0.41
-    1200 0.20 0.21 0.17 0.05
-    5000 0.20 0.16 0.35 0.22
-    16000 0.20 0.19 0.36 0.27
+    30 0.20 0.02 0.03
+    200 0.20 0.42 0.08
+    1200 0.20 0.21 0.17
+    5000 0.20 0.16 0.35
+    16000 0.20 0.19 0.36
     >>> display.plot().ax_.get_ylabel()
     'weight of the window size'
-
-    In a loop of your own, `update` adds the present weights of a model:
-
-    >>> display = plotting.WindowWeightsDisplay()
-    >>> live = plotting.Live(seconds=0.5)
-    >>> for x, y in datasets.Phishing():
-    ...     model.learn_one(x, y)
-    ...     if model.n_samples_seen % 50 == 0:
-    ...         display.update(model)
-    ...         if live.due:
-    ...             live.draw(display)
     """
 
     def __init__(
@@ -87,46 +80,6 @@ class WindowWeightsDisplay(AxesDisplay):
         self.items = list(items)
         self.weights = {size: list(values) for size, values in (weights or {}).items()}
         self.drifts = list(drifts)
-
-    @classmethod
-    def from_stream(
-        cls,
-        model: ExtraTreesClassifier | ExtraTreesRegressor,
-        dataset: Iterable[tuple[Mapping[typing.Any, typing.Any], typing.Any]],
-        *,
-        step: int = 20,
-        drifts: Sequence[int] = (),
-    ) -> WindowWeightsDisplay:
-        """Let a forest learn a stream, and record its weights at regular intervals.
-
-        Parameters
-        ----------
-        model
-            Extra trees. The model itself learns, not a copy.
-        dataset
-            Pairs of features and target, read once.
-        step
-            Number of samples between two points.
-        drifts
-            Numbers of learned samples at which the stream is known to change.
-
-        Returns
-        -------
-        The display.
-
-        Raises
-        ------
-        ValueError
-            If the model has no `window_weights`.
-        """
-        display = cls(drifts=drifts)
-        display.update(model)
-        for n, (x, y) in enumerate(dataset, start=1):
-            model.learn_one(x, y)
-            if n % step == 0:
-                display.update(model)
-        display.update(model)
-        return display
 
     def update(self, model: ExtraTreesClassifier | ExtraTreesRegressor) -> None:
         """Record the present weights of a forest, if it has learned samples since the last update.

@@ -134,7 +134,6 @@ def open_table(
     drop: Collection[str] = (),
     keep: Sequence[str] = (),
     on_bad_row: OnBadRow = "stop",
-    delimiter: str | None = None,
     encoding: str = "utf-8-sig",
     batch_size: int = BATCH_SIZE,
     may_lack_targets: bool = False,
@@ -145,10 +144,10 @@ def open_table(
     Parameters
     ----------
     source
-        The path of a file: ``.csv``, ``.txt`` (the same), ``.tsv`` or ``.jsonl`` (JSON lines),
-        also packed by gzip, bzip2, xz or zstd (``.gz``, ``.bz2``, ``.xz``, ``.zst``);
-        ``.parquet``, ``.arrow`` or ``.feather``. ``-`` is standard input, which contains CSV or
-        JSON lines.
+        The path of a file. ``.csv``, ``.txt`` and ``.tsv`` contain CSV, whose delimiter is a comma,
+        a semicolon, a tab or ``|``; ``.jsonl`` contains JSON lines. Both may be packed by gzip,
+        bzip2, xz or zstd (``.gz``, ``.bz2``, ``.xz``, ``.zst``). Further formats are ``.parquet``,
+        ``.arrow`` and ``.feather``. ``-`` is standard input, which contains CSV or JSON lines.
     target
         The column of the targets; None if there is none.
     weight
@@ -162,9 +161,6 @@ def open_table(
     on_bad_row
         ``"stop"`` raises an error at the first row that cannot be read; ``"skip"`` leaves such
         rows out and counts them.
-    delimiter
-        The delimiter of CSV. None takes comma, semicolon, tab or ``|``, whichever gives the header
-        the most columns.
     encoding
         The encoding of CSV and JSON lines.
     batch_size
@@ -218,7 +214,7 @@ def open_table(
     if suffix_of(path)[0] in (PARQUET, *IPC):
         rows = _open_arrow(reader, path, roles, batch_size)
     else:
-        rows = _open_text(reader, path, roles, delimiter, encoding)
+        rows = _open_text(reader, path, roles, encoding)
     reader.batches = _batches(reader, rows, roles, batch_size)
     return reader
 
@@ -249,10 +245,8 @@ def _batches(
                 yield batch[start : start + batch_size]
 
 
-def _open_text(
-    reader: Reader, path: str, roles: Roles, delimiter: str | None, encoding: str
-) -> Iterator[Rows]:
-    from .text import Text, read_csv, read_json_lines
+def _open_text(reader: Reader, path: str, roles: Roles, encoding: str) -> Iterator[Rows]:
+    from .text import Text, read_csv, read_json_lines, sniffed
 
     suffix, packed = suffix_of(path)
     text = Text(reader.name, _opened(path, reader.name), packed, encoding)
@@ -266,7 +260,7 @@ def _open_text(
         )
     if suffix in JSON_LINES or first_mark == "{":
         return read_json_lines(text)
-    return read_csv(text, roles, delimiter or ("\t" if suffix == TSV else None))
+    return read_csv(text, roles, "\t" if suffix == TSV else sniffed(text.first_line()))
 
 
 def _opened(path: str, name: str) -> IO[bytes]:

@@ -25,7 +25,7 @@ from pyarrow import csv as arrow_csv
 
 from .batch import Faults, Roles, Rows, TableError
 
-__all__ = ["PACKED", "Text", "read_csv", "read_json_lines"]
+__all__ = ["PACKED", "Text", "columns_of", "read_csv", "read_json_lines", "sniffed"]
 
 CHUNK = 1 << 18  # bytes
 LONGEST_RECORD = 1 << 24
@@ -135,12 +135,8 @@ class Text:
 # --- CSV
 
 
-def read_csv(text: Text, roles: Roles, delimiter: str | None) -> Iterator[Rows]:
-    """Return the rows of a CSV table, those of a pipe as soon as they arrive.
-
-    Without a delimiter, the one that gives the header the most columns separates the fields.
-    """
-    delimiter = delimiter or sniffed(text.first_line())
+def read_csv(text: Text, roles: Roles, delimiter: str) -> Iterator[Rows]:
+    """Return the rows of a CSV table, those of a pipe as soon as they arrive."""
     mark = re.escape(delimiter.encode())
     # The group is empty if the closing mark is missing.
     quoted = re.compile(rb"(?:(?<=[\r\n" + mark + rb'])|\A)"(?:[^"]++|"")*+("|\Z)')

@@ -36,5 +36,5 @@ def test_page(page: str, command: Any) -> None:
     assert len(lines) == len(parameters) + 1  # --help
     assert all(": " in line for line in lines)
     for parameter in parameters:
-        option = {"parameters": "set"}.get(parameter, parameter.replace("_", "-"))
+        option = parameter.replace("_", "-")
         assert any(option in line.partition(":")[0] for line in lines), parameter

@@ -150,4 +150,4 @@ def test_files_that_are_no_models_are_refused(tmp_path: Path) -> None:
     refused("info", tmp_path / "absent", says="cannot read")
     refused("info", tmp_path, says="cannot read")
     refused("draw", model, "--tree", 4, says="there is no tree 4")
-    refused("draw", model, "--output", tmp_path / "tree.txt", says=".png, .svg, .pdf or .html")
+    refused("draw", model, "--output", tmp_path / "tree.txt", says=".png, .svg or .pdf")

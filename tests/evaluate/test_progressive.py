@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 import io
-import pickle
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -157,46 +156,6 @@ def test_every_learner_has_the_results_of_river(task: str, step: int) -> None:
         agree(models[name], metric, ("polars", data, targets, 70), step=step)
 
 
-@pytest.mark.parametrize("name", ["decision tree", "of river"])
-@pytest.mark.parametrize("delay", [None, 3])
-def test_missing_values_of_pandas(name: str, delay: int | None) -> None:
-    """NA is absent from the rows, too; it cannot be compared."""
-    data = table_of(100, 9)
-    targets = [value > 0 for value in data["a"]]
-    flags = [None if gap is None else gap > 0.5 for gap in data["c"]]
-    frame = pd.DataFrame(
-        {
-            "a": pd.Series(data["a"], dtype="Float64"),
-            "c": pd.Series(data["c"], dtype="Float64"),
-            "flag": pd.Series(flags, dtype="boolean"),
-            "mixed": pd.Series([pd.NA if flag is None else "x" for flag in flags], dtype=object),
-        }
-    )
-    found, expected = metrics.Accuracy(), metrics.Accuracy()
-    progressive_val_score((frame, targets), CLASSIFIERS[name](), found, delay=delay)
-    words = [None if flag is None else "x" for flag in flags]
-    rows = rows_of({"a": data["a"], "c": data["c"], "flag": flags, "mixed": words}, targets)
-    evaluate.progressive_val_score(rows, CLASSIFIERS[name](), expected, delay=delay)
-    assert state_of(found) == state_of(expected)
-
-
-@pytest.mark.filterwarnings("ignore:the matrix subclass")
-def test_matrices() -> None:
-    """Their columns have two dimensions; the rows are those of an array."""
-    X = np.random.default_rng(1).normal(size=(90, 2))
-    for delay in (None, 2):
-        found, expected = (
-            progressive_val_score(
-                (each, X[:, 0] > 0),
-                CLASSIFIERS["decision tree"](),
-                metrics.Accuracy(),
-                delay=delay,
-            )
-            for each in (X.view(np.matrix), X)
-        )
-        assert found.get() == expected.get()
-
-
 @pytest.mark.parametrize("labels", [["x", "y"], [0, 1], [1.5, "one"], [None, True, 2]])
 def test_new_labels_in_the_middle_of_a_frame(labels: list[Any]) -> None:
     """Of any kind; before it was learned, a label had no probability."""
@@ -216,10 +175,9 @@ def test_new_labels_in_the_middle_of_a_frame(labels: list[Any]) -> None:
 
 
 def test_a_whole_frame_with_its_target() -> None:
-    """The target is one of its columns, or stands beside it; weights, too."""
+    """The target is one of its columns, or stands beside it."""
     data = table_of(100, 2)
     targets = [value > 0 for value in data["a"]]
-    weights = [1.0 + i % 3 for i in range(100)]
     expected = evaluate.progressive_val_score(
         rows_of(data, targets), CLASSIFIERS["shrubs"](), metrics.Accuracy()
     )
@@ -233,17 +191,6 @@ def test_a_whole_frame_with_its_target() -> None:
         (frame.drop(columns="y"), frame["y"]), CLASSIFIERS["shrubs"](), metrics.Accuracy()
     )
     assert found.get() == expected.get()
-    samples = zip(rows_of(data, targets), ({"w": weight} for weight in weights), strict=True)
-    for name in ("decision tree", "of river"):
-        found, expected = metrics.CohenKappa(), metrics.CohenKappa()
-        evaluate.progressive_val_score(
-            ((x, y, dict(more)) for (x, y), more in samples), CLASSIFIERS[name](), expected
-        )
-        samples = zip(rows_of(data, targets), ({"w": weight} for weight in weights), strict=True)
-        triple = (frame.drop(columns="y"), targets, weights)
-        progressive_val_score([triple], CLASSIFIERS[name](), found)
-        assert found.get() == expected.get()
-        samples = zip(rows_of(data, targets), ({"w": weight} for weight in weights), strict=True)
 
 
 def test_arrays_and_samples() -> None:
@@ -407,9 +354,6 @@ def test_names_that_are_whole_numbers() -> None:
         rows, CLASSIFIERS["decision tree"](), metrics.Accuracy()
     )
     assert ours.get() == theirs.get()
-    of_river = [tree.HoeffdingTreeClassifier() for _ in range(2)]
-    ours = progressive_val_score(frame, of_river[0], metrics.Accuracy(), target=1)
-    assert ours.get() == evaluate.progressive_val_score(rows, of_river[1], metrics.Accuracy()).get()
     with pytest.raises(ValueError, match="no column 7; the frame has 1, 0"):
         progressive_val_score(frame, model, metrics.Accuracy(), target=7)
 
@@ -449,23 +393,3 @@ def test_a_refused_row_of_a_table_is_named(tmp_path: Path, batch_size: int) -> N
     said = r"^row 71 of the table: the target must be .* not 1e\+200"
     with pytest.raises(ValueError, match=said):
         progressive_val_score(table, model, metrics.MAE(), print_every=50)
-
-
-@pytest.mark.parametrize("step", [32, 70, 100])
-def test_steps_in_frames_that_bring_labels(step: int) -> None:
-    """The results are those of one evaluation in frames that end at each step."""
-    rng = np.random.default_rng(2)
-    X = rng.normal(size=(300, 2))
-    y = [f"label {int(i // 60)}" for i in range(300)]
-    for metric in (metrics.Accuracy, metrics.CrossEntropy):
-        whole, cut = (ret.StreamDecisionTreeClassifier(seed=1) for _ in range(2))
-        parts = [(X[i : i + step], y[i : i + step]) for i in range(0, 300, step)]
-        found, expected = (
-            [
-                (state["Step"], state[metric.__name__].get())
-                for state in iter_progressive_val_score(data, model, metric(), step=step)
-            ]
-            for data, model in (((X, y), whole), (parts, cut))
-        )
-        assert found == expected
-        assert pickle.dumps(whole) == pickle.dumps(cut)

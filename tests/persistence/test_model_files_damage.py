@@ -63,85 +63,49 @@ def test_nasty_values_of_the_right_hash_do_no_harm(name: str) -> None:
     assert counts["refused"] > counts["sound"] > 0
 
 
-def drop(document: Any, arrays: Any) -> None:
-    arrays.pop("state/core/root_statistics/stats")
-
-
-def add(document: Any, arrays: Any) -> None:
-    arrays["more"] = np.zeros(3)
-
-
-def rename(document: Any, arrays: Any) -> None:
-    document[1]["class"] = ["str", "TreeLearner"]
-
-
-def unhashable(document: Any, arrays: Any) -> None:
-    document[1]["class"] = ["list", []]
-
-
-def of_arrays(document: Any, arrays: Any) -> None:
-    document[1]["class"] = ["array", "more"]
-    arrays["more"] = np.zeros(2)
-
-
-def parameter(document: Any, arrays: Any) -> None:
-    document[1]["parameters"][1]["depth"] = ["int", "0x1"]
-
-
-def bad_parameter(document: Any, arrays: Any) -> None:
-    document[1]["parameters"][1]["criterion"] = ["str", "none"]
-
-
-def other_size(document: Any, arrays: Any) -> None:
-    document[1]["parameters"][1]["batch_size"] = ["int", "0x7fffffff"]
-
-
-def other_setting(document: Any, arrays: Any) -> None:
-    document[1]["parameters"][1]["leaf_memory"] = ["none", None]
-
-
-def other_family(document: Any, arrays: Any) -> None:
-    document[1]["class"] = ["str", "DynamicTreeClassifier"]
-
-
-def no_state(document: Any, arrays: Any) -> None:
-    document[1]["state"] = ["dict", {}]
-
-
 def deep(document: Any, arrays: Any) -> None:
     for _ in range(60):
         document[1]["state"] = ["list", [document[1]["state"]]]
 
 
-def bad_name(document: Any, arrays: Any) -> None:
-    document[1]["state"][1]["__class__"] = ["none", None]
+def array_as_class(document: Any, arrays: Any) -> None:
+    document[1]["class"] = ["array", "more"]
+    arrays["more"] = np.zeros(2)
 
 
-def no_fields(document: Any, arrays: Any) -> None:
-    document[1]["state"][1]["core"][2] = []
+def put(*place: Any) -> Any:
+    """A change of the description: the last item takes the place to which the others lead."""
+    *path, key, value = place
+
+    def change(document: Any, arrays: Any) -> None:
+        inside = document[1]
+        for each in path:
+            inside = inside[each]
+        inside[key] = value
+
+    return change
 
 
-def no_class(document: Any, arrays: Any) -> None:
-    document[1]["state"][1]["core"][1] = "Splitter"
+FORGERIES: dict[str, Any] = {
+    "an array less": lambda _, arrays: arrays.pop("state/core/root_statistics/stats"),
+    "an array more": lambda _, arrays: arrays.update(more=np.zeros(3)),
+    "a class of ours": put("class", ["str", "TreeLearner"]),
+    "no class": put("class", ["list", []]),
+    "an array as class": array_as_class,
+    "another family": put("class", ["str", "DynamicTreeClassifier"]),
+    "a parameter more": put("parameters", 1, "depth", ["int", "0x1"]),
+    "a wrong parameter": put("parameters", 1, "criterion", ["str", "none"]),
+    "another size": put("parameters", 1, "batch_size", ["int", "0x7fffffff"]),
+    "another setting": put("parameters", 1, "leaf_memory", ["none", None]),
+    "no state": put("state", ["dict", {}]),
+    "deep": deep,
+    "a wrong name": put("state", 1, "__class__", ["none", None]),
+    "no fields": put("state", 1, "core", 2, []),
+    "a core class": put("state", 1, "core", 1, "Splitter"),
+}
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        *(
-            drop,
-            add,
-            rename,
-            unhashable,
-            of_arrays,
-            parameter,
-            bad_parameter,
-            other_size,
-            other_setting,
-        ),
-        *(other_family, no_state, deep, bad_name, no_fields, no_class),
-    ],
-)
+@pytest.mark.parametrize("change", FORGERIES.values(), ids=FORGERIES)
 def test_forged_documents_are_refused(change: Any) -> None:
     """Whatever the description says that is not so."""
     content = damage.small_file("StreamDecisionTreeClassifier")
@@ -151,15 +115,18 @@ def test_forged_documents_are_refused(change: Any) -> None:
 
 
 def forest_of(arrays: Any, name: str) -> Any:
-    """The features, the flags and the cuts of some tree that has a split by a nominal feature."""
+    """The features, the kinds and the cuts of some tree that has a split by a nominal feature."""
     for path in arrays:
-        if path.endswith("links"):
+        if path.endswith("links"):  # of a particle filter
             place = path.removesuffix("links")
-            flags = arrays[place + "flags"]
-            if (flags[:, 0] != 0).any():
-                cuts = "cuts" if place + "cuts" in arrays else "threshold"
-                features = arrays[path][:, 0 if cuts == "cuts" else 1]  # after the node's number
-                return features, flags, arrays[place + cuts]
+            features, nominal, cuts = arrays[path][:, 0], arrays[place + "flags"][:, 0], "cuts"
+        elif path.endswith("feature"):
+            place = path.removesuffix("feature")
+            features, nominal, cuts = arrays[path], arrays[place + "nominal"], "threshold"
+        else:
+            continue
+        if (nominal != 0).any():
+            return features, nominal, arrays[place + cuts]
     raise AssertionError(f"{name} has no split by a nominal feature")
 
 
@@ -180,8 +147,8 @@ def test_a_nominal_leaf_is_refused(name: str) -> None:
     """A leaf has no feature, so there is no value that a code in it could stand for."""
 
     def change(document: Any, arrays: Any) -> None:
-        features, flags, _ = forest_of(arrays, name)
-        flags[features < 0, 0] = 1
+        features, nominal, _ = forest_of(arrays, name)
+        nominal[features < 0] = 1
 
     content = nominal_model(name)
     with pytest.raises(persistence.ModelFileError):
@@ -193,8 +160,8 @@ def test_codes_of_no_value_do_no_harm(name: str) -> None:
     """A split by a code that no value has is refused, or parts missing values from all others."""
 
     def change(code: float, document: Any, arrays: Any) -> None:
-        _, flags, cuts = forest_of(arrays, name)
-        cuts[flags[:, 0] != 0] = code
+        _, nominal, cuts = forest_of(arrays, name)
+        cuts[nominal != 0] = code
 
     content = nominal_model(name)
     for code in (-(2.0**31), -2.0, 0.5, 3.0, 1e9, 1e300):
@@ -226,7 +193,7 @@ def test_squares_that_are_no_numbers_do_no_harm(name: str) -> None:
                 array[:, -1] = np.nan
 
     content = nasty.changed(damage.small_file(name), change)
-    assert damage.outcome(content) == ("sound" if "Regressor" in name else "refused")
+    assert damage.outcome(content) == "sound"
 
 
 def test_shrubs_grown_on_no_sample_are_refused() -> None:
@@ -340,8 +307,7 @@ def hold_one_less(arrays: Any) -> None:
 @pytest.mark.parametrize("move", [hold_twice, exchange, hold_one_less])
 def test_trees_that_do_not_hold_each_point_once_are_refused(move: Any) -> None:
     """The sums of the leaves cannot tell: points of one label are alike to them."""
-    said = "hold each sample once" if move is hold_one_less else "not where its features lead"
-    with pytest.raises(persistence.ModelFileError, match=said):
+    with pytest.raises(persistence.ModelFileError, match="not where its features lead"):
         persistence.load_bytes(nasty.changed(split_cloud(), lambda document, arrays: move(arrays)))
 
 
@@ -364,7 +330,7 @@ TOO_LARGE = {
     "mean": ("DynamicTreeRegressor", "rows", (..., 1), 1e200),
     "target": ("DynamicTreeRegressor", "pool/v", (..., -1), 1e200),
     "gram": ("ShrubEnsembleClassifier", "gram", ..., 1e200),
-    "faint node": ("ShrubEnsembleClassifier", "trees/stats", (..., 0), 1e-300),
+    "faint node": ("ShrubEnsembleClassifier", "trees/stats", (..., 1), 1e-300),
 }
 
 

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import ipc, parquet
 
-from river_extra_trees import streams
+from river_extra_trees import ColumnKinds, streams
 from tests.tools.tables import PACK, read
 
 BAD = (
@@ -192,6 +192,12 @@ def test_choices_that_make_no_sense(tmp_path: Path) -> None:
         streams.open_table(tmp_path / "t.csv", drop="ay")
     with pytest.raises(TypeError, match="keep must be a list of columns"):
         streams.open_table(tmp_path / "t.csv", keep="a")
+    with pytest.raises(streams.TableError, match="cannot be dropped"):
+        streams.open_table(tmp_path / "t.csv", target="y", drop=["y"])
+    with pytest.raises(ValueError, match="'stop' or 'skip'"):
+        streams.open_table(tmp_path / "t.csv", on_bad_row="ignore")  # type: ignore[arg-type]
+    with pytest.raises(streams.TableError, match="'y' is not a feature: declare no kind"):
+        streams.open_table(tmp_path / "t.csv", target="y", kinds=ColumnKinds({"y": "nominal"}))
 
 
 @pytest.mark.slow
@@ -205,12 +211,3 @@ def test_without_pyarrow(tmp_path: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.stderr.endswith("TableError: reading tables needs pyarrow: pip install pyarrow\n")
-
-
-def test_a_choice_that_does_not_exist(tmp_path: Path) -> None:
-    """It is refused by name."""
-    (tmp_path / "t.csv").write_bytes(b"a,y\n1,0\n")
-    with pytest.raises(streams.TableError, match="cannot be dropped"):
-        streams.open_table(tmp_path / "t.csv", target="y", drop=["y"])
-    with pytest.raises(ValueError, match="'stop' or 'skip'"):
-        streams.open_table(tmp_path / "t.csv", on_bad_row="ignore")  # type: ignore[arg-type]
