@@ -76,7 +76,7 @@ class ColumnKinds(base.MiniBatchTransformer):
         self._present: dict[Hashable, int] = {}
         self._n_samples = 0
         self._n_complete = 0  # samples with all columns, which `_present` does not count yet
-        self._layout: tuple[tuple[Hashable, ...], tuple[Hashable, ...], bytes] | None = None
+        self._layout: dict[Hashable, int] | None = None  # see `fit_of`
 
     # ------------------------------------------------------------------ what was learned
 
@@ -177,54 +177,13 @@ class ColumnKinds(base.MiniBatchTransformer):
         """
         return x if self._fit(x) else self._read(x)
 
-    def _laid_out(self) -> tuple[tuple[Hashable, ...], tuple[Hashable, ...], bytes]:
-        """Return the names of all columns, and those of the nominal ones, declared ones too.
-
-        The last item tells for each column whether it is nominal.
-        """
-        columns = {**(self.kinds or {}), **self._columns}
-        nominal = tuple(name for name, kind in columns.items() if kind == NOMINAL)
-        flags = bytes(kind == NOMINAL for kind in self._columns.values())
-        self._layout = tuple(self._columns), nominal, flags
-        return self._layout
-
     def _fit(self, x: Features) -> int:
         """Return whether the learner may read a sample as it is, and whether it is complete."""
-        names, _, is_nominal = self._layout or self._laid_out()
-        fit = fit_of(x, names, is_nominal, MISSING) if type(x) is dict else -1
-        if fit < 0:
-            fit = self._is_plain(x) and (COMPLETE if self._is_complete(x) else 1)
-        return fit
-
-    def _is_plain(self, x: Features) -> bool:
-        """Return whether the learner may read a sample as it is."""
-        _, nominal, _ = self._layout or self._laid_out()
-        if not nominal:
-            return NUMBERS.issuperset(map(type, x.values()))
-        n_texts = 0
-        for name in nominal:
-            value = x.get(name)
-            if type(value) is str:
-                if value in MISSING:
-                    return False
-                n_texts += 1
-            elif value is not None:
-                return False
-        types = [*map(type, x.values())]
-        return types.count(str) == n_texts and NUMBERS_AND_TEXTS.issuperset(types)
-
-    def _is_complete(self, x: Features) -> bool:
-        """Return whether a plain sample has all columns and no missing value."""
-        names, nominal, _ = self._layout or self._laid_out()
-        if (*x,) != names and x.keys() != self._columns.keys():
-            return False
-        if not nominal:
-            try:
-                total = sum(x.values())
-            except OverflowError:  # the learner refuses such a whole number
-                return False
-            return bool(total == total)
-        return all(value is not None and value == value for value in x.values())
+        if self._layout is None:
+            declared = {name: int(kind == NOMINAL) for name, kind in (self.kinds or {}).items()}
+            learned = {name: 2 + (kind == NOMINAL) for name, kind in self._columns.items()}
+            self._layout = declared | learned
+        return fit_of(x, self._layout, MISSING, len(self._columns)) if type(x) is dict else 0
 
     def _read(self, x: Features) -> Features:
         return {name: self._value(name, value) for name, value in x.items()}
@@ -372,11 +331,6 @@ class Read(typing.NamedTuple):
         if self.values is None:
             return n_missing(self.column)
         return sum(value is None or value != value for value in self.values)
-
-
-# Types that all kinds but the nominal read as they are, and those that a plain sample may have.
-NUMBERS = frozenset([float, int, bool, np.float64])
-NUMBERS_AND_TEXTS = NUMBERS | {str, type(None)}
 
 
 def misfit(name: Hashable, kind: str, value: object) -> str:

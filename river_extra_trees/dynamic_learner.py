@@ -127,11 +127,11 @@ class DynamicTreeLearner(TreeLearner):
         -------
         Pairs of features and target, without missing features.
         """
-        core = self._core
+        pool, schema = self._core.state()["pool"].values, self._schema
         samples = []
-        for row, values, _, _ in core.active_points():
+        for row, values in zip(pool["x"].tolist(), pool["v"].tolist(), strict=True):
             x = {
-                core.schema.names[column]: core.schema.value_of(column, number)
+                schema.names[column]: schema.value_of(column, number)
                 for column, number in enumerate(row)
                 if not math.isnan(number)
             }

@@ -27,6 +27,7 @@ MAX_COLUMNS = 2**14  # that the core can number
 class ForgetfulLearner(BatchForest):
     """Base of all four learners. Subclasses set their parameters and call `_begin`."""
 
+    _core: ForgetfulForest
     _forest: ForgetfulForest
 
     batch_size: int

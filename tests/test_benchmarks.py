@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import doctest
 import importlib
-import json
 import runpy
 import subprocess
 import sys
@@ -16,8 +15,6 @@ import pytest
 pytest.importorskip("resource", reason="benchmarks measure CPU time by what Windows lacks")
 
 from examples.benchmarks.common import prequential, tables
-from examples.benchmarks.costs.soak import is_sane
-from examples.benchmarks.peers import capymoa_process
 from examples.benchmarks.peers.boosting import WindowLightGBM
 from tests.naive import dynamic_calibration
 from tests.tools.scripts import Done, done
@@ -95,21 +92,6 @@ def test_boosting_on_a_window() -> None:
     assert regressor.predict_one({"name": "b", "number": 3}) > 0.8
 
 
-def test_process_of_capymoa(tmp_path: Path) -> None:
-    """Answers come in parts, with the scores so far, until the process says that it is done."""
-    python = tmp_path / "python"
-    first = {"samples": 1, "answers": [[0.75, 0.25]], "seconds": 1.0, "memory": 8, "error": ""}
-    second = {**first, "samples": 2, "answers": [None], "ended": True}
-    lines = [json.dumps({**first, "ended": False}), "a line of a library", json.dumps(second)]
-    python.write_text("#!/bin/sh\nread job\ncat <<END\n" + "\n".join(lines) + "\nEND\n")
-    python.chmod(0o755)
-    rows = [({"x": 1.0}, "no"), ({"x": 2.0}, "yes")]
-    options = "ARF", rows, "classification", 9.0, str(python)
-    runs = list(capymoa_process.checkpoints(*options))
-    assert [run.scores["accuracy"] for run in runs] == [1.0, 0.5]
-    assert [(run.samples, run.memory) for run in runs] == [(1, 8), (2, 8)]
-
-
 def test_drift() -> None:
     """The accuracy falls at a drift, and recovers."""
     options = ["--streams", "sine", "--learners", "ExtraTreesClassifier"]
@@ -164,14 +146,6 @@ def test_costs(name: str) -> None:
     assert expected in succeed("costs", name, *options)
 
 
-def test_stream_that_is_not_there() -> None:
-    """A stream that cannot be had is named, with what to do."""
-    done = run("costs", "speed", "--streams", "no_such_stream")
-    assert done.returncode == 1
-    assert "RIVER_EXTRA_TREES_DATA" in done.stderr
-    assert done.stderr.count("\n") == 1
-
-
 def test_list_of_papers() -> None:
     """Every table and figure has a name of its own, which the published figures refer to."""
     names = [line.split("|")[1].strip() for line in succeed("papers", "list").splitlines()[2:-1]]
@@ -184,16 +158,6 @@ def test_list_of_papers() -> None:
 def test_paper_quickly(name: str) -> None:
     """An experiment whose data are made runs anywhere; published figures stand beside ours."""
     assert "| 0.9 " in succeed("papers", name, "--quick")
-
-
-def test_paper_without_its_data(
-    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
-    """An experiment whose data are not there says so."""
-    monkeypatch.delenv("RIVER_EXTRA_TREES_DATA", raising=False)
-    done = run("papers", "forgetful-figures-3-6", "--quick")
-    assert done.returncode == 1
-    assert "RIVER_EXTRA_TREES_DATA" in capfd.readouterr().err
 
 
 def test_papers_side_by_side() -> None:
@@ -233,23 +197,11 @@ def test_soak() -> None:
     assert "'insane': 0" in done.stdout, done.stderr
 
 
-def test_sane_answers() -> None:
-    """A classifier may know no label before its first sample, and has to know some ever after."""
-    assert is_sane({}, True, 0)
-    assert is_sane({"a": 0.25, "b": 0.75}, True, 9)
-    assert is_sane(0.5, False, 9)
-    for answer in ({}, {"a": 0.5}, {"a": float("nan")}):
-        assert not is_sane(answer, True, 9)
-    assert not is_sane(float("nan"), False, 9)
-
-
 @pytest.mark.parametrize(
     ("arguments", "is_uniform", "expected"),
     [
         (["linear"], True, 0),
-        (["linear", "constant"], False, 2),
         (["linear", "--wrong"], True, 4),
-        (["linear", "--wrong"], False, 0),
     ],
 )
 def test_verdict_of_calibration(

@@ -20,7 +20,6 @@ from river_extra_trees import distributed
 from river_extra_trees.distributed import Answer
 from tests.tools.pages import ROOT, blocks, name_of, pages_with
 from tests.tools.ray_in_process import take_the_place_of_ray
-from tests.tools.river_checks import run_check
 from tests.tools.scripts import Done, done
 
 SCRIPTS = sorted(path for path in (ROOT / "examples").glob("*.py") if path.stem != "gallery")
@@ -86,7 +85,7 @@ def test_added_learner(parameters: dict[str, int]) -> None:
     """The learner of CONTRIBUTING passes river's checks, and learns frames as single samples."""
     model = rolling_forest.RollingForestClassifier(seed=1, **parameters)
     for check in checks.yield_checks(model):
-        run_check(check, model.clone())
+        check(model.clone())
     rows, by_samples, answers = list(datasets.Phishing()), model.clone(), []
     for x, y in rows:
         answers.append(by_samples.predict_one(x))

@@ -18,17 +18,16 @@ the object above it contains::
       |   |                  StreamForest (stream), ForgetfulForest (forgetful)
       |   |                  BatchGrowth: grows the trees on a batch, in threads
       |   |- Window        window: the samples of the batch, sorted by every column (sorting)
-      |   `- Trees ...     trees: nodes and their statistics; one object per tree
+      |   `- Trees ...     trees: nodes, and statistics of the leaves; one object per tree
       |
       |- MemoryForest      forests/memories: groups of trees; each group has its memory size
       |   |- Buffer        buffer: the latest samples, in blocks
-      |   |- Trees ...     CompactTrees (compact_trees, short_numbers; class_lists: saving and
-      |   |                  loading), or Trees with LinearModels (model_trees)
+      |   |- Trees ...     CompactTrees (compact_trees), or Trees with LinearModels
+      |   |                  (model_trees)
       |   |- Group ...     the trees of one memory size, replaced in turn (rotation, growth;
       |   |                  buckets: nominal values); their predictions (answers)
       |   |- NaiveBayes    naive_bayes: a member of the pool, in a classification
       |   `- ClassPool or NumberMixture      mixtures: combines the predictions of the groups
-      |                      (opinion_pool: logarithmic pooling)
       |
       |- Shrubs            shrubs/ensemble: a weighted ensemble on a window (weights)
       |   |- Window
@@ -98,7 +97,7 @@ How a learner is saved and restored::
 
 All modules use: `guarded` (one call at a time), `memory` (allocation), `lists` (list items without
 the GIL), `rng` (named streams of random numbers), `split` (the struct of a split), `shares` (the
-largest share, the sum of shares), `moments` (running means), `linalg` (least squares), `state`
-(saving, and validation when loading), `arrays` (memory as numpy arrays), `safe_repr` (values in
-messages), `node_names` (the names and values of splits).
+largest share, the sum of shares), `moments` (running means and variances), `linalg` (least
+squares), `state` (saving, and validation when loading), `arrays` (memory as numpy arrays),
+`safe_repr` (values in messages), `node_names` (the names and values of splits).
 """

@@ -6,7 +6,7 @@ from cpython.buffer cimport PyBUF_WRITE
 from cpython.memoryview cimport PyMemoryView_FromMemory
 
 
-cdef object view(const void* memory, str kind, tuple shape, tuple strides=None):
+cdef object view(const void* memory, object kind, tuple shape, tuple strides=None):
     """An array that shows memory.
 
     Parameters

@@ -1,7 +1,7 @@
 """The base class of the core objects of all families: schema, labels, and how samples are learned.
 
-One sample: `learn` reads the weight and the target, `Schema.admit` encodes the row, `Labels.learn`
-adds a new label. If one of them fails, the learner stays as it was. Then the step begins, see
+One sample: `learn` reads the weight and the target, `Labels.learn` adds a new label, `Schema.admit`
+encodes the row. If one of them fails, the learner stays as it was. Then the step begins, see
 `guarded`: `reserve` allocates memory, and `take` learns the row. If memory runs out, the learner
 refuses all later calls. `learn` returns whether the batch of the family is
 full now. The estimator then plans the growth, and the core object grows the trees. If the growth
@@ -69,7 +69,8 @@ cdef class Learner(Guarded):
     # --- Methods of all families --------------------------------------------------------------
     cdef double read_target(self, object y) except? -1.0
     cdef object learn_sample(self, object x, object y, object w)
-    cdef int learn_row(self, double target, double weight, object y) except -1
+    cdef int learn_row(self, double target, double weight, bint is_encoded, object x,
+                       object y) except -1
     cdef int refuse_targets(self, Reader reader, list refusals) except -1
     cdef bint read_rows(self, Reader reader, Py_ssize_t stop) except -1
     cdef int learn_next(self, Reader reader, bint is_known, double weight) except -1

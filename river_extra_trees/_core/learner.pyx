@@ -72,21 +72,24 @@ cdef class Learner(Guarded):
         if self.batch_is_full():
             self.schema.validate(x)
             return None
-        self.schema.admit(x)
-        self.learn_row(target, weight, y)
+        self.learn_row(target, weight, False, x, y)
         return self.batch_is_full()
 
-    cdef int learn_row(self, double target, double weight, object y) except -1:
-        """Learn the row that the schema admitted last.
+    cdef int learn_row(self, double target, double weight, bint is_encoded, object x,
+                       object y) except -1:
+        """Learn the sample x, or the row that the schema encoded last if `is_encoded`.
 
         In a classification a negative target means that y is a new label.
         """
         cdef bint is_new = not self.regression and target < 0.0
         if is_new:
+            target = self.labels.learn(y)
+        if not is_encoded:
             try:
-                target = self.labels.learn(y)
+                self.schema.admit(x)
             except BaseException:
-                self.schema.retract()
+                if is_new:
+                    self.labels.forget_last()
                 raise
         begin_step(self)
         self.reserve(self.n_labels())
@@ -179,7 +182,6 @@ cdef class Learner(Guarded):
         cdef int n_labels, n_careful = 0    # rows to read without `run`
         cdef Py_ssize_t row
         reader.link(self.schema, self.labels)
-        self.schema.accept()
         stop = min(stop, reader.n)
         while reader.row < stop:
             if n_careful > 0:
@@ -217,17 +219,14 @@ cdef class Learner(Guarded):
         cdef double target = reader.target()
         if not self.regression and target < 0.0:
             target = reader.find_label(self.labels)
-        if is_known and (self.regression or target >= 0.0):
-            return self.learn_row(target, weight, None)
         is_new = not self.regression and target < 0.0
         if is_new:      # another thread may have learned MAX_LABELS labels in the meantime
             find_room(reader.label(), len(self.labels.labels))
-        if not is_known:
-            reader.admit()
-        self.learn_row(target, weight, reader.label() if is_new else None)
+        x = None if is_known else reader.sample()
+        self.learn_row(target, weight, is_known, x, reader.label() if is_new else None)
+        reader.version = self.schema.version
         if is_new:
             reader.name_label(self.n_labels() - 1)
-        self.schema.accept()
         return 0
 
     cdef int run(self, Reader reader, Py_ssize_t stop, int n_labels) except -1 nogil:
@@ -312,7 +311,20 @@ cdef class Learner(Guarded):
         finally:
             release(self)
 
+    def number_of_tree(self, int tree, x):
+        """The number that one tree predicts; only of families with linear models."""
+        raise NotImplementedError
+
     # --- Inspection ---------------------------------------------------------------------------
+
+    @property
+    def n_seen(self):
+        """Number of samples learned."""
+        raise NotImplementedError
+
+    def settings(self):
+        """The arguments that make an empty learner of the same kind."""
+        raise NotImplementedError
 
     @property
     def n_trees(self):

@@ -32,9 +32,7 @@ cdef class Schema:
     cdef int* filled            # the n_filled columns that may have a value in `row`, each once
     cdef int n_filled           # work on a row does not visit the others
     cdef int row_capacity
-    # Not part of the state:
-    cdef list added             # (dict, its length before) per entry that the last `admit` added
-    cdef unsigned long version  # number of changes of columns and codes
+    cdef unsigned long version  # number of changes of columns and codes; not part of the state
 
     # A cache, not part of the state: the keys of the last row that was looked up by name, in the
     # order of its dict. A row whose keys are the same objects in the same order needs no look-up.
@@ -66,12 +64,6 @@ cdef class Schema:
         """Number of codes of a nominal column."""
         return <int>size_of(item_of(<PyObject*>self.codes, column))
 
-    cdef inline int accept(self) except -1:
-        """Keep what the last `admit` added: `retract` then removes nothing."""
-        if self.added:
-            self.added.clear()
-        return 0
-
     cdef int encode(self, object x) except -1
     cdef int admit(self, object x) except -1
     cdef int validate(self, object x) except -1
@@ -81,9 +73,9 @@ cdef class Schema:
     cdef int by_name(self, dict x, list fresh) except -1
     cdef int remember(self, dict x) except -1
     cdef int commit(self, dict x, list fresh) except -1
-    cdef int retract(self) except -1
-    cdef int add(self, list fresh) except -1
-    cdef int add_column(self, object name, bint is_nominal) except -1
+    cdef int undo(self, list added) except -1
+    cdef int add(self, list fresh, list added) except -1
+    cdef int add_column(self, object name, bint is_nominal, list added) except -1
     cdef int reserve(self, int n_columns) except -1
     cdef void blank(self) noexcept nogil
 
@@ -93,3 +85,4 @@ cdef class Labels:
 
     cdef int code(self, object label) except -2
     cdef int learn(self, object label) except -1
+    cdef int forget_last(self) except -1

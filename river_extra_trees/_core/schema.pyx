@@ -54,7 +54,6 @@ cdef class Schema:
         self.names = []
         self.codes = []
         self.layout = []
-        self.added = []
         self.reserve(1)     # `row` is never NULL, even before the first feature
 
     def __dealloc__(self):
@@ -72,7 +71,6 @@ cdef class Schema:
         return 0
 
     cdef int admit(self, object x) except -1:
-        self.accept()
         if type(x) is not dict:
             x = as_dict(x)
         if not self.by_layout(<dict>x):
@@ -195,46 +193,46 @@ cdef class Schema:
 
     cdef int commit(self, dict x, list fresh) except -1:
         """Add columns and codes for the new names and values of a valid row; encode the row."""
+        cdef list added = []
         self.version += 1
         try:
-            self.add(fresh)
+            self.add(fresh, added)
             self.by_name(x, None)
         except BaseException:
-            self.retract()
+            self.undo(added)
             raise
         return 0
 
-    cdef int retract(self) except -1:
-        """Remove what the last `admit` added, even if it added only a part.
+    cdef int undo(self, list added) except -1:
+        """Remove what was added: of each entry its dict, and the length of this before.
 
         Nothing is looked up: a value whose own code fails once may fail again.
         """
-        self.version += 1
         self.layout_size = 0
-        while self.added:
-            entries, length = self.added.pop()
+        while added:
+            entries, length = added.pop()
             if len(entries) > length:
                 entries.popitem()
         self.n_columns = <int>(len(self.numeric) + len(self.nominal))
         del self.names[self.n_columns:], self.codes[self.n_columns:]
         return 0
 
-    cdef int add(self, list fresh) except -1:
+    cdef int add(self, list fresh, list added) except -1:
         cdef int column
         for name, is_nominal, value in fresh:
             columns = self.nominal if is_nominal else self.numeric
             if name not in columns:
                 if self.n_columns == self.max_columns:
                     continue
-                self.add_column(name, is_nominal)
+                self.add_column(name, is_nominal, added)
             if is_nominal:
                 column = columns[name]
                 codes = <dict>self.codes[column]
-                self.added.append((codes, len(codes)))
+                added.append((codes, len(codes)))
                 codes[value] = len(codes)
         return 0
 
-    cdef int add_column(self, object name, bint is_nominal) except -1:
+    cdef int add_column(self, object name, bint is_nominal, list added) except -1:
         """Add the next column for a name. `__hash__` of the name runs when it is complete."""
         cdef int column = self.n_columns
         columns = self.nominal if is_nominal else self.numeric
@@ -244,7 +242,7 @@ cdef class Schema:
         self.n_columns = column + 1
         self.layout_size = 0
         self.misses = 0
-        self.added.append((columns, len(columns)))
+        added.append((columns, len(columns)))
         columns[name] = column
         return 0
 
@@ -358,14 +356,13 @@ cdef class Schema:
             state.items("categories", len(names)))
         try:
             for name, categories in zip(names, all_categories):
-                schema.add_column(name, categories is not None)
+                schema.add_column(name, categories is not None, [])
                 if categories is not None:
                     require(type(categories) is list, "Schema: categories must be a list")
                     codes = dict(zip(categories, range(len(categories))))
                     schema.codes[schema.n_columns - 1] = codes
         except TypeError:
             raise StateError("Schema: a name or a category is not hashable") from None
-        schema.accept()
         schema.check()
         return schema
 
@@ -425,6 +422,12 @@ cdef class Labels:
             self.labels.pop()
             raise
         return code
+
+    cdef int forget_last(self) except -1:
+        """Remove the label that was learned last, without a look-up."""
+        self.labels.pop()
+        self.known.popitem()
+        return 0
 
     def __len__(self):
         return len(self.labels)

@@ -6,7 +6,6 @@
 from libc.stdint cimport int64_t
 
 cdef void sort_slots(int* slots, int* spare, const double* key, int n) noexcept nogil
-cdef void sort_codes(int* slots, int* spare, const double* key, int n) noexcept nogil
 cdef void merge_slots(
     int* into, const int* old, int n_old, const int* new, int n_new, const double* key
 ) noexcept nogil

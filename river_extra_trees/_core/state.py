@@ -24,7 +24,7 @@ from __future__ import annotations
 import math
 import numbers
 import sys
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, TypeVar
 
@@ -51,6 +51,7 @@ __all__ = [
     "put_back",
     "reduced",
     "require",
+    "require_codes",
     "without_defaults",
 ]
 
@@ -62,6 +63,7 @@ LARGEST_WEIGHT = 1e100
 FAINTEST_WEIGHT = sys.float_info.min
 LARGEST_FLOAT = sys.float_info.max
 SMALLEST = 5e-324  # positive number
+OTHER = -1  # code of all values of a nominal column without a code of their own
 FINITE = {"least": -LARGEST_FLOAT, "most": LARGEST_FLOAT}  # floats of an array
 
 Table = Mapping[str, tuple[Any, ...]]
@@ -123,6 +125,47 @@ def is_same(value: Any, default: Any) -> bool:
     if not isinstance(value, np.ndarray):
         return bool(value == default)
     return value.shape == default.shape and value.tobytes() == default.tobytes()
+
+
+def require_codes(
+    owner: str,
+    codes: Sequence[Any],
+    columns: Iterable[tuple[int, NDArray[np.float64]]],
+    targets: NDArray[np.float64],
+    n_labels: int | None,
+) -> None:
+    """Raise a StateError for samples with labels or nominal values that have no code.
+
+    Growth counts samples by their codes, so others would be outside of its arrays.
+
+    Parameters
+    ----------
+    owner
+        Name of the class that has the samples.
+    codes
+        Per column of the schema: its codes, or None if it is numeric.
+    columns
+        (Number of a column, its values); NaN is missing.
+    targets
+        The targets of the samples.
+    n_labels
+        Number of labels; None if targets are numbers.
+    """
+    require(
+        n_labels is None or are_codes(targets, 0, n_labels),
+        f"{owner}: a sample has no known label",
+    )
+    for column, values in columns:
+        require(
+            codes[column] is None
+            or are_codes(values[~np.isnan(values)], OTHER, len(codes[column])),
+            f"{owner}: a sample has no known value",
+        )
+
+
+def are_codes(values: NDArray[np.float64], least: int, n: int) -> bool:
+    """Whether all values are whole numbers from `least` to n - 1."""
+    return bool(np.all((values >= least) & (values < n) & (values == np.floor(values))))
 
 
 class Captured:

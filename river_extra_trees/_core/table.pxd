@@ -6,7 +6,8 @@ depend on a learner, so any learner can read it.
 A `Reader` encodes the rows of a table for a learner, in their order. It links the columns of the
 table to those of the schema once, and looks up the code of each nominal value once. `read` encodes
 one row. `read_ahead` encodes several rows, column by column, without the GIL. A row with a new
-feature or a new nominal value is given to `Schema.admit` as a dict.
+feature or a new nominal value is given to `Schema.admit` as a dict; the next row with it looks up
+what has been added.
 
 One reader can serve several learners in turn: `Learner.take_over` assigns a range of its rows to
 a learner.
@@ -81,7 +82,6 @@ cdef class Reader:
     cdef int look_up(self) except -1
     cdef int list_columns(self) except -1
     cdef void blank_row(self) noexcept nogil
-    cdef int admit(self) except -1
     cdef dict sample(self)
     cdef int read_ahead(self, Py_ssize_t stop, int room, bint regression) noexcept nogil
     cdef int read_targets(self, int n, int room, bint regression) noexcept nogil

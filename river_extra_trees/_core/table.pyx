@@ -243,17 +243,6 @@ cdef class Reader:
             self.link_column(i, self.row, self.row + 1)
         return self.list_columns()
 
-    cdef int admit(self) except -1:
-        """Add new features and values of the next row; encode the row."""
-        self.schema.admit(self.sample())
-        self.version = self.schema.version
-        try:
-            self.look_up()
-        except BaseException:
-            self.schema.retract()       # `link` then repeats all look-ups
-            raise
-        return 0
-
     cdef dict sample(self):
         """The next row as a dict, without its missing values."""
         cdef dict x = {}

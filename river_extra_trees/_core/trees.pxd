@@ -2,14 +2,15 @@
 
 An arena is an array of nodes and an array of their statistics. A tree is identified by the node
 number of its root. A learner with many trees may use one arena for all trees or one per tree.
+Only leaves learn samples. An inner node is described by the sum of its leaves.
 
 Nodes are an array of structs, because a stream predicts one row at a time and each step down a tree
 then reads only half a cache line.
 """
 
-from libc.stdint cimport uint8_t
 from .ahead cimport AHEAD
 from .memory cimport free
+from .moments cimport follow_moments
 from .shares cimport first_largest
 from .split cimport Split, goes_left, goes_left_branchless
 from .window cimport Window
@@ -28,9 +29,9 @@ cdef enum:
     LEAF = -1               # split.feature of a leaf
     FREE = -2               # split.feature of a node on the free list
     HEADER = 3              # number of statistics before those of the target: the three below
-    WEIGHT = 0              # total weight of the samples that reached this node
-    VISITED = 1             # number of the last batch with a sample in this node (0: none)
-    GAIN = 2                # weighted decrease of impurity by the split of this node
+    GAIN = 0                # weighted decrease of impurity by the split of this node
+    WEIGHT = 1              # total weight of the samples that this leaf has learned
+    VISITED = 2             # number of the last batch with a sample in this leaf (0: none)
     MAX_CLASSES = 1 << 24   # of a restored arena, so that sizes do not overflow
 
 cdef const double FAINTEST = 1e-200     # a decayed class weight below this becomes 0
@@ -43,16 +44,17 @@ cdef struct Node:           # 32 bytes
     int depth               # 0 for a root
 
 cdef class Trees:
-    # Statistics of node i: stats[i * width : (i + 1) * width]. They begin with WEIGHT, VISITED and
-    # GAIN. In a classification the weight of each class follows, by its code; in a regression the
-    # mean and the sum of squared deviations from the mean follow.
+    # Statistics of node i: stats[i * width : (i + 1) * width]. They begin with GAIN, WEIGHT and
+    # VISITED. In a classification the weight of each class follows, by its code; in a regression
+    # the mean and the sum of squared deviations from the mean follow. Those of an inner node,
+    # except its gain, are the ones that it had when it was split.
     cdef Node* nodes
     cdef double* stats
     cdef int* free_nodes    # stack of free node numbers below n_used
     cdef readonly int n_values      # statistics of the target: number of known classes, or 2
     cdef readonly bint regression
     cdef readonly double fading     # decay factor of the leaves, see `learn`
-    cdef int width                  # HEADER + n_values
+    cdef int width                  # see `width_of`
     cdef int capacity               # number of allocated nodes
     cdef size_t n_cells             # allocated doubles in stats, at least capacity * width
     cdef int n_used                 # every node in use has a smaller number
@@ -62,10 +64,8 @@ cdef class Trees:
     cdef int root_capacity
 
     cdef int reserve(self, Py_ssize_t extra, int n_values) except -1 nogil
-    cdef int reserve_stats(self, Py_ssize_t capacity, Py_ssize_t extra,
-                           int n_values) except -1 nogil
+    cdef int width_of(self, int n_values) noexcept nogil
     cdef void trim(self, int extra) noexcept nogil
-    cdef void trim_stats(self, int capacity) noexcept nogil
     cdef int reserve_roots(self, int n_roots) except -1 nogil
     cdef void widen(self, int n_values) noexcept nogil
     cdef int new_root(self) noexcept nogil
@@ -74,21 +74,22 @@ cdef class Trees:
     cdef int list_bottom_splits(self, int* found) noexcept nogil
     cdef void sort_by_use(self, int* nodes, int n) noexcept nogil
     cdef bint is_less_used(self, int a, int b) noexcept nogil
-    cdef object all_stats(self)
-    cdef int fill(self, const double[::1] threshold, const int[:, ::1] links,
-                  const uint8_t[:, ::1] flags, const double[:, ::1] stats) except -1
-    cdef int link(self, const int[::1] free_nodes, const int[::1] roots) except -1
+    cdef dict views(self)
+    cdef int fill(self, dict fields) except -1
+    cdef int link(self) except -1
+    cdef int check_leaves(self) except -1
     cdef int meet(self, int node, int parent, int place) except -1
     cdef int new_node(self, int parent, int depth) noexcept nogil
     cdef void cut(self, int node) noexcept nogil
     cdef void clear(self, int node) noexcept nogil
     cdef void close(self, int node, double gain) noexcept nogil
     cdef void collapse(self, int node) noexcept nogil
-    cdef void reopen(self, int node) noexcept nogil
-    cdef double weight_of(self, int node) noexcept nogil
-    cdef double visited_of(self, int node) noexcept nogil
-    cdef void read(self, int node, double* row) noexcept nogil
-    cdef int write(self, int node, const double* row) except -1
+    cdef void merge_children(self, int node) noexcept nogil
+    cdef void open(self, int node) noexcept nogil
+    cdef double weight_of(self, int leaf) noexcept nogil
+    cdef double visited_of(self, int leaf) noexcept nogil
+    cdef void add_leaf(self, int leaf, double* row) noexcept nogil
+    cdef list below(self, int node)
 
     cdef inline void take_nodes(self, Trees other) noexcept nogil:
         """Take over nodes and roots of another arena, which has none then."""
@@ -168,24 +169,14 @@ cdef class Trees:
 
     cdef inline void learn(self, int leaf, double target, double weight,
                            double batch) noexcept nogil:
-        """Add a sample to the statistics of its leaf, after decay, and of every node above."""
-        cdef const Node* nodes = self.nodes
-        cdef double* stats = self.stats
-        cdef Py_ssize_t width = self.width
-        cdef int node = leaf, code, _
-        cdef int n = nodes[leaf].depth + 1      # so that no round waits for the end of the path
+        """Add a sample to the statistics of its leaf, after decay."""
+        cdef double* row = self.row(leaf)
         if self.regression:
-            count_number(stats + leaf * width, target, weight, batch, self.fading)
-            for _ in range(1, n):
-                node = nodes[node].parent
-                count_number(stats + node * width, target, weight, batch, 1.0)
+            count_number(row, target, weight, batch, self.fading)
             return
         if self.fading < 1.0:
-            fade_row(stats + leaf * width, self.fading, self.n_values, False)
-        code = <int>target
-        for _ in range(n):
-            count_class(stats + node * width, code, weight, batch)
-            node = nodes[node].parent
+            fade_row(row, self.fading, self.n_values, False)
+        count_class(row, <int>target, weight, batch)
 
     cdef inline int majority(self, int node) noexcept nogil:
         """The class with the largest weight in a node, the first if equal; -1 if it is empty."""
@@ -242,14 +233,11 @@ cdef inline void count_class(double* row, int code, double weight, double batch)
 
 cdef inline void count_number(double* row, double y, double weight, double batch,
                               double fading) noexcept nogil:
-    """Add a number to the statistics of a node, after decay: weighted variance (West 1979)."""
-    cdef double mean = row[HEADER], delta = y - mean, squares = row[HEADER + 1] * fading
-    cdef volatile double* stored = row + HEADER     # volatile: one by one, which takes less time
+    """Add a number to the statistics of a node, after decay."""
     row[WEIGHT] = row[WEIGHT] * fading + weight
     row[VISITED] = batch
-    mean += delta * (weight / row[WEIGHT])          # exactly y for the first sample
-    stored[0] = mean
-    stored[1] = squares + weight * delta * (y - mean)
+    row[HEADER + 1] *= fading
+    follow_moments(row + HEADER, row + HEADER + 1, y, weight, row[WEIGHT])
 
 
 cdef inline void fade_row(double* row, double fading, int n_values, bint regression) noexcept nogil:

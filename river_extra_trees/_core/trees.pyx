@@ -5,18 +5,27 @@ This module stores, queries, prunes, checks, saves and describes trees. It does 
 
 import numpy as np
 
-from libc.stdint cimport uint8_t
-from libc.string cimport memcpy, memmove, memset
+from libc.string cimport memmove, memset
 
+from .arrays cimport view
 from .memory cimport enough, free, product, raise_memory_error, resized, trimmed
-from .split cimport GROUP, N_BUCKETS
+from .moments cimport join_moments
+from .split cimport GROUP, N_BUCKETS, Split
 
 from .state import (
-    FAINTEST_WEIGHT, LARGEST_FLOAT, LARGEST_TARGET, State, reduced, require, without_defaults,
+    FAINTEST_WEIGHT, LARGEST_FLOAT, LARGEST_TARGET, State, fields_of, put_back, reduced, require,
+    without_defaults,
 )
 
 cdef enum:
     LARGEST_ARENA = 1 << 29     # nodes: twice this number fits into 32 bits
+
+# The struct `Node`.
+NODE = np.dtype([
+    ("threshold", "f8"), ("feature", "i4"), ("nominal", "u1"), ("missing_left", "u1"),
+    ("left", "i4"), ("right", "i4"), ("parent", "i4"), ("depth", "i4"),
+], align=True)
+NUMBER = ("whole_numbers", np.int32, "nodes", {"least": -2, "most": LARGEST_ARENA})
 
 
 cdef class Trees:
@@ -30,14 +39,13 @@ cdef class Trees:
         Whether leaves store (mean, sum of squared deviations) instead of class weights.
     fading
         Decay factor: the weights of a leaf are multiplied by it before the leaf learns a sample.
-        The statistics of inner nodes do not decay.
     """
 
     def __cinit__(self, int n_values=0, bint regression=False, double fading=1.0):
         self.regression = regression
         self.fading = fading
         self.n_values = 2 if regression else n_values
-        self.width = HEADER + self.n_values
+        self.width = self.width_of(self.n_values)
 
     def __dealloc__(self):
         free(self.nodes)
@@ -53,38 +61,32 @@ cdef class Trees:
         Nothing else changes, so nothing must be undone if memory is short.
         """
         cdef Py_ssize_t capacity = enough(self.n_used - self.n_free + extra, self.capacity)
+        cdef size_t n_cells
         if capacity > LARGEST_ARENA:
             raise_memory_error()
-        self.reserve_stats(capacity, extra, n_values)
+        n_cells = product(capacity, self.width_of(max(n_values, self.n_values)))
+        if n_cells > self.n_cells:
+            self.stats = <double*>resized(self.stats, n_cells, sizeof(double))
+            self.n_cells = n_cells
         if capacity > self.capacity:
             self.nodes = <Node*>resized(self.nodes, capacity, sizeof(Node))
             self.free_nodes = <int*>resized(self.free_nodes, capacity, sizeof(int))
             self.capacity = <int>capacity
         return 0
 
-    cdef int reserve_stats(self, Py_ssize_t capacity, Py_ssize_t extra,
-                           int n_values) except -1 nogil:
-        """Allocate memory for the statistics of `capacity` nodes, `extra` of which are new."""
-        cdef int width = self.width if self.regression else HEADER + max(n_values, self.n_values)
-        cdef size_t n_cells = product(capacity, width)
-        if n_cells > self.n_cells:
-            self.stats = <double*>resized(self.stats, n_cells, sizeof(double))
-            self.n_cells = n_cells
-        return 0
+    cdef int width_of(self, int n_values) noexcept nogil:
+        """Number of statistics of a node if so many classes are known."""
+        return HEADER + (2 if self.regression else n_values)
 
     cdef void trim(self, int extra) noexcept nogil:
         """Free unused memory, except for `extra` more nodes."""
         cdef int capacity = min(self.n_used + extra, self.capacity)
-        self.trim_stats(capacity)       # they may have spare memory even if the nodes have none
+        self.n_cells = <size_t>capacity * self.width
+        self.stats = <double*>trimmed(self.stats, self.n_cells * sizeof(double))
         if capacity < self.capacity:
             self.nodes = <Node*>trimmed(self.nodes, capacity * sizeof(Node))
             self.free_nodes = <int*>trimmed(self.free_nodes, capacity * sizeof(int))
             self.capacity = capacity
-
-    cdef void trim_stats(self, int capacity) noexcept nogil:
-        """Free the memory for statistics of more than `capacity` nodes."""
-        self.n_cells = <size_t>capacity * self.width
-        self.stats = <double*>trimmed(self.stats, self.n_cells * sizeof(double))
 
     cdef int reserve_roots(self, int n_roots) except -1 nogil:
         if n_roots > self.root_capacity:
@@ -94,15 +96,18 @@ cdef class Trees:
 
     cdef void widen(self, int n_values) noexcept nogil:
         """Extend the statistics to more classes, with weight 0. `reserve` has allocated memory."""
-        cdef int node, width = HEADER + n_values
+        cdef int node, width
         if self.regression or n_values <= self.n_values:
+            return
+        self.n_values, width = n_values, self.width_of(n_values)
+        if width == self.width:
             return
         for node in range(self.n_used - 1, -1, -1):     # from the end: rows only move up
             memmove(self.stats + <Py_ssize_t>node * width, self.row(node),
                     self.width * sizeof(double))
             memset(self.stats + <Py_ssize_t>node * width + self.width, 0,
                    (width - self.width) * sizeof(double))
-        self.width, self.n_values = width, n_values
+        self.width = width
 
     cdef int new_node(self, int parent, int depth) noexcept nogil:
         """Add a leaf with empty statistics. `reserve` has allocated the memory."""
@@ -113,75 +118,80 @@ cdef class Trees:
         else:
             node = self.n_used
             self.n_used += 1
-        memset(&self.nodes[node], 0, sizeof(Node))
+        self.open(node)
         self.clear(node)
-        self.nodes[node].split.feature = LEAF
-        self.nodes[node].left = self.nodes[node].right = -1
         self.nodes[node].parent = parent
         self.nodes[node].depth = depth
         return node
 
     cdef void cut(self, int node) noexcept nogil:
         """Put one node on the free list."""
-        memset(&self.nodes[node], 0, sizeof(Node))
+        self.open(node)
         self.clear(node)
         self.nodes[node].split.feature = FREE
+        self.nodes[node].parent, self.nodes[node].depth = -1, 0
         self.free_nodes[self.n_free] = node
         self.n_free += 1
 
     cdef void collapse(self, int node) noexcept nogil:
-        """Free all nodes below a node and make it a leaf; its statistics are kept."""
-        cdef int below = node, parent
-        if self.nodes[node].split.feature < 0:
-            return
+        """Free all nodes below a node and make it a leaf, which knows what its leaves knew."""
+        cdef int at = node
+        cdef Node* this
         while self.nodes[node].split.feature >= 0:
-            if self.nodes[below].split.feature >= 0 and self.nodes[below].left >= 0:
-                below = self.nodes[below].left
-            elif self.nodes[below].split.feature >= 0 and self.nodes[below].right >= 0:
-                below = self.nodes[below].right
-            elif below == node:
-                self.nodes[node].split.feature = LEAF
+            this = &self.nodes[at]
+            if self.nodes[this.left].split.feature >= 0:
+                at = this.left
+            elif self.nodes[this.right].split.feature >= 0:
+                at = this.right
             else:
-                parent = self.nodes[below].parent
-                if self.nodes[parent].left == below:
-                    self.nodes[parent].left = -1
-                else:
-                    self.nodes[parent].right = -1
-                self.cut(below)
-                below = parent
-        self.nodes[node].split.threshold = 0.0
-        self.nodes[node].split.nominal = self.nodes[node].split.missing_left = 0
-        self.reopen(node)
+                self.merge_children(at)
+                at = this.parent if at != node else node
 
-    # Access to the statistics of a node; `CompactTrees` overrides these methods, because it stores
-    # statistics differently.
+    # The statistics of leaves; `CompactTrees` overrides these methods.
 
-    cdef void clear(self, int node) noexcept nogil:
-        """Initialise the statistics of a node as empty."""
-        memset(self.row(node), 0, self.width * sizeof(double))
+    cdef void clear(self, int leaf) noexcept nogil:
+        """Initialise the statistics of a leaf as empty."""
+        memset(self.row(leaf), 0, self.width * sizeof(double))
 
-    cdef void close(self, int node, double gain) noexcept nogil:
+    cdef void close(self, int leaf, double gain) noexcept nogil:
         """Store the gain of the split that a leaf gets next."""
-        self.row(node)[GAIN] = gain
+        self.row(leaf)[GAIN] = gain
 
-    cdef void reopen(self, int node) noexcept nogil:
-        """Update the statistics of a node that is becoming a leaf again."""
-        self.row(node)[GAIN] = 0.0
+    cdef void merge_children(self, int node) noexcept nogil:
+        """Make the parent of two leaves a leaf, with the sum of their statistics."""
+        cdef int left = self.nodes[node].left, right = self.nodes[node].right
+        self.clear(node)
+        self.add_leaf(left, self.row(node))
+        self.add_leaf(right, self.row(node))
+        self.open(node)
+        self.cut(left)
+        self.cut(right)
 
-    cdef double weight_of(self, int node) noexcept nogil:
-        return self.row(node)[WEIGHT]
+    cdef void open(self, int node) noexcept nogil:
+        """Remove the split of a node."""
+        cdef Node* this = &self.nodes[node]
+        memset(&this.split, 0, sizeof(Split))
+        this.split.feature = LEAF
+        this.left = this.right = -1
 
-    cdef double visited_of(self, int node) noexcept nogil:
-        return self.row(node)[VISITED]
+    cdef double weight_of(self, int leaf) noexcept nogil:
+        return self.row(leaf)[WEIGHT]
 
-    cdef void read(self, int node, double* row) noexcept nogil:
-        """Copy the statistics of a node, in the layout of the header."""
-        memcpy(row, self.row(node), self.width * sizeof(double))
+    cdef double visited_of(self, int leaf) noexcept nogil:
+        return self.row(leaf)[VISITED]
 
-    cdef int write(self, int node, const double* row) except -1:
-        """Set the statistics of a node without statistics; the inverse of `read`."""
-        memcpy(self.row(node), row, self.width * sizeof(double))
-        return 0
+    cdef void add_leaf(self, int leaf, double* row) noexcept nogil:
+        """Add the statistics of a leaf to others, in the layout of the header."""
+        cdef const double* own = self.row(leaf)
+        cdef int i
+        if self.regression:
+            join_moments(row + HEADER, row + HEADER + 1, row[WEIGHT], own[HEADER],
+                         own[HEADER + 1], own[WEIGHT])
+        else:
+            for i in range(HEADER, HEADER + self.n_values):
+                row[i] += own[i]
+        row[WEIGHT] += own[WEIGHT]
+        row[VISITED] = max(row[VISITED], own[VISITED])
 
     def add_tree(self):
         """Add a tree of one empty leaf; return the number of the tree."""
@@ -254,9 +264,13 @@ cdef class Trees:
             gap //= 2
 
     cdef bint is_less_used(self, int a, int b) noexcept nogil:
-        cdef double of_a = self.visited_of(a), of_b = self.visited_of(b)
+        cdef const Node* one = &self.nodes[a]
+        cdef const Node* other = &self.nodes[b]
+        cdef double of_a = max(self.visited_of(one.left), self.visited_of(one.right))
+        cdef double of_b = max(self.visited_of(other.left), self.visited_of(other.right))
         if of_a == of_b:
-            of_a, of_b = self.weight_of(a), self.weight_of(b)
+            of_a = self.weight_of(one.left) + self.weight_of(one.right)
+            of_b = self.weight_of(other.left) + self.weight_of(other.right)
         return of_a < of_b if of_a != of_b else a < b
 
     # ---------------------------------------------------------------- learning
@@ -301,31 +315,37 @@ cdef class Trees:
         return self.roots[tree]
 
     def node(self, int node):
-        """One node as a dict, for plots, tables and tests."""
+        """One node as a dict, for plots and tests; an inner one is the sum of its leaves."""
         assert 0 <= node < self.n_used and self.nodes[node].split.feature != FREE
         cdef Node* this = &self.nodes[node]
-        cdef double[::1] row = np.empty(self.width)
+        cdef double[::1] row = np.zeros(HEADER + self.n_values)
+        cdef int below
         cdef bint is_split = this.split.feature >= 0
-        self.read(node, &row[0])
+        for below in self.below(node):
+            if self.nodes[below].split.feature < 0:
+                self.add_leaf(below, &row[0])
         return {
             "node": node, "parent": this.parent, "depth": this.depth,
             "feature": this.split.feature, "threshold": this.split.threshold if is_split else 0.0,
-            "left": this.left if is_split else -1, "right": this.right,
+            "left": this.left if is_split else -1, "right": this.right if is_split else -1,
             "nominal": this.split.nominal,
             "missing_left": bool(this.split.missing_left), "weight": row[WEIGHT],
-            "visited": row[VISITED], "gain": row[GAIN],
+            "visited": row[VISITED], "gain": self.row(node)[GAIN] if is_split else 0.0,
             "values": [row[HEADER + i] for i in range(self.n_values)],
         }
 
     def preorder(self, int tree=0):
         """Node numbers of a tree, parents before children, left before right."""
-        stack = [self.root(tree)]
-        found = []
+        return self.below(self.root(tree))
+
+    cdef list below(self, int node):
+        """Numbers of a node and of all nodes below it, in preorder."""
+        cdef list stack = [node], found = []
         while stack:
             node = stack.pop()
             found.append(node)
-            if self.nodes[<int>node].split.feature >= 0:
-                stack += [self.nodes[<int>node].right, self.nodes[<int>node].left]
+            if self.nodes[node].split.feature >= 0:
+                stack += [self.nodes[node].right, self.nodes[node].left]
         return found
 
     def check(self):
@@ -346,145 +366,112 @@ cdef class Trees:
             + self.capacity * (sizeof(Node) + sizeof(int)) + self.n_cells * sizeof(double)
         )
 
-    def state(self):
-        """Splits and statistics of all nodes, and roots, from which parents and depths follow."""
-        cdef Py_ssize_t i, k = 0, n = self.n_used, n_splits = 0
-        cdef double[::1] threshold
-        cdef int[:, ::1] links
-        cdef uint8_t[:, ::1] flags
-        for i in range(n):
-            n_splits += self.nodes[i].split.feature >= 0
-        threshold = np.empty(n_splits)
-        links = np.empty((n_splits, 4), dtype=np.int32)
-        flags = np.empty((n_splits, 2), dtype=np.uint8)
-        for i in range(n):
-            if self.nodes[i].split.feature >= 0:
-                threshold[k] = self.nodes[i].split.threshold
-                links[k, 0], links[k, 1] = <int>i, self.nodes[i].split.feature
-                links[k, 2], links[k, 3] = self.nodes[i].left, self.nodes[i].right
-                flags[k, 0] = self.nodes[i].split.nominal
-                flags[k, 1] = self.nodes[i].split.missing_left
-                k += 1
-        return without_defaults({
-            "regression": self.regression, "fading": self.fading,
-            "threshold": threshold.base, "links": links.base,
-            "flags": flags.base, "stats": self.all_stats(),
-            "free_nodes": np.array([self.free_nodes[i] for i in range(self.n_free)], np.int32),
-            "roots": np.array([self.roots[i] for i in range(self.n_roots)], np.int32),
-        }, self.DEFAULTS)
-
-    cdef object all_stats(self):
-        """The statistics of all nodes, as an array [node, statistic]."""
-        cdef int node
-        cdef double[:, ::1] stats = np.empty((self.n_used, self.width))
-        for node in range(self.n_used):
-            self.read(node, &stats[node, 0])
-        return stats.base
-
-    # The state of a tree of one leaf.
-    DEFAULTS = {
-        "regression": False, "fading": 1.0, "threshold": np.empty(0),
-        "links": np.empty((0, 4), np.int32), "flags": np.empty((0, 2), np.uint8),
-        "free_nodes": np.empty(0, np.int32), "roots": np.zeros(1, np.int32),
+    FIELDS = {
+        "n_values": ("whole", 0, MAX_CLASSES), "regression": ("flag",),
+        "fading": ("number", 0.0, 1.0),
+        "threshold": ("numbers", "nodes"), "feature": NUMBER, "left": NUMBER, "right": NUMBER,
+        "nominal": ("array", np.uint8, "nodes"),
+        "missing_left": ("whole_numbers", np.uint8, "nodes", {"most": 1}),
+        "stats": ("array", np.float64, "nodes", None),
+        "free_nodes": ("array", np.int32, None), "roots": ("array", np.int32, None),
     }
+    # Of a tree of one leaf with two classes.
+    DEFAULTS = {
+        "n_values": 2, "regression": False, "fading": 1.0, "threshold": np.zeros(1),
+        "feature": np.full(1, LEAF, np.int32), "left": np.full(1, -1, np.int32),
+        "right": np.full(1, -1, np.int32), "nominal": np.zeros(1, np.uint8),
+        "missing_left": np.zeros(1, np.uint8), "free_nodes": np.empty(0, np.int32),
+        "roots": np.zeros(1, np.int32),
+    }
+
+    def state(self):
+        """Nodes and statistics; parents and depths follow from the roots."""
+        return without_defaults(fields_of(self, self.FIELDS, self.views()), self.DEFAULTS)
+
+    cdef dict views(self):
+        """The arrays of a state."""
+        nodes = view(self.nodes, NODE, (self.n_used,))
+        return {
+            **{name: nodes[name] for name in (
+                "threshold", "feature", "nominal", "missing_left", "left", "right")},
+            "stats": view(self.stats, "f8", (self.n_used, self.width)),
+            "free_nodes": view(self.free_nodes, "i4", (self.n_free,)),
+            "roots": view(self.roots, "i4", (self.n_roots,)),
+        }
 
     @classmethod
     def restored(cls, values):
         """The trees of a state. The owner checks that the features of the splits exist."""
         cdef Trees trees
-        state = State("Trees", values, (*cls.DEFAULTS, "stats"), cls.DEFAULTS)
-        threshold = state.numbers("threshold", None)
-        n_splits = len(threshold)
-        regression = state.flag("regression")
-        stats = state.array("stats", np.float64, None, None)
-        n, width = stats.shape
-        require(n <= LARGEST_ARENA and HEADER <= width <= HEADER + MAX_CLASSES
-                and (width == HEADER + 2 or not regression),
-                "Trees: the statistics are not those of such a tree")
-        trees = cls(width - HEADER, regression, state.number("fading", 0.0, 1.0))
-        check_stats(stats, regression)
-        links = state.array("links", np.int32, n_splits, 4)
-        splits = links[:, 0]
-        require(np.all(splits[1:] > splits[:n_splits - 1]) and np.all((splits >= 0) & (splits < n))
-                and np.all(links[:, 1] >= 0), "Trees: a split has no node")
-        flags = state.array("flags", np.uint8, n_splits, 2)
-        groups = threshold[flags[:, 0] >= GROUP]
-        require(np.all((groups >= 0.0) & (groups < 2.0**N_BUCKETS) & (groups == np.floor(groups))),
-                "Trees: a group of values is no set of buckets")
-        trees.fill(threshold, links, flags, stats)
-        trees.link(state.array("free_nodes", np.int32, None), state.array("roots", np.int32, None))
+        cdef dict fields = State(cls.__name__, values, cls.FIELDS, cls.DEFAULTS).read(cls.FIELDS)
+        trees = cls(fields["n_values"], fields["regression"], fields["fading"])
+        trees.fill(fields)
+        trees.link()
+        trees.check_leaves()
         return trees
 
-    cdef int fill(self, const double[::1] threshold, const int[:, ::1] links,
-                  const uint8_t[:, ::1] flags, const double[:, ::1] stats) except -1:
-        """Copy nodes and statistics into the empty arena; `link` checks the links."""
-        cdef int i, node, n = <int>stats.shape[0]
+    cdef int fill(self, dict fields) except -1:
+        """Copy the arrays of a state into the empty arena; `link` checks the links."""
+        n, stats, nominal = len(fields["feature"]), fields["stats"], fields["nominal"]
+        require(n <= LARGEST_ARENA and len(fields["free_nodes"]) <= n
+                and len(fields["roots"]) <= n, "Trees: more nodes than there can be")
+        require(self.n_values == fields["n_values"] and stats.shape[1] == self.width,
+                "Trees: the statistics are not those of such a tree")
+        groups = fields["threshold"][(nominal >= GROUP) & (fields["feature"] >= 0)]
+        require(np.all((groups >= 0.0) & (groups < 2.0**N_BUCKETS) & (groups == np.floor(groups))),
+                "Trees: a group of values is no set of buckets")
         self.reserve(n, self.n_values)
-        for _ in range(n):
-            self.new_node(-1, -1)                       # a leaf, not visited yet
-        for i in range(<int>threshold.shape[0]):
-            node = links[i, 0]
-            self.nodes[node].split.threshold = threshold[i]
-            self.nodes[node].split.feature = links[i, 1]
-            self.nodes[node].split.nominal = flags[i, 0]
-            self.nodes[node].split.missing_left = flags[i, 1] != 0
-            self.nodes[node].left, self.nodes[node].right = links[i, 2], links[i, 3]
-        for i in range(n):
-            self.write(i, &stats[i, 0])
+        self.reserve_roots(<int>len(fields["roots"]))
+        self.n_used, self.n_free = <int>n, <int>len(fields["free_nodes"])
+        self.n_roots = <int>len(fields["roots"])
+        put_back(self.views(), fields)
         return 0
 
-    cdef int link(self, const int[::1] free_nodes, const int[::1] roots) except -1:
-        """Copy free nodes and roots; traverse the trees, so that every node is visited once."""
-        cdef int i, node, met
+    cdef int link(self) except -1:
+        """Find parents and depths; every node must be free, or be in one place of one tree."""
+        cdef int i, node, met = 0
         cdef const Node* this
-        cdef Py_ssize_t n = free_nodes.shape[0] + roots.shape[0]
-        require(n <= self.n_used, "Trees: more free nodes and roots than nodes")
-        self.reserve_roots(<int>roots.shape[0])
-        for i in range(roots.shape[0]):
-            self.roots[i] = roots[i]
-            self.meet(roots[i], -1, i)
-        self.n_roots = met = <int>roots.shape[0]
-        i = 0
-        while i < met:                          # `free_nodes` is the queue of visited nodes
-            node = self.free_nodes[i]
-            i += 1
-            this = &self.nodes[node]
+        for node in range(self.n_used):
+            self.nodes[node].depth = FREE
+        for i in range(self.n_free):
+            met = self.meet(self.free_nodes[i], -1, met)
+        for i in range(self.n_roots):
+            met = self.meet(self.roots[i], -1, met)
+        for i in range(self.n_used):            # `free_nodes` is the queue of visited nodes
+            require(i < met, "Trees: a node is neither in a tree nor free")
+            this = &self.nodes[self.free_nodes[i]]
+            require((this.split.feature == FREE) == (i < self.n_free),
+                    "Trees: a node is in a tree and free")
             if this.split.feature >= 0:
-                self.meet(this.left, node, met)
-                self.meet(this.right, node, met + 1)
-                met += 2
-        for i in range(free_nodes.shape[0]):
-            self.meet(free_nodes[i], -1, met + i)
-        for i in range(free_nodes.shape[0]):
-            self.cut(free_nodes[i])
-        require(met + self.n_free == self.n_used, "Trees: a node is neither in a tree nor free")
+                met = self.meet(this.left, self.free_nodes[i], met)
+                met = self.meet(this.right, self.free_nodes[i], met)
         return 0
 
     cdef int meet(self, int node, int parent, int place) except -1:
-        """Record the visit of a node as a child, a root or a free node; it must be the first."""
-        require(0 <= node < self.n_used and self.nodes[node].depth < 0,
+        """Record the visit of a node, which must be the first one; return the next place."""
+        require(0 <= node < self.n_used and self.nodes[node].depth == FREE,
                 "Trees: a node does not exist or is in two places")
         self.free_nodes[place] = node
         self.nodes[node].parent = parent
         self.nodes[node].depth = self.nodes[parent].depth + 1 if parent >= 0 else 0
+        return place + 1
+
+    cdef int check_leaves(self) except -1:
+        """Raise a StateError for statistics that are impossible for any samples.
+
+        Gains and sums of squares may overflow if weights are large; they are not used as indices.
+        """
+        stats = self.views()["stats"]
+        weights = stats[:, [WEIGHT, VISITED] if self.regression else slice(WEIGHT, None)]
+        require(np.all((weights >= 0.0) & (weights <= LARGEST_FLOAT)),
+                "Trees: a weight is negative or not finite")
+        require(not np.any((weights[:, 0] > 0.0) & (weights[:, 0] < FAINTEST_WEIGHT)),
+                "Trees: a weight is too small for full precision")
+        require(self.regression or np.all(stats[:, HEADER:] <= 1.000001 * stats[:, [WEIGHT]]),
+                "Trees: a class weighs more than its node")
+        require(not self.regression or np.all(np.abs(stats[:, HEADER]) <= 2.0 * LARGEST_TARGET),
+                "Trees: a mean is not one of targets")
         return 0
 
     def __reduce__(self):
         return reduced(type(self), self.state())
-
-
-def check_stats(stats, regression):
-    """Raise a StateError for statistics that are impossible for any samples.
-
-    The statistics of a node are not compared with those of its children. Gains and sums of squares
-    may overflow if weights are large; they are not used as indices.
-    """
-    weights = stats[:, [WEIGHT, VISITED]] if regression else np.delete(stats, GAIN, axis=1)
-    require(np.all((weights >= 0.0) & (weights <= LARGEST_FLOAT)),
-            "Trees: a weight is negative or not finite")
-    require(not np.any((weights[:, 0] > 0.0) & (weights[:, 0] < FAINTEST_WEIGHT)),
-            "Trees: a weight is too small for full precision")
-    require(regression or np.all(stats[:, HEADER:] <= 1.000001 * stats[:, [WEIGHT]]),
-            "Trees: a class weighs more than its node")
-    require(not regression or np.all(np.abs(stats[:, HEADER]) <= 2.0 * LARGEST_TARGET),
-            "Trees: a mean is not one of targets")

@@ -1,5 +1,5 @@
 from typing import Any
 
 def fit_of(
-    x: dict[Any, Any], names: tuple[Any, ...], is_nominal: bytes, missing: frozenset[str]
+    x: dict[Any, Any], layout: dict[Any, int], missing: frozenset[str], n_columns: int
 ) -> int: ...

@@ -1,9 +1,7 @@
 """Validation of features, targets and weights. See the header."""
 
-from cpython.dict cimport PyDict_Next
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_Check, PyFloat_CheckExact
 from cpython.long cimport PyLong_Check
-from cpython.object cimport PyObject
 from libc.math cimport INFINITY, NAN, fabs
 
 from collections.abc import Mapping
@@ -25,7 +23,6 @@ cdef tuple DATES = (date, time, timedelta, struct_time, np.datetime64, np.timede
 # In what else numpy finds a float: it takes nanoseconds, the digits of a text, the real part.
 cdef type ARRAY = np.ndarray
 cdef type FLOAT64 = np.float64
-cdef object LARGEST_PLAIN = 2**63     # a whole number beyond it may be too large for a float
 cdef tuple NO_NUMBERS = (np.datetime64, np.timedelta64, np.flexible, np.complexfloating)
 
 cdef dict as_dict(object x):
@@ -176,33 +173,25 @@ cdef double read_number(object y) except? -1.0:
     return target
 
 
-def fit_of(dict x, tuple names, bytes is_nominal, frozenset missing):
-    """How a sample fits columns: 2 if it has a value in each, 1 if some are missing, else 0.
+def fit_of(dict x, dict layout, frozenset missing, Py_ssize_t n_columns):
+    """How a sample fits columns: 2 if these are its features, 1 if some are missing, else 0.
 
-    A value fits if it is a number, or in a nominal column a text. Returns -1, so that the caller
-    looks more closely, if the names are not those of the columns, in their order.
+    A value fits if it is a number, or in a nominal column a text; of unknown columns, only numbers
+    fit. `layout` has by name 1 for a nominal column, and 2 more for each of the `n_columns`.
     """
-    cdef PyObject* key
-    cdef PyObject* value
-    cdef Py_ssize_t position = 0, i = 0
-    cdef bint is_complete = True
-    if len(x) != len(names):
-        return -1
-    while PyDict_Next(x, &position, &key, &value):
-        if <object>key is not names[i] and not (
-                type(<object>key) is str and type(names[i]) is str and <object>key == names[i]):
-            return -1
-        if <object>value is None:
-            return -1
-        if is_nominal[i]:
-            if type(<object>value) is not str or <object>value in missing:
+    cdef Py_ssize_t n_present = 0
+    cdef int column
+    for name, value in x.items():
+        column = layout.get(name, 0)
+        if value is None:
+            continue
+        if column & 1:
+            if type(value) is not str or value in missing:
                 return 0
-        elif type(<object>value) is float or type(<object>value) is FLOAT64:
-            is_complete &= PyFloat_AS_DOUBLE(<object>value) == PyFloat_AS_DOUBLE(<object>value)
-        elif type(<object>value) is int:
-            if not -LARGEST_PLAIN < <object>value < LARGEST_PLAIN:
-                return -1
-        elif type(<object>value) is not bool:
+        elif type(value) is float or type(value) is FLOAT64:
+            if value != value:
+                continue
+        elif type(value) is not int and type(value) is not bool:
             return 0
-        i += 1
-    return 2 if is_complete else 1
+        n_present += column >> 1
+    return 2 if n_present == n_columns == len(x) else 1

@@ -8,11 +8,12 @@ from libc.string cimport memcpy, memmove
 
 from .arrays cimport view
 from .memory cimport free, resized, zeroed
-from .schema cimport MAX_COLUMNS, OTHER, Schema
+from .schema cimport MAX_COLUMNS, Schema
 from .sorting cimport keep, merge_slots, rank, sort_slots
 
 from .state import (
-    FAINTEST_WEIGHT, LARGEST_TARGET, LARGEST_WEIGHT, State, reduced, require, without_defaults,
+    FAINTEST_WEIGHT, LARGEST_TARGET, LARGEST_WEIGHT, State, reduced, require, require_codes,
+    without_defaults,
 )
 
 cdef enum:
@@ -359,17 +360,14 @@ cdef class Window:
 
         The growth of trees counts samples by their codes, so others would be outside of its arrays.
         """
-        cdef int column
+        cdef int i
         require(self.n_columns <= schema.n_columns, "Window: a column has no name")
-        slots = self.slots()
-        targets = view(self.target, "f8", (self.capacity,))[slots]
-        require(n_labels < 0 or are_codes(targets, 0, n_labels),
-                "Window: a sample has no known label")
-        for column in [self.live[i] for i in range(self.n_live)]:
-            values = view(self.values_of(column), "f8", (self.capacity,))[slots]
-            require(not schema.has_codes(column) or are_codes(
-                values[~np.isnan(values)], OTHER, len(schema.codes[column])),
-                "Window: a sample has no known value")
+        slots, shape = self.slots(), (self.capacity,)
+        require_codes(
+            "Window", schema.codes,
+            [(self.live[i], view(self.values_of(self.live[i]), "f8", shape)[slots])
+             for i in range(self.n_live)],
+            view(self.target, "f8", shape)[slots], None if n_labels < 0 else n_labels)
         return 0
 
     cdef int slot_at(self, int i) noexcept nogil:
@@ -455,11 +453,6 @@ cdef class Window:
 
     def __reduce__(self):
         return reduced(type(self), self.state())
-
-
-def are_codes(values, least, n):
-    """Whether all values are whole numbers from `least` to n - 1."""
-    return bool(np.all((values >= least) & (values < n) & (values == np.floor(values))))
 
 
 def latest(n_seen, n):

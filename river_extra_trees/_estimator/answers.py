@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from river_extra_trees._core.safe_repr import safe_repr
 
-from .frames import Sample, into_frame, is_array, opened, readable_frame
+from .frames import OWN_FRAMES, Sample, into_frame, is_array, opened, readable_frame
 
 __all__ = [
     "PredictsLabels",
@@ -42,7 +42,7 @@ def series_of_numbers(answers: typing.Any, frame: typing.Any) -> typing.Any:
 
 
 def series_of_array(
-    answers: npt.NDArray[typing.Any], frame: typing.Any, library: str
+    answers: npt.NDArray[typing.Any] | list[str], frame: typing.Any, library: str
 ) -> typing.Any:
     """Make a series of one of `OWN_FRAMES`; a series of pandas has the index of the frame."""
     if library == "pandas":
@@ -75,9 +75,14 @@ def series_of_codes(
     series = series_of_labels(answers, labels, library)
     if not library.is_pandas_like():
         return series.take(positions) if hasattr(series, "take") else series[positions]
-    series = series.take(positions)
-    series.index = opened(frame)[0].index
-    return series
+    import narwhals
+
+    pandas, index = (
+        library.to_native_namespace(),
+        narwhals.to_native(frame, pass_through=True).index,
+    )
+    values = series.array.take(positions)
+    return pandas.Series(values, index, series.dtype, name="prediction", copy=False)
 
 
 def library_for(frame: typing.Any) -> typing.Any:
@@ -128,6 +133,8 @@ def series_of_labels(
         return pandas_series(answers, library.to_native_namespace())
     known = {each: None for each in (*labels, *answers) if each is not None and each == each}
     dtype = type_of(list(known), library) if known else None
+    if dtype == narwhals.String and library.value in OWN_FRAMES and None not in answers:
+        return series_of_array(answers, None, library.value)
     if dtype != narwhals.Object:
         return narwhals.new_series("prediction", answers, dtype, backend=library).to_native()
     if not library.is_polars():
@@ -173,7 +180,8 @@ def frame_of_shares(
     native, library = opened(frame)
     if library == "numpy":
         return shares
-    names = labels if library_for(frame).is_pandas_like() else names_of(labels)
+    keeps_labels = library == "pandas" or library_for(frame).is_pandas_like()
+    names = labels if keeps_labels else names_of(labels)
     columns = dict(zip(names, np.ascontiguousarray(shares.T), strict=True))
     try:
         return frame_of_columns(columns, native, library)

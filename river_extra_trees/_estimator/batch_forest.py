@@ -34,7 +34,7 @@ class BatchForest(TreeLearner):
     _sizes = {"n_models": "n_trees", "batch_size": "batch_size"}  # noqa: RUF012
 
     @property
-    def _core(self) -> typing.Any:
+    def _core(self) -> Forest:
         forest = self._forest
         if forest.growth_is_due:
             self._grow()

@@ -109,7 +109,9 @@ def block_in(frame: typing.Any, library: str) -> tuple[list[typing.Any], Array |
         is_block = array.dtype.kind in NUMBERS
         return list(range(array.shape[1])), doubles_of(array) if is_block else None
     # The types come first: `to_numpy` of pandas does not check the codes of categories.
-    if library == "pandas" and all(is_plain(each, library) for each in frame.dtypes):
+    if library == "pandas" and all(
+        isinstance(each, np.dtype) and each.kind in NUMBERS for each in frame.dtypes
+    ):
         return frame.columns.to_numpy(object).tolist(), frame.to_numpy(dtype=np.float64)
     if library == "polars" and {*map(str, frame.dtypes)} == {"Float64"}:
         return frame.columns, frame.to_numpy()

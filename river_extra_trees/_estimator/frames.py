@@ -22,11 +22,9 @@ __all__ = [
     "is_array",
     "is_one_weight",
     "library_of",
-    "names_in",
     "opened",
     "package_of",
     "readable_frame",
-    "series_in",
     "values_of",
     "weights_of",
 ]
@@ -94,16 +92,6 @@ def columns_in(frame: typing.Any) -> list[tuple[Hashable, typing.Any]]:
     else:
         names, columns = native.columns, native.iter_columns()
     return list(zip(names, columns, strict=True))
-
-
-def names_in(frame: typing.Any) -> list[Hashable]:
-    """Names of the columns of a result of `readable_frame`."""
-    return [name for name, _ in columns_in(frame)]
-
-
-def series_in(frame: typing.Any, position: int) -> typing.Any:
-    """The column at a position of a result of `readable_frame`."""
-    return columns_in(frame)[position][1]
 
 
 def list_of_array(array: npt.NDArray[typing.Any]) -> list[typing.Any]:

@@ -26,7 +26,6 @@ __all__ = [
     "is_leaf",
     "path",
     "shallow",
-    "summed_up",
     "table_of",
 ]
 
@@ -135,38 +134,6 @@ def shallow(nodes: list[Node], max_depth: int | None) -> list[tuple[Node, Node |
         for node in nodes
         if max_depth is None or node["depth"] <= max_depth
     ]
-
-
-def summed_up(nodes: list[Node], regression: bool) -> list[Node]:
-    """The nodes, each with the total weight and values of the leaves below it.
-
-    The weight and values of an inner node itself date from the time of its split, or decay.
-    """
-    by_id = {node["node"]: dict(node) for node in nodes}
-    for node in reversed(by_id.values()):  # in `nodes`, children come after their parents
-        if not is_leaf(node):
-            left, right = by_id[node["left"]], by_id[node["right"]]
-            node["weight"] = left["weight"] + right["weight"]
-            node["values"] = (joined_numbers if regression else joined_classes)(left, right)
-            if "linear_model" in node:
-                node["linear_model"] = left["linear_model"] or right["linear_model"]
-    return list(by_id.values())
-
-
-def joined_classes(one: Node, other: Node) -> list[float]:
-    """The sums of the class weights of two nodes."""
-    return [sum(pair) for pair in zip(one["values"], other["values"], strict=True)]
-
-
-def joined_numbers(one: Node, other: Node) -> list[float]:
-    """The common mean of two nodes, and the sum of the squared deviations from it."""
-    whole = one["weight"] + other["weight"]
-    if one["weight"] <= 0.0 or other["weight"] <= 0.0:
-        return list((one if other["weight"] <= 0.0 else other)["values"])
-    (mean, squares), (other_mean, other_squares) = one["values"], other["values"]
-    share = other["weight"] / whole
-    between = one["weight"] * share * (other_mean - mean) ** 2
-    return [mean + share * (other_mean - mean), squares + other_squares + between]
 
 
 def indented(nodes: list[Node], max_depth: int | None, describe: Callable[[Node], str]) -> str:

@@ -26,6 +26,7 @@ from .frames import Sample, readable_frame
 if typing.TYPE_CHECKING:
     import pandas as pd
 
+    from river_extra_trees._core.learner import Learner
     from river_extra_trees._core.schema import Schema
     from river_extra_trees._core.state import State
     from river_extra_trees._core.table import Reader, Table
@@ -50,7 +51,7 @@ class TreeLearner(base.Estimator):
     """Base class of all estimators of this package."""
 
     # The compiled object that learns and predicts; each family declares its class.
-    _core: typing.Any
+    _core: Learner
 
     # Columns of `to_dataframe` that only this family has.
     _more_columns: typing.ClassVar[tuple[str, ...]] = ()
@@ -148,10 +149,6 @@ class TreeLearner(base.Estimator):
 
     # ------------------------------------------------------------------ learning
 
-    def _check_one(self, x: Sample, y: typing.Any, w: typing.Any) -> None:
-        """Raise the error that `learn_one` would raise, without learning."""
-        self._core.validate(x, y, w)
-
     def learn_one(self, x: Sample, y: typing.Any, w: float = 1.0) -> None:
         """Learn a sample.
 
@@ -179,7 +176,7 @@ class TreeLearner(base.Estimator):
 
     def _check_next(self, x: Sample, y: typing.Any, w: typing.Any, coming: set[Hashable]) -> None:
         """Raise the error of learning a sample after others; add its label to `coming`."""
-        self._check_one(x, y, w)
+        self._core.validate(x, y, w)
         is_learned = float(w) >= FAINTEST_WEIGHT
         self._check_label(y, coming if is_learned else set(coming))
 

@@ -13,12 +13,11 @@ import numpy as np
 from river_extra_trees._core.safe_repr import with_text
 from river_extra_trees._estimator.columns import check_lengths, labelled_table_of
 from river_extra_trees._estimator.frames import (
+    columns_in,
     is_array,
     library_of,
-    names_in,
     opened,
     readable_frame,
-    series_in,
     values_of,
     weights_of,
 )
@@ -199,15 +198,15 @@ def _is_frame(value: object) -> bool:
 
 def _split(frame: Any, name: str) -> tuple[Any, Any]:
     """Return a column of a frame, and the frame without it."""
-    names = names_in(frame)
-    if name not in names:
-        raise ValueError(f"no column {name!r}; the frame has {', '.join(map(str, names))}")
+    columns = dict(columns_in(frame))
+    if name not in columns:
+        raise ValueError(f"no column {name!r}; the frame has {', '.join(map(str, columns))}")
     native, library = opened(frame)
     if library == "pyarrow":
-        rest = native.select([other for other in names if other != name])
+        rest = native.select([other for other in columns if other != name])
     else:
         rest = native.drop(columns=[name]) if library == "pandas" else native.drop(name)
-    return series_in(frame, names.index(name)), rest
+    return columns[name], rest
 
 
 def _refused(item: object) -> TypeError:

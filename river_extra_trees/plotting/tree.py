@@ -6,9 +6,7 @@ import typing
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from river import base
-
-from river_extra_trees._estimator.inspection import Node, condition, is_leaf, shallow, summed_up
+from river_extra_trees._estimator.inspection import Node, condition, is_leaf, shallow
 
 from ._axes import AxesDisplay, Colour, Colours, is_dark, written
 
@@ -44,7 +42,7 @@ class TreeDisplay(AxesDisplay):
     """A tree as a picture: features in boxes, conditions beside lines, and predictions in leaves.
 
     Every box tells what its leaves predict together, and has the colour of that, paler where it is
-    less certain. Where leaves add a linear model to their mean, the box says so, and has the colour
+    less certain. Where a leaf adds a linear model to its mean, the box says so, and has the colour
     of the mean. The width of a line shows the share of the samples. If nodes are left out, the
     title says so.
 
@@ -104,7 +102,7 @@ class TreeDisplay(AxesDisplay):
             Depth of the deepest nodes to draw; `None` sets no limit. Dots mark nodes whose children
             are left out. To zoom into a large tree, save it as PDF or SVG.
         """
-        whole_tree = summed_up(model._nodes(tree), not isinstance(model, base.Classifier))
+        whole_tree = model._nodes(tree)
         nodes = [node for node, _ in shallow(whole_tree, max_depth)]
         by_id = {node["node"]: node for node in nodes}
         places = {node["node"]: i for i, node in enumerate(nodes)}

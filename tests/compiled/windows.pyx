@@ -5,7 +5,6 @@ import numpy as np
 from libc.stdint cimport uint8_t
 
 from river_extra_trees._core.schema cimport Schema
-from river_extra_trees._core.sorting cimport sort_codes
 from river_extra_trees._core.trees cimport Trees
 from river_extra_trees._core.window cimport Window
 
@@ -65,14 +64,6 @@ def ranked(Window window, int column):
     if window.places[column] < 0:
         return [window.by_arrival[i] for i in range(window.n_sorted)]
     return [window.order_of(column)[i] for i in range(window.n_sorted)]
-
-
-def sort_by_code(int[::1] slots, const double[::1] codes):
-    """Sort slots by their codes, in place."""
-    cdef int[::1] spare = np.zeros_like(slots)
-    assert len(slots) == 0 or 0 <= min(slots) <= max(slots) < len(codes)
-    if len(slots):
-        sort_codes(&slots[0], &spare[0], &codes[0], <int>len(slots))
 
 
 def remove_tree(Trees trees, int tree):

@@ -125,7 +125,7 @@ def test_numbers_that_become_infinite(name: str, order: Any) -> None:
     X = np.array(rng.random((200, 3)), order=order)
     model = made(name)
     model.learn_many(X, (X[:, 0] > 0.5).tolist())
-    reader = model._core.reader(table_of(X, model._schema))
+    reader = model._core.reader(table_of(X))
     model._core.ask(reader)
     X[70:140:3, 0] = math.inf
     X[71:140:3, 1] = -math.inf

@@ -310,13 +310,6 @@ def test_a_name_may_change_its_kind() -> None:
     assert schema.names == ["a", "a"]
 
 
-def test_names_of_mixed_types_are_sorted() -> None:
-    """Names that cannot be compared with each other have an order all the same."""
-    schema = Schema()
-    schema.learn_row({"b": 1, 2: 2, ("t",): 3, "a": 4, 1: 5})
-    assert schema.names == [1, 2, "a", "b", ("t",)]
-
-
 def test_nominal_codes_are_bounded() -> None:
     """After 1024 values of a nominal column, new ones share one code."""
     schema = Schema()

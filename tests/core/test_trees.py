@@ -64,7 +64,7 @@ def test_shrinking_fits_the_bound(n: int, bounds: list[int]) -> None:
 
 
 def test_shrinking_keeps_what_was_seen() -> None:
-    """A collapsed node is a leaf that knows all samples that came through it."""
+    """A collapsed node is a leaf that knows what its leaves knew."""
     trees = grown(200, max_depth=3)
     whole = trees.node(trees.root())["values"]
     trees.shrink(1)
@@ -105,11 +105,11 @@ def test_pickling(n: int, bound: int) -> None:
     assert [restored.node(i) for i in trees.preorder()] == [trees.node(i) for i in trees.preorder()]
 
 
-@pytest.mark.parametrize("damage", ["threshold", "links", "flags", "stats"])
+@pytest.mark.parametrize("damage", ["threshold", "feature", "left", "nominal", "stats"])
 def test_statistics_must_belong_to_the_nodes(damage: str) -> None:
     """A state with the wrong number of statistics is refused."""
     state = grown(60).state()
-    with pytest.raises(StateError, match=r"array|node"):
+    with pytest.raises(StateError, match=r"array|node|floats|whole numbers"):
         Trees.restored({**state, damage: state[damage][:-1]})
 
 
@@ -125,7 +125,7 @@ def test_statistics_must_belong_to_the_nodes(damage: str) -> None:
 def test_weights_must_be_in_range(weight: float, classes: list[float], problem: str) -> None:
     """Weights that no samples can have are refused; whether they add up is not looked at."""
     state = grown(60).state()
-    state["stats"][0] = [weight, 0.0, 0.0, *classes]
+    state["stats"][0] = [0.0, weight, 0.0, *classes]
     with pytest.raises(StateError, match=problem):
         Trees.restored(state)
 

@@ -133,6 +133,7 @@ LONG: dict[str, Callable[[np.random.Generator, int], Any]] = {
     "equal in their leading digits": lambda rng, n: np.where(
         rng.random(n) < 0.01, -1e300, 1 + 1e-9 * rng.random(n)
     ),
+    "codes": lambda rng, n: np.where(rng.random(n) < 0.1, math.nan, rng.integers(-1, 192, n)),
     "falling": lambda rng, n: -np.arange(n),
 }
 
@@ -142,7 +143,7 @@ def test_long_batches_are_sorted(kind: str) -> None:
     """Batches on both sides of every bound of the sort come out right."""
     rng = np.random.default_rng(0)
     schema, window = Schema(), Window()
-    for size in (1, 7, 8, 9, 47, 48, 100, 512, 513, 1100):
+    for size in (1, 2, 31, 32, 33, 100, 1100):
         for value in LONG[kind](rng, size):
             windows.store(window, schema, {"a": float(value), "b": 0.0}, 0.0)
         windows.sort(window)
@@ -168,16 +169,3 @@ def test_a_state_takes_no_memory_for_samples_that_it_does_not_hold() -> None:
         assert tracemalloc.get_traced_memory()[1] < 2**16
     finally:
         tracemalloc.stop()
-
-
-@pytest.mark.parametrize("n", [0, 1, 47, 48, 300, 600])
-@pytest.mark.parametrize("n_codes", [1, 20, 192, 1024])
-def test_sorted_codes(n: int, n_codes: int) -> None:
-    """Slots are sorted by their codes, the missing ones last, and equal ones keep their order."""
-    rng = np.random.default_rng(n)
-    codes = rng.integers(-1, n_codes, 600).astype(float)
-    codes[rng.random(600) < 0.1] = math.nan
-    slots = rng.permutation(600)[:n].astype(np.intc)
-    expected = slots[np.argsort(codes[slots], kind="stable")]
-    windows.sort_by_code(slots, codes)
-    assert slots.tolist() == expected.tolist()

@@ -40,18 +40,6 @@ def test_explained_path_is_the_path_taken(splitter: str) -> None:
         assert shares == pytest.approx(list(model.predict_proba_one(x).values()), rel=1e-12)
 
 
-@pytest.mark.parametrize(
-    "missing", [pd.NA, pd.NaT, np.datetime64("NaT"), np.timedelta64("NaT")], ids=repr
-)
-def test_missing_values_of_libraries_are_missing(missing: Any) -> None:
-    """NA and NaT mean that the feature is missing; no label may be one."""
-    model = StreamDecisionTreeClassifier(seed=1)
-    model.learn_one({"a": 1.0, "b": missing}, "yes")
-    assert model._core.schema.names == ["a"]
-    with pytest.raises(ValueError, match="label"):
-        model.learn_one({"a": 1.0}, missing)
-
-
 def made_or_refused(parameter: str, kind: Callable[..., Any], value: Any) -> Any:
     """What is made with this value of a parameter, or None if an error names the parameter."""
     try:

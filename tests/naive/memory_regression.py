@@ -53,6 +53,17 @@ class NumberNode(Node):
         self.mean += delta * (weight / self.weight)
         self.squares += weight * delta * (code - self.mean)
 
+    def become(self, left: Node, right: Node) -> None:
+        assert isinstance(left, NumberNode)
+        assert isinstance(right, NumberNode)
+        self.weight, self.mean, self.squares = 0.0, 0.0, 0.0
+        for leaf in (left, right):
+            if leaf.weight > 0.0:
+                delta, before = leaf.mean - self.mean, self.weight
+                self.weight += leaf.weight
+                self.mean += delta * (leaf.weight / self.weight)
+                self.squares += leaf.squares + delta**2 * before * leaf.weight / self.weight
+
     def fade(self, fading: float) -> None:
         self.weight *= fading
         self.squares *= fading

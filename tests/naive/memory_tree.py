@@ -27,6 +27,14 @@ class Node:
         self.weight += weight
         self.counts[code] = self.counts.get(code, 0.0) + weight
 
+    def become(self, left: Node, right: Node) -> None:
+        """Know what two leaves have learned."""
+        self.weight = left.weight + right.weight
+        self.counts = {
+            code: left.counts.get(code, 0.0) + right.counts.get(code, 0.0)
+            for code in left.counts.keys() | right.counts.keys()
+        }
+
     def fade(self, fading: float) -> None:
         self.weight *= fading
         faded = {code: count * fading for code, count in self.counts.items()}
@@ -80,10 +88,9 @@ class Tree:
                 and node.left.split is None
                 and node.right.split is None
             ]
-            bottom.sort(key=lambda node: (node.weight, node.number))
+            bottom.sort(key=lambda node: (node.left.weight + node.right.weight, node.number))
             for node in bottom[: (excess + 1) // 2]:
-                assert node.left is not None
-                assert node.right is not None
                 self.free += [node.left.number, node.right.number]
+                node.become(node.left, node.right)
                 node.split = node.left = node.right = None
                 node.gain = 0.0

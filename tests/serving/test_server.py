@@ -102,11 +102,12 @@ def test_one_service_per_file(path: Path) -> None:
 def test_a_snapshot_that_fails_is_logged(path: Path) -> None:
     """The service goes on, and says it at the time."""
     with served(path, "--snapshot-every", 100) as service:
-        path.with_name(f".{path.name}.saving").mkdir()
+        path.unlink()
+        path.mkdir()  # which no file can replace
         learn(service, SAMPLES[:100])
         assert service.process.stderr is not None
         assert "cannot save to" in service.process.stderr.readline()
-        path.with_name(f".{path.name}.saving").rmdir()
+        path.rmdir()
         learn(service, SAMPLES[100:200])
     assert path.read_bytes() == learned(200)
 

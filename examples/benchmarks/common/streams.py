@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import itertools
 import random
 from typing import Any
 
@@ -87,13 +88,19 @@ def load(name: str, task: streams.Task, limit: int) -> Rows:
     most = None if name in CLASS_SORTED else limit
     rows = _from_folder(name, task, most)
     if rows is None and name in streams.bundled_names():
-        rows = list(streams.open_stream(name, task=task, limit=most).rows)
+        rows = rows_of(streams.open_stream(name, task=task, limit=most))
     if rows is None:
         downloads.download(name)
         rows = _from_folder(name, task, most) or []
     if name in CLASS_SORTED:
         random.Random(0).shuffle(rows)
     return rows[:limit]
+
+
+def rows_of(stream: streams.Stream) -> Rows:
+    """Return all samples of a stream of the command line."""
+    pairs = (zip(batch.rows(), batch.targets or [], strict=True) for batch in stream.batches)
+    return list(itertools.chain.from_iterable(pairs))
 
 
 def _from_folder(name: str, task: streams.Task, limit: int | None) -> Rows | None:
@@ -103,7 +110,7 @@ def _from_folder(name: str, task: streams.Task, limit: int | None) -> Rows | Non
             target = next(csv.reader(file))[-1]
         kinds = ColumnKinds(dict.fromkeys(NOMINAL.get(name, []), "nominal"))
         stream = streams.open_stream(str(path), target=target, task=task, kinds=kinds, limit=limit)
-        return list(stream.rows)
+        return rows_of(stream)
     if (path := folder / f"{name}.npz").is_file():
         with np.load(path) as arrays:
             X, y, names = (arrays[key] for key in ("X", "y", "feature_names"))

@@ -5,7 +5,7 @@
 
 A measurement is a module of this folder with a function `add_arguments`, which describes its
 options to a parser, and a function `run`, which prints its tables. To add one, write the module and
-name it in `MEASUREMENTS`. Times are user CPU time unless the module says otherwise, and come from
+name it in `MEASUREMENTS`. Times are CPU time unless the module says otherwise, and come from
 `timing`: things to compare take turns, several times, so that a busy machine slows all of them.
 """
 

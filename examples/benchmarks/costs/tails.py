@@ -1,7 +1,7 @@
 """The cost of a single sample: median, 99.9th percentile and maximum of `learn_one`, and memory.
 
-The learners take turns, 500 samples at a time. Times are microseconds of CPU time of the process,
-because user CPU time is too coarse for one call; memory is what the model reports at the end.
+The learners take turns, 500 samples at a time. Times are microseconds; memory is what the model
+reports at the end.
 
     python -m examples.benchmarks.costs tails
     python -m examples.benchmarks.costs tails --samples 100000 ExtraTreesClassifier

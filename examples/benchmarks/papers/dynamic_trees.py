@@ -21,10 +21,11 @@ import random
 import sys
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 from river import forest, tree
+from sklearn.metrics import roc_auc_score
 
 from examples.benchmarks.common import downloads, streams, tables
 from examples.benchmarks.common.prequential import user_seconds
@@ -74,16 +75,6 @@ def read(name: str) -> list[tuple[Row, str]]:
 
 
 # Measures
-
-
-def area_under_curve(labels: Iterable[int], scores: Iterable[float]) -> float:
-    """Chance that a positive scores higher than a negative, ties counted half."""
-    y, s = np.array(list(labels)), np.array(list(scores))
-    _, places, counts = np.unique(s, return_inverse=True, return_counts=True)
-    ranks = (np.cumsum(counts) - (counts - 1) / 2)[places]
-    n_positive = int(y.sum())
-    above = ranks[y == 1].sum() - n_positive * (n_positive + 1) / 2
-    return float(above / (n_positive * (len(y) - n_positive)))
 
 
 def mean_and_spread(values: list[float]) -> str:
@@ -286,7 +277,7 @@ def run_movingxor(options: argparse.Namespace) -> None:
             labels.append(y)
             model.learn_one(x, y)
         seconds = time.process_time() - started
-        found = area_under_curve(labels[500:], scores[500:])
+        found = roc_auc_score(labels[500:], scores[500:])
         rows.append([name, f"{found:.3f}", f"{seconds:.1f}"])
     tables.show(["forgetting factor", "AUC", "seconds"], rows)
 

@@ -12,7 +12,7 @@ from libc.string cimport memcpy, memset
 from ..ahead cimport AHEAD
 from ..rng cimport Rng
 from ..schema cimport Schema
-from ..sorting cimport sort_codes, sort_slots
+from ..sorting cimport sort_slots
 from ..split cimport ENTROPY, GINI, VARIANCE, Candidate, Split, goes_left
 from ..trees cimport GAIN, HEADER, VISITED, WEIGHT, Node
 from .search cimport FEW_SAMPLES, FORGETFUL, NONE, STREAM, TABLE, LeafRange, Side, Task, Workspace
@@ -276,11 +276,10 @@ cdef void rank_samples(Workspace work, int n_tasks) noexcept nogil:
             rank_by_range(work, work.window.order_of(work.name[column]),
                           work.ranked + <Py_ssize_t>column * work.n)
         else:
-            sort_ranges(work, n_tasks, values, work.nominal[column],
-                        work.ranked + <Py_ssize_t>column * work.n)
+            sort_ranges(work, n_tasks, values, work.ranked + <Py_ssize_t>column * work.n)
 
 
-cdef void sort_ranges(Workspace work, int n_tasks, const double* values, bint are_codes,
+cdef void sort_ranges(Workspace work, int n_tasks, const double* values,
                       int* ranked) noexcept nogil:
     """Sort each range, ties in order of arrival."""
     cdef int i, k
@@ -289,9 +288,7 @@ cdef void sort_ranges(Workspace work, int n_tasks, const double* values, bint ar
         ranked[k] = k
     for i in range(n_tasks):
         task = &work.tasks[i]
-        if is_ranked(work, task) and are_codes:
-            sort_codes(ranked + task.start, work.spare, values, task.end - task.start)
-        elif is_ranked(work, task):
+        if is_ranked(work, task):
             sort_slots(ranked + task.start, work.spare, values, task.end - task.start)
 
 

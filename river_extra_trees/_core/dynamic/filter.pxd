@@ -2,8 +2,6 @@
 
 from .particles cimport Particles, Policy
 
-cdef double LARGEST_SQUARE      # limit of weight * target ** 2
-
 cdef class ParticleFilter(Particles):
     cdef int chosen(self, Policy policy) except? -1 nogil
     cdef int check_slot(self, int slot) except -1

@@ -20,7 +20,7 @@ from .particles cimport (
 )
 from .pool cimport Pool, x_of
 from .scores cimport alc_at, leaf_entropy, least_useful, scores
-from .shared_trees cimport Leaf, Node, SharedTrees, restored_trees, side
+from .shared_trees cimport Node, SharedTrees, restored_trees
 from .step cimport learn_row, oldest, random, rejuvenate, retire_slot
 
 from ..state import (
@@ -28,7 +28,7 @@ from ..state import (
 )
 from .shared_trees import FIELDS as TREES
 
-LARGEST_SQUARE = 1e290
+cdef double LARGEST_SQUARE = 1e290      # limit of weight * target ** 2
 
 # Limits of the sums of weights and of squares in a leaf. Those of ten billion samples are smaller,
 # and the sums of ten million leaves can be merged without overflow.
@@ -102,19 +102,14 @@ cdef class ParticleFilter(Particles):
             capacity *= 2
         follow(self, capacity)
         fit_scratch(self)
-        gather(self, self.schema.row, 0, self.n_alive)
         if leaving >= 0:
             retire_slot(self, leaving)
+        gather(self, self.schema.row, 0, self.n_alive)
         learn_row(self, target, weight)
         if self.rejuvenate_every and self.n_seen % self.rejuvenate_every == 0:
             with gil:
                 rejuvenate(self)
         return 0
-
-    def active_points(self):
-        """The active samples in order of arrival, as `Pool.point` gives them."""
-        with self.using():
-            return [self.pool.point(slot) for slot in self.pool.slots()]
 
     def retire(self, int slot):
         """Move an active sample into the priors of its leaves."""
@@ -146,14 +141,14 @@ cdef class ParticleFilter(Particles):
 
     cdef double clamped(self, double mean) noexcept nogil:
         """The mean, limited to the range of the targets seen, as linear models extrapolate."""
+        if self.lowest > self.highest:      # no sample yet
+            return 0.0
         return min(max(mean, self.lowest), self.highest)
 
     cdef double row_number(self) except? -1.0 nogil:
         cdef double total = 0.0
         cdef int hit
         self.find_row()
-        if self.lowest > self.highest:      # no sample yet
-            return 0.0
         for hit in range(self.n_hits):
             total += self.hits[hit].share * self.clamped(
                 predictive(&self.model, self.statistics_of(hit), self.v).mean)
@@ -168,8 +163,8 @@ cdef class ParticleFilter(Particles):
             self.find_leaves(x)
             for hit in range(self.n_hits):
                 student = predictive(&self.model, self.statistics_of(hit), self.v)
-                mean = self.clamped(student.mean) if self.lowest <= self.highest else 0.0
-                parts.append((mean, student.scale2, student.df, self.hits[hit].share))
+                parts.append((self.clamped(student.mean), student.scale2, student.df,
+                              self.hits[hit].share))
         return parts
 
     cdef int find_leaf(self, int tree, object x) except -1:
@@ -185,8 +180,6 @@ cdef class ParticleFilter(Particles):
         """The mean that one tree predicts."""
         with self.using():
             self.find_leaf(tree, x)
-            if self.lowest > self.highest:      # no sample yet
-                return 0.0
             return self.clamped(predictive(&self.model, self.statistics_of(0), self.v).mean)
 
     cdef double* row_shares(self) except? NULL nogil:
@@ -408,7 +401,7 @@ cdef class ParticleFilter(Particles):
                 decays[trees.nodes[i].left] = decays[trees.nodes[i].right] = decays[i]
             else:
                 trees.leaves[trees.nodes[i].left].decay = decays[i]
-        check_trees(self)
+        check_samples(self, fields)
         for i in range(trees.n_leaves):
             finish_leaf(self, i)
         return 0
@@ -485,52 +478,17 @@ cdef int check_numbers(ParticleFilter filter, Pool pool, dict fields) except -1:
     return 0
 
 
-cdef int check_trees(ParticleFilter filter) except -1:
-    """Check that every tree contains each active sample once, in its leaf.
-
-    Each leaf is checked once, although trees share it. This is sufficient, because a region has
-    only one path (`check_regions`), so that no sample can reach two leaves of a tree.
-    """
-    cdef int[::1] parent = np.full(filter.trees.n_nodes, -1, dtype=np.int32)
-    cdef int[::1] held = np.zeros(filter.trees.n_nodes, dtype=np.int32)
-    cdef int[::1] holder = np.full(filter.pool.capacity, -1, dtype=np.int32)
-    cdef int node, particle, n_samples = filter.pool.size
-    cdef bint sound = True
-    cdef const Node* here
-    for node in range(filter.trees.n_nodes - 1, -1, -1):
-        here = &filter.trees.nodes[node]
-        if here.split.feature < 0:
-            held[node] = min(filter.trees.leaves[here.left].n_active, n_samples + 1)
-        else:
-            parent[here.left] = parent[here.right] = node
-            held[node] = min(held[here.left] + held[here.right], n_samples + 1)
-    for particle in range(filter.n_alive):
-        sound = sound and held[filter.roots[particle]] == n_samples
-    require(sound, "ParticleFilter: a tree does not hold each sample once")
-    for node in range(filter.trees.n_nodes):
-        if filter.trees.nodes[node].split.feature < 0:
-            sound = sound and holds_its_samples(filter, node, parent, holder)
-    require(sound, "ParticleFilter: a sample is not where its features lead")
+cdef int check_samples(ParticleFilter filter, dict fields) except -1:
+    """Check that each leaf holds the active samples that reach it, each once, and no others."""
+    cdef int capacity = filter.pool.capacity, slot, hit
+    held = fields["leaf_slots"].astype(np.int64)
+    require(np.all((held >= 0) & (held < capacity)), "ParticleFilter: a leaf holds no sample")
+    held += np.repeat(np.arange(len(fields["n_active"])), fields["n_active"]) * capacity
+    found = []
+    for slot in filter.pool.slots():
+        gather(filter, x_of(filter.pool, slot), 0, filter.n_alive)
+        found += [<int64_t>filter.trees.nodes[filter.hits[hit].node].left * capacity + slot
+                  for hit in range(filter.n_hits)]
+    require(np.array_equal(np.sort(found), np.sort(held)),
+            "ParticleFilter: a sample is not where its features lead")
     return 0
-
-
-cdef bint holds_its_samples(ParticleFilter filter, int number, const int[::1] parent,
-                            int[::1] holder) noexcept:
-    """Whether the samples of a leaf are distinct and active, and reach it from the root.
-
-    `holder` is the last leaf found with a sample. Any parent will do, as all have the same split.
-    """
-    cdef const Leaf* leaf = &filter.trees.leaves[filter.trees.nodes[number].left]
-    cdef int i, slot, node
-    for i in range(leaf.n_active):
-        slot = filter.trees.slots[leaf.slots + i]
-        if not 0 <= slot < filter.pool.capacity or filter.pool.arrival[slot] < 0:
-            return False
-        if holder[slot] == number:
-            return False
-        holder[slot] = node = number
-        while parent[node] >= 0:
-            if side(&filter.trees.nodes[parent[node]], x_of(filter.pool, slot)) != node:
-                return False
-            node = parent[node]
-    return True

@@ -187,7 +187,6 @@ cdef void set_shares(Particles filter, int first) noexcept nogil
 
 # --- The leaves of a sample
 cdef void fill_v(Particles filter, const double* x, double target) noexcept nogil
-cdef void next_epoch(Particles filter) noexcept nogil
 cdef void gather(Particles filter, const double* x, int first, int stop) noexcept nogil
 
 cdef inline double limited(double value) noexcept nogil:

@@ -13,11 +13,11 @@ from .leaf_models cimport log_marginal
 from .moves cimport move_all
 from .particles cimport (
     MAX_DECAYS, MAX_RULES, Particles, add_roots, divide_particles, fades_by_leaf, fill_v,
-    finish_leaf, fit_scratch, gather, limited, n_rules, next_epoch, refresh, set_shares,
+    finish_leaf, fit_scratch, gather, limited, n_rules, refresh, set_shares,
     sum_beliefs, sum_slots, update_time, weigh_samples, weight_at,
 )
 from .pool cimport v_of, x_of
-from .shared_trees cimport Leaf, Node, SharedTrees, leaf_at, side
+from .shared_trees cimport Leaf, SharedTrees, leaf_at, side
 
 # Tolerance for expected numbers of copies that are whole numbers.
 cdef double ROUNDING = 1e-9
@@ -172,12 +172,21 @@ cdef void draw(Particles filter, double u, int first, int stop, int n,
             cumulative += filter.weights[particle] * places / total
         else:                   # all weights have underflowed
             cumulative += <double>places / (stop - first)
-        copies = n
-        while n < n_end and (n + u < cumulative or particle == stop - 1):
-            filter.resampled[n] = filter.roots[particle]
-            filter.resampled_pairs[n] = filter.pair_of[particle]
-            n += 1
-        filter.trees.count(filter.roots[particle], n - copies - 1)
+        copies = 0
+        while n + copies < n_end and (n + copies + u < cumulative or particle == stop - 1):
+            copies += 1
+        n = copy_particle(filter, particle, n, copies)
+
+
+cdef int copy_particle(Particles filter, int particle, int n, int copies) noexcept nogil:
+    """Put copies of a particle into the places from n on; return the next place."""
+    cdef int stop = n + copies
+    while n < stop:
+        filter.resampled[n] = filter.roots[particle]
+        filter.resampled_pairs[n] = filter.pair_of[particle]
+        n += 1
+    filter.trees.count(filter.roots[particle], copies - 1)
+    return n
 
 
 cdef void draw_residual(Particles filter, Rng* rng, int first, int stop,
@@ -205,11 +214,7 @@ cdef void draw_residual(Particles filter, Rng* rng, int first, int stop,
             copies += 1
             n_left -= 1
             place += (1.0 - place) * first_of(rng, n_left)
-        for _ in range(copies):
-            filter.resampled[n] = filter.roots[particle]
-            filter.resampled_pairs[n] = filter.pair_of[particle]
-            n += 1
-        filter.trees.count(filter.roots[particle], copies - 1)
+        n = copy_particle(filter, particle, n, copies)
 
 
 cdef double first_of(Rng* rng, int n) noexcept nogil:
@@ -262,22 +267,11 @@ cdef inline int first_rule(Particles filter) noexcept nogil:
 
 
 cdef void retire_slot(Particles filter, int slot) noexcept nogil:
-    """Move an active sample into the prior of its leaf, equation (3), once per distinct leaf.
-
-    The hits and pairs of the last `gather` remain valid.
-    """
-    cdef Node* nodes = filter.trees.nodes
-    cdef const double* x = x_of(filter.pool, slot)
-    cdef int particle, node
-    next_epoch(filter)
-    for particle in range(filter.n_alive):
-        node = filter.roots[particle]
-        while nodes[node].stamp != filter.epoch:      # visited nodes are done
-            nodes[node].stamp = filter.epoch
-            if nodes[node].split.feature < 0:
-                retire_from(filter, node, slot)
-                break
-            node = side(&nodes[node], x)
+    """Move an active sample into the prior of its leaf, equation (3), once per distinct leaf."""
+    cdef int hit
+    gather(filter, x_of(filter.pool, slot), 0, filter.n_alive)
+    for hit in range(filter.n_hits):
+        retire_from(filter, filter.hits[hit].node, slot)
     filter.pool.release(slot)
 
 
@@ -330,14 +324,16 @@ cdef int rejuvenate(Particles filter) except -1:
     new particles know the active samples only, which is better after a drift. The next sample
     resamples the 2 n particles to n.
     """
-    cdef int n = filter.n_particles
+    cdef int n = filter.n_particles, slot
     cdef double log_predictive = filter.log_predictive
     if filter.n_alive > n or filter.pool.size == 0:
         return 0
     fit_scratch(filter)
     slots = shuffled_slots(filter)
     add_roots(filter, n)
-    grow_on(filter, slots)
+    for slot in slots:
+        gather(filter, x_of(filter.pool, slot), n, 2 * n)
+        step(filter, slot, n, 2 * n)
     let_half_inherit(filter)
     filter.log_predictive = log_predictive
     join(filter)
@@ -355,15 +351,6 @@ cdef list shuffled_slots(Particles filter):
     return slots
 
 
-cdef int grow_on(Particles filter, list slots) except -1:
-    """Let the new particles learn the active samples, one after the other."""
-    cdef int n = filter.n_particles, slot
-    for slot in slots:
-        gather(filter, x_of(filter.pool, slot), n, 2 * n)
-        step(filter, slot, n, 2 * n)
-    return 0
-
-
 cdef int let_half_inherit(Particles filter) except -1:
     """Let every other new particle inherit from an old one; equal trees remain shared."""
     cdef int n = filter.n_particles, particle, root, heir
@@ -374,7 +361,8 @@ cdef int let_half_inherit(Particles filter) except -1:
             heir = heirs[root]
             filter.trees.hold(heir)
         else:
-            heir = inherit(filter, root, filter.roots[particle - n])
+            heir = copied(filter, root)
+            hand_down(filter, heir, filter.roots[particle - n])
         filter.roots[particle] = heir
         filter.trees.release(root)       # `heirs` is not asked for a freed root again
         heirs[root] = heir
@@ -395,13 +383,6 @@ cdef void join(Particles filter) noexcept nogil:
         filter.stratum[k] *= 2
     set_shares(filter, 0)
     filter.n_alive = 2 * n
-
-
-cdef int inherit(Particles filter, int root, int old) except -1:
-    """Copy a tree, and add the retired statistics of another tree."""
-    root = copied(filter, root)
-    hand_down(filter, root, old)
-    return root
 
 
 cdef int hand_down(Particles filter, int root, int old) except -1:

@@ -1,113 +1,69 @@
-"""Compact classification trees, for trees whose inner nodes do not learn.
+"""Compact classification trees: few bytes per node, whatever the number of classes.
 
-The nodes are those of `trees`. The kind of a node determines where its statistics are stored:
+The nodes are those of `trees`. Their only statistic is GAIN; that of a leaf is unused. The weights
+of the classes are in the nodes themselves and in cells:
 
-    a leaf with one class     in the node: `split.threshold` is the weight, `left` the class
-    any other leaf            `split.threshold` is the weight; rows contain the class weights
-    an inner node             in a record of bytes: written when a leaf is split, read when the
-                              split is removed or the tree is inspected
+    any leaf                  `split.threshold` is the total weight
+    a leaf with one class     `left` is the class; `right` is -1
+    any other leaf            `right` is the first cell of a list: one cell per class
 
-If a tree is grown until its leaves are pure, most leaves have one class.
-
-A row contains the weights of up to ROW_CLASSES classes. If no more classes are known, each row
-contains all of them, in the order of their codes. Otherwise a leaf has a list of rows with the
-classes that it has met, and the weights in a row are followed by the codes and a `Link`. So the
-memory of a leaf does not depend on the number of known classes.
-
-A record contains the gain, the weight and the classes with a positive weight. Small whole numbers
-take one byte (see `short_numbers`); all numbers are stored exactly. When the memory for records is
-full and more than half of it is unused records, they are removed.
-
-The statistic VISITED of a node is 1 if a sample reached the node, else 0.
+If a tree is grown until its leaves are pure, most leaves have one class. A leaf has at most as many
+cells as it has learned samples. The statistic VISITED of a leaf is 1 if it has a weight, else 0.
 """
 
-from libc.stdint cimport int64_t
+from libc.stdint cimport uint8_t
 
 from ..trees cimport FAINTEST, Trees
 
-cdef enum:
-    ROW_CLASSES = 16                # even, so that the codes take a whole number of doubles
-
-cdef struct Link:                   # at the end of a row if more than ROW_CLASSES are known
-    int n                           # number of classes in the row; all rows but the first are full
-    int next                        # next row of the leaf, or -1
-
-cdef inline int stride_of(int n_values) noexcept nogil:
-    """Number of doubles that a row takes, with its codes and its link."""
-    return max(1, n_values) if n_values <= ROW_CLASSES else ROW_CLASSES + ROW_CLASSES // 2 + 1
+cdef struct Cell:                   # 16 bytes: a class of a leaf
+    double weight
+    int code
+    int next                        # the next cell of the leaf, or of the free cells; or -1
 
 cdef class CompactTrees(Trees):
-    cdef int* places                # per node: first row of a leaf, or -1; start of the record of
-                                    #   others
-    cdef double* rows               # row r begins at rows[r * stride]
-    cdef int stride                 # see `stride_of`
-    cdef int n_rows                 # every row in use has a smaller number
-    cdef int free_row               # first free row, or -1; its first number is the next free row
-    cdef int n_free_rows
-    cdef int row_capacity           # number of allocated rows
-    cdef size_t row_cells           # number of allocated doubles
-    cdef unsigned char* records
-    cdef size_t n_bytes             # bytes of all records
-    cdef size_t n_dead              # bytes of records that no node refers to
-    cdef size_t byte_capacity       # allocated bytes
+    cdef Cell* cells
+    cdef int n_cells_used           # every cell in use has a smaller number
+    cdef readonly int free_cell     # the first free cell, or -1
+    cdef int n_free_cells
+    cdef int cell_capacity          # number of allocated cells
 
-    cdef void take_records(self, CompactTrees other) noexcept nogil
-    cdef int reserve_rows(self, Py_ssize_t n, int n_values) except -1 nogil
-    cdef int reserve_records(self, size_t n, size_t n_classes, int n_values) except -1 nogil
-    cdef int reserve_bytes(self, size_t added) except -1 nogil
-    cdef int reserve_splits(self, Py_ssize_t n_samples, Py_ssize_t max_nodes,
-                            int n_values) except -1 nogil
-    cdef int reserve_growth(self, int64_t n_steps, Py_ssize_t n_samples, Py_ssize_t n_later,
-                            int n_values) except -1 nogil
-    cdef void drop_dead_records(self, unsigned char* room) noexcept nogil
-    cdef void new_row(self, int leaf) noexcept nogil
-    cdef double* add_cell(self, int leaf, int code) noexcept nogil
-    cdef double* find_cell(self, int leaf, int code) noexcept nogil
-    cdef void add_list(self, int leaf, double share, double* answers) noexcept nogil
+    cdef int allocate_cells(self, Py_ssize_t n) except -1 nogil
+    cdef void take_cells(self, CompactTrees other) noexcept nogil
+    cdef int add_cell(self, int leaf, int code, double weight) noexcept nogil
+    cdef int cell_of(self, int leaf, int code) noexcept nogil
+    cdef void release_first(self, int leaf) noexcept nogil
     cdef void release(self, int leaf) noexcept nogil
+    cdef void use_cells(self, int leaf) noexcept nogil
+    cdef int meet_cells(self, int cell, double most, uint8_t[::1] met) except -1
     cdef void set_leaf(self, int leaf, double weight, const double* counts,
                        int n_classes) noexcept nogil
 
-    cdef inline double* counts(self, int row) noexcept nogil:
-        return self.rows + <Py_ssize_t>row * self.stride
+    cdef inline int n_cells_in_use(self) noexcept nogil:
+        return self.n_cells_used - self.n_free_cells
 
-    cdef inline int* codes(self, int row) noexcept nogil:
-        """The codes of a row, if there are more than ROW_CLASSES classes."""
-        return <int*>(self.counts(row) + ROW_CLASSES)
-
-    cdef inline Link* link_of(self, int row) noexcept nogil:
-        """The link of a row, if there are more than ROW_CLASSES classes."""
-        return <Link*>(self.codes(row) + ROW_CLASSES)
-
-    cdef inline int n_counts(self, int row) noexcept nogil:
-        """Number of classes of a row."""
-        return self.n_values if self.n_values <= ROW_CLASSES else self.link_of(row).n
-
-    cdef inline int code_of(self, int row, int i) noexcept nogil:
-        """The code of class i of a row."""
-        return i if self.n_values <= ROW_CLASSES else self.codes(row)[i]
-
-    cdef inline int next_of(self, int row) noexcept nogil:
-        """The next row of a leaf, or -1."""
-        return -1 if self.n_values <= ROW_CLASSES else self.link_of(row).next
-
-    cdef inline double* cell(self, int leaf, int code) noexcept nogil:
-        """The weight of a class in a leaf with rows; memory for one more row is allocated."""
-        if self.n_values <= ROW_CLASSES:
-            return self.counts(self.places[leaf]) + code
-        return self.find_cell(leaf, code)
-
-    cdef inline int reserve_row(self, int n_values) except -1 nogil:
-        """Make room for one more class in a leaf; called per tree and sample."""
-        if n_values == self.n_values and (
-                self.n_free_rows > 0 or self.n_rows < self.row_capacity):
+    cdef inline int reserve_cells(self, Py_ssize_t n) except -1 nogil:
+        """Allocate memory for n more cells; called per tree and sample."""
+        if self.n_cells_in_use() + n <= self.cell_capacity:
             return 0
-        return self.reserve_rows(1, n_values)
+        return self.allocate_cells(n)
+
+    cdef inline int reserve_samples(self, Py_ssize_t n) except -1 nogil:
+        """Allocate memory for the cells of trees that learn n samples in all."""
+        return self.reserve_cells(n - self.n_cells_in_use())
+
+    cdef inline int reserve_splits(self, Py_ssize_t n_samples,
+                                   Py_ssize_t max_nodes) except -1 nogil:
+        """Allocate memory to learn a sample, split leaves with n_samples, then `shrink_to`."""
+        cdef Py_ssize_t n_removed = (self.n_used - self.n_free + 2 * n_samples - max_nodes) // 2
+        return self.reserve_cells(2 + n_samples + 2 * max(<Py_ssize_t>0, n_removed))
 
     cdef inline void learn_in_leaf(self, int leaf, int code, double weight) noexcept nogil:
-        """Apply the decay factor to a leaf (`fade`), then add a sample (`add_class`)."""
+        """Apply the decay factor to a leaf (`fade`), then add a sample (`add_class`).
+
+        Memory for two cells is reserved.
+        """
         cdef double faded = self.nodes[leaf].split.threshold * self.fading
-        if self.places[leaf] < 0 and self.nodes[leaf].left == code and faded >= FAINTEST:
+        if self.nodes[leaf].right < 0 and self.nodes[leaf].left == code and faded >= FAINTEST:
             self.nodes[leaf].split.threshold = faded + weight
             return
         if self.fading < 1.0:
@@ -118,19 +74,14 @@ cdef class CompactTrees(Trees):
                                 double* answers) noexcept nogil:
         """Add the class shares in a leaf, divided by n_trees, to the mean over n_trees trees."""
         cdef double weight = self.nodes[leaf].split.threshold, share
-        cdef const double* counts
-        cdef int c
+        cdef int c, cell = self.nodes[leaf].right
         if not weight > 0.0:
             for c in range(width):
                 answers[c] += 1.0 / (width * n_trees)
             return
         share = 1.0 / (weight * n_trees)
-        if self.places[leaf] < 0:
+        if cell < 0:
             answers[self.nodes[leaf].left] += weight * share
-            return
-        if width > ROW_CLASSES:
-            self.add_list(leaf, share, answers)
-            return
-        counts = self.counts(self.places[leaf])
-        for c in range(width):
-            answers[c] += counts[c] * share
+        while cell >= 0:
+            answers[self.cells[cell].code] += self.cells[cell].weight * share
+            cell = self.cells[cell].next

@@ -1,3 +1,4 @@
 from ..trees import Trees
 
-class CompactTrees(Trees): ...
+class CompactTrees(Trees):
+    free_cell: int

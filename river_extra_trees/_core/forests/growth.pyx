@@ -6,6 +6,7 @@ from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from ..memory cimport free, product, resized
+from ..moments cimport follow_moments
 from ..rng cimport Rng, below
 from ..schema cimport OTHER, Schema
 from ..shares cimport first_largest
@@ -175,7 +176,7 @@ cdef class Growth:
     cdef void open_node(self, Trees trees) noexcept nogil:
         """Read the targets of a node, unless the rules or its purity make it a leaf."""
         cdef int i, k, n = self.task.end - self.task.start
-        cdef double weight, mean = 0.0, spread = 0.0, delta
+        cdef double weight, mean = 0.0, spread = 0.0
         cdef const int* places = self.places + self.task.start
         self.n_steps += 1
         if (trees.nodes[self.task.node].depth >= self.max_depth
@@ -189,9 +190,7 @@ cdef class Growth:
                 weight = self.weights[i] = self.buffer.weight(places[i])
                 self.targets[i] = self.numbers[self.task.start + i]
                 self.node.weight += weight
-                delta = self.targets[i] - mean
-                mean += delta * (weight / self.node.weight)
-                spread += weight * delta * (self.targets[i] - mean)
+                follow_moments(&mean, &spread, self.targets[i], weight, self.node.weight)
             if not spread > 0.0:
                 return
             for i in range(n):

@@ -100,14 +100,11 @@ cdef class MemoryForest(Ensemble):
     cdef void combine(self, double* answers, int width) noexcept nogil
     cdef void learn_weights(self, double target, int width) noexcept nogil
     cdef int reserve_and_answer(self) except -1 nogil
-    cdef int read(self, object state) except -1
-    cdef int read_mixture(self, object state) except -1
-    cdef int read_growths(self, object state, const int64_t[:, ::1] growths) except -1
+    cdef int fill(self, dict fields) except -1
     cdef int grow_again(self, Group group) except -1
     cdef void find_small_leaves(self) noexcept
     cdef int check_models(self) except -1
     cdef int check_samples(self) except -1
-    cdef int check_codes(self, int64_t arrival, int64_t stop, int n_labels) except -1
 
     cdef inline PyObject* tree(self, int tree) noexcept nogil:
         return item_of(<PyObject*>self.trees, tree)

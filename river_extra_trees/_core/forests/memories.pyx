@@ -10,14 +10,15 @@ from libc.stdint cimport int64_t
 from libc.stdlib cimport qsort
 from libc.string cimport memset
 
+from ..arrays cimport view
 from ..table cimport Reader
 from ..learner cimport Learner
 from ..lists cimport item_of
 from ..memory cimport free, product, resized, zeroed
-from ..schema cimport OTHER, Labels, Schema
+from ..schema cimport Labels, Schema
 from ..trees cimport HEADER, WEIGHT, Trees
 from .answers cimport answer_rows, combine_numbers, find_leaves
-from .buffer cimport Buffer
+from .buffer cimport FEATURES, TARGET, Buffer
 from .compact_trees cimport CompactTrees
 from .ensemble cimport Ensemble
 from .growth cimport Growth
@@ -28,7 +29,7 @@ from .rotation cimport (
     advance, continue_growth, find_recent, interval_of, reserve_group, split_leaves, start_growth,
 )
 
-from ..state import LARGEST_COUNT, State, require
+from ..state import LARGEST_COUNT, State, fields_of, require, require_codes
 from .model_trees import KINDS
 
 cdef enum:
@@ -43,9 +44,25 @@ cdef unsigned long NEVER = <unsigned long>-1
 
 LARGEST_MEMORY = (2**31 - 1) // 4       # sums of three still fit into 32 bits
 RULES = ("criterion", "max_depth", "min_samples_split", "min_samples_leaf")
-STATE = ("regression", "batch_size", "fading", "max_features", "max_nodes", *RULES, "seed",
-         "schema", "labels", "buffer", "trees", "models", "linear", "naive", "pool", "mixture",
-         "births", "growths", "due")
+RULE = ("whole", 0, 2**31 - 1)
+FIELDS = {
+    "regression": ("flag",), "batch_size": ("whole", 1, LARGEST_MEMORY),
+    "fading": ("number", 0.0, 1.0), "max_features": ("max_features",),
+    "max_nodes": ("whole", 1, 2**31 - 1), "max_depth": RULE, "min_samples_split": RULE,
+    "min_samples_leaf": RULE, "seed": ("whole", 0, 2**64 - 1),
+    "schema": ("part", Schema), "labels": ("part", Labels), "buffer": ("part", Buffer),
+    "births": ("array", np.int64, "trees"),
+    "growths": ("array", np.int64, "groups", GROWTH_FIELDS),
+    "due": ("numbers", "groups", {"least": 0.0, "most": float(LARGEST_COUNT)}),
+}
+OF_CLASSES = {
+    **FIELDS, "criterion": ("word", ("gini", "entropy")), "trees": ("parts", CompactTrees),
+    "naive": ("part", NaiveBayes), "pool": ("part", ClassPool),
+}
+OF_NUMBERS = {
+    **FIELDS, "criterion": ("word", ("variance",)), "trees": ("parts", Trees),
+    "models": ("parts", LinearModels), "linear": ("items",), "mixture": ("part", NumberMixture),
+}
 
 cdef int by_number(const void* a, const void* b) noexcept nogil:
     return (<const int*>a)[0] - (<const int*>b)[0]
@@ -207,7 +224,7 @@ cdef class MemoryForest(Ensemble):
             if not self.naive.knows(n_columns, n_labels):
                 self.naive.fit(self.schema, n_labels)
             for tree in range(self.n_trees):  # the sample may have a new class
-                (<CompactTrees>item_of(<PyObject*>self.trees, tree)).reserve_row(n_labels)
+                (<CompactTrees>item_of(<PyObject*>self.trees, tree)).reserve_cells(2)
         for g in range(self.n_groups()):
             reserve_group(self, <Group>self.group(g), n_labels)
         tree = <int>(n_seen % self.batch_size)
@@ -217,7 +234,7 @@ cdef class MemoryForest(Ensemble):
                                    self.batch_size)
                 if not self.regression:
                     (<CompactTrees>self.tree(tree)).reserve_splits(
-                        self.batch_size, self.max_nodes, n_labels)
+                        self.batch_size, self.max_nodes)
             tree += self.batch_size
         return 0
 
@@ -482,89 +499,58 @@ cdef class MemoryForest(Ensemble):
         cdef Group group
         growths = [(group.memory, group.n, group.turn, group.begun if group.is_growing else 0,
                     group.n_columns, group.n_labels) for group in self.groups]
-        own = {
+        return fields_of(self, OF_NUMBERS if self.regression else OF_CLASSES, {
             **self.rules, "linear": list(self.linear),
-            "births": np.array([self.births[i] for i in range(self.n_trees)], np.int64),
+            "births": view(self.births, "i8", (self.n_trees,)),
             "growths": np.array(growths, np.int64).reshape(len(self.groups), GROWTH_FIELDS),
             "due": np.array([group.due for group in self.groups], np.float64),
-        }
-        return {name: own[name] if name in own else getattr(self, name) for name in STATE}
+        })
 
     @classmethod
     def restored(cls, values):
         """The forest of a state."""
         cdef MemoryForest forest
-        state = State("MemoryForest", values, STATE)
-        regression = state.flag("regression")
-        growths = state.array("growths", np.int64, None, GROWTH_FIELDS)
-        n_trees = len(state.array("births", np.int64, None))
+        is_regression = type(values) is dict and values.get("regression") is True
+        table = OF_NUMBERS if is_regression else OF_CLASSES
+        cdef dict fields = State("MemoryForest", values, table).read(table)
+        growths, n_trees = fields["growths"], len(fields["trees"])
         require(np.all((growths[:, 0] >= 1) & (growths[:, 0] <= LARGEST_MEMORY)
                        & (growths[:, 1] >= 1) & (growths[:, 1] <= n_trees))
-                and 0 < sum(growths[:, 1].tolist()) == n_trees,
+                and 0 < sum(growths[:, 1].tolist()) == n_trees == len(fields["births"]),
                 "MemoryForest: the groups do not hold the trees")
-        linear = state.items("linear", len(growths))
-        require(all(type(kind) is str and kind in (KINDS if regression else KINDS[:1])
-                    for kind in linear), "MemoryForest: no such linear models")
+        linear = fields.get("linear", ["none"] * len(growths))
+        require(len(linear) == len(growths)
+                and all([type(kind) is str and kind in KINDS for kind in linear]),
+                "MemoryForest: no such linear models")
         forest = MemoryForest(
-            regression=regression,
-            memories=[(memory, n) for memory, n in growths[:, :2].tolist()],
-            linear=linear,
-            batch_size=state.whole("batch_size", 1, LARGEST_MEMORY),
-            fading=state.number("fading", 0.0, 1.0),
-            max_features=state.max_features("max_features"),
-            max_nodes=state.whole("max_nodes", 1, 2**31 - 1),
-            rules={
-                "criterion": state.word(
-                    "criterion", ("variance",) if regression else ("gini", "entropy")),
-                **{name: state.whole(name, 0, 2**31 - 1) for name in RULES[1:]},
-            },
-            seed=state.whole("seed", 0, 2**64 - 1),
-        )
-        forest.read(state)
-        forest.read_growths(state, growths)
+            memories=[(memory, n) for memory, n in growths[:, :2].tolist()], linear=linear,
+            rules={name: fields[name] for name in RULES},
+            **{name: fields[name] for name in (
+                "regression", "batch_size", "fading", "max_features", "max_nodes", "seed")})
+        forest.fill(fields)
         return forest
 
-    cdef int read(self, object state) except -1:
-        """Read all of a state but the growths."""
-        cdef int i
-        cdef const int64_t[::1] births = state.array("births", np.int64, self.n_trees)
-        buffer, n = state.part("buffer", Buffer), self.n_remembered()
+    cdef int fill(self, dict fields) except -1:
+        """Take over the parts and the growths of a state, and compute the derived data."""
+        cdef int i, n_groups = len(self.groups)
+        cdef Group group
+        cdef const int64_t[:, ::1] growths = fields["growths"]
+        buffer, n = fields["buffer"], self.n_remembered()
         require(buffer.n_blocks == self.buffer.n_blocks,
                 "MemoryForest: the buffer is of another size")
         require(buffer.n_seen - buffer.oldest >= min(buffer.n_seen, n),
                 "MemoryForest: samples are missing")
         self.store_in(buffer)
-        self.schema, self.labels = state.part("schema", Schema), state.part("labels", Labels)
-        self.trees = state.parts("trees", Trees if self.regression else CompactTrees, self.n_trees)
-        for i in range(self.n_trees):
-            self.births[i] = births[i]
-        return self.read_mixture(state)
-
-    cdef int read_mixture(self, object state) except -1:
-        """Read what combines the predictions of the trees."""
-        cdef int n_groups = len(self.groups)
-        for name in ("naive", "pool") if self.regression else ("mixture",):
-            require(state.values[name] is None,
-                    f"MemoryForest: {name} is of another kind of forest")
-        self.models = state.parts("models", LinearModels, self.n_trees if self.regression else 0)
-        if self.regression:
-            self.mixture = state.part("mixture", NumberMixture)
-            require(self.mixture.n_groups == n_groups, "MemoryForest: the mixture does not fit")
-            return 0
-        self.naive = state.part("naive", NaiveBayes)
-        self.pool = state.part("pool", ClassPool)
-        require(self.pool.n_groups == n_groups, "MemoryForest: the pool does not fit")
-        return 0
-
-    cdef int read_growths(self, object state, const int64_t[:, ::1] growths) except -1:
-        """Read the growths, and compute the derived data."""
-        cdef int i, n_groups = len(self.groups)
-        cdef Group group
-        cdef const double[::1] due
-        due = state.numbers("due", n_groups, least=0.0, most=<double>LARGEST_COUNT)
+        self.schema, self.labels, self.trees = fields["schema"], fields["labels"], fields["trees"]
+        self.models, self.mixture = fields.get("models", []), fields.get("mixture")
+        self.naive, self.pool = fields.get("naive"), fields.get("pool")
+        view(self.births, "i8", (self.n_trees,))[...] = fields["births"]
+        require(len(self.models) == (self.n_trees if self.regression else 0)
+                and (self.mixture if self.regression else self.pool).n_groups == n_groups,
+                "MemoryForest: the models or the weights do not fit")
         for i in range(n_groups):
             group = self.groups[i]
-            group.due = due[i]
+            group.due = fields["due"][i]
             group.turn, group.begun = growths[i, 2], growths[i, BEGUN]
             group.n_columns, group.n_labels = growths[i, 4], growths[i, 5]
         self.check_structure()
@@ -593,8 +579,7 @@ cdef class MemoryForest(Ensemble):
         group.n_visited = self.n_visited(group.growth.growth.n_offered)
         group.growth.trees.reserve(0, self.n_labels())
         if not self.regression:
-            (<CompactTrees>group.growth.trees).reserve_growth(
-                1, group.n_samples(), 0, group.n_labels)
+            (<CompactTrees>group.growth.trees).reserve_samples(group.n_samples())
         start_growth(self, group)
         group.growth.trees.widen(self.n_labels())
         for _ in range(group.begun, n_seen + 1):
@@ -638,8 +623,6 @@ cdef class MemoryForest(Ensemble):
                     and 0 <= group.n_columns <= self.schema.n_columns
                     and 0 <= group.n_labels <= len(self.labels),
                     "MemoryForest: a group has no such growth")
-            if group.begun > 0 and group.begun - group.n_samples() >= self.buffer.oldest:
-                self.check_codes(group.begun - group.n_samples(), group.begun, group.n_labels)
         require(self.regression or (self.naive.n_classes == len(self.labels)
                                     and self.naive.belongs_to(self.schema)),
                 "MemoryForest: naive Bayes knows other classes or columns")
@@ -662,28 +645,15 @@ cdef class MemoryForest(Ensemble):
 
     cdef int check_samples(self) except -1:
         """Refuse remembered samples with columns, labels or nominal values that are not known."""
-        cdef int column, n_codes
-        cdef int64_t arrival
-        cdef double value
+        cdef Group group
         require(self.buffer.n_features <= self.schema.n_columns,
                 "MemoryForest: a column has no name")
-        self.check_codes(self.buffer.oldest, self.buffer.n_seen, len(self.labels))
-        for column in range(self.buffer.n_features):
-            if self.schema.codes[column] is None:
-                continue
-            n_codes = len(self.schema.codes[column])
-            for arrival in range(self.buffer.oldest, self.buffer.n_seen):
-                value = self.buffer.value(column, self.buffer.place_of(arrival))
-                require(value != value or (OTHER <= value < n_codes and value == <int>value),
-                        "MemoryForest: a sample has no known value")
-        return 0
-
-    cdef int check_codes(self, int64_t arrival, int64_t stop, int n_labels) except -1:
-        """Refuse remembered samples whose targets are no codes of so many labels."""
-        cdef double target
-        while arrival < stop and not self.regression:
-            target = self.buffer.target(self.buffer.place_of(arrival))
-            require(0 <= target < n_labels and target == <int>target,
-                    "MemoryForest: a sample has no known label")
-            arrival += 1
+        samples, oldest = self.buffer.state()["samples"], self.buffer.oldest
+        require_codes("MemoryForest", self.schema.codes, enumerate(samples[FEATURES:]),
+                      samples[TARGET], None if self.regression else len(self.labels))
+        for group in self.groups:
+            first = group.begun - group.n_samples() - oldest
+            require(self.regression or first < 0 or np.all(
+                samples[TARGET, first:group.begun - oldest] < group.n_labels),
+                "MemoryForest: a growth has no such labels")
         return 0

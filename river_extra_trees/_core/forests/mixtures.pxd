@@ -4,7 +4,16 @@ Classes (`ClassPool`). Fixed share (Herbster and Warmuth 1998): the groups are m
 
     w_k <- (1 - s) w_k q_k(y)^(1/2) / sum + s / K.
 
-The groups, their mixture and naive Bayes are the members of an opinion pool (see `opinion_pool`).
+The groups, their mixture and naive Bayes are the members of a logarithmic opinion pool (Genest and
+Zidek 1986),
+
+    p(c) proportional to the product over the members of q_m(c)^e_m.
+
+The exponents take a step down the gradient of the log loss after each sample,
+
+    d(-log p(y)) / de_m = sum_c p(c) log q_m(c) - log q_m(y),
+
+and are clipped at 0 (projected online gradient descent: Zinkevich 2003).
 
 Numbers (`NumberMixture`). The members of the mixture are the groups, with predictions m_1 ... m_K,
 and their stacked prediction. All predictions are clipped to the range of the targets seen.
@@ -43,11 +52,13 @@ cdef class ClassPool:
     cdef double* weights                # per group
     cdef double* exponents              # of each group, of their mixture, of naive Bayes
     cdef double* pooled                 # per class: the combined prediction
-    cdef double* logs                   # logs[member * n_classes + class]
+    cdef double* logs                   # logs[member * n_classes + class]: log q_m(c)
     cdef int capacity                   # number of classes for which there is room
 
     cdef int reserve(self, int n_classes) except -1 nogil
+    cdef dict views(self)
     cdef void pool(self, const double* answers, int width) noexcept nogil
+    cdef void pool_logs(self, int width) noexcept nogil
     cdef void weigh(self, const double* answers, int code, int width) noexcept nogil
 
     cdef inline double* naive_answer(self, int width) noexcept nogil:
@@ -57,15 +68,15 @@ cdef class ClassPool:
 cdef class NumberMixture:
     cdef readonly int n_groups
     cdef readonly int64_t n_targets     # number of learned targets
-    cdef double lowest, highest         # range of these targets
+    cdef readonly double lowest, highest    # range of these targets
     cdef double* weights                # w_k, per member
     cdef double* errors                 # per member: decayed sum of squared errors
-    cdef double error                   # decayed sum of squared errors of the prediction
-    cdef double ratio                   # decayed sum of error^2 / (V + E / 10)
+    cdef readonly double error          # decayed sum of squared errors of the prediction
+    cdef readonly double ratio          # decayed sum of error^2 / (V + E / 10)
     cdef readonly double n_errors       # decayed number of targets in these sums
     cdef double* sums                   # A and b, in the row layout of `linalg`
-    cdef double square                  # decayed sum of the mean square of d
-    cdef double n_squares               # decayed number of samples in it
+    cdef readonly double square         # decayed sum of the mean square of d
+    cdef readonly double n_squares      # decayed number of samples in it
     cdef double* slopes                 # c
     cdef LeafModel model                # solver for c
 
@@ -75,6 +86,7 @@ cdef class NumberMixture:
     cdef double variance                # V
     cdef double* scratch                # predictions and log densities
 
+    cdef dict views(self)
     cdef void answer(self, const double* groups, double variance) noexcept nogil
     cdef void learn(self, double target) noexcept nogil
     cdef void learn_stack(self, double target) noexcept nogil

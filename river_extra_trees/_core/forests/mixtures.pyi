@@ -12,7 +12,13 @@ class ClassPool:
 class NumberMixture:
     n_groups: int
     n_targets: int
+    lowest: float
+    highest: float
+    error: float
+    ratio: float
     n_errors: float
+    square: float
+    n_squares: float
 
     def __new__(cls, n_groups: int) -> Self: ...
     def member_weights(self) -> list[float]: ...

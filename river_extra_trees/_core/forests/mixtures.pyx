@@ -5,15 +5,28 @@ import numpy as np
 from libc.math cimport INFINITY, exp, log, sqrt
 from libc.string cimport memcpy, memset
 
+from ..arrays cimport view
 from ..linalg cimport init_model, row_width, scratch_size, solve_ridge
 from ..memory cimport free, product, resized, zeroed
-from .opinion_pool cimport FLOOR, floored_log, learn_exponents, pool_logs
+from ..shares cimport total_of
 
-from ..state import LARGEST_FLOAT, LARGEST_TARGET, State, reduced, require
+from ..state import (
+    LARGEST_FLOAT, LARGEST_TARGET, State, fields_of, put_back, reduced, require,
+)
+
+cdef void share_weights(double* weights, int n, double share) noexcept nogil:
+    """Divide the weights by their sum, then mix them with equal weights (fixed share)."""
+    cdef double total = total_of(weights, n)
+    cdef int k
+    for k in range(n):
+        weights[k] = (1.0 - share) * weights[k] / total + share / n
+
 
 # --- Classes ---------------------------------------------------------------------------------
 
 cdef double CLASS_SHARE = 0.005     # s for classes
+cdef double FLOOR = 0.01            # share of a uniform distribution in each member
+cdef double LEARNING_RATE = 0.02    # of the exponents
 cdef double LARGEST_EXPONENT = 1e6
 
 
@@ -56,54 +69,74 @@ cdef class ClassPool:
             for c in range(width):
                 mixture[c] += self.weights[g] * answers[g * width + c]
         memcpy(self.logs, answers, n_groups * width * sizeof(double))
-        for g in range(n_groups + 2):
+        for c in range((n_groups + 2) * width):
+            self.logs[c] = log((1.0 - FLOOR) * self.logs[c] + FLOOR / width)
+        self.pool_logs(width)
+
+    cdef void pool_logs(self, int width) noexcept nogil:
+        """Compute the pool p from `logs` and the exponents."""
+        cdef int c, member
+        cdef double largest, total = 0.0
+        memset(self.pooled, 0, width * sizeof(double))
+        for member in range(self.n_groups + 2):
             for c in range(width):
-                self.logs[g * width + c] = floored_log(self.logs[g * width + c], width)
-        pool_logs(self.exponents, n_groups + 2, self.logs, width, self.pooled)
+                self.pooled[c] += self.exponents[member] * self.logs[member * width + c]
+        largest = self.pooled[0]
+        for c in range(1, width):
+            largest = max(largest, self.pooled[c])
+        for c in range(width):
+            self.pooled[c] = exp(self.pooled[c] - largest)
+            total += self.pooled[c]
+        for c in range(width):
+            self.pooled[c] /= total
 
     cdef void weigh(self, const double* answers, int code, int width) noexcept nogil:
         """Update weights and exponents from the predictions pooled last and the true class."""
-        cdef int g, n_groups = self.n_groups
-        cdef double total = 0.0
-        learn_exponents(self.exponents, n_groups + 2, self.logs, self.pooled, code, width)
+        cdef int c, g, n_groups = self.n_groups
+        cdef double slope
+        for g in range(n_groups + 2):
+            slope = -self.logs[g * width + code]
+            for c in range(width):
+                slope += self.pooled[c] * self.logs[g * width + c]
+            self.exponents[g] = max(0.0, self.exponents[g] - LEARNING_RATE * slope)
         for g in range(n_groups):
             self.weights[g] *= sqrt(max(answers[g * width + code], FLOOR))
-            total += self.weights[g]
-        for g in range(n_groups):
-            self.weights[g] = (1.0 - CLASS_SHARE) * self.weights[g] / total + CLASS_SHARE / n_groups
+        share_weights(self.weights, n_groups, CLASS_SHARE)
 
     # ---------------------------------------------------------------- state
 
     def member_weights(self):
         """The weights of the groups."""
-        return [self.weights[g] for g in range(self.n_groups)]
+        return self.views()["weights"].tolist()
+
+    cdef dict views(self):
+        """The arrays of a state."""
+        return {"weights": view(self.weights, "f8", (self.n_groups,)),
+                "exponents": view(self.exponents, "f8", (self.n_groups + 2,))}
 
     def __sizeof__(self):
         return object.__sizeof__(self) + sizeof(double) * (
             2 * self.n_groups + 2 + <size_t>self.capacity * (self.n_groups + 3))
 
+    FIELDS = {
+        "weights": ("numbers", "groups", {"least": 0.0, "most": 1.0}),
+        "exponents": ("numbers", None, {"least": 0.0, "most": LARGEST_EXPONENT}),
+    }
+
     def state(self):
         """Weights and exponents."""
-        exponents = [self.exponents[g] for g in range(self.n_groups + 2)]
-        return {"weights": np.array(self.member_weights(), np.float64),
-                "exponents": np.array(exponents, np.float64)}
+        return fields_of(self, self.FIELDS, self.views())
 
     @classmethod
     def restored(cls, values):
         """The pool of a state."""
         cdef ClassPool pool
-        cdef const double[::1] weights, exponents
-        cdef int g
-        state = State("ClassPool", values, ("weights", "exponents"))
-        weights = state.numbers("weights", None, least=0.0, most=1.0)
-        exponents = state.numbers(
-            "exponents", weights.shape[0] + 2, least=0.0, most=LARGEST_EXPONENT)
-        require(abs(sum(weights) - 1.0) < 1e-6, "ClassPool: the weights do not sum to one")
-        pool = ClassPool(<int>weights.shape[0])
-        for g in range(pool.n_groups):
-            pool.weights[g] = weights[g]
-        for g in range(pool.n_groups + 2):
-            pool.exponents[g] = exponents[g]
+        cdef dict fields = State("ClassPool", values, cls.FIELDS).read(cls.FIELDS)
+        n = len(fields["weights"])
+        require(len(fields["exponents"]) == n + 2 and abs(np.sum(fields["weights"]) - 1.0) < 1e-6,
+                "ClassPool: there are no such weights of groups")
+        pool = ClassPool(<int>n)
+        put_back(pool.views(), fields)
         return pool
 
     def __reduce__(self):
@@ -213,7 +246,7 @@ cdef class NumberMixture:
     cdef void learn_weights(self, double target) noexcept nogil:
         """Update the weights: fixed share, see the header."""
         cdef int k, n = self.n_groups + 1
-        cdef double error, variance, best = -INFINITY, total = 0.0
+        cdef double error, variance, best = -INFINITY
         for k in range(n):
             error = square_of(target - self.answers[k])
             self.errors[k] = ERROR_DECAY * self.errors[k] + error
@@ -222,9 +255,7 @@ cdef class NumberMixture:
             best = max(best, self.scratch[k])
         for k in range(n):
             self.weights[k] *= exp(0.5 * (self.scratch[k] - best))
-            total += self.weights[k]
-        for k in range(n):
-            self.weights[k] = (1.0 - NUMBER_SHARE) * self.weights[k] / total + NUMBER_SHARE / n
+        share_weights(self.weights, n, NUMBER_SHARE)
 
     cdef void learn_stack(self, double target) noexcept nogil:
         """Update the sums A and b of the stacked prediction, and solve for c."""
@@ -270,7 +301,16 @@ cdef class NumberMixture:
 
     def member_weights(self):
         """The weights of the groups, then of the stacked prediction."""
-        return [self.weights[k] for k in range(self.n_groups + 1)]
+        return self.views()["weights"].tolist()
+
+    cdef dict views(self):
+        """The arrays of a state."""
+        cdef int n = self.n_groups
+        return {
+            "weights": view(self.weights, "f8", (n + 1,)),
+            "errors": view(self.errors, "f8", (n + 1,)),
+            "sums": view(self.sums + 2 + n, "f8", ((n + 1) * (n + 2) // 2,)),
+        }
 
     def __sizeof__(self):
         cdef size_t n = (5 * self.n_groups + 4 + row_width(False, self.n_groups, 0)
@@ -279,47 +319,39 @@ cdef class NumberMixture:
 
     # ---------------------------------------------------------------- state
 
+    FIELDS = {
+        "n_targets": ("whole",),
+        "lowest": ("number", -LARGEST_TARGET, LARGEST_TARGET),
+        "highest": ("number", -LARGEST_TARGET, LARGEST_TARGET),
+        "weights": ("numbers", "members", {"least": 0.0, "most": 1.0}),
+        "errors": ("numbers", "members", {"least": 0.0, "most": LARGEST_SUM}),
+        "sums": ("numbers", None, {"least": -LARGEST_SUM, "most": LARGEST_SUM}),
+        "error": ("number", 0.0, LARGEST_SUM), "ratio": ("number", 0.0, LARGEST_FLOAT),
+        "n_errors": ("number", 0.0, 1e6),
+        "square": ("number", 0.0, LARGEST_SUM), "n_squares": ("number", 0.0, 1e6),
+    }
+
     def state(self):
         """All but what follows from the sums."""
-        cdef int i, n = self.n_groups, n_cells = (n + 1) * (n + 2) // 2
-        return {
-            "n_targets": self.n_targets, "lowest": self.lowest, "highest": self.highest,
-            "weights": np.array(self.member_weights(), np.float64),
-            "errors": np.array([self.errors[i] for i in range(n + 1)], np.float64),
-            "error": self.error, "ratio": self.ratio, "n_errors": self.n_errors,
-            "sums": np.array([self.sums[2 + n + i] for i in range(n_cells)], np.float64),
-            "square": self.square, "n_squares": self.n_squares,
-        }
+        return fields_of(self, self.FIELDS, self.views())
 
     @classmethod
     def restored(cls, values):
         """The mixture of a state."""
         cdef NumberMixture mixture
-        cdef const double[::1] weights, errors, sums
-        cdef int i, n, n_cells
-        state = State("NumberMixture", values, (
-            "n_targets", "lowest", "highest", "weights", "errors", "error", "ratio", "n_errors",
-            "sums", "square", "n_squares"))
-        weights = state.numbers("weights", None, least=0.0, most=1.0)
-        n = <int>weights.shape[0] - 1
-        require(1 <= n <= LARGEST_MIXTURE and abs(sum(weights) - 1.0) < 1e-6,
-                "NumberMixture: the weights do not sum to one")
-        n_cells = (n + 1) * (n + 2) // 2
-        errors = state.numbers("errors", n + 1, least=0.0, most=LARGEST_SUM)
-        sums = state.numbers("sums", n_cells, least=-LARGEST_SUM, most=LARGEST_SUM)
-        mixture = NumberMixture(n)
-        mixture.n_targets = state.whole("n_targets")
-        mixture.lowest = state.number("lowest", -LARGEST_TARGET, LARGEST_TARGET)
-        mixture.highest = state.number("highest", mixture.lowest, LARGEST_TARGET)
-        mixture.error = state.number("error", 0.0, LARGEST_SUM)
-        mixture.ratio = state.number("ratio", 0.0, LARGEST_FLOAT)
-        mixture.n_errors = state.number("n_errors", 0.0, 1e6)
-        mixture.square = state.number("square", 0.0, LARGEST_SUM)
-        mixture.n_squares = state.number("n_squares", 0.0, 1e6)
-        for i in range(n + 1):
-            mixture.weights[i], mixture.errors[i] = weights[i], errors[i]
-        for i in range(n_cells):
-            mixture.sums[2 + n + i] = sums[i]
+        cdef dict fields = State("NumberMixture", values, cls.FIELDS).read(cls.FIELDS)
+        n = len(fields["weights"]) - 1
+        require(1 <= n <= LARGEST_MIXTURE and len(fields["sums"]) == (n + 1) * (n + 2) // 2
+                and abs(np.sum(fields["weights"]) - 1.0) < 1e-6
+                and fields["lowest"] <= fields["highest"],
+                "NumberMixture: there are no such weights, sums or targets")
+        mixture = NumberMixture(<int>n)
+        put_back(mixture.views(), fields)
+        mixture.n_targets = fields["n_targets"]
+        mixture.lowest, mixture.highest = fields["lowest"], fields["highest"]
+        mixture.error, mixture.ratio = fields["error"], fields["ratio"]
+        mixture.n_errors = fields["n_errors"]
+        mixture.square, mixture.n_squares = fields["square"], fields["n_squares"]
         if mixture.n_targets > FIRST_STACK:     # `learn` solves before it counts the target
             mixture.solve()
         return mixture

@@ -4,20 +4,24 @@ import numpy as np
 
 from libc.math cimport INFINITY, log2, sqrt
 from libc.stdint cimport int64_t
-from libc.string cimport memcpy, memset
+from libc.string cimport memset
 
+from ..arrays cimport view
 from ..linalg cimport (
     MAX_REGRESSORS, add_sample, init_model, row_width, scratch_size, solve_ridge,
 )
 from ..memory cimport free, product, resized, trimmed
+from ..moments cimport follow_moments
 from ..rng cimport Rng
-from ..schema cimport Schema
+from ..schema cimport MAX_COLUMNS, Schema
 from ..split cimport VARIANCE, goes_left
 from ..trees cimport Node, Trees
 from .buffer cimport Buffer
 from .growth cimport Growth
 
-from ..state import LARGEST_FLOAT, LARGEST_TARGET, State, reduced, require
+from ..state import (
+    FINITE, LARGEST_FLOAT, LARGEST_TARGET, State, fields_of, put_back, reduced, require,
+)
 
 cdef enum:
     LEAST_SAMPLES = 10          # minimum number of samples of a leaf with a model
@@ -26,6 +30,14 @@ cdef enum:
 cdef double LARGEST_Z = 1e100           # products of z and coefficients are finite
 
 KINDS = ("none", "leaves", "root")      # which nodes have a model, by the numbers of `ModelKind`
+FIELDS = {
+    "kind": ("word", KINDS),
+    "columns": ("whole_numbers", np.int32, "regressors", {"most": MAX_COLUMNS - 1}),
+    "centers": ("numbers", "regressors", FINITE),
+    "scales": ("numbers", "regressors", {"least": 0.0, "most": LARGEST_FLOAT}),
+    "coefficients": ("numbers", None, None, FINITE),
+    "of_nodes": ("whole_numbers", np.int32, None, {"least": -1, "most": 2**31 - 1}),
+}
 
 
 cdef int n_regressors_of(Schema schema, int n_columns) noexcept nogil:
@@ -154,54 +166,36 @@ cdef class LinearModels:
             self.regressor_capacity * (sizeof(int) + 2 * sizeof(double))
             + self.n_cells * sizeof(double) + self.node_capacity * sizeof(int))
 
+    cdef dict views(self):
+        """The arrays of a state."""
+        return {
+            "columns": view(self.columns, "i4", (self.n_regressors,)),
+            "centers": view(self.centers, "f8", (self.n_regressors,)),
+            "scales": view(self.scales, "f8", (self.n_regressors,)),
+            "coefficients": view(self.coefficients, "f8", (self.n_models, self.width)),
+            "of_nodes": view(self.of_nodes, "i4", (self.n_nodes,)),
+        }
+
     def state(self):
         """All fields, without unused memory."""
-        cdef double[:, ::1] coefficients = np.empty((self.n_models, self.width))
-        if self.n_models:
-            memcpy(&coefficients[0, 0], self.coefficients,
-                   <size_t>self.n_models * self.width * sizeof(double))
-        return {
-            "kind": KINDS[self.kind],
-            "columns": np.array([self.columns[i] for i in range(self.n_regressors)], np.int32),
-            "centers": np.array([self.centers[i] for i in range(self.n_regressors)], np.float64),
-            "scales": np.array([self.scales[i] for i in range(self.n_regressors)], np.float64),
-            "coefficients": coefficients.base,
-            "of_nodes": np.array([self.of_nodes[i] for i in range(self.n_nodes)], np.int32),
-        }
+        return fields_of(self, FIELDS, {**self.views(), "kind": KINDS[self.kind]})
 
     @classmethod
     def restored(cls, values):
         """The models of a state."""
         cdef LinearModels models
-        cdef const double[:, ::1] found
-        cdef Py_ssize_t i
-        state = State("LinearModels", values, (
-            "kind", "columns", "centers", "scales", "coefficients", "of_nodes"))
-        models = LinearModels(state.word("kind", KINDS))
-        columns = state.array("columns", np.int32, None)
-        n = len(columns)
-        require(n <= MAX_REGRESSORS and np.all(columns >= 0), "LinearModels: no such columns")
-        centers = state.numbers("centers", n, least=-LARGEST_FLOAT, most=LARGEST_FLOAT)
-        scales = state.numbers("scales", n, least=0.0, most=LARGEST_FLOAT)
-        coefficients = state.numbers("coefficients", None, n + 2,
-                                     least=-LARGEST_FLOAT, most=LARGEST_FLOAT)
-        of_nodes = state.array("of_nodes", np.int32, None)
-        require(np.all(coefficients[:, -1] >= 0.0)
-                and np.all(coefficients[:, -1] <= 2.0 * LARGEST_TARGET)
-                and np.all((of_nodes >= -1) & (of_nodes < len(coefficients))),
-                "LinearModels: there is no such model")
-        models.reserve(n, product(len(coefficients), n + 2), <int>len(of_nodes))
-        models.n_regressors, models.n_models = n, <int>len(coefficients)
-        models.width, models.n_nodes = n + 2, <int>len(of_nodes)
-        for i in range(n):
-            models.columns[i], models.centers[i] = columns[i], centers[i]
-            models.scales[i] = scales[i]
-        for i in range(len(of_nodes)):
-            models.of_nodes[i] = of_nodes[i]
-        if models.n_models:
-            found = coefficients
-            memcpy(models.coefficients, &found[0, 0],
-                   <size_t>models.n_models * models.width * sizeof(double))
+        cdef dict fields = State("LinearModels", values, FIELDS).read(FIELDS)
+        cdef int n = <int>len(fields["columns"])
+        coefficients, of_nodes = fields["coefficients"], fields["of_nodes"]
+        require(n <= MAX_REGRESSORS and coefficients.shape[1] == n + 2
+                and np.all((coefficients[:, -1] >= 0.0)
+                           & (coefficients[:, -1] <= 2.0 * LARGEST_TARGET))
+                and np.all(of_nodes < len(coefficients)), "LinearModels: there is no such model")
+        models = LinearModels(fields["kind"])
+        models.reserve(n, coefficients.size, <int>len(of_nodes))
+        models.n_regressors, models.width = n, n + 2
+        models.n_models, models.n_nodes = <int>len(coefficients), <int>len(of_nodes)
+        put_back(models.views(), fields)
         return models
 
     def __reduce__(self):
@@ -380,9 +374,9 @@ cdef class TreeGrowth:
     # ---------------------------------------------------------------- linear models
 
     cdef void measure(self, LinearModels models) noexcept nogil:
-        """Add one sample to the means and variances of the features (West 1979)."""
+        """Add one sample to the means and variances of the features."""
         cdef int i, column, place
-        cdef double value, delta, weight
+        cdef double value, weight
         if self.at == 0:
             models.n_regressors = 0
             for i in range(self.growth.n_offered):
@@ -401,9 +395,8 @@ cdef class TreeGrowth:
             value = self.growth.buffer.value(models.columns[i], place)
             if value == value:
                 self.weights[i] += weight
-                delta = value - models.centers[i]
-                models.centers[i] += delta * (weight / self.weights[i])
-                models.scales[i] += weight * delta * (value - models.centers[i])
+                follow_moments(
+                    &models.centers[i], &models.scales[i], value, weight, self.weights[i])
         self.at += 1
         if self.at == self.n_samples:
             self.keep_varying(models)

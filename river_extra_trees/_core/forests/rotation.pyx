@@ -29,12 +29,9 @@ cdef int reserve_group(MemoryForest forest, Group group, int n_labels) except -1
     cdef int64_t n_seen = forest.buffer.n_seen + 1
     if group.is_growing:
         group.growth.trees.reserve(0, n_labels)
-        if not forest.regression and group.caught_up >= 0:
-            (<CompactTrees>group.growth.trees).reserve_rows(n_seen - group.caught_up, n_labels)
-        elif not forest.regression:
-            (<CompactTrees>group.growth.trees).reserve_growth(
-                steps_at(n_seen, group.due, group.steps), group.n_samples(), n_seen - group.begun,
-                n_labels)
+        if not forest.regression:
+            (<CompactTrees>group.growth.trees).reserve_samples(
+                group.n_samples() + n_seen - group.begun)
     if n_seen >= group.due:
         return reserve_tree(forest, group, n_seen, n_labels)
     return 0
@@ -44,13 +41,9 @@ cdef int reserve_tree(MemoryForest forest, Group group, int64_t n_seen,
                       int n_labels) except -1 nogil:
     """Allocate memory for the growth of a tree that begins with the sample that was read last."""
     cdef int n = <int>min(n_seen, <int64_t>group.memory)
-    cdef double interval = interval_of(group, n_seen)
-    cdef int64_t steps
     group.growth.reserve(forest.schema, forest.widest, forest.schema.n_columns, n_labels, n)
     if not forest.regression:
-        steps = steps_of(group, n, forest.n_visited(forest.schema.n_columns), interval)
-        (<CompactTrees>group.growth.trees).reserve_growth(
-            steps_at(n_seen, group.due + interval, steps), n, 0, n_labels)
+        (<CompactTrees>group.growth.trees).reserve_samples(n)
     return 0
 
 
@@ -142,7 +135,7 @@ cdef void replace(MemoryForest forest, Group group) noexcept nogil:
     if forest.regression:
         (<LinearModels>forest.models_of(tree)).take_models(group.growth.models)
     else:
-        (<CompactTrees>forest.tree(tree)).take_records(<CompactTrees>group.growth.trees)
+        (<CompactTrees>forest.tree(tree)).take_cells(<CompactTrees>group.growth.trees)
     forest.births[tree] = forest.buffer.n_seen
     group.is_growing = False
     group.growth.growth.release()

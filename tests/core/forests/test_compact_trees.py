@@ -1,4 +1,4 @@
-"""Trees whose nodes take few bytes hold what others do, to the bit."""
+"""Trees whose nodes take few bytes."""
 
 from __future__ import annotations
 
@@ -9,55 +9,36 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import river_extra_trees as ret
 from river_extra_trees._core.forests.compact_trees import CompactTrees
 from river_extra_trees._core.state import StateError
-from river_extra_trees._core.trees import Trees
-
-WEIGHTS = st.one_of(
-    st.sampled_from([0.0, 0.0, 1.0, 253.0, 254.0, 255.0, 65535.0, 65536.0, 1e300, 3e-308]),
-    st.floats(0.0, 1e6),
-)
 
 
-def state(rows: list[list[float]], splits: int) -> dict[str, Any]:
-    """Trees of one root that has so many splits, each the right child of the one before."""
-    stats = np.array(
-        [[max(row[1:]), float(max(row[1:]) > 0.0), row[0] if i < splits else 0.0, *row[1:]]
-         for i, row in enumerate(rows)]
-    )  # fmt: skip
-    stats[(stats[:, 0] < 2.3e-308) & (stats[:, 0] > 0.0)] = 1.0
-    stats[splits:, 2] = 0.0  # leaves have no gain
-    return {
-        "threshold": np.linspace(0.0, 1.0, splits),
-        "links": np.array(
-            [[i, 0, splits + i, i + 1 if i + 1 < splits else 2 * splits] for i in range(splits)],
-            np.int32,
-        ).reshape(splits, 4),
-        "flags": np.zeros((splits, 2), np.uint8),
-        "stats": stats,
-    }
+def forest(n_classes: int, **parameters: Any) -> Any:
+    """A forest that has learned samples whose classes no feature foretells."""
+    rng = random.Random(n_classes)
+    model = ret.ExtraTreesClassifier(
+        **{"n_models": 3, "batch_size": 10, "window_sizes": (60,), "seed": 1, **parameters}
+    )
+    for i in range(300):
+        x = {name: rng.random() for name in "ab"}
+        model.learn_one(x, i % n_classes if i < 150 else rng.randrange(n_classes), w=1 + i % 2)
+    return model
 
 
-@settings(max_examples=30, deadline=None)
-@given(st.data(), st.integers(0, 6), st.sampled_from([1, 2, 5, 16, 17, 50]))
-def test_any_statistics_are_kept(data: st.DataObject, splits: int, n_classes: int) -> None:
-    """Of leaves with no, one and several classes, and of inner nodes."""
-    row = st.lists(WEIGHTS, min_size=n_classes + 1, max_size=n_classes + 1)
-    rows = data.draw(st.lists(row, min_size=2 * splits + 1, max_size=2 * splits + 1))
-    wanted = Trees.restored(state(rows, splits))
-    found = CompactTrees.restored(wanted.state())
-    copied = CompactTrees.restored(found.state())
-    for trees in (found, copied, copy.deepcopy(found), pickle.loads(pickle.dumps(found))):
-        trees.check()
-        assert trees.preorder() == wanted.preorder()
-        for node in wanted.preorder():
-            assert trees.node(node) == wanted.node(node)
-        columns = 3 if n_classes > 16 else 3 + n_classes
-        np.testing.assert_array_equal(trees.state()["stats"], wanted.state()["stats"][:, :columns])
+@pytest.mark.parametrize("max_nodes", [9, 10_000])
+@pytest.mark.parametrize("n_classes", [1, 2, 5, 150])
+def test_any_leaves_are_kept(n_classes: int, max_nodes: int) -> None:
+    """Leaves with no, one and several classes; free nodes and cells."""
+    for trees in forest(n_classes, max_nodes=max_nodes)._core.trees:
+        data = pickle.dumps(trees)
+        for copied in (copy.deepcopy(trees), pickle.loads(data)):
+            copied.check()
+            assert pickle.dumps(copied) == data
+            assert list(map(copied.node, copied.preorder())) == list(
+                map(trees.node, trees.preorder())
+            )
 
 
 def test_numbers_are_refused() -> None:
@@ -66,55 +47,60 @@ def test_numbers_are_refused() -> None:
         CompactTrees(0, True)
 
 
-def test_codes_of_many_classes() -> None:
-    """Codes that take one byte, two and eight."""
-    rows = [[0.25] + [0.0] * 70_000 for _ in range(3)]
-    for node, codes in enumerate([(253, 254, 255, 65_535, 65_536, 69_999), (255,), (69_999,)]):
-        for code in codes:
-            rows[node][1 + code] = 2.0
-    wanted = Trees.restored(state(rows, 1))
-    found = CompactTrees.restored(wanted.state())
-    for trees in (found, CompactTrees.restored(found.state())):
-        assert [trees.node(i) for i in range(3)] == [wanted.node(i) for i in range(3)]
-
-
+LEAF = {
+    "n_values": 3,
+    "threshold": np.array([3.0]),
+    "right": np.array([2], np.int32),
+    "cell_weights": np.array([0.5, 2.0, 1.0]),
+    "cell_codes": np.array([2, 0, 1], np.int32),
+    "next_cells": np.array([-1, -1, 1], np.int32),
+    "free_cell": 0,
+}
 DAMAGE: dict[str, dict[str, Any]] = {
-    "no array": {"codes": [16]},
-    "a class twice": {
-        "lengths": np.array([0, 2, 0], np.int32),
-        "codes": np.array([3, 3], np.int32),
-        "weights": np.ones(2),
-    },
-    "codes of another type": {"codes": np.zeros(1)},
-    "an unknown class": {"codes": np.array([17], np.int32)},
-    "a negative class": {"codes": np.array([-1], np.int32)},
-    "more codes than weights": {"codes": np.array([1, 2], np.int32)},
-    "an endless weight": {"weights": np.array([np.inf])},
-    "a negative weight": {"weights": np.array([-1.0])},
-    "too few lengths": {"lengths": np.array([0, 1], np.int32)},
-    "too long": {"lengths": np.array([0, 1, 1], np.int32)},
-    "negative lengths": {"lengths": np.array([2, 0, -1], np.int32)},
-    "no weight": {"weights": np.zeros(1)},
-    "too few classes": {"n_classes": 16},
-    "too many classes": {"n_classes": 2**31},
-    "classes in two places": {"stats": np.zeros((3, 20))},
-    "an endless total": {"stats": np.full((3, 3), np.inf)},
-    "no total": {"stats": None},
+    "no array": {"cell_codes": [2, 0, 1]},
+    "codes of another type": {"cell_codes": np.array([2.0, 0.0, 1.0])},
+    "an unknown class": {"cell_codes": np.array([2, 3, 1], np.int32)},
+    "a negative class": {"cell_codes": np.array([2, -1, 1], np.int32)},
+    "fewer codes than weights": {"cell_codes": np.array([2, 0], np.int32)},
+    "an endless weight": {"cell_weights": np.array([0.5, np.inf, 1.0])},
+    "a negative weight": {"cell_weights": np.array([0.5, -1.0, 1.0])},
+    "a class heavier than its leaf": {"cell_weights": np.array([0.5, 3.1, 1.0])},
+    "an endless total": {"threshold": np.array([np.inf])},
+    "a negative total": {"threshold": np.array([-3.0])},
+    "a total without full precision": {"threshold": np.array([3e-313])},
+    "an endless list": {"next_cells": np.array([-1, 2, 1], np.int32)},
+    "a cell in two lists": {"next_cells": np.array([1, -1, 1], np.int32)},
+    "a cell that does not exist": {"next_cells": np.array([-1, 3, 1], np.int32)},
+    "no first cell": {"right": np.array([3], np.int32)},
+    "a cell in no list": {"free_cell": -1},
+    "no free cell": {"free_cell": 3},
+    "a class in the node and in cells": {"left": np.array([0], np.int32)},
+    "too few classes": {"n_values": 2},
+    "too many classes": {"n_values": 2**31},
+    "weights of classes": {"stats": np.zeros((1, 6))},
 }
 
 
+def test_a_list_of_cells() -> None:
+    """Of two classes; one cell is free."""
+    trees = CompactTrees.restored(LEAF)
+    trees.check()
+    assert trees.node(0)["values"] == [2.0, 1.0, 0.0]
+
+
 @pytest.mark.parametrize("name", DAMAGE)
-def test_impossible_lists_of_classes_are_refused(name: str) -> None:
+def test_impossible_cells_are_refused(name: str) -> None:
     """States may come from a damaged or hostile file."""
-    rows = [[0.25] + [0.0] * 17 for _ in range(3)]
-    rows[1][17] = 2.0
-    values = CompactTrees.restored(Trees.restored(state(rows, 1)).state()).state()
-    CompactTrees.restored(values).check()
     with pytest.raises(StateError):
-        CompactTrees.restored({**values, **DAMAGE[name]})
-    for field in ("lengths", "codes", "weights", "stats"):
-        with pytest.raises(StateError):
-            CompactTrees.restored({key: value for key, value in values.items() if key != field})
+        CompactTrees.restored({**LEAF, **DAMAGE[name]})
+
+
+@pytest.mark.parametrize(("left", "weight"), [(-1, 1.0), (3, 0.0), (3, 1.0), (-2, 1.0)])
+def test_a_weight_needs_a_class(left: int, weight: float) -> None:
+    """The class of a leaf is an index."""
+    values = {"n_values": 3, "threshold": np.array([weight]), "left": np.array([left], np.int32)}
+    with pytest.raises(StateError, match="no such class"):
+        CompactTrees.restored(values)
 
 
 @pytest.mark.parametrize("max_nodes", [7, 40, 10_000])
@@ -141,7 +127,7 @@ def with_many_classes(**parameters: Any) -> Any:
 
 
 def test_a_leaf_takes_memory_for_the_classes_that_it_met() -> None:
-    """A row of 1,024 classes would take 8 kB, the longest record 12 kB."""
+    """A row of 1,024 classes would take 8 kB."""
     model = with_many_classes(window_sizes=(30, 1_200))
     for trees in model._core.trees:
         assert trees.__sizeof__() < 200 * trees.n_nodes + 130_000

@@ -75,15 +75,16 @@ def both(**changes: Any) -> tuple[MemoryForest, NaiveMemoryForest]:
 
 
 def naive_nodes(nodes: list[Node], n_labels: int) -> list[tuple[Any, ...]]:
-    """What is compared of a naive tree in preorder."""
+    """What is compared of a naive tree in preorder: of statistics only those of leaves."""
     return [
         (
             node.number,
             node.depth,
             None if node.split is None else tuple(node.split),
-            node.weight,
             node.gain,
-            [node.counts.get(code, 0.0) for code in range(n_labels)],
+            None
+            if node.split
+            else (node.weight, [node.counts.get(code, 0.0) for code in range(n_labels)]),
         )
         for node in nodes
     ]
@@ -100,9 +101,8 @@ def core_nodes(core: MemoryForest, tree: int) -> list[tuple[Any, ...]]:
                 node["node"],
                 node["depth"],
                 None if node["feature"] < 0 else split,
-                node["weight"],
                 node["gain"],
-                node["values"],
+                None if node["feature"] >= 0 else (node["weight"], node["values"]),
             )
         )
     return found

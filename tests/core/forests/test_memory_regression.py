@@ -66,7 +66,7 @@ def both(**changes: Any) -> tuple[MemoryForest, NaiveNumberForest]:
 
 
 def assert_same_trees(core: MemoryForest, naive: NaiveNumberForest) -> None:
-    """Node for node; statistics and slopes but for rounding."""
+    """Node for node; statistics of leaves and slopes but for rounding."""
     for number, tree in enumerate(naive.trees):
         trees, nodes = core.trees[number], tree.preorder()
         assert trees.preorder() == [node.number for node in nodes], number
@@ -75,11 +75,13 @@ def assert_same_trees(core: MemoryForest, naive: NaiveNumberForest) -> None:
             found = trees.node(node.number)
             if node.split is None:
                 assert found["feature"] < 0
+                assert found["weight"] == node.weight
+                assert found["values"] == pytest.approx(
+                    [node.mean, node.squares], rel=1e-8, abs=1e-9
+                )
             else:
                 split = ("feature", "threshold", "nominal", "missing_left")
                 assert tuple(found[name] for name in split) == node.split
-            assert found["weight"] == node.weight
-            assert found["values"] == pytest.approx([node.mean, node.squares], rel=1e-8, abs=1e-9)
             slopes = core.models[number].coefficients_of(node.number)
             model = tree.models.get(0 if tree.kind == "root" else node.number)
             wanted = (

@@ -140,17 +140,20 @@ def test_explanations_follow_the_walk() -> None:
 
 def group_state() -> dict[str, Any]:
     return {
-        "threshold": np.array([5.0]),
-        "links": np.array([[0, 0, 1, 2]], np.int32),
-        "flags": np.array([[GROUP + 253, 1]], np.uint8),
-        "stats": np.array([[2.0, 1.0, 0.5, 1.0, 1.0], [1.0, 1.0, 0.0, 1.0, 0.0],
-                           [1.0, 1.0, 0.0, 0.0, 1.0]]),
+        "threshold": np.array([5.0, 0.0, 0.0]),
+        "feature": np.array([0, -1, -1], np.int32),
+        "left": np.array([1, -1, -1], np.int32),
+        "right": np.array([2, -1, -1], np.int32),
+        "nominal": np.array([GROUP + 253, 0, 0], np.uint8),
+        "missing_left": np.array([1, 0, 0], np.uint8),
+        "stats": np.array([[0.5, 2.0, 1.0, 1.0, 1.0], [0.0, 1.0, 1.0, 1.0, 0.0],
+                           [0.0, 1.0, 1.0, 0.0, 1.0]]),
     }  # fmt: skip
 
 
 @pytest.mark.parametrize("nominal", [1, GROUP])
 def test_nominal_splits_fit_nominal_columns_only(nominal: int) -> None:
-    trees = Trees.restored({**group_state(), "flags": np.array([[nominal, 1]], np.uint8)})
+    trees = Trees.restored({**group_state(), "nominal": np.array([nominal, 0, 0], np.uint8)})
     assert trees.fits([{"a": 0}])
     assert not trees.fits([None])
     assert not trees.fits([])
@@ -159,9 +162,9 @@ def test_nominal_splits_fit_nominal_columns_only(nominal: int) -> None:
 @pytest.mark.parametrize("mask", [-1.0, 0.5, 2.0**N_BUCKETS, 1e300])
 def test_a_group_is_a_set_of_buckets(mask: float) -> None:
     state = group_state()
-    Trees.restored({**state, "threshold": np.array([2.0**N_BUCKETS - 1.0])})
+    Trees.restored({**state, "threshold": np.array([2.0**N_BUCKETS - 1.0, 0.0, 0.0])})
     with pytest.raises(StateError, match="group of values"):
-        Trees.restored({**state, "threshold": np.array([mask])})
+        Trees.restored({**state, "threshold": np.array([mask, 0.0, 0.0])})
 
 
 def test_numbers_are_in_no_group() -> None:
@@ -170,8 +173,8 @@ def test_numbers_are_in_no_group() -> None:
     state = model._core.state()
     (column,) = [i for i, codes in enumerate(model._core.schema.codes) if codes is None]
     values = state["trees"][0].values
-    values["links"][0, 1] = column
-    values["flags"][0, 0] = GROUP
-    values["threshold"][0] = 3.0
+    split = np.flatnonzero(values["feature"] >= 0)[0]
+    values["feature"][split], values["nominal"][split] = column, GROUP
+    values["threshold"][split] = 3.0
     with pytest.raises(StateError, match="does not belong"):
         type(model._core).restored(state)

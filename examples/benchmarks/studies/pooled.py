@@ -1,7 +1,7 @@
 """Many keys with few samples each: one model per key, one for all, and both with a common prior.
 
-    python -m examples.benchmarks.keyed.prior               all streams, as a table
-    python -m examples.benchmarks.keyed.prior ChickWeights  some of them
+    python -m examples.benchmarks.studies.pooled               all streams, as a table
+    python -m examples.benchmarks.studies.pooled ChickWeights  some of them
 
 The streams `shifted` and `mixed` are generated: keys come and go, most of them after a few samples.
 Those of real data are keyed by what names a group in them, which is then no feature. Each sample
@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import river_extra_trees as ret
-from examples.benchmarks.common import streams
+from examples.benchmarks.common import streams, tables
 from river_extra_trees.keyed import KeyedModels
 
 AGES = (0, 1, 2, 4, 8, 16, 32, 64)
@@ -129,19 +129,18 @@ def main() -> None:
     parser.add_argument("streams", nargs="*", choices=[[], *STREAMS], default=[])
     parser.add_argument("--samples", type=int, default=20_000)
     arguments = parser.parse_args()
-    names = [f"{a}" if b == a + 1 else f"{a}-{b - 1}" for a, b in itertools.pairwise(AGES)]
+    ages = [f"{a}" if b == a + 1 else f"{a}-{b - 1}" for a, b in itertools.pairwise(AGES)]
     for stream in arguments.streams or STREAMS:
         make, regression = STREAMS[stream]
         rows = list(make(arguments.samples))
         n_keys = len({key for key, _, _ in rows})
         measure = "mean absolute error" if regression else "accuracy"
-        print(f"\n**{stream}**: {measure}; {len(rows):,} samples of {n_keys:,} keys\n")
-        print(f"| samples before | {' | '.join([*names, f'from {AGES[-1]}'])} |")
-        print(f"|---|{'---:|' * len(AGES)}")
+        print(f"**{stream}**: {measure}; {len(rows):,} samples of {n_keys:,} keys\n")
+        lines = []
         for name, values in scores(rows, regression).items():
             style = "{:,.0f}" if name == "samples" else "{:.3f}"
-            cells = [style.format(value).replace("nan", "-") for value in values]
-            print(f"| {name} | {' | '.join(cells)} |", flush=True)
+            lines.append([name, *(style.format(value).replace("nan", "-") for value in values)])
+        tables.show(["samples before", *ages, f"from {AGES[-1]}"], lines)
 
 
 if __name__ == "__main__":
