@@ -53,8 +53,10 @@ class Entrant:
     next_look: float = 0.0
 
     def __post_init__(self) -> None:
-        self.metric = metrics.base.Metrics(list(self.metrics.values()))
-        self.probabilities = not all(map(_takes_labels, self.metrics.values()))
+        scored = list(self.metrics.values())
+        self.probabilities = not all(map(_takes_labels, scored))
+        # Of probabilities, `Metrics` gives the most probable label to metrics of labels.
+        self.scored = [metrics.base.Metrics(scored)] if self.probabilities else scored
         if self.probabilities and not hasattr(self.model, "predict_proba_one"):
             raise UserError(f"{self.name} predicts no probabilities, which the metric needs")
 
@@ -76,7 +78,8 @@ class Entrant:
         self.items += len(answers)
         targets = chunk.targets[: len(answers)]
         try:
-            score(self.metric, targets, answers)
+            for metric in self.scored:
+                score(metric, targets, answers)
         except (TypeError, ValueError) as error:
             raise UserError(f"a metric cannot score the targets: {error}") from error
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -63,26 +63,23 @@ class Batch:
     def __len__(self) -> int:
         return len(self.numbers)
 
-    def __getitem__(self, part: slice) -> Batch:
+    def __getitem__(self, rows: slice) -> Batch:
         """Return some successive rows."""
-        return self.take(range(*part.indices(len(self))))
+        start, stop, _ = rows.indices(len(self))
+        return self._picked(self.frame.slice(start, stop - start), lambda each: each[start:stop])
 
     def take(self, positions: Sequence[int]) -> Batch:
         """Return the rows at some positions."""
+        frame = self.frame.take(np.array(positions, np.int64))
+        return self._picked(frame, lambda each: [each[i] for i in positions])
 
-        def taken(values: Sequence[Any]) -> list[Any]:
-            return [values[i] for i in positions]
-
-        if isinstance(positions, range) and positions.step == 1:
-            frame = self.frame.slice(positions.start, len(positions))
-        else:
-            frame = self.frame.take(np.array(positions, np.int64))
+    def _picked(self, frame: Any, pick: Callable[[Any], Any]) -> Batch:
         return Batch(
-            taken(self.numbers),
+            pick(self.numbers),
             frame,
-            None if self.targets is None else taken(self.targets),
-            None if self.weights is None else taken(self.weights),
-            {name: taken(values) for name, values in self.kept.items()},
+            None if self.targets is None else pick(self.targets),
+            None if self.weights is None else pick(self.weights),
+            {name: pick(values) for name, values in self.kept.items()},
             self.unknown,
         )
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from river import compose, feature_extraction, linear_model, preprocessing, stats, tree
+from river import compose, feature_extraction, linear_model, preprocessing, stats
 
 import river_extra_trees as ret
 from river_extra_trees import persistence
@@ -206,20 +206,15 @@ def test_attributes_of_later_versions_are_not_lost() -> None:
     "model",
     [
         preprocessing.StandardScaler() | linear_model.LogisticRegression(),
-        preprocessing.StandardScaler() | tree.HoeffdingTreeClassifier(),
         compose.Pipeline(preprocessing.StandardScaler(), preprocessing.MinMaxScaler()),
+        compose.Pipeline(),
     ],
     ids=str,
 )
 def test_the_last_step_is_ours(model: Any) -> None:
     """A pipeline without a learner of this package has no safe form."""
-    with pytest.raises(TypeError, match=r"last step of a pipeline .*river_extra_trees, not river"):
+    with pytest.raises(TypeError, match=r"last step of a pipeline .*river_extra_trees, not "):
         persistence.save_bytes(model)
-
-
-def test_empty_pipelines_are_refused() -> None:
-    with pytest.raises(TypeError, match="last step"):
-        persistence.save_bytes(compose.Pipeline())
 
 
 # --- Damage

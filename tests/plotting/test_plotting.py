@@ -127,18 +127,11 @@ def test_records_of_anything() -> None:
     assert [ax.get_ylabel() for ax in display.axes_] == ["height"]
 
 
-@pytest.mark.parametrize(
-    ("record", "word"),
-    [({"items": 1}, "'learner'"), ({"learner": "a"}, "'items'")],
-)
-def test_record_without_a_name(record: dict[str, Any], word: str) -> None:
-    """A record that does not say whose it is, or when, is refused."""
-    with pytest.raises(ValueError, match=f"record 0 has no {word}"):
-        plotting.PrequentialDisplay.from_records([record])
-
-
 def test_bad_input() -> None:
     """What cannot be shown is named."""
+    for record, key in (({"items": 1}, "learner"), ({"learner": "a"}, "items")):
+        with pytest.raises(ValueError, match=f"record 0 has no '{key}'"):
+            plotting.PrequentialDisplay.from_records([record])
     with pytest.raises(ValueError, match="'x'"):
         plotting.PrequentialDisplay.from_records(
             [{"learner": "a", "items": i, "MAE": score} for i, score in enumerate(("1", "x"))]
@@ -479,9 +472,3 @@ plotting.PrequentialDisplay.from_records(rows).plot()
     done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 1
     assert "this needs matplotlib (extra 'plot'): pip install matplotlib" in done.stderr
-
-
-def test_same_picture_twice() -> None:
-    """A display draws the same picture each time."""
-    display = plotting.ImportancesDisplay({"a": 0.7, "b": 0.3})
-    assert np.array_equal(pixels(display.plot().figure_), pixels(display.plot().figure_))
