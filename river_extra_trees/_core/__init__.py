@@ -79,9 +79,6 @@ How a `Table` is learned or predicted::
       |       `- reserve, take     as above
       `- estimator._grow       when the batch of the family is full; then `go_on` again
 
-The models of several keys can read one table, whose rows are in the order of their keys:
-`core.take_over` assigns a range of the rows of a reader to a learner.
-
 No module calls functions of C that other libraries export, such as Arrow streams: an error of
 these could end the process, where one of their Python functions raises an exception.
 

@@ -56,10 +56,6 @@ cdef class Column:
             if not are_codes(self.code_view, len(self.values)):
                 raise ValueError(f"a code is none of {len(self.values)} values")
 
-    def __reduce__(self):
-        return Column, (self.name, self.length, self.numbers, self.codes, self.values,
-                        self.refused, self.error)
-
     @property
     def numbers(self):
         """The numbers as an array of doubles; None if there are none."""
@@ -71,11 +67,6 @@ cdef class Column:
         """Record the error for a row, unless an earlier row has an error."""
         if self.refused < 0 or row < self.refused:
             self.refused, self.error = row, error
-
-    def take(self, rows):
-        """Some rows of a column without invalid values, given by an array of their numbers."""
-        return Column(self.name, len(rows), None if self.numbers is None else self.numbers[rows],
-                      None if self.codes is None else self.codes[rows], self.values)
 
 
 cdef int check_length(Py_ssize_t found, Py_ssize_t length) except -1:

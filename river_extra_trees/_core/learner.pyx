@@ -3,7 +3,6 @@
 from cpython.object cimport PyObject
 
 from .table cimport Reader, Table
-from .columns cimport Column
 from .guarded cimport Guarded, Holder, begin_step, end_step, hold, release
 from .lists cimport length_of
 from .schema cimport MAX_LABELS, OTHER, Labels, Schema, find_room
@@ -148,25 +147,6 @@ cdef class Learner(Guarded):
             row, _, error = min(refusals, key=itemgetter(0, 1))
             raise with_text(error, f"row {row}: {error}") from None
         return reader
-
-    def take_over(self, Reader reader, Py_ssize_t start, Py_ssize_t stop):
-        """Assign rows start ... stop - 1 of a reader to this learner, if their targets are valid.
-
-        The table must be valid for every learner, see `Table.is_refused`: invalid features are
-        treated as missing.
-        """
-        cdef list refusals = []
-        cdef Column column
-        for column in (reader.table.targets, reader.table.weights) if reader.learns else ():
-            if column is not None and column.refused >= 0:
-                raise column.error
-        with self.using():
-            reader.assign(start, stop)
-            reader.link(self.schema, self.labels)
-            if reader.learns:
-                self.refuse_targets(reader, refusals)
-        if refusals:
-            raise refusals[0][2]
 
     cdef int refuse_targets(self, Reader reader, list refusals) except -1:
         """Add the errors of targets that this learner cannot learn; raise if the task differs."""

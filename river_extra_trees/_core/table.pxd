@@ -8,9 +8,6 @@ table to those of the schema once, and looks up the code of each nominal value o
 one row. `read_ahead` encodes several rows, column by column, without the GIL. A row with a new
 feature or a new nominal value is given to `Schema.admit` as a dict; the next row with it looks up
 what has been added.
-
-One reader can serve several learners in turn: `Learner.take_over` assigns a range of its rows to
-a learner.
 """
 
 from libc.stdint cimport uint8_t
@@ -44,7 +41,7 @@ cdef class Table:
 
 cdef class Reader:
     cdef readonly Table table
-    cdef readonly Py_ssize_t n          # end of the range of the current learner
+    cdef readonly Py_ssize_t n          # rows
     cdef readonly Py_ssize_t row        # the next row
     cdef readonly bint learns           # whether the learner learns the rows
     cdef bint asks                      # whether the learner predicts the rows
@@ -74,7 +71,6 @@ cdef class Reader:
     cdef Py_ssize_t n_labels            # labels of the learner when `label_codes` was looked up
 
     cdef int read_targets_of(self, Table table) except -1
-    cdef int assign(self, Py_ssize_t start, Py_ssize_t stop) except -1
     cdef int link(self, Schema schema, Labels labels) except -1
     cdef int link_column(self, int i, Py_ssize_t start, Py_ssize_t stop) except -1
     cdef int link_labels(self, Labels labels) except -1

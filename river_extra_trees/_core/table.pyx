@@ -39,24 +39,11 @@ cdef class Table:
             if (<Column?>column).length != n:
                 raise ValueError(f"a column of {column.length} rows in a table of {n}")
 
-    def __reduce__(self):
-        return Table, (self.n, self.columns, self.targets, self.weights)
-
     def __len__(self):
         return self.n
 
     cdef list all_columns(self):
         return [each for each in [*self.columns, self.targets, self.weights] if each is not None]
-
-    def is_refused(self):
-        """Whether a value is invalid."""
-        return any([(<Column>each).refused >= 0 for each in self.all_columns()])
-
-    def take(self, rows):
-        """A table of some rows, given by an array of their numbers; no value may be invalid."""
-        targets, weights = [None if each is None else each.take(rows)
-                            for each in (self.targets, self.weights)]
-        return Table(len(rows), [each.take(rows) for each in self.columns], targets, weights)
 
 
 cdef object numbers_of(Column column):
@@ -138,13 +125,6 @@ cdef class Reader:
             self.numbers = self.number_answers = np.empty(n)
         else:
             self.labels = self.label_answers = np.empty(n, dtype=np.intp)
-
-    cdef int assign(self, Py_ssize_t start, Py_ssize_t stop) except -1:
-        """Set the range of rows that the next learner reads."""
-        if not 0 <= start <= stop <= self.table.n:
-            raise IndexError(f"there are no rows {start} to {stop}: the table has {self.table.n}")
-        self.row, self.n, self.answered = start, stop, False
-        return 0
 
     # --- Links to the schema ------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""Readers of a table: some of its rows, and one learner after the other."""
+"""Tables, their columns, and rows that a learner refuses."""
 
 from __future__ import annotations
 
@@ -9,13 +9,12 @@ import pandas as pd
 import pytest
 
 import river_extra_trees as ret
-from river_extra_trees import persistence
 from river_extra_trees._core.columns import (
     Column,
     column_of_numbers,
     column_of_values,
 )
-from river_extra_trees._core.table import Reader, Table
+from river_extra_trees._core.table import Table
 from river_extra_trees._estimator.columns import labelled_table_of
 
 N = 60
@@ -36,55 +35,6 @@ def frame() -> pd.DataFrame:
     )
 
 
-def targets() -> list[str]:
-    return [f"label {i * i % 3 + (i > N // 2)}" for i in range(N)]
-
-
-def test_some_rows() -> None:
-    """A learner that reads some rows of a table, in any order, learns what they alone teach."""
-    rows = np.random.default_rng(1).permutation(N)[:41]
-    table = labelled_table_of(frame(), targets(), np.linspace(0.0, 2.0, N), False)
-    one, other = model(), model()
-    reader = one._core.reader(table.take(rows), learns=True)
-    one._core.ask(reader)
-    one._read_rows(reader)
-    alone = labelled_table_of(
-        frame().iloc[rows],
-        [targets()[i] for i in rows],
-        np.linspace(0.0, 2.0, N)[rows],
-        False,
-    )
-    expected = other._core.reader(alone, learns=True)
-    other._core.ask(expected)
-    other._read_rows(expected)
-    assert reader.labels.tolist() == expected.labels.tolist()
-    assert persistence.save_bytes(one) == persistence.save_bytes(other)
-
-
-def test_several_learners() -> None:
-    """Each learner reads its part of the rows, though others have learned in between."""
-    rows = np.argsort(np.arange(N) % 3, kind="stable")
-    table = labelled_table_of(frame(), targets(), 1.0, False).take(rows)
-    models = [model() for _ in range(3)]
-    for start, stop in ((0, 7), (7, 20)):  # the second time, they have columns and labels
-        reader = Reader(table, True)
-        for i, each in enumerate(models):
-            each._core.take_over(reader, 20 * i + start, 20 * i + stop)
-            each._read_rows(reader)
-    for i, each in enumerate(models):
-        alone = model()
-        alone.learn_many(frame()[i::3], targets()[i::3])
-        assert persistence.save_bytes(each) == persistence.save_bytes(alone)
-
-
-def test_rows_outside() -> None:
-    """Rows that the table does not have are refused."""
-    reader = Reader(labelled_table_of(frame(), targets(), 1.0, False), True)
-    for part in ((-1, 2), (3, 2), (0, N + 1)):
-        with pytest.raises(IndexError, match=f"the table has {N}"):
-            model()._core.take_over(reader, *part)
-
-
 def test_a_column_of_equal_values() -> None:
     """Equal values of other types stay what they are."""
     values = [(1, 2), "a", None, (1.0, 2), (1, 2)]
@@ -93,28 +43,6 @@ def test_a_column_of_equal_values() -> None:
     assert repr([column.values[code] if code >= 0 else None for code in column.codes]) == repr(
         values
     )
-
-
-def test_refused_tables() -> None:
-    """A table tells whether some learner may refuse a value of it."""
-    numbers = np.array([0.0, 1.0])
-    assert not Table(2, [column_of_numbers("a", numbers)]).is_refused()
-    assert Table(2, [column_of_numbers("a", np.array([0.0, np.inf]))]).is_refused()
-
-
-def test_refused_targets() -> None:
-    """A learner refuses targets of its own part only, and may be followed by others."""
-    labels = [f"label {i}" for i in range(1030)]
-    table = labelled_table_of(pd.DataFrame({"a": np.zeros(1030)}), labels, 1.0, False)
-    reader = Reader(table, True)
-    one, other = model(), model()
-    with pytest.raises(ValueError, match="label 1024"):
-        one._core.take_over(reader, 0, 1030)
-    one._core.take_over(reader, 0, 1024)
-    one._read_rows(reader)
-    other._core.take_over(reader, 1024, 1030)
-    other._read_rows(reader)
-    assert (one.n_samples_seen, other.n_samples_seen) == (1024, 6)
 
 
 class Moody:
@@ -170,7 +98,7 @@ def test_targets_that_no_learner_reads(targets: Any) -> None:
     """Targets that are missing, of another task, or codes of no label are never looked up."""
     table, one = Table(3, [column_of_numbers("x", np.zeros(3))], targets), model()
     with pytest.raises((ValueError, TypeError, IndexError), match="target"):
-        one._core.take_over(Reader(table, True), 0, 3)
+        one._core.reader(table, learns=True)
     assert one.n_samples_seen == 0
 
 

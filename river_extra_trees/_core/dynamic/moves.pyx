@@ -19,7 +19,7 @@ from .leaf_models cimport (
     add_to_cells, evidence, fit_batch, log_multinomial, published_score, to_cells,
 )
 from .particles cimport (
-    LEAST_PROPOSALS, MOST_PROPOSALS, Cut, LeafHit, LeafParent, Particles, SplitScan, fades_by_leaf,
+    LEAST_PROPOSALS, MOST_PROPOSALS, Cut, LeafHit, LeafParent, Particles, SplitScan, decays_by_leaf,
     finish_leaf, leaf_score, row_score, score_subtree, sum_slots, sum_subtree, weigh_samples,
 )
 from .pool cimport column_of
@@ -100,7 +100,7 @@ cdef double prune_odds(Particles filter, LeafHit* hit, const LeafParent* pair) n
     cdef double stay = score_subtree(filter, pair.parent, False)
     if filter.published and not isfinite(stay):     # a leaf without variance
         return 0.0
-    if hit.region_above != parent.region or fades_by_leaf(filter):
+    if hit.region_above != parent.region or decays_by_leaf(filter):
         hit.pruned_score = pruned_score(filter, pair.parent)
         hit.region_above = parent.region
     return odds(filter.log_stop[parent.depth] + hit.pruned_score - stay)    # pi(T) p(y | T, x)
@@ -117,7 +117,7 @@ cdef double pruned_score(Particles filter, int parent) noexcept nogil:
     cdef int64_t region = filter.trees.nodes[parent].region
     cdef double* row = filter.row_other
     cdef int i
-    if not fades_by_leaf(filter):
+    if not decays_by_leaf(filter):
         for i in range(filter.n_hits):
             if filter.hits[i].region_above == region:
                 return filter.hits[i].pruned_score
@@ -149,7 +149,7 @@ cdef int leaf_in_place_of(Particles filter, int node) noexcept nogil:
     cdef int64_t region = filter.trees.nodes[node].region
     cdef const Node* leaf
     cdef int i
-    if fades_by_leaf(filter):
+    if decays_by_leaf(filter):
         return -1
     for i in range(filter.n_hits):
         leaf = &filter.trees.nodes[filter.hits[i].node]
@@ -362,7 +362,7 @@ cdef inline double between(double lower, double upper, double u) noexcept nogil:
 
 cdef void score_cuts(Particles filter, int node) noexcept nogil:
     """Compute the odds of all cuts proposed at one leaf against staying."""
-    cdef int depth = filter.trees.nodes[node].depth, i, column, missing_left, n_places
+    cdef int depth = filter.trees.nodes[node].depth, i, column, missing_left, n_positions
     begin_scan(filter, filter.trees.nodes[node].left)
     filter.scan.base = (
         filter.log_split[depth] + 2.0 * filter.log_stop[depth + 1] - filter.log_stop[depth]
@@ -373,13 +373,13 @@ cdef void score_cuts(Particles filter, int node) noexcept nogil:
         for missing_left in range(2):
             if filter.n_present[column] < 0:
                 continue
-            n_places = find_places(filter, 2 * column + missing_left)
-            if n_places == 0:
+            n_positions = list_positions(filter, 2 * column + missing_left)
+            if n_positions == 0:
                 continue
             if filter.nominal[column]:
-                scan_nominal(filter, column, missing_left, n_places)
+                scan_nominal(filter, column, missing_left, n_positions)
             else:
-                scan_numeric(filter, column, missing_left, n_places)
+                scan_numeric(filter, column, missing_left, n_positions)
     score_waiting(filter)
 
 
@@ -408,7 +408,7 @@ cdef void begin_scan(Particles filter, int leaf) noexcept nogil:
             scan.offsets[start + k] = filter.pool.v[start + k] - total[1 + k]
 
 
-cdef int find_places(Particles filter, int which) noexcept nogil:
+cdef int list_positions(Particles filter, int which) noexcept nogil:
     """List the cuts proposed for a column and a side of missing values, in sorted order."""
     cdef const uint64_t* proposed = filter.proposed + <size_t>which * filter.n_words
     cdef int i, n = 0
@@ -416,40 +416,41 @@ cdef int find_places(Particles filter, int which) noexcept nogil:
     for i in range(filter.n_words):
         word = proposed[i]
         while word:
-            filter.places[n] = 64 * i + lowest_bit(word)
+            filter.positions[n] = 64 * i + lowest_bit(word)
             n += 1
             word &= word - 1
     return n
 
 
 cdef void scan_numeric(Particles filter, int column, bint missing_left,
-                       int n_places) noexcept nogil:
+                       int n_positions) noexcept nogil:
     """Scan the sorted samples from both ends, up to the largest gap between two cuts."""
-    cdef const int* places = filter.places
-    cdef int n_present = filter.n_present[column], i, here, after = 0, gap = places[0]
-    for i in range(1, n_places + 1):
-        here = places[i] if i < n_places else n_present
-        if here - places[i - 1] > gap:
-            gap, after = here - places[i - 1], i
+    cdef const int* positions = filter.positions
+    cdef int n_present = filter.n_present[column], i, here, after = 0, gap = positions[0]
+    for i in range(1, n_positions + 1):
+        here = positions[i] if i < n_positions else n_present
+        if here - positions[i - 1] > gap:
+            gap, after = here - positions[i - 1], i
     begin_pass(filter, column, missing_left)
     for i in range(after):
-        pass_samples(filter, column, places[i - 1] if i else 0, places[i])
-        add_cut(filter, column, missing_left, places[i], places[i], missing_left)
+        pass_samples(filter, column, positions[i - 1] if i else 0, positions[i])
+        add_cut(filter, column, missing_left, positions[i], positions[i], missing_left)
     begin_pass(filter, column, not missing_left)
-    for i in range(n_places - 1, after - 1, -1):
-        pass_samples(filter, column, places[i], places[i + 1] if i < n_places - 1 else n_present)
-        add_cut(filter, column, missing_left, places[i], n_present - places[i], not missing_left)
+    for i in range(n_positions - 1, after - 1, -1):
+        here = positions[i]
+        pass_samples(filter, column, here, positions[i + 1] if i < n_positions - 1 else n_present)
+        add_cut(filter, column, missing_left, here, n_present - here, not missing_left)
 
 
 cdef void scan_nominal(Particles filter, int column, bint missing_left,
-                       int n_places) noexcept nogil:
+                       int n_positions) noexcept nogil:
     """Score the cuts proposed for a nominal column: one value against all others."""
     cdef const int* order = filter.order + <Py_ssize_t>column * filter.scratch_capacity
     cdef const double* x = filter.pool.x + column
     cdef Py_ssize_t width = filter.pool.n_columns
     cdef int n_present = filter.n_present[column], i, start, end
-    for i in range(n_places):
-        start = end = filter.places[i]
+    for i in range(n_positions):
+        start = end = filter.positions[i]
         while end < n_present and x[order[end] * width] == x[order[start] * width]:
             end += 1
         begin_pass(filter, column, missing_left)

@@ -79,7 +79,7 @@ cdef class Particles(Learner):
     cdef double* global_statistics  # row of all samples with slow decay; it scales the prior
     cdef double* v                  # scratch: v of the new sample, see `linalg`
     cdef double* row_other          # scratch: two rows
-    cdef double* row_faded          # scratch: decayed row of a leaf that is only read
+    cdef double* row_decayed        # scratch: decayed row of a leaf that is only read
     cdef int n_columns              # capacity of `nominal`
     cdef double* fill               # per regressor: running mean, which replaces missing values
     cdef double* fill_weight
@@ -140,10 +140,10 @@ cdef class Particles(Learner):
                                     #   set if cut i is proposed
     cdef int n_words                # capacity // 64 + 1
     cdef uint64_t* bits             # scratch for sorting: one bit per rank in the pool
-    cdef int* places                # scratch: the proposed cuts of one column, in sorted order
+    cdef int* positions             # scratch: the proposed cuts of one column, in sorted order
     cdef const double* sample_weight    # per slot: weight in the current leaf; in the pool, or in
-                                        #   `faded_weight` if samples decay
-    cdef double* faded_weight           # scratch
+                                        #   `decayed_weight` if samples decay
+    cdef double* decayed_weight         # scratch
     cdef SplitScan scan
 
     cdef int allocate_particles(self) except -1
@@ -151,7 +151,7 @@ cdef class Particles(Learner):
     cdef int find_row(self) except -1 nogil
     cdef const double* statistics_of(self, int hit) noexcept nogil
 
-cdef inline bint fades_by_leaf(Particles filter) noexcept nogil:
+cdef inline bint decays_by_leaf(Particles filter) noexcept nogil:
     """Whether equal regions differ between trees: in dynaTree, each leaf has its own decay."""
     return filter.published and filter.decays[0] < 1.0
 
@@ -164,10 +164,10 @@ cdef void set_prior(Particles filter) noexcept nogil
 cdef void refresh(Particles filter) noexcept nogil
 cdef void finish_leaf(Particles filter, int leaf) noexcept nogil
 cdef void update_time(Particles filter, int leaf) noexcept nogil
-cdef double fading(Particles filter, int leaf, int ahead) noexcept nogil
+cdef double decay_ahead(Particles filter, int leaf, int ahead) noexcept nogil
 cdef double weight_at(Particles filter, int slot, const Leaf* leaf) noexcept nogil
 cdef void weigh_samples(Particles filter, int leaf) noexcept nogil
-cdef const double* faded(Particles filter, int leaf, int ahead, double* row) noexcept nogil
+cdef const double* decayed(Particles filter, int leaf, int ahead, double* row) noexcept nogil
 cdef void sum_slots(Particles filter, const int* slots, int n, double* row) noexcept nogil
 cdef double row_score(Particles filter, const double* total,
                       const double* retired) noexcept nogil

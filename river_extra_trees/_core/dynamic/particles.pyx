@@ -120,7 +120,7 @@ cdef class Particles(Learner):
 
     cdef const double* statistics_of(self, int hit) noexcept nogil:
         """Statistics of a leaf that was found, decayed to the time of the next sample."""
-        return faded(self, self.trees.nodes[self.hits[hit].node].left, 1, self.row_other)
+        return decayed(self, self.trees.nodes[self.hits[hit].node].left, 1, self.row_other)
 
 
 # --- Statistics of leaves ------------------------------------------------------------------
@@ -217,7 +217,7 @@ cdef void finish_leaf(Particles filter, int leaf) noexcept nogil:
         &filter.model, filter.trees.total(leaf), True, &here.is_linear)
 
 
-cdef double kept(Particles filter, const Leaf* leaf, int64_t age) noexcept nogil:
+cdef double decay_after(Particles filter, const Leaf* leaf, int64_t age) noexcept nogil:
     """Factor of a weight in a leaf after `age` samples: decay ** age, by the table if possible."""
     cdef int k
     if leaf.decay == 1.0 or filter.published:
@@ -232,7 +232,7 @@ cdef double kept(Particles filter, const Leaf* leaf, int64_t age) noexcept nogil
 cdef void update_time(Particles filter, int leaf) noexcept nogil:
     """Decay the statistics of a leaf to the present: section 5, per sample of the stream."""
     cdef Leaf* here = &filter.trees.leaves[leaf]
-    cdef double factor = kept(filter, here, filter.n_seen - here.time)
+    cdef double factor = decay_after(filter, here, filter.n_seen - here.time)
     if factor == 1.0:
         return
     scale(&filter.model, filter.trees.total(leaf), factor)
@@ -243,7 +243,8 @@ cdef void update_time(Particles filter, int leaf) noexcept nogil:
 
 cdef double weight_at(Particles filter, int slot, const Leaf* leaf) noexcept nogil:
     """Weight of an active sample in a leaf, decayed to the time of the leaf."""
-    return filter.pool.weight[slot] * kept(filter, leaf, leaf.time - filter.pool.arrival[slot])
+    cdef int64_t age = leaf.time - filter.pool.arrival[slot]
+    return filter.pool.weight[slot] * decay_after(filter, leaf, age)
 
 
 cdef void weigh_samples(Particles filter, int leaf) noexcept nogil:
@@ -254,20 +255,20 @@ cdef void weigh_samples(Particles filter, int leaf) noexcept nogil:
     if here.decay == 1.0 or filter.published:
         filter.sample_weight = filter.pool.weight
         return
-    filter.sample_weight = filter.faded_weight
+    filter.sample_weight = filter.decayed_weight
     for i in range(here.n_active):
-        filter.faded_weight[slots[i]] = weight_at(filter, slots[i], here)
+        filter.decayed_weight[slots[i]] = weight_at(filter, slots[i], here)
 
 
-cdef double fading(Particles filter, int leaf, int ahead) noexcept nogil:
+cdef double decay_ahead(Particles filter, int leaf, int ahead) noexcept nogil:
     """Factor of the weights in a leaf `ahead` samples from now."""
     cdef const Leaf* here = &filter.trees.leaves[leaf]
-    return kept(filter, here, filter.n_seen + ahead - here.time)
+    return decay_after(filter, here, filter.n_seen + ahead - here.time)
 
 
-cdef const double* faded(Particles filter, int leaf, int ahead, double* row) noexcept nogil:
+cdef const double* decayed(Particles filter, int leaf, int ahead, double* row) noexcept nogil:
     """Statistics of a leaf `ahead` samples from now; in `row` if they differ from the present."""
-    cdef double share = fading(filter, leaf, ahead)
+    cdef double share = decay_ahead(filter, leaf, ahead)
     if share == 1.0:
         return filter.trees.total(leaf)
     memcpy(row, filter.trees.total(leaf), filter.model.width * sizeof(double))
@@ -309,8 +310,8 @@ cdef double score_subtree(Particles filter, int node, bint read_only) noexcept n
             score += filter.log_split[here.depth]       # pi(T) of section 2.1
         elif read_only:
             score += filter.log_stop[here.depth] + (
-                leaf_score(filter, here.left) if fading(filter, here.left, 0) == 1.0 else
-                row_score(filter, faded(filter, here.left, 0, filter.row_faded), NULL))
+                leaf_score(filter, here.left) if decay_ahead(filter, here.left, 0) == 1.0 else
+                row_score(filter, decayed(filter, here.left, 0, filter.row_decayed), NULL))
         else:
             update_time(filter, here.left)
             score += filter.log_stop[here.depth] + leaf_score(filter, here.left)
@@ -328,7 +329,7 @@ cdef int sum_subtree(Particles filter, int node, double* row) noexcept nogil:
         if filter.trees.nodes[node].split.feature >= 0:
             continue
         leaf = filter.trees.nodes[node].left
-        share = fading(filter, leaf, 0)
+        share = decay_ahead(filter, leaf, 0)
         n_active += filter.trees.leaves[leaf].n_active
         merge(&filter.model, row, filter.trees.total(leaf), share)
         merge(&filter.model, row + filter.model.width, filter.trees.retired(leaf), share)
@@ -425,7 +426,7 @@ cdef int move_block(Particles filter, int n_columns, int width, int n_regressors
     free(filter.block)
     filter.block = filter.global_statistics = block
     filter.model.prior = block + width
-    filter.row_other, filter.row_faded = block + 2 * width, block + 4 * width
+    filter.row_other, filter.row_decayed = block + 2 * width, block + 4 * width
     filter.fill, filter.fill_weight, filter.v = fill, fill + size, fill + 2 * size
     filter.model.scratch = fill + 3 * size
     filter.regressors, filter.nominal = regressors, nominal
@@ -480,13 +481,13 @@ cdef int fit_scratch(Particles filter) except -1 nogil:
     filter.scan.high, filter.scan.retired = doubles + 2 * width, doubles + 3 * width
     filter.scan.batch = doubles + 4 * width
     filter.scan.offsets = filter.scan.batch + BATCH_SIZE * width
-    filter.faded_weight = filter.scan.offsets + capacity * filter.pool.size_v
-    filter.memo = filter.faded_weight + capacity
+    filter.decayed_weight = filter.scan.offsets + capacity * filter.pool.size_v
+    filter.memo = filter.decayed_weight + capacity
     words = <uint64_t*>(filter.memo + 2 * columns * (capacity + 1))
     filter.n_words = <int>n_words
     filter.bits, filter.proposed = words, words + n_words
-    filter.places = <int*>(filter.proposed + 2 * columns * n_words)
-    filter.n_present = filter.places + capacity + 1
+    filter.positions = <int*>(filter.proposed + 2 * columns * n_words)
+    filter.n_present = filter.positions + capacity + 1
     filter.order = filter.n_present + columns
     filter.scratch_capacity = filter.pool.capacity
     return 0

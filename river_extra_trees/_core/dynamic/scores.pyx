@@ -5,7 +5,7 @@ import numpy as np
 from libc.math cimport INFINITY, log
 
 from ..linalg cimport Fit, LeafModel, fit, leverage, solved_of, substitute_back
-from .particles cimport ALC, ALM, ENTROPY, Particles, Policy, faded, fading
+from .particles cimport ALC, ALM, ENTROPY, Particles, Policy, decay_ahead, decayed
 from .pool cimport Pool, column_of, v_of, x_of
 from .shared_trees cimport Leaf, Node, SharedTrees
 
@@ -88,7 +88,7 @@ cdef class Acquisition:
 
     cdef double weight_of(self, int leaf) noexcept nogil:
         """Weight of the samples of a leaf, decayed to the time of the next sample."""
-        return self.filter.trees.total(leaf)[0] * fading(self.filter, leaf, 1)
+        return self.filter.trees.total(leaf)[0] * decay_ahead(self.filter, leaf, 1)
 
     cdef double* box_of(self, int node) noexcept nogil:
         return &self.boxes[2 * <Py_ssize_t>node * self.filter.model.n_regressors]
@@ -137,7 +137,7 @@ cdef class Acquisition:
         cdef double* cells
         cdef double n = self.share[node], worth = 0.0, mean, lever
         cdef Fit posterior
-        cdef const double* row = faded(self.filter, leaf, 1, self.filter.row_other)
+        cdef const double* row = decayed(self.filter, leaf, 1, self.filter.row_other)
         if criterion == ENTROPY:
             worth = leaf_entropy(&self.filter.model, row)
         else:

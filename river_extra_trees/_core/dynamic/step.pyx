@@ -12,7 +12,7 @@ from ..rng cimport DISCARD, REJUVENATE, RESAMPLE, Rng, below, rng_for, uniform
 from .leaf_models cimport log_marginal
 from .moves cimport move_all
 from .particles cimport (
-    MAX_DECAYS, MAX_RULES, Particles, add_roots, divide_particles, fades_by_leaf, fill_v,
+    MAX_DECAYS, MAX_RULES, Particles, add_roots, divide_particles, decays_by_leaf, fill_v,
     finish_leaf, fit_scratch, gather, limited, n_rules, refresh, set_shares,
     sum_beliefs, sum_slots, update_time, weigh_samples, weight_at,
 )
@@ -282,10 +282,10 @@ cdef void retire_from(Particles filter, int node, int slot) noexcept nogil:
     cdef Leaf* here = &filter.trees.leaves[leaf]
     cdef double* retired = filter.trees.retired(leaf)
     filter.trees.remove_slot(here, slot)
-    if fades_by_leaf(filter):        # power prior, section 5, leaf by leaf
+    if decays_by_leaf(filter):        # power prior, section 5, leaf by leaf
         scale(&filter.model, retired, filter.decays[0])
     add_sample(&filter.model, retired, v, weight_at(filter, slot, here))    # equation (4)
-    if fades_by_leaf(filter):        # sum again: subtraction would leave rounding errors
+    if decays_by_leaf(filter):        # sum again: subtraction would leave rounding errors
         memcpy(filter.trees.total(leaf), retired, filter.model.width * sizeof(double))
         weigh_samples(filter, leaf)
         sum_slots(filter, filter.trees.slots + here.slots, here.n_active, filter.trees.total(leaf))
