@@ -192,7 +192,7 @@ class KeyedModels:
         self._pooled = None
         if pooled is not None:
             self._pooled = PooledModel(pooled, isinstance(model, base.Classifier))
-        self._parameters = {"model": text_of(model), "pooled": text_of(pooled)}
+        self._parameters = {"model": text_of(model), "pooled model": text_of(pooled)}
         self.model = model
         self.note = {}
         self._lock = ExclusiveLock()

@@ -97,7 +97,7 @@ def test_the_prior_is_kept_in_the_store(tmp_path: Path, regression: bool, when_f
         for key, x, _ in rows[-40:]:
             assert models.predict_one(key, x) == whole.predict_one(key, x)
     whole.close()
-    with pytest.raises(ValueError, match="the pooled of"):
+    with pytest.raises(ValueError, match="the pooled model of"):
         KeyedModels(model, 9, None, when_full, tmp_path / "parts")
 
 
