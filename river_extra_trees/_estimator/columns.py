@@ -122,7 +122,7 @@ def block_in(frame: typing.Any, library: str) -> tuple[list[typing.Any], Array |
             return [], None
         (batch,) = frame.combine_chunks().to_batches()
         block = batch.to_tensor(null_to_nan=True, row_major=False).to_numpy()
-        return frame.column_names, block
+        return frame.schema.names, block
     return [], None
 
 
@@ -164,7 +164,7 @@ def read(series: typing.Any, what: str) -> Array | Values:
         array: Array = series
         return array
     library = package_of(series)
-    dtype = getattr(series, "dtype", getattr(series, "type", None))
+    dtype = getattr(series, "type" if library == "pyarrow" else "dtype", None)
     is_ours = library in OWN_FRAMES and dtype is not None
     numbers: Array | None = None
     if is_ours and is_plain(dtype, library):
