@@ -39,7 +39,6 @@ from .frames import (
 
 __all__ = [
     "check_lengths",
-    "codes_of",
     "column_of",
     "labelled_table_of",
     "table_of",
@@ -207,7 +206,7 @@ def refuse_codes(codes: Array, n_categories: int, what: str) -> None:
 
 
 def codes_of(series: typing.Any, what: str) -> tuple[Array, Values] | Values:
-    """Convert a series of labels or keys: whole numbers to codes and values, others to a list.
+    """Convert a series of labels: whole numbers to codes and values, others to a list.
 
     The values of an array are numpy scalars, those of other series Python objects.
     """

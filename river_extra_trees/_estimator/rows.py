@@ -8,15 +8,12 @@ from collections.abc import Hashable, Iterator, Mapping
 import numpy as np
 import numpy.typing as npt
 
-from river_extra_trees._core.columns import Column
-
 from .frames import columns_in, values_of
 
 __all__ = [
     "labels_of_codes",
     "probabilities_of",
     "rows_of",
-    "value_at",
     "values_by_name",
 ]
 
@@ -73,19 +70,6 @@ def is_missing(value: typing.Any) -> bool:
 def values_by_name(frame: typing.Any) -> dict[Hashable, Values]:
     """Columns of a frame or an array by name, as lists of Python values."""
     return {name: values_of(each, "a column") for name, each in columns_in(frame)}
-
-
-# --- Columns of the core
-
-
-def value_at(column: Column, row: int) -> typing.Any:
-    """One value of a column: a number, a nominal value, a label, or `None` if missing."""
-    if column.codes is not None and column.codes[row] >= 0:
-        return column.values[column.codes[row]]
-    if column.numbers is None:
-        return None
-    number = float(column.numbers[row])
-    return number if number == number else None
 
 
 # --- Answers
