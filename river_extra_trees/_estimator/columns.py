@@ -39,7 +39,6 @@ from .frames import (
 
 __all__ = [
     "check_lengths",
-    "codes_of",
     "column_of",
     "labelled_table_of",
     "table_of",
@@ -122,7 +121,7 @@ def block_in(frame: typing.Any, library: str) -> tuple[list[typing.Any], Array |
             return [], None
         (batch,) = frame.combine_chunks().to_batches()
         block = batch.to_tensor(null_to_nan=True, row_major=False).to_numpy()
-        return frame.column_names, block
+        return frame.schema.names, block
     return [], None
 
 
@@ -164,7 +163,7 @@ def read(series: typing.Any, what: str) -> Array | Values:
         array: Array = series
         return array
     library = package_of(series)
-    dtype = getattr(series, "dtype", getattr(series, "type", None))
+    dtype = getattr(series, "type" if library == "pyarrow" else "dtype", None)
     is_ours = library in OWN_FRAMES and dtype is not None
     numbers: Array | None = None
     if is_ours and is_plain(dtype, library):
@@ -207,7 +206,7 @@ def refuse_codes(codes: Array, n_categories: int, what: str) -> None:
 
 
 def codes_of(series: typing.Any, what: str) -> tuple[Array, Values] | Values:
-    """Convert a series of labels or keys: whole numbers to codes and values, others to a list.
+    """Convert a series of labels: whole numbers to codes and values, others to a list.
 
     The values of an array are numpy scalars, those of other series Python objects.
     """

@@ -61,7 +61,7 @@ def has_unique_names(frame: typing.Any, library: str) -> bool:
             return bool(frame.columns.is_unique)
         except TypeError:  # a name is not hashable
             return False
-    return library != "pyarrow" or len(set(frame.column_names)) == frame.num_columns
+    return library != "pyarrow" or len(set(frame.schema.names)) == frame.num_columns
 
 
 def opened(frame: typing.Any) -> tuple[typing.Any, str]:
@@ -88,7 +88,7 @@ def columns_in(frame: typing.Any) -> list[tuple[Hashable, typing.Any]]:
     if library == "pandas":
         names, columns = native.columns.to_numpy(object).tolist(), dict(native.items()).values()
     elif library == "pyarrow":
-        names, columns = native.column_names, native.columns
+        names, columns = native.schema.names, native.columns
     else:
         names, columns = native.columns, native.iter_columns()
     return list(zip(names, columns, strict=True))
