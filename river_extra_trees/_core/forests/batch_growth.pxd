@@ -7,24 +7,16 @@ the first full batch replaces these trees; from then on the trees are those of t
 A growth is a step of the forest, see `guarded`: if memory runs out, the forest refuses all calls.
 """
 
-from cpython.pythread cimport PyThread_type_lock
-
 from ..cart.splitter cimport Splitter
+from ..team cimport Job
 from .forest cimport Forest
 
-cdef class BatchGrowth:
-    """The growth of the trees of a forest on one batch, in any number of threads.
-
-    Every thread, the calling one included, grows the next tree that no thread has begun. Therefore
-    the growth ends even if a thread fails to start.
-    """
+cdef class BatchGrowth(Job):
+    """The growth of the trees of a forest on one batch, in any number of threads."""
     cdef Forest forest
     cdef list splitters             # one per thread
-    cdef long n_trees, n_workers, n_taken, n_grown
-    cdef object error               # exception in the growth of a tree
-    cdef PyThread_type_lock running     # locked until all trees are grown
+    cdef int n_trees
     cdef bint is_first              # whether the trees replace early trees
 
     cdef int run(self) except -1
-    cpdef work(self)
     cdef int grow_tree(self, int tree, Splitter splitter) except -1

@@ -1,33 +1,15 @@
 """The growth of the trees of a forest on a batch, in any number of threads. See the header."""
 
-import _thread
-
-from cpython.pythread cimport (
-    NOWAIT_LOCK, WAIT_LOCK, PyThread_acquire_lock, PyThread_allocate_lock, PyThread_free_lock,
-    PyThread_release_lock,
-)
-
 from libc.stdint cimport uint8_t
 
 from ..cart.splitter cimport Splitter
 from ..guarded cimport begin_step, end_step
 from ..rng cimport EARLY, rng_for
+from ..team cimport Job, Team
 from ..trees cimport WEIGHT, Trees
 from .forest cimport Forest
 
-cdef extern from *:
-    """
-    #if defined(_MSC_VER)
-    #include <intrin.h>
-    #define count_up(counter) (_InterlockedIncrement(counter) - 1)
-    #else
-    #define count_up(counter) __atomic_fetch_add((counter), 1, __ATOMIC_SEQ_CST)
-    #endif
-    """
-    long count_up(long* counter) noexcept       # returns the previous value
-
-
-cdef class BatchGrowth:
+cdef class BatchGrowth(Job):
     """The growth of all trees on one batch. See the header."""
 
     def __init__(self, Forest forest, list splitters):
@@ -35,52 +17,24 @@ cdef class BatchGrowth:
         self.is_first = forest.n_batches == 0 and forest.n_early > 0
         forest.make_bags()          # of a forest that was loaded with a full batch
 
-    def __cinit__(self, *_):
-        self.running = PyThread_allocate_lock()
-        if self.running == NULL:
-            raise MemoryError
-
-    def __dealloc__(self):
-        if self.running != NULL:
-            PyThread_free_lock(self.running)
-
     cdef int run(self) except -1:
         """Grow all trees. No Python code runs here, so signals are handled at the end.
 
         The step begins here; the caller ends it.
         """
+        cdef Team team = Team(len(self.splitters))
         begin_step(self.forest)
-        if self.n_trees == 0:
-            return 0
-        PyThread_acquire_lock(self.running, NOWAIT_LOCK)
-        for _ in range(1, len(self.splitters)):
-            try:
-                _thread.start_new_thread(self.work, ())
-            except (MemoryError, RuntimeError):
-                break
-        self.work()
-        if not PyThread_acquire_lock(self.running, NOWAIT_LOCK):    # other threads still work
+        try:
             with nogil:
-                PyThread_acquire_lock(self.running, WAIT_LOCK)
-        PyThread_release_lock(self.running)
-        if self.error is not None:
-            raise self.error
+                team.run(self, self.n_trees)
+        finally:
+            team.dismiss()
         return 0
 
-    cpdef work(self):
-        """Grow trees until the growth of every tree has begun."""
-        cdef Splitter splitter = self.splitters[<int>count_up(&self.n_workers)]
-        cdef int tree
-        while True:
-            tree = <int>count_up(&self.n_taken)
-            if tree >= self.n_trees:
-                return None
-            try:
-                self.grow_tree(tree, splitter)
-            except BaseException as error:
-                self.error = error
-            if count_up(&self.n_grown) == self.n_trees - 1:
-                PyThread_release_lock(self.running)
+    cdef int do(self, long tree, int thread) except -1 nogil:
+        with gil:
+            self.grow_tree(<int>tree, self.splitters[thread])
+        return 0
 
     cdef int grow_tree(self, int tree, Splitter splitter) except -1:
         raise NotImplementedError

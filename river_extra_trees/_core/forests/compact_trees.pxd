@@ -32,6 +32,10 @@ cdef struct Link:                   # at the end of a row if more than ROW_CLASS
     int n                           # number of classes in the row; all rows but the first are full
     int next                        # next row of the leaf, or -1
 
+cdef struct ClassShare:             # of a class in a leaf
+    double share
+    int code
+
 cdef inline int stride_of(int n_values) noexcept nogil:
     """Number of doubles that a row takes, with its codes and its link."""
     return max(1, n_values) if n_values <= ROW_CLASSES else ROW_CLASSES + ROW_CLASSES // 2 + 1
@@ -64,6 +68,7 @@ cdef class CompactTrees(Trees):
     cdef double* add_cell(self, int leaf, int code) noexcept nogil
     cdef double* find_cell(self, int leaf, int code) noexcept nogil
     cdef void add_list(self, int leaf, double share, double* answers) noexcept nogil
+    cdef int list_rows(self, int leaf, double share, ClassShare* found) noexcept nogil
     cdef void release(self, int leaf) noexcept nogil
     cdef void set_leaf(self, int leaf, double weight, const double* counts,
                        int n_classes) noexcept nogil
@@ -134,3 +139,18 @@ cdef class CompactTrees(Trees):
         counts = self.counts(self.places[leaf])
         for c in range(width):
             answers[c] += counts[c] * share
+
+    cdef inline int list_shares(self, int leaf, int n_trees, int width,
+                                ClassShare* found) noexcept nogil:
+        """List what `add_shares` adds, at most one share per class; return their number."""
+        cdef double weight = self.nodes[leaf].split.threshold, share
+        cdef int c
+        if not weight > 0.0:
+            for c in range(width):
+                found[c].code, found[c].share = c, 1.0 / (width * n_trees)
+            return width
+        share = 1.0 / (weight * n_trees)
+        if self.places[leaf] < 0:
+            found.code, found.share = self.nodes[leaf].left, weight * share
+            return 1
+        return self.list_rows(leaf, share, found)

@@ -334,6 +334,18 @@ cdef class CompactTrees(Trees):
                 answers[self.codes(row)[c]] += self.counts(row)[c] * share
             row = self.link_of(row).next
 
+    cdef int list_rows(self, int leaf, double share, ClassShare* found) noexcept nogil:
+        """List the classes with a weight in a leaf with rows; the weights are times a share."""
+        cdef int c, n = 0, row = self.places[leaf]
+        cdef const double* counts
+        while row >= 0:
+            counts = self.counts(row)
+            for c in range(self.n_counts(row)):
+                found[n].code, found[n].share = self.code_of(row, c), counts[c] * share
+                n += counts[c] != 0.0
+            row = self.next_of(row)
+        return n
+
     cdef double weight_of(self, int node) noexcept nogil:
         cdef double weight
         if self.nodes[node].split.feature < 0:

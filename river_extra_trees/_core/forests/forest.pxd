@@ -47,6 +47,7 @@ cdef class Forest(Ensemble):
     # only row is the one that the schema encoded last.
     cdef void learn_rows(self, const int* leaves, const double* targets, const double* weights,
                          const int* slots, int n, int position, int n_labels) noexcept nogil
+    cdef int find_leaves(self, Reader reader, int n) except -1 nogil
     cdef void take_ahead(self, Reader reader, int n, int n_labels) noexcept nogil
     cdef void answer_ahead(self, Reader reader, int first, int n, int n_labels) noexcept nogil
     cdef void sum_votes(self, const int* leaves, int n, int n_labels, double* votes) noexcept nogil

@@ -9,7 +9,7 @@ from libc.string cimport memset
 
 from copy import deepcopy
 
-from ..ahead cimport AHEAD
+from ..ahead cimport AHEAD, Ahead
 from ..guarded cimport begin_step, end_step
 from ..table cimport Reader
 from ..learner cimport Learner
@@ -17,6 +17,7 @@ from ..lists cimport item_of, length_of
 from ..memory cimport free, product, resized, zeroed
 from ..rng cimport BOOTSTRAP, Rng, below, rng_for
 from ..schema cimport Labels, Schema
+from ..team cimport Job
 from ..trees cimport HEADER, WEIGHT, Trees
 from ..window cimport Window
 from .ensemble cimport Ensemble
@@ -25,6 +26,26 @@ from ..state import State, require
 
 cdef enum:
     FIRST = 10      # number of samples at the first early growth; also the smallest step after it
+    FEW = 1024      # rows times trees for which no other thread is woken
+
+
+cdef class Walks(Job):
+    """The walks of several rows down the trees of a forest; each tree is a task."""
+
+    cdef Forest forest
+    cdef Ahead ahead
+    cdef int n              # number of rows
+
+    def __cinit__(self, Forest forest, Reader reader):
+        self.forest, self.ahead = forest, reader.ahead
+
+    cdef int do(self, long tree, int thread) except -1 nogil:
+        cdef PyObject* trees = item_of(<PyObject*>self.forest.trees, tree)
+        (<Trees>trees).walk_rows((<Trees>trees).roots[0], self.ahead.rows, self.n,
+                                 self.ahead.stride, self.forest.schema.n_columns,
+                                 self.forest.schema.is_numeric(),
+                                 self.ahead.leaves + tree * AHEAD)
+        return 0
 
 
 cdef class Forest(Ensemble):
@@ -164,6 +185,8 @@ cdef class Forest(Ensemble):
     # --- Rows of a batch without the GIL ------------------------------------------------------
 
     cdef int prepare_run(self, Reader reader) except -1:
+        if reader.job is None:
+            reader.job = Walks(self, reader)
         reader.ahead.reserve_leaves(len(self.trees), self.n_labels())
         self.reserve_sums(self.n_labels())
         return 0
@@ -171,8 +194,6 @@ cdef class Forest(Ensemble):
     cdef int run(self, Reader reader, Py_ssize_t stop, int n_labels) except -1 nogil:
         """Predict and learn several rows at once, because splits do not change until `grow`."""
         cdef int n, room = 0
-        cdef Py_ssize_t tree
-        cdef PyObject* trees
         while reader.row < stop and not (reader.answered or self.batch_is_full()):
             if reader.learns:
                 room = self.room(n_labels)
@@ -184,17 +205,22 @@ cdef class Forest(Ensemble):
             n = reader.read_ahead(stop, room, self.regression)
             if n == 0:
                 return 0
-            for tree in range(length_of(<PyObject*>self.trees)):
-                trees = item_of(<PyObject*>self.trees, tree)
-                (<Trees>trees).walk_rows((<Trees>trees).roots[0], reader.ahead.rows, n,
-                                         reader.ahead.stride, self.schema.n_columns,
-                                         self.schema.is_numeric(),
-                                         reader.ahead.leaves + tree * AHEAD)
+            self.find_leaves(reader, n)
             if room > 0:
                 self.take_ahead(reader, n, n_labels)
             else:       # no row has a weight, and the window may have no memory for one
                 self.answer_ahead(reader, 0, n, n_labels)
             reader.row += n
+        return 0
+
+    cdef int find_leaves(self, Reader reader, int n) except -1 nogil:
+        """Find the leaves of the n rows that were read ahead, in all trees."""
+        cdef long tree, n_trees = length_of(<PyObject*>self.trees)
+        (<Walks>reader.job).n = n
+        if n * n_trees > FEW:
+            return reader.team.run(reader.job, n_trees)
+        for tree in range(n_trees):
+            reader.job.do(tree, 0)
         return 0
 
     cdef void take_ahead(self, Reader reader, int n, int n_labels) noexcept nogil:
