@@ -1,14 +1,13 @@
-"""A model per sensor, fed from the partitions of a Kafka topic.
+"""A model per sensor, learned from the partitions of a Kafka topic by several processes.
 
 Run it with `.venv/bin/python examples/kafka_partitions.py`. It needs Ray and the package
-`confluent-kafka`, whose library brings a mock cluster, so that no broker has to be installed. For a
-cluster of your own, pass its address with `--brokers`.
+`confluent-kafka`, whose library contains a mock cluster, so that you need no broker. For a cluster
+of your own, pass its address with `--brokers`.
 
-Each partition has a consumer of its own, a process that reads it and feeds the models. Kafka's
-offsets number the samples, and the position of the feeder, which is kept with the models, is the
-offset at which to begin: the offsets that Kafka can keep for a group are not needed. One consumer
-is killed on the way. At the end, all models are compared, to the last bit, with models that learned
-the same events in this process.
+Kafka sends all events of a key to one partition. Each partition has a task of Ray that reads it and
+keeps the models of its keys in a file, together with the offset at which to continue. Therefore
+Kafka need not store offsets. One task is killed, and Ray starts it again. At the end, all models
+are compared, to the last bit, with models that learned the same events in this process.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ import tempfile
 import time
 from pathlib import Path
 
-# Without these, Ray asks about tokens and reports the killed process at length.
+# Without these, Ray asks about tokens and reports the killed process.
 os.environ.setdefault("RAY_AUTH_MODE", "disabled")
 os.environ.setdefault("RAY_DEDUP_LOGS_SKIP_REGEX", "A worker died|Task consume failed")
 
@@ -31,7 +30,6 @@ import pandas as pd
 import ray
 
 import river_extra_trees as ret
-from river_extra_trees.distributed import DistributedKeyedModels, Feeder
 from river_extra_trees.keyed import KeyedModels
 from river_extra_trees.persistence import save_bytes
 
@@ -40,11 +38,15 @@ FEATURES = ["temperature", "pressure", "age"]
 READ = 1000  # messages at a time
 
 
+def new_models(store: Path | None = None) -> KeyedModels:
+    """Create the models, or continue with those of a file."""
+    return KeyedModels(ret.StreamDecisionTreeRegressor(seed=1), store=store)
+
+
 def produce(
     producer: confluent_kafka.Producer, topic: str, n_events: int, n_sensors: int
 ) -> KeyedModels:
     """Write the events into the partitions; return models that have learned them here."""
-    alone = KeyedModels(ret.StreamDecisionTreeRegressor(seed=1))
     rng = np.random.default_rng(1)
     sensors, X = rng.integers(n_sensors, size=n_events), rng.random((n_events, len(FEATURES)))
     y = X[:, 0] + sensors % 7 * X[:, 1]
@@ -53,30 +55,30 @@ def produce(
         producer.produce(topic, event, str(sensor).encode(), partition=sensor % PARTITIONS)
         producer.poll(0)
     producer.flush()
-    alone.learn_many(sensors, pd.DataFrame(X, columns=FEATURES), y)
-    return alone
+    models = new_models()
+    models.learn_many(sensors, pd.DataFrame(X, columns=FEATURES), y)
+    return models
 
 
-def consume(feeder: Feeder, brokers: str, topic: str, note: Path) -> None:
-    """Feed the models from a partition, up to its present end."""
+def consume(partition: int, brokers: str, topic: str, store: Path) -> None:
+    """Learn a partition up to its present end."""
     consumer = confluent_kafka.Consumer(
         {"bootstrap.servers": brokers, "group.id": "models", "enable.auto.commit": False}
     )
-    place = confluent_kafka.TopicPartition(topic, feeder.partition, feeder.position)
-    _, end = consumer.get_watermark_offsets(place)
-    consumer.assign([place])
-    while feeder.position < end:
-        messages = [each for each in consumer.consume(READ, timeout=1.0) if not each.error()]
-        if messages:
-            events = [json.loads(message.value()) for message in messages]
-            feeder.learn_many(
-                [int(message.key()) for message in messages],
-                pd.DataFrame([x for x, _ in events], columns=FEATURES),
-                [target for _, target in events],
-                numbers=[message.offset() for message in messages],
-            )
-            note.write_text(str(os.getpid()))
-    feeder.commit()
+    with new_models(store) as models:
+        offset = models.note.get("offset", 0)
+        place = confluent_kafka.TopicPartition(topic, partition, offset)
+        _, end = consumer.get_watermark_offsets(place)
+        consumer.assign([place])
+        while offset < end:
+            messages = [each for each in consumer.consume(READ, timeout=1.0) if not each.error()]
+            for message in messages:
+                x, target = json.loads(message.value())
+                features = dict(zip(FEATURES, x, strict=True))
+                models.learn_one(int(message.key()), features, target)
+                offset = message.offset() + 1
+            models.commit({"offset": offset})
+            store.with_suffix(".pid").write_text(str(os.getpid()))
     consumer.close()
 
 
@@ -94,29 +96,30 @@ def main() -> None:
     topic = f"events-{time.time_ns()}"
     alone = produce(producer, topic, options.events, options.sensors)
     broker = next(iter(producer.list_topics(topic).brokers.values()))
+    brokers = options.brokers or f"{broker.host}:{broker.port}"
     with tempfile.TemporaryDirectory() as folder:
-        notes = [Path(folder) / f"consumer {partition}" for partition in range(PARTITIONS)]
-        with DistributedKeyedModels(alone.model, n_workers=2, folder=folder) as models:
-            task = ray.remote(max_retries=-1)(consume)
-            brokers = options.brokers or f"{broker.host}:{broker.port}"
-            consumers = [
-                task.remote(models.feeder(partition), brokers, topic, note)
-                for partition, note in enumerate(notes)
-            ]
-            while not notes[0].exists() or not notes[0].read_text():
-                ended, _ = ray.wait(consumers, timeout=0.002)
-                ray.get(ended)  # raises what a consumer has raised
-            os.kill(int(notes[0].read_text()), signal.SIGKILL)
-            ray.get(consumers)
-            positions = [models.feeder(partition).position for partition in range(PARTITIONS)]
-            print(f"1 consumer killed; next offsets of the partitions: {positions}")
-            print(f"{options.events} events, {models.counts().n_samples_seen} learned")
-            equal = sum(
-                save_bytes(models.model_of(sensor)) == save_bytes(alone.model_of(sensor))
-                for sensor in range(options.sensors)
-                if sensor in alone
-            )
-            print(f"{equal} of {len(alone)} models are equal to the last bit")
+        stores = [Path(folder) / f"partition{number}.db" for number in range(PARTITIONS)]
+        task = ray.remote(max_retries=-1)(consume)
+        consumers = [
+            task.remote(number, brokers, topic, store) for number, store in enumerate(stores)
+        ]
+        process = stores[0].with_suffix(".pid")
+        while not process.exists() or not process.read_text():
+            ended, _ = ray.wait(consumers, timeout=0.002)
+            ray.get(ended)  # raises what a consumer has raised
+        os.kill(int(process.read_text()), signal.SIGKILL)
+        ray.get(consumers)
+        n_learned = n_equal = 0
+        for partition, store in enumerate(stores):
+            with new_models(store) as models:
+                n_learned += models.counts().n_samples_seen
+                n_equal += sum(
+                    save_bytes(models.model_of(sensor)) == save_bytes(alone.model_of(sensor))
+                    for sensor in range(partition, options.sensors, PARTITIONS)
+                    if sensor in alone
+                )
+        print(f"1 consumer killed; {options.events} events, {n_learned} learned")
+        print(f"{n_equal} of {len(alone)} models are equal to the last bit")
 
 
 if __name__ == "__main__":

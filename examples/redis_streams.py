@@ -1,14 +1,13 @@
-"""A model per sensor, fed from Redis Streams by consumers that are killed again and again.
+"""A model per sensor, learned from Redis Streams by processes that are killed again and again.
 
 Run it with `.venv/bin/python examples/redis_streams.py`. It needs Ray, the package `redis` and the
 program `redis-server` (on Debian: `apt-get install redis-server`), which it starts on a free port.
 `--events 1000000 --sensors 10000` takes minutes.
 
-Each stream of Redis is a partition with a consumer of its own, a process that reads the stream and
-feeds the models. The position in the stream is kept with the models, in the same transaction, so
-that no consumer group and no acknowledgement is needed: a consumer that begins again reads from its
-position on, and the workers skip what they have learned. At the end, all models are compared, to
-the last bit, with models that learned the same events in this process.
+Each stream of Redis has a task of Ray that reads it and keeps the models of its keys in a file,
+together with the id of the last entry. Therefore there is no consumer group, and no entry is
+acknowledged: Ray starts a killed task again, and it continues after the last commit. At the end,
+all models are compared, to the last bit, with models that learned the same events in this process.
 """
 
 from __future__ import annotations
@@ -22,8 +21,9 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
-# Without these, Ray asks about tokens and reports the killed processes at length.
+# Without these, Ray asks about tokens and reports the killed processes.
 os.environ.setdefault("RAY_AUTH_MODE", "disabled")
 os.environ.setdefault("RAY_DEDUP_LOGS_SKIP_REGEX", "A worker died|Task consume failed")
 
@@ -33,7 +33,6 @@ import ray
 import redis
 
 import river_extra_trees as ret
-from river_extra_trees.distributed import DistributedKeyedModels, Feeder
 from river_extra_trees.keyed import KeyedModels
 from river_extra_trees.persistence import save_bytes
 
@@ -42,20 +41,14 @@ FEATURES = ("temperature", "pressure", "age")
 READ = 500  # entries at a time
 
 
-def number_of(entry: bytes) -> int:
-    """An ID of Redis, `milliseconds-sequence`, as a whole number; IDs and numbers ascend alike."""
-    milliseconds, sequence = entry.split(b"-")
-    return int(milliseconds) << 20 | int(sequence)
-
-
-def id_of(number: int) -> str:
-    """The ID of a number."""
-    return f"{number >> 20}-{number & 0xFFFFF}"
+def new_models(store: Path | None = None) -> KeyedModels:
+    """Create the models, or continue with those of a file."""
+    return KeyedModels(ret.StreamDecisionTreeRegressor(seed=1), store=store)
 
 
 @contextlib.contextmanager
 def running_redis() -> Iterator[str]:
-    """A server of Redis that keeps nothing on the disk; its address."""
+    """Run a server of Redis that keeps nothing on the disk; yield its address."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     options = ["--port", str(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"]
@@ -76,7 +69,7 @@ def running_redis() -> Iterator[str]:
 
 def produce(client: redis.Redis, n_events: int, n_sensors: int) -> KeyedModels:
     """Write the events into the streams; return models that have learned them here."""
-    alone = KeyedModels(ret.StreamDecisionTreeRegressor(seed=1))
+    alone = new_models()
     rng = np.random.default_rng(1)
     for start in range(0, n_events, READ):
         n = min(READ, n_events - start)
@@ -91,28 +84,24 @@ def produce(client: redis.Redis, n_events: int, n_sensors: int) -> KeyedModels:
     return alone
 
 
-def consume(feeder: Feeder, address: str) -> int:
-    """Feed the models from a stream, up to its present end; return the number of events read."""
-    client, n_read = redis.Redis.from_url(address), 0
-    at = id_of(max(0, feeder.position - 1))
-    while found := client.xread({feeder.partition: at}, count=READ):
-        entries = found[feeder.partition.encode()][0] if isinstance(found, dict) else found[0][1]
-        ids, events = zip(*entries, strict=True)
-        frame = pd.DataFrame(
-            {name: [float(event[name.encode()]) for event in events] for name in FEATURES}
-        )
-        sensors = [int(event[b"sensor"]) for event in events]
-        targets = [float(event[b"target"]) for event in events]
-        feeder.learn_many(sensors, frame, targets, numbers=[number_of(each) for each in ids])
-        at, n_read = ids[-1], n_read + len(ids)
-        client.incrby("read", len(ids))
-        client.set(f"consumer of {feeder.partition}", os.getpid())
-    feeder.commit()
-    return n_read
+def consume(stream: str, address: str, store: Path) -> None:
+    """Learn a stream up to its present end."""
+    client = redis.Redis.from_url(address)
+    with new_models(store) as models:
+        last = models.note.get("last", "0-0")
+        while found := client.xread({stream: last}, count=READ):
+            entries = found[stream.encode()][0] if isinstance(found, dict) else found[0][1]
+            ids, events = zip(*entries, strict=True)
+            for event in events:
+                x = {name: float(event[name.encode()]) for name in FEATURES}
+                models.learn_one(int(event[b"sensor"]), x, float(event[b"target"]))
+            last = ids[-1]
+            models.commit({"last": last})
+            client.set(f"consumer of {stream}", os.getpid())
 
 
 def kill_consumers(client: redis.Redis, consumers: list[ray.ObjectRef], kills: int) -> int:
-    """Kill a consumer again and again, each time after it has read some events."""
+    """Kill consumers in turn, each time after a commit; return how often."""
     n_killed = 0
     while n_killed < kills:
         ended, _ = ray.wait(consumers, num_returns=len(consumers), timeout=0.001)
@@ -138,20 +127,24 @@ def main() -> None:
     with running_redis() as address, tempfile.TemporaryDirectory() as folder:
         client = redis.Redis.from_url(address)
         alone = produce(client, options.events, options.sensors)
-        with DistributedKeyedModels(alone.model, n_workers=2, folder=folder) as models:
-            task = ray.remote(max_retries=-1)(consume)
-            consumers = [task.remote(models.feeder(stream), address) for stream in STREAMS]
-            n_killed = kill_consumers(client, consumers, options.kills)
-            ray.get(consumers)
-            counts = models.counts()
-            print(f"{n_killed} times a consumer was killed")
-            print(f"{int(client.get('read'))} events read, {counts.n_samples_seen} learned")
-            equal = sum(
-                save_bytes(models.model_of(sensor)) == save_bytes(alone.model_of(sensor))
-                for sensor in range(options.sensors)
-                if sensor in alone
-            )
-            print(f"{equal} of {len(alone)} models are equal to the last bit")
+        stores = [Path(folder) / f"stream{number}.db" for number in range(len(STREAMS))]
+        task = ray.remote(max_retries=-1)(consume)
+        pairs = zip(STREAMS, stores, strict=True)
+        consumers = [task.remote(stream, address, store) for stream, store in pairs]
+        n_killed = kill_consumers(client, consumers, options.kills)
+        ray.get(consumers)
+        n_learned = n_equal = 0
+        for number, store in enumerate(stores):
+            with new_models(store) as models:
+                n_learned += models.counts().n_samples_seen
+                n_equal += sum(
+                    save_bytes(models.model_of(sensor)) == save_bytes(alone.model_of(sensor))
+                    for sensor in range(number, options.sensors, len(STREAMS))
+                    if sensor in alone
+                )
+        print(f"{n_killed} times a consumer was killed")
+        print(f"{options.events} events, {n_learned} learned")
+        print(f"{n_equal} of {len(alone)} models are equal to the last bit")
 
 
 if __name__ == "__main__":

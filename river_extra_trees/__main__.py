@@ -12,10 +12,11 @@ def main() -> None:
     if missing:
         sys.exit(f"error: the command line needs more packages: pip install {' '.join(missing)}")
     from river_extra_trees.cli.app import app
-    from river_extra_trees.cli.standard import checked_output
 
-    with checked_output():
+    try:
         app(prog_name="river-extra-trees")
+    except OSError as error:  # of the standard output, such as a full disk
+        sys.exit(f"error: {error.strerror or error}")
 
 
 if __name__ == "__main__":

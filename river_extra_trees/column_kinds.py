@@ -12,8 +12,8 @@ from river import base
 from ._core.columns import Column
 from ._core.safe_repr import safe_repr
 from ._core.values import fit_of
-from ._estimator.columns import list_of_array, table_of
-from ._estimator.frames import is_array, readable_frame, series_in, values_of
+from ._estimator.columns import table_of
+from ._estimator.frames import columns_in, is_array, readable_frame, values_of
 from ._estimator.kinds import DATE, MISSING, NOMINAL, NUMBER, check_kind, kind_of, reader_of
 
 __all__ = ["ColumnKinds", "joined", "parted"]
@@ -306,7 +306,7 @@ class ColumnKinds(base.MiniBatchTransformer):
     def _read_columns(self, frame: typing.Any) -> list[Read]:
         """Read a result of `readable_frame`."""
         read = []
-        for i, column in enumerate(table_of(frame).columns):
+        for column, (_, given) in zip(table_of(frame).columns, columns_in(frame), strict=True):
             name = column.name
             kind = self._kind_for(name, None)
             if kind is None and is_numeric(column):
@@ -314,8 +314,7 @@ class ColumnKinds(base.MiniBatchTransformer):
             if is_plain(column, kind):
                 read.append(Read(name, kind, None, column))
                 continue
-            given = np.asarray(frame)[:, i] if is_array(frame) else series_in(frame, i)
-            values = list_of_array(given) if is_array(frame) else values_of(given, "a column")
+            values = values_of(given, "a column")
             if kind is None:
                 kinds = (kind_of(value) for value in values)
                 kind = next((each for each in kinds if each is not None), None)

@@ -101,7 +101,7 @@ class DynamicTreeRegressor(DynamicTreeLearner, DistributionRegressor):
     The prior favours large trees beyond `alpha` and `beta`: each linear leaf multiplies the prior
     of its tree by e per coefficient, at most by exp(6). Both numbers and `min_samples_leaf` were
     chosen on Friedman's function and on the first 2,000 samples of the ten regression streams of
-    `examples/benchmarks/dynamic/defaults.py`, so the scores there are not on unseen data. Retired
+    `examples/benchmarks/studies/forgetting.py`, so the scores there are not on unseen data. Retired
     samples count in the evidence of a tree like active ones. A retirement without forgetting
     therefore changes neither predictions nor the odds of staying and pruning.
 

@@ -6,7 +6,6 @@ import math
 import typing
 
 from ._core.cart.splitter import Splitter
-from ._core.forests.batch_growth import grow_early
 from ._core.forests.forgetful import ForgetfulForest
 from ._core.state import State, require
 from ._estimator.batch_forest import BatchForest
@@ -116,7 +115,7 @@ class ForgetfulLearner(BatchForest):
         if n < self.batch_size:
             depth = math.inf if self.max_depth is None else self.max_depth
             depth = int(min(max_height(n), depth))
-            grow_early(self._forest, splitters, 0, depth, LARGEST)
+            self._forest.grow_early(splitters, 0, depth, LARGEST)
             return
         self._forest.grow(batch, splitters, *self._plan())
 

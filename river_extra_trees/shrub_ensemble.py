@@ -199,8 +199,7 @@ class ShrubEnsembleClassifier(_ShrubEnsemble, TreeClassifier):
     The errors of the ensemble bound the weight of any new tree. If the bound is too small for a
     tree to stay, no tree is trained. This saves time and does not change the result.
 
-    The defaults were chosen on seven streams and are shown on seven others in
-    `examples/benchmarks/shrubs/experiments.py`. The largest gain came from trying only some of the
+    The defaults were chosen on seven streams. The largest gain came from trying only some of the
     features per split (the paper's trees try all): it raised the mean accuracy on the first 5,000
     items of the seven from 0.745 to 0.761. A step of 0.2 instead of the paper's 0.1 raised the mean
     accuracy on 17 streams from 0.713 to 0.742 after 100 items, and from 0.845 to 0.848 after 3,000.

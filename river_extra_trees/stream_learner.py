@@ -6,7 +6,6 @@ import inspect
 import typing
 
 from ._core.cart.splitter import Splitter
-from ._core.forests.batch_growth import grow_early
 from ._core.forests.stream import StreamForest
 from ._estimator.batch_forest import BatchForest
 from ._estimator.parameters import (
@@ -68,7 +67,7 @@ class StreamLearner(BatchForest):
         else:
             check_whole("n_swaps", self.n_swaps, 0)
         self._check_parameters()
-        self._core = self._new_forest(criterion, self.n_models, bootstrap=True)
+        self._core = self._new_forest(criterion, self.n_models, bagging=True)
 
     def _check_parameters(self) -> None:
         check_whole("max_depth", self.max_depth, 0, optional=True)
@@ -90,9 +89,7 @@ class StreamLearner(BatchForest):
         )
         return 1.0 if self.published else fading
 
-    def _new_forest(
-        self, criterion: str, n_models: int = 1, bootstrap: bool = False
-    ) -> StreamForest:
+    def _new_forest(self, criterion: str, n_models: int = 1, bagging: bool = False) -> StreamForest:
         """Make a forest whose trees all grow on each batch."""
         return StreamForest(
             n_trees=n_models,
@@ -100,7 +97,7 @@ class StreamLearner(BatchForest):
             batch_size=self.batch_size,
             published=self.published,
             seed=draw_seed(self.seed),
-            bootstrap=bootstrap,
+            bagging=bagging,
             fading=self._fading(),
         )
 
@@ -124,7 +121,7 @@ class StreamLearner(BatchForest):
         n_features = n_features_visited(self.max_features, forest.n_offered)
         if forest.n_in_batch < self.batch_size:
             depth = LARGEST if self.max_depth is None else self.max_depth
-            grow_early(forest, splitters, n_features, depth, self.max_nodes)
+            forest.grow_early(splitters, n_features, depth, self.max_nodes)
             return
         replaced: list[int] = []
         if self.n_swaps > 0:

@@ -8,14 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from river import active, preprocessing
 from scipy import integrate
 
 from river_extra_trees import DynamicTreeClassifier, DynamicTreeRegressor
-from river_extra_trees._core.safe_repr import safe_repr
 from river_extra_trees.active import AcquisitionSampler
 from tests.tools.estimators import frozen, stream
-from tests.tools.inputs import REFUSED_FEATURES, REFUSED_TARGETS, REFUSED_WEIGHTS, TAKEN_FEATURES
 
 Row = dict[str, float]
 
@@ -54,26 +51,6 @@ def test_expected_improvement_is_the_integral(leaf: str, x: float) -> None:
     assert found == pytest.approx(expected, rel=2e-3, abs=1e-9)
 
 
-@pytest.mark.parametrize("leaf", ["linear", "constant"])
-def test_alm_is_the_spread_of_draws(leaf: str) -> None:
-    """The predictive variance counts the noise and the disagreement of the trees."""
-    model = learned(leaf)
-    answer = model.predict_one({"x": 0.5}, with_dist=True)
-    draws = [answer.sample() for _ in range(20_000)]
-    assert model.acquisition_one({"x": 0.5}, "alm") == pytest.approx(np.var(draws), rel=0.1)
-
-
-def test_alm_is_largest_where_samples_are_rare() -> None:
-    """There the answer is least sure."""
-    rng = random.Random(0)
-    model = DynamicTreeRegressor(n_particles=30, leaf="constant", seed=1)
-    for _ in range(300):
-        x = rng.random() ** 4
-        model.learn_one({"x": x}, float(x > 0.3) + rng.gauss(0, 0.1))
-    rare, common = (model.acquisition_one({"x": x}, "alm") for x in (0.8, 0.01))
-    assert rare > 1.15 * common
-
-
 def test_entropy_is_that_of_the_mean_probabilities() -> None:
     """Not the mean of the entropies of the trees, which misses their disagreement."""
     model = DynamicTreeClassifier(n_particles=20, seed=0)
@@ -94,42 +71,6 @@ def test_an_unknown_criterion_is_refused() -> None:
 
 
 # Learners that ask
-
-
-def accuracy(model: DynamicTreeClassifier) -> float:
-    return float(np.mean([model.predict_one(x) == y for x, y in corner(500, 99)]))
-
-
-def test_entropy_sampler_beats_random_choice() -> None:
-    """The same number of labels, asked for where they are uncertain."""
-    gains = []
-    for seed in range(4):
-        sampler = active.EntropySampler(
-            DynamicTreeClassifier(n_particles=30, forgetting_factor=1.0, seed=1), seed=seed
-        )
-        asked = 0
-        for i, (x, y) in enumerate(corner(1200, seed)):
-            _, ask = sampler.predict_one(x)
-            if ask or i < 20:
-                asked += 1
-                sampler.learn_one(x, y)
-        by_chance = DynamicTreeClassifier(n_particles=30, forgetting_factor=1.0, seed=1)
-        for x, y in corner(1200, seed)[:asked]:
-            by_chance.learn_one(x, y)
-        assert asked < 400
-        gains.append(accuracy(sampler.classifier) - accuracy(by_chance))
-    assert np.mean(gains) > 0.005
-
-
-def test_entropy_sampler_takes_a_pipeline() -> None:
-    """A learner behind a scaler is a classifier like any other."""
-    model = preprocessing.StandardScaler() | DynamicTreeClassifier(n_particles=10, seed=1)
-    sampler = active.EntropySampler(model, seed=1)
-    for x, y in corner(100, 0):
-        answer, ask = sampler.predict_proba_one(x)
-        assert isinstance(ask, bool)
-        sampler.learn_one(x, y)
-    assert sum(answer.values()) == pytest.approx(1.0)
 
 
 def test_alm_is_that_of_discarding() -> None:
@@ -160,38 +101,6 @@ def test_acquisition_sampler_starts_with_few(criterion: str, n_first: int) -> No
     assert 60 < n_asked < 120
 
 
-@pytest.mark.parametrize("wrong", [{"criterion": "entropy"}, {"n_first": 0}])
-def test_acquisition_sampler_refuses(wrong: dict[str, Any]) -> None:
-    """When it is made, with the name of the parameter."""
-    with pytest.raises(ValueError, match=next(iter(wrong))):
-        AcquisitionSampler(DynamicTreeRegressor(), **wrong)
-
-
-@pytest.mark.parametrize("criterion", ["alc", "alm", "ei"])
-def test_acquisition_sampler_keeps_its_budget(criterion: str) -> None:
-    """About the share that was agreed on, after the first ones."""
-    sampler = AcquisitionSampler(
-        DynamicTreeRegressor(n_particles=10, window=100, seed=1), criterion, budget=0.2, n_first=10
-    )
-    rng = random.Random(0)
-    asked = []
-    for _ in range(600):
-        x = {"x": rng.random()}
-        _, ask = sampler.predict_one(x)
-        asked.append(ask)
-        if ask:
-            sampler.learn_one(x, math.sin(6 * x["x"]))
-    assert all(asked[:10])
-    assert 0.12 < np.mean(asked[100:]) < 0.28
-
-
-def test_acquisition_sampler_refuses_no_budget() -> None:
-    """Nothing to ask for, or nothing to choose."""
-    for budget in (0.0, 1.0):
-        with pytest.raises(ValueError, match="budget"):
-            AcquisitionSampler(DynamicTreeRegressor(seed=1), budget=budget)
-
-
 # Unusual input
 
 
@@ -203,60 +112,6 @@ def sampler() -> AcquisitionSampler:
         sampler.predict_one(x)
         sampler.learn_one(x, y)
     return sampler
-
-
-@pytest.mark.parametrize("value", TAKEN_FEATURES, ids=safe_repr)
-def test_acquisition_sampler_takes_a_feature(sampler: AcquisitionSampler, value: Any) -> None:
-    """Whatever its regressor takes."""
-    for i in range(20):
-        x = {"a": value, "b": i}
-        answer, ask = sampler.predict_one(x)
-        assert math.isfinite(answer)
-        assert isinstance(ask, bool)
-        sampler.learn_one(x, float(i % 3))
-
-
-@pytest.mark.parametrize(("value", "error"), REFUSED_FEATURES, ids=safe_repr)
-def test_acquisition_sampler_refuses_a_feature(
-    sampler: AcquisitionSampler, value: Any, error: type[Exception]
-) -> None:
-    """By name, and neither the regressor nor what it knows of its budget has changed."""
-    before = frozen(sampler)
-    for x in ({"a": value}, {"new": value}):
-        with pytest.raises(error, match=r"feature '(a|new)'"):
-            sampler.predict_one(x)
-        with pytest.raises(error, match=r"feature '(a|new)'"):
-            sampler.learn_one(x, 1.0)
-    assert frozen(sampler) == before
-
-
-@pytest.mark.parametrize("y", REFUSED_TARGETS, ids=safe_repr)
-def test_acquisition_sampler_refuses_a_target(sampler: AcquisitionSampler, y: Any) -> None:
-    """Unlearned."""
-    before = frozen(sampler)
-    with pytest.raises((TypeError, ValueError), match="target"):
-        sampler.learn_one({"a": 0.5, "new": 1.0}, y)
-    assert frozen(sampler) == before
-
-
-@pytest.mark.parametrize("w", REFUSED_WEIGHTS, ids=safe_repr)
-def test_acquisition_sampler_refuses_a_weight(sampler: AcquisitionSampler, w: Any) -> None:
-    """Unlearned."""
-    before = frozen(sampler)
-    with pytest.raises((TypeError, ValueError), match=r"\bw\b"):
-        sampler.learn_one({"a": 0.5, "new": 1.0}, 1.0, w=w)
-    assert frozen(sampler) == before
-
-
-@pytest.mark.parametrize("x", [None, 1.0, "text", [("a", 1.0)]], ids=repr)
-def test_acquisition_sampler_refuses_what_is_no_sample(sampler: AcquisitionSampler, x: Any) -> None:
-    """Unlearned."""
-    before = frozen(sampler)
-    with pytest.raises(TypeError, match="mapping"):
-        sampler.predict_one(x)
-    with pytest.raises(TypeError, match="mapping"):
-        sampler.learn_one(x, 1.0)
-    assert frozen(sampler) == before
 
 
 def test_acquisition_sampler_that_is_interrupted_has_not_seen_the_sample(
@@ -271,4 +126,28 @@ def test_acquisition_sampler_that_is_interrupted_has_not_seen_the_sample(
     monkeypatch.setattr(DynamicTreeRegressor, "acquisition_one", interrupted)
     with pytest.raises(KeyboardInterrupt):
         sampler.predict_one({"a": 0.5})
+    assert frozen(sampler) == before
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "w"),
+    [
+        ({"a": math.inf}, 1.0, 1.0),
+        ({"new": 1j}, 1.0, 1.0),
+        (None, 1.0, 1.0),
+        ({"a": 0.5, "new": 1.0}, None, 1.0),
+        ({"a": 0.5, "new": 1.0}, 1.0, -1.0),
+    ],
+    ids=str,
+)
+def test_acquisition_sampler_refuses_a_sample(
+    sampler: AcquisitionSampler, x: Any, y: Any, w: Any
+) -> None:
+    """Neither the regressor nor what is known of the budget has changed."""
+    before = frozen(sampler)
+    with pytest.raises((TypeError, ValueError), match=r"feature|mapping|target|\bw\b"):
+        sampler.learn_one(x, y, w=w)
+    if x is None or "a" not in x or x["a"] == math.inf:
+        with pytest.raises((TypeError, ValueError), match=r"feature|mapping"):
+            sampler.predict_one(x)
     assert frozen(sampler) == before

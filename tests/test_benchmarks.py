@@ -6,19 +6,17 @@ import csv
 import doctest
 import importlib
 import json
-import re
 import runpy
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 pytest.importorskip("resource", reason="benchmarks measure CPU time by what Windows lacks")
 
-import river_extra_trees as ret
 from examples.benchmarks.common import prequential, tables
+from examples.benchmarks.costs.soak import is_sane
 from examples.benchmarks.peers import capymoa_process
 from examples.benchmarks.peers.boosting import WindowLightGBM
 from tests.naive import dynamic_calibration
@@ -67,13 +65,14 @@ def test_peers(tmp_path: Path, task: str, stream: str, learner: str) -> None:
     assert f"| {ours} " in shown
 
 
-def test_stored_peers(tmp_path: Path) -> None:
-    """The results that come with the package make a page with pictures."""
-    succeed("peers", "report", "--folder", tmp_path)
-    page = (tmp_path / "peers.md").read_text()
-    pictures = {path.name for path in tmp_path.glob("*.png")}
-    assert len(pictures) == 5
-    assert all(f"({name})" in page for name in pictures)
+@pytest.mark.parametrize("options", [[], ["--whole"]])
+def test_recorded_peers(tmp_path: Path, options: list[str]) -> None:
+    """The results that come with the package make the tables, and the picture."""
+    shown = succeed("peers", "show", *options)
+    assert len(tables.read(shown)) == 3
+    assert "| ExtraTreesClassifier " in shown
+    succeed("peers", "draw", *options, tmp_path / "peers.png")
+    assert (tmp_path / "peers.png").stat().st_size
 
 
 def test_boosting_on_a_window() -> None:
@@ -111,77 +110,63 @@ def test_process_of_capymoa(tmp_path: Path) -> None:
     assert [(run.samples, run.memory) for run in runs] == [(1, 8), (2, 8)]
 
 
-def test_drift(tmp_path: Path) -> None:
+def test_drift() -> None:
     """The accuracy falls at a drift, and recovers."""
-    options = ["--results", tmp_path / "drift.csv", "--streams", "sine"]
-    options += ["--learners", "ExtraTreesClassifier"]
-    succeed("peers.drift", "run", *options)
-    assert succeed("peers.drift", "run", *options) == ""
-    *_, before, after, later = succeed("peers.drift", "show", *options).split("|")[:-1]
+    options = ["--streams", "sine", "--learners", "ExtraTreesClassifier"]
+    *_, before, after, later = succeed("studies.drift", *options).split("|")[:-1]
     assert float(after) < float(later) <= 1.0
     assert float(after) < float(before) <= 1.0
 
 
-def test_intervals(tmp_path: Path) -> None:
+def test_intervals() -> None:
     """Nine targets in ten, more or less, are in an interval."""
-    options = ["--results", tmp_path / "intervals.csv", "--streams", "planes_drift"]
-    printed = succeed("peers.intervals", "run", *options, "--limit", 200).split()
-    assert 0.75 < float(printed[3]) <= 1.0
-    assert "| planes_drift " in succeed("peers.intervals", "show", *options)
+    options = ["--streams", "planes_drift", "--limit", 200]
+    [[_, [stream, inside, *_]]] = tables.read(succeed("studies.intervals", *options))
+    assert stream == "planes_drift"
+    assert 0.75 < float(inside) <= 1.0
 
 
 @pytest.mark.parametrize(
     ("task", "stream"), [("classification", "Phishing"), ("regression", "TrumpApproval")]
 )
-def test_ablation(tmp_path: Path, task: str, stream: str) -> None:
+def test_ablation(task: str, stream: str) -> None:
     """A line for each variant."""
-    options = ["--task", task, "--results", tmp_path / "ablation.csv"]
-    succeed("stream.ablation", *options, "--streams", stream, "--limit", 120)
-    assert "| one window of 2,000 " in succeed("stream.ablation", "show", *options)
+    shown = succeed("studies.ablation", "--task", task, "--streams", stream, "--limit", 120)
+    assert "| one window of 2,000 " in shown
 
 
 def test_many_values() -> None:
     """A line for each case, with the scores of all trees."""
-    found = succeed("stream.many_values", "--rows", 150, "--cases", "noise", "value and numbers")
-    assert len(tables.read(found)[0]) == 1 + 7
+    options = ["--rows", 150, "--cases", "noise", "value and numbers"]
+    assert len(tables.read(succeed("studies.many_values", *options))[0]) == 1 + 7
 
 
-def test_tails() -> None:
-    """A line for each learner."""
-    options = ["--streams", "Phishing", "--samples", 100, "ExtraTreesClassifier"]
-    assert "| ExtraTreesClassifier | 100 " in succeed("costs.tails", *options)
+TREE = "StreamDecisionTreeClassifier"
+COSTS: dict[str, tuple[list[object], str]] = {
+    "speed": (
+        [TREE, "HoeffdingTreeClassifier", "--streams", "Phishing", "--samples", 1000],
+        f"| Phishing | 1,000   | {TREE} ",
+    ),
+    "tails": (["--streams", "Phishing", "--samples", 100, TREE], f"| {TREE} | 100 "),
+    "frames": (["--rows", 1000, "--repeats", 1, TREE], "| learn_many "),
+    "kinds": (["--repeats", 1], "| ImageSegments | frames "),
+    "wide": (["--names", 50, TREE], f"| {TREE} "),
+    "keyed": (["--samples", 500, "--keys", 9, "--repeats", 1], f"| {TREE} "),
+    "dynatree": (["--particles", 2, "--warm", 0, "--steps", 8], "| linear "),
+    "serve": (["--seconds", 0.2, "--clients", 1, "--learners", TREE], "| /predict-learn | 100 "),
+}
 
 
-def test_speed() -> None:
-    """Two learners are compared side by side; both take longer than the clock needs to tick."""
-    printed = succeed(
-        *("costs.speed", "ForgetfulRandomForestClassifier", "HoeffdingTreeClassifier"),
-        *("--streams", "Phishing", "--samples", 1000, "--repeats", 2),
-    )
-    assert "ForgetfulRandomForestClassifier" in printed
-
-
-def test_serve() -> None:
-    """The service is asked for a moment; every kind of request has its line."""
-    learner = "StreamDecisionTreeClassifier"
-    done = succeed("costs.serve", "--seconds", 0.2, "--clients", 1, "--learners", learner)
-    assert (
-        len(re.findall(r"^\| /(predict|learn|predict-learn) +\| (1|100) +\| 1 ", done, re.M)) == 6
-    )
-
-
-def test_conversion() -> None:
-    """A line for each number of features."""
-    assert "| 128 " in succeed("costs.conversion", "--calls", 10, "--repeats", 1)
-    said = succeed("costs.columns", "--rows", 50, "--repeats", 1, "--random-targets",
-                   "StreamDecisionTreeRegressor")  # fmt: skip
-    assert said.count("| StreamDecisionTreeRegressor |") == 3
-    assert said.count("| predict_learn_many of StreamDecisionTreeRegressor |") == 1
+@pytest.mark.parametrize("name", COSTS)
+def test_costs(name: str) -> None:
+    """Every measurement prints a table; `test_soak` tests the one that is left."""
+    options, expected = COSTS[name]
+    assert expected in succeed("costs", name, *options)
 
 
 def test_stream_that_is_not_there() -> None:
     """A stream that cannot be had is named, with what to do."""
-    done = run("costs.speed", "--streams", "no_such_stream")
+    done = run("costs", "speed", "--streams", "no_such_stream")
     assert done.returncode == 1
     assert "RIVER_EXTRA_TREES_DATA" in done.stderr
     assert done.stderr.count("\n") == 1
@@ -197,7 +182,7 @@ def test_list_of_papers() -> None:
 
 @pytest.mark.parametrize("name", ["dynamic-figure-4a", "dynamic-table-2"])
 def test_paper_quickly(name: str) -> None:
-    """An experiment whose data are made runs anywhere."""
+    """An experiment whose data are made runs anywhere; published figures stand beside ours."""
     assert "| 0.9 " in succeed("papers", name, "--quick")
 
 
@@ -211,19 +196,14 @@ def test_paper_without_its_data(
     assert "RIVER_EXTRA_TREES_DATA" in capfd.readouterr().err
 
 
-def test_papers_side_by_side(tmp_path: Path) -> None:
-    """The page shows what was found beside what was published."""
-    found = tmp_path / "papers.csv"
-    found.write_text(
-        "experiment,row,measure,value\n"
-        "shrubs-speed,elec,ms per sample,0.02\n"
-        "shrubs-speed,elec,samples,5000\n"
-    )
-    page = tmp_path / "papers.md"
-    succeed("papers", "report", "--results", found, "--page", page)
-    lines = [line.replace(" ", "") for line in page.read_text().splitlines()]
-    assert "||mspersample:program|mspersample:ours|samples|" in lines
-    assert "|elec|0.236|0.02|5000|" in lines
+def test_papers_side_by_side() -> None:
+    """A table has the figures of the paper and of the published program beside ours."""
+    compared = importlib.import_module("examples.benchmarks.papers.__main__").compared
+    found = compared("shrubs-speed", [["", "ms per sample", "samples"], ["elec", "0.02", "5000"]])
+    assert found == [
+        ["", "ms per sample: program", "ms per sample: ours", "samples"],
+        ["elec", "0.236", "0.02", "5000"],
+    ]
 
 
 def test_examples_of_the_helpers() -> None:
@@ -233,40 +213,13 @@ def test_examples_of_the_helpers() -> None:
         "common.raw_tables",
         "common.scores",
         "common.tables",
+        "costs.timing",
         "peers.ranking",
     ):
         module = importlib.import_module(f"examples.benchmarks.{name}")
         failed, attempted = doctest.testmod(module)
         assert attempted
         assert not failed
-
-
-@pytest.mark.parametrize("command", ["speed", "growth", "memory"])
-def test_cost_of_dynamic_trees(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A line for each case, also with few particles and steps."""
-    kind = ret.DynamicTreeRegressor  # `growth` has its own numbers of particles: up to 10,000
-
-    def few(n: int, *given: Any, **named: Any) -> Any:
-        return kind(min(n, 10), *given, **named)
-
-    monkeypatch.setattr(ret, "DynamicTreeRegressor", few)
-    options = ("--particles", 2, "--warm", 0, "--steps", 4)
-    assert "linear" in succeed("dynamic.cost", *options, command)
-
-
-@pytest.mark.parametrize(
-    ("command", "stream"),
-    [("classification", "fraud"), ("regression", "friedman"), ("whole", "fraud")],
-)
-def test_other_predictions_of_dynamic_trees(command: str, stream: str) -> None:
-    """A line for each way to predict, from what the core tells of its trees."""
-    options = ("--particles", 3, "--n", 120)
-    assert stream in succeed("dynamic.extras", command, stream, *options)
-
-
-def test_soak_of_dynamic_trees() -> None:
-    """Twenty lines along the stream."""
-    assert len(succeed("dynamic.cost", "soak", "--samples", 40).splitlines()) == 21
 
 
 def test_soak() -> None:
@@ -282,7 +235,6 @@ def test_soak() -> None:
 
 def test_sane_answers() -> None:
     """A classifier may know no label before its first sample, and has to know some ever after."""
-    is_sane = runpy.run_module("examples.benchmarks.costs.soak")["is_sane"]
     assert is_sane({}, True, 0)
     assert is_sane({"a": 0.25, "b": 0.75}, True, 9)
     assert is_sane(0.5, False, 9)
@@ -308,5 +260,5 @@ def test_verdict_of_calibration(
     monkeypatch.setattr(dynamic_calibration, "ranks", lambda *_: iter(rows))
     monkeypatch.setattr(sys, "argv", ["calibration.py", *arguments])
     with pytest.raises(SystemExit) as ended:
-        runpy.run_module("examples.benchmarks.dynamic.calibration", run_name="__main__")
+        runpy.run_module("examples.benchmarks.studies.calibration", run_name="__main__")
     assert ended.value.code == expected

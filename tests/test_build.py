@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import Cython
@@ -101,105 +101,54 @@ def test_unknown_mode(tmp_path: Path) -> None:
     assert b"checked" in error.value.stderr
 
 
-COUNT_REFERENCES = """
-import sys, _testcapi
-from river_extra_trees._core.answer import called
-kept = object()
-def give(i):
-    return kept
-before = sys.getrefcount(kept)
-for k in range(100):
-    _testcapi.set_nomemory(k, k + 1)
-    try:
-        called(give, 40)
-    except MemoryError:
-        pass
-    finally:
-        _testcapi.remove_mem_hooks()
-print(sys.getrefcount(kept) - before)
-"""
-
-
-@pytest.mark.slow
-def test_list_comprehensions_without_memory(tmp_path: Path) -> None:
-    """A comprehension that finds no memory for its list gives its item back once, not twice."""
-    pytest.importorskip("_testcapi", reason="this Python was built without its tests")
-    tree = Checkout(tmp_path / "tree")
-    tree.write("answer.pyx", "def called(give, int n):\n    return [give(i) for i in range(n)]\n")
-    tree.build()
-    command = [sys.executable, "-c", COUNT_REFERENCES]
-    env = {**os.environ, "PYTHONPATH": str(tree.folder)}
-    done = subprocess.run(command, cwd=tree.folder, env=env, capture_output=True, text=True)
-    assert (done.stdout, done.stderr) == ("0\n", "")
-
-
 # --- What the machine must have
 
 
-@pytest.fixture
-def command(tmp_path: Path) -> Callable[[str], Path]:
+def command(folder: Path, text: str) -> str:
     """Make a command of a few lines of shell."""
-
-    def make(text: str) -> Path:
-        path = tmp_path / f"command{len(list(tmp_path.iterdir()))}"
-        path.write_text(f"#!/bin/sh\n{text}\n")
-        path.chmod(0o755)
-        return path
-
-    return make
+    path = folder / "command"
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+    return str(path)
 
 
-def require(python: object, **env: str) -> subprocess.CompletedProcess[str]:
+EXECUTE = f'exec {sys.executable} "$@"'
+# What is missing: the Python, the C compiler, and words of the sentence that names it. A text with
+# a space is a script.
+MISSING = {
+    "Python": ("python-that-is-not-there", "cc", "python-that-is-not-there"),
+    "a new Python": ("exit 1", "cc", "older than Python 3.11"),
+    "a compiler": (sys.executable, "no-such-cc", r"no C compiler \(no-such-cc\)"),
+    "headers of C": (sys.executable, "exit 1", "library headers"),
+    "venv": (f'case "$*" in *ensurepip*) exit 1;; esac; {EXECUTE}', "cc", "venv module"),
+    "headers of Python": (
+        f'case "$*" in *include*) echo /nowhere;; *) {EXECUTE};; esac', "cc", "Python.h.*/nowhere"
+    ),
+}  # fmt: skip
+
+
+def require(python: str, compiler: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [ROOT / "tools" / "require.sh", str(python)],
-        env={**os.environ, **env},
+        [ROOT / "tools" / "require.sh", python],
+        env={**os.environ, "CC": compiler},
         capture_output=True,
         text=True,
     )
 
 
-def assert_one_sentence(done: subprocess.CompletedProcess[str], *words: str) -> None:
-    assert done.returncode == 1
-    assert done.stderr.count("\n") == 1
-    for word in words:
-        assert word in done.stderr
-
-
 def test_complete_machine() -> None:
     """On a machine that has everything nothing is said."""
-    done = require(sys.executable)
+    done = require(sys.executable, "cc")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
-def test_missing_python() -> None:
-    """A missing Python is named."""
-    assert_one_sentence(require("python-that-is-not-there"), "python-that-is-not-there")
-
-
-def test_old_python(command: Callable[[str], Path]) -> None:
-    """A Python that is too old is named, with the way to name another."""
-    assert_one_sentence(require(command("exit 1")), "older than Python 3.11", "make PYTHON=")
-
-
-def test_missing_compiler() -> None:
-    """A missing compiler is named, with what to install."""
-    assert_one_sentence(require(sys.executable, CC="no-such-cc"), "no C compiler (no-such-cc)")
-
-
-def test_missing_library_headers(command: Callable[[str], Path]) -> None:
-    """A compiler that finds no headers of the C library is named."""
-    assert_one_sentence(require(sys.executable, CC=str(command("exit 1"))), "library headers")
-
-
-def test_missing_venv(command: Callable[[str], Path]) -> None:
-    """A Python without the venv module is named."""
-    python = command(f'case "$*" in *ensurepip*) exit 1;; esac; exec {sys.executable} "$@"')
-    assert_one_sentence(require(python, CC="cc"), "venv module")
-
-
-def test_missing_python_headers(command: Callable[[str], Path]) -> None:
-    """A Python without its C headers is named, and where they should be."""
-    python = command(
-        f'case "$*" in *include*) echo /nowhere;; *) exec {sys.executable} "$@";; esac'
+@pytest.mark.parametrize("what", MISSING)
+def test_what_is_missing_is_named(tmp_path: Path, what: str) -> None:
+    """In one sentence."""
+    python, compiler, words = MISSING[what]
+    done = require(
+        *(command(tmp_path, each) if " " in each else each for each in (python, compiler))
     )
-    assert_one_sentence(require(python, CC="cc"), "Python.h", "/nowhere")
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1
+    assert re.search(words, done.stderr)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import importlib.util
 import inspect
 import re
@@ -10,13 +11,16 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
-from river import datasets
+from river import checks, datasets
 
+from examples import rolling_forest
 from river_extra_trees import distributed
 from river_extra_trees.distributed import Answer
 from tests.tools.pages import ROOT, blocks, name_of, pages_with
 from tests.tools.ray_in_process import take_the_place_of_ray
+from tests.tools.river_checks import run_check
 from tests.tools.scripts import Done, done
 
 SCRIPTS = sorted(path for path in (ROOT / "examples").glob("*.py") if path.stem != "gallery")
@@ -75,6 +79,28 @@ def test_script_on_ray(
         assert int(n_learned) == 20_000 <= int(n_events)
 
 
+@pytest.mark.parametrize(
+    "parameters", [{}, {"n_models": 2, "batch_size": 60}, {"n_models": 3, "batch_size": 50}]
+)
+def test_added_learner(parameters: dict[str, int]) -> None:
+    """The learner of CONTRIBUTING passes river's checks, and learns frames as single samples."""
+    model = rolling_forest.RollingForestClassifier(seed=1, **parameters)
+    for check in checks.yield_checks(model):
+        run_check(check, model.clone())
+    rows, by_samples, answers = list(datasets.Phishing()), model.clone(), []
+    for x, y in rows:
+        answers.append(by_samples.predict_one(x))
+        by_samples.learn_one(x, y)
+    X, labels = pd.DataFrame([x for x, _ in rows]), [y for _, y in rows]
+    assert model.clone().predict_learn_many(X, labels).tolist() == answers
+    assert sum(a == y for a, y in zip(answers, labels, strict=True)) > 0.8 * len(rows)
+
+
+def test_doctest_of_the_added_learner() -> None:
+    """The example in its docstring is right."""
+    assert doctest.testmod(rolling_forest).failed == 0
+
+
 @pytest.mark.slow
 def test_gallery(tmp_path: Path) -> None:
     """The pictures of the documentation can be drawn again, all of them."""
@@ -95,9 +121,6 @@ class ServedHere:
 
     def ask(self, method: str, x: Any) -> Answer:
         return Answer(getattr(self.snapshot, method)(x), self.snapshot.n_samples_seen)
-
-    def predict_one(self, x: Any) -> Any:
-        return self.ask("predict_one", x).value
 
     def __enter__(self) -> ServedHere:
         return self

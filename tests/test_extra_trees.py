@@ -13,35 +13,6 @@ from river_extra_trees import ExtraTreesClassifier, ExtraTreesRegressor
 BOTH = [ExtraTreesClassifier, ExtraTreesRegressor]
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("n_models", 0),
-        *(("window_sizes", value) for value in (30, [30], (), (0,), (30, 30), (1.5,), (2**30,))),
-        *(("batch_size", value) for value in (0, 2**30)),
-        ("max_depth", -1),
-        ("min_samples_split", 0),
-        ("min_samples_leaf", 0),
-        ("max_features", 0),
-        ("max_features", "half"),
-        ("max_nodes", 0),
-        ("leaf_memory", 0.5),
-        ("seed", "x"),
-    ],
-)
-@pytest.mark.parametrize("model_class", BOTH)
-def test_bad_parameters_are_named(model_class: Any, name: str, value: object) -> None:
-    """A parameter out of its range is an error that names it."""
-    with pytest.raises(ValueError, match=f"^{name} must be "):
-        model_class(**{name: value})
-
-
-def test_bad_criterion_is_named() -> None:
-    """Classification knows gini and entropy."""
-    with pytest.raises(ValueError, match="criterion must be 'gini' or 'entropy'"):
-        ExtraTreesClassifier(criterion="variance")
-
-
 @pytest.mark.parametrize("model_class", BOTH)
 def test_windows_have_equally_many_trees(model_class: Any) -> None:
     """With fewer trees than windows and kinds of trees, the first have one each."""

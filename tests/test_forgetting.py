@@ -12,7 +12,6 @@ from scipy import stats
 
 from river_extra_trees import (
     ForgetfulDecisionTreeRegressor,
-    ForgetfulRandomForestClassifier,
     ForgetfulRandomForestRegressor,
 )
 from river_extra_trees.forgetting import AdaptParameters, DriftTest, accuracy_of, add, p_value
@@ -64,36 +63,6 @@ def test_parameters_agree_with_the_naive_ones(
         held = min(held + n, parameters.retained_size)
 
 
-@given(st.lists(st.tuples(st.integers(1, 60), st.floats(0, 1)), min_size=1, max_size=100))
-def test_clamped_parameters_stay_within_what_there_is(batches: list[tuple[int, float]]) -> None:
-    """The retained size is at most what is held and new, at least the batch; the rate at most 1."""
-    parameters = AdaptParameters(0.3, 64)
-    held = 0
-    for n, accuracy in batches:
-        parameters.adapt(answers(n, round(accuracy * n)), 0.5, held)
-        assert n <= parameters.retained_size <= held + n
-        assert parameters.rate <= 1.0
-        held = parameters.retained_size
-
-
-def test_no_better_than_guessing_forgets_all_but_the_batch() -> None:
-    """Case newAcc <= 0 of the paper."""
-    parameters = AdaptParameters(0.3, 64)
-    for right, held in ((0, 0), (90, 100), (90, 200)):
-        parameters.adapt(answers(100, 100 - right), 0.5, held)
-    parameters.adapt(answers(100, 50), 0.5, 300)
-    assert parameters.retained_size == 100
-
-
-def test_a_bad_tree_warms_up_at_last() -> None:
-    """A tree that fails every other batch begins to forget; the published one never does."""
-    for published in (False, True):
-        parameters = AdaptParameters(0.3, 64, published=published)
-        for i in range(200):
-            parameters.adapt(answers(48, 8 if i % 2 else 28), 0.5, 48 * i)
-        assert (parameters.cold_state < 0) == published
-
-
 def test_p_value_is_that_of_welch() -> None:
     """The p-value from sums is scipy's from samples."""
     a, b = [0.0, 1.0, 1.0, 0.0, 1.0, 1.0], [0.0, 0.0, 0.0, 1.0]
@@ -116,10 +85,7 @@ def test_nothing_is_known_of_losses_that_are_too_large() -> None:
     assert p_value((20, 1e200, math.inf, 0.0), (30, 1.0, 2.0, 0.0)) == 1.0
 
 
-SCALES = [1e-150, 1e-80, 1e-40, 1.0, 1e40, 1e80, 1e149]
-
-
-@pytest.mark.parametrize("scale", SCALES)
+@pytest.mark.parametrize("scale", [1e-150, 1.0, 1e149])
 @pytest.mark.parametrize("batch_size", [1, 2, 20])
 def test_targets_of_every_size_are_learned(batch_size: int, scale: float) -> None:
     """Also after a drift, where trees are discarded by how wrong they are."""
@@ -137,14 +103,6 @@ def test_targets_of_every_size_are_learned(batch_size: int, scale: float) -> Non
         assert abs(model.predict_one({"a": 0.5})) <= 1.1 * scale
 
 
-def test_forests_of_single_samples_follow_the_published_test() -> None:
-    """One answer has no variance: a fall is never significant."""
-    model = ForgetfulRandomForestClassifier(n_models=3, batch_size=1, published=True, seed=1)
-    for i in range(60):
-        model.learn_one({"a": i % 2}, i % 2 == i // 30)
-    assert model.predict_one({"a": 0}) is not None
-
-
 def test_losses_that_are_too_large_to_add_stay_finite() -> None:
     """So that accuracies are numbers."""
     huge = (10, 1.5e308, math.inf, 1.7e308)
@@ -159,36 +117,6 @@ def test_insignificant_falls_are_pooled() -> None:
     assert test.n_discarded(answers(100, 10), 0.5) == 0
     assert test.n_discarded(answers(100, 14), 0.5) == 0
     assert test.last == answers(200, 24)
-
-
-def test_a_significant_fall_discards_its_share_of_trees() -> None:
-    """From 40 to 20 points above guessing: half of the trees go."""
-    test = DriftTest(20, 0.05)
-    test.n_discarded(answers(100, 10), 0.5)
-    assert test.n_discarded(answers(100, 30), 0.5) == 10
-    assert test.last == answers(100, 30)
-
-
-def test_a_fall_below_guessing_discards_all_trees() -> None:
-    """There are no more trees to discard than there are."""
-    test = DriftTest(20, 0.05)
-    test.n_discarded(answers(100, 10), 0.5)
-    assert test.n_discarded(answers(100, 90), 0.5) == 20
-
-
-def test_a_significant_rise_starts_anew() -> None:
-    """After a rise the next batches are compared to the higher accuracy."""
-    test = DriftTest(20, 0.05)
-    test.n_discarded(answers(100, 50), 0.5)
-    assert test.n_discarded(answers(100, 10), 0.5) == 0
-    assert test.last == answers(100, 10)
-
-
-def test_the_published_test_discards_at_insignificant_falls() -> None:
-    """It has the branch the other way round."""
-    test = DriftTest(20, 0.05, published=True)
-    test.n_discarded(answers(100, 10), 0.5)
-    assert test.n_discarded(answers(100, 12), 0.5) == 1
 
 
 def test_a_regressor_adapts_only_to_significant_changes() -> None:

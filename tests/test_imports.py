@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
-import inspect
 import os
 import shutil
 import subprocess
@@ -14,7 +12,6 @@ import pytest
 
 import river_extra_trees
 from river_extra_trees import persistence
-from tests.tools.estimators import CLASSES
 
 # Optional packages; what only distributions, frames, files and pictures need; river's collections.
 FORBIDDEN = (
@@ -64,7 +61,6 @@ def test_submodules_are_attributes() -> None:
     "model",
     [
         "ForgetfulRandomForestClassifier(n_models=2, batch_size=10)",
-        "ForgetfulDecisionTreeRegressor(batch_size=10, warm_size=10)",
         "ExtraTreesRegressor(n_models=4)",
         "ShrubEnsembleClassifier(n_models=4)",
         "DynamicTreeClassifier(n_particles=10)",
@@ -82,24 +78,10 @@ def test_a_stream_imports_nothing(model: str) -> None:
     assert set(imported_by(program)) <= {"sys"}
 
 
-@pytest.mark.slow
-def test_the_first_interval_imports_little() -> None:
-    """The quantiles of Student's t are in scipy.special; scipy.stats has 500 modules more."""
-    modules = imported_by(
-        "import river_extra_trees as ret; model = ret.ExtraTreesRegressor(n_models=4)\n"
-        "[model.learn_one({'a': i % 7}, i % 5) for i in range(30)]\n"
-        "model.predict_one({'a': 1}, with_dist=True).interval(0.9)"
-    )
-    assert {"scipy.stats", "scipy.optimize", "river.proba"}.isdisjoint(modules)
-    assert "scipy.special" in modules
-
-
 @pytest.mark.parametrize(
     "arguments",
     [
-        ["--version"],
         ["serve", "--help"],
-        ["info", "old.model"],
         ["predict", "old.model", "table.csv", "--output", "answers.csv"],
     ],
     ids=" ".join,
@@ -128,28 +110,6 @@ def test_commands_start_fast(
     assert ("answers.csv" in arguments) == (tmp_path / "answers.csv").exists()
 
 
-@pytest.mark.slow
-def test_optional_packages_are_optional() -> None:
-    """The subpackages can be imported without the extras."""
-    modules = imported_by(
-        "import river_extra_trees.distributed, river_extra_trees.plotting,"
-        " river_extra_trees.persistence, river_extra_trees.active"
-    )
-    assert {"matplotlib", "ray", "typer"}.isdisjoint(modules)
-
-
-@pytest.mark.parametrize("name", CLASSES)
-def test_ancestors_are_few(name: str) -> None:
-    """A learner has at most six ancestors in this package, and none in the distribution layer."""
-    ours = [
-        kind
-        for kind in inspect.getmro(CLASSES[name])[1:]
-        if kind.__module__.startswith("river_extra_trees")
-    ]
-    assert len(ours) <= 6
-    assert not any("distributed" in kind.__module__ for kind in ours)
-
-
 def test_tree_that_is_not_compiled(tmp_path: Path) -> None:
     """It says what to do, also where it stands before an installed package."""
     package = Path(river_extra_trees.__file__).parent
@@ -161,12 +121,3 @@ def test_tree_that_is_not_compiled(tmp_path: Path) -> None:
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert "is a source tree that is not compiled for this Python" in done.stderr
     assert "make build" in done.stderr
-
-
-def test_version() -> None:
-    """It is that of the installed package, or says that there is none."""
-    try:
-        expected = importlib.metadata.version("river-extra-trees")
-    except importlib.metadata.PackageNotFoundError:
-        expected = "0+unknown"
-    assert river_extra_trees.__version__ == expected

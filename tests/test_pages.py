@@ -7,7 +7,6 @@ without anything of a shell, it runs in this process: a new one would import for
 
 from __future__ import annotations
 
-import ast
 import functools
 import json
 import os
@@ -18,7 +17,6 @@ import shutil
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterable
 from pathlib import Path
 
 import pandas
@@ -27,7 +25,7 @@ import pytest
 import river_extra_trees as ret
 from river_extra_trees import persistence
 from river_extra_trees.__main__ import main
-from tests.tools.pages import PAGES, ROOT, all_blocks, blocks, inline_code, name_of, pages_with
+from tests.tools.pages import PAGES, ROOT, blocks, inline_code, name_of, pages_with
 from tests.tools.scripts import Done, done
 
 pytestmark = [
@@ -35,15 +33,12 @@ pytestmark = [
     pytest.mark.skipif(not (ROOT / ".git").exists(), reason="the files are those that git knows"),
 ]
 
-LANGUAGES = {"python", "sh", "text"}
 MODULE = re.compile(r"\.venv/bin/python -m (?:examples|tests)\.")
 MAKE = re.compile(r"make\b")
 PIP = re.compile(r"(?:\.venv/bin/python -m )?pip install ")
 CLONE = re.compile(r"git clone |cd river-extra-trees$|sudo apt-get ")
 PROGRAM = re.compile(r"\.venv/bin/river-extra-trees [^|&;<>$`]*")
 STATE = re.compile(r"[&$]|\bexport\b")  # what only one shell for the whole block understands
-OURS = {"river_extra_trees", "examples", "tests"}
-NAMES = {"sklearn": "scikit-learn", "ray": "docs.ray.io"}  # as texts have them
 NOT_RUN = {
     MODULE: "a benchmark takes minutes: test_arguments parses its arguments",
     MAKE: "compiles, or runs what is tested elsewhere: test_make looks for its target",
@@ -69,12 +64,6 @@ def matching(pattern: re.Pattern[str]) -> list[str]:
     ]
     found += [code for page in PAGES for code in inline_code(page)]
     return sorted({command for command in found if pattern.match(command)})
-
-
-def test_languages() -> None:
-    """Every block says what it is, so that none escapes the tests."""
-    for page in PAGES:
-        assert {language for language, _ in all_blocks(page)} <= LANGUAGES, name_of(page)
 
 
 @pytest.mark.slow
@@ -128,40 +117,6 @@ def test_pip() -> None:
             name, _, extra = word.rstrip("]").partition("[")
             assert name == "." or name in packages, command
             assert set(filter(None, extra.split(","))) <= set(extras), command
-
-
-def imported(codes: Iterable[str]) -> set[str]:
-    """The packages that code imports, without those of Python and of this repository."""
-    nodes = [node for code in codes for node in ast.walk(ast.parse(code))]
-    names = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
-    names |= {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)}
-    return {name.split(".")[0] for name in names} - sys.stdlib_module_names - OURS
-
-
-def installed(group: str | None = None) -> set[str]:
-    """The packages that `make demo` asks pip for, and those of a dependency group."""
-    said = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    extras = re.findall(r"--editable '\.\[(.*)\]'", makefile)[0].split(",")
-    lists = [said["project"]["optional-dependencies"][extra] for extra in extras]
-    lists += [said["project"]["dependencies"], said["dependency-groups"][group] if group else []]
-    return {re.split(r"[^\w-]", package)[0] for packages in lists for package in packages}
-
-
-@pytest.mark.parametrize("page", pages_with("python"), ids=name_of)
-def test_imports(page: Path) -> None:
-    """The environment of `make demo` runs a page, or the first paragraph names what it needs."""
-    first = page.read_text(encoding="utf-8").split("\n\n")[1]
-    missing = imported(blocks(page, "python")) - installed()
-    assert {name for name in missing if NAMES.get(name, name) not in first} == set()
-
-
-def test_imports_of_notebooks() -> None:
-    """`make notebooks` installs what the notebooks import."""
-    codes = [
-        path.read_text(encoding="utf-8") for path in (ROOT / "examples/notebooks").glob("*.py")
-    ]
-    assert imported(codes) <= installed("notebooks")
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,8 @@
-"""A hook of mkdocs: makes the API pages, and turns formulas and footnotes into plain HTML.
+"""A hook of mkdocs: makes generated pages, and turns formulas and footnotes into plain HTML.
 
 Every public class has a page of its own, `api/NAME.md`, and a place in the navigation. Both are
-made here from the names that the modules export.
+made here from the names that the modules export. `commands.md` lists all commands and options of
+the command line, as typer describes them.
 
 Formulas become MathML. Browsers draw it without help, so a page loads no script and no font, and
 can be read without a network.
@@ -15,6 +16,8 @@ from __future__ import annotations
 import html
 import importlib
 import re
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -52,12 +55,22 @@ def on_config(config: Any) -> Any:
 
 
 def on_files(files: Any, config: Any) -> Any:
-    """Add the API pages themselves."""
+    """Add the page of the commands, and the API pages."""
+    files.append(File.generated(config, "commands.md", content=commands()))
     for module in API.values():
         for name in importlib.import_module(module).__all__:
             page = f"::: {module}.{name}\n"
             files.append(File.generated(config, f"api/{name}.md", content=page))
     return files
+
+
+def commands() -> str:
+    """Return the page of all commands and options."""
+    program = [sys.executable, "-m", "typer", "river_extra_trees.cli.app", "utils", "docs"]
+    names = ["--name", "river-extra-trees", "--title", "Commands and options"]
+    return subprocess.run(
+        [*program, *names], capture_output=True, text=True, encoding="utf-8", check=True
+    ).stdout
 
 
 def on_page_content(content: str, **_: Any) -> str:

@@ -16,7 +16,7 @@ the object above it contains::
       |
       |- Forest            forests/forest: trees that learn in batches; a base class
       |   |                  StreamForest (stream), ForgetfulForest (forgetful)
-      |   |                  BatchGrowth (batch_growth): grows the trees on a batch, in threads
+      |   |                  BatchGrowth: grows the trees on a batch, in threads
       |   |- Window        window: the samples of the batch, sorted by every column (sorting)
       |   `- Trees ...     trees: nodes and their statistics; one object per tree
       |
@@ -26,7 +26,7 @@ the object above it contains::
       |   |                  loading), or Trees with LinearModels (model_trees)
       |   |- Group ...     the trees of one memory size, replaced in turn (rotation, growth;
       |   |                  buckets: nominal values)
-      |   |- Stretch       stretch: the trees predict and learn rows of a table side by side
+      |   |- TreePass      tree_pass: the trees predict and learn rows of a table side by side
       |   |- NaiveBayes    naive_bayes: a member of the pool, in a classification
       |   `- ClassPool or NumberMixture      mixtures: combines the predictions of the groups
       |                      (opinion_pool: logarithmic pooling)
@@ -42,8 +42,7 @@ the object above it contains::
                              (leaf_models: the leaves' predictive distributions)
 
     Splitter               cart/splitter: grows trees on a window; `Forest` and `Shrubs` use it
-                             (search: the best split of a node; published: scores of the
-                             published programs; workspace: scratch memory)
+                             (search: the best split of a node; the scratch memory)
 
 `Forest` and `MemoryForest` inherit from `Learner` through `Ensemble` (forests/ensemble).
 
@@ -75,7 +74,7 @@ How a `Table` is learned or predicted::
       |   |   |- Reader.read_ahead   encodes several rows, column by column (ahead)
       |   |   |- answer_row, reserve, take   predict and learn one row after the other
       |   |   `- or several rows go down each tree together: in a `Forest`; in
-      |   |        `MemoryForest` (stretch), whose trees also learn them one after the other;
+      |   |        `MemoryForest` (tree_pass), whose trees also learn them one after the other;
       |   |        in `Shrubs`, if no row is learned
       |   `- the row at which `run` stops, with the GIL:
       |       |- Reader.read   encodes the row; looks up what it does not know

@@ -234,6 +234,10 @@ class State:
             self.refuse(name, f"a number from {least} to {most}")
         return value
 
+    def value(self, name: str) -> Any:
+        """Any value; its user checks it."""
+        return self.values[name]
+
     def flag(self, name: str) -> bool:
         """True or False."""
         if type(self.values[name]) is not bool:

@@ -1,7 +1,7 @@
 """Predictions for the rows of a data frame, as frames and series of its library.
 
-Series and frames of pandas, polars and pyarrow are made directly, because the wrappers of narwhals
-would take longer than a tree takes for a thousand rows. narwhals makes those of other libraries.
+Numbers become series and frames of pandas, polars and pyarrow directly, because the wrappers of
+narwhals would take longer than a tree takes for a thousand rows. narwhals makes everything else.
 """
 
 from __future__ import annotations
@@ -16,19 +16,16 @@ import numpy.typing as npt
 
 from river_extra_trees._core.safe_repr import safe_repr
 
-from .frames import OWN_FRAMES, Sample, into_frame, is_array, opened, readable_frame
+from .frames import Sample, into_frame, is_array, opened, readable_frame
 
 __all__ = [
     "PredictsLabels",
     "PredictsNumbers",
     "check_labels",
-    "coded",
     "frame_of_shares",
     "names_of",
     "series_of_codes",
-    "series_of_labels",
     "series_of_numbers",
-    "shares_of",
 ]
 
 
@@ -67,49 +64,28 @@ def series_of_codes(
     """Make a series of the library of a frame from codes of labels; -1 stands for None."""
     known = labels if is_array(frame) else unpacked(labels)
     array = array_of(known)
-    is_plain = array.dtype.kind in "bif" or are_numpy(known)
-    if codes.min(initial=0) >= 0:
-        if is_plain:
-            return series_of_numbers(array[codes], frame)
-        native, library = opened(frame)
-        if len(codes) and library in OWN_FRAMES and are_texts(labels):
-            return series_of_texts(codes, labels, native, library)
+    if codes.min(initial=0) >= 0 and (array.dtype.kind in "bif" or are_numpy(known)):
+        return series_of_numbers(array[codes], frame)
     answered = np.bincount(codes + 1, minlength=len(labels) + 1) > 0
-    present = np.flatnonzero(answered)
-    answers = [labels[code - 1] if code else None for code in present]
+    answers = [labels[code - 1] if code else None for code in np.flatnonzero(answered)]
     positions = (np.cumsum(answered) - 1)[codes + 1]
     if is_array(frame):
         return array_of(answers)[positions]
-    frame = into_frame(frame)
-    if frame.implementation.is_pandas_like():
-        series = pandas_series(answers, frame, None).iloc[positions]
-        series.index = frame.to_native().index
-        return series
-    series = series_of_labels(answers, labels, frame)
-    return series.take(positions) if hasattr(series, "take") else series[positions]
+    library = library_for(frame)
+    series = series_of_labels(answers, labels, library)
+    if not library.is_pandas_like():
+        return series.take(positions) if hasattr(series, "take") else series[positions]
+    series = series.take(positions)
+    series.index = opened(frame)[0].index
+    return series
 
 
-def are_texts(labels: list[typing.Any]) -> bool:
-    """Whether all labels are strings that can be encoded in UTF-8."""
-    return {type(label) for label in labels} == {str} and is_utf8("".join(labels))
+def library_for(frame: typing.Any) -> typing.Any:
+    """The library of a result of `readable_frame`, except an array, as narwhals names it."""
+    import narwhals
 
-
-def series_of_texts(
-    codes: npt.NDArray[np.intp], texts: list[str], frame: typing.Any, library: str
-) -> typing.Any:
-    """Make a series of one of `OWN_FRAMES` from codes of texts, as `series_of_labels` does."""
-    if library == "pandas":
-        import pandas
-
-        values = pandas.Series(texts).array.take(codes)
-        return pandas.Series(values, frame.index, values.dtype, name="prediction", copy=False)
-    if library == "polars":
-        import polars
-
-        return polars.Series("prediction", texts, polars.String())[codes]
-    import pyarrow
-
-    return pyarrow.chunked_array([pyarrow.array(texts, pyarrow.string()).take(codes)])
+    library = opened(frame)[1]
+    return narwhals.Implementation(library) if library else frame.implementation
 
 
 # Labels of these types become Python objects in series; arrays keep them.
@@ -139,64 +115,55 @@ def array_of(values: list[typing.Any]) -> npt.NDArray[typing.Any]:
 
 
 def series_of_labels(
-    answers: list[typing.Any], labels: list[typing.Any], frame: typing.Any
+    answers: list[typing.Any], labels: list[typing.Any], library: typing.Any
 ) -> typing.Any:
-    """Make a series of the library of a frame from predicted labels.
+    """Make a series of a library, named as by narwhals, from predicted labels.
 
     The type of the series depends on all known labels, not on the predictions. If every type would
     change a label, series of pandas and polars hold Python objects; pyarrow raises a TypeError.
     """
     import narwhals
-    from narwhals import maybe_get_index
 
-    frame = into_frame(frame)
+    if library.is_pandas_like():
+        return pandas_series(answers, library.to_native_namespace())
     known = {each: None for each in (*labels, *answers) if each is not None and each == each}
-    if frame.implementation.is_pandas_like():
-        return pandas_series(answers, frame, maybe_get_index(frame))
-    if not known:
-        return series_of_numbers(answers, frame)
-    dtype = type_of(list(known), frame.implementation)
+    dtype = type_of(list(known), library) if known else None
     if dtype != narwhals.Object:
-        series = narwhals.new_series("prediction", answers, dtype, backend=frame.implementation)
-        return series.to_native()
-    if not frame.implementation.is_polars():
+        return narwhals.new_series("prediction", answers, dtype, backend=library).to_native()
+    if not library.is_polars():
         kinds = ", ".join(sorted({type(label).__name__ for label in known}))
         raise TypeError(
-            f"no series of {frame.implementation} holds these labels as they are (types: {kinds}): "
+            f"no series of {library} holds these labels as they are (types: {kinds}): "
             "predict a frame of pandas or polars instead"
         )
     # Even for objects, polars unpacks Enum members if the first value is one.
     padded = [object(), *answers]
-    series = narwhals.new_series("prediction", padded, dtype, backend=frame.implementation)
-    return series[1:].to_native()
+    return narwhals.new_series("prediction", padded, dtype, backend=library)[1:].to_native()
 
 
-def pandas_series(answers: list[typing.Any], frame: typing.Any, index: typing.Any) -> typing.Any:
-    """Make a pandas series with an index from labels; of objects where a type would change one."""
-    pandas = pandas_of(frame)
+def pandas_series(answers: list[typing.Any], pandas: typing.Any) -> typing.Any:
+    """Make a pandas series from labels; of objects where a type would change one."""
     has_some = any(answer is not None for answer in answers)
     keeps = not any(
         isinstance(answer, enum.Enum) or (answer is None and has_some) for answer in answers
     )
     try:
-        return pandas.Series(answers, index, dtype=None if keeps else object, name="prediction")
+        return pandas.Series(answers, dtype=None if keeps else object, name="prediction")
     except UnicodeEncodeError:  # pandas stores strings in UTF-8
-        return pandas.Series(answers, index, dtype=object, name="prediction")
+        return pandas.Series(answers, dtype=object, name="prediction")
 
 
 def check_labels(labels: list[typing.Any], frame: typing.Any, as_names: bool) -> None:
     """Raise if the library of a frame cannot hold labels in a series, or as names of columns."""
-    if opened(frame)[1] in ("numpy", "pandas"):
+    if is_array(frame) or array_of(unpacked(labels)).dtype.kind in "bif":
         return
-    if array_of(unpacked(labels)).dtype.kind in "bif" or are_texts(labels):
-        return
-    frame = into_frame(frame)
-    if frame.implementation.is_pandas_like():
+    library = library_for(frame)
+    if library.is_pandas_like():
         return
     if as_names:
         names_of(labels)
     else:
-        series_of_labels([], labels, frame)
+        series_of_labels([], labels, library)
 
 
 def frame_of_shares(
@@ -206,15 +173,14 @@ def frame_of_shares(
     native, library = opened(frame)
     if library == "numpy":
         return shares
-    wrapped = None if library else into_frame(frame)
-    keeps_labels = wrapped.implementation.is_pandas_like() if wrapped else library == "pandas"
-    names = labels if keeps_labels else names_of(labels)
+    names = labels if library_for(frame).is_pandas_like() else names_of(labels)
     columns = dict(zip(names, np.ascontiguousarray(shares.T), strict=True))
     try:
         return frame_of_columns(columns, native, library)
     except UnicodeEncodeError:  # pandas stores strings in UTF-8
         table: typing.Any = frame_of_columns(dict(enumerate(columns.values())), native, library)
-        table.columns = pandas_of(into_frame(frame)).Index(list(columns), dtype=object)
+        pandas = library_for(frame).to_native_namespace()
+        table.columns = pandas.Index(list(columns), dtype=object)
         return table
 
 
@@ -239,17 +205,12 @@ def frame_of_columns(
     return pyarrow.table(columns)
 
 
-def pandas_of(frame: typing.Any) -> typing.Any:
-    """The module (pandas, modin, ...) of a pandas-like frame."""
-    import narwhals
-
-    return narwhals.get_native_namespace(frame)
-
-
 def type_of(labels: list[typing.Any], backend: typing.Any) -> typing.Any:
     """The type of a series that holds these labels unchanged; `Object` if there is no other."""
     import narwhals
 
+    if {type(label) for label in labels} == {str} and is_utf8("".join(labels)):
+        return narwhals.String()
     if any(isinstance(label, enum.Enum) for label in labels):
         return narwhals.Object  # libraries store the values of the members
     labels = sorted(labels, key=lambda label: type(label).__name__)  # the first decides the type
@@ -283,22 +244,6 @@ def is_utf8(text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
-
-
-def coded(
-    answers: list[typing.Any], labels: list[typing.Any]
-) -> tuple[npt.NDArray[np.intp], list[typing.Any]]:
-    """Convert predicted labels to codes, -1 for None; return codes and labels."""
-    codes = {label: code for code, label in enumerate(labels)}
-    return np.array([codes.get(answer, -1) for answer in answers], dtype=np.intp), labels
-
-
-def shares_of(
-    answers: list[dict[typing.Any, float]], labels: list[typing.Any]
-) -> tuple[npt.NDArray[np.float64], list[typing.Any]]:
-    """Convert probabilities to an array by row and label; return array and labels."""
-    rows = [[answer[label] for label in labels] for answer in answers]
-    return np.array(rows, dtype=float).reshape(len(answers), len(labels)), labels
 
 
 class PredictsNumbers(abc.ABC):

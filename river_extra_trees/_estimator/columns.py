@@ -1,14 +1,14 @@
 """Conversion of data frames and arrays to tables of the core.
 
-`read` converts a series by the public functions of its library: numbers to an array, and everything
-else to a list of Python values. A frame of doubles is converted at once. In all cases the model
+`read` converts a series: numbers to an array, and everything else to a list of Python values. An
+array, and a frame of numbers of pandas or pyarrow, is converted at once. In all cases the model
 learns the same, bit for bit, as from the dicts of the rows.
 """
 
 from __future__ import annotations
 
 import typing
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 
 import numpy as np
 import numpy.typing as npt
@@ -27,14 +27,21 @@ from river_extra_trees._core.safe_repr import safe_repr
 from river_extra_trees._core.state import FAINTEST_WEIGHT, LARGEST_TARGET, LARGEST_WEIGHT
 from river_extra_trees._core.table import Table
 
-from .frames import is_array, is_one_weight, opened, package_of, values_of
+from .frames import (
+    OWN_FRAMES,
+    columns_in,
+    is_array,
+    is_one_weight,
+    opened,
+    package_of,
+    values_of,
+)
 
 __all__ = [
     "check_lengths",
     "codes_of",
     "column_of",
     "labelled_table_of",
-    "list_of_array",
     "table_of",
 ]
 
@@ -43,8 +50,20 @@ Values = list[typing.Any]
 FLOAT64 = np.dtype(np.float64)
 NUMBERS = "biuf"  # kinds of numpy types: booleans, integers and floats
 
+# Types of series that are read without narwhals, by library, beside those of numpy.
+PLAIN_TYPES = {
+    "polars": ("Float64", "Int64", "Boolean"),
+    "pyarrow": ("double", "int64", "bool"),
+}
 
-def table_of(frame: typing.Any, skipped: int | None = None) -> Table:
+# Types of narwhals for which a cast to doubles gives the same as `float` of each value.
+CAST_TYPES = frozenset(
+    ["Boolean", "Float32", "Float64"]
+    + [f"{kind}{size}" for kind in ("Int", "UInt") for size in (8, 16, 32, 64)]
+)
+
+
+def table_of(frame: typing.Any) -> Table:
     """The rows of a data frame, or of an array of two dimensions, as a table.
 
     The columns of an array are named 0, 1, ..., as by `river.stream.iter_array`.
@@ -53,22 +72,18 @@ def table_of(frame: typing.Any, skipped: int | None = None) -> Table:
     ----------
     frame
         A result of `readable_frame` or `into_frame`.
-    skipped
-        Position of a column of a data frame that is left out.
     """
-    native, library = opened(frame)
-    return Table(len(native), COLUMNS_IN.get(library, columns_of_others)(native, skipped))
+    names, block = block_in(*opened(frame))
+    if block is None:
+        columns = [column_of(name, each) for name, each in columns_in(frame)]
+    else:
+        columns = columns_of_block(names, block)
+    return Table(len(frame), columns)
 
 
-def labelled_table_of(
-    frame: typing.Any,
-    y: typing.Any,
-    w: typing.Any,
-    regression: bool,
-    skipped: int | None = None,
-) -> Table:
+def labelled_table_of(frame: typing.Any, y: typing.Any, w: typing.Any, regression: bool) -> Table:
     """Make a table of the rows of a frame, with the targets and weights of `learn_many`."""
-    table = table_of(frame, skipped)
+    table = table_of(frame)
     targets = read_targets(y, regression)
     weights = read_weights(w, len(table))
     n_weights = None if weights is None or is_one_weight(w) else weights.length
@@ -87,79 +102,39 @@ def check_lengths(n_rows: int, n_targets: int, n_weights: int | None) -> None:
 # --- Frames
 
 
-def columns_of_array(array: Array, _: int | None) -> list[Column]:
-    """Columns of an array."""
-    array = np.asarray(array)  # a column of a matrix has two dimensions
-    if array.dtype.kind in NUMBERS:
-        return columns_of_block(list(range(array.shape[1])), doubles_of(array))
-    return [column_of_values(i, list_of_array(array[:, i])) for i in range(array.shape[1])]
+def block_in(frame: typing.Any, library: str) -> tuple[list[typing.Any], Array | None]:
+    """Names and numbers of the columns, if all numbers of the frame can be read at once."""
+    if library == "numpy":
+        array = np.asarray(frame)
+        is_block = array.dtype.kind in NUMBERS
+        return list(range(array.shape[1])), doubles_of(array) if is_block else None
+    # The types come first: `to_numpy` of pandas does not check the codes of categories.
+    if library == "pandas" and all(is_plain(each, library) for each in frame.dtypes):
+        return frame.columns.to_numpy(object).tolist(), frame.to_numpy(dtype=np.float64)
+    if library == "polars" and {*map(str, frame.dtypes)} == {"Float64"}:
+        return frame.columns, frame.to_numpy()
+    if library == "pyarrow" and len(frame):
+        import pyarrow
+
+        if {*frame.schema.types} != {pyarrow.float64()}:
+            return [], None
+        (batch,) = frame.combine_chunks().to_batches()
+        block = batch.to_tensor(null_to_nan=True, row_major=False).to_numpy()
+        return frame.column_names, block
+    return [], None
+
+
+def is_plain(dtype: typing.Any, library: str) -> bool:
+    """Whether numbers of a type are read without narwhals."""
+    if isinstance(dtype, np.dtype):
+        return dtype.kind in NUMBERS
+    return str(dtype) in PLAIN_TYPES.get(library, ())
 
 
 def doubles_of(array: Array) -> npt.NDArray[np.float64]:
     """An array of numbers as aligned doubles; if it is one already, the array itself."""
     is_one = array.dtype == FLOAT64 and array.flags.aligned
     return array if is_one else np.require(array, np.float64, "A")
-
-
-def list_of_array(array: Array) -> Values:
-    """Values of an array as Python objects; dates and durations as numpy scalars."""
-    values: Values = list(array) if array.dtype.kind in "mM" else array.tolist()
-    return values
-
-
-def columns_of_pandas(frame: typing.Any, skipped: int | None) -> list[Column]:
-    """Columns of a pandas frame. If all are of numpy numbers, they are converted at once."""
-    names = frame.columns.to_numpy(object).tolist()
-    # The types come first: `to_numpy` does not check the codes of categories.
-    if not all(isinstance(each, np.dtype) and each.kind in NUMBERS for each in frame.dtypes):
-        return columns_of_series(names, [each for _, each in frame.items()], skipped)
-    columns = columns_of_block(names, frame.to_numpy(dtype=np.float64))
-    if skipped is not None:
-        del columns[skipped]
-    return columns
-
-
-def columns_of_polars(frame: typing.Any, skipped: int | None) -> list[Column]:
-    """Columns of a polars frame."""
-    return columns_of_series(frame.columns, frame.get_columns(), skipped)
-
-
-def columns_of_pyarrow(table: typing.Any, skipped: int | None) -> list[Column]:
-    """Columns of a pyarrow table. If all are of doubles, they are converted at once."""
-    import pyarrow
-
-    if skipped is not None:
-        table = table.remove_column(skipped)
-    fields = table.schema
-    if not len(table) or {*fields.types} != {pyarrow.float64()}:
-        return columns_of_series(fields.names, table.columns, None)
-    (batch,) = table.combine_chunks().to_batches()
-    block = batch.to_tensor(null_to_nan=True, row_major=False).to_numpy()
-    return columns_of_block(fields.names, block)
-
-
-def columns_of_others(frame: typing.Any, skipped: int | None) -> list[Column]:
-    """Columns of a frame that narwhals has wrapped."""
-    return columns_of_series(frame.columns, list(frame.iter_columns()), skipped)
-
-
-def columns_of_series(
-    names: list[typing.Any], series: list[typing.Any], skipped: int | None
-) -> list[Column]:
-    """Columns of the series of a frame."""
-    return [
-        column_of(name, each)
-        for i, (name, each) in enumerate(zip(names, series, strict=True))
-        if i != skipped
-    ]
-
-
-COLUMNS_IN: dict[str, Callable[[typing.Any, int | None], list[Column]]] = {
-    "numpy": columns_of_array,
-    "pandas": columns_of_pandas,
-    "polars": columns_of_polars,
-    "pyarrow": columns_of_pyarrow,
-}
 
 
 def column_of(name: Hashable, series: typing.Any) -> Column:
@@ -183,32 +158,42 @@ def read(series: typing.Any, what: str) -> Array | Values:
     what
         What an error calls the series.
     """
-    read_numbers = NUMBERS_IN.get(package_of(series))
-    numbers = None if read_numbers is None else read_numbers(series, what)
+    if is_array(series, 1) and series.dtype.kind in NUMBERS:
+        array: Array = series
+        return array
+    library = package_of(series)
+    dtype = getattr(series, "dtype", getattr(series, "type", None))
+    is_ours = library in OWN_FRAMES and dtype is not None
+    numbers: Array | None = None
+    if is_ours and is_plain(dtype, library):
+        numbers = series.to_numpy()
+    else:
+        if is_ours:
+            check_codes(series, library, what)
+        import narwhals
+
+        wrapped = narwhals.from_native(series, series_only=True, pass_through=True)
+        if isinstance(wrapped, narwhals.Series) and str(wrapped.dtype) in CAST_TYPES:
+            numbers = wrapped.to_numpy()
+    if numbers is not None and numbers.dtype.kind in NUMBERS:  # not truth values with null
+        return numbers
     try:
-        return values_of(series, what) if numbers is None else numbers
+        return values_of(series, what)
     except UnicodeDecodeError as error:  # pandas may hold bytes that are not UTF-8
         raise ValueError(f"{what}: a text is not UTF-8: {error}") from None
 
 
-def numbers_in_numpy(array: typing.Any, _: str) -> Array | None:
-    return array if is_array(array, 1) and array.dtype.kind in NUMBERS else None
+def check_codes(series: typing.Any, library: str, what: str) -> None:
+    """Raise an error for codes and texts that the library itself does not check."""
+    if library == "pandas" and hasattr(series, "cat"):
+        refuse_codes(series.cat.codes.to_numpy(), len(series.cat.categories), what)
+    elif library == "pyarrow":
+        import pyarrow
 
-
-def numbers_in_pandas(series: typing.Any, what: str) -> Array | None:
-    import pandas
-
-    if not isinstance(series, pandas.Series):
-        return None
-    dtype = series.dtype
-    if isinstance(dtype, np.dtype):
-        return series.to_numpy() if dtype.kind in NUMBERS else None
-    if isinstance(dtype, pandas.CategoricalDtype):
-        refuse_codes(series.array.codes, len(dtype.categories), what)
-        return None
-    if isinstance(dtype, pandas.SparseDtype) or getattr(dtype, "kind", "O") not in NUMBERS:
-        return None
-    return series.to_numpy(dtype=np.float64, na_value=np.nan)
+        try:
+            series.validate(full=True)
+        except pyarrow.ArrowException as error:
+            raise ValueError(f"{what}: pyarrow cannot read the column: {error}") from None
 
 
 def refuse_codes(codes: Array, n_categories: int, what: str) -> None:
@@ -217,54 +202,6 @@ def refuse_codes(codes: Array, n_categories: int, what: str) -> None:
     if wrong.any():
         row = int(wrong.argmax())
         raise ValueError(f"row {row}: {what}: no category has the code {codes[row]}")
-
-
-def numbers_in_polars(series: typing.Any, _: str) -> Array | None:
-    import polars
-
-    if not isinstance(series, polars.Series):
-        return None
-    try:
-        array: Array = series.to_numpy()
-    except Exception as error:
-        if package_of(error) != "polars":  # integers of 128 bits
-            raise
-        return None
-    # polars compares all categories of an `Enum` each time that it is asked for the type.
-    is_numeric = array.ndim == 1 and array.dtype.kind in NUMBERS
-    return array if is_numeric and series.dtype.base_type().__name__ in POLARS_NUMBERS else None
-
-
-# Types for which a cast to doubles gives the same as `float` of each value.
-POLARS_NUMBERS = frozenset(
-    ["Boolean", "Float32", "Float64"]
-    + [f"{kind}{size}" for kind in ("Int", "UInt") for size in (8, 16, 32, 64)]
-)
-
-
-def numbers_in_pyarrow(column: typing.Any, what: str) -> Array | None:
-    import pyarrow
-
-    if not isinstance(column, pyarrow.ChunkedArray):
-        return None
-    types, kind = pyarrow.types, column.type
-    if types.is_integer(kind) or types.is_float64(kind) or types.is_float32(kind):
-        return column.to_numpy()
-    if types.is_boolean(kind) and not column.null_count:
-        return column.to_numpy()
-    try:
-        column.validate(full=True)  # pyarrow does not check texts and codes before
-    except pyarrow.ArrowException as error:
-        raise ValueError(f"{what}: pyarrow cannot read the column: {error}") from None
-    return None
-
-
-NUMBERS_IN: dict[str, Callable[[typing.Any, str], Array | None]] = {
-    "numpy": numbers_in_numpy,
-    "pandas": numbers_in_pandas,
-    "polars": numbers_in_polars,
-    "pyarrow": numbers_in_pyarrow,
-}
 
 
 def codes_of(series: typing.Any, what: str) -> tuple[Array, Values] | Values:

@@ -1,7 +1,7 @@
 """Data frames and series as input.
 
-Frames of pandas, polars and pyarrow are read directly, because the wrappers of narwhals would take
-longer than a tree takes for a thousand rows. narwhals handles frames of other libraries. Libraries
+Frames of numbers of pandas, polars and pyarrow are read directly, because the wrappers of narwhals
+would take longer than a tree takes for a thousand rows. narwhals reads everything else. Libraries
 are imported when the first frame comes, so that `import river_extra_trees` stays fast.
 """
 
@@ -11,14 +11,17 @@ import typing
 from collections.abc import Hashable, Mapping
 
 import numpy as np
+import numpy.typing as npt
 
 from .refusals import refuse_array, refuse_lazy, refuse_mask, refused_frame
 
 __all__ = [
     "Sample",
+    "columns_in",
     "into_frame",
     "is_array",
     "is_one_weight",
+    "library_of",
     "names_in",
     "opened",
     "package_of",
@@ -32,7 +35,6 @@ Sample = Mapping[Hashable, typing.Any]
 
 # Classes of frames that are read without narwhals, by library.
 OWN_FRAMES = {"pandas": "DataFrame", "polars": "DataFrame", "pyarrow": "Table"}
-OWN_SERIES = {"pandas": "Series", "polars": "Series", "pyarrow": "ChunkedArray"}
 
 
 def readable_frame(X: typing.Any) -> typing.Any:
@@ -45,13 +47,8 @@ def library_of(frame: typing.Any) -> str:
     """Library of a two-dimensional array or one of `OWN_FRAMES`; otherwise an empty string."""
     if is_array(frame):
         return "numpy"
-    return library_among(OWN_FRAMES, frame)
-
-
-def library_among(classes: Mapping[str, str], value: object) -> str:
-    """Library of a value that is of one of these classes; otherwise an empty string."""
-    library = package_of(value)
-    return library if classes.get(library) == type(value).__name__ else ""
+    library = package_of(frame)
+    return library if OWN_FRAMES.get(library) == type(frame).__name__ else ""
 
 
 def package_of(value: object) -> str:
@@ -66,7 +63,7 @@ def has_unique_names(frame: typing.Any, library: str) -> bool:
             return bool(frame.columns.is_unique)
         except TypeError:  # a name is not hashable
             return False
-    return library != "pyarrow" or len(set(frame.schema.names)) == frame.num_columns
+    return library != "pyarrow" or len(set(frame.column_names)) == frame.num_columns
 
 
 def opened(frame: typing.Any) -> tuple[typing.Any, str]:
@@ -81,18 +78,37 @@ def opened(frame: typing.Any) -> tuple[typing.Any, str]:
     return (frame.to_native(), library) if library in OWN_FRAMES else (frame, "")
 
 
-def names_in(frame: typing.Any) -> list[Hashable]:
-    """Names of the columns of a result of `readable_frame`, except an array."""
+def columns_in(frame: typing.Any) -> list[tuple[Hashable, typing.Any]]:
+    """Name and series of each column of a result of `readable_frame`.
+
+    The columns of an array are lists, named 0, 1, ..., as by `river.stream.iter_array`.
+    """
     native, library = opened(frame)
-    return list(native.schema.names if library == "pyarrow" else native.columns)
+    if library == "numpy":
+        array = np.asarray(native)  # a column of a matrix has two dimensions
+        return [(i, list_of_array(array[:, i])) for i in range(array.shape[1])]
+    if library == "pandas":
+        names, columns = native.columns.to_numpy(object).tolist(), dict(native.items()).values()
+    elif library == "pyarrow":
+        names, columns = native.column_names, native.columns
+    else:
+        names, columns = native.columns, native.iter_columns()
+    return list(zip(names, columns, strict=True))
+
+
+def names_in(frame: typing.Any) -> list[Hashable]:
+    """Names of the columns of a result of `readable_frame`."""
+    return [name for name, _ in columns_in(frame)]
 
 
 def series_in(frame: typing.Any, position: int) -> typing.Any:
-    """The column at a position of a result of `readable_frame`, except an array."""
-    native, library = opened(frame)
-    if library == "pandas":
-        return native.iloc[:, position]
-    return native.column(position) if library == "pyarrow" else native[:, position]
+    """The column at a position of a result of `readable_frame`."""
+    return columns_in(frame)[position][1]
+
+
+def list_of_array(array: npt.NDArray[typing.Any]) -> list[typing.Any]:
+    """Values of an array as Python objects; dates and durations as numpy scalars."""
+    return list(array) if array.dtype.kind in "mM" else array.tolist()
 
 
 def into_frame(X: typing.Any) -> typing.Any:
@@ -130,9 +146,6 @@ def values_of(values: typing.Any, name: str) -> list[typing.Any]:
     Other iterables are refused, because they would be misread: a frame, for example, iterates over
     the names of its columns. The error calls the values `name`.
     """
-    library = library_among(OWN_SERIES, values)
-    if library:
-        return list_of_arrow(values) if library == "pyarrow" else values.to_list()
     if type(values) is list:
         return values.copy()
     import narwhals
@@ -148,22 +161,6 @@ def values_of(values: typing.Any, name: str) -> list[typing.Any]:
             f"{name} must be a series or another sequence of values, not {type(values).__name__!r}"
         )
     return list(values.to_pylist() if hasattr(values, "to_pylist") else values)  # pyarrow
-
-
-def list_of_arrow(values: typing.Any) -> list[typing.Any]:
-    """Convert a chunked array of pyarrow; of a dictionary, only the values of its rows."""
-    listed: list[typing.Any] = []
-    for chunk in values.chunks:
-        if not hasattr(chunk, "dictionary"):
-            listed += chunk.to_pylist()
-            continue
-        codes, words = chunk.indices.to_pylist(), chunk.dictionary
-        if len(words) < len(codes):
-            found = dict(enumerate(words.to_pylist()))
-        else:
-            found = {code: words[code].as_py() for code in {*codes} - {None}}
-        listed += map(found.get, codes)
-    return listed
 
 
 def is_sequence(values: object) -> bool:

@@ -10,8 +10,7 @@ import numpy.typing as npt
 
 from river_extra_trees._core.columns import Column
 
-from .columns import list_of_array
-from .frames import is_array, names_in, series_in, values_of
+from .frames import columns_in, values_of
 
 __all__ = [
     "labels_of_codes",
@@ -73,12 +72,7 @@ def is_missing(value: typing.Any) -> bool:
 
 def values_by_name(frame: typing.Any) -> dict[Hashable, Values]:
     """Columns of a frame or an array by name, as lists of Python values."""
-    if is_array(frame):
-        array = np.asarray(frame)  # a column of a matrix has two dimensions
-        return {i: list_of_array(array[:, i]) for i in range(array.shape[1])}
-    return {
-        name: values_of(series_in(frame, i), "a column") for i, name in enumerate(names_in(frame))
-    }
+    return {name: values_of(each, "a column") for name, each in columns_in(frame)}
 
 
 # --- Columns of the core

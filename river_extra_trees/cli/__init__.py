@@ -1,35 +1,19 @@
 """The command line: ``river-extra-trees``, or ``python -m river_extra_trees``.
 
-- `streams` opens bundled data sets, and tables by `river_extra_trees.streams`.
-- `learners` creates models and metrics from their names.
-- `race` predicts, scores and learns batch by batch, and records the curves.
-- `running` runs a race: it watches, saves and reports.
-- `outputs` checks before the race that the output files can be written; `standard` ends a command
-  whose standard output is full or closed.
-- `report` writes a race as a table, a picture, CSV and JSON.
+- `app` defines the commands `race` and `train`; `options` their arguments and options.
+- `streams` opens bundled data sets, and tables by `river_extra_trees.streams`; `columns` reports
+  columns that look wrong.
+- `learners` creates models and metrics from their names, and `listing` lists these names.
+- `race` predicts, scores and learns batch by batch; `report` shows and writes the results.
 - `models` describes and draws saved models, `predict` applies them, `serving` serves them.
-- `listing` lists what the commands know by name.
-- `app` is the command itself, with `race` and `train`.
+- `outputs` checks that output files can be written, before any time is spent on their content.
 
-An error that the user can fix raises `UserError`; the command prints it on one line.
+An error that the user can fix raises `UserError` or `TableError`; the command prints it in one
+line.
 """
 
 from __future__ import annotations
 
 
 class UserError(Exception):
-    """An error that the user can fix, with a message of one line.
-
-    Attributes
-    ----------
-    status
-        The exit status of the command.
-    """
-
-    status = 2  # the command or the data are invalid
-
-
-class ClosedInputError(UserError):
-    """Standard input is to be read, and is closed."""
-
-    status = 1
+    """An error that the user can fix, with a message of one line."""

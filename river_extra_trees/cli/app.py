@@ -1,30 +1,18 @@
-"""The command: `race` and `train`, and where the other subcommands are found."""
+"""The command: `race` and `train`, and where the other commands are found."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Annotated
 
 import typer
 
-from river_extra_trees.cli import (
-    UserError,
-    columns,
-    learners,
-    listing,
-    models,
-    options,
-    outputs,
-    predict,
-    serving,
-    streams,
-)
+import river_extra_trees
+from river_extra_trees.cli import columns, learners, listing, models, options, predict, serving
+from river_extra_trees.cli.outputs import check, refusing, write
+from river_extra_trees.cli.streams import files_of, open_stream, skip
 from river_extra_trees.column_kinds import joined, parted
 from river_extra_trees.serving import description
-
-if TYPE_CHECKING:  # imported where used: it brings river's metrics, which take over a second
-    from river_extra_trees.cli import running
-    from river_extra_trees.cli.race import Race
 
 app = typer.Typer(
     add_completion=False,
@@ -34,8 +22,21 @@ app = typer.Typer(
 )
 
 
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(river_extra_trees.__version__)
+        raise typer.Exit
+
+
 @app.callback()
-def about(version: options.Version = False) -> None:
+def about(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_show_version, is_eager=True, help="Print the version and exit."
+        ),
+    ] = False,
+) -> None:
     """Streaming tree learners for river."""
 
 
@@ -43,9 +44,16 @@ def about(version: options.Version = False) -> None:
     epilog="Exit status: 0 on success, 1 if a learner failed, 2 if the command or the data are "
     "invalid, 130 after Ctrl-C. In all cases, the race reports the results so far."
 )
+@refusing()
 def race(
     data: options.Data,
-    learner: options.Learners = None,
+    learner: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="Learners of this package or of river, as Name or Name:key=value,key=value. "
+            "Default: all of this package and river's usual trees."
+        ),
+    ] = None,
     target: options.Target = None,
     task: options.Task = None,
     metric: options.Metrics = None,
@@ -57,47 +65,58 @@ def race(
     drop: options.Drop = None,
     on_bad_row: options.OnBadRow = "stop",
     encoding: options.Encoding = "utf-8-sig",
-    rolling: options.Rolling = None,
-    csv: options.Csv = None,
-    plot: options.Plot = None,
-    json: options.Json = None,
+    rolling: Annotated[
+        int | None, typer.Option(min=1, help="Score the last N samples instead of all.")
+    ] = None,
+    csv: Annotated[Path | None, typer.Option(help="Write the curves to this CSV file.")] = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="Draw the curves to this file (.png, .svg, .pdf).")
+    ] = None,
 ) -> None:
     """Compare learners on one stream, by prequential evaluation (test, then train)."""
-    from river_extra_trees.cli import running
-    from river_extra_trees.cli.race import Race
+    # Imported here because it brings river's metrics, which take over a second.
+    from river_extra_trees.cli import report
+    from river_extra_trees.cli.race import Race, make_entrants
 
-    with outputs.refusing():
-        inputs = streams.files_of(data)
-        outputs.check(inputs, csv=csv, plot=plot, json=json)
-        stream = streams.open_stream(
-            data,
-            target=target,
-            task=_task(task),
-            weight=weight,
-            kinds=columns.declared(nominal, kind),
-            drop=drop or (),
-            limit=limit,
-            on_bad_row=options.on_bad_row(on_bad_row),
-            encoding=encoding,
-        )
-        names = learner or learners.usual_learners(stream.task)
-        contest = Race(
-            running.make_entrants(names, metric, stream.task, seed, rolling=rolling), stream.task
-        )
-        ending = running.watch(contest, stream)
-        running.write_all(contest, stream, ending, csv, plot, json)
-        _leave(contest, ending)
+    check(files_of(data), csv, plot, pictures=[plot])
+    stream = open_stream(
+        data,
+        target=target,
+        task=task,
+        weight=weight,
+        kinds=columns.declared(nominal, kind),
+        drop=drop or (),
+        limit=limit,
+        on_bad_row=on_bad_row,
+        encoding=encoding,
+    )
+    names = learner or learners.usual_learners(stream.task)
+    entrants = make_entrants(names, metric, stream.task, seed, rolling=rolling)
+    contest = Race(entrants, stream.task)
+    ending = report.watch(contest, stream)
+    report.write_all(contest, stream, ending, csv, plot)
+    ending.leave(contest)
 
 
 @app.command(
     epilog="Exit status: 0 on success, 1 if the learner failed, 2 if the command or the data are "
     "invalid, 130 after Ctrl-C. In all cases, the model is saved as far as it was trained."
 )
+@refusing()
 def train(
     data: options.Data,
-    learner: options.Learner,
-    save: options.Save,
-    parameters: options.Parameters = None,
+    learner: Annotated[
+        str,
+        typer.Argument(
+            help="A learner of this package, as Name or Name:key=value,key=value, or the file of a "
+            "saved model to continue training."
+        ),
+    ],
+    save: Annotated[Path, typer.Option(help="Save the model to this file.")],
+    parameters: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="A parameter of the learner as name=value; repeatable."),
+    ] = None,
     target: options.Target = None,
     task: options.Task = None,
     metric: options.Metrics = None,
@@ -109,48 +128,54 @@ def train(
     drop: options.Drop = None,
     on_bad_row: options.OnBadRow = "stop",
     encoding: options.Encoding = "utf-8-sig",
-    every: options.Every = 10_000,
-    resume: options.Resume = False,
+    every: Annotated[int, typer.Option(min=1, help="Number of samples between two saves.")] = 10000,
+    resume: Annotated[
+        bool,
+        typer.Option(
+            "--resume",
+            help="Continue an interrupted training, if the file of --save exists. The data are "
+            "read from the beginning; the samples that the model has learned are skipped.",
+        ),
+    ] = False,
 ) -> None:
     """Train and save a model, with prequential evaluation (test, then train)."""
-    from river_extra_trees.cli import running
-    from river_extra_trees.cli.race import Race
+    from river_extra_trees.cli import report
+    from river_extra_trees.cli.race import Race, make_entrants
 
-    with outputs.refusing():
-        outputs.check(streams.files_of(data), model=save)
-        spec = learners.with_parameters(learner, parameters or ())
-        saved = models.open_model(Path(spec)) if Path(spec).is_file() else None
-        known, saved = parted(saved)
-        kinds = columns.declared(nominal, kind, known)
-        if saved is not None and task is None:
-            task = description.task_of(saved)
-        stream = streams.open_stream(
-            data,
-            target=target,
-            task=_task(task),
-            weight=weight,
-            kinds=kinds,
-            drop=drop or (),
-            limit=limit,
-            on_bad_row=options.on_bad_row(on_bad_row),
-            encoding=encoding,
-        )
-        (entrant,) = running.make_entrants([spec], metric, stream.task, seed, saved)
-        if resume and save.exists():
-            counts, found = parted(models.open_model(save))
-            if counts is not None:
-                kinds._take_counts(counts)
-            running.skip(stream, models.n_learned_since(entrant.model, found, save))
-            entrant.model = found
-        model = joined(kinds, entrant.model)
-        models.require_file(model)
-        contest = Race([entrant], stream.task, kinds)
-        try:
-            ending = running.watch(contest, stream, lambda: models.save_model(model, save), every)
-        finally:
-            if contest.items:
-                outputs.write(save, lambda path: models.save_model(model, path))
-        _leave(contest, ending)
+    check(files_of(data), save)
+    spec = learners.with_parameters(learner, parameters or ())
+    saved = models.open_model(Path(spec)) if Path(spec).is_file() else None
+    known, saved = parted(saved)
+    kinds = columns.declared(nominal, kind, known)
+    if saved is not None and task is None:
+        task = description.task_of(saved)  # type: ignore[assignment]
+    stream = open_stream(
+        data,
+        target=target,
+        task=task,
+        weight=weight,
+        kinds=kinds,
+        drop=drop or (),
+        limit=limit,
+        on_bad_row=on_bad_row,
+        encoding=encoding,
+    )
+    (entrant,) = make_entrants([spec], metric, stream.task, seed, saved)
+    if resume and save.exists():
+        counts, found = parted(models.open_model(save))
+        if counts is not None:
+            kinds._take_counts(counts)
+        skip(stream, models.n_learned_since(entrant.model, found, save))
+        entrant.model = found
+    model = joined(kinds, entrant.model)
+    models.require_file(model)
+    contest = Race([entrant], stream.task, kinds)
+    try:
+        ending = report.watch(contest, stream, lambda: models.save_model(model, save), every)
+    finally:
+        if contest.items:
+            write(save, lambda path: models.save_model(model, path))
+    ending.leave(contest)
 
 
 app.command()(predict.predict)
@@ -158,19 +183,3 @@ app.command()(serving.serve)
 app.command()(models.info)
 app.command()(models.draw)
 app.command("list")(listing.list_names)
-
-
-def _leave(contest: Race, ending: running.Ending) -> None:
-    """End the command with the status of a race."""
-    if ending.error is not None:
-        raise ending.error
-    if ending.interrupted:
-        raise typer.Exit(outputs.INTERRUPTED)
-    if any(entrant.error is not None for entrant in contest.entrants):
-        raise typer.Exit(outputs.FAILED)
-
-
-def _task(text: str | None) -> streams.Task | None:
-    if text in (None, "classification", "regression"):
-        return text  # type: ignore[return-value]
-    raise UserError(f"--task is {text!r}; it must be classification or regression")

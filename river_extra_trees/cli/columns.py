@@ -1,4 +1,4 @@
-"""What is said about the columns of a table: their kinds, and what looks wrong with them."""
+"""The kinds of the columns of a table, and what looks wrong with them."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from river_extra_trees.cli import UserError
 from river_extra_trees.column_kinds import ColumnKinds
 from river_extra_trees.streams import Batch
 
-ENOUGH = 20  # rows, to suspect anything
-# Texts that are no names if all values of a column look so, and what to do.
+ENOUGH = 20  # rows; with fewer, nothing is suspected
+# Patterns of texts that are no names if all values of a column match, and what to do then.
 PATTERNS = (
     (r"[+-]?[\d.]*\d,\d+", "a decimal comma", "--kind {name}='decimal comma'"),
     (r"[+-]?[\d.]+ ?%", "a percentage", "--kind {name}=percentage"),
@@ -26,7 +26,7 @@ PATTERNS = (
 def declared(
     nominal: Sequence[str] | None, kind: Sequence[str] | None, saved: ColumnKinds | None = None
 ) -> ColumnKinds:
-    """Return the kinds that the user declares, with those of a saved model if there is one."""
+    """Return the kinds that the user declares, together with those of a saved model."""
     found = dict.fromkeys(nominal or (), NOMINAL)
     for text in kind or ():
         name, equals, each = text.rpartition("=")
@@ -49,7 +49,7 @@ def declared(
 
 
 def summary(kinds: ColumnKinds) -> str:
-    """Say how many columns are of which kind, and name the first of them."""
+    """Return the number of columns of each kind, with the first names."""
     by_kind: dict[str, list[Any]] = {}
     for name, kind in kinds.columns.items():
         by_kind.setdefault(kind, []).append(name)
@@ -57,7 +57,7 @@ def summary(kinds: ColumnKinds) -> str:
 
 
 def suspicions(batch: Batch, kinds: ColumnKinds) -> Iterator[str]:
-    """Say what looks wrong with the columns of the first rows of a table."""
+    """Report what looks wrong with the columns of the first rows of a table."""
     if len(batch) < ENOUGH:
         return
     for i, name in enumerate(batch.frame.column_names):
@@ -70,7 +70,7 @@ def suspicions(batch: Batch, kinds: ColumnKinds) -> Iterator[str]:
 
 
 def suspicious_names(name: str, values: list[str]) -> Iterator[str]:
-    """Say what the names of a column look like instead."""
+    """Report what the values of a nominal column look like."""
     distinct = set(values)
     if not distinct:
         return

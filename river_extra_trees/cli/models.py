@@ -13,11 +13,9 @@ from rich.text import Text
 
 from river_extra_trees import persistence
 from river_extra_trees._estimator.inspection import in_bytes
-from river_extra_trees.cli import UserError, outputs
+from river_extra_trees.cli import UserError, options, outputs
 from river_extra_trees.persistence.atomic import replace_file
 from river_extra_trees.serving.description import description_of, learner_of
-
-File = Annotated[Path, typer.Argument(help="A saved model.")]
 
 PAGE = """<!doctype html>
 <html lang="en">
@@ -36,6 +34,15 @@ def open_model(path: Path) -> Any:
         raise UserError(f"cannot read {path}: {error.strerror}") from error
     except persistence.ModelFileError as error:
         raise UserError(str(error)) from error
+
+
+def require_model_file(path: Path) -> None:
+    """Raise a UserError if there is no file, or if it cannot be replaced."""
+    try:
+        path.stat()
+    except OSError as error:
+        raise UserError(f"cannot read {path}: {error.strerror}") from error
+    outputs.check([], path)
 
 
 def printable(text: str) -> str:
@@ -109,20 +116,21 @@ def n_learned_since(model: Any, later: Any, path: Path) -> int:
     return n
 
 
-def info(file: File) -> None:
+@outputs.refusing()
+def info(file: options.File) -> None:
     """Describe a saved model."""
-    with outputs.refusing():
-        table = Table(show_header=False, box=None)
-        table.add_column(style="bold")
-        table.add_column(overflow="fold")
-        rows = rows_of(open_model(file))
-        for name, text in [*rows, ("file", in_bytes(file.stat().st_size))]:
-            table.add_row(name, Text(printable(text)))
-        outputs.console().print(table)
+    table = Table(show_header=False, box=None)
+    table.add_column(style="bold")
+    table.add_column(overflow="fold")
+    rows = rows_of(open_model(file))
+    for name, text in [*rows, ("file", in_bytes(file.stat().st_size))]:
+        table.add_row(name, Text(printable(text)))
+    outputs.console().print(table)
 
 
+@outputs.refusing()
 def draw(
-    file: File,
+    file: options.File,
     tree: Annotated[int, typer.Option(min=0, help="Number of the tree, from 0.")] = 0,
     max_depth: Annotated[int, typer.Option(min=0, help="Depth of the deepest nodes to draw.")] = 3,
     output: Annotated[
@@ -131,43 +139,31 @@ def draw(
     ] = None,
 ) -> None:
     """Draw a tree of a saved model."""
-    with outputs.refusing():
-        if output is None:
-            typer.echo(text_of(file, tree, max_depth))
-        else:
-            outputs.check([file], tree=output)
-            content = picture_of(output.suffix, file, tree, max_depth)
-            outputs.write(output, lambda path: replace_file(path, content))
-
-
-def tree_of(file: Path, tree: int) -> Any:
-    """Return the learner of a file, if it has a tree of this number."""
+    outputs.check([file], output, pictures=[output], suffixes=(*outputs.PICTURES, ".html"))
     model = learner_of(open_model(file))
     if tree >= (n := model.summary["n_trees"]):
         raise UserError(f"there is no tree {tree}: the model has {n} trees, numbered from 0")
-    return model
+    if output is None:
+        text: str = model.to_text(tree, max_depth)
+        typer.echo("\n".join(map(printable, text.split("\n"))))
+    else:
+        title = f"{type(model).__name__}, tree {tree}: {printable(file.name)}"
+        content = picture_of(model, tree, max_depth, output.suffix, title)
+        outputs.write(output, lambda path: replace_file(path, content))
 
 
-def text_of(file: Path, tree: int, max_depth: int) -> str:
-    """Return a tree as indented text."""
-    text: str = tree_of(file, tree).to_text(tree, max_depth)
-    return "\n".join(map(printable, text.split("\n")))
-
-
-def picture_of(suffix: str, file: Path, tree: int, max_depth: int) -> bytes:
-    """Return the picture of a tree; a page in HTML holds it as SVG."""
+def picture_of(model: Any, tree: int, max_depth: int, suffix: str, title: str) -> bytes:
+    """Return the picture of a tree; a page in HTML contains it as SVG."""
     import matplotlib
 
     from river_extra_trees.plotting import TreeDisplay
 
     matplotlib.use("agg")  # writes a file and opens no window
-    model = tree_of(file, tree)
     display = TreeDisplay.from_estimator(model, tree=tree, max_depth=max_depth).plot()
     picture = io.BytesIO()
     kind = "svg" if suffix == ".html" else suffix.removeprefix(".")
     display.figure_.savefig(picture, format=kind, dpi=120)
     if suffix != ".html":
         return picture.getvalue()
-    title = html.escape(f"{type(model).__name__}, tree {tree}: {printable(file.name)}")
     svg = picture.getvalue().decode()
-    return PAGE.format(title=title, svg=svg[svg.index("<svg") :]).encode()
+    return PAGE.format(title=html.escape(title), svg=svg[svg.index("<svg") :]).encode()

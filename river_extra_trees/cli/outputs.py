@@ -1,4 +1,4 @@
-"""Checks that the outputs of a command can be written, before any time is spent on them."""
+"""Output files and error messages of the commands."""
 
 from __future__ import annotations
 
@@ -13,29 +13,30 @@ from rich.console import Console
 
 from river_extra_trees.cli import UserError
 from river_extra_trees.persistence.atomic import require_replaceable
+from river_extra_trees.streams import TableError
 
 PICTURES = (".png", ".svg", ".pdf")
-FAILED, INTERRUPTED = 1, 130  # exit statuses
+FAILED, INVALID, INTERRUPTED = 1, 2, 130  # exit statuses
 
 
 @contextlib.contextmanager
 def refusing() -> Iterator[None]:
-    """Print an error of the user on one line, and end the command."""
+    """End the command with one line if the user can fix an error."""
     try:
         yield
-    except UserError as error:
+    except (UserError, TableError) as error:
         typer.echo(f"error: {error}", err=True)
-        raise typer.Exit(error.status) from None
+        raise typer.Exit(INVALID) from None
 
 
 def console() -> Console:
-    """Return where tables go: in a file or a pipe, they are as wide as they need to be."""
+    """Return the console for tables; in a file or a pipe, they are as wide as they need to be."""
     found = Console()
     return found if found.is_terminal else Console(width=200)
 
 
 def write(path: Path, write: Callable[[Path], None]) -> None:
-    """Write a file, and say so."""
+    """Write a file, and report it."""
     try:
         write(path)
     except OSError as error:
@@ -45,83 +46,60 @@ def write(path: Path, write: Callable[[Path], None]) -> None:
 
 def check(
     inputs: Sequence[Path | int],
-    *,
-    csv: Path | None = None,
-    plot: Path | None = None,
-    json: Path | None = None,
-    model: Path | None = None,
-    tree: Path | None = None,
+    *paths: Path | None,
+    pictures: Sequence[Path | None] = (),
+    suffixes: Sequence[str] = PICTURES,
 ) -> None:
-    """Check that outputs can be written and replace neither an input nor each other.
+    """Check that outputs can be written, and replace neither an input nor each other.
 
     Parameters
     ----------
     inputs
-        The files that are read; a number is that of an open file.
-    csv, plot, json, model, tree
+        The files that are read; 0 is standard input.
+    paths
         The files to write, if any.
+    pictures
+        The pictures among them.
+    suffixes
+        The formats of pictures.
 
     Raises
     ------
     UserError
-        If one cannot be written. Existing files stay unchanged, and no new file remains.
+        If one cannot be written. Existing files are unchanged, and no new file remains.
     """
-    written = [path for path in (csv, plot, json) if path is not None]
-    replaced = [path for path in (model, tree) if path is not None]
-    for path in (*written, *replaced):
+    outputs = [path for path in paths if path is not None]
+    for picture in pictures:
+        if picture is not None:
+            _require_picture(picture, suffixes)
+    for path, other in itertools.product(outputs, inputs):
+        if _is_same_file(path, other):
+            raise UserError(f"{path} is an input and would be overwritten; name another output")
+    for path, other in itertools.combinations(outputs, 2):
+        if _is_same_file(path, other):
+            raise UserError(f"{path} and {other} are the same file: one would overwrite the other")
+    for path in outputs:
         if not path.parent.is_dir():
             raise UserError(f"cannot write {path.name}: there is no folder {str(path.parent)!r}")
-    for picture, suffixes in ((plot, PICTURES), (tree, (*PICTURES, ".html"))):
-        if picture is not None:
-            require_picture(picture, suffixes)
-    check_apart(inputs, (*written, *replaced))
-    try:
-        for path in written:
-            require_writable(path)
-        for path in replaced:
+        try:
             require_replaceable(path)
-    except OSError as error:
-        raise UserError(f"cannot write {path}: {error.strerror}") from error
+        except OSError as error:
+            raise UserError(f"cannot write {path}: {error.strerror}") from error
 
 
-def require_picture(path: Path, suffixes: Sequence[str]) -> None:
+def _require_picture(path: Path, suffixes: Sequence[str]) -> None:
     """Raise a UserError if no picture can be drawn to a file of this name."""
-    require_matplotlib()
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError as error:
+        raise UserError("a picture needs matplotlib: pip install matplotlib") from error
     if path.suffix not in suffixes:
         listed = f"{', '.join(suffixes[:-1])} or {suffixes[-1]}"
         raise UserError(f"cannot draw to {path.name}: the name must end in {listed}")
 
 
-def require_matplotlib() -> None:
-    """Raise a UserError before the race if the picture cannot be drawn."""
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError as error:
-        raise UserError("a picture needs matplotlib: pip install matplotlib") from error
-
-
-def check_apart(inputs: Sequence[Path | int], outputs: Sequence[Path]) -> None:
-    """Raise a UserError if an output is also an input, or another output."""
-    for path, other in itertools.product(outputs, inputs):
-        if is_same_file(path, other):
-            raise UserError(f"{path} is an input and would be overwritten; name another output")
-    for path, other in itertools.combinations(outputs, 2):
-        if is_same_file(path, other):
-            raise UserError(f"{path} and {other} are the same file: one would overwrite the other")
-
-
-def is_same_file(path: Path, other: Path | int) -> bool:
-    """Whether two lead to one file, existing or not; terminals and pipes do not count."""
+def _is_same_file(path: Path, other: Path | int) -> bool:
+    """Whether two names lead to one file, which may not exist yet."""
     if os.path.exists(path) and os.path.exists(other):
         return path.is_file() and os.path.samefile(path, other)
     return not isinstance(other, int) and os.path.realpath(path) == os.path.realpath(other)
-
-
-def require_writable(path: Path) -> None:
-    """Raise the OSError that writing to the file would raise; pipes and devices are not tested."""
-    target = Path(os.path.realpath(path))
-    if not target.exists():
-        os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL))
-        target.unlink()
-    elif target.is_file() or target.is_dir():
-        os.close(os.open(target, os.O_WRONLY))  # without truncating it

@@ -7,22 +7,22 @@ import signal
 import time
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import Any
 
-from river import base, metrics, utils
+from river import metrics, utils
 
 from river_extra_trees._estimator.learner import reads_columns
-from river_extra_trees.cli import UserError
+from river_extra_trees.cli import UserError, learners
 from river_extra_trees.cli.streams import Task
 from river_extra_trees.column_kinds import ColumnKinds
-from river_extra_trees.evaluate.answers import predict_learn
 from river_extra_trees.evaluate.chunks import SMALLEST_CHUNK, Chunk
+from river_extra_trees.evaluate.progressive import score
 from river_extra_trees.streams import Batch
 
 # A curve keeps between half of this and this many points, however long the stream is.
 MOST_POINTS = 400
-# Ctrl-C is heeded between chunks of at most so many samples.
+# Ctrl-C takes effect between chunks of at most this many samples.
 LARGEST_CHUNK = 1024
 # Measuring a large model made of Python objects takes seconds: spend at most this share of time.
 SHARE_FOR_MEMORY = 0.02
@@ -44,7 +44,7 @@ class Entrant:
 
     name: str
     model: Any
-    metrics: dict[str, metrics.base.Metric]
+    metrics: Mapping[str, Any]
     items: int = 0
     seconds: float = 0.0
     memory: int = 0
@@ -52,68 +52,43 @@ class Entrant:
     curve: list[Point] = field(default_factory=list)
     next_look: float = 0.0
 
+    def __post_init__(self) -> None:
+        self.metric = metrics.base.Metrics(list(self.metrics.values()))
+        self.probabilities = not all(map(_takes_labels, self.metrics.values()))
+        if self.probabilities and not hasattr(self.model, "predict_proba_one"):
+            raise UserError(f"{self.name} predicts no probabilities, which the metric needs")
+
     def take(self, chunk: Chunk) -> None:
         """Predict, score and learn samples; a learner that raises leaves the race."""
-        if len(chunk) >= SMALLEST_CHUNK and self.reads_columns:
-            try:
-                answers = self._take_all(chunk)
-            except (TypeError, ValueError):
-                pass  # nothing is learned of a chunk that is refused: find the sample
-            except Exception as error:  # a learner of any origin may raise anything
-                self._leave(error)
-                return
-            else:
-                self.items += len(chunk)
-                for y, answer in zip(chunk.targets, answers, strict=True):
-                    self._score(y, answer, answer)
-                return
-        for x, y, *weight in chunk.rows():
-            if self.error is None:
-                self._take_one(x, y, dict(*weight))
-
-    def _take_all(self, chunk: Chunk) -> list[Any]:
-        samples = chunk.samples(self.model._core.regression)
+        rows = None if self._reads(chunk) else list(chunk.rows())
+        answers: list[Any] = []
         start = time.perf_counter()
-        answers = predict_learn(self.model, samples, probabilities=self.wants_probabilities)
-        self.seconds += time.perf_counter() - start
-        return answers
-
-    def _take_one(self, x: dict[str, Any], y: Any, weight: Mapping[str, float]) -> None:
-        model = self.model
-        label = probabilities = None
         try:
-            start = time.perf_counter()
-            if self.wants_labels:
-                label = model.predict_one(x)
-            if self.wants_probabilities:
-                probabilities = model.predict_proba_one(x)
-            model.learn_one(x, y, **weight)
-            self.seconds += time.perf_counter() - start
+            if rows is None:
+                answers = chunk.predicted_and_learned(self.model, probabilities=self.probabilities)
+            else:
+                self._take_rows(rows, answers)
         except Exception as error:  # a learner of any origin may raise anything
-            self._leave(error)
-            return
-        self.items += 1
-        self._score(y, label, probabilities)
+            text = " ".join(str(error).split())
+            n = self.items + len(answers)
+            self.error = f"failed after {n:,} samples: {type(error).__name__}: {text}"
+        self.seconds += time.perf_counter() - start
+        self.items += len(answers)
+        targets = chunk.targets[: len(answers)]
+        try:
+            score(self.metric, targets, answers)
+        except (TypeError, ValueError) as error:
+            raise UserError(f"a metric cannot score the targets: {error}") from error
 
-    def _score(self, y: Any, label: Any, probabilities: Any) -> None:
-        for name, metric in self.metrics.items():
-            answer = label if needs_label(metric) else probabilities
-            if answer is None or answer == {}:
-                continue  # as in river: a missing prediction is not scored
-            try:
-                metric.update(y_true=y, y_pred=answer)
-            except Exception as error:
-                raise UserError(f"the metric {name} cannot score the target {y!r}") from error
+    def _reads(self, chunk: Chunk) -> bool:
+        return len(chunk) >= SMALLEST_CHUNK and reads_columns(self.model)
 
-    def _leave(self, error: Exception) -> None:
-        text = " ".join(str(error).split())
-        self.error = f"failed at sample {self.items + 1}: {type(error).__name__}: {text}"
-
-    def __post_init__(self) -> None:
-        kinds = {needs_label(metric) for metric in self.metrics.values()}
-        self.wants_labels = True in kinds
-        self.wants_probabilities = False in kinds
-        self.reads_columns = len(kinds) == 1 and reads_columns(self.model)
+    def _take_rows(self, rows: list[tuple[Any, ...]], answers: list[Any]) -> None:
+        predict = self.model.predict_proba_one if self.probabilities else self.model.predict_one
+        for x, y, *weight in rows:
+            answer = predict(x)
+            self.model.learn_one(x, y, **dict(*weight))
+            answers.append(answer)
 
     def look(self, *, force: bool = False) -> None:
         """Add the present results to the curve."""
@@ -125,13 +100,44 @@ class Entrant:
         self.curve.append(Point(self.items, self.scores(), self.seconds, self.memory))
 
     def scores(self) -> dict[str, float]:
-        """Return the metrics as they stand."""
+        """Return the present scores."""
         return {name: float(metric.get()) for name, metric in self.metrics.items()}
 
     @property
     def speed(self) -> float:
-        """Items predicted and learned per second of the learner's own time."""
+        """Samples per second of the learner's own time."""
         return self.items / self.seconds if self.seconds else math.nan
+
+
+def make_entrants(
+    names: list[str],
+    metric: list[str] | None,
+    task: Task,
+    seed: int,
+    saved: Any = None,
+    rolling: int | None = None,
+) -> list[Entrant]:
+    """Create the learners and their metrics, over all samples or the last `rolling` ones.
+
+    A saved model, if there is one, takes the place of a new one.
+    """
+    if len(set(names)) < len(names):
+        raise UserError("the same learner is given twice")
+    entrants = []
+    for name in names:
+        model = saved if saved is not None else learners.make_learner(name, task, seed)
+        found: dict[str, Any] = {}
+        for spec in metric or learners.USUAL_METRICS[task]:
+            made = learners.make_metric(spec, model)
+            if rolling is None:
+                found[spec] = made
+            else:
+                _, parameters = learners.parse(spec)
+                found[f"{spec}, last {rolling:,}"] = utils.Rolling(
+                    type(made), window_size=rolling, **parameters
+                )
+        entrants.append(Entrant(name, model, found))
+    return entrants
 
 
 class Race:
@@ -149,9 +155,9 @@ class Race:
     Attributes
     ----------
     items
-        Number of samples shown.
+        Number of samples so far.
     targets
-        The distinct labels shown.
+        The distinct labels so far.
 
     """
 
@@ -166,9 +172,9 @@ class Race:
         self.spacing = 1
 
     def run(self, batches: Iterable[Batch], stop_every: int = 0) -> Iterator[int]:
-        """Show all samples to every learner, yielding the number of samples shown so far.
+        """Show all samples to every learner; yield their number after each chunk.
 
-        It is yielded after every chunk of samples, and after each `stop_every` samples.
+        A chunk ends after each `stop_every` samples.
         """
         for batch in batches:
             start = 0
@@ -184,7 +190,8 @@ class Race:
                 yield self.items
 
     def _show(self, batch: Batch) -> None:
-        chunk = Chunk(batch.frame, batch.targets or [], batch.weights, numbers=batch.numbers)
+        targets = batch.targets or []
+        chunk = Chunk(batch.frame, targets, batch.weights, batch.numbers, of_table=True)
         if self.kinds is not None:
             self.kinds._count(batch.frame)
         for entrant in self.entrants:
@@ -192,7 +199,7 @@ class Race:
                 entrant.take(chunk)
         self.items += len(batch)
         if self.task == "classification":
-            self.targets.update(batch.targets or ())
+            self.targets.update(targets)
 
     def look(self) -> None:
         """Record the results of all learners; thin out the curves when they become long."""
@@ -207,59 +214,48 @@ class Race:
     def finish(self) -> None:
         """Record the final results, with the present memory."""
         for entrant in self.entrants:
-            if entrant.error is not None:
-                continue
-            if entrant.curve and entrant.curve[-1].items == entrant.items:
-                entrant.curve.pop()
-            entrant.look(force=True)
+            if entrant.error is None:
+                if entrant.curve and entrant.curve[-1].items == entrant.items:
+                    entrant.curve.pop()
+                entrant.look(force=True)
 
     def notes(self) -> Iterator[str]:
-        """Name the metrics whose positive label never appeared."""
+        """Name the metrics whose positive label never occurred."""
         for name, metric in self.entrants[0].metrics.items():
-            metric = inner(metric)
-            if isinstance(metric, metrics.base.BinaryMetric) and metric.pos_val not in self.targets:
+            metric = _inner(metric)
+            if getattr(metric, "pos_val", None) not in (None, *self.targets):
                 yield (
                     f"{name} looks for the label {metric.pos_val!r}, which did not occur; "
                     f"name another label, as in {type(metric).__name__}:pos_val=spam"
                 )
 
     def ranking(self) -> list[Entrant]:
-        """Return the learners, best first by the first metric, and failed ones last."""
+        """Return the learners, the best by the first metric first, and failed ones last."""
         return sorted(self.entrants, key=_rank)
 
 
 def _rank(entrant: Entrant) -> tuple[bool, float]:
     metric = next(iter(entrant.metrics.values()))
-    score = float(metric.get())
-    if math.isnan(score):
-        score = -math.inf if metric.bigger_is_better else math.inf
-    return entrant.error is not None, -score if metric.bigger_is_better else score
+    sign = -1.0 if metric.bigger_is_better else 1.0
+    value = sign * float(metric.get())
+    return entrant.error is not None, math.inf if math.isnan(value) else value
 
 
-def needs_label(metric: metrics.base.Metric) -> bool:
+def _takes_labels(metric: Any) -> bool:
     """Return whether a metric takes labels or numbers, rather than class probabilities."""
-    metric = inner(metric)
+    metric = _inner(metric)
     return not isinstance(metric, metrics.base.ClassificationMetric) or metric.requires_labels
 
 
-def inner(metric: Any) -> metrics.base.Metric:
-    """Return the metric that a rolling one rolls, or the metric itself."""
+def _inner(metric: Any) -> Any:
+    """Return the metric inside a rolling one, or the metric itself."""
     return metric.obj if isinstance(metric, utils.Rolling) else metric
 
 
-def enter(name: str, model: base.Estimator, metrics: dict[str, metrics.base.Metric]) -> Entrant:
-    """Create an entrant; raise a UserError if a metric needs probabilities that it lacks."""
-    entrant = Entrant(name, model, metrics)
-    if entrant.wants_probabilities and not hasattr(model, "predict_proba_one"):
-        raise UserError(f"{name} predicts no probabilities, which the metric needs")
-    return entrant
-
-
 class Interruptible:
-    """Handles Ctrl-C and SIGTERM between two samples, so that all learners end on the same sample.
+    """Handles Ctrl-C and SIGTERM between two chunks, so that all learners end on the same sample.
 
-    While the race waits for the next rows, Ctrl-C ends the wait. A second Ctrl-C interrupts
-    immediately.
+    While the race waits for rows, the signal ends the wait. A second signal interrupts at once.
     """
 
     def __init__(self) -> None:
@@ -272,17 +268,12 @@ class Interruptible:
         }
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         for number, handler in self.previous.items():
             signal.signal(number, handler)
 
     def handle(self, number: int, frame: FrameType | None) -> None:
-        """Record the interruption, or interrupt immediately."""
+        """Record the interruption, or interrupt at once."""
         at_once = self.waiting or self.interrupted
         self.interrupted = True
         if at_once:

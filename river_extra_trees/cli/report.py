@@ -1,21 +1,78 @@
-"""The results of a race: a table, a picture, CSV and JSON."""
+"""How a race is watched and reported: live standings, a table, a picture and CSV."""
 
 from __future__ import annotations
 
 import csv
-import json
-import math
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import typer
+from rich.live import Live
+from rich.markup import escape
 from rich.table import Table
 
 from river_extra_trees._estimator.inspection import in_bytes
-from river_extra_trees.cli import UserError
-from river_extra_trees.cli.race import Entrant, Race
+from river_extra_trees.cli import UserError, outputs
+from river_extra_trees.cli.race import Interruptible, Race
 from river_extra_trees.cli.streams import Stream
 from river_extra_trees.plotting import PrequentialDisplay
+from river_extra_trees.streams import TableError
+
+SECONDS_BETWEEN_VIEWS = 0.25
+
+
+@dataclass
+class Ending:
+    """How a race ended: at the end of the stream, by an interruption, or by an error."""
+
+    interrupted: bool = False
+    error: UserError | TableError | None = None
+
+    def leave(self, contest: Race) -> None:
+        """End the command with the status of the race."""
+        if self.error is not None:
+            raise self.error
+        if self.interrupted:
+            raise typer.Exit(outputs.INTERRUPTED)
+        if any(entrant.error is not None for entrant in contest.entrants):
+            raise typer.Exit(outputs.FAILED)
+
+
+def watch(
+    contest: Race, stream: Stream, save: Callable[[], None] | None = None, every: int = 0
+) -> Ending:
+    """Run the race, with live standings on a terminal, and print the results.
+
+    `save` is called after each `every` samples.
+    """
+    console = outputs.console()
+    ending = Ending()
+    with (
+        Interruptible() as interruptible,
+        Live(console=console, auto_refresh=False, transient=True) as live,
+    ):
+        next_view = 0.0
+        try:
+            for items in contest.run(interruptible.batches(stream.batches), every):
+                if save is not None and items % every == 0:
+                    save()
+                if console.is_terminal and time.perf_counter() >= next_view:
+                    live.update(table(contest, stream), refresh=True)
+                    next_view = time.perf_counter() + SECONDS_BETWEEN_VIEWS
+        except (UserError, TableError) as error:
+            ending.error = error
+    ending.interrupted = interruptible.interrupted
+    if not contest.items:
+        raise ending.error or UserError(f"{stream.name} has no rows")
+    contest.finish()
+    console.print(table(contest, stream))
+    read = stream.reading() if ending.error is None else ()
+    for note in (*read, *contest.notes(), *stream.notes()):
+        typer.echo(f"note: {note}", err=True)
+    return ending
 
 
 def table(race: Race, stream: Stream) -> Table:
@@ -33,15 +90,10 @@ def table(race: Race, stream: Stream) -> Table:
     for entrant in race.ranking():
         scores = [f"{score:.4g}" for score in entrant.scores().values()]
         speed = f"{entrant.speed:,.0f}" if entrant.items else "-"
-        standings.add_row(entrant.name, *scores, speed, in_bytes(entrant.memory))
+        standings.add_row(escape(entrant.name), *scores, speed, in_bytes(entrant.memory))
         if entrant.error is not None:
-            standings.add_row(f"[red]{_plain(entrant.error)}[/red]")
+            standings.add_row(f"[red]{escape(entrant.error)}[/red]")
     return standings
-
-
-def _plain(text: str) -> str:
-    """Escape brackets in a message, which rich would read as markup."""
-    return text.replace("[", r"\[")
 
 
 def records(race: Race) -> Iterator[dict[str, Any]]:
@@ -66,46 +118,6 @@ def write_csv(path: Path, race: Race) -> None:
         writer.writerows(records(race))
 
 
-def write_json(
-    path: Path, race: Race, stream: Stream, *, interrupted: bool, error: UserError | None
-) -> None:
-    """Write results and curves as one JSON object; numbers that are not finite become null."""
-    document = {
-        "stream": stream.name,
-        "task": stream.task,
-        "items": race.items,
-        "interrupted": interrupted,
-        "error": None if error is None else str(error),
-        "skipped_rows": 0 if stream.bad_rows is None else stream.bad_rows.count,
-        "learners": [_as_json(entrant) for entrant in race.ranking()],
-    }
-    path.write_text(json.dumps(document, indent=1, allow_nan=False) + "\n", encoding="utf-8")
-
-
-def _as_json(entrant: Entrant) -> dict[str, Any]:
-    return {
-        "learner": entrant.name,
-        "items": entrant.items,
-        "scores": _finite(entrant.scores()),
-        "items_per_second": _finite({"": entrant.speed})[""],
-        "memory_bytes": entrant.memory,
-        "error": entrant.error,
-        "curve": [
-            {
-                "items": point.items,
-                "scores": _finite(point.scores),
-                "seconds": point.seconds,
-                "memory_bytes": point.memory,
-            }
-            for point in entrant.curve
-        ],
-    }
-
-
-def _finite(values: dict[str, float]) -> dict[str, float | None]:
-    return {key: value if math.isfinite(value) else None for key, value in values.items()}
-
-
 def draw(path: Path, race: Race, stream: Stream) -> None:
     """Draw scores and memory against the number of samples; river's learners are grey."""
     import matplotlib
@@ -119,3 +131,19 @@ def draw(path: Path, race: Race, stream: Stream) -> None:
     display = PrequentialDisplay.from_records(records(race), muted=of_river).plot()
     display.axes_[0].set_title(f"{stream.name}: prequential evaluation (test, then train)")
     display.figure_.savefig(path, dpi=120)
+
+
+def write_all(
+    contest: Race, stream: Stream, ending: Ending, csv: Path | None, plot: Path | None
+) -> None:
+    """Write the requested files, each even if the other one cannot be written."""
+    results: list[tuple[Path | None, Callable[[Path], None]]] = [
+        (csv, lambda path: write_csv(path, contest)),
+        (plot, lambda path: draw(path, contest, stream)),
+    ]
+    for path, write in results:
+        if path is not None:
+            try:
+                outputs.write(path, write)
+            except UserError as error:
+                ending.error = ending.error or error

@@ -10,91 +10,74 @@ from typing import Annotated, Any
 import typer
 
 from river_extra_trees.cli import UserError, models, outputs
-from river_extra_trees.persistence.atomic import require_replaceable
 
 MODULES = ("starlette", "uvicorn", "prometheus_client", "filelock")
 
-File = Annotated[Path, typer.Argument(help="A saved model. Snapshots replace the file.")]
-Host = Annotated[
-    str, typer.Option(help="Address to listen on. Only this machine can reach 127.0.0.1.")
-]
-Port = Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 chooses a free one.")]
-Every = Annotated[
-    str | None,
-    typer.Option(
-        help="How often to save the model if it has learned anything: a time, such as 60s, or a "
-        "number of samples, such as 10000. The model is always saved at the end."
-    ),
-]
-MaxBody = Annotated[
-    float, typer.Option(min=0.001, max=1e6, help="Largest request body in megabytes.")
-]
-FixedLabels = Annotated[
-    bool, typer.Option("--fixed-labels", help="Refuse samples with labels new to the model.")
-]
-LogRequests = Annotated[
-    bool, typer.Option("--log-requests", help="Write each request and its status to stderr.")
-]
-Queue = Annotated[int, typer.Option(min=1, help="Largest number of waiting requests.")]
 
-
+@outputs.refusing()
 def serve(
-    file: File,
-    host: Host = "127.0.0.1",
-    port: Port = 8000,
-    snapshot_every: Every = None,
-    max_body: MaxBody = 4.0,
-    queue: Queue = 64,
-    fixed_labels: FixedLabels = False,
-    log_requests: LogRequests = False,
+    file: Annotated[Path, typer.Argument(help="A saved model. Snapshots replace the file.")],
+    host: Annotated[
+        str, typer.Option(help="Address to listen on. Only this machine can reach 127.0.0.1.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 chooses a free one.")] = 8000,
+    snapshot_every: Annotated[
+        str | None,
+        typer.Option(
+            help="How often to save the model if it has learned anything: a time, such as 60s, or "
+            "a number of samples, such as 10000. The model is always saved at the end."
+        ),
+    ] = None,
+    max_body: Annotated[
+        float, typer.Option(min=0.001, max=1e6, help="Largest request body in megabytes.")
+    ] = 4.0,
+    queue: Annotated[int, typer.Option(min=1, help="Largest number of waiting requests.")] = 64,
+    fixed_labels: Annotated[
+        bool, typer.Option("--fixed-labels", help="Refuse samples with labels new to the model.")
+    ] = False,
+    log_requests: Annotated[
+        bool, typer.Option("--log-requests", help="Write each request and its status to stderr.")
+    ] = False,
 ) -> None:
     """Serve a saved model over HTTP, to predict, to learn and, at /, to monitor it.
 
     Ctrl-C or SIGTERM stops the service and saves the model.
     """
-    with outputs.refusing():
-        _require_packages()
-        from river_extra_trees.serving import endpoints, server, service
+    _require_packages()
+    from river_extra_trees.serving import endpoints, server, service
 
-        seconds, samples = read_every(snapshot_every)
+    seconds, samples = read_every(snapshot_every)
+    models.require_model_file(file)
+    with _locked(file):
+        model = models.open_model(file)
+        listener = _listener(host, port)
+        limits = endpoints.Limits(body=int(max_body * 1e6), queue=queue)
+        served = service.Service(model, file, samples, fixed_labels)
+        if fixed_labels and not served.has_labels:
+            raise UserError("--fixed-labels needs a model that has learned labels")
+
+        def ready() -> None:
+            address, number, *_ = listener.getsockname()
+            name = f"[{address}]" if ":" in address else address
+            typer.echo(f"serving {file} on http://{name}:{number} (Ctrl-C stops it and saves)")
+            if not server.is_loopback(address):
+                typer.echo(
+                    "note: anyone who can reach this address can train the model: there is no "
+                    "password and no encryption",
+                    err=True,
+                )
+
+        server.serve(served, listener, limits, seconds, ready, log_requests)
         try:
-            file.stat()
-        except OSError as error:
-            raise UserError(f"cannot read {file}: {error.strerror}") from error
-        try:
-            require_replaceable(file)
-        except OSError as error:
-            raise UserError(f"cannot write {file}: {error.strerror}") from error
-        with _locked(file):
-            model = models.open_model(file)
-            listener = _listener(host, port)
-            limits = endpoints.Limits(body=int(max_body * 1e6), queue=queue)
-            served = service.Service(model, file, samples, fixed_labels)
-            if fixed_labels and not served.has_labels:
-                raise UserError("--fixed-labels needs a model that has learned labels")
-
-            def ready() -> None:
-                address, number, *_ = listener.getsockname()
-                name = f"[{address}]" if ":" in address else address
-                typer.echo(f"serving {file} on http://{name}:{number} (Ctrl-C stops it and saves)")
-                if not server.is_loopback(address):
-                    typer.echo(
-                        "note: anyone who can reach this address can train the model: there is no "
-                        "password and no encryption",
-                        err=True,
-                    )
-
-            server.serve(served, listener, limits, seconds, ready, log_requests)
-            try:
-                if served.unsaved:
-                    served.save()
-            except service.FAILURES as error:
-                reason = str(error) or "out of memory"
-                typer.echo(f"error: cannot save to {file}: {reason}", err=True)
-                raise typer.Exit(outputs.FAILED) from error
-        typer.echo(
-            f"stopped; the model in {file} has learned {served.learner.n_samples_seen:,} samples"
-        )
+            if served.unsaved:
+                served.save()
+        except service.FAILURES as error:
+            reason = str(error) or "out of memory"
+            typer.echo(f"error: cannot save to {file}: {reason}", err=True)
+            raise typer.Exit(outputs.FAILED) from error
+    typer.echo(
+        f"stopped; the model in {file} has learned {served.learner.n_samples_seen:,} samples"
+    )
 
 
 def read_every(text: str | None) -> tuple[float | None, int | None]:

@@ -1,7 +1,7 @@
-"""Streams to race on: data sets bundled with river, tables, standard input.
+"""Streams for the commands: data sets bundled with river, tables, standard input.
 
-A stream is read once, batch by batch, so files larger than memory and endless pipes work, too. The
-package `river_extra_trees.streams` reads the tables; what cannot be read raises a `UserError`.
+A stream is read once, batch by batch. It may therefore be larger than memory, or a pipe without an
+end.
 """
 
 from __future__ import annotations
@@ -9,23 +9,21 @@ from __future__ import annotations
 import inspect
 import itertools
 import math
-import sys
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
-from river_extra_trees.cli import ClosedInputError, UserError, columns
+from river_extra_trees.cli import UserError, columns
 from river_extra_trees.column_kinds import ColumnKinds
-from river_extra_trees.streams import BadRows, Batch, OnBadRow, Reader, TableError, open_table
-from river_extra_trees.streams.reader import BATCH_SIZE, SUFFIXES, is_table
-from river_extra_trees.streams.sources import PACKED
+from river_extra_trees.streams import Batch, Reader, TableError, open_table
+from river_extra_trees.streams.batch import Roles, Rows
+from river_extra_trees.streams.reader import BATCH_SIZE, PACKED, SUFFIXES, OnBadRow, is_table
 
 Task = Literal["classification", "regression"]
 
-# Rows read to tell class numbers from measurements, and the largest number of class numbers.
+# The task is inferred from this many rows: up to so many different whole numbers are classes.
 ROWS_TO_INFER_TASK = 1000
-STANDARD_INPUT = 0
 MOST_CLASS_NUMBERS = 20
 
 
@@ -37,16 +35,9 @@ class Stream:
     task: Task
     batches: Iterator[Batch]
     n_items: int | None
+    kinds: ColumnKinds
     reader: Reader | None = None
-    kinds: ColumnKinds = field(default_factory=ColumnKinds)
     suspicions: list[str] = field(default_factory=list)
-
-    @property
-    def rows(self) -> Iterator[tuple[dict[str, Any], Any]]:
-        """Features and target of each row."""
-        for batch in self.batches:
-            targets = [None] * len(batch) if batch.targets is None else batch.targets
-            yield from zip(batch.rows(), targets, strict=True)
 
     @property
     def share_read(self) -> float | None:
@@ -57,26 +48,24 @@ class Stream:
         return reader.n_bytes_read / reader.n_bytes
 
     def notes(self) -> Iterator[str]:
-        """Say what looks wrong with columns, how many rows were skipped, and why."""
+        """Report what looks wrong with columns, and how many rows were skipped."""
         yield from self.suspicions
-        if self.bad_rows is not None:
-            yield from notes_of(self.bad_rows)
+        if self.reader is not None:
+            yield from notes_of(self.reader)
 
     def reading(self) -> Iterator[str]:
-        """Say what kinds the columns of a table have."""
+        """Report the kinds of the columns of a table."""
         if self.reader is not None and self.kinds.columns:
             yield f"columns: {columns.summary(self.kinds)}"
 
-    @property
-    def bad_rows(self) -> BadRows | None:
-        """The rows that were skipped; None where none can be."""
-        return None if self.reader is None else self.reader.bad_rows
+
+def notes_of(reader: Reader) -> Iterator[str]:
+    """Report how many rows were skipped, if any, and why the first one was."""
+    if reader.n_skipped:
+        yield f"rows skipped: {reader.n_skipped:,}; the first: {reader.first_skipped}"
 
 
-def notes_of(bad_rows: BadRows) -> Iterator[str]:
-    """Say how many rows were skipped, if any, and why."""
-    if bad_rows.count:
-        yield f"rows skipped: {bad_rows.count:,}; the first: {bad_rows.first}"
+# --- Data sets of river
 
 
 def bundled_names() -> list[str]:
@@ -91,20 +80,44 @@ def bundled_names() -> list[str]:
     """
     from river import datasets  # which takes over a second, so only where it is needed
 
-    def is_local(candidate: object) -> bool:
-        return (
-            inspect.isclass(candidate)
-            and issubclass(candidate, datasets.base.FileDataset)
-            and not issubclass(candidate, datasets.base.RemoteDataset)
-            and cast(Any, candidate)().n_outputs is None
-        )
+    def is_bundled(kind: Any) -> bool:
+        file, remote = datasets.base.FileDataset, datasets.base.RemoteDataset
+        is_file = inspect.isclass(kind) and issubclass(kind, file) and not issubclass(kind, remote)
+        return is_file and kind().n_outputs is None
 
-    return [name for name in datasets.__all__ if is_local(getattr(datasets, name))]
+    return [name for name in datasets.__all__ if is_bundled(getattr(datasets, name))]
 
 
 def is_bundled(data: str) -> bool:
     """Return whether a stream is a data set bundled with river, by its name."""
     return not is_table(data) and data in bundled_names()
+
+
+def _bundled(name: str, task: Task | None, kinds: ColumnKinds) -> Stream:
+    from river import datasets
+
+    dataset = getattr(datasets, name)()
+    own: Task = "regression" if dataset.task == "Regression" else "classification"
+    if task not in (None, own):
+        raise UserError(f"{name} is a data set for {own}, not for {task}")
+    return Stream(name, own, _batches_of(dataset, kinds), dataset.n_samples, kinds)
+
+
+def _batches_of(samples: Iterable[tuple[Any, Any]], kinds: ColumnKinds) -> Iterator[Batch]:
+    """Yield samples in river's form in batches."""
+    from river_extra_trees.streams.text import columns_of
+
+    roles = Roles(None, None, (), (), kinds, learns=True, may_lack_targets=False)
+    left, number = iter(samples), 1
+    while chunk := list(itertools.islice(left, BATCH_SIZE)):
+        numbers = range(number, number + len(chunk))
+        batch, _ = roles.batch_of(Rows(numbers, columns_of([x for x, _ in chunk])))
+        batch.targets = [y for _, y in chunk]
+        yield batch
+        number += len(chunk)
+
+
+# --- All streams
 
 
 def files_of(data: str) -> list[Path | int]:
@@ -117,13 +130,9 @@ def files_of(data: str) -> list[Path | int]:
     ([], ['table.csv'])
 
     """
-    if is_bundled(data):
-        return []
-    if data != "-":
-        return [Path(data)]
-    if sys.stdin is None:
-        raise ClosedInputError("the standard input is closed; pipe a table into the command")
-    return [STANDARD_INPUT]
+    if data == "-":
+        return [0]
+    return [] if is_bundled(data) else [Path(data)]
 
 
 def open_stream(
@@ -151,7 +160,7 @@ def open_stream(
     weight
         The column of the weights of a table.
     kinds
-        The kinds of the columns, which learn new columns; None begins anew.
+        The kinds of the columns, which learn new columns; None begins with unknown kinds.
     drop
         Columns of a table to leave out.
     limit
@@ -168,43 +177,34 @@ def open_stream(
             raise UserError(f"{data} is bundled with river: its target and columns are fixed")
         stream = _bundled(data, task, kinds)
     else:
+        require_table(data)
         if not target:
-            require_table(data)
             raise UserError("name the column to predict with --target")
-        reader = open_reader(
+        reader = open_table(
             data,
-            **{"target": target, "weight": weight, "kinds": kinds, "drop": drop},
-            **{"on_bad_row": on_bad_row, "encoding": encoding},
+            target=target,
+            weight=weight,
+            kinds=kinds,
+            drop=drop,
+            on_bad_row=on_bad_row,
+            encoding=encoding,
         )
-        stream = _table(reader, target, task, limit)
-        stream.kinds = kinds
-        stream.batches = _examined(stream, stream.batches)
+        stream = _table(reader, kinds, target, task, limit)
     if limit is not None:
         stream.batches = _limited(stream.batches, limit)
         stream.n_items = limit if stream.n_items is None else min(limit, stream.n_items)
     return stream
 
 
-def open_reader(data: str, **choice: Any) -> Reader:
-    """Open a table whose errors are a `UserError`; `choice` goes to `open_table`."""
-    require_table(data)
-    try:
-        reader = open_table(data, **choice)
-    except TableError as error:
-        raise UserError(str(error)) from error
-    reader.batches = _with_user_errors(reader.batches)
-    return reader
-
-
 def open_rows(data: str, *, kinds: ColumnKinds, **choice: Any) -> Reader:
     """Open rows to predict, whose targets may be missing; `choice` goes to `open_table`.
 
-    Without known columns, the first values determine the kinds.
+    If the model has no kinds of columns, the first values determine them.
     """
     if is_bundled(data):
-        return Reader(data, _bundled(data, None, kinds).batches, BadRows(data, "stop"))
-    learns = not kinds.columns
-    return open_reader(data, may_lack_targets=True, kinds=kinds, learns=learns, **choice)
+        return Reader(data, _bundled(data, None, kinds).batches)
+    require_table(data)
+    return open_table(data, may_lack_targets=True, kinds=kinds, learns=not kinds.columns, **choice)
 
 
 def require_table(data: str) -> None:
@@ -217,11 +217,57 @@ def require_table(data: str) -> None:
         )
 
 
-def _with_user_errors(batches: Iterator[Batch]) -> Iterator[Batch]:
+def _table(
+    reader: Reader, kinds: ColumnKinds, target: str, task: Task | None, limit: int | None
+) -> Stream:
+    """Return a table as a stream; infer its task, and examine its first batch."""
+    seen: list[Batch] = []
+    batches = iter(reader)
+    most = min(limit or math.inf, ROWS_TO_INFER_TASK) if task is None else 0
+    error: TableError | None = None
     try:
+        while sum(map(len, seen)) < most and (batch := next(batches, None)) is not None:
+            seen.append(batch)
+    except TableError as raised:
+        error = raised
+    if task is None:
+        targets = itertools.chain.from_iterable(batch.targets or () for batch in seen)
+        task = infer_task(itertools.islice(targets, int(min(most, ROWS_TO_INFER_TASK))))
+
+    def everything() -> Iterator[Batch]:
+        yield from seen
+        if error is not None:
+            raise error
         yield from batches
-    except TableError as error:
-        raise UserError(str(error)) from error
+
+    stream = Stream(reader.name, task, everything(), reader.n_rows, kinds, reader)
+    if task == "regression":
+        stream.batches = _with_numbers(stream.batches, reader, target)
+    stream.batches = _examined(stream, stream.batches)
+    return stream
+
+
+def infer_task(targets: Iterable[Any]) -> Task:
+    """Return the task: many different or broken numbers are measurements, all others labels."""
+    numbers = set()
+    for value in targets:
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            return "classification"
+        if isinstance(value, float) and not value.is_integer():
+            return "regression"
+        numbers.add(value)
+    return "regression" if len(numbers) > MOST_CLASS_NUMBERS else "classification"
+
+
+def _with_numbers(batches: Iterator[Batch], reader: Reader, target: str) -> Iterator[Batch]:
+    """Check that every target is a number."""
+    for batch in batches:
+        faults = {
+            number: f"the target {target!r} is {y!r}, not a number"
+            for number, y in zip(batch.numbers, batch.targets or (), strict=True)
+            if isinstance(y, str) or (isinstance(y, float) and not math.isfinite(y))
+        }
+        yield from reader.sift(batch, faults)
 
 
 def _examined(stream: Stream, batches: Iterator[Batch]) -> Iterator[Batch]:
@@ -239,69 +285,11 @@ def _limited(batches: Iterator[Batch], limit: int) -> Iterator[Batch]:
         left -= min(left, len(batch))
 
 
-def _bundled(name: str, task: Task | None, kinds: ColumnKinds) -> Stream:
-    from river import datasets
-
-    from river_extra_trees.streams.text import batches_of_records
-
-    dataset = getattr(datasets, name)()
-    own: Task = "regression" if dataset.task == "Regression" else "classification"
-    if task not in (None, own):
-        raise UserError(f"{name} is a data set for {own}, not for {task}")
-    batches = batches_of_records(dataset, BATCH_SIZE, kinds)
-    return Stream(name, own, batches, dataset.n_samples, kinds=kinds)
-
-
-def _table(reader: Reader, target: str, task: Task | None, limit: int | None) -> Stream:
-    """Return a table as a stream, and infer its task."""
-    batches = iter(reader)
-    if task is None:
-        most = ROWS_TO_INFER_TASK if limit is None else min(limit, ROWS_TO_INFER_TASK)
-        seen, batches = _ahead(batches, most)
-        targets = itertools.chain.from_iterable(batch.targets or () for batch in seen)
-        task = infer_task(itertools.islice(targets, most))
-    if task == "regression":
-        batches = _with_user_errors(_with_numbers(batches, reader.bad_rows, target))
-    return Stream(reader.name, task, batches, reader.n_rows, reader)
-
-
-def _ahead(batches: Iterator[Batch], n_rows: int) -> tuple[list[Batch], Iterator[Batch]]:
-    """Return the batches that hold the first rows, and all batches; errors come in their turn."""
-    seen: list[Batch] = []
-    error: UserError | None = None
-    try:
-        while sum(map(len, seen)) < n_rows and (batch := next(batches, None)) is not None:
-            seen.append(batch)
-    except UserError as raised:
-        error = raised
-
-    def everything() -> Iterator[Batch]:
-        yield from seen
-        if error is not None:
-            raise error
-        yield from batches
-
-    return seen, everything()
-
-
-def infer_task(targets: Iterable[Any]) -> Task:
-    """Take many or broken numbers for measurements and everything else for labels."""
-    numbers = set()
-    for value in targets:
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            return "classification"
-        if isinstance(value, float) and not value.is_integer():
-            return "regression"
-        numbers.add(value)
-    return "regression" if len(numbers) > MOST_CLASS_NUMBERS else "classification"
-
-
-def _with_numbers(batches: Iterator[Batch], bad_rows: BadRows, target: str) -> Iterator[Batch]:
-    """Check that every target is a number."""
-    for batch in batches:
-        faults = {
-            i: f"the target {target!r} is {y!r}, not a number"
-            for i, y in enumerate(batch.targets or ())
-            if isinstance(y, str) or (isinstance(y, float) and not math.isfinite(y))
-        }
-        yield from bad_rows.sift(batch, faults)
+def skip(stream: Stream, n: int) -> None:
+    """Skip the first n rows of a stream."""
+    for batch in stream.batches:
+        if len(batch) > n:
+            stream.batches = itertools.chain([batch[n:]], stream.batches)
+            return
+        n -= len(batch)
+    raise UserError(f"{stream.name} has no rows beyond those that the model has learned")

@@ -13,9 +13,7 @@ Ray starts on this machine and accepts connections from this machine only.
 
 from __future__ import annotations
 
-from .feeder import Feeder
 from .keyed import DistributedKeyedModels
-from .replica import Answer
-from .serving import SnapshotServer
+from .serving import Answer, SnapshotServer
 
-__all__ = ["Answer", "DistributedKeyedModels", "Feeder", "SnapshotServer"]
+__all__ = ["Answer", "DistributedKeyedModels", "SnapshotServer"]

@@ -1,25 +1,44 @@
-"""Serving the snapshots of a model with Ray Serve."""
+"""Serving the snapshots of a model with Ray Serve.
+
+Ray Serve starts, checks and restarts the replicas. A new snapshot goes to every replica, which
+exchanges its snapshot between two requests; Serve itself would exchange the processes, which takes
+seconds. An actor holds the latest snapshot for replicas that start.
+"""
 
 from __future__ import annotations
 
-import asyncio
+import importlib
 import time
 import typing
-from collections.abc import Callable, Hashable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 
 from .._estimator.extras import import_extra
-from .._estimator.frames import Sample
 from .._estimator.parameters import check_parameter, check_whole
 from .._estimator.snapshot import ClassifierSnapshot, RegressorSnapshot
-from .cluster import connected
-from .replica import ONGOING, SHELF, Answer, Replica, Shelf
+from .keyed import connected
 
 __all__ = ["Answer", "SnapshotServer"]
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1", "[::1]")
+LATEST = "latest snapshot"  # name of the actor that holds it
+ONGOING = 8  # requests that a replica accepts at a time: one is processed, others are read
 SECONDS_BETWEEN_CHECKS = 5.0
 SECONDS_TO_RESTART = 60.0  # a replica
+
+
+class Answer(typing.NamedTuple):
+    """A result, and the number of samples that the snapshot had learned.
+
+    Attributes
+    ----------
+    value
+        The result of the method of the snapshot.
+    n_samples_seen
+        Number of samples that the model had learned when the snapshot was taken.
+    """
+
+    value: typing.Any
+    n_samples_seen: int
 
 
 class SnapshotServer:
@@ -96,26 +115,23 @@ class SnapshotServer:
         self._number = 0  # of the latest snapshot
         quiet = {"log_level": "WARNING", "enable_access_log": False}
         serve.start(http_options={"host": host, "port": port}, logging_config=quiet)
+        idle = {"num_cpus": 0}  # as the other actors of this package
+        latest = {"name": LATEST, "actor_class": ray.remote(Latest), "actor_options": idle}
         deployment: typing.Any = serve.deployment(
             serve.ingress()(Replica),
             name="replica",
             num_replicas=int(n_replicas),
-            ray_actor_options={"num_cpus": 0},  # as the other actors of this package
+            ray_actor_options=idle,
             max_ongoing_requests=ONGOING,
             max_queued_requests=int(queue),
             backpressure_config={"retry_after_s": 1},
             max_surge_percent=100,
             health_check_period_s=SECONDS_BETWEEN_CHECKS,
             logging_config=quiet,
-            deployment_actors=[
-                {
-                    "name": SHELF,
-                    "actor_class": ray.remote(Shelf),
-                    "actor_options": {"num_cpus": 0},
-                }
-            ],
+            deployment_actors=[latest],
         )
-        application = deployment.bind(snapshot, shelf, LOOPBACK if host in LOOPBACK else ("*",))
+        hosts = LOOPBACK if host in LOOPBACK else ("*",)
+        application = deployment.bind(snapshot, latest_snapshot, hosts)
         self._handle = serve.run(application, name=name, route_prefix=route)
 
     def publish(self, snapshot: typing.Any) -> None:
@@ -131,7 +147,8 @@ class SnapshotServer:
         check_snapshot(snapshot)
         # From the clock, because copies of the server in tasks and actors number independently.
         self._number = max(self._number + 1, time.time_ns())
-        self._of_all("take", self._number, connected().put(snapshot))
+        reference = connected().put(snapshot)
+        self._repeated(lambda: self._handle.broadcast("take", self._number, reference).results())
 
     def ask(self, method: str, x: typing.Any) -> Answer:
         """Call a method of the snapshot.
@@ -139,7 +156,8 @@ class SnapshotServer:
         Parameters
         ----------
         method
-            Name of the method, such as `predict_one`.
+            Name of the method: `predict_one`, `predict_proba_one`, `predict_many` or
+            `predict_proba_many`.
         x
             Its argument: features, or a data frame.
 
@@ -157,75 +175,6 @@ class SnapshotServer:
             raise answer
         return typing.cast(Answer, answer)
 
-    def predict_one(self, x: Sample) -> typing.Any:
-        """Predict the label or target of a sample.
-
-        Parameters
-        ----------
-        x
-            Features.
-
-        Returns
-        -------
-        The prediction of the present snapshot.
-        """
-        return self.ask("predict_one", x).value
-
-    def predict_proba_one(self, x: Sample) -> dict[Hashable, float]:
-        """Predict the probability of each label.
-
-        Parameters
-        ----------
-        x
-            Features.
-
-        Returns
-        -------
-        Probabilities by label.
-        """
-        answer: dict[Hashable, float] = self.ask("predict_proba_one", x).value
-        return answer
-
-    def predict_many(self, X: typing.Any) -> typing.Any:
-        """Predict the rows of a data frame.
-
-        Parameters
-        ----------
-        X
-            A data frame of any library that narwhals supports.
-
-        Returns
-        -------
-        A series of the library of X.
-        """
-        return self.ask("predict_many", X).value
-
-    def predict_proba_many(self, X: typing.Any) -> typing.Any:
-        """Predict the class probabilities of the rows of a data frame.
-
-        Parameters
-        ----------
-        X
-            A data frame of any library that narwhals supports.
-
-        Returns
-        -------
-        A data frame of the library of X, with one column per label.
-        """
-        return self.ask("predict_proba_many", X).value
-
-    def n_samples_seen(self) -> list[int]:
-        """Return for each replica the number of samples that its snapshot has learned."""
-        return self._of_all("n_samples_seen")
-
-    def processes(self) -> list[int]:
-        """Return the process id of each replica."""
-        return self._of_all("process")
-
-    def _of_all(self, method: str, *arguments: typing.Any) -> list[typing.Any]:
-        """Call a method of all running replicas. Starting ones fetch their snapshot themselves."""
-        return self._repeated(lambda: self._handle.broadcast(method, *arguments).results())
-
     def _repeated(self, ask: Callable[[], typing.Any]) -> typing.Any:
         """Call `ask`; repeat it if the replica dies after it has accepted the request.
 
@@ -237,7 +186,7 @@ class SnapshotServer:
         deadline = time.monotonic() + SECONDS_TO_RESTART
         while True:
             try:
-                return result_of(ask)
+                return ask()
             except deaths as error:
                 if time.monotonic() > deadline:
                     raise RuntimeError(
@@ -259,21 +208,111 @@ class SnapshotServer:
         self.close()
 
 
-def result_of(ask: Callable[[], typing.Any]) -> typing.Any:
-    """Return the result of a call, which Serve cannot wait for in a thread with an event loop."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return ask()
-    with ThreadPoolExecutor(1) as pool:
-        return pool.submit(ask).result()
+class Latest:
+    """An actor that holds the latest snapshot, and its number, for the replicas that start."""
+
+    def __init__(self) -> None:
+        self.number, self.snapshot = -1, None
+
+    def after(self, number: int) -> tuple[int, typing.Any]:
+        """Return the number held; with the snapshot, if that is later than a number."""
+        return self.number, self.snapshot if self.number > number else None
+
+    def put(self, number: int, snapshot: typing.Any) -> None:
+        """Hold a snapshot, unless a later one is here."""
+        if number > self.number:
+            self.number, self.snapshot = number, snapshot
 
 
-def shelf() -> typing.Any:
-    """The shelf, seen from a replica."""
+class Replica:
+    """A process that predicts with the latest snapshot, over HTTP and for handles of Serve.
+
+    Parameters
+    ----------
+    snapshot
+        The first snapshot, which has the number 0.
+    latest
+        Returns the actor `Latest`, which Serve may have restarted since the last call.
+    hosts
+        Names by which clients may call the server, see `Application`.
+    """
+
+    def __init__(
+        self, snapshot: typing.Any, latest: Callable[[], typing.Any], hosts: tuple[str, ...]
+    ) -> None:
+        from river_extra_trees.serving.endpoints import Application, Limits
+        from river_extra_trees.serving.service import SnapshotService
+
+        self.number, self.snapshot, self.latest = 0, snapshot, latest
+        limits = Limits(queue=2 * ONGOING)  # never reached: Serve sends fewer
+        self.application = Application(SnapshotService(snapshot), limits, hosts=hosts)
+        bind_to_loopback()
+
+    def __serve_build_asgi_app__(self) -> typing.Any:
+        return self.application.asgi  # Serve asks for it by this name
+
+    async def take(self, number: int, snapshot: typing.Any) -> None:
+        """Predict with this snapshot from now on, unless a later one has arrived."""
+        self._replace(number, snapshot)
+        await self.check_health()
+
+    def _replace(self, number: int, snapshot: typing.Any) -> None:
+        from river_extra_trees.serving.service import SnapshotService
+
+        if number > self.number:
+            self.number, self.snapshot = number, snapshot
+            monitor = self.application.service.monitor
+            self.application.service = SnapshotService(snapshot, monitor)
+
+    async def check_health(self) -> None:
+        """Exchange snapshots with the actor `Latest`, so that both have the later one.
+
+        Serve calls this method before the first request and every few seconds. Therefore a
+        snapshot that was published while this process, or the actor, started is not missed.
+        """
+        latest = self.latest()
+        number, snapshot = await latest.after.remote(self.number)
+        if number > self.number:
+            self._replace(number, snapshot)
+        elif number < self.number:
+            # In the thread of the model: a snapshot cannot predict while it is pickled.
+            await (await self.application.run(latest.put.remote, self.number, self.snapshot))
+
+    async def answer(self, method: str, x: typing.Any) -> Answer | Exception:
+        """Call a method of the snapshot, in the thread that also serves HTTP.
+
+        An error is returned: Serve would log one that is raised, with its traceback.
+        """
+        snapshot = self.snapshot
+        try:
+            value = await self.application.run(getattr(snapshot, method), x)
+        except Exception as error:
+            return error
+        return Answer(value, int(snapshot.n_samples_seen))
+
+
+def latest_snapshot() -> typing.Any:
+    """Return the actor `Latest` of this deployment."""
     from ray import serve
 
-    return serve.get_deployment_actor(SHELF)
+    return serve.get_deployment_actor(LATEST)
+
+
+def bind_to_loopback() -> None:
+    """Bind the port that this replica opens for Serve to loopback, if those of Ray are.
+
+    Serve binds it to all interfaces, whatever those of Ray are bound to.
+    """
+    import ray
+
+    replica: typing.Any = importlib.import_module("ray.serve._private.replica")
+    if ray.util.get_node_ip_address() == "127.0.0.1":
+        add_port = replica.add_port_to_grpc_server
+
+        def add_port_of_loopback(server: typing.Any, address: str) -> typing.Any:
+            return add_port(server, address.replace("[::]", "127.0.0.1"))
+
+        replica.add_port_to_grpc_server = add_port_of_loopback
 
 
 def check_snapshot(snapshot: typing.Any) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import itertools
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal
 from typing import Any
 
@@ -14,10 +14,9 @@ from river.active.base import ActiveLearningClassifier
 
 from river_extra_trees._estimator.learner import reads_columns
 
-from .answers import answered, predict_learn_parts
-from .chunks import SMALLEST_CHUNK, Chunk, chunks_of, samples_of_chunks
+from .chunks import SMALLEST_CHUNK, Chunk, chunks_of
 
-__all__ = ["iter_progressive_val_score", "progressive_val_score"]
+__all__ = ["iter_progressive_val_score", "progressive_val_score", "score"]
 
 Delay = str | int | datetime.timedelta | Callable[..., Any] | None
 Moment = str | Callable[..., Any] | None
@@ -88,24 +87,14 @@ def iter_progressive_val_score(
     data = chunks_of(dataset, target, weight)
     first: Any = next(data, None)
     data = itertools.chain([] if first is None else [first], data)
+    options = (step, measure_time, measure_memory, yield_predictions)
     if isinstance(first, Chunk):
         is_prompt = moment is None and delay is None
         if is_prompt and reads_columns(model) and not 0 < step < SMALLEST_CHUNK:
-            evaluation = _Evaluation(model, metric)
-            step = max(0, step)  # for a negative step, river yields nothing
-            return evaluation.run(data, step, measure_time, measure_memory, yield_predictions)
-        data = samples_of_chunks(data)
-    return evaluate.iter_progressive_val_score(
-        data,
-        model,
-        metric,
-        moment,
-        delay,
-        step,
-        measure_time,
-        measure_memory,
-        yield_predictions,
-    )
+            # For a negative step, river yields nothing.
+            return _states(data, model, metric, max(0, step), *options[1:])
+        data = itertools.chain.from_iterable(chunk.rows() for chunk in data)
+    return evaluate.iter_progressive_val_score(data, model, metric, moment, delay, *options)
 
 
 def progressive_val_score(
@@ -127,7 +116,7 @@ def progressive_val_score(
     The result is the same, bit for bit, as that of `river.evaluate.progressive_val_score` on the
     rows. Models of this package learn whole frames. Other models of river, and models with delayed
     labels, learn row by row. Missing values (`None` and NaN) are absent from the rows. If a row is
-    invalid, the error is raised before any row of its frame is learned.
+    invalid, no row of its frame is learned after the last result.
 
     Parameters
     ----------
@@ -210,79 +199,61 @@ def progressive_val_score(
     return metric
 
 
-class _Evaluation:
-    """Evaluation of a model that learns whole frames.
+def _states(
+    chunks: Iterator[Chunk],
+    model: Any,
+    metric: Any,
+    step: int,
+    measure_time: bool,
+    measure_memory: bool,
+    yield_predictions: bool,
+) -> Iterator[dict[str, Any]]:
+    """Evaluate a model that learns columns; yield the results as river does."""
+    parts = list(metric) if isinstance(metric, metrics.base.Metrics) else [metric]
+    if not metric.works_with(model):
+        names = " + ".join(type(getattr(part, "obj", part)).__name__ for part in parts)
+        raise ValueError(f"{names} cannot score {type(model).__name__}")
+    probabilities = isinstance(model, base.Classifier) and not metric.requires_labels
+    start = time.perf_counter()
+    n, prediction = 0, None
 
-    Parameters
-    ----------
-    model
-        The model.
-    metric
-        The metric.
-    """
+    def state() -> dict[str, Any]:
+        found: dict[str, Any] = {type(part).__name__: part for part in parts}
+        found["Step"] = n
+        if measure_time:
+            found["Time"] = datetime.timedelta(seconds=time.perf_counter() - start)
+        if measure_memory:
+            found["Memory"] = model._raw_memory_usage
+        if yield_predictions:
+            found["Prediction"] = prediction
+        return found
 
-    def __init__(self, model: Any, metric: Any) -> None:
-        if not metric.works_with(model):
-            parts = metric if isinstance(metric, metrics.base.Metrics) else [metric]
-            names = " + ".join(type(getattr(part, "obj", part)).__name__ for part in parts)
-            raise ValueError(f"{names} cannot score {type(model).__name__}")
-        self.model = model
-        self.metric = metric
-        self.wants_labels = not isinstance(model, base.Classifier) or metric.requires_labels
-
-    def run(
-        self,
-        chunks: Iterator[Chunk],
-        step: int,
-        measure_time: bool,
-        measure_memory: bool,
-        yield_predictions: bool,
-    ) -> Iterator[dict[str, Any]]:
-        """Read all chunks; yield the results after every `step` samples, and at the end."""
-        start = time.perf_counter()
-        n, answer = 0, None
-
-        def state() -> dict[str, Any]:
-            parts = self.metric if isinstance(self.metric, metrics.base.Metrics) else [self.metric]
-            found: dict[str, Any] = {type(metric).__name__: metric for metric in parts}
-            found["Step"] = n
-            if measure_time:
-                found["Time"] = datetime.timedelta(seconds=time.perf_counter() - start)
-            if measure_memory:
-                found["Memory"] = self.model._raw_memory_usage
-            if yield_predictions:
-                found["Prediction"] = answer
-            return found
-
-        for chunk in chunks:
-            for n_read, last in self.read(chunk, _stops(len(chunk), n, step)):
-                n, answer = n + n_read, last
-                if step and n % step == 0:
-                    yield state()
-        answer = None
-        if step and n > step and n % step:
-            yield state()
-
-    def read(self, chunk: Chunk, stops: list[int]) -> Iterator[tuple[int, Any]]:
-        """Predict, score and learn a chunk; yield the length and last prediction of each part."""
-        samples = chunk.samples(self.model._core.regression)
-        parts = predict_learn_parts(self.model, samples, stops, probabilities=not self.wants_labels)
-        start = 0
-        for stop in stops:
-            try:
-                answers = next(parts)
-            except (TypeError, ValueError) as error:
-                raise chunk.with_number(error) from None
-            targets = chunk.targets[start:stop]
-            if self.model._core.regression and isinstance(targets[0], Decimal):
+    for chunk in chunks:
+        due = range(step - n % step, len(chunk), step) if step else ()
+        for part in _cut(chunk, due):
+            answers = part.predicted_and_learned(model, probabilities=probabilities)
+            targets = part.targets
+            if model._core.regression and isinstance(targets[0], Decimal):
                 targets = list(map(float, targets))  # metrics subtract floats from them
-            for y, prediction in answered(targets, answers):
-                self.metric.update(y_true=y, y_pred=prediction)
-            yield stop - start, answers[-1]
-            start = stop
+            score(metric, targets, answers)
+            n, prediction = n + len(part), answers[-1]
+            if step and n % step == 0:
+                yield state()
+    prediction = None
+    if step and n > step and n % step:
+        yield state()
 
 
-def _stops(length: int, n: int, step: int) -> list[int]:
-    """Return the positions in a chunk, after n samples, at which results are due, and its end."""
-    due = range(step - n % step, length, step) if step else ()
-    return [*due, length] if length else []
+def _cut(chunk: Chunk, stops: Iterable[int]) -> Iterator[Chunk]:
+    """Yield the parts of a chunk that end at these positions, and the rest."""
+    ends = [0, *stops, len(chunk)]
+    if len(ends) == 2:
+        return iter([chunk] if len(chunk) else [])
+    return (chunk[start:stop] for start, stop in itertools.pairwise(ends))
+
+
+def score(metric: Any, targets: Iterable[Any], predictions: Iterable[Any]) -> None:
+    """Update a metric; as in river, missing predictions are not scored."""
+    for y, prediction in zip(targets, predictions, strict=True):
+        if prediction is not None and prediction != {}:
+            metric.update(y_true=y, y_pred=prediction)

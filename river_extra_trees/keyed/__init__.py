@@ -1,10 +1,10 @@
 """One model per key of a stream, in one process.
 
-- `KeyedModels` keeps up to `max_models` models in memory; the others are spilled to a file or
-  dropped.
-- `KeyedBlock` is a batch of samples with their keys, stored as columns, which can be sent to other
-  processes.
-- `Counts` are the numbers of models and of learned samples.
+- `models`: `KeyedModels`, and `Counts`, the numbers of models and samples.
+- `cache` keeps the models of the keys in memory, up to a limit.
+- `store` keeps them in a file, an SQLite database.
+- `pooled` mixes the predictions of a key's model with those of a model of all keys.
+- `keys` checks and encodes keys.
 
 `river_extra_trees.distributed.DistributedKeyedModels` distributes the keys over processes, each of
 which has a `KeyedModels`.
@@ -12,9 +12,6 @@ which has a `KeyedModels`.
 
 from __future__ import annotations
 
-from .block import KeyedBlock
-from .keeper import Counts
-from .keys import Key as Key
-from .models import KeyedModels
+from .models import Counts, KeyedModels
 
-__all__ = ["Counts", "KeyedBlock", "KeyedModels"]
+__all__ = ["Counts", "KeyedModels"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import numbers
+import pickle
 import typing
 
 __all__ = ["Key", "key_named", "name_of", "plain_key", "shard_of"]
@@ -11,7 +12,6 @@ __all__ = ["Key", "key_named", "name_of", "plain_key", "shard_of"]
 Key = str | bytes | int
 
 PLAIN = frozenset([str, bytes, int])  # the types that a key has after `plain_key`
-LONG = 1024  # integers of more bits are written in hexadecimal digits
 
 
 def plain_key(key: typing.Any) -> Key:
@@ -39,38 +39,17 @@ def plain_key(key: typing.Any) -> Key:
 
 
 def name_of(key: typing.Any) -> bytes:
-    """Convert a key to bytes that are unique, also among keys of different types.
-
-    Parameters
-    ----------
-    key
-        A string, bytes or an integer.
-    """
-    key = plain_key(key)
-    if isinstance(key, str):
-        return b"s" + key.encode("utf-8", "surrogatepass")
-    if isinstance(key, bytes):
-        return b"b" + key
-    # Python limits conversions of long integers to decimal digits, but not to hexadecimal ones.
-    return b"i%d" % key if key.bit_length() <= LONG else b"x%x" % key
+    """Convert a key to bytes that are unique, also among keys of different types."""
+    return pickle.dumps(plain_key(key), protocol=5)
 
 
 def key_named(name: bytes) -> Key:
-    """Convert bytes to a key; the inverse of `name_of`.
-
-    Parameters
-    ----------
-    name
-        A result of `name_of`.
-    """
-    kind, text = name[:1], name[1:]
-    if kind == b"s":
-        return text.decode("utf-8", "surrogatepass")
-    return text if kind == b"b" else int(text, 16 if kind == b"x" else 10)
+    """Convert bytes to a key; the inverse of `name_of`."""
+    return typing.cast(Key, pickle.loads(name))
 
 
 def shard_of(key: typing.Any, n: int) -> int:
-    """Return the shard of a key, which is the same in every process and every version.
+    """Return the shard of a key, which is the same in every process.
 
     The hashes of the keys, numbers from 0 to 2**64 - 1, are divided into n ranges of equal length.
 
@@ -94,6 +73,6 @@ def shard_of(key: typing.Any, n: int) -> int:
     --------
     >>> from river_extra_trees.keyed.keys import shard_of
     >>> [shard_of(key, 4) for key in ("sensor 1", "sensor 2", "sensor 3", 17)]
-    [0, 2, 2, 3]
+    [3, 1, 3, 0]
     """
     return int.from_bytes(hashlib.blake2b(name_of(key), digest_size=8).digest()) * n >> 64

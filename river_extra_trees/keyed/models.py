@@ -3,31 +3,73 @@
 from __future__ import annotations
 
 import copy
+import threading
 import typing
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from pathlib import Path
 
-import numpy as np
-import numpy.typing as npt
 from river import base
 
 from river_extra_trees._core.safe_repr import safe_repr
 
 from .._estimator.frames import Sample
-from .._estimator.parameters import check_parameter
-from .answers import frame_of_probabilities, series_of_answers
-from .block import KeyedBlock
-from .columns import learned, predicted
-from .description import description
-from .keeper import Counts, Keeper, check_options
+from .._estimator.parameters import check_choice, check_parameter, check_whole
+from .cache import ModelCache
+from .frames import frame_of_probabilities, keyed_rows, labelled_rows, series_of_predictions
 from .keys import PLAIN, Key, plain_key
-from .prior import PooledPrior, learned_with, likeliest, predicted_with
-from .store import Store
-from .turn import Turn
+from .pooled import PooledModel, likeliest
+from .store import Entry, Store
 
-__all__ = ["KeyedModels"]
+__all__ = ["Counts", "ExclusiveLock", "KeyedModels"]
 
-Rows = npt.NDArray[np.intp] | None
+
+class Counts(typing.NamedTuple):
+    """Numbers of models, and of learned and refused samples.
+
+    Attributes
+    ----------
+    n_models
+        Number of keys that have a model.
+    n_in_memory
+        Number of keys whose model is in memory.
+    n_samples_seen
+        Number of samples learned, including those of models that have been dropped.
+    n_refused
+        Number of samples for which a model raised an error.
+    refusal
+        The last of these errors; empty if there was none.
+    """
+
+    n_models: int
+    n_in_memory: int
+    n_samples_seen: int
+    n_refused: int
+    refusal: str
+
+
+class ExclusiveLock:
+    """Allows one call at a time: `with lock(): ...`. A concurrent call raises RuntimeError.
+
+    `lock()` returns the `threading.Lock`, because no signal is handled between the moment at which
+    a `with` statement takes a lock and its block. A call that is interrupted at any moment
+    therefore releases the lock. Two threads that call `lock()` at the same moment may both get it;
+    then one of them waits for the other.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+
+    def __call__(self) -> threading.Lock:
+        """Return the lock for a `with` statement; RuntimeError if another call holds it."""
+        if self._lock.locked():
+            raise RuntimeError(
+                "the models are in use: another call has not ended; hold a lock around every call "
+                "to share one object among threads"
+            )
+        return self._lock
+
+    def __reduce__(self) -> typing.Any:
+        return ExclusiveLock, ()  # a copy starts unlocked
 
 
 class KeyedModels:
@@ -99,7 +141,7 @@ class KeyedModels:
     >>> [models.predict_one(key, {"x": 0.0}) for key in ("Ann", "Bob", "Eve")]
     [1.5, 10.0, None]
 
-    The rows of a data frame are learned about as fast as by one model:
+    The rows of a data frame are learned in their order:
 
     >>> import pandas as pd
     >>> X = pd.DataFrame({"x": [0.0, 0.0, 0.0]})
@@ -140,44 +182,42 @@ class KeyedModels:
         store: str | Path | None = None,
         pooled: base.Estimator | None = None,
     ) -> None:
-        check_options(model, max_models, time_to_live, when_full)
-        check_parameter(
-            store is not None or when_full == "drop", "store", store, "a file when models spill"
-        )
-        self.model = model
-        self._turn = Turn("the models are")
-        self._prior = None
-        self._pooled = "none"
+        is_model = isinstance(model, base.Estimator) and hasattr(model, "predict_one")
+        check_parameter(is_model, "model", model, "a classifier or a regressor")
+        check_whole("max_models", max_models, 1, optional=True)
+        check_whole("time_to_live", time_to_live, 1, optional=True)
+        check_choice("when_full", when_full, "drop", "spill")
+        has_store = store is not None or when_full == "drop"
+        check_parameter(has_store, "store", store, "a file when models spill")
+        self._pooled = None
         if pooled is not None:
-            self._prior = PooledPrior(pooled, isinstance(model, base.Classifier))
-            self._pooled = description(pooled)
+            self._pooled = PooledModel(pooled, isinstance(model, base.Classifier))
+        self._parameters = {"model": text_of(model), "pooled": text_of(pooled)}
+        self.model = model
+        self.note = {}
+        self._lock = ExclusiveLock()
         self._n_seen = 0
         self._n_refused = 0
         self._refusal = ""
-        self.note = {}
-        file = None if store is None else Store(store)
+        self._store = None if store is None else Store(store)
         try:
-            self._keeper = Keeper(model, max_models, time_to_live, when_full == "spill", file)
-            self._continue(self._keeper.state, store)
+            if self._store is not None:
+                self._resume(self._store)
+            spills = when_full == "spill"
+            self._cache = ModelCache(model, max_models, time_to_live, spills, self._store)
         except BaseException:
-            if file is not None:
-                file.close()
+            self._close()
             raise
 
-    def _continue(self, state: Mapping[str, typing.Any], store: str | Path | None) -> None:
+    def _resume(self, store: Store) -> None:
         """Continue from the last commit; raise if it belongs to another model."""
-        if not state:
+        state = store.state()
+        if state is None:
             return
-        if state["model"] != description(self.model):
-            raise ValueError(
-                f"{store} holds models of {state['model']}, not of {description(self.model)}"
-            )
-        if state["pooled"] != self._pooled:
-            raise ValueError(
-                f"the pooled model of {store} is {state['pooled']}, not {self._pooled}"
-            )
-        if self._prior is not None:
-            self._prior.resume(state["prior"])
+        for name, text in self._parameters.items():
+            if state[name] != text:
+                raise ValueError(f"the {name} of {store.path} is {state[name]}, not {text}")
+        self._pooled = state["pooled state"]
         self._n_seen, self._n_refused, self._refusal = state["counts"]
         self.note = state["note"]
 
@@ -204,29 +244,34 @@ class KeyedModels:
         TypeError
             If the key has another type.
         """
-        with self._turn():
-            self._learn_row(key, x, y, w)
+        with self._lock():
+            self._learn(key if type(key) in PLAIN else plain_key(key), x, y, w)
 
-    def _learn_row(self, key: Key, x: Sample, y: typing.Any, w: float) -> None:
-        key = key if type(key) in PLAIN else plain_key(key)
-        keeper = self._keeper
-        kept = keeper.take(key, keeper.now + 1)
-        model = kept.model
-        if self._prior is not None:
-            self._prior.meet(kept, x, y, w)
+    def _learn(
+        self, key: Key, x: Sample, y: typing.Any, w: float, predicts: bool = False
+    ) -> typing.Any:
+        """Learn a sample; return the prediction made before, if requested."""
+        entry, is_known = self._cache.enter(key)
+        prediction = None
+        if self._pooled is not None:
+            prediction = likeliest(self._pooled.learn(entry, x, y, w))
+        elif predicts and is_known:
+            try:
+                prediction = entry.model.predict_one(x)
+            except Exception:  # learning raises and counts it
+                prediction = None
         try:
             if w == 1.0:
-                model.learn_one(x, y)
+                entry.model.learn_one(x, y)
             else:
-                model.learn_one(x, y, w=w)
+                entry.model.learn_one(x, y, w=w)
         except Exception as error:  # an error of one model must not stop the other keys
-            self._refuse(key, keeper.now, error)
+            sample = f"sample {self._cache.now} of {safe_repr(key)}"
+            self._refusal = f"{sample}: {type(error).__name__}: {error}"
+            self._n_refused += 1
         else:
             self._n_seen += 1
-
-    def _refuse(self, key: Key, number: int, error: Exception) -> None:
-        self._n_refused += 1
-        self._refusal = f"sample {number} of {safe_repr(key)}: {type(error).__name__}: {error}"
+        return prediction
 
     def learn_many(
         self, keys: typing.Any, X: typing.Any, y: typing.Any, w: typing.Any = 1.0
@@ -253,50 +298,42 @@ class KeyedModels:
             If a key is not a string, bytes or an integer, or if the lengths differ. Then nothing is
             learned.
         """
-        self.learn_block(KeyedBlock.from_frame(self.model, keys, X, y, w))
+        self._learn_rows(labelled_rows(keys, X, y, w), predicts=False)
 
-    def learn_block(self, block: KeyedBlock, rows: Rows = None) -> None:
-        """Learn the samples of a block.
+    def predict_learn_many(
+        self, keys: typing.Any, X: typing.Any, y: typing.Any, w: typing.Any = 1.0
+    ) -> typing.Any:
+        """Predict each row of a data frame, then learn it: test-then-train in one call.
+
+        Predictions and models are the same, bit for bit, as with `predict_one` and `learn_one` for
+        each row in turn.
 
         Parameters
         ----------
-        block
-            Samples with targets.
-        rows
-            Numbers of the samples to learn, ascending; `None` learns all.
+        keys, X, y, w
+            As for `learn_many`.
+
+        Returns
+        -------
+        A series of the library of X, as from `predict_many`. The prediction for a row that is
+        invalid for its model is missing.
 
         Raises
         ------
-        ValueError, TypeError
-            If there are no targets, or if they are for another kind of models. Then nothing is
-            learned.
+        TypeError, ValueError
+            As `learn_many`.
         """
-        block.check_learnable(self.model)
-        rows = np.arange(len(block)) if rows is None else rows
-        with self._turn():
-            if block.table is not None:
-                self._learn_columns(block, rows, None)
-                return
-            for row in rows.tolist():
-                self._learn_row(*block.sample(row))
+        predictions = self._learn_rows(labelled_rows(keys, X, y, w), predicts=True)
+        return series_of_predictions(predictions, X)
 
-    def _learn_columns(
-        self, block: KeyedBlock, rows: npt.NDArray[np.intp], asks: str | None
+    def _learn_rows(
+        self, rows: Iterable[tuple[Key, Sample, typing.Any, float]], predicts: bool
     ) -> list[typing.Any]:
-        answers: list[typing.Any] = []
-        for start in range(0, len(rows), stretch := self._keeper.stretch):
-            part = rows[start : start + stretch]
-            if self._prior is None:
-                found, refusals = learned(self._keeper, block, part, asks)
-            else:
-                found, refusals = learned_with(self._prior, self._keeper, block, part, asks)
-            answers += found
-            self._n_seen += len(part) - len(refusals)
-            for number, key, error in refusals:
-                self._refuse(key, number, error)
-        return answers
+        """Learn samples; return the predictions made before, `None` if they are not requested."""
+        with self._lock():
+            return [self._learn(*row, predicts) for row in rows]
 
-    # ------------------------------------------------------------------ answers
+    # ------------------------------------------------------------------ predictions
 
     def predict_one(self, key: Key, x: Sample) -> typing.Any:
         """Predict the label or target of a sample.
@@ -312,14 +349,24 @@ class KeyedModels:
         -------
         The prediction; `None` for an unknown key, unless there is a pooled model.
         """
-        with self._turn():
-            return self._predict_row(key, x)
+        return self._predict_rows([(plain_key(key), x)])[0]
 
-    def _predict_row(self, key: Key, x: Sample) -> typing.Any:
-        kept = self._keeper.look(key if type(key) in PLAIN else plain_key(key))
-        if self._prior is not None:
-            return likeliest(self._prior.answer(kept, x))
-        return None if kept is None else kept.model.predict_one(x)
+    def _predict_rows(
+        self, rows: Iterable[tuple[Key, Sample]], probabilities: bool = False
+    ) -> list[typing.Any]:
+        """Predict samples."""
+        if probabilities and not hasattr(self.model, "predict_proba_one"):
+            raise AttributeError(f"{type(self.model).__name__} predicts no probabilities")
+        with self._lock():
+            return [self._predict(self._cache.find(key), x, probabilities) for key, x in rows]
+
+    def _predict(self, entry: Entry | None, x: Sample, probabilities: bool) -> typing.Any:
+        if self._pooled is not None:
+            found = self._pooled.predict(entry, x)
+            return (found or {}) if probabilities else likeliest(found)
+        if entry is None:
+            return {} if probabilities else None
+        return entry.model.predict_proba_one(x) if probabilities else entry.model.predict_one(x)
 
     def predict_proba_one(self, key: Key, x: Sample) -> dict[Hashable, float]:
         """Predict the probability of each label.
@@ -335,15 +382,8 @@ class KeyedModels:
         -------
         Probabilities by label; empty for an unknown key, unless there is a pooled model.
         """
-        predict = self._predictor(True)
-        with self._turn():
-            return typing.cast(dict[Hashable, float], predict(key, x))
-
-    def _share_row(self, key: Key, x: Sample) -> dict[Hashable, float]:
-        kept = self._keeper.look(key if type(key) in PLAIN else plain_key(key))
-        if self._prior is not None:
-            return typing.cast(dict[Hashable, float], self._prior.answer(kept, x) or {})
-        return {} if kept is None else kept.model.predict_proba_one(x)
+        found = self._predict_rows([(plain_key(key), x)], probabilities=True)[0]
+        return typing.cast(dict[Hashable, float], found)
 
     def predict_many(self, keys: typing.Any, X: typing.Any) -> typing.Any:
         """Predict the rows of a data frame.
@@ -366,8 +406,7 @@ class KeyedModels:
         TypeError, ValueError
             As `learn_many`, and if a row is invalid for its model.
         """
-        block = KeyedBlock.from_frame(self.model, keys, X)
-        return series_of_answers(self.predict_block(block), X)
+        return series_of_predictions(self._predict_rows(keyed_rows(keys, X)), X)
 
     def predict_proba_many(self, keys: typing.Any, X: typing.Any) -> typing.Any:
         """Predict the class probabilities of the rows of a data frame.
@@ -390,123 +429,18 @@ class KeyedModels:
         TypeError, ValueError
             As `predict_many`.
         """
-        block = KeyedBlock.from_frame(self.model, keys, X)
-        return frame_of_probabilities(self.predict_block(block, shares=True), X)
+        predictions = self._predict_rows(keyed_rows(keys, X), probabilities=True)
+        return frame_of_probabilities(predictions, X)
 
-    def predict_learn_many(
-        self, keys: typing.Any, X: typing.Any, y: typing.Any, w: typing.Any = 1.0
-    ) -> typing.Any:
-        """Predict each row of a data frame, then learn it: test-then-train in one call.
-
-        Predictions and models are the same, bit for bit, as with `predict_one` and `learn_one` for
-        each row in turn.
-
-        Parameters
-        ----------
-        keys
-            A series or another sequence with the key of each row.
-        X
-            A data frame, as for `learn_many`.
-        y
-            A series or another sequence with the target of each row.
-        w
-            One weight for all rows, or a series or another sequence with the weight of each row.
-
-        Returns
-        -------
-        A series of the library of X, as from `predict_many`. The prediction for a row that is
-        invalid for its model is missing.
-
-        Raises
-        ------
-        TypeError, ValueError
-            As `learn_many`.
-        """
-        block = KeyedBlock.from_frame(self.model, keys, X, y, w)
-        return series_of_answers(self.predict_learn_block(block), X)
-
-    def predict_block(
-        self, block: KeyedBlock, rows: Rows = None, shares: bool = False
-    ) -> list[typing.Any]:
-        """Predict the samples of a block.
-
-        Parameters
-        ----------
-        block
-            The samples.
-        rows
-            Numbers of the samples to predict, ascending; `None` predicts all.
-        shares
-            Whether to predict the probabilities of the labels.
-
-        Returns
-        -------
-        For each sample, the result of `predict_one` or `predict_proba_one`.
-        """
-        predict = self._predictor(shares)
-        rows = np.arange(len(block)) if rows is None else rows
-        with self._turn():
-            if block.table is not None and self._prior is not None:
-                return predicted_with(self._prior, self._keeper, block, rows, shares)
-            if block.table is not None:
-                return predicted(self._keeper, block, rows, "shares" if shares else "predictions")
-            return [predict(*block.sample(row)[:2]) for row in rows.tolist()]
-
-    def _predictor(self, shares: bool) -> Callable[[Key, Sample], typing.Any]:
-        """Return the method that predicts a sample; raise for the probabilities of a regressor."""
-        if shares and not hasattr(self.model, "predict_proba_one"):
-            raise AttributeError(f"{type(self.model).__name__} predicts no probabilities")
-        return self._share_row if shares else self._predict_row
-
-    def predict_learn_block(
-        self, block: KeyedBlock, rows: Rows = None, shares: bool = False
-    ) -> list[typing.Any]:
-        """Predict each sample of a block, then learn it.
-
-        Parameters
-        ----------
-        block
-            Samples with targets.
-        rows
-            Numbers of the samples to learn, ascending; `None` learns all.
-        shares
-            Whether to predict the probabilities of the labels.
-
-        Returns
-        -------
-        For each sample, the result of `predict_one` or `predict_proba_one`; `None` or an empty dict
-        if the model raises an error.
-
-        Raises
-        ------
-        ValueError, TypeError
-            As `learn_block`.
-        """
-        predict = self._predictor(shares)
-        block.check_learnable(self.model)
-        rows = np.arange(len(block)) if rows is None else rows
-        answers: list[typing.Any] = []
-        with self._turn():
-            if block.table is not None:
-                return self._learn_columns(block, rows, "shares" if shares else "predictions")
-            for row in rows.tolist():
-                key, x, y, w = block.sample(row)
-                try:
-                    answers.append(predict(key, x))
-                except Exception:  # learning raises and counts it
-                    answers.append({} if shares else None)
-                self._learn_row(key, x, y, w)
-        return answers
-
-    # ------------------------------------------------------------------ the whole
+    # ------------------------------------------------------------------ models
 
     def __len__(self) -> int:
-        with self._turn():
-            return len(self._keeper)
+        with self._lock():
+            return len(self._cache)
 
     def __contains__(self, key: Key) -> bool:
-        with self._turn():
-            return plain_key(key) in self._keeper
+        with self._lock():
+            return self._cache.find(plain_key(key)) is not None
 
     def model_of(self, key: Key) -> typing.Any:
         """Return a copy of the model of a key.
@@ -520,9 +454,9 @@ class KeyedModels:
         -------
         The copy, or `None` for an unknown key.
         """
-        with self._turn():
-            kept = self._keeper.look(plain_key(key))
-            return None if kept is None else copy.deepcopy(kept.model)
+        with self._lock():
+            entry = self._cache.find(plain_key(key))
+            return None if entry is None else copy.deepcopy(entry.model)
 
     def forget(self, key: Key) -> bool:
         """Drop the model of a key; the next sample of the key starts a new one.
@@ -539,31 +473,17 @@ class KeyedModels:
         -------
         Whether there was a model.
         """
-        with self._turn():
-            return self._keeper.forget(plain_key(key))
+        key = plain_key(key)
+        with self._lock():
+            is_known = self._cache.find(key) is not None
+            self._cache.drop(key)
+            return is_known
 
     def counts(self) -> Counts:
         """Return the numbers of models, and of learned and refused samples."""
-        with self._turn():
-            n_models, n_in_memory = len(self._keeper), self._keeper.n_in_memory
+        with self._lock():
+            n_models, n_in_memory = len(self._cache), self._cache.n_in_memory
             return Counts(n_models, n_in_memory, self._n_seen, self._n_refused, self._refusal)
-
-    @property
-    def n_models(self) -> int:
-        """Number of keys that have a model."""
-        return len(self)
-
-    @property
-    def n_samples_seen(self) -> int:
-        """Number of samples learned."""
-        return self._n_seen
-
-    @property
-    def _raw_memory_usage(self) -> int:
-        """Bytes in memory."""
-        with self._turn():
-            prior = 0 if self._prior is None else self._prior._raw_memory_usage
-            return self._keeper._raw_memory_usage + prior
 
     # ------------------------------------------------------------------ the store
 
@@ -581,25 +501,33 @@ class KeyedModels:
         RuntimeError
             If there is no store.
         """
-        with self._turn():
+        with self._lock():
             note = self.note if note is None else dict(note)
             state = {
-                "model": description(self.model),
+                **self._parameters,
                 "counts": (self._n_seen, self._n_refused, self._refusal),
                 "note": note,
-                "pooled": self._pooled,
-                "prior": None if self._prior is None else self._prior.state(),
+                "pooled state": self._pooled,
             }
-            self._keeper.commit(state)
+            self._cache.commit(state)
             self.note = note
 
     def close(self) -> None:
         """Close the store, if there is one. Changes since the last commit are lost."""
-        with self._turn():
-            self._keeper.close()
+        with self._lock():
+            self._close()
+
+    def _close(self) -> None:
+        if self._store is not None:
+            self._store.close()
 
     def __enter__(self) -> typing.Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def text_of(model: base.Estimator | None) -> str:
+    """Return the class and the parameters of a model, with the same text in every process."""
+    return " ".join(repr(model).split())

@@ -4,27 +4,60 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import dataclasses
 import os
 import pickle
 import sqlite3
 import typing
 import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
-__all__ = ["Row", "Store"]
+from .keys import Key, key_named, name_of
+
+__all__ = ["Entry", "Store"]
 
 FORMAT = 1  # of the tables below
 CACHE = 4096  # kB of pages in memory
 PAGE = 8192  # bytes of a page
-LOG = 256  # a commit moves the pages of the log into the file when there are so many
+LOG = 256  # pages of the log above which a commit moves them into the file
+PATIENCE = 10.0  # seconds to wait for another process to close the file
 
-Row = tuple[int, bytes, bytes]  # number of the last sample of the key, name of the key, its model
+SETTINGS = (
+    f"page_size = {PAGE}",
+    f"cache_size = -{CACHE}",
+    "locking_mode = EXCLUSIVE",  # also keeps the index of the log in memory
+    "journal_mode = WAL",
+    "synchronous = FULL",  # commits survive a power failure
+    "journal_size_limit = 0",  # truncate an empty log
+)
+TABLES = (
+    "CREATE TABLE models"
+    " (last INTEGER PRIMARY KEY, name BLOB NOT NULL UNIQUE, model BLOB NOT NULL)",
+    "CREATE TABLE state (one INTEGER PRIMARY KEY CHECK (one = 1), state BLOB NOT NULL)",
+)
 
-TABLES = """
-CREATE TABLE models (last INTEGER PRIMARY KEY, name BLOB NOT NULL UNIQUE, model BLOB NOT NULL);
-CREATE TABLE state (one INTEGER PRIMARY KEY CHECK (one = 1), state BLOB NOT NULL);
-"""
+
+@dataclasses.dataclass(slots=True)
+class Entry:
+    """The model of a key.
+
+    Parameters
+    ----------
+    model
+        The model.
+    record
+        The record of the key in the pooled model (`PooledModel`); `None` if there is none.
+    last
+        Number of the last sample of the key.
+    stored
+        Value of `last` when the model was written to the store; 0 if it never was.
+    """
+
+    model: typing.Any
+    record: typing.Any = None
+    last: int = 0
+    stored: int = 0
 
 
 class Store:
@@ -36,7 +69,7 @@ class Store:
     only the process that opened the store can use it.
 
     The number of a row is that of the last sample of its key, which is unique. Rows are written in
-    the order of these numbers (see `Keeper`): the table grows at its end, and expired keys are
+    the order of these numbers (see `ModelCache`): the table grows at its end, and expired keys are
     deleted at its beginning.
 
     Parameters
@@ -55,7 +88,7 @@ class Store:
         # isolation_level=None: this class begins and ends transactions, not the sqlite3 module.
         try:
             self._connection = sqlite3.connect(
-                self.path, timeout=0.0, isolation_level=None, check_same_thread=False
+                self.path, timeout=PATIENCE, isolation_level=None, check_same_thread=False
             )
         except sqlite3.Error as error:
             raise type(error)(f"{self.path}: {error}") from None
@@ -65,113 +98,94 @@ class Store:
             self._open()
         except sqlite3.Error as error:
             self.close()
-            raise type(error)(f"{self.path}: {refused(error)}") from None
+            is_locked = "locked" in str(error)
+            reason = "another process has this file open" if is_locked else str(error)
+            raise type(error)(f"{self.path}: {reason}") from None
         except BaseException:
             self.close()
             raise
 
     def _open(self) -> None:
-        run = self._database.execute
-        run(f"PRAGMA page_size = {PAGE}")
-        run(f"PRAGMA cache_size = -{CACHE}")
-        run("PRAGMA locking_mode = EXCLUSIVE")  # also keeps the index of the log in memory
-        run("PRAGMA journal_mode = WAL")
-        run("PRAGMA synchronous = FULL")  # commits survive a power failure
-        run(f"PRAGMA wal_autocheckpoint = {LOG}")
-        run("PRAGMA journal_size_limit = 0")  # truncate an empty log
-        run("BEGIN IMMEDIATE")
-        (found,) = run("PRAGMA user_version").fetchone()
-        if found == 0 and not run("SELECT count(*) FROM sqlite_schema").fetchone()[0]:
-            for statement in TABLES.split(";"):
-                run(statement)
-            run(f"PRAGMA user_version = {FORMAT}")
+        for setting in SETTINGS:
+            self._run(f"PRAGMA {setting}")
+        self._run(f"PRAGMA wal_autocheckpoint = {LOG}")
+        self._run("BEGIN IMMEDIATE")
+        (found,) = self._run("PRAGMA user_version").fetchone()
+        if found == 0 and not self._run("SELECT count(*) FROM sqlite_schema").fetchone()[0]:
+            for table in TABLES:
+                self._run(table)
+            self._run(f"PRAGMA user_version = {FORMAT}")
         elif found != FORMAT:
             raise ValueError(f"{self.path} is a database, but none of KeyedModels")
 
-    @property
-    def _database(self) -> sqlite3.Connection:
-        """The connection; RuntimeError in a process that has inherited it."""
+    def _run(self, statement: str, *values: typing.Any) -> sqlite3.Cursor:
+        """Execute a statement; RuntimeError in a process that has inherited the connection."""
         if os.getpid() != self._process:
             raise RuntimeError(
                 f"{self.path} was opened before this process was forked; only process "
                 f"{self._process} can use these models: open a file of its own in each process"
             )
-        return self._connection
+        return self._connection.execute(statement, values)
+
+    def _change(self, statement: str, *values: typing.Any) -> sqlite3.Cursor:
+        """Execute a statement in the transaction, which SQLite ends if the disk is full."""
+        if not self._connection.in_transaction:
+            raise RuntimeError(
+                f"{self.path}: an earlier change failed, and all since the last commit are lost; "
+                "open the models again and continue from their note"
+            )
+        return self._run(statement, *values)
 
     # ------------------------------------------------------------------ models
 
     def __len__(self) -> int:
-        (n,) = self._database.execute("SELECT count(*) FROM models").fetchone()
-        return int(n)
+        return int(self._run("SELECT count(*) FROM models").fetchone()[0])
 
-    def last_of(self, name: bytes) -> int | None:
-        """Return the number of the last sample of a key; `None` if it has no model here."""
-        found = self._database.execute("SELECT last FROM models WHERE name = ?", (name,)).fetchone()
-        return None if found is None else int(found[0])
+    def read(self, key: Key) -> Entry | None:
+        """Return the entry of a key; `None` if it has none."""
+        statement = "SELECT last, name, model FROM models WHERE name = ?"
+        row = self._run(statement, name_of(key)).fetchone()
+        return None if row is None else entry_of(*row)[1]
 
-    def read(self, name: bytes) -> tuple[int, bytes] | None:
-        """Return the number of the last sample of a key, and its model; `None` if it has none."""
-        found: tuple[int, bytes] | None = self._database.execute(
-            "SELECT last, model FROM models WHERE name = ?", (name,)
-        ).fetchone()
-        return found
+    def entries(self) -> Iterator[tuple[Key, Entry]]:
+        """Iterate over keys and entries, in the order of their last samples."""
+        for row in self._run("SELECT last, name, model FROM models ORDER BY last"):
+            yield entry_of(*row)
 
-    def rows(self) -> Iterator[Row]:
-        """All rows, ordered by the number of the last sample."""
-        yield from self._database.execute("SELECT last, name, model FROM models ORDER BY last")
+    def write(self, key: Key, entry: Entry) -> None:
+        """Write an entry unless the file holds it already; replace an earlier one of the key."""
+        if entry.stored != entry.last:
+            content = pickle.dumps((entry.model, entry.record), protocol=5)
+            statement = "INSERT OR REPLACE INTO models VALUES (?, ?, ?)"
+            self._change(statement, entry.last, name_of(key), content)
+            entry.stored = entry.last
 
-    def write(self, rows: Iterable[Row]) -> None:
-        """Write models; earlier models of the same keys are replaced."""
-        self._check()
-        self._database.executemany("INSERT OR REPLACE INTO models VALUES (?, ?, ?)", rows)
+    def delete(self, key: Key) -> bool:
+        """Delete the entry of a key; return whether there was one."""
+        return self._change("DELETE FROM models WHERE name = ?", name_of(key)).rowcount > 0
 
-    def delete(self, name: bytes) -> bool:
-        """Delete the model of a key; return whether there was one."""
-        self._check()
-        found = self._database.execute("DELETE FROM models WHERE name = ?", (name,))
-        return found.rowcount > 0
+    def delete_before(self, last: int) -> list[Key]:
+        """Delete the entries whose last sample is before a number; return their keys."""
+        rows = self._change("DELETE FROM models WHERE last < ? RETURNING name", last)
+        return [key_named(name) for (name,) in rows.fetchall()]
 
-    def delete_before(self, last: int) -> list[bytes]:
-        """Delete the models of the keys whose last sample is before a number; return the names."""
-        self._check()
-        run = self._database.execute
-        names = [name for (name,) in run("SELECT name FROM models WHERE last < ?", (last,))]
-        run("DELETE FROM models WHERE last < ?", (last,))
-        return names
+    def keep_latest(self, n: int | None) -> None:
+        """Delete all entries but the n latest ones; `None` deletes nothing."""
+        latest = "SELECT last FROM models ORDER BY last DESC LIMIT ?"
+        self._change(f"DELETE FROM models WHERE last NOT IN ({latest})", -1 if n is None else n)
 
     # ------------------------------------------------------------------ transactions
 
     def state(self) -> typing.Any:
         """Return the state of the last commit; `None` if there was none."""
-        found = self._database.execute("SELECT state FROM state").fetchone()
+        found = self._run("SELECT state FROM state").fetchone()
         return None if found is None else pickle.loads(found[0])
 
     def commit(self, state: typing.Any) -> None:
-        """Commit all changes, together with a state.
-
-        Parameters
-        ----------
-        state
-            Any value that can be pickled.
-        """
-        self._check()
-        run = self._database.execute
-        run("INSERT OR REPLACE INTO state VALUES (1, ?)", (pickle.dumps(state),))
-        run("COMMIT")
-        run("BEGIN IMMEDIATE")
-
-    def _check(self) -> None:
-        """Raise if there is no transaction: SQLite ends it when the disk is full."""
-        if not self._database.in_transaction:
-            raise RuntimeError(
-                f"{self.path}: an earlier change failed, and all since the last commit are lost; "
-                "open the models again and continue from their note"
-            )
-
-    @property
-    def memory(self) -> int:
-        """Largest number of bytes of its pages in memory."""
-        return CACHE * 1024
+        """Commit all changes, together with a state, which can be anything that can be pickled."""
+        self._change("INSERT OR REPLACE INTO state VALUES (1, ?)", pickle.dumps(state))
+        self._run("COMMIT")
+        self._run("BEGIN IMMEDIATE")
 
     def close(self) -> None:
         """Close the file. Changes after the last commit are lost."""
@@ -188,6 +202,12 @@ class Store:
         )
 
 
+def entry_of(last: int, name: bytes, content: bytes) -> tuple[Key, Entry]:
+    """Return the key and the entry of a row."""
+    model, record = pickle.loads(content)
+    return key_named(name), Entry(model, record, last, stored=last)
+
+
 STORES: weakref.WeakSet[Store] = weakref.WeakSet()
 
 
@@ -202,10 +222,3 @@ def keep_inherited() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=keep_inherited)
-
-
-def refused(error: sqlite3.Error) -> str:
-    """Say why a file could not be opened."""
-    if "locked" in str(error):
-        return "another process has this file open"
-    return str(error)

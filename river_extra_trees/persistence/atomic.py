@@ -2,31 +2,26 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
-import hashlib
 import os
+import secrets
 import stat
 import sys
 from pathlib import Path
 from typing import BinaryIO
 
-if sys.platform == "win32":
-    from .writing_windows import require_writable, write_in_turn
-else:
-    from .writing_posix import require_writable, write_in_turn
-
 __all__ = ["open_regular", "replace_file", "require_replaceable"]
 
-LONGEST_NAME = 255  # on Windows; POSIX systems can be asked
+NEW = 0o666  # mode of a new file, before the umask
+OWN = 0o600  # mode of a file before it gets the permissions of the file it replaces
 
 
 def replace_file(path: str | os.PathLike[str], content: bytes) -> None:
     """Replace a file; after an error the old file is unchanged.
 
-    The bytes are written to a temporary file in the same folder, `.NAME.saving`, with the
-    permissions of the old file. It is flushed to the disk and then renamed. An interrupted process
-    leaves at most this temporary file (on Windows also `.NAME.lock`), which the next call uses and
-    removes. Processes that write the same file wait for each other.
+    The bytes are written to a temporary file in the same folder, which is flushed to the disk and
+    then renamed. A killed process leaves at most this file.
 
     Raises
     ------
@@ -34,17 +29,32 @@ def replace_file(path: str | os.PathLike[str], content: bytes) -> None:
         If the folder does not exist, the disk is full, the path is not a regular file, and so on.
     """
     target = Path(os.path.realpath(path))
-    write_in_turn(target, temporary_for(target), content, status_of(target))
+    old = _status_of(target, "replaced")
+    temporary = _temporary_in(target.parent)
+    try:
+        with open(_created(temporary, NEW if old is None else OWN), "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        if old is not None:
+            temporary.chmod(_mode_for(temporary, old))
+        temporary.replace(target)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    if sys.platform != "win32":  # which cannot open folders
+        _flush_folder(target.parent)
 
 
 def require_replaceable(path: str | os.PathLike[str]) -> None:
-    """Raise the OSError that `replace_file` would raise, except for a full disk.
-
-    The file is unchanged, and the temporary file is removed.
-    """
+    """Raise the OSError that `replace_file` would raise, except for a full disk."""
     target = Path(os.path.realpath(path))
-    status_of(target)
-    require_writable(temporary_for(target))
+    _status_of(target, "replaced")
+    if len(os.fsencode(target.name)) > 255:
+        raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG), str(path))
+    temporary = _temporary_in(target.parent)
+    os.close(_created(temporary, OWN))
+    temporary.unlink()
 
 
 def open_regular(path: str | os.PathLike[str]) -> BinaryIO:
@@ -55,11 +65,11 @@ def open_regular(path: str | os.PathLike[str]) -> BinaryIO:
     OSError
         If the file cannot be read, or is not a regular file.
     """
-    status_of(Path(path), "read")
+    _status_of(Path(path), "read")
     return Path(path).open("rb")
 
 
-def status_of(path: Path, purpose: str = "replaced") -> os.stat_result | None:
+def _status_of(path: Path, purpose: str) -> os.stat_result | None:
     """Return the status of a regular file; None if there is no file."""
     try:
         found = path.stat()
@@ -70,13 +80,34 @@ def status_of(path: Path, purpose: str = "replaced") -> os.stat_result | None:
     return found
 
 
-def temporary_for(path: Path) -> Path:
-    """Path of the temporary file; its name is a hash if it would be too long otherwise."""
-    name = f".{path.name}.saving"
-    if sys.platform == "win32":
-        longest = LONGEST_NAME
-    else:
-        longest = os.pathconf(path.parent, "PC_NAME_MAX")
-    if len(os.fsencode(name)) > longest:
-        name = f".{hashlib.sha256(os.fsencode(path.name)).hexdigest()}.saving"
-    return path.with_name(name)
+def _temporary_in(folder: Path) -> Path:
+    return folder / f".{secrets.token_hex(8)}.saving"
+
+
+def _created(path: Path, mode: int) -> int:
+    """Create a file that does not exist, and open it for writing."""
+    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), mode)
+
+
+def _mode_for(path: Path, old: os.stat_result) -> int:
+    """Return the mode of the old file, which its owner may write.
+
+    The group keeps its permissions only if the new file has the same group or can get it.
+    """
+    mode = stat.S_IMODE(old.st_mode) | OWN
+    if sys.platform != "win32" and path.stat().st_gid != old.st_gid:
+        try:
+            os.chown(path, -1, old.st_gid)
+        except PermissionError:
+            mode &= ~stat.S_IRWXG
+    return mode
+
+
+def _flush_folder(folder: Path) -> None:
+    """Write the new name to the disk."""
+    with contextlib.suppress(PermissionError):  # a folder that may be written but not read
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

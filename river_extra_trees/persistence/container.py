@@ -1,20 +1,8 @@
-"""The container format of model files: a header with a hash, JSON, and arrays.
+"""The container of model files: a safetensors file whose metadata hold a description in JSON.
 
-======  =====  ==============================================================
-offset  bytes  content, numbers in little-endian order
-======  =====  ==============================================================
-0       8      magic, which identifies the kind of file
-8       4      version of the format
-12      8      length of the JSON in bytes
-20      8      length of the arrays in bytes
-28      32     SHA-256 of all other bytes
-60             JSON in UTF-8, then the arrays in safetensors format; deflated
-               (zlib) where both together have at most 64 KiB
-======  =====  ==============================================================
-
-Compression reduces the file of a model with few samples to a quarter, because JSON and array names
-are repetitive. Large files consist mainly of numbers, for which it takes time and gains little. And
-no file expands to more than 64 KiB.
+The metadata have one entry, `river_extra_trees`. It is a JSON object of three values: `sha256` is
+the hash of the whole file with zeros in the place of the hash, `version` is that of the format, and
+`model` describes the model.
 
 The hash detects corruption, not tampering: readers must not trust the content.
 """
@@ -23,96 +11,78 @@ from __future__ import annotations
 
 import hashlib
 import json
-import struct
-import zlib
 from typing import Any
 
 import safetensors.numpy
 from numpy.typing import NDArray
 
-__all__ = ["DamagedError", "pack", "unpack"]
+__all__ = ["DamagedError", "pack", "signed", "unpack"]
 
-HEAD = struct.Struct("<8sIQQ")
-DIGEST = hashlib.sha256().digest_size
-DEFLATED = 2**16  # bytes: longer content is not compressed
+ENTRY = "river_extra_trees"
+UNSIGNED = "0" * 64
+FIELDS = {"sha256", "version", "model"}
 
 
 class DamagedError(ValueError):
-    """The bytes are not a file of the expected kind."""
+    """The bytes are not a model file."""
 
 
-def pack(magic: bytes, version: int, document: Any, arrays: dict[str, NDArray[Any]]) -> bytes:
-    """Make the bytes of a file. Equal documents and arrays give equal bytes.
+def pack(version: int, model: Any, arrays: dict[str, NDArray[Any]]) -> bytes:
+    """Make the bytes of a file. Equal descriptions and arrays give equal bytes.
 
     Parameters
     ----------
-    magic
-        Eight bytes that identify the kind of file.
     version
         Version of the format.
-    document
+    model
         A value that `json` can write.
     arrays
         Arrays by name.
     """
-    text = json.dumps(document, separators=(",", ":")).encode()
-    block = safetensors.numpy.save(arrays)
-    head = HEAD.pack(magic, version, len(text), len(block))
-    parts = [text, block]
-    if len(text) + len(block) <= DEFLATED:
-        parts = [zlib.compress(text + block, 9)]
-    return b"".join([head, digest_of(head, *parts), *parts])
+    document = {"sha256": UNSIGNED, "version": version, "model": model}
+    text = json.dumps(document, separators=(",", ":"))
+    return signed(safetensors.numpy.save(arrays, {ENTRY: text}))
 
 
-def unpack(
-    content: bytes, magic: bytes, versions: range
-) -> tuple[int, Any, dict[str, NDArray[Any]]]:
-    """Read the version, the document and the arrays of a file.
+def signed(content: bytes) -> bytes:
+    """Put the hash of a file into its place, which holds zeros."""
+    digest = hashlib.sha256(content).hexdigest()
+    return content.replace(UNSIGNED.encode(), digest.encode(), 1)
+
+
+def unpack(content: bytes, versions: range) -> tuple[Any, dict[str, NDArray[Any]]]:
+    """Read the description of the model and the arrays of a file.
 
     Raises
     ------
     DamagedError
         If the bytes are not such a file; the message says why.
     """
-    if len(content) < HEAD.size + DIGEST or content[: len(magic)] != magic:
+    length = int.from_bytes(content[:8], "little")
+    if not 0 < length <= len(content) - 8:
         raise DamagedError("it is another kind of file, or incomplete")
-    _, version, n_text, n_block = HEAD.unpack_from(content)
-    if version not in versions:
+    header = read_json(content[8 : 8 + length])
+    try:
+        document = read_json(header["__metadata__"][ENTRY])
+        digest, version, model = document["sha256"], document["version"], document["model"]
+    except (KeyError, TypeError):
+        raise DamagedError("it is another kind of file") from None
+    if type(version) is not int or version not in versions:
         raise DamagedError(
-            f"it has version {version} of the format; this package reads versions {versions[0]} "
+            f"it has version {version!a} of the format; this package reads versions {versions[0]} "
             f"to {versions[-1]}"
         )
-    start, length = HEAD.size + DIGEST, n_text + n_block
-    stored: bytes | memoryview = memoryview(content)[start:]
-    if len(stored) != length > DEFLATED:
-        raise DamagedError("its length is not the length in its header")
-    if digest_of(content[: HEAD.size], stored) != content[HEAD.size : start]:
+    if type(digest) is not str or len(digest) != len(UNSIGNED):
+        raise DamagedError("its hash is missing")
+    unsigned = content.replace(digest.encode(errors="replace"), UNSIGNED.encode(), 1)
+    if hashlib.sha256(unsigned).hexdigest() != digest:
         raise DamagedError("it is corrupt: its content does not match its hash")
-    if length <= DEFLATED:
-        stored = inflated(stored, length)
-    return version, read_json(bytes(stored[:n_text])), read_arrays(bytes(stored[n_text:]))
+    if document.keys() != FIELDS or header["__metadata__"].keys() != {ENTRY}:
+        raise DamagedError("its metadata have unknown entries")
+    return model, read_arrays(content)
 
 
-def digest_of(*parts: bytes | memoryview) -> bytes:
-    digest = hashlib.sha256()
-    for part in parts:
-        digest.update(part)
-    return digest.digest()
-
-
-def inflated(stored: bytes | memoryview, length: int) -> bytes:
-    """Decompress content of a known length, without allocating more than that."""
-    stream = zlib.decompressobj()
-    try:
-        content = stream.decompress(stored, length + 1)
-    except zlib.error:
-        raise DamagedError("its content cannot be read") from None
-    if len(content) != length or not stream.eof or stream.unused_data:
-        raise DamagedError("its length is not the length in its header")
-    return content
-
-
-def read_json(text: bytes) -> Any:
+def read_json(text: bytes | str) -> Any:
     try:
         return json.loads(text, object_pairs_hook=different)
     except (ValueError, RecursionError):
@@ -127,9 +97,9 @@ def different(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return fields
 
 
-def read_arrays(block: bytes) -> dict[str, NDArray[Any]]:
+def read_arrays(content: bytes) -> dict[str, NDArray[Any]]:
     try:
-        return safetensors.numpy.load(block)
+        return safetensors.numpy.load(content)
     except (MemoryError, SystemError):  # numpy raises both when memory runs out
         raise
     except Exception:  # the errors of safetensors have no common base class

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ModelFileError", "load", "load_bytes", "save", "save_bytes"]
 
-MAGIC = b"\x93RXTREE\n"
 VERSION = 1  # of the format; later versions of the package read all earlier versions
 FIELDS = ("class", "parameters", "state")
 
@@ -105,7 +104,7 @@ def save_bytes(model: TreeLearner | Pipeline) -> bytes:
     name = type(model).__name__
     encoder = Encoder()
     try:
-        content = pack(MAGIC, VERSION, encoder.encode(document_of(model)), encoder.arrays)
+        content = pack(VERSION, encoder.encode(document_of(model)), encoder.arrays)
     except StateError as error:
         raise ModelFileError(f"this {name} cannot be saved: {error}") from None
     try:
@@ -150,7 +149,7 @@ def load_bytes(content: bytes | bytearray | memoryview) -> Any:
 
 def model_from(content: bytes, largest_count: int) -> Any:
     """Load a model; raise DamagedError or StateError with the reason if that fails."""
-    _, code, arrays = unpack(content, MAGIC, range(1, VERSION + 1))
+    code, arrays = unpack(content, range(1, VERSION + 1))
     decoder = Decoder(arrays, largest_count)
     file = State("the file", decoder.decode(code), FIELDS)
     require(not decoder.arrays, "it has arrays that nothing refers to")

@@ -1,24 +1,23 @@
 """Pipelines of river in model files: steps of known classes, written as plain values.
 
-`form_of` lists the classes with their parameters and state. A step can be saved if its class is
-listed and it has exactly the listed attributes, so that nothing is lost if river adds one. Loading
-calls the constructors of listed classes; no name in a file is imported or called.
+A step is written as the parameters of its constructor and its other attributes, with the names that
+they have in river. Loading calls the constructor of a known class and sets the attributes that the
+new step has; no name in a file is imported or called.
 """
 
 from __future__ import annotations
 
 import functools
+import inspect
 import json
-import math
 import numbers
-from collections.abc import Callable, Hashable, Iterable
-from dataclasses import dataclass, field
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable
 from typing import Any
 
-import numpy as np
 from river import compose, stats
 
-from .._core.state import LARGEST_COUNT, State, StateError, require
+from .._core.state import State, StateError, require
 from .._estimator.kinds import is_kind
 from .._estimator.parameters import LARGEST
 from ..column_kinds import ColumnKinds
@@ -29,298 +28,167 @@ __all__ = ["document_of", "is_pipeline", "restored"]
 FIELDS = ("class", "parameters", "state")
 Document = dict[str, Any]
 
-
-@dataclass(frozen=True)
-class Codec:
-    """Conversion of an attribute to plain values, and back with checks."""
-
-    write: Callable[[Any], Any]
-    read: Callable[[Any], Any]
-
-
-@dataclass(frozen=True)
-class Form:
-    """The attributes of a class in a file: parameters of the constructor, and state set afterwards.
-
-    `starred` is the parameter that the constructor takes as `*args`. The constructor computes the
-    `derived` attributes from the parameters.
-    """
-
-    kind: type
-    parameters: dict[str, Codec] = field(default_factory=dict)
-    state: dict[str, Codec] = field(default_factory=dict)
-    starred: str = ""
-    derived: frozenset[str] = frozenset()
-
-    def write(self, thing: Any) -> Document:
-        """Return the document of an object of this class."""
-        names = {*self.parameters, *self.state, *self.derived}
-        unknown = names ^ vars(thing).keys()
-        require(not unknown, f"this version of river gives it other attributes: {unknown}")
-        return {
-            "class": self.kind.__name__,
-            "parameters": written(thing, self.parameters),
-            "state": written(thing, self.state),
-        }
-
-    def read(self, document: State) -> Any:
-        """Make an object of this class from its document."""
-        parameters = read(self.kind, document.values["parameters"], self.parameters)
-        state = read(self.kind, document.values["state"], self.state)
-        arguments = parameters.pop(self.starred, ())
-        try:
-            thing = self.kind(*arguments, **parameters)
-        except (TypeError, ValueError) as error:
-            raise StateError(
-                f"the parameters of {self.kind.__name__} are invalid: {error}"
-            ) from None
-        for name, value in state.items():
-            present = getattr(thing, name)
-            if isinstance(present, dict):  # may be a defaultdict, which keeps its default_factory
-                present.clear()
-                present.update(value)
-            else:
-                setattr(thing, name, value)
-        return thing
+STATISTICS: dict[str, type] = {
+    kind.__name__: kind
+    for kind in (
+        *(stats.Mean, stats.Min, stats.Max, stats.AbsMax),
+        *(stats.Sum, stats.Count, stats.Mode),
+    )
+}
+GROUPS = {"Pipeline": "steps", "TransformerUnion": "transformers"}
+# The attributes whose items are the positional arguments of a constructor.
+POSITIONAL = {"StatImputer": "stats", "Select": "keys", "Discard": "keys"}
+# Attributes that a constructor computes, and that are not written.
+DERIVED = {
+    "ColumnKinds": {"_layout"},
+    "OrdinalEncoder": {"_reserved_category_codes"},
+    "StatImputer": {"imputers"},
+}
+# Whole numbers that compiled code of river reads, and their limits: it panics beyond some of them.
+LIMITS = {"n_features": (1, LARGEST), "_seed": (0, 2**32 - 1)}
 
 
-def plain_name(attribute: str) -> str:
-    """Name of an attribute in a file."""
-    return attribute.strip("_").lower()
+@functools.cache
+def transformers() -> dict[str, type]:
+    """Return the classes of steps by name; importing those of river takes a second."""
+    from river import preprocessing
+
+    kinds: list[type] = [
+        *(preprocessing.StandardScaler, preprocessing.MinMaxScaler, preprocessing.MaxAbsScaler),
+        *(preprocessing.OneHotEncoder, preprocessing.OrdinalEncoder, preprocessing.FeatureHasher),
+        *(preprocessing.PreviousImputer, preprocessing.StatImputer),
+        *(compose.Select, compose.Discard, compose.Prefixer, compose.Suffixer),
+    ]
+    return {kind.__name__: kind for kind in kinds}
 
 
-def written(thing: Any, codecs: dict[str, Codec]) -> Document:
-    fields = {}
-    for name, codec in codecs.items():
-        try:
-            fields[plain_name(name)] = codec.write(getattr(thing, name))
-        except StateError as error:
-            raise StateError(f"{name} {error}") from None
-    return fields
+def kind_of(name: str) -> type | None:
+    """Return the class of a step or a statistic; None if no model file may hold it."""
+    if name == "ColumnKinds":  # alone, it needs no import that takes long
+        return ColumnKinds
+    return STATISTICS.get(name) or transformers().get(name)
 
 
-def read(kind: type, fields: Any, codecs: dict[str, Codec]) -> Document:
-    names = {name: plain_name(name) for name in codecs}
-    state = State(kind.__name__, fields, names.values())
-    return {name: codec.read(state.values[names[name]]) for name, codec in codecs.items()}
+# --------------------------------------------------------------------------- objects
 
 
-# --------------------------------------------------------------------------- attributes
+def written_object(thing: Any) -> Document:
+    """Return the class, the parameters and the other attributes of a step or a statistic."""
+    name = type(thing).__name__
+    first = POSITIONAL.get(name)
+    names = parameters_of(type(thing)) | ({first} if first else set())
+    others = vars(thing).keys() - names - DERIVED.get(name, set())
+    if vars(thing).get("window_size") is not None:
+        raise StateError("window_size must be None: a model file holds no window of a scaler")
+    return {
+        "class": name,
+        "parameters": {each: written(getattr(thing, each), each) for each in sorted(names)},
+        # The order of features is that of a set after `compose.Select`, which differs between
+        # processes. That of the values of a statistic decides between equally frequent ones.
+        "state": {
+            each.strip("_"): written(getattr(thing, each), each, name not in STATISTICS)
+            for each in sorted(others)
+        },
+    }
 
 
-def same(fits: Callable[[Any], bool], wanted: str) -> Codec:
-    """Codec of an attribute that is a plain value; the error says that it must be `wanted`."""
+def parameters_of(kind: type) -> set[str]:
+    """Return the parameters of a constructor that are passed by name."""
+    parameters = inspect.signature(kind).parameters.values()
+    return {each.name for each in parameters if each.kind is not each.VAR_POSITIONAL}
 
-    def check(value: Any) -> Any:
-        require(is_plain(value) and fits(value), f"must be {wanted}")
+
+def written(value: Any, name: str, sort: bool = False) -> Any:
+    """Return an attribute as plain values."""
+    if f"{type(value).__module__}.{type(value).__name__}" == "river.preprocessing.impute.Constant":
+        value = value.value
+    if is_plain(value):
         return value
-
-    return Codec(check, check)
-
-
-def is_real(value: Any) -> bool:
-    return isinstance(value, numbers.Real | np.bool_)
-
-
-def by_name(values: Codec, names: Codec | None = None, sort: bool = False) -> Codec:
-    """Codec of a dict from feature names (or strings) to values, which keeps the order.
-
-    After `compose.Select` the order is that of a set, which differs between processes. With `sort`,
-    for dicts whose order does not matter, equal dicts are written equally.
-    """
-    key = names or VALUE
-
-    def write(table: Any) -> Document:
-        require(isinstance(table, dict), "must be a dict")
-        ordered = in_order(table) if sort else list(table)
-        return {"names": ordered, "values": [values.write(table[name]) for name in ordered]}
-
-    def read(document: Any) -> dict[Hashable, Any]:
-        table = State("a table", document, ("names", "values"))
-        keys = [key.read(name) for name in table.items("names")]
-        items = [values.read(item) for item in table.items("values", len(keys))]
-        found = dict(zip(keys, items, strict=True))
-        require(len(found) == len(keys), "a name occurs twice")
-        return found
-
-    return Codec(write, read)
-
-
-def write_set(members: Any) -> Document:
-    """Write the members of a set in sorted order, so that equal sets are written equally."""
-    require(isinstance(members, set | frozenset), "must be sets of values")
-    return {"categories": in_order(members)}
+    if isinstance(value, set | frozenset):
+        return {"members": in_order(value)}
+    if type(value) in (dict, defaultdict, Counter):
+        keys = in_order(value) if sort else list(value)
+        return {"names": keys, "values": [written(value[key], name) for key in keys]}
+    if STATISTICS.get(type(value).__name__) is type(value):
+        return written_object(value)
+    raise StateError(
+        f"{name} must hold plain values and statistics of the classes {', '.join(STATISTICS)}, "
+        f"not {type(value).__module__}.{type(value).__qualname__}"
+    )
 
 
 def in_order(names: Iterable[Any]) -> list[Any]:
     return sorted(names, key=lambda name: json.dumps(Encoder().encode(name)))
 
 
-def read_set(document: Any) -> set[Hashable]:
-    members = State("a set", document, ("categories",)).items("categories")
-    require(all(map(is_plain, members)), "a category is no plain value")
-    found = set(members)
-    require(len(found) == len(members), "a category occurs twice")
-    return found
+def restored_object(document: State, kinds: Callable[[str], type | None]) -> Any:
+    """Make a step or a statistic from its document."""
+    name, parameters, state = (document.values[field] for field in FIELDS)
+    require(isinstance(name, str), "a step has no class")
+    kind = kinds(name)
+    if kind is None:
+        raise StateError("a step has a class that no model file may hold")
+    first = POSITIONAL.get(name)
+    names = parameters_of(kind) | ({first} if first else set())
+    found = {key: read(value) for key, value in State(name, parameters, names).values.items()}
+    arguments = found.pop(first, ()) if first else ()
+    require(isinstance(arguments, dict | set | tuple), f"{first} is no collection")
+    require(found.get("window_size") is None, "window_size must be None")
+    try:
+        thing = kind(*(arguments.items() if isinstance(arguments, dict) else arguments), **found)
+    except (TypeError, ValueError, AttributeError, OverflowError) as error:
+        raise StateError(f"the parameters of {name} are invalid: {error}") from None
+    set_state(thing, state, vars(thing).keys() - names - DERIVED.get(name, set()))
+    for attribute, (least, most) in LIMITS.items():
+        value = vars(thing).get(attribute, least)
+        require(type(value) is int and least <= value <= most, f"{attribute} is out of range")
+    return thing
 
 
-def or_none(codec: Codec) -> Codec:
-    return Codec(
-        lambda value: None if value is None else codec.write(value),
-        lambda value: None if value is None else codec.read(value),
-    )
+def set_state(thing: Any, state: Any, names: Iterable[str]) -> None:
+    """Set the attributes of a new object; each keeps the type that the constructor gave it."""
+    attributes = {name.strip("_"): name for name in names}
+    values = State(type(thing).__name__, state, attributes).values
+    for key, name in attributes.items():
+        value, present = read(values[key]), getattr(thing, name)
+        if isinstance(present, dict):
+            example = getattr(present, "default_factory", None)
+            require(isinstance(value, dict), f"{name} is no table")
+            require(
+                example is None or fits(value.values(), example()), f"{name} holds other values"
+            )
+            present.clear()
+            present.update(value)  # a defaultdict keeps its factory
+        else:
+            require(fits([value], present), f"{name} has another type")
+            setattr(thing, name, value)
+    if isinstance(thing, ColumnKinds):
+        require(all(map(is_kind, thing._columns.values())), "a column has an unknown kind")
+        require(thing._present.keys() == thing._columns.keys(), "a column is not counted")
 
 
-def of_kind(kind: type) -> Codec:
-    """Codec of a statistic of one class."""
-    name = kind.__name__
-
-    def write(statistic: Any) -> Document:
-        require(type(statistic) is kind, f"must be of the class {name}")
-        return STATISTICS[name].write(statistic)
-
-    def read(document: Any) -> Any:
-        state = State("a statistic", document, FIELDS)
-        require(state.values["class"] == name, f"a statistic is no {name}")
-        return STATISTICS[name].read(state)
-
-    return Codec(write, read)
+def fits(values: Iterable[Any], example: Any) -> bool:
+    """Whether values have the type of an example; all real numbers are of one type."""
+    kind = numbers.Real if isinstance(example, numbers.Real) else type(example)
+    return all(isinstance(value, kind) for value in values)
 
 
-def write_replacement(value: Any) -> Document:
-    """Write the replacement of a missing value: a statistic, or a constant."""
-    from river.preprocessing.impute import Constant
-
-    kind = type(value).__name__
-    require(
-        type(value) is Constant or (kind in STATISTICS and type(value) is STATISTICS[kind].kind),
-        f"must be values or statistics of the classes {', '.join(STATISTICS)}, not {kind}",
-    )
-    return {"value": value.value} if kind == "Constant" else STATISTICS[kind].write(value)
-
-
-def read_replacement(document: Any) -> Any:
-    if isinstance(document, dict) and document.keys() == {"value"}:
-        require(is_plain(document["value"]), "a replacement is no plain value")
-        return document["value"]
-    state = State("a statistic", document, FIELDS)
-    kind = state.values["class"]
-    require(isinstance(kind, str) and kind in STATISTICS, "a statistic has an unknown class")
-    return STATISTICS[kind].read(state)
-
-
-VALUE = same(lambda value: True, "a plain value")
-TEXT = same(lambda value: type(value) is str, "a text")
-FLAG = same(lambda value: type(value) is bool, "True or False")
-NUMBER = same(is_real, "a number")
-NO_WINDOW = same(lambda value: value is None, "None: a model file holds no window of a scaler")
-COUNT = same(lambda value: type(value) is int and 0 <= value <= LARGEST_COUNT, "a count")
-ZERO = same(lambda value: type(value) is int and value == 0, "zero")
-CODE = same(lambda value: type(value) is int and abs(value) <= LARGEST, "a whole number")
-# Sums that updates divide by, or take the root of. Squares may have overflowed to infinity.
-WEIGHT = same(lambda value: is_real(value) and 0 <= value < math.inf, "a sum of weights")
-SPREAD = same(lambda value: is_real(value) and not value < 0, "a number that is not negative")
-KINDS = by_name(same(is_kind, "the kind of a column"), sort=True)
-SET = Codec(write_set, read_set)
-REPLACEMENTS = by_name(Codec(write_replacement, read_replacement))
-
-STATISTICS = {
-    form.kind.__name__: form
-    for form in (
-        Form(stats.Mean, state={"n": WEIGHT, "_mean": NUMBER}),
-        Form(stats.Min, state={"min": NUMBER}),
-        Form(stats.Max, state={"max": NUMBER}),
-        Form(stats.AbsMax, state={"abs_max": NUMBER}),
-        Form(stats.Sum, state={"sum": NUMBER}),
-        Form(stats.Count, state={"n": COUNT}),
-        Form(stats.Mode, {"k": CODE}, {"counts": by_name(COUNT)}),
-    )
-}
-OURS = Form(
-    ColumnKinds,
-    {"kinds": or_none(KINDS)},
-    {
-        "_columns": KINDS,
-        "_present": by_name(COUNT, sort=True),
-        "_n_samples": COUNT,
-        "_n_complete": COUNT,
-    },
-    derived=frozenset({"_layout"}),
-)
-
-
-@functools.cache
-def river_forms() -> dict[str, Form]:
-    """Return the forms of river's transformers, whose import takes a second."""
-    from river import preprocessing
-
-    return {
-        form.kind.__name__: form
-        for form in (
-            Form(
-                preprocessing.StandardScaler,
-                {"with_std": FLAG, "window_size": NO_WINDOW},
-                {
-                    "counts": by_name(COUNT, sort=True),
-                    "means": by_name(NUMBER, sort=True),
-                    "vars": by_name(SPREAD, sort=True),
-                },
-            ),
-            Form(
-                preprocessing.MinMaxScaler,
-                {"window_size": NO_WINDOW},
-                {
-                    "min": by_name(of_kind(stats.Min), sort=True),
-                    "max": by_name(of_kind(stats.Max), sort=True),
-                },
-            ),
-            Form(
-                preprocessing.MaxAbsScaler,
-                {"window_size": NO_WINDOW},
-                {"abs_max": by_name(of_kind(stats.AbsMax), sort=True)},
-            ),
-            Form(
-                preprocessing.OneHotEncoder,
-                {"categories": or_none(by_name(SET)), "drop_zeros": FLAG, "drop_first": FLAG},
-                {"values": by_name(SET, sort=True), "_zero_dict": by_name(ZERO, TEXT, sort=True)},
-            ),
-            Form(
-                preprocessing.OrdinalEncoder,
-                {
-                    "categories": or_none(by_name(by_name(CODE))),
-                    "unknown_value": or_none(CODE),
-                    "none_value": CODE,
-                },
-                {"values": by_name(by_name(CODE), sort=True)},
-                derived=frozenset({"_reserved_category_codes"}),
-            ),
-            Form(
-                preprocessing.FeatureHasher,
-                {
-                    "n_features": same(lambda n: type(n) is int and 1 <= n <= LARGEST, "from 1 on"),
-                    "seed": or_none(COUNT),
-                    "alternate_sign": FLAG,
-                },
-                {"_seed": same(lambda n: type(n) is int and 0 <= n < 2**32, "of 32 bits")},
-            ),
-            Form(preprocessing.PreviousImputer, state={"_latest": by_name(VALUE)}),
-            Form(
-                preprocessing.StatImputer,
-                {"stats": Codec(REPLACEMENTS.write, lambda code: REPLACEMENTS.read(code).items())},
-                starred="stats",
-                derived=frozenset({"imputers"}),
-            ),
-            Form(compose.Select, {"keys": SET}, starred="keys"),
-            Form(compose.Discard, {"keys": SET}, starred="keys"),
-            Form(compose.Prefixer, {"prefix": TEXT}),
-            Form(compose.Suffixer, {"suffix": TEXT}),
-        )
-    }
-
-
-def form_of(name: str) -> Form | None:
-    """Return the form of a class of transformers; None if no model file may hold it."""
-    return OURS if name == OURS.kind.__name__ else river_forms().get(name)
+def read(value: Any) -> Any:
+    """Return an attribute from its plain values."""
+    if is_plain(value):
+        return value
+    if isinstance(value, dict) and value.keys() == {"members"}:
+        members = State("a set", value, ("members",)).items("members")
+        require(all(map(is_plain, members)), "a member of a set is no plain value")
+        require(len(set(members)) == len(members), "a member of a set occurs twice")
+        return set(members)
+    if isinstance(value, dict) and value.keys() == {"names", "values"}:
+        table = State("a table", value, ("names", "values"))
+        names = table.items("names")
+        require(all(map(is_plain, names)), "a name is no plain value")
+        require(len(set(names)) == len(names), "a name occurs twice")
+        return dict(zip(names, map(read, table.items("values", len(names))), strict=True))
+    return restored_object(State("a statistic", value, FIELDS), STATISTICS.get)
 
 
 # --------------------------------------------------------------------------- pipelines
@@ -337,48 +205,44 @@ def document_of(model: Any, document_of_learner: Callable[[Any], Document]) -> D
     Raises
     ------
     TypeError
-        If a step has a class without a form.
+        If a step has a class that no model file may hold.
     StateError
         If an attribute of a step cannot be written.
     """
     *before, (name, learner) = list(model.steps.items()) or [("", None)]
     steps = [(text, document_of_step(text, step)) for text, step in before]
-    return pipeline_of([*steps, (name, document_of_learner(learner))], "Pipeline")
+    return group_of("Pipeline", [*steps, (name, document_of_learner(learner))])
 
 
-def pipeline_of(steps: Iterable[tuple[str, Document]], kind: str) -> Document:
-    return {"class": kind, "parameters": {}, "state": {"steps": list(steps)}}
+def group_of(kind: str, steps: list[tuple[str, Document]]) -> Document:
+    return {"class": kind, "parameters": {}, "state": {"steps": steps}}
 
 
 def document_of_step(name: str, step: Any) -> Document:
     """Return the content of a file for a transformer, a union or a pipeline of transformers."""
     kind = type(step)
-    inner = {compose.Pipeline: "steps", compose.TransformerUnion: "transformers"}.get(kind)
-    if inner is not None:
-        parts = [
-            (text, document_of_step(text, part)) for text, part in getattr(step, inner).items()
-        ]
-        return pipeline_of(parts, kind.__name__)
-    form = form_of(kind.__name__)
-    if form is None or form.kind is not kind:
+    text = kind.__name__
+    if kind in (compose.Pipeline, compose.TransformerUnion):
+        parts = getattr(step, GROUPS[text]).items()
+        return group_of(text, [(each, document_of_step(each, part)) for each, part in parts])
+    if kind_of(text) is not kind or text in STATISTICS:
         raise TypeError(
             f"a model file cannot hold the step {name!r}, a {kind.__module__}.{kind.__qualname__}: "
-            f"it holds steps of ColumnKinds, {', '.join(river_forms())}, and unions and pipelines "
+            f"it holds steps of ColumnKinds, {', '.join(transformers())}, and unions and pipelines "
             "of these. Replace the step, or save the learner alone and create the steps before it "
             "in code"
         )
     try:
-        return form.write(step)
+        return written_object(step)
     except StateError as error:
-        raise StateError(f"the step {name!r}, a {kind.__name__}: {error}") from None
+        raise StateError(f"the step {name!r}, a {text}: {error}") from None
 
 
 def restored(document: State, restored_learner: Callable[[State], Any]) -> compose.Pipeline:
     """Make a pipeline from its document; the last step is an estimator of this package."""
     *before, (name, learner) = steps_of(document)
     pipeline = compose.Pipeline()
-    for text, step in before:
-        pipeline.steps[text] = restored_step(step)
+    pipeline.steps.update((text, restored_step(step)) for text, step in before)
     pipeline.steps[name] = restored_learner(learner)
     return pipeline
 
@@ -386,8 +250,7 @@ def restored(document: State, restored_learner: Callable[[State], Any]) -> compo
 def steps_of(document: State) -> list[tuple[str, State]]:
     """Names and documents of the steps."""
     require(document.values["parameters"] == {}, "a pipeline has no parameters")
-    state = State("a pipeline", document.values["state"], ("steps",))
-    steps = state.items("steps")
+    steps = State("a pipeline", document.values["state"], ("steps",)).items("steps")
     require(
         steps and all(type(step) is tuple and len(step) == 2 for step in steps),
         "a pipeline has no steps",
@@ -399,15 +262,11 @@ def steps_of(document: State) -> list[tuple[str, State]]:
 
 
 def restored_step(document: State) -> Any:
-    """Make a transformer from its document."""
+    """Make a transformer, a union or a pipeline of transformers from its document."""
     kind = document.values["class"]
-    require(isinstance(kind, str), "a step has no class")
-    if kind in ("Pipeline", "TransformerUnion"):
-        parts = [(name, restored_step(step)) for name, step in steps_of(document)]
+    if isinstance(kind, str) and kind in GROUPS:
         group = getattr(compose, kind)()
-        (group.steps if kind == "Pipeline" else group.transformers).update(parts)
+        parts = ((name, restored_step(step)) for name, step in steps_of(document))
+        getattr(group, GROUPS[kind]).update(parts)
         return group
-    form = form_of(kind)
-    if form is None:
-        raise StateError("a step has a class that no model file may hold")
-    return form.read(document)
+    return restored_object(document, kind_of)

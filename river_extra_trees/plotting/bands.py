@@ -7,10 +7,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 
 import numpy as np
 
-from river_extra_trees._estimator.extras import import_extra
-
-from ._axes import CLASS_COLOURS, AxesDisplay, written
-from ._predictions import is_number, mixed_with_white
+from ._axes import AxesDisplay, is_number, mixed_with_white, of_class, written
 
 if typing.TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -137,8 +134,7 @@ class PredictiveBandDisplay(AxesDisplay):
         return 7.0, 4.0
 
     def _draw(self, ax: Axes) -> None:
-        colors = import_extra("matplotlib.colors", "plot")
-        colour = colors.to_rgb(CLASS_COLOURS[0])
+        colour = of_class(0)
         # The widest first. The colours are opaque, so that the legend shows them as the axes do.
         for i, level in enumerate(sorted(self.intervals, reverse=True)):
             low, high = self.intervals[level]

@@ -12,8 +12,18 @@ import numpy as np
 from river_extra_trees._estimator.extras import import_extra
 from river_extra_trees._estimator.inspection import goes_left, is_leaf
 
-from ._axes import AxesDisplay, written
-from ._predictions import FULLEST, HATCH_COLOUR, Colours, is_number, mixed_with_white
+from ._axes import (
+    CLASS_HATCHES,
+    CLASS_MARKERS,
+    FULLEST,
+    HATCH_COLOUR,
+    AxesDisplay,
+    Colours,
+    is_number,
+    mixed_with_white,
+    of_class,
+    written,
+)
 
 if typing.TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -213,8 +223,8 @@ class LeafMapDisplay(AxesDisplay):
             ax.scatter(
                 [x[first] for x in points],
                 [x[second] for x in points],
-                color=self.colours.of_class(number),
-                marker=self.colours.marker_of_class(number),
+                color=of_class(number),
+                marker=CLASS_MARKERS[number % len(CLASS_MARKERS)],
                 **style,
             )
         handler = import_extra("matplotlib.legend_handler", "plot")
@@ -233,17 +243,17 @@ class LeafMapDisplay(AxesDisplay):
         patches, lines = (
             import_extra(f"matplotlib.{name}", "plot") for name in ("patches", "lines")
         )
-        colour = self.colours.of_class(number)
+        colour = of_class(number)
         leaf = patches.Patch(
             facecolor=mixed_with_white(colour, FULLEST),
             edgecolor=HATCH_COLOUR,
             linewidth=0,
-            hatch=self.colours.hatch_of_class(number),
+            hatch=CLASS_HATCHES[number % len(CLASS_HATCHES)],
         )
         sample = lines.Line2D(
             *((0,), (0,)),
             color=colour,
-            marker=self.colours.marker_of_class(number),
+            marker=CLASS_MARKERS[number % len(CLASS_MARKERS)],
             markeredgecolor="white",
             markeredgewidth=0.4,
             linestyle="none",

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from river import base, evaluate, metrics, utils
 
-from ._axes import CLASS_COLOURS, CLASS_MARKERS, MUTED, Display, figure_of, new_axes
+from ._axes import CLASS_COLOURS, CLASS_MARKERS, MUTED, Display, figure_of, mark_drifts, new_axes
 from .live import Live
 
 if typing.TYPE_CHECKING:
@@ -103,7 +103,6 @@ class PrequentialDisplay(Display):
         drifts: Sequence[int] = (),
         muted: Sequence[str] = (),
         memory: bool = True,
-        delay: typing.Any = None,
         live: bool = False,
     ) -> PrequentialDisplay:
         """Run learners over a stream, side by side, with river's progressive validation.
@@ -129,8 +128,6 @@ class PrequentialDisplay(Display):
             Names of learners to draw in grey.
         memory
             Measure the memory, too. This is slow for large models made of Python objects.
-        delay
-            Delay of the targets, as in `evaluate.progressive_val_score`.
         live
             Draw while the stream runs: in a notebook, or in a window of matplotlib.
 
@@ -141,9 +138,15 @@ class PrequentialDisplay(Display):
         """
         learners = _named(models)
         scorers = [_Scorer(metric, detector) for _ in learners]
-        steps = _steps(learners, scorers, dataset, step, memory, delay)
-        display = cls([Curve(name) for name in learners], drifts, muted)
-        display._follow(steps, scorers, live)
+        steps = _steps(learners, scorers, dataset, step, memory)
+        display, shown = cls([Curve(name) for name in learners], drifts, muted), Live()
+        for states in steps:
+            for curve, scorer, state in zip(display.curves, scorers, states, strict=True):
+                scorer.add_to(curve, state)
+            if live and shown.due:
+                shown.draw(display)
+        if live:
+            shown.draw(display)
         return display
 
     @classmethod
@@ -153,7 +156,6 @@ class PrequentialDisplay(Display):
         *,
         drifts: Sequence[int] = (),
         muted: Sequence[str] = (),
-        detections: Mapping[str, Sequence[int]] | None = None,
     ) -> PrequentialDisplay:
         """Show recorded scores, such as those of the CSV file that `race --csv` writes.
 
@@ -167,14 +169,12 @@ class PrequentialDisplay(Display):
             Numbers of samples at which the stream is known to change.
         muted
             Names of learners to draw in grey.
-        detections
-            Numbers of samples at which a drift was detected, by learner.
 
         Raises
         ------
         ValueError
-            If a record has no learner or no items, or other keys than the first one, if a score is
-            not a number, or if a learner with detections has no record.
+            If a record has no learner or no items, or other keys than the first one, or if a score
+            is not a number.
 
         Examples
         --------
@@ -191,7 +191,9 @@ class PrequentialDisplay(Display):
         columns: set[str] = set()
         for i, record in enumerate(records):
             columns = columns or {*record, *OTHER_COLUMNS[:2]}
-            _check_columns(i, record, columns)
+            if wrong := columns ^ record.keys():
+                key = min(wrong)
+                raise ValueError(f"record {i} has {'no' if key in columns else 'a column'} {key!r}")
             name = str(record["learner"])
             curve = curves.setdefault(name, Curve(name))
             curve.items.append(int(record["items"]))
@@ -199,28 +201,8 @@ class PrequentialDisplay(Display):
                 curve.memory.append(float(record["memory_bytes"]))
             for key, value in record.items():
                 if key not in OTHER_COLUMNS:
-                    curve.scores.setdefault(key, []).append(_number(i, key, value))
-        for name, items in (detections or {}).items():
-            if name not in curves:
-                raise ValueError(f"there is no record of {name!r}, where a drift was detected")
-            curves[name].detections = list(items)
+                    curve.scores.setdefault(key, []).append(float(value))
         return cls(list(curves.values()), drifts, muted)
-
-    def _follow(
-        self,
-        steps: Iterable[Sequence[Mapping[str, typing.Any]]],
-        scorers: Sequence[_Scorer],
-        live: bool,
-    ) -> None:
-        """Extend the curves step by step, and draw them if `live`."""
-        shown = Live()
-        for states in steps:
-            for curve, scorer, state in zip(self.curves, scorers, states, strict=True):
-                scorer.add_to(curve, state)
-            if live and shown.due:
-                shown.draw(self)
-        if live:
-            shown.draw(self)
 
     def plot(self, axes: Sequence[Axes] | None = None) -> PrequentialDisplay:
         """Draw the curves, the best learner first in the legend.
@@ -251,18 +233,18 @@ class PrequentialDisplay(Display):
         ranking = self._ranking(names[0])
         # By the given order, not by rank: a curve keeps its colour while a stream runs.
         styles = _styles([curve.name for curve in self.curves], self.muted)
-        for ax, name in zip(self.axes_, names, strict=False):
-            for curve in ranking:
-                style = {**styles[curve.name], **_markers_of(self.curves, curve)}
+        for curve in ranking:
+            style = {**styles[curve.name], **_markers_of(self.curves, curve)}
+            for ax, name in zip(self.axes_, names, strict=False):
                 ax.plot(curve.items, curve.scores[name], label=curve.name, **style)
-                self._mark_detections(ax, curve, name, styles[curve.name]["color"])
+                self._mark_detections(ax, curve, name, style["color"])
+            if len(self.axes_) > len(names):
+                self.axes_[-1].plot(curve.items, curve.memory, **style)
+        for ax, name in zip(self.axes_, names, strict=False):
             _scale(ax, name, [score for curve in ranking for score in curve.scores[name]])
         if len(self.axes_) > len(names):
-            for curve in ranking:
-                style = {**styles[curve.name], **_markers_of(self.curves, curve)}
-                self.axes_[-1].plot(curve.items, curve.memory, **style)
             _scale_memory(self.axes_[-1], [size for curve in ranking for size in curve.memory])
-        self._finish(len(ranking))
+        self._finish()
         return self
 
     def _names(self) -> list[str]:
@@ -299,21 +281,18 @@ class PrequentialDisplay(Display):
                 zorder=3,
             )
 
-    def _finish(self, n_curves: int) -> None:
+    def _finish(self) -> None:
         """Add what all panels share: known drifts, grid, legend and axis of samples."""
-        drift = detection = None
+        handles, labels = self.axes_[0].get_legend_handles_labels()
         for ax in self.axes_:
-            for item in self.drifts:
-                drift = ax.axvline(item, color="black", linestyle=":", linewidth=1)
+            lines, texts = mark_drifts(ax, self.drifts)
             ax.set_xlim(left=0)
             ax.grid(alpha=0.3)
             ax.xaxis.set_major_formatter("{x:,.0f}")
+        handles, labels = handles + lines, labels + texts
         if any(curve.detections for curve in self.curves):
-            (detection,) = self.axes_[0].plot([], [], "v", color="black", linestyle="none")
-        handles, labels = self.axes_[0].get_legend_handles_labels()
-        for handle, label in ((drift, "the stream changes"), (detection, "drift detected")):
-            if handle is not None:
-                handles, labels = [*handles, handle], [*labels, label]
+            handles += self.axes_[0].plot([], [], "v", color="black", linestyle="none")
+            labels.append("drift detected")
         self.axes_[-1].set_xlabel("samples")
         for legend in list(self.figure_.legends):
             legend.remove()
@@ -359,7 +338,6 @@ def _steps(
     dataset: Iterable[typing.Any],
     step: int,
     memory: bool,
-    delay: typing.Any,
 ) -> Iterator[tuple[Mapping[str, typing.Any], ...]]:
     """Run the learners in step, each on its own copy of the stream; yield their states."""
     if step < 1:
@@ -376,7 +354,6 @@ def _steps(
                 typing.cast(metrics.base.Metric, scorer),
                 step=step,
                 measure_memory=memory,
-                delay=delay,
             )
             for rows, model, scorer in zip(streams, learners.values(), scorers, strict=True)
         ),
@@ -409,20 +386,6 @@ def _error(y_true: typing.Any, y_pred: typing.Any) -> float:
     if isinstance(y_true, bool) or not isinstance(y_true, float):
         return float(y_true != y_pred)
     return abs(y_true - y_pred)
-
-
-def _check_columns(i: int, record: Mapping[str, typing.Any], columns: set[str]) -> None:
-    """Raise a ValueError if a record has other columns than the first one."""
-    if wrong := columns ^ record.keys():
-        key = min(wrong)
-        raise ValueError(f"record {i} has {'no' if key in columns else 'a column'} {key!r}")
-
-
-def _number(i: int, key: str, value: typing.Any) -> float:
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        raise ValueError(f"record {i}: {key!r} is {value!r}, not a number") from None
 
 
 def _higher_is_better(score: str) -> bool | None:

@@ -10,8 +10,7 @@ from river import base
 
 from river_extra_trees._estimator.inspection import Node, condition, is_leaf, shallow, summed_up
 
-from ._axes import AxesDisplay, written
-from ._predictions import Colour, Colours, is_dark
+from ._axes import AxesDisplay, Colour, Colours, is_dark, written
 
 if typing.TYPE_CHECKING:
     from matplotlib.axes import Axes

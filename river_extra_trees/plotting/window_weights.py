@@ -5,11 +5,15 @@ from __future__ import annotations
 import typing
 from collections.abc import Iterable, Mapping, Sequence
 
-from river_extra_trees._estimator.extras import import_extra
-
-from ._axes import CLASS_COLOURS, CLASS_HATCHES, AxesDisplay
-from ._predictions import FULLEST, HATCH_COLOUR, mixed_with_white
-from .live import Live
+from ._axes import (
+    CLASS_HATCHES,
+    FULLEST,
+    HATCH_COLOUR,
+    AxesDisplay,
+    mark_drifts,
+    mixed_with_white,
+    of_class,
+)
 
 if typing.TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -83,11 +87,6 @@ class WindowWeightsDisplay(AxesDisplay):
         self.items = list(items)
         self.weights = {size: list(values) for size, values in (weights or {}).items()}
         self.drifts = list(drifts)
-        for size, values in self.weights.items():
-            if len(values) != len(self.items):
-                raise ValueError(
-                    f"there are {len(self.items)} items, but {len(values)} weights of {size!r}"
-                )
 
     @classmethod
     def from_stream(
@@ -97,7 +96,6 @@ class WindowWeightsDisplay(AxesDisplay):
         *,
         step: int = 20,
         drifts: Sequence[int] = (),
-        live: bool = False,
     ) -> WindowWeightsDisplay:
         """Let a forest learn a stream, and record its weights at regular intervals.
 
@@ -111,8 +109,6 @@ class WindowWeightsDisplay(AxesDisplay):
             Number of samples between two points.
         drifts
             Numbers of learned samples at which the stream is known to change.
-        live
-            Draw while the stream runs: in a notebook, or in a window of matplotlib.
 
         Returns
         -------
@@ -121,21 +117,15 @@ class WindowWeightsDisplay(AxesDisplay):
         Raises
         ------
         ValueError
-            If the model has no `window_weights`, or if `step` is not positive.
+            If the model has no `window_weights`.
         """
-        if step < 1:
-            raise ValueError(f"step must be at least 1, not {step!r}")
-        display, shown = cls(drifts=drifts), Live()
+        display = cls(drifts=drifts)
         display.update(model)
         for n, (x, y) in enumerate(dataset, start=1):
             model.learn_one(x, y)
             if n % step == 0:
                 display.update(model)
-                if live and shown.due:
-                    shown.draw(display)
         display.update(model)
-        if live:
-            shown.draw(display)
         return display
 
     def update(self, model: ExtraTreesClassifier | ExtraTreesRegressor) -> None:
@@ -149,8 +139,7 @@ class WindowWeightsDisplay(AxesDisplay):
         Raises
         ------
         ValueError
-            If the model has no `window_weights`, has other window sizes than before, or has
-            learned fewer samples than before.
+            If the model has no `window_weights`, or is another model than before.
         """
         present: dict[int, float] | None = getattr(model, "window_weights", None)
         if present is None:
@@ -158,17 +147,9 @@ class WindowWeightsDisplay(AxesDisplay):
                 f"this {type(model).__name__} has no weights of windows: only ExtraTreesClassifier "
                 "and ExtraTreesRegressor have them"
             )
-        if self.weights and present.keys() != self.weights.keys():
-            raise ValueError(
-                f"the window sizes were {sorted(self.weights)}, but are {sorted(present)} now: "
-                "make a new display for another model"
-            )
         n_seen = model.n_samples_seen
-        if self.items and n_seen < self.items[-1]:
-            raise ValueError(
-                f"the model has learned {n_seen} samples, fewer than the {self.items[-1]} of the "
-                "last update: make a new display for another model"
-            )
+        if self.items and (present.keys() != self.weights.keys() or n_seen < self.items[-1]):
+            raise ValueError("this is another model: make a new display for it")
         if not self.items or n_seen > self.items[-1]:
             self.items.append(n_seen)
             for size, weight in present.items():
@@ -187,21 +168,15 @@ class WindowWeightsDisplay(AxesDisplay):
             labels=[f"{size:,} samples" for size in sizes],
             linewidth=0,
         )
-        colours = import_extra("matplotlib.colors", "plot")
         for i, area in enumerate(areas):
-            colour = colours.to_rgb(CLASS_COLOURS[i % len(CLASS_COLOURS)])
-            area.set_facecolor(mixed_with_white(colour, FULLEST))
+            area.set_facecolor(mixed_with_white(of_class(i), FULLEST))
             area.set_hatch(CLASS_HATCHES[i % len(CLASS_HATCHES)])
             area.set_edgecolor(HATCH_COLOUR)
         handles, labels = ax.get_legend_handles_labels()
-        # From top to bottom, as the areas lie.
-        handles, labels = handles[::-1], labels[::-1]
-        for item in self.drifts:
-            drift = ax.axvline(item, color="black", linestyle=":", linewidth=1.2)
-        if self.drifts:
-            handles, labels = [*handles, drift], [*labels, "the stream changes"]
+        lines, texts = mark_drifts(ax, self.drifts)
         ax.legend(
-            *(handles, labels),
+            # From top to bottom, as the areas lie.
+            *(handles[::-1] + lines, labels[::-1] + texts),
             title="window",
             loc="center left",
             bbox_to_anchor=(1.0, 0.5),

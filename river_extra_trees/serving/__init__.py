@@ -1,16 +1,14 @@
-"""A model behind HTTP: it answers, learns, and saves itself.
+"""A model behind HTTP: it predicts, learns, and saves itself.
 
-- `schema` reads requests and writes answers; it knows JSON, and neither models nor servers.
+- `schema` reads requests and writes responses; it knows JSON, and neither models nor servers.
 - `service` predicts, learns and saves, one call after the other.
-- `checks` tries samples before they are learned.
-- `monitor` keeps what the page shows: scores, counts and the latest answers.
-- `description` says what a model is and what it has learned.
-- `endpoints` is the web application, on Starlette; `telemetry` its metrics for Prometheus.
-- `refusals` answers what reaches no endpoint.
-- `protocol` limits what a connection may send and how long it may wait, on uvicorn and h11.
-- `server` runs it until a signal comes.
+- `monitor` holds what the page shows: scores, counts and the latest predictions.
+- `description` describes a model and what it has learned.
+- `endpoints` is the web application, on Starlette, with its metrics for Prometheus.
+- `server` runs it on uvicorn until a signal arrives, and limits what a connection may send and how
+  long it may wait.
 
-The last five need the extra `serve`. `docs/deploy.md` describes the service for its users.
+The last two need the extra `serve`. `docs/deploy.md` describes the service for its users.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a model is and what it has learned, as plain values."""
+"""Descriptions of models and of what they have learned, as plain values."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def is_classifier(model: Any) -> bool:
 
 
 def has_intervals(model: Any) -> bool:
-    """Return whether a model predicts whole distributions, with the parameters that it has."""
+    """Return whether a model predicts distributions with its parameters."""
     try:
         learner_of(model).predict_one({}, with_dist=True)
     except (TypeError, ValueError):
@@ -44,6 +44,11 @@ def memory_of(model: Any) -> int:
     """Return the bytes of a model."""
     steps = model.steps.values() if isinstance(model, Pipeline) else [model]
     return sum(int(step._raw_memory_usage) for step in steps)
+
+
+def input_errors(model: Any) -> tuple[type[Exception], ...]:
+    """Return what a model raises for an invalid sample; steps of a pipeline may raise anything."""
+    return (Exception,) if isinstance(model, Pipeline) else (TypeError, ValueError)
 
 
 def task_of(model: Any) -> str:
@@ -94,10 +99,10 @@ def columns_of(kinds: ColumnKinds) -> dict[str, Any]:
 
 
 def learned_by(model: Any, most: int) -> dict[str, Any]:
-    """Return what a model has learned: importances of features, weights of windows if it has any.
+    """Return the importances of features, and the weights of windows if the model has several.
 
-    So many of the most important features are named, and the others counted. This walks through all
-    trees, which takes tens of milliseconds for large forests.
+    The result names the most important features, up to `most`, and counts the others. For large
+    forests, this takes tens of milliseconds, because it visits all nodes.
     """
     learner = learner_of(model)
     importances = sorted(learner.feature_importances_.items(), key=lambda pair: -pair[1])

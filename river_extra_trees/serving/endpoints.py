@@ -1,8 +1,8 @@
-"""The web application: what the paths mean, what is refused, and the one thread of the model.
+"""The web application: its paths, what it rejects, and the thread of the model.
 
-Every request that needs the model takes a place in a queue before its body is read; when all are
-taken, it is told to come back. One thread works through the queue in the order in which the bodies
-were complete, so that the model is never used by two requests at a time.
+Every request that needs the model takes a slot of the queue before its body is read; if there is
+none, it is rejected. One thread processes the queue in the order in which the bodies were complete,
+so that two requests never use the model at the same time.
 """
 
 from __future__ import annotations
@@ -13,45 +13,75 @@ import contextlib
 import hashlib
 import importlib.resources
 import logging
+import os
 import re
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
-from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+from prometheus_client import (
+    CONTENT_TYPE_LATEST,
+    CollectorRegistry,
+    Counter,
+    Histogram,
+    generate_latest,
+)
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from starlette.applications import Starlette
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
-from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
 from . import schema
-from .refusals import OTHER, Gate, json_response, refusal, refuse_http
 from .schema import RequestError
 from .service import FAILURES, Service
-from .telemetry import Telemetry
 
 logger = logging.getLogger("uvicorn.error")  # which the server shows
 
 SECONDS_TO_READ = 30.0  # a body
 SECONDS_BETWEEN_LOOKS = 1.0
+BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+
+PREFIX = "river_extra_trees"  # of all metrics
+GAUGES = {
+    "process_id": "The process that reports these metrics.",
+    "requests_waiting": "Requests being read, waiting or being processed.",
+    # Not a counter: after a kill, the model continues from its last snapshot.
+    "samples_seen": "Samples that the model has learned.",
+    "model_memory_bytes": "Memory of the model.",
+    "recent_score": "Accuracy or mean absolute error of the latest scored samples.",
+    "samples_unsaved": "Samples learned since the last snapshot.",
+    "last_snapshot_timestamp_seconds": "Time of the last snapshot; 0 if there is none.",
+}
+COUNTERS = {  # since the start
+    "samples_learned": "Samples learned.",
+    "samples_predicted": "Samples predicted.",
+    "snapshot_failures": "Snapshots that failed.",
+    "features_missing": "Features of the model that samples lacked.",
+    "features_unknown": "Features of samples that the model did not know.",
+    "nominal_values_new": "Nominal values that the model did not know.",
+}
+OTHER = "other"  # the endpoint, in metrics, of a request that reaches none
+ENDPOINTS = (
+    "the endpoints are POST /predict, /learn, /predict-learn and /snapshot, "
+    "and GET /, /info, /status, /health and /metrics"
+)
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 
 
-@dataclass
-class Limits:
-    """What a service takes at most.
+class Limits(NamedTuple):
+    """Limits of a service.
 
     Parameters
     ----------
     body
         Bytes of a request.
     queue
-        Requests that are read, wait or are worked on.
+        Requests that are being read, waiting or being processed.
     """
 
     body: int = 4_000_000
@@ -64,16 +94,14 @@ class Application:
     Parameters
     ----------
     service
-        The service. The application alone may use it from now on.
+        The service. Only the application may use it from now on.
     limits
         Limits of requests.
     every
-        Seconds between two snapshots, if there is something new; None takes none by time.
+        Seconds between two snapshots, if the model has changed; None takes none by time.
     hosts
-        Names of this machine by which browsers may call it; "*" allows all. It keeps the pages of
-        others from reaching a service that only this machine can see.
-    is_crowded
-        Whether the server has too many connections.
+        Names of this machine by which browsers may call it; "*" allows all. They keep the pages of
+        other sites from a service that only this machine can reach.
     """
 
     def __init__(
@@ -82,67 +110,72 @@ class Application:
         limits: Limits,
         every: float | None = None,
         hosts: tuple[str, ...] = ("*",),
-        is_crowded: Callable[[], bool] = lambda: False,
     ) -> None:
         self.service = service
         self.limits = limits
         self.every = every
-        self.telemetry = Telemetry()
+        self.hosts = hosts
         self.thread = ThreadPoolExecutor(1, thread_name_prefix="model")
         self.waiting = 0
-        self.page, policy = page_with_policy()
-        self.page_headers = {"Content-Security-Policy": policy, "Cache-Control": "no-store"}
-        posts: dict[str, Endpoint] = {
-            "/predict": self.predict,
-            "/learn": self.learn,
-            "/predict-learn": self.predict_learn,
-            "/snapshot": self.snapshot,
-        }
-        gets: dict[str, Endpoint] = {
-            "/": self.show_page,
-            "/health": self.health,
-            "/info": self.info,
-            "/status": self.status,
-            "/metrics": self.metrics,
+        self.point = service.monitor.present(service.model, service.samples_seen)
+        self.registry = CollectorRegistry()
+        self.registry.register(self)
+        self.requests = Counter(
+            f"{PREFIX}_requests",
+            "Requests answered.",
+            ("endpoint", "status"),
+            registry=self.registry,
+        )
+        self.seconds = Histogram(
+            f"{PREFIX}_request_seconds",
+            "Time from the header of a request to its response.",
+            ("endpoint",),
+            buckets=BUCKETS,
+            registry=self.registry,
+        )
+        endpoints: dict[str, tuple[str, Endpoint]] = {
+            "/predict": ("POST", self.predict),
+            "/learn": ("POST", self.learn),
+            "/predict-learn": ("POST", self.predict_learn),
+            "/snapshot": ("POST", self.snapshot),
+            "/": ("GET", self.show_page),
+            "/health": ("GET", self.health),
+            "/info": ("GET", self.info),
+            "/status": ("GET", self.status),
+            "/metrics": ("GET", self.metrics),
         }
         self.asgi = Starlette(
             routes=[
-                *(
-                    Route(path, self.timed(path, to), methods=["POST"])
-                    for path, to in posts.items()
-                ),
-                *(Route(path, self.timed(path, to), methods=["GET"]) for path, to in gets.items()),
+                Route(path, self.timed(path, endpoint), methods=[method])
+                for path, (method, endpoint) in endpoints.items()
             ],
-            middleware=[Middleware(Gate, hosts, is_crowded, self.count_other)],
-            exception_handlers={HTTPException: refuse_http(self.count_other)},
+            exception_handlers={HTTPException: self.reject_unknown},
             lifespan=self.lifespan,
         )
-        self.asgi.router.redirect_slashes = False  # another path is not found, as the message says
+        self.asgi.router.redirect_slashes = False  # other paths do not exist, as the message says
 
     # ------------------------------------------------------------------ the thread of the model
 
     @contextlib.contextmanager
-    def place(self) -> Iterator[None]:
-        """Hold a place in the queue, or refuse the request."""
+    def slot(self) -> Iterator[None]:
+        """Hold a slot of the queue, or reject the request."""
         if self.waiting >= self.limits.queue:
             raise RequestError(
                 f"{self.waiting} requests are waiting already; try again in a second", 503
             )
         self.waiting += 1
-        self.telemetry.waiting.set(self.waiting)
         try:
             yield
         finally:
             self.waiting -= 1
-            self.telemetry.waiting.set(self.waiting)
 
     async def run(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Call a function in the thread of the model, after those that came before."""
+        """Call a function in the thread of the model, after earlier calls."""
         return await asyncio.get_running_loop().run_in_executor(self.thread, function, *arguments)
 
     @contextlib.asynccontextmanager
     async def lifespan(self, app: Starlette) -> AsyncIterator[None]:
-        """Look at the model and save it at intervals, as long as the server runs."""
+        """Record the state of the model and save it at intervals, while the server runs."""
         tasks = [asyncio.create_task(self.repeat(SECONDS_BETWEEN_LOOKS, self.look))]
         if self.every is not None:
             tasks.append(asyncio.create_task(self.repeat(self.every, self.service.try_save)))
@@ -152,7 +185,7 @@ class Application:
         await asyncio.to_thread(self.stop)
 
     def stop(self) -> None:
-        """Wait for the thread of the model; what it has not begun, it never will."""
+        """Cancel queued requests, and wait for the one that is being processed."""
         self.thread.shutdown(cancel_futures=True)
 
     async def repeat(self, seconds: float, function: Callable[[], Any]) -> None:
@@ -160,58 +193,86 @@ class Application:
         while True:
             try:
                 await self.run(function)
-            except Exception:  # without memory, for example: it may be better next time
-                logger.exception("the service goes on without it")
+            except Exception:  # without memory, for example: the next call may succeed
+                logger.exception("the service continues")
             await asyncio.sleep(seconds)
 
     def look(self) -> None:
-        """Bring curves and metrics up to date."""
-        self.telemetry.update(self.service.look(), self.service)
+        """Add a point to the curves and the metrics."""
+        self.point = self.service.look()
 
-    # ------------------------------------------------------------------ endpoints
+    # ------------------------------------------------------------------ what is rejected
+
+    def timed(self, path: str, endpoint: Endpoint) -> Endpoint:
+        """Wrap an endpoint: check and count its requests, and report errors in JSON."""
+
+        async def respond(request: Request) -> Response:
+            started = time.perf_counter()
+            try:
+                self.check_origin(request)
+                response = await endpoint(request)
+            except RequestError as error:
+                response = rejection(error.status, str(error))
+            except ClientDisconnect:
+                response = rejection(400, "the connection ended before the body")
+            except asyncio.CancelledError:  # the server waits no longer
+                response = rejection(503, "the service stopped before the request was complete")
+            except Exception:
+                logger.exception("%s failed", path)
+                response = rejection(500, "an error of the service, which its log describes")
+            self.requests.labels(path, str(response.status_code)).inc()
+            self.seconds.labels(path).observe(time.perf_counter() - started)
+            return response
+
+        return respond
+
+    def check_origin(self, request: Request) -> None:
+        """Reject requests of browsers for pages of other sites.
+
+        Browsers send the name by which a page called, so a page that reaches this machine by
+        another name is rejected. So are the requests of other sites that change anything.
+        """
+        headers = request.headers
+        if "*" not in self.hosts and host_of(headers.get("host", "")) not in self.hosts:
+            names = ", ".join(self.hosts)
+            raise RequestError(
+                f"the header Host must be one of {names}; a reverse proxy must set it"
+            )
+        if request.method == "POST" and is_foreign(headers):
+            raise RequestError("requests from pages of other sites are not allowed", 403)
+
+    async def reject_unknown(self, request: Request, error: Exception) -> Response:
+        """Respond to a request for a path or a method that does not exist."""
+        assert isinstance(error, HTTPException)
+        self.count_other(error.status_code)
+        wrong = f"{request.method} {request.url.path}: {error.detail.lower()}"
+        response = rejection(error.status_code, f"{wrong}; {ENDPOINTS}")
+        response.headers.update(error.headers or {})
+        return response
 
     def count_other(self, status: int) -> None:
         """Count a request that reached no endpoint."""
-        self.telemetry.count(OTHER, status)
+        self.requests.labels(OTHER, str(status)).inc()
 
-    def timed(self, path: str, endpoint: Endpoint) -> Endpoint:
-        """Wrap an endpoint: count its requests, and answer errors in JSON."""
-
-        async def answer(request: Request) -> Response:
-            started = time.perf_counter()
-            try:
-                response = await endpoint(request)
-            except RequestError as error:
-                response = refusal(error.status, str(error))
-            except ClientDisconnect:
-                response = refusal(400, "the connection ended before the body")
-            except asyncio.CancelledError:  # the server waits no longer
-                response = refusal(503, "the service stopped before the request was complete")
-            except Exception:
-                logger.exception("%s failed", path)
-                response = refusal(500, "an error of the service, which its log describes")
-            self.telemetry.count(path, response.status_code, time.perf_counter() - started)
-            return response
-
-        return answer
+    # ------------------------------------------------------------------ endpoints
 
     async def predict(self, request: Request) -> Response:
-        """Answer samples."""
-        return await self.work(request, "predict", learned=False, answered=True)
+        """Predict samples."""
+        return await self.process(request, "predict", learned=False, answered=True)
 
     async def learn(self, request: Request) -> Response:
         """Learn samples."""
-        return await self.work(request, "learn", learned=True, answered=False)
+        return await self.process(request, "learn", learned=True, answered=False)
 
     async def predict_learn(self, request: Request) -> Response:
-        """Answer each sample, then learn it."""
-        return await self.work(request, "predict_learn", learned=True, answered=True)
+        """Predict each sample, then learn it."""
+        return await self.process(request, "predict_learn", learned=True, answered=True)
 
-    async def work(
+    async def process(
         self, request: Request, method: str, *, learned: bool, answered: bool
     ) -> Response:
         """Read samples, call a method of the service and write what it returns."""
-        service = self.service  # which replicas exchange
+        service = self.service  # replicas replace it
         many = schema.is_many(request.headers.get("content-type", ""))
         query = request.query_params.multi_items()
         wanted = [schema.read_wanted(query)] if answered else []
@@ -225,7 +286,7 @@ class Application:
                 return schema.write(found), seen
             return schema.write_lines(found) if many else schema.write(found[0]), seen
 
-        with self.place():
+        with self.slot():
             content, seen = await self.run(call, await self.body_of(request))
         kind = schema.JSON_LINES if many and answered else schema.JSON
         return Response(content, media_type=kind, headers={schema.SAMPLES_SEEN: str(seen)})
@@ -253,49 +314,120 @@ class Application:
 
     async def snapshot(self, request: Request) -> Response:
         """Save the model."""
-        with self.place():
-            try:
-                return json_response(await self.run(self.service.save))
-            except FAILURES as error:
-                raise RequestError(f"cannot save to {self.service.path}: {error}", 500) from error
+        try:
+            return await self.report(self.service.save)
+        except FAILURES as error:
+            raise RequestError(f"cannot save to {self.service.path}: {error}", 500) from error
 
     async def info(self, request: Request) -> Response:
         """Describe the model."""
-        with self.place():
-            return json_response(await self.run(self.service.info))
+        return await self.report(self.service.info)
 
     async def status(self, request: Request) -> Response:
         """Return what the page shows."""
-        with self.place():
-            return json_response(await self.run(self.service.status))
+        return await self.report(self.service.status)
+
+    async def report(self, function: Callable[[], Any]) -> Response:
+        """Return the result of a method of the service."""
+        with self.slot():
+            return json_response(await self.run(function))
 
     async def health(self, request: Request) -> Response:
-        """Say that the server is there, without asking the model."""
+        """Report that the server is up, without using the model."""
         return json_response({"status": "ok", "waiting": self.waiting, "queue": self.limits.queue})
-
-    async def metrics(self, request: Request) -> Response:
-        """Return the metrics for Prometheus, at most a second old."""
-        content = generate_latest(self.telemetry.registry)
-        return Response(content, headers={"Content-Type": CONTENT_TYPE_LATEST})
 
     async def show_page(self, request: Request) -> Response:
         """Return the page."""
-        return Response(self.page, media_type="text/html", headers=self.page_headers)
+        page, policy = page_with_policy()
+        headers = {"Content-Security-Policy": policy, "Cache-Control": "no-store"}
+        return Response(page, media_type="text/html", headers=headers)
+
+    # ------------------------------------------------------------------ metrics
+
+    async def metrics(self, request: Request) -> Response:
+        """Return the metrics for Prometheus, at most a second old."""
+        content = generate_latest(self.registry)
+        return Response(content, headers={"Content-Type": CONTENT_TYPE_LATEST})
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield the metrics of the service; the registry calls this."""
+        service, monitor = self.service, self.service.monitor
+        values = {
+            "process_id": os.getpid(),
+            "requests_waiting": self.waiting,
+            "samples_seen": self.point.samples_seen,
+            "model_memory_bytes": self.point.memory_bytes,
+            "recent_score": self.point.recent_score or 0.0,
+            "samples_unsaved": service.unsaved,
+            "last_snapshot_timestamp_seconds": service.saved_at or 0.0,
+            "samples_learned": self.point.learned,
+            "samples_predicted": self.point.predicted,
+            "snapshot_failures": monitor.n_failed_saves,
+            "features_missing": monitor.n_missing,
+            "features_unknown": monitor.n_unknown,
+            "nominal_values_new": monitor.n_new_values,
+        }
+        for name, text in GAUGES.items():
+            yield GaugeMetricFamily(f"{PREFIX}_{name}", text, values[name])
+        for name, text in COUNTERS.items():
+            yield CounterMetricFamily(f"{PREFIX}_{name}", text, values[name])
+
+
+# ---------------------------------------------------------------------- responses and headers
+
+
+def json_response(document: Any, status: int = 200) -> Response:
+    """Return a response in JSON."""
+    return Response(schema.write(document), status, media_type=schema.JSON)
+
+
+def rejection(status: int, message: str) -> Response:
+    """Return the response to a request that is rejected."""
+    response = json_response({"error": message}, status)
+    if status == 503:
+        response.headers["Retry-After"] = "1"
+    return response
+
+
+def host_of(text: str) -> str | None:
+    """Return the host of a header, without its port and the brackets of IPv6.
+
+    Examples
+    --------
+    >>> from river_extra_trees.serving import endpoints
+    >>> hosts = ["localhost:8000", "[::1]:8000", "a@localhost", "localhost/x", "[", ""]
+    >>> [endpoints.host_of(host) for host in hosts]
+    ['localhost', '::1', None, None, None, None]
+    """
+    found = HOST.fullmatch(text)
+    return (found[1] or found[2]).lower() if found else None
+
+
+HOST = re.compile(r"(?:([\w.-]+)|\[([0-9A-Fa-f:.]+)\])(?::[0-9]*)?", re.ASCII)
+
+
+def is_foreign(headers: Headers) -> bool:
+    """Return whether a browser sends a request for a page of another site.
+
+    Browsers report this in `Sec-Fetch-Site`. Those that do not, because they are old or the service
+    is on another machine, name the site of the page in `Origin`. Other clients send neither.
+    """
+    site, origin = headers.get("sec-fetch-site"), headers.get("origin")
+    if site is not None:
+        return site not in ("same-origin", "none")
+    return origin is not None and origin.partition("://")[2] != headers.get("host")
 
 
 def page_with_policy() -> tuple[bytes, str]:
     """Return the page, and the policy by which browsers run its own script and nothing else."""
     page = importlib.resources.files(__package__).joinpath("page.html").read_bytes()
-    hashes = {
-        tag: base64.b64encode(hashlib.sha256(found[1]).digest()).decode()
+    hashes = [
+        f"{tag}-src 'sha256-{base64.b64encode(hashlib.sha256(found[1]).digest()).decode()}'"
         for tag in ("script", "style")
         if (found := re.search(rb"<%b>(.*?)</%b>" % (tag.encode(), tag.encode()), page, re.DOTALL))
-    }
-    policy = "; ".join(
-        (
-            "default-src 'none'; connect-src 'self'; img-src data:; base-uri 'none'",
-            "form-action 'none'; frame-ancestors 'none'",
-            *(f"{tag}-src 'sha256-{each}'" for tag, each in hashes.items()),
-        )
+    ]
+    policy = (
+        "default-src 'none'; connect-src 'self'; img-src data:; base-uri 'none'; "
+        "form-action 'none'; frame-ancestors 'none'; "
     )
-    return page, policy
+    return page, policy + "; ".join(hashes)

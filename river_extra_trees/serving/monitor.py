@@ -1,4 +1,4 @@
-"""What a service has done: scores, counts, curves and the latest answers, in bounded memory."""
+"""Scores, counts, curves and the latest predictions of a service, in bounded memory."""
 
 from __future__ import annotations
 
@@ -13,12 +13,11 @@ from river_extra_trees._core.safe_repr import safe_repr
 from .description import learned_by, memory_of
 
 RECENT = 1000  # scored samples in the recent score
-LATEST = 10  # answers on the page
+LATEST = 10  # predictions on the page
 MOST_POINTS = 360  # of a curve; then every second point goes
 MOST_IMPORTANCES = 12
 MOST_FEATURES = 4  # of a sample on the page
-# What a model has learned takes long to find out for large forests: this share of time at most.
-SHARE_FOR_LEARNED = 0.01
+SHARE_FOR_LEARNED = 0.01  # largest share of time for `learned_by`, which is slow for large forests
 
 
 @dataclass
@@ -43,28 +42,26 @@ class Monitor:
     Parameters
     ----------
     classifies
-        Whether the answers are labels.
+        Whether the predictions are labels.
     """
 
     def __init__(self, classifies: bool) -> None:
         self.classifies = classifies
         self.started = time.time()
-        self.n_learned = 0
-        self.n_predicted = 0
-        self.n_failed_saves = 0
+        self.n_learned = self.n_predicted = self.n_failed_saves = 0
         self.n_missing = self.n_unknown = self.n_new_values = 0
         self.n_scored = 0
         self.total = 0.0
         self.recent: deque[float] = deque(maxlen=RECENT)
         self.latest: deque[dict[str, Any]] = deque(maxlen=LATEST)
         self.curve: list[Point] = []
-        self.spacing = 1  # looks between two points
+        self.spacing = 1  # calls of `add_point` between two points of the curve
         self.n_looks = 0
         self.learned: dict[str, Any] = {}
         self.next_learned = 0.0
 
-    def note_answer(self, x: dict[str, Any], y: Any, target: Any = None) -> None:
-        """Count an answer, and score it if the target is known."""
+    def note_prediction(self, x: dict[str, Any], y: Any, target: Any = None) -> None:
+        """Count a prediction, and score it if the target is known."""
         self.n_predicted += 1
         self.latest.append({"x": x, "y": y, "target": target, "time": time.time()})
         if target is None or y is None:  # as in river: a missing prediction is not scored
@@ -75,7 +72,7 @@ class Monitor:
         self.recent.append(result)
 
     def note_features(self, n_missing: int, n_unknown: int, n_new_values: int) -> None:
-        """Count features that are missing from a sample or unknown, and new nominal values."""
+        """Count missing features, unknown features and new nominal values of a sample."""
         self.n_missing += n_missing
         self.n_unknown += n_unknown
         self.n_new_values += n_new_values
@@ -102,7 +99,7 @@ class Monitor:
             memory_bytes=memory_of(model),
         )
 
-    def look(self, model: Any, samples_seen: int) -> Point:
+    def add_point(self, model: Any, samples_seen: int) -> Point:
         """Add the present state to the curve; thin the curve out when it becomes long."""
         point = self.present(model, samples_seen)
         if self.n_looks % self.spacing == 0:
@@ -113,7 +110,7 @@ class Monitor:
             self.spacing *= 2
         return point
 
-    def view(self, model: Any, samples_seen: int) -> dict[str, Any]:
+    def status(self, model: Any, samples_seen: int) -> dict[str, Any]:
         """Return what the page shows, besides the description of the model."""
         now = time.perf_counter()
         if now >= self.next_learned:
@@ -132,22 +129,21 @@ class Monitor:
         }
 
 
-def as_text(answer: dict[str, Any]) -> dict[str, Any]:
-    """Return an answer as the page shows it: the first features, and everything as text."""
-    x = answer["x"]
+def as_text(prediction: dict[str, Any]) -> dict[str, Any]:
+    """Return a prediction as the page shows it: the first features, and everything as text."""
+    x, target = prediction["x"], prediction["target"]
     shown = [f"{safe_repr(name, str)} {brief(x[name])}" for name in list(x)[:MOST_FEATURES]]
     more = len(x) - len(shown)
-    target = answer["target"]
     return {
-        "time": answer["time"],
+        "time": prediction["time"],
         "x": ", ".join(shown) + (f", {more} more" if more else ""),
-        "y": brief(answer["y"]),
+        "y": brief(prediction["y"]),
         "target": None if target is None else brief(target),
-        "right": None if target is None else bool(answer["y"] == target),
+        "right": None if target is None else bool(prediction["y"] == target),
     }
 
 
 def brief(value: Any) -> str:
-    """Write a value in a few letters."""
+    """Write a value in a few characters."""
     text = f"{value:.5g}" if isinstance(value, float) else safe_repr(value, str)
     return text if len(text) <= 40 else f"{text[:39]}…"

@@ -1,14 +1,14 @@
-"""What requests and answers look like: JSON for one sample, JSON lines for many.
+"""Requests and responses: JSON for one sample, JSON lines for many.
 
-A sample is an object with the fields `x`, the features by name, and, to be learned, `y`, the
-target, and `w`, its weight, if it is not 1:
+A sample is an object with the field `x`, its features by name. To be learned, it also has `y`, the
+target, and optionally `w`, its weight:
 
     {"x": {"age": 41, "job": "nurse"}, "y": true, "w": 2.0}
 
-Numbers are numeric features, texts and truth values nominal ones; null is missing. An answer is an
-object with the prediction `y`, and with `probabilities` or the `interval` if they were asked for.
-What is not understood raises `RequestError`: fields and query parameters that do not exist, names
-that come twice, NaN. Whether the values make sense is for the model to say.
+Numbers are numeric features, strings and booleans are nominal, and null is missing. A response is
+an object with the prediction `y`, and on request with `probabilities` or an `interval`. Unknown
+fields and query parameters, duplicate names and NaN raise `RequestError`. The model checks the
+values.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ JSON = "application/json"
 JSON_LINES = "application/x-ndjson"
 MANY = (JSON_LINES, "application/jsonl", "application/jsonlines")
 
-SAMPLES_SEEN = "Samples-Seen"  # header of an answer: what the model had learned when it was made
+SAMPLES_SEEN = "Samples-Seen"  # header of a response: how many samples the model had learned
 
 SWITCHES = {"true": True, "1": True, "false": False, "0": False}
 
 
 class RequestError(ValueError):
-    """A request that cannot be answered, with the status of HTTP that says so.
+    """An invalid request.
 
     Parameters
     ----------
     message
         What is wrong, and what to do.
     status
-        The status.
+        The status of the HTTP response.
     """
 
     def __init__(self, message: str, status: int = 400) -> None:
@@ -57,20 +57,17 @@ class Sample(NamedTuple):
 
 
 class Wanted(NamedTuple):
-    """What a prediction shall hold beside the answer."""
+    """Extra fields of a prediction."""
 
     probabilities: bool = False
     interval: float | None = None
 
 
-def is_many(content_type: str) -> bool:
-    """Return whether a body of this type holds many samples.
+# ---------------------------------------------------------------------- requests
 
-    Raises
-    ------
-    RequestError
-        If it is neither JSON nor JSON lines.
-    """
+
+def is_many(content_type: str) -> bool:
+    """Return whether a body of this type holds many samples, one per line."""
     kind = content_type.partition(";")[0].strip().lower()
     if kind == JSON or kind in MANY:
         return kind != JSON
@@ -91,12 +88,12 @@ def read_samples(body: bytes, *, many: bool, learned: bool) -> list[Sample]:
     many
         Whether each line holds a sample. Empty lines are skipped.
     learned
-        Whether the samples are learned, and so need a target.
+        Whether the samples are learned, and therefore need a target.
 
     Raises
     ------
     RequestError
-        If the body is not such a text; the message names the line and the field.
+        If the body is invalid; the message names the line and the field.
 
     Examples
     --------
@@ -104,32 +101,27 @@ def read_samples(body: bytes, *, many: bool, learned: bool) -> list[Sample]:
     >>> schema.read_samples(b'{"x": {"age": 41}, "y": true}', many=False, learned=True)
     [Sample(line=1, x={'age': 41}, y=True, w=1.0)]
     """
-    texts = body.split(b"\n") if many else [body]
-    samples = [
-        read_sample(text, line, learned)
-        for line, text in enumerate(texts, start=1)
-        if not many or text.strip()
-    ]
+    samples = []
+    for line, text in enumerate(body.split(b"\n") if many else [body], start=1):
+        if text.strip() or not many:
+            try:
+                document = parse(text)
+                check_fields(document, learned)
+            except RequestError as error:
+                raise at_line(line, error) from None
+            samples.append(Sample(line, **document))
     if not samples:
         raise RequestError("the body contains no sample")
     return samples
 
 
-def read_sample(text: bytes, line: int, learned: bool) -> Sample:
-    """Read one sample; the message of an error begins with its line."""
-    try:
-        return Sample(line, **fields_of(parsed(text), learned))
-    except RequestError as error:
-        raise at_line(line, error) from None
-
-
 def at_line(line: int, error: Exception, status: int = 400) -> RequestError:
-    """Make an error that tells the line."""
+    """Return an error whose message begins with the line."""
     return RequestError(f"line {line}: {error}", getattr(error, "status", status))
 
 
-def parsed(text: bytes) -> Any:
-    """Parse JSON that has no NaN, no infinity and no name twice in one object."""
+def parse(text: bytes) -> Any:
+    """Parse JSON without NaN, infinities and duplicate names."""
     try:
         return DECODER.decode(text.decode())
     except RequestError:
@@ -140,17 +132,17 @@ def parsed(text: bytes) -> Any:
         raise RequestError(f"not JSON: {error.msg} at character {error.pos}") from None
     except RecursionError:
         raise RequestError("not a sample: values are nested too deeply") from None
-    except ValueError:  # Python's limit on the digits of a whole number
+    except ValueError:  # Python limits the digits of an integer
         raise RequestError("a whole number has too many digits") from None
 
 
-def without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Make an object of its fields; refuse a name that comes twice."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        twin = next(name for name in names if names.count(name) > 1)
-        raise RequestError(f"{safe_repr(twin)} occurs twice in an object")
+def object_of(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object as a dict; refuse duplicate names."""
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in found:
+            raise RequestError(f"{safe_repr(name)} occurs twice in an object")
+        found[name] = value
     return found
 
 
@@ -159,11 +151,11 @@ def refuse_constant(name: str) -> None:
     raise RequestError(f"{name} is not JSON; send null for a missing value")
 
 
-DECODER = json.JSONDecoder(object_pairs_hook=without_twins, parse_constant=refuse_constant)
+DECODER = json.JSONDecoder(object_pairs_hook=object_of, parse_constant=refuse_constant)
 
 
-def fields_of(document: Any, learned: bool) -> dict[str, Any]:
-    """Return the fields of a sample after checking that they are those of a sample."""
+def check_fields(document: Any, learned: bool) -> None:
+    """Raise RequestError unless a document is a sample."""
     known = ("x", "y", "w") if learned else ("x",)
     if not isinstance(document, dict):
         raise RequestError(
@@ -172,9 +164,8 @@ def fields_of(document: Any, learned: bool) -> dict[str, Any]:
     for name in document:
         if name not in known:
             hint = "; a sample to predict has no target" if name == "y" else ""
-            raise RequestError(
-                f"a sample has no field {safe_repr(name)}; it has {', '.join(known)}{hint}"
-            )
+            fields = ", ".join(known)
+            raise RequestError(f"a sample has no field {safe_repr(name)}; it has {fields}{hint}")
     for name in known[:2]:
         if name not in document:
             raise RequestError(f"the field {name!r} is missing")
@@ -183,26 +174,18 @@ def fields_of(document: Any, learned: bool) -> dict[str, Any]:
         raise RequestError(f"x must be an object of features by name, {not_a(x)}")
     for name, value in x.items():
         if isinstance(value, dict | list):
-            raise RequestError(
-                f"feature {safe_repr(name)} must be a number, a text, true, false or null, "
-                f"{not_a(value)}"
-            )
-    return document
+            wanted = "must be a number, a string, true, false or null"
+            raise RequestError(f"feature {safe_repr(name)} {wanted}, {not_a(value)}")
 
 
 def not_a(value: object) -> str:
-    """Say what a value is instead."""
-    kinds = {dict: "an object", list: "a list", str: "a text", bool: "a truth value"}
+    """Name the JSON type of a value."""
+    kinds = {dict: "an object", list: "a list", str: "a string", bool: "a boolean"}
     return f"not {kinds.get(type(value), 'null' if value is None else 'a number')}"
 
 
 def read_wanted(query: Iterable[tuple[str, str]]) -> Wanted:
-    """Read what is wanted from the parameters of a query.
-
-    Raises
-    ------
-    RequestError
-        If there is no such parameter, or its value is invalid.
+    """Read the parameters of a query.
 
     Examples
     --------
@@ -210,19 +193,19 @@ def read_wanted(query: Iterable[tuple[str, str]]) -> Wanted:
     >>> schema.read_wanted([("interval", "0.9")])
     Wanted(probabilities=False, interval=0.9)
     """
-    wanted: dict[str, Any] = {}
+    wanted = Wanted()
     for name, text in query:
         if name == "probabilities":
             if text not in SWITCHES:
                 raise RequestError(f"probabilities is {safe_repr(text)}; it must be true or false")
-            wanted[name] = SWITCHES[text]
+            wanted = wanted._replace(probabilities=SWITCHES[text])
         elif name == "interval":
-            wanted[name] = read_level(text)
+            wanted = wanted._replace(interval=read_level(text))
         else:
             raise RequestError(
                 f"there is no parameter {safe_repr(name)}; use probabilities or interval"
             )
-    return Wanted(**wanted)
+    return wanted
 
 
 def read_level(text: str) -> float:
@@ -238,12 +221,15 @@ def read_level(text: str) -> float:
     return level
 
 
+# ---------------------------------------------------------------------- responses
+
+
 def answer(
     label: Any,
     probabilities: Mapping[Any, float] | None = None,
     interval: tuple[float, float] | None = None,
 ) -> dict[str, Any]:
-    """Make the answer to one sample.
+    """Return the response to one sample.
 
     Examples
     --------
@@ -253,22 +239,18 @@ def answer(
     """
     document: dict[str, Any] = {"y": label}
     if probabilities is not None:
-        # A list, as names of JSON are texts: True and 1 and "1" are different labels.
+        # A list, because names in JSON are strings: True, 1 and "1" are different labels.
         document["probabilities"] = [
-            {"label": each, "probability": probability}
-            for each, probability in probabilities.items()
+            {"label": each, "probability": share} for each, share in probabilities.items()
         ]
     if interval is not None:
-        # JSON has no infinity, which is where a bound may lie before the first samples.
+        # JSON has no infinity, which a bound may be before the first samples.
         document["interval"] = [bound if math.isfinite(bound) else None for bound in interval]
     return document
 
 
 def write(document: Any) -> bytes:
-    """Write a document as JSON.
-
-    Numbers of numpy become those of JSON. Labels of other types, such as bytes, become texts.
-    """
+    """Write a document as JSON; labels of other types, such as bytes, become strings."""
     return ENCODER.encode(document).encode()
 
 
@@ -278,7 +260,7 @@ def write_lines(documents: Iterable[Any]) -> bytes:
 
 
 def as_json(value: Any) -> Any:
-    """Return what stands for a value that JSON has no type for."""
+    """Convert a value that JSON has no type for."""
     return value.item() if isinstance(value, np.generic) else safe_repr(value)
 
 

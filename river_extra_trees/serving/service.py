@@ -1,7 +1,7 @@
-"""The service without its server: predictions, learning and snapshots, one call after the other.
+"""The service without its server: predictions, learning and snapshots, one call at a time.
 
-A request is checked as a whole before anything is learned, so that one that is refused leaves the
-model as it was. Nothing here may be called from two threads at a time.
+A request is checked as a whole before anything is learned, so that an invalid one leaves the model
+as it was. Only one thread at a time may call the methods.
 """
 
 from __future__ import annotations
@@ -10,28 +10,36 @@ import copy
 import functools
 import logging
 import time
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from pathlib import Path
 from typing import Any
+
+from river import base, compose
 
 from river_extra_trees import persistence
 from river_extra_trees._core.safe_repr import safe_repr
 from river_extra_trees._estimator.fit import Fit
 from river_extra_trees.column_kinds import parted
 
-from .checks import REFUSED, check, refused
-from .description import WITH_INTERVALS, description_of, has_intervals, is_classifier, learner_of
+from .description import (
+    WITH_INTERVALS,
+    description_of,
+    has_intervals,
+    input_errors,
+    is_classifier,
+    learner_of,
+)
 from .monitor import Monitor, Point
 from .schema import RequestError, Sample, Wanted, answer, at_line
 
 logger = logging.getLogger("uvicorn.error")  # which the server shows
 
-# of a snapshot
-FAILURES = (OSError, persistence.ModelFileError, MemoryError)
+REJECTED = 422  # status of a sample with a value that the model rejects
+FAILURES = (OSError, persistence.ModelFileError, MemoryError)  # of a snapshot
 
 
 class Service:
-    """A model that answers requests, learns and saves itself.
+    """A model that predicts, learns and saves itself.
 
     Parameters
     ----------
@@ -42,14 +50,14 @@ class Service:
     every
         Number of samples after which a snapshot is taken; None leaves it to the caller.
     fixed_labels
-        Whether samples with labels new to the model are refused.
+        Whether samples with labels new to the model are rejected.
     """
 
     def __init__(
         self, model: Any, path: Path, every: int | None = None, fixed_labels: bool = False
     ) -> None:
         self.whole = model
-        # The service reads samples by their kinds itself, before it tries and learns them.
+        # The service reads samples by their kinds itself, before it checks and learns them.
         self.kinds, self.model = parted(model)
         self.learner = learner_of(model)
         self.fit = Fit(() if self.kinds is None else self.kinds._columns)
@@ -68,37 +76,33 @@ class Service:
     # ------------------------------------------------------------------ requests
 
     def predict(self, samples: Sequence[Sample], wanted: Wanted) -> list[dict[str, Any]]:
-        """Answer each sample."""
+        """Predict each sample."""
         self._check_wanted(wanted)
         answers = []
         for sample in self._read(samples):
             try:
                 answers.append(self._answer(sample, wanted))
-            except refused(self.model) as error:
-                raise at_line(sample.line, error, REFUSED) from None
+            except input_errors(self.model) as error:
+                raise at_line(sample.line, error, REJECTED) from None
         for sample, each in zip(samples, answers, strict=True):
-            self.monitor.note_answer(sample.x, each["y"])
+            self.monitor.note_prediction(sample.x, each["y"])
         return answers
 
     def learn(self, samples: Sequence[Sample]) -> dict[str, Any]:
         """Learn the samples, or none of them."""
-        read = self._read(samples, learned=True)
-        self._check(read)
-        for given, sample in zip(samples, read, strict=True):
+        for given, sample in zip(samples, self._checked(samples), strict=True):
             self._learn(given, sample)
         self._save_if_due()
         return {"learned": len(samples), "samples_seen": self.samples_seen}
 
     def predict_learn(self, samples: Sequence[Sample], wanted: Wanted) -> list[dict[str, Any]]:
-        """Answer each sample and then learn it, before the next; or learn none of them."""
+        """Predict each sample and then learn it, before the next; or learn none of them."""
         self._check_wanted(wanted)
-        read = self._read(samples, learned=True)
-        self._check(read)
         answers = []
-        for given, sample in zip(samples, read, strict=True):
+        for given, sample in zip(samples, self._checked(samples), strict=True):
             answers.append(self._answer(sample, wanted))
             self._learn(given, sample)
-            self.monitor.note_answer(sample.x, answers[-1]["y"], sample.y)
+            self.monitor.note_prediction(sample.x, answers[-1]["y"], sample.y)
         self._save_if_due()
         return answers
 
@@ -117,7 +121,7 @@ class Service:
                     kinds.learn_one(sample.x)
                 read.append(sample._replace(x=kinds.transform_one(sample.x)))
             except ValueError as error:
-                raise at_line(sample.line, error, REFUSED) from None
+                raise at_line(sample.line, error, REJECTED) from None
         for sample in read:
             self.monitor.note_features(*self.fit.note(sample.x), self._n_new_values(sample.x))
         return read
@@ -137,16 +141,24 @@ class Service:
             if name in x
         )
 
-    def _check(self, samples: Sequence[Sample]) -> None:
-        check(self.model, samples)
-        for sample in samples if self.fixed_labels else ():
-            new: set[Hashable] = set()
-            self.learner._check_label(sample.y, new)
-            if new:
-                error = ValueError(
-                    f"y is {safe_repr(sample.y)}, a label that the model has not learned"
-                )
-                raise at_line(sample.line, error, REFUSED)
+    def _checked(self, samples: Sequence[Sample]) -> Sequence[Sample]:
+        """Read samples to learn; raise RequestError, with the line, if the model rejects one."""
+        samples = self._read(samples, learned=True)
+        check = check_of(self.model)
+        for sample in samples:
+            try:
+                check(sample.x, sample.y, sample.w)
+                if self.fixed_labels:
+                    self._check_label(sample.y)
+            except input_errors(self.model) as error:
+                raise at_line(sample.line, error, REJECTED) from None
+        return samples
+
+    def _check_label(self, label: Any) -> None:
+        new: set[Hashable] = set()
+        self.learner._check_label(label, new)
+        if new:
+            raise ValueError(f"y is {safe_repr(label)}, a label that the model has not learned")
 
     @property
     def has_labels(self) -> bool:
@@ -162,7 +174,7 @@ class Service:
 
     @functools.cached_property
     def has_intervals(self) -> bool:
-        """Whether the model predicts whole distributions."""
+        """Whether the model predicts distributions."""
         return has_intervals(self.model)
 
     def _answer(self, sample: Sample, wanted: Wanted) -> dict[str, Any]:
@@ -191,7 +203,7 @@ class Service:
             self.try_save()
 
     def try_save(self) -> None:
-        """Save what is new; a failure is logged, kept for page and metrics, and tried again."""
+        """Save the model if it has changed; log a failure and keep it for page and metrics."""
         self.tried = self.monitor.n_learned
         if self.unsaved:
             try:
@@ -205,7 +217,7 @@ class Service:
         Raises
         ------
         OSError, ModelFileError, MemoryError
-            If that is impossible. The old file stays, and the service goes on.
+            If that fails. The old file remains, and the service continues.
         """
         started = time.perf_counter()
         try:
@@ -222,7 +234,7 @@ class Service:
             "seconds": time.perf_counter() - started,
         }
 
-    # ------------------------------------------------------------------ views
+    # ------------------------------------------------------------------ descriptions
 
     @property
     def samples_seen(self) -> int:
@@ -241,15 +253,93 @@ class Service:
 
     def look(self) -> Point:
         """Add a point to the curves of the page."""
-        return self.monitor.look(self.model, self.samples_seen)
+        return self.monitor.add_point(self.model, self.samples_seen)
 
     def status(self) -> dict[str, Any]:
         """Return all that the page shows."""
         info = self.info()
-        for names in (
-            "features",
-            "labels",
-            "columns",
-        ):  # there may be thousands, and the page asks often
-            info[names] = None if info[names] is None else len(info[names])
-        return {"info": info, **self.monitor.view(self.model, self.samples_seen)}
+        for name in ("features", "labels", "columns"):  # thousands, and the page asks often
+            info[name] = None if info[name] is None else len(info[name])
+        return {"info": info, **self.monitor.status(self.model, self.samples_seen)}
+
+
+class SnapshotService(Service):
+    """A snapshot that predicts and describes itself, and learns nothing.
+
+    Parameters
+    ----------
+    snapshot
+        A snapshot of a learner.
+    monitor
+        The counts of the previous snapshot, which continue.
+    """
+
+    def __init__(self, snapshot: Any, monitor: Monitor | None = None) -> None:
+        self.snapshot = snapshot
+        super().__init__(snapshot._model, Path())
+        self.saved_at = time.time()
+        if monitor is not None:
+            self.monitor = monitor
+
+    def learn(self, samples: Sequence[Sample]) -> Any:
+        """Reject the request."""
+        raise RequestError("a snapshot does not learn; train the model that publishes it", 403)
+
+    def predict_learn(self, samples: Sequence[Sample], wanted: Wanted) -> Any:
+        """Reject the request."""
+        return self.learn(samples)
+
+    def save(self) -> dict[str, Any]:
+        """Reject the request."""
+        raise RequestError("a snapshot is not saved; save the model where you train it", 403)
+
+    def info(self) -> dict[str, Any]:
+        """Describe the snapshot."""
+        return super().info() | {"file": None, "samples_seen": self.samples_seen}
+
+    @property
+    def samples_seen(self) -> int:
+        """Number of samples that the model had learned when the snapshot was taken."""
+        return int(self.snapshot.n_samples_seen)  # its copy of the model does not know
+
+
+Check = Callable[[dict[str, Any], Any, Any], None]
+
+
+def check_of(model: Any) -> Check:
+    """Return a function that raises what learning a sample would raise, after those checked before.
+
+    In a pipeline, copies of the other steps learn the samples.
+    """
+    new_labels: set[Hashable] = set()
+    learner = learner_of(model)
+
+    def check(x: dict[str, Any], y: Any, w: Any) -> None:
+        learner._check_next(x, y, w, new_labels)
+
+    if learner is model:
+        return check
+    *steps, _ = model.steps.items()
+    pipeline = compose.Pipeline(*copy.deepcopy(steps), LastStep(check))
+    return lambda x, y, w: pipeline.learn_one(x, y, w=w)
+
+
+class LastStep(base.Estimator):
+    """The last step of a pipeline that checks samples.
+
+    Parameters
+    ----------
+    check
+        What checks a sample after the other steps.
+    """
+
+    def __init__(self, check: Check) -> None:
+        self.check = check
+
+    @property
+    def _supervised(self) -> bool:
+        return True
+
+    def learn_one(self, x: dict[str, Any], y: Any, w: Any = 1.0) -> None:
+        """Check a sample."""
+        self.check(x, y, w)

@@ -1,95 +1,24 @@
-"""A batch of rows, and what happens to bad rows."""
+"""Batches of rows, and the roles of the columns of a table."""
 
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from river_extra_trees._estimator.rows import rows_of, values_by_name
 from river_extra_trees.column_kinds import ColumnKinds
 
-__all__ = ["BadRows", "Batch", "Layout", "OnBadRow", "TableError"]
+__all__ = ["Batch", "Faults", "Roles", "Rows", "TableError"]
 
-OnBadRow = Literal["stop", "skip"]
+Faults = dict[int, str]  # what is wrong with rows, by their numbers
 
 
 class TableError(ValueError):
     """A table cannot be read; the message says where and why, in one line."""
-
-
-@dataclass(frozen=True)
-class Layout:
-    """The roles of the columns, and the largest number of rows of a batch.
-
-    `target` is the column of the targets, if any, and `weight` that of the weights. Columns in
-    `drop` are left out, and those in `keep` handed on as they are. `kinds` tells how the features
-    are read. It learns new columns; without `learns`, these are left out. A row without a target
-    is bad unless `may_lack_targets`.
-    """
-
-    target: str | None
-    drop: Collection[str]
-    batch_size: int
-    kinds: ColumnKinds
-    may_lack_targets: bool = False
-    learns: bool = True
-    weight: str | None = None
-    keep: Sequence[str] = ()
-
-    @property
-    def others(self) -> list[str]:
-        """The columns beside the features that are read."""
-        roles = [name for name in (self.target, self.weight) if name is not None]
-        return [*roles, *(name for name in self.keep if name not in roles)]
-
-    def check(self, name: str, header: Sequence[str]) -> None:
-        """Raise a TableError if a table lacks a column that is needed, or has one twice."""
-        if not header:
-            raise TableError(f"{name} is empty")
-        declared = self.kinds.kinds if self.learns and not self.kinds.columns else None
-        for column in (*self.others, *map(str, declared or ()), *self.drop):
-            if column not in header:
-                raise TableError(f"{name} has no column {column!r}; it has {', '.join(header)}")
-        if len(set(header)) < len(header):
-            twice = next(column for column in header if header.count(column) > 1)
-            raise TableError(f"{name} has the column {twice!r} twice")
-
-    def features(self, header: Sequence[str]) -> tuple[list[str], list[str]]:
-        """Return the columns of a table that are read as features, and those that are unknown."""
-        left = {self.target, self.weight, *self.drop}
-        names = [name for name in header if name not in left]
-        if self.learns:
-            return names, []
-        known = self.kinds.columns
-        unknown = [name for name in names if name not in known and name not in self.keep]
-        return [name for name in names if name in known], unknown
-
-    def faults(
-        self, targets: Sequence[Any] | None, weights: Sequence[Any] | None
-    ) -> dict[int, str]:
-        """Return, by position, the targets that are missing and the weights that are none."""
-        return self._bad_weights(weights) | self.missing_targets(targets)
-
-    def _bad_weights(self, weights: Sequence[Any] | None) -> dict[int, str]:
-        return {
-            i: f"the weight {self.weight!r} is {w!r}; it must be a number from 0 on"
-            for i, w in enumerate(weights or ())
-            if isinstance(w, str) or w is None or not 0.0 <= w < math.inf
-        }
-
-    def missing_targets(self, targets: Sequence[Any] | None) -> dict[int, str]:
-        """Return, by position, the targets that are missing but must not be."""
-        if targets is None or self.may_lack_targets:
-            return {}
-        if None not in targets and all(map(operator.eq, targets, targets)):  # NaN is not itself
-            return {}
-        message = f"the target {self.target!r} is missing"
-        return {i: message for i, y in enumerate(targets) if y is None or y != y}
 
 
 @dataclass
@@ -107,9 +36,9 @@ class Batch:
     weights
         The weight of each row; None if the table is read without weights.
     kept
-        Further columns by name, as they are.
+        Further columns by name, with their values as they are.
     unknown
-        Columns that were not read, because the model does not know them.
+        Names of columns that were not read because the model does not know them.
 
     Examples
     --------
@@ -136,15 +65,7 @@ class Batch:
 
     def __getitem__(self, part: slice) -> Batch:
         """Return some successive rows."""
-        start, stop, _ = part.indices(len(self))
-        return Batch(
-            self.numbers[start:stop],
-            self.frame.slice(start, stop - start),
-            None if self.targets is None else self.targets[start:stop],
-            None if self.weights is None else self.weights[start:stop],
-            {name: values[start:stop] for name, values in self.kept.items()},
-            self.unknown,
-        )
+        return self.take(range(*part.indices(len(self))))
 
     def take(self, positions: Sequence[int]) -> Batch:
         """Return the rows at some positions."""
@@ -152,9 +73,13 @@ class Batch:
         def taken(values: Sequence[Any]) -> list[Any]:
             return [values[i] for i in positions]
 
+        if isinstance(positions, range) and positions.step == 1:
+            frame = self.frame.slice(positions.start, len(positions))
+        else:
+            frame = self.frame.take(np.array(positions, np.int64))
         return Batch(
             taken(self.numbers),
-            self.frame.take(np.array(positions, np.int64)),
+            frame,
             None if self.targets is None else taken(self.targets),
             None if self.weights is None else taken(self.weights),
             {name: taken(values) for name, values in self.kept.items()},
@@ -166,65 +91,91 @@ class Batch:
         return rows_of(values_by_name(self.frame), len(self))  # type: ignore[arg-type]
 
 
-class BadRows:
-    """What happens to bad rows: the first one ends the reading, or all are skipped and counted.
+@dataclass
+class Rows:
+    """Some rows of a table before their columns have roles and kinds.
 
-    Parameters
-    ----------
-    name
-        The name of the table.
-    on_bad_row
-        ``"stop"`` or ``"skip"``.
-
-    Attributes
-    ----------
-    count
-        Number of rows skipped.
-    first
-        What is wrong with the first of them.
-
+    `columns` are arrays of pyarrow, or lists of Python values. They hold the rows in `numbers`;
+    `faults` says what is wrong with these and with rows that could not be read at all. If the
+    columns are `untyped`, all values are texts, which may be numbers.
     """
 
-    def __init__(self, name: str, on_bad_row: OnBadRow) -> None:
-        if on_bad_row not in ("stop", "skip"):
-            raise ValueError(f"on_bad_row is {on_bad_row!r}; it must be 'stop' or 'skip'")
-        self.name = name
-        self.on_bad_row = on_bad_row
-        self.count = 0
-        self.first = ""
+    numbers: Sequence[int]
+    columns: Mapping[str, Any]
+    faults: Faults = field(default_factory=dict)
+    untyped: bool = False
 
-    def sift(
-        self, batch: Batch, faults: Mapping[int, str], absent: Mapping[int, str] | None = None
-    ) -> Iterator[Batch]:
-        """Yield the good rows of a batch, if there are any.
 
-        Parameters
-        ----------
-        batch
-            Rows.
-        faults
-            What is wrong with the row at a position of the batch.
-        absent
-            What is wrong with rows that are not in the batch, by their numbers.
+@dataclass(frozen=True)
+class Roles:
+    """The roles of the columns of a table.
 
-        Raises
-        ------
-        TableError
-            If a row is bad and ends the reading, after the rows before it.
-        """
-        wrong = {batch.numbers[i]: fault for i, fault in faults.items()} | dict(absent or {})
-        if not wrong:
-            if len(batch):
-                yield batch
-            return
-        first = min(wrong)
-        stops = self.on_bad_row == "stop"
-        good = [i for i, number in enumerate(batch.numbers) if number not in wrong]
-        batch = batch.take([i for i in good if not stops or batch.numbers[i] < first])
-        if not stops:
-            self.first = self.first or f"row {first}: {wrong[first]}"
-            self.count += len(wrong)
-        if len(batch):
-            yield batch
-        if stops:
-            raise TableError(f"{self.name}, row {first}: {wrong[first]}")
+    `target` and `weight` name the columns of targets and weights, if there are any. Columns in
+    `drop` are left out, and those in `keep` are passed on as they are. All others are features,
+    which `kinds` reads. If `learns`, it learns new columns; otherwise, these are left out. A row
+    without a target is bad unless `may_lack_targets`.
+    """
+
+    target: str | None
+    weight: str | None
+    drop: Collection[str]
+    keep: Sequence[str]
+    kinds: ColumnKinds
+    learns: bool
+    may_lack_targets: bool
+
+    @property
+    def others(self) -> list[str]:
+        """The columns that are read besides the features."""
+        roles = (self.target, self.weight, *self.keep)
+        return list(dict.fromkeys(name for name in roles if name is not None))
+
+    def check(self, name: str, header: Sequence[str]) -> None:
+        """Raise a TableError if a table lacks a column that is needed, or has one twice."""
+        if not header:
+            raise TableError(f"{name} is empty")
+        declared = self.kinds.kinds if self.learns and not self.kinds.columns else None
+        for column in (*self.others, *map(str, declared or ()), *self.drop):
+            if column not in header:
+                raise TableError(f"{name} has no column {column!r}; it has {', '.join(header)}")
+        if len(set(header)) < len(header):
+            twice = next(column for column in header if header.count(column) > 1)
+            raise TableError(f"{name} has the column {twice!r} twice")
+
+    def features(self, header: Sequence[str]) -> tuple[list[str], list[str]]:
+        """Return the names of the features, and of the columns that the model does not know."""
+        left_out = {self.target, self.weight, *self.drop}
+        names = [name for name in header if name not in left_out]
+        if self.learns:
+            return names, []
+        known = self.kinds.columns
+        unknown = [name for name in names if name not in known and name not in self.keep]
+        return [name for name in names if name in known], unknown
+
+    def batch_of(self, rows: Rows) -> tuple[Batch, Faults]:
+        """Return rows as a batch, and what is wrong with some of them."""
+        from .columns import frame_of, read_column, values_of
+
+        n = len(rows.numbers)
+        names, unknown = self.features(list(rows.columns))
+        features: dict[str, Any] = {}
+        faults: Faults = {}
+        for name in names:
+            column = rows.columns[name]
+            features[name], found = read_column(self.kinds, name, column, rows.untyped)
+            faults |= {rows.numbers[i]: text for i, text in found.items()}
+        others: dict[str | None, list[Any]] = {
+            name: values_of(rows.columns.get(name, [None] * n), rows.untyped)
+            for name in self.others
+        }
+        targets, weights = others.get(self.target), others.get(self.weight)
+        for number, y in zip(rows.numbers, targets or (), strict=False):
+            if (y is None or y != y) and not self.may_lack_targets:
+                faults[number] = f"the target {self.target!r} is missing"
+        for number, w in zip(rows.numbers, weights or (), strict=False):
+            if isinstance(w, str) or w is None or not 0.0 <= w < math.inf:
+                wanted = "it must be a number from 0 on"
+                faults[number] = f"the weight {self.weight!r} is {w!r}; {wanted}"
+        kept = {name: others[name] for name in self.keep}
+        batch = Batch(rows.numbers, frame_of(features, n), targets, weights, kept, unknown)
+        return batch, faults | rows.faults

@@ -4,21 +4,28 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING, Any, Literal
 
 from river_extra_trees.column_kinds import ColumnKinds
 
-from .batch import BadRows, Batch, Layout, OnBadRow, TableError
-from .sources import PACKED, Source
+from .batch import Batch, Roles, Rows, TableError
 
-__all__ = ["Reader", "is_table", "open_table"]
+if TYPE_CHECKING:
+    from .text import Text
+
+__all__ = ["OnBadRow", "Reader", "is_table", "open_table"]
+
+OnBadRow = Literal["stop", "skip"]
 
 BATCH_SIZE = 8192
 CSV, TSV, JSON_LINES = (".csv", ".txt"), ".tsv", (".jsonl", ".ndjson")
 PARQUET, IPC = ".parquet", (".arrow", ".feather", ".ipc")
 SUFFIXES = (*CSV, TSV, *JSON_LINES, PARQUET, *IPC)
+PACKED = (".gz", ".bz2", ".xz", ".zst")
+# Column chunks are read in pieces of this size, so that large row groups need little memory.
+BUFFER = 1 << 20
 
 
 class Reader:
@@ -28,12 +35,14 @@ class Reader:
     ----------
     name
         The name of the table.
-    bad_rows
-        How many rows were skipped.
     n_rows
         Number of rows, if it is known before the end.
     n_bytes
-        Size of a file of text.
+        Size of a text file.
+    n_skipped
+        Number of bad rows that were skipped.
+    first_skipped
+        The number of the first of them, and what is wrong with it.
 
     """
 
@@ -41,39 +50,69 @@ class Reader:
         self,
         name: str,
         batches: Iterator[Batch],
-        bad_rows: BadRows,
         *,
+        on_bad_row: OnBadRow = "stop",
         n_rows: int | None = None,
         n_bytes: int | None = None,
-        source: Source | None = None,
+        text: Text | None = None,
     ) -> None:
         self.name = name
         self.batches = batches
-        self.bad_rows = bad_rows
         self.n_rows = n_rows
         self.n_bytes = n_bytes
-        self._source = source
+        self.n_skipped = 0
+        self.first_skipped = ""
+        self._on_bad_row = on_bad_row
+        self._text = text
 
     def __iter__(self) -> Iterator[Batch]:
         return self.batches
 
     @property
     def n_bytes_read(self) -> int | None:
-        """Number of bytes of the file that were read, packed as they are; None if unknown."""
-        return None if self._source is None else self._source.position
+        """Number of bytes read from a text file, packed as they are; None if unknown."""
+        return None if self._text is None else self._text.position
+
+    def sift(self, batch: Batch, faults: Mapping[int, str]) -> Iterator[Batch]:
+        """Yield the good rows of a batch, if there are any.
+
+        Parameters
+        ----------
+        batch
+            Rows.
+        faults
+            What is wrong with rows, by their numbers. Some of these rows may not be in the batch.
+
+        Raises
+        ------
+        TableError
+            If a bad row ends the reading. It is raised after the rows before it.
+        """
+        if not faults:
+            if len(batch):
+                yield batch
+            return
+        first = min(faults)
+        stops = self._on_bad_row == "stop"
+        good = [i for i, number in enumerate(batch.numbers) if number not in faults]
+        batch = batch.take([i for i in good if not stops or batch.numbers[i] < first])
+        if not stops:
+            self.first_skipped = self.first_skipped or f"row {first}: {faults[first]}"
+            self.n_skipped += len(faults)
+        if len(batch):
+            yield batch
+        if stops:
+            raise TableError(f"{self.name}, row {first}: {faults[first]}")
 
 
 def is_table(name: str) -> bool:
-    """Return whether a name is that of a table which can be read."""
-    return name == "-" or _is_readable(*suffix_of(name))
-
-
-def _is_readable(suffix: str, packed: str) -> bool:
-    return suffix in SUFFIXES and not (packed and suffix in (PARQUET, *IPC))
+    """Return whether a table with this name can be read."""
+    suffix, packed = suffix_of(name)
+    return name == "-" or (suffix in SUFFIXES and not (packed and suffix in (PARQUET, *IPC)))
 
 
 def suffix_of(path: str) -> tuple[str, str]:
-    """Return the suffix that tells the format of a file, and that of its compression.
+    """Return the suffix that determines the format of a file, and that of its compression.
 
     Examples
     --------
@@ -101,44 +140,44 @@ def open_table(
     may_lack_targets: bool = False,
     learns: bool = True,
 ) -> Reader:
-    r"""Open a table to be read batch by batch, in the memory of a few batches.
+    r"""Open a table to read it batch by batch, in the memory of a few batches.
 
     Parameters
     ----------
     source
         The path of a file: ``.csv``, ``.txt`` (the same), ``.tsv`` or ``.jsonl`` (JSON lines),
-        packed by gzip, bzip2, xz or zstd (``.gz``, ``.bz2``, ``.xz``, ``.zst``) or not;
-        ``.parquet``, ``.arrow`` or ``.feather``. ``-`` is standard input, which holds CSV or JSON
-        lines.
+        also packed by gzip, bzip2, xz or zstd (``.gz``, ``.bz2``, ``.xz``, ``.zst``);
+        ``.parquet``, ``.arrow`` or ``.feather``. ``-`` is standard input, which contains CSV or
+        JSON lines.
     target
         The column of the targets; None if there is none.
     weight
         The column of the weights; None if there is none.
     kinds
-        The kinds of the columns, which learn new columns; None begins anew.
+        The kinds of the columns. None begins with unknown kinds, which the first values determine.
     drop
         Columns to leave out.
     keep
-        Columns to hand on as they are, in `kept` of each batch.
+        Columns to pass on as they are, in `kept` of each batch.
     on_bad_row
         ``"stop"`` raises an error at the first row that cannot be read; ``"skip"`` leaves such
         rows out and counts them.
     delimiter
-        What separates the fields of CSV; None takes comma, semicolon, tab or ``|``, whichever gives
-        the header the most columns.
+        The delimiter of CSV. None takes comma, semicolon, tab or ``|``, whichever gives the header
+        the most columns.
     encoding
         The encoding of CSV and JSON lines.
     batch_size
         Largest number of rows of a batch.
     may_lack_targets
-        Whether a row without a target is read, with None in its place, rather than bad.
+        Whether the target of a row may be missing. It is then None; otherwise, such a row is bad.
     learns
-        Whether columns that `kinds` does not have are learned. Otherwise, they are left out.
+        Whether `kinds` learns the columns that it does not have. Otherwise, these are left out.
 
     Raises
     ------
     TableError
-        If the table cannot be read; while reading, too. The message names the row.
+        If the table cannot be read, now or while it is read. The message names the row.
 
     Examples
     --------
@@ -153,10 +192,44 @@ def open_table(
 
     """
     path = str(source)
+    _check_name(path)
+    kinds = ColumnKinds() if kinds is None else kinds
+    for argument, names in (("keep", keep), ("drop", drop)):
+        if isinstance(names, str):
+            raise TypeError(f"{argument} must be a list of columns: [{names!r}], not {names!r}")
+    if on_bad_row not in ("stop", "skip"):
+        raise ValueError(f"on_bad_row is {on_bad_row!r}; it must be 'stop' or 'skip'")
+    if batch_size < 1:
+        raise ValueError(f"batch_size must be at least 1, not {batch_size!r}")
+    for role, column in (("target", target), ("weight", weight)):
+        if column is not None and column in drop:
+            raise TableError(f"the {role} {column!r} cannot be dropped")
+        if column is not None and column in (kinds.kinds or {}):
+            raise TableError(f"the {role} {column!r} is not a feature: declare no kind for it")
+    if target is not None and target == weight:
+        raise TableError(f"the column {target!r} cannot be both target and weight")
+    try:
+        import pyarrow  # noqa: F401
+    except ImportError as error:
+        raise TableError("reading tables needs pyarrow: pip install pyarrow") from error
+    roles = Roles(target, weight, drop, keep, kinds, learns, may_lack_targets)
+    name = "standard input" if path == "-" else path
+    reader = Reader(name, iter(()), on_bad_row=on_bad_row)
+    if suffix_of(path)[0] in (PARQUET, *IPC):
+        rows = _open_arrow(reader, path, roles, batch_size)
+    else:
+        rows = _open_text(reader, path, roles, delimiter, encoding)
+    reader.batches = _batches(reader, rows, roles, batch_size)
+    return reader
+
+
+def _check_name(path: str) -> None:
+    """Raise a TableError unless there is a table with this name."""
     if path.lower().endswith(".json"):
         raise TableError(
-            f"{path!r} may hold one object per line, or an array: rename it to .jsonl in the first "
-            "case, and in the other make JSON lines of it: jq -c '.[]' table.json > table.jsonl"
+            f"{path!r} may contain one object per line, or an array: rename it to .jsonl in the "
+            "first case, and in the other make JSON lines of it: jq -c '.[]' table.json > "
+            "table.jsonl"
         )
     if not is_table(path):
         raise TableError(
@@ -165,53 +238,35 @@ def open_table(
         )
     if path != "-" and not Path(path).is_file():
         raise TableError(f"there is no file {path!r}")
-    for argument, names in (("keep", keep), ("drop", drop)):
-        if isinstance(names, str):
-            raise TypeError(f"{argument} must be a list of columns: [{names!r}], not {names!r}")
-    if batch_size < 1:
-        raise ValueError(f"batch_size must be at least 1, not {batch_size!r}")
-    kinds = ColumnKinds() if kinds is None else kinds
-    for role, column in (("target", target), ("weight", weight)):
-        if column is not None and column in drop:
-            raise TableError(f"the {role} {column!r} cannot be dropped")
-        if column is not None and kinds.kinds is not None and column in kinds.kinds:
-            raise TableError(f"the {role} {column!r} is not a feature: declare no kind for it")
-    if target is not None and target == weight:
-        raise TableError(f"the column {target!r} cannot be both target and weight")
-    try:
-        from . import arrow, text
-    except ImportError as error:
-        raise TableError("reading tables needs pyarrow: pip install pyarrow") from error
+
+
+def _batches(
+    reader: Reader, rows: Iterator[Rows], roles: Roles, batch_size: int
+) -> Iterator[Batch]:
+    for each in rows:
+        for batch in reader.sift(*roles.batch_of(each)):
+            for start in range(0, len(batch), batch_size):
+                yield batch[start : start + batch_size]
+
+
+def _open_text(
+    reader: Reader, path: str, roles: Roles, delimiter: str | None, encoding: str
+) -> Iterator[Rows]:
+    from .text import Text, read_csv, read_json_lines
+
     suffix, packed = suffix_of(path)
-    name = "standard input" if path == "-" else path
-    bad_rows = BadRows(name, on_bad_row)
-    layout = Layout(target, drop, batch_size, kinds, may_lack_targets, learns, weight, keep)
-    if suffix in (PARQUET, *IPC):
-        batches, n_rows = arrow.read_arrow(path, suffix == PARQUET, bad_rows, layout)
-        return Reader(name, batches, bad_rows, n_rows=n_rows)
-    file = _opened(path, name)
-    content = Source(name, file, packed, encoding)
-    first_mark = content.first_line()[:1] if path == "-" or suffix in JSON_LINES else ""
+    text = Text(reader.name, _opened(path, reader.name), packed, encoding)
+    if path != "-":
+        reader.n_bytes, reader._text = os.stat(path).st_size, text
+    first_mark = text.first_line()[:1] if path == "-" or suffix in JSON_LINES else ""
     if first_mark == "[":
         raise TableError(
-            f"{name} is an array of JSON; make JSON lines of it, one object per line, for example "
-            "by: jq -c '.[]' table.json > table.jsonl"
+            f"{reader.name} is an array of JSON; make JSON lines of it, one object per line, for "
+            "example by: jq -c '.[]' table.json > table.jsonl"
         )
     if suffix in JSON_LINES or first_mark == "{":
-        batches = text.read_json_lines(content, bad_rows, layout)
-    else:
-        separator = delimiter or ("\t" if suffix == TSV else None)
-        batches = text.read_csv(content, bad_rows, layout, separator)
-    batches = _sliced(batches, batch_size)
-    if path == "-":
-        return Reader(name, batches, bad_rows)
-    return Reader(name, batches, bad_rows, n_bytes=os.stat(path).st_size, source=content)
-
-
-def _sliced(batches: Iterator[Batch], batch_size: int) -> Iterator[Batch]:
-    for batch in batches:
-        for start in range(0, len(batch), batch_size):
-            yield batch[start : start + batch_size]
+        return read_json_lines(text)
+    return read_csv(text, roles, delimiter or ("\t" if suffix == TSV else None))
 
 
 def _opened(path: str, name: str) -> IO[bytes]:
@@ -223,3 +278,80 @@ def _opened(path: str, name: str) -> IO[bytes]:
         return open(path, "rb")
     except OSError as error:
         raise TableError(f"cannot read {name}: {error.strerror}") from error
+
+
+# --- Parquet and Arrow
+
+
+def _open_arrow(reader: Reader, path: str, roles: Roles, batch_size: int) -> Iterator[Rows]:
+    """Open a Parquet file, an Arrow file, or a file that contains an Arrow stream."""
+    from pyarrow import ArrowException, parquet
+
+    from .columns import is_readable
+
+    try:
+        if path.lower().endswith(PARQUET):
+            file = parquet.ParquetFile(path, pre_buffer=False, buffer_size=BUFFER)
+            schema, reader.n_rows = file.schema_arrow, file.metadata.num_rows
+        else:
+            file = _open_ipc(path)
+            schema = file.schema
+    except (OSError, ArrowException) as error:
+        raise _unreadable(path, error) from error
+    roles.check(path, schema.names)
+    features, unknown = roles.features(schema.names)
+    wanted = list(dict.fromkeys([*features, *roles.others]))
+    for column in wanted:
+        kind = schema.field(column).type
+        if not is_readable(kind):
+            raise TableError(
+                f"{path}: column {column!r} has the type {kind}, which is neither numeric nor "
+                f"nominal; leave it out with --drop {column}"
+            )
+    if reader.n_rows is not None:
+        records = file.iter_batches(batch_size, columns=wanted)
+    else:
+        records = _records_of_ipc(file, wanted, batch_size)
+    return _rows_of_arrow(path, records, unknown)
+
+
+def _open_ipc(path: str) -> Any:
+    import pyarrow
+    from pyarrow import ipc
+
+    source = pyarrow.memory_map(path)
+    try:
+        return ipc.open_file(source)
+    except pyarrow.ArrowInvalid:
+        source.seek(0)
+        return ipc.open_stream(source)
+
+
+def _records_of_ipc(file: Any, wanted: Sequence[str], batch_size: int) -> Iterator[Any]:
+    is_stream = not hasattr(file, "num_record_batches")
+    for record in file if is_stream else map(file.get_batch, range(file.num_record_batches)):
+        for start in range(0, record.num_rows, batch_size):
+            yield record.select(wanted).slice(start, batch_size)
+
+
+def _rows_of_arrow(path: str, records: Iterator[Any], unknown: Sequence[str]) -> Iterator[Rows]:
+    from pyarrow import ArrowException
+
+    n_rows = 0
+    while True:
+        try:
+            record = next(records, None)
+            if record is not None:
+                record.validate(full=True)  # a damaged file may hold offsets beyond its buffers
+        except (OSError, ArrowException) as error:
+            raise _unreadable(path, error) from error
+        if record is None:
+            return
+        columns = dict(zip(record.schema.names, record.columns, strict=True))
+        numbers = range(n_rows + 1, n_rows + record.num_rows + 1)
+        n_rows += record.num_rows
+        yield Rows(numbers, dict.fromkeys(unknown) | columns)
+
+
+def _unreadable(name: str, error: Exception) -> TableError:
+    return TableError(f"cannot read {name}: {str(error).splitlines()[0]}")

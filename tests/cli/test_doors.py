@@ -14,22 +14,17 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from river import compose
-from typer.testing import CliRunner, Result
 
 import river_extra_trees as ret
 from river_extra_trees import persistence, streams
-from river_extra_trees.cli.app import app
 from river_extra_trees.keyed import KeyedModels
 from river_extra_trees.serving import schema
 from river_extra_trees.serving.service import Service
+from tests.tools.command_line import run
 
 LEARNER = "StreamDecisionTree:batch_size=20"
 N = 400
 ZIPS = ("10115", "20095", "50667", "80331", "90402", "70173")
-
-
-def run(*arguments: object) -> Result:
-    return CliRunner().invoke(app, list(map(str, arguments)))
 
 
 def rows_with(column: str) -> list[dict[str, Any]]:

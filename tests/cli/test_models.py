@@ -11,17 +11,14 @@ from typing import Any
 
 import pytest
 from river import compose, datasets
-from typer.testing import CliRunner, Result
 
 import river_extra_trees
 from river_extra_trees import persistence
-from river_extra_trees.cli.app import app
-from river_extra_trees.column_kinds import parted
-from tests.tools.command_line import OURS, assert_refused, run_info
+from tests.tools.command_line import OURS, assert_refused, done, learner_in, run
 
 
-def train(*arguments: object, stdin: str | None = None) -> Result:
-    return CliRunner().invoke(app, ["train", *map(str, arguments)], input=stdin)
+def train(*arguments: object, stdin: str | None = None) -> Any:
+    return run("train", *arguments, stdin=stdin)
 
 
 ROWS = "a,label\n" + "".join(f"{i % 13},{'ny'[i % 13 > 6]}\n" for i in range(300))
@@ -85,7 +82,7 @@ def test_a_killed_training_goes_on(tmp_path: Path) -> None:
         assert running.stdin is not None
         running.stdin.write("".join(ROWS.splitlines(keepends=True)[:-20]))
         running.stdin.flush()
-        while not path.exists() or parted(persistence.load(path))[1].n_samples_seen < 75:
+        while not path.exists() or learner_in(path).n_samples_seen < 75:
             assert running.poll() is None
             time.sleep(0.1)
         running.kill()
@@ -102,8 +99,8 @@ def test_terminals_do_not_obey_files(tmp_path: Path) -> None:
         model.learn_one({"\x1b[2J\\[/x]": i % 2, "\ud800": 1.0}, f"\x07{i % 2}\x1b[31m")
     path = tmp_path / "model"
     persistence.save(model, path)
-    said = run_info(path)
-    drawn = CliRunner().invoke(app, ["draw", str(path)])
+    said = done("info", path).stdout
+    drawn = run("draw", path)
     assert drawn.exit_code == 0
     for text in (said, drawn.stdout):
         assert "\x1b" not in text
@@ -121,22 +118,22 @@ def test_info_and_draw_of_a_model_file(tmp_path: Path) -> None:
         model.learn_one(x, y)
     path = tmp_path / "phishing.model"
     persistence.save(model, path)
-    said = run_info(path)
+    said = done("info", path).stdout
     for word in ("ExtraTreesClassifier", "n_models=3", "100", "is_popular", "trees"):
         assert word in said
     weights = [f"{memory} samples {weight:.0%}" for memory, weight in model.window_weights.items()]
     assert re.search(rf"window weights +{'; '.join(weights)}", said)
-    result = CliRunner().invoke(app, ["draw", str(path), "--tree", "2", "--max-depth", "9"])
+    result = run("draw", path, "--tree", 2, "--max-depth", 9)
     assert result.stdout == model.to_text(2, 9) + "\n"
     picture = tmp_path / "tree.png"
-    result = CliRunner().invoke(app, ["draw", str(path), "--output", str(picture)])
+    result = run("draw", path, "--output", picture)
     assert result.exit_code == 0, result.output
     assert picture.stat().st_size > 1000
     persistence.save(compose.Prefixer("my ") | model, path)
-    said = run_info(path)
+    said = done("info", path).stdout
     for word in ("Prefixer | ExtraTreesClassifier", "n_models=3"):
         assert word in said
-    result = CliRunner().invoke(app, ["draw", str(path), "--tree", "2", "--max-depth", "9"])
+    result = run("draw", path, "--tree", 2, "--max-depth", 9)
     assert result.stdout == model.to_text(2, 9) + "\n"
 
 
@@ -147,7 +144,7 @@ def test_files_that_are_no_models_are_refused(tmp_path: Path) -> None:
     persistence.save(river_extra_trees.StreamDecisionTreeClassifier(), model)
 
     def refused(*arguments: object, says: str) -> None:
-        assert_refused(CliRunner().invoke(app, list(map(str, arguments))), says)
+        assert_refused(run(*arguments), says)
 
     refused("info", tmp_path / "other", says="not a valid model file")
     refused("info", tmp_path / "absent", says="cannot read")

@@ -7,7 +7,6 @@ import random
 import time
 from typing import Any
 
-import pandas as pd
 import pytest
 
 import river_extra_trees as ret
@@ -42,26 +41,6 @@ def test_columns_that_come_and_go(kind: str) -> None:
         assert model.predict_one(x) == copied.predict_one(x)
         for each in (model, copied):
             each.learn_one(x, target)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_frames_of_other_columns(kind: str) -> None:
-    """Each frame has its own columns; the rows are learned as dicts of them are."""
-    by_row, by_frame = small(kind), small(kind)
-    rng = random.Random(1)
-    for i in range(30):
-        names = rng.sample("abcdefgh", 3)
-        frame = pd.DataFrame({name: [rng.random() for _ in range(9)] for name in names})
-        frame[names[0]] = frame[names[0]].where(frame[names[0]] > 0.3)
-        frame["word"] = [rng.choice(["x", "y", "z"][: 1 + i // 10]) for _ in range(9)]
-        y = [(rng.random() if "Regressor" in kind else rng.randrange(2)) for _ in range(9)]
-        assert by_frame.predict_many(frame).tolist() == [
-            by_row.predict_one(x) if i or "Regressor" in kind else None
-            for x in frame.to_dict("records")
-        ]
-        by_frame.learn_many(frame, pd.Series(y))
-        for x, target in zip(frame.to_dict("records"), y, strict=True):
-            by_row.learn_one(x, target)
 
 
 def test_max_features_counts_the_columns_with_a_value() -> None:
@@ -108,7 +87,7 @@ def seconds(model: Any, n: int, seed: int) -> float:
     return time.process_time() - begin
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", KINDS[::3])
 def test_a_wide_sample_that_left_the_window_costs_nothing(kind: str) -> None:
     plain, wide = small(kind), small(kind)
     wide.learn_one({f"n{i}": 1.0 for i in range(4_000)}, 1)

@@ -21,15 +21,10 @@ BATCH: dict[str, Any] = {"batch_size": 2 * N}  # no batch is full before the end
 
 MODELS: dict[str, Any] = {
     "StreamDecisionTreeClassifier": BATCH,
-    "StreamDecisionTreeRegressor": BATCH,
     "ExtraTreesClassifier": {"window_sizes": (60, 200), "batch_size": 20},
     "ExtraTreesRegressor": {"window_sizes": (60, 200), "batch_size": 20},
-    "StreamDecisionForestClassifier": BATCH,
-    "ForgetfulDecisionTreeClassifier": BATCH,
     "ForgetfulRandomForestRegressor": {"n_models": 5, **BATCH},
-    "ShrubEnsembleClassifier": {"n_models": 4, "window_size": 16},
     "ShrubEnsembleRegressor": {"n_models": 4, "window_size": 16},
-    "DynamicTreeClassifier": {"n_particles": 5, "window": 20},
     "DynamicTreeRegressor": {"n_particles": 5, "window": 20, "discard": "random"},
 }
 

@@ -42,17 +42,6 @@ def test_bootstraps_are_those_of_the_naive_generator(seed: int, batch: int) -> N
         assert drawn == expected
 
 
-def test_numbers_below_a_bound_are_uniform() -> None:
-    """No residue is more likely than another (chi-square within five standard deviations)."""
-    rng = NaiveRng(5, 0, 0, BOOTSTRAP)
-    n, bins = 20_000, 7
-    counts = [0] * bins
-    for _ in range(n):
-        counts[rng.below(bins)] += 1
-    statistic = sum((count - n / bins) ** 2 / (n / bins) for count in counts)
-    assert abs(statistic - (bins - 1)) < 5 * math.sqrt(2 * (bins - 1))
-
-
 @pytest.mark.parametrize("part", range(4))
 def test_neighbouring_names_have_unrelated_streams(part: int) -> None:
     """Streams whose names differ by one in one part are uncorrelated."""
@@ -63,11 +52,3 @@ def test_neighbouring_names_have_unrelated_streams(part: int) -> None:
     one, other = NaiveRng(*name), NaiveRng(*neighbour)
     products = [(one.uniform() - 0.5) * (other.uniform() - 0.5) for _ in range(n)]
     assert abs(sum(products) / n) < 5 * (1 / 12) / math.sqrt(n)
-
-
-def test_first_numbers_of_many_streams_are_uniform() -> None:
-    """The first number of each of many streams is as good as the next of one."""
-    firsts = [NaiveRng(0, tree, 0, BOOTSTRAP).uniform() for tree in range(5_000)]
-    assert abs(sum(firsts) / 5_000 - 0.5) < 5 * math.sqrt(1 / 12 / 5_000)
-    assert min(firsts) < 0.002
-    assert max(firsts) > 0.998

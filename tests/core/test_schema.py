@@ -9,7 +9,6 @@ import fractions
 import math
 import pickle
 import random
-import sys
 import time
 import types
 from typing import Any
@@ -17,7 +16,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from river_extra_trees import (
@@ -58,6 +57,7 @@ def same(a: list[float], b: list[float]) -> bool:
     return np.array_equal(a, b, equal_nan=True)
 
 
+@settings(max_examples=40)
 @given(st.lists(ROWS, max_size=20))
 def test_rows_hold_the_values_of_their_names(rows: list[dict[str, Any]]) -> None:
     """Every value stands in the column of its name and kind; all else is missing."""
@@ -70,6 +70,7 @@ def test_rows_hold_the_values_of_their_names(rows: list[dict[str, Any]]) -> None
         assert -1 not in row or -1 in x.values()
 
 
+@settings(max_examples=40)
 @given(st.lists(ROWS, max_size=10), st.randoms(use_true_random=False))
 def test_key_order_does_not_matter(rows: list[dict[str, Any]], shuffler: random.Random) -> None:
     """Rows with shuffled keys give the same columns, codes and values."""
@@ -82,6 +83,7 @@ def test_key_order_does_not_matter(rows: list[dict[str, Any]], shuffler: random.
     assert one.codes == other.codes
 
 
+@settings(max_examples=40)
 @given(st.lists(ROWS, max_size=10), ROWS)
 def test_encoding_learns_nothing(rows: list[dict[str, Any]], x: dict[str, Any]) -> None:
     """A row that is only read brings no column and no code."""
@@ -93,6 +95,7 @@ def test_encoding_learns_nothing(rows: list[dict[str, Any]], x: dict[str, Any]) 
     assert pickle.dumps(schema) == before
 
 
+@settings(max_examples=40)
 @given(st.lists(ROWS, max_size=10), ROWS)
 def test_pickling(rows: list[dict[str, Any]], x: dict[str, Any]) -> None:
     """A restored schema reads rows alike and pickles to the same bytes."""
@@ -104,22 +107,6 @@ def test_pickling(rows: list[dict[str, Any]], x: dict[str, Any]) -> None:
     restored.check()
     assert pickle.dumps(restored) == data
     assert same(restored.learn_row(x), schema.learn_row(x))
-
-
-@pytest.mark.parametrize(
-    "absent",
-    [
-        *(None, math.nan, np.nan, decimal.Decimal("nan")),
-        *(pd.NA, pd.NaT, np.datetime64("NaT"), np.timedelta64("NaT", "D")),
-    ],
-    ids=repr,
-)
-def test_every_kind_of_missing_is_an_absent_key(absent: object) -> None:
-    """None, NaN and what stands for them are as good as no key: no column comes of them."""
-    schema = Schema()
-    assert schema.learn_row({"b": absent, "a": 1.0}) == [1.0]
-    assert schema.names == ["a"]
-    assert same(schema.row_of({"a": absent}), [math.nan])
 
 
 @pytest.mark.parametrize(
@@ -164,52 +151,6 @@ def test_numbers_of_subclasses_are_read_alike(n_before: int) -> None:
         with pytest.raises(TypeError, match=r"'a': .* nor hashable"):
             read({"a": Unhashable(1.0)})
         assert read({"a": Percent(50)}) == [0.5]
-
-
-@pytest.mark.parametrize("value", [True, np.True_])
-def test_booleans_are_numbers(value: object) -> None:
-    """True is one."""
-    assert Schema().learn_row({"a": value}) == [1.0]
-
-
-@pytest.mark.parametrize("value", [math.inf, -math.inf, np.float32("inf"), decimal.Decimal("-inf")])
-def test_infinite_values_are_refused(value: object) -> None:
-    """An infinite value is an error that names the feature."""
-    schema = Schema()
-    for _ in range(3):
-        with pytest.raises(ValueError, match="'speed'"):
-            schema.learn_row({"speed": value})
-    schema.learn_row({"speed": 1.0})
-    with pytest.raises(ValueError, match="'speed'"):
-        schema.row_of({"speed": value})
-
-
-@pytest.mark.parametrize("value", [10**400, -(10**400)])
-def test_integers_beyond_a_float_are_refused(value: int) -> None:
-    """An integer that no float can hold is an error that names the feature."""
-    schema = Schema()
-    schema.learn_row({"speed": 1})
-    with pytest.raises(ValueError, match="'speed'"):
-        schema.learn_row({"speed": value})
-
-
-@pytest.mark.parametrize("value", [1j, np.complex128(1j), np.complex64(1j), [1.0], bytearray(b"a")])
-def test_values_that_are_neither_number_nor_hashable_are_refused(value: object) -> None:
-    """Complex numbers and unhashable values are errors that name the feature."""
-    schema = Schema()
-    with pytest.raises(TypeError, match="'speed'"):
-        schema.learn_row({"speed": value})
-
-
-def test_refused_rows_leave_the_schema_as_it_was() -> None:
-    """New features beside a bad value are not learned."""
-    schema = Schema()
-    schema.learn_row({"a": 1.0, "b": "red"})
-    before = pickle.dumps(schema)
-    for bad in (math.inf, 1j, [], 10**400):
-        with pytest.raises((TypeError, ValueError)):
-            schema.learn_row({"a": 1.0, "b": "blue", "c": 2.0, "d": bad})
-    assert pickle.dumps(schema) == before
 
 
 NAN = float("nan")
@@ -257,31 +198,6 @@ def test_labels_that_are_never_met_again_are_refused(value: Any) -> None:
     assert persistence.save_bytes(model) == before
     with pytest.raises(StateError, match="a label must not be missing"):
         Labels.restored({"labels": [value]})
-
-
-def test_rows_must_be_mappings() -> None:
-    """A list is no row."""
-    with pytest.raises(TypeError, match="mapping"):
-        Schema().learn_row([1.0, 2.0])
-
-
-def test_rows_may_be_any_mapping() -> None:
-    """A read-only view, for instance."""
-    schema = Schema()
-    x = types.MappingProxyType({"a": 1.0, "b": 2.0})
-    assert schema.learn_row(x) == schema.row_of(x) == [1.0, 2.0]
-
-
-@pytest.mark.parametrize("error", [TypeError, ValueError])
-def test_numbers_that_cannot_be_had_are_refused_by_name(error: type[Exception]) -> None:
-    """A value's own words follow the name of the feature."""
-
-    class Vague:
-        def __float__(self) -> float:
-            raise error("which one?")
-
-    with pytest.raises(error, match=r"^feature 'speed': which one"):
-        Schema().learn_row({"speed": Vague()})
 
 
 @pytest.mark.parametrize(
@@ -383,13 +299,6 @@ def test_labels_that_fail_half_way_leave_the_model_as_it_was(kind: Any) -> None:
         assert 1 < failed < 8
 
 
-def test_labels_are_pickled_in_their_order() -> None:
-    """Their codes are their places."""
-    labels = pickle.loads(pickle.dumps(Labels.restored({"labels": ["b", 1, "a"]})))
-    assert len(labels) == 3
-    assert labels.labels == ["b", 1, "a"]
-
-
 def test_a_name_may_change_its_kind() -> None:
     """A feature that turns from numbers to strings gets a second column."""
     schema = Schema()
@@ -425,14 +334,6 @@ def test_columns_are_bounded() -> None:
         schema.learn_row({f"{i}-{j}": 1.0 for j in range(1000)})
     assert schema.n_columns == 1 << 14
     schema.check()
-
-
-def test_size_counts_the_memory_outside_python() -> None:
-    """The row and the remembered keys are part of the size."""
-    schema = Schema()
-    empty = sys.getsizeof(schema)
-    schema.learn_row({str(i): 1.0 for i in range(100)})
-    assert sys.getsizeof(schema) - empty >= 100 * (8 + 8 + 4 + 4)
 
 
 def test_value_of_tells_the_value_behind_a_number() -> None:

@@ -110,14 +110,6 @@ def test_every_number_of_an_array_is_within_its_bounds(bounds: dict[str, float])
         state(np.array([0.0, 1.0])).numbers("name", 2, **bounds)
 
 
-def test_arrays_are_given_in_c_order() -> None:
-    """Whatever order they were in."""
-    turned = np.arange(6.0).reshape(2, 3).T
-    found = state(turned).array("name", float, 3, 2)
-    assert found.flags.c_contiguous
-    assert np.array_equal(found, turned)
-
-
 def test_a_table_names_what_is_read() -> None:
     """All fields, and those of the arrays that share a length."""
     found = State("Owner", FIELDS, TABLE).read(TABLE, width=4)
@@ -192,12 +184,6 @@ def test_labels_that_no_stream_makes_are_refused(labels: list[Any]) -> None:
     """Missing, unhashable, there twice, too many."""
     with pytest.raises(StateError, match="Labels"):
         from_state(Labels, {"labels": labels})
-
-
-@pytest.mark.parametrize("labels", [[], ["a", 1, (2, None), False]], ids=repr)
-def test_labels_are_restored_in_their_order(labels: list[Any]) -> None:
-    """Codes are places in the list."""
-    assert from_state(Labels, {"labels": labels}).state() == {"labels": labels}
 
 
 FORGED: list[Any] = [

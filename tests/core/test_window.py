@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import pickle
-import sys
 import tracemalloc
 from collections.abc import Callable
 from typing import Any
@@ -102,7 +101,7 @@ class WindowMachine(RuleBasedStateMachine):
 
 
 TestWindowMachine = WindowMachine.TestCase
-TestWindowMachine.settings = settings(max_examples=60, stateful_step_count=30)
+TestWindowMachine.settings = settings(max_examples=30, stateful_step_count=25)
 
 
 @given(st.lists(st.lists(VALUES, max_size=40), max_size=4))
@@ -157,28 +156,6 @@ def test_the_oldest_slot_is_reused_first() -> None:
         windows.store(window, schema, {"a": float(value)}, 0.0)
     windows.release(window, [2, 0, 3])
     assert [windows.store(window, schema, {"a": 9.0}, 0.0) for _ in range(3)] == [0, 2, 3]
-
-
-def test_a_new_column_is_missing_in_older_samples() -> None:
-    """A feature that turns up late extends every sample."""
-    schema, window = Schema(), Window(2)
-    windows.store(window, schema, {"b": 1.0}, 0.0)
-    windows.sort(window)
-    windows.store(window, schema, {"b": 0.0, "a": 5.0}, 1.0)
-    windows.sort(window)
-    window.check()
-    assert windows.ranked(window, 0) == [1, 0]
-    assert windows.ranked(window, 1) == [1, 0]
-    assert math.isnan(window.sample(0)[0][1])
-
-
-def test_size_counts_the_memory_outside_python() -> None:
-    """The block behind the arrays is part of the size."""
-    empty = sys.getsizeof(Window(1000))
-    assert empty - sys.getsizeof(Window(1)) >= 999 * 44
-    schema, window = Schema(), Window(1000)
-    windows.store(window, schema, dict.fromkeys("abcdefgh", 1.0), 0.0)
-    assert sys.getsizeof(window) - empty >= 8 * 1000 * 12
 
 
 def test_a_state_takes_no_memory_for_samples_that_it_does_not_hold() -> None:

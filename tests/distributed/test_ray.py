@@ -47,47 +47,30 @@ def keyed_rows(n: int) -> tuple[list[int], pd.DataFrame, pd.Series]:
     return [i % 37 for i in numbers], X, X["x"] + X["t"] % 37
 
 
-def feed(feeder: Any, part: int, n: int) -> None:
-    """Send what is left of a partition: the keys that are even, or odd."""
-    keys, X, y = keyed_rows(n)
-    rows = [i for i in range(feeder.position, n) if keys[i] % 2 == part]
-    for start in range(0, len(rows), 100):
-        chosen = rows[start : start + 100]
-        own = [keys[i] for i in chosen]
-        feeder.learn_many(own, X.iloc[chosen], y.iloc[chosen], numbers=chosen)
-    feeder.commit()
-
-
 @pytest.mark.slow
 def test_keyed_models(ray: Any, tmp_path: Path) -> None:
     """A worker is killed, and the run begins again from the last commit."""
     keys, X, y = keyed_rows(3000)
     alone = KeyedModels(TREE)
     alone.learn_many(keys, X, y)
-    task = ray.remote(max_retries=0)(feed)
+    assert len({each["NodeID"] for each in ray.nodes() if each["Alive"]}) == 2
     models = DistributedKeyedModels(TREE, 2, tmp_path)
-    ray.get([task.remote(models.feeder(part), part, 2000) for part in (0, 1)])
-    assert models.counts().n_samples_seen == 2000
-    nodes = {each["NodeID"] for each in ray.nodes() if each["Alive"]}
-    assert len(nodes) == 2
-    running = [task.remote(models.feeder(part), part, 2500) for part in (0, 1)]
-    os.kill(models.processes()[1], signal.SIGKILL)
+    models.learn_many(keys[:2000], X[:2000], y[:2000])
+    models.commit()
+    models.learn_many(keys[2000:2500], X[2000:2500], y[2000:2500])
+    os.kill(models._of_all("process")[1], signal.SIGKILL)
     with pytest.raises(RuntimeError, match="a worker has died"):
         models.predict_many(keys[:50], X[:50])
-    ray.wait(running, num_returns=2)
     models._stop()
     with DistributedKeyedModels(TREE, 2, tmp_path) as models:
-        assert models.feeder(0).position >= 1990
-        ray.get([task.remote(models.feeder(part), part, 3000) for part in (0, 1)])
+        assert models.position == 2000
+        models.learn_many(keys[2000:], X[2000:], y[2000:])
         assert models.counts().n_samples_seen == 3000
         assert models.predict_many(keys[:50], X[:50]).equals(alone.predict_many(keys[:50], X[:50]))
         assert models.predict_one("new", {"x": 1.0}) is None
         for key in set(keys):
             assert save_bytes(models.model_of(key)) == save_bytes(alone.model_of(key))
-        models.learn_many(["a", "b"], pd.DataFrame({"x": [[1], [2]]}), [1.0, 2.0])
-        models.wait()
-        assert models.counts().n_refused == 2
-    with pytest.raises(ValueError, match="holds models of StreamDecisionTreeRegressor"):
+    with pytest.raises(ValueError, match="is StreamDecisionTreeRegressor"):
         DistributedKeyedModels(ret.ForgetfulDecisionTreeRegressor(seed=1), 2, tmp_path)
 
 
@@ -101,7 +84,7 @@ from river_extra_trees.distributed import SnapshotServer
 if __name__ == "__main__":
     snapshot = ret.StreamDecisionTreeRegressor(seed=1).snapshot()
     with SnapshotServer(snapshot, n_replicas=1, port=int(sys.argv[2])) as server:
-        server.predict_one({})
+        server.ask("predict_one", {})
         pathlib.Path(sys.argv[1]).touch()
         sys.stdin.read()
 """

@@ -9,6 +9,7 @@ import http.client
 import json
 import os
 import pickle
+import re
 import signal
 import threading
 import time
@@ -22,7 +23,7 @@ from river import datasets
 
 import river_extra_trees as ret
 from river_extra_trees.distributed import SnapshotServer
-from river_extra_trees.distributed.replica import Replica
+from river_extra_trees.distributed.serving import Replica
 from tests.tools.estimators import learn
 from tests.tools.ray_ready import free_port
 
@@ -55,8 +56,13 @@ def post(port: int, path: str, document: Any) -> tuple[int, str | None, Any]:
         connection.close()
 
 
-def kill_a_replica(server: SnapshotServer) -> None:
-    os.kill(server.processes()[0], signal.SIGKILL)
+def kill_a_replica(port: int, route: str = "") -> None:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    connection.request("GET", f"{route}/metrics")
+    found = re.search(rb"process_id ([\d.e+]+)", connection.getresponse().read())
+    assert found is not None
+    os.kill(int(float(found[1])), signal.SIGKILL)
+    connection.close()
 
 
 def test_example(ray: Any, port: int, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -75,7 +81,7 @@ def test_answers(ray: Any, port: int) -> None:
 
     @ray.remote
     def ask(server: Any, x: Any) -> Any:
-        return server.predict_proba_one(x)
+        return server.ask("predict_proba_one", x).value
 
     with SnapshotServer(model.snapshot(), port=port, name="bank", route="/bank") as server:
         snapshot = model.snapshot()
@@ -83,18 +89,17 @@ def test_answers(ray: Any, port: int) -> None:
         for x in ASKED:
             assert server.ask("predict_one", x) == (snapshot.predict_one(x), 100)
         server.publish(model.snapshot())
-        assert server.n_samples_seen() == [200, 200]
-        kill_a_replica(server)
+        kill_a_replica(port, "/bank")
         for x in ASKED:
-            assert server.predict_proba_one(x) == model.predict_proba_one(x)
+            assert server.ask("predict_proba_one", x) == (model.predict_proba_one(x), 200)
             expected = {"y": model.predict_one(x)}
             assert post(port, "/bank/predict", {"x": x}) == (200, "200", expected)
-        assert server.predict_many(frame).equals(model.predict_many(frame))
-        assert server.predict_proba_many(frame).equals(model.predict_proba_many(frame))
+        for method in ("predict_many", "predict_proba_many"):
+            assert server.ask(method, frame).value.equals(getattr(model, method)(frame))
         assert ray.get(ask.remote(server, x)) == model.predict_proba_one(x)
         assert post(port, "/bank/learn", {"x": x, "y": True})[0] == 403
         with pytest.raises(ValueError, match="feature 'a': the value must be finite") as error:
-            server.predict_one({"a": float("inf")})
+            server.ask("predict_one", {"a": float("inf")})
         assert type(error.value) is ValueError
         with pytest.raises(ValueError, match="a snapshot, as snapshot"):
             server.publish("rubbish")
@@ -139,14 +144,6 @@ class Answers:
                 self.check(i, answer["y"], int(str(seen)))
 
 
-def wait_for_all(server: SnapshotServer, n_samples_seen: int) -> None:
-    """Wait until both replicas have a snapshot, also those that began anew."""
-    deadline = time.monotonic() + 120
-    while server.n_samples_seen() != [n_samples_seen] * 2:
-        assert time.monotonic() < deadline
-        time.sleep(0.2)
-
-
 def test_load(ray: Any, port: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """While snapshots change and replicas die, every answer is that of one whole snapshot."""
     model, answers = ret.ExtraTreesClassifier(seed=1), Answers()
@@ -162,9 +159,8 @@ def test_load(ray: Any, port: int, monkeypatch: pytest.MonkeyPatch) -> None:
                 learn(model, ROWS[50 * step : 50 * step + 50])
                 server.publish(answers.published(model.snapshot()))
                 if step in (2, 5):
-                    kill_a_replica(server)
+                    kill_a_replica(port)
                 time.sleep(0.25)
-            wait_for_all(server, 400)
         finally:
             answers.over.set()
             for client in clients:
@@ -203,10 +199,11 @@ def test_copies_of_a_server(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a copy publishes, in an actor that begins anew for example, is later than all before."""
     kind, numbers = "river_extra_trees.distributed.serving", []
     monkeypatch.setattr(f"{kind}.connected", lambda: SimpleNamespace(put=lambda each: each))
-    monkeypatch.setattr(
-        SnapshotServer, "_of_all", lambda _, __, number, ___: numbers.append(number)
-    )
+    monkeypatch.setattr(SnapshotServer, "_repeated", lambda _, ask: ask())
+    results = SimpleNamespace(results=lambda: None)
+    broadcast = lambda _, number, __: numbers.append(number) or results  # noqa: E731
     server = SnapshotServer.__new__(SnapshotServer)
+    server._handle = SimpleNamespace(broadcast=broadcast)
     server._number = 0
     twin = copy.copy(server)
     for each in (server, server, twin, server):
@@ -227,23 +224,21 @@ class Noting:
         return str, ()
 
 
-def test_shelf_is_filled_between_answers(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A replica pickles its snapshot in the thread that answers, so that no answer is refused."""
-    monkeypatch.setattr("river_extra_trees.distributed.replica.keep_to_loopback", lambda: None)
+def test_snapshots_are_pickled_between_requests(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A replica pickles its snapshot in the thread that predicts, so that no request is refused."""
+    monkeypatch.setattr("river_extra_trees.distributed.serving.bind_to_loopback", lambda: None)
     threads: list[str] = []
 
     def put(number: int, snapshot: Any) -> Any:
         pickle.dumps((number, snapshot))
         return asyncio.sleep(0)
 
-    async def exchange(number: int) -> Any:
+    async def after(number: int) -> Any:
         return 0, None
 
-    shelf = SimpleNamespace(
-        put=SimpleNamespace(remote=put), exchange=SimpleNamespace(remote=exchange)
-    )
+    latest = SimpleNamespace(put=SimpleNamespace(remote=put), after=SimpleNamespace(remote=after))
     snapshot = ret.ExtraTreesClassifier(seed=1).snapshot()
-    replica = Replica(snapshot, lambda: shelf, ("*",))
+    replica = Replica(snapshot, lambda: latest, ("*",))
     replica.number, replica.snapshot = 1, Noting(threads)
     asyncio.run(replica.check_health())
     assert set(threads) == {"model_0"}

@@ -25,7 +25,6 @@ from river import checks, compose, preprocessing
 
 import river_extra_trees as ret
 from river_extra_trees import persistence
-from river_extra_trees._estimator import kinds as kinds_of_values
 from river_extra_trees._estimator.kinds import kind_of, reader_of
 
 DAY = 86400.0
@@ -120,15 +119,6 @@ def test_first_values_determine_kinds() -> None:
     ]
 
 
-def test_kinds_have_names() -> None:
-    """Others are refused when they are declared."""
-    for kind in ("numeric", "date", None):
-        if kind != "date":
-            with pytest.raises(ValueError, match="is not a kind of column; the kinds are number"):
-                ret.ColumnKinds({"a": kind})  # type: ignore[dict-item]
-    assert kinds_of_values.is_kind("date %Y")
-
-
 def rows_of(seed: int) -> list[dict[str, Any]]:
     """Rows with all kinds of values and gaps, whose columns have one type each."""
     source = random.Random(seed)
@@ -174,41 +164,6 @@ def test_rows_and_frames_are_read_alike(library: str) -> None:
     found = by_frames.predict_many(frame)
     found = found.to_pylist() if library == "pyarrow" else list(found)
     assert found == [by_rows.predict_one(x) for x in later]
-
-
-def test_arrays() -> None:
-    """Their columns are 0, 1, ..."""
-    transformer = ret.ColumnKinds({1: "nominal"})
-    array = np.array([[1.0, 2.0], [math.nan, 3.0]])
-    transformer.learn_many(array)
-    assert transformer.columns == {0: "number", 1: "nominal"}
-    assert transformer.missing == {0: 0.5, 1: 0.0}
-    assert transformer.transform_many(array)[:, 1].tolist() == ["2", "3"]
-    plain = ret.ColumnKinds()
-    plain.learn_many(array)
-    assert plain.transform_many(array) is array
-
-
-def test_predictions_learn_nothing() -> None:
-    """Neither from rows nor from frames."""
-    transformer = ret.ColumnKinds()
-    transformer.learn_one({"a": 1})
-    before = copy.deepcopy(vars(transformer))
-    transformer.transform_one({"a": None, "b": "2026-01-01"})
-    transformer.transform_many(pd.DataFrame({"a": [1.0], "c": ["x"]}))
-    assert {**vars(transformer), "_layout": None} == {**before, "_layout": None}
-
-
-def test_missing_values_of_known_columns() -> None:
-    """NaN is counted, and a text that stands for a missing value is no name."""
-    transformer = ret.ColumnKinds()
-    transformer.learn_one({"a": 1.0})
-    transformer.learn_one({"a": math.nan})
-    assert transformer.missing == {"a": 0.5}
-    transformer.learn_one({"a": 1.0, "b": "x"})
-    transformer.learn_one({"a": 1.0, "b": "?"})
-    assert transformer.missing == {"a": 0.25, "b": 0.75}
-    assert transformer.transform_one({"a": 1.0, "b": "?"}) == {"a": 1.0, "b": None}
 
 
 def test_columns_that_come_later() -> None:
@@ -272,14 +227,6 @@ def test_river_checks() -> None:
     """It is a transformer as any other."""
     for check in checks.yield_checks(ret.ColumnKinds()):
         check(ret.ColumnKinds())
-
-
-def test_huge_numbers_are_left_to_the_learner() -> None:
-    """Which refuses them by name."""
-    model = ret.ColumnKinds() | ret.StreamDecisionTreeClassifier()
-    model.learn_one({"a": 1.0, "b": 1.0}, 1)
-    with pytest.raises(ValueError, match="'b'"):
-        model.learn_one({"a": 1.0, "b": 10**400}, 1)
 
 
 class OtherDict(dict[str, Any]):

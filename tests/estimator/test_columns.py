@@ -21,7 +21,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 import river_extra_trees as ret
-from river_extra_trees import keyed, persistence
+from river_extra_trees import persistence
 from tests.naive import frames as naive
 from tests.tools.estimators import CLASSES, is_classifier, learn, make, stream
 
@@ -252,10 +252,3 @@ def test_equal_values_of_different_types(name: str, values: Values) -> None:
         assert repr(rows_of_shares(found, labels)) == repr(
             [[share.get(label, math.nan) for label in labels] for share in answers]
         )
-
-
-def test_equal_labels_of_several_keys() -> None:
-    """Each key keeps its own."""
-    models = keyed.KeyedModels(ret.StreamDecisionTreeClassifier(seed=1))
-    models.learn_many(["p", "q", "p"], pd.DataFrame({"a": [0.0, 1.0, 2.0]}), [1, True, 1.0])
-    assert [repr(models.predict_one(key, {})) for key in "pq"] == ["1", "True"]

@@ -17,13 +17,13 @@ from matplotlib import pyplot
 
 from river_extra_trees import persistence, plotting
 from tests.tools.contract import CORES
-from tests.tools.estimators import CASES, CLASSES, answers, frozen, learn, make, stream
+from tests.tools.estimators import CLASSES, answers, frozen, learn, make, stream
 from tests.tools.systems import needs_timers
 
 Case = tuple[str, int]
 
 FIRST = [(name, 0) for name in CLASSES]
-IN_USE = "the model is in use"
+IN_USE = "the model is in use"  # by another thread, or by a call that this one is part of
 
 # -------------------------------------------------------------------- arguments
 
@@ -104,7 +104,7 @@ def test_odd_arguments(n: int, case: Case) -> None:
     assert frozen(model) == content
 
 
-@pytest.mark.parametrize("case", FIRST, ids=str)
+@pytest.mark.parametrize("case", CORES, ids=str)
 def test_tree_numbers(case: Case) -> None:
     """A wrong number of a tree is an IndexError that says which there are; no number, an error."""
     model = learn(make(case), stream(case, 60))
@@ -122,11 +122,10 @@ def test_tree_numbers(case: Case) -> None:
         ),
     ]
     have = f"trees 0 to {n - 1}" if n > 1 else "one tree, number 0"
-    for i, look in enumerate(looks):
-        if case in CORES or i not in (1, 4, 5):  # pictures take long
-            look(n - 1)
-            look(n > 1)  # as a list takes it
-        for number in (-1, -2, n, n + 1, 10**6, 2**31 - 1, 2**31, 2**63, 10**30, -(10**30)):
+    for look in looks:
+        look(n - 1)
+        look(n > 1)  # as a list takes it
+        for number in (-1, n, 2**31, 2**63, -(10**30)):
             with pytest.raises(IndexError, match=f"there is no tree {number}: .*{have}"):
                 look(number)
         for value in (0.0, "0", None, [0], float("nan")):
@@ -195,11 +194,6 @@ def calling(hook: Hook, kind: type, value: Any) -> Any:
 
 
 PLACES = ["name", "new name", "value", "new value", "number", "target", "weight", "items"]
-# One function reads the samples of all: every place for one estimator on each class of the core,
-# two places for each other.
-CALLERS = [
-    (case, place) for case in FIRST for place in (PLACES if case in CORES else PLACES[2:6:3])
-]
 
 
 def sample(place: str, hook: Hook, case: Case) -> tuple[Any, Any, Any]:
@@ -232,7 +226,8 @@ def sample(place: str, hook: Hook, case: Case) -> tuple[Any, Any, Any]:
     return x, y, w
 
 
-@pytest.mark.parametrize(("case", "place"), CALLERS, ids=str)
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("case", CORES, ids=str)
 def test_calls_within_a_call_are_refused(case: Case, place: str) -> None:
     """A model that its own sample calls goes on as if nothing had called it."""
     rows = list(stream(case, 70))
@@ -251,14 +246,14 @@ def test_calls_within_a_call_are_refused(case: Case, place: str) -> None:
     assert answers(learn(model, rows[37:]), rows) == answers(learn(twin, rows[37:]), rows)
 
 
-@pytest.mark.parametrize("case", FIRST, ids=str)
+@pytest.mark.parametrize("case", CORES, ids=str)
 def test_calls_of_threads_are_refused_while_another_runs(case: Case) -> None:
     """Without a lock there is an error now and then, and the structures stay sound."""
     model = make(case)
     rows = list(stream(case, 200))
     acts = acts_of(model, case)
     errors: list[Exception] = []
-    until = time.monotonic() + (0.4 if case in CORES else 0.1)
+    until = time.monotonic() + 0.2
 
     def work(number: int) -> None:
         i = number
@@ -295,7 +290,7 @@ def test_calls_of_threads_are_refused_while_another_runs(case: Case) -> None:
 
 
 @needs_timers
-@pytest.mark.parametrize("case", FIRST, ids=str)
+@pytest.mark.parametrize("case", CORES, ids=str)
 def test_a_signal_handler_may_ask(case: Case) -> None:
     """A handler that asks now and then changes nothing that is learned."""
     rows = list(stream(case, 300))
@@ -323,17 +318,3 @@ def test_a_signal_handler_may_ask(case: Case) -> None:
         signal.signal(signal.SIGALRM, before)
     assert asked > 0
     assert frozen(model) == wanted
-
-
-def test_the_error_says_what_to_do() -> None:
-    """What happened, and what to do."""
-    model = make(CASES[0])
-
-    class Asking:
-        def __float__(self) -> float:
-            model.predict_one({})
-            return 1.0
-
-    with pytest.raises(RuntimeError, match=r"another thread.*signal handler.*lock.*copy"):
-        model.learn_one({"a": Asking()}, "a")
-    model.learn_one({"a": 1.0}, "a")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import collections
-import datetime
 from collections.abc import Callable
 from typing import Any
 
@@ -16,7 +15,6 @@ import pytest
 from river import base
 
 from river_extra_trees import persistence
-from river_extra_trees._core.safe_repr import safe_repr
 from tests.tools.contract import (
     CORE_CLASSIFIERS,
     CORES,
@@ -33,23 +31,6 @@ from tests.tools.estimators import (
     make,
     stream,
 )
-from tests.tools.inputs import (
-    BEYOND_PYARROW,
-    LABELS,
-)
-
-
-@pytest.mark.parametrize("labels", LABELS, ids=safe_repr)
-def test_labels_in_frames_of_pyarrow(labels: tuple[Any, Any]) -> None:
-    """They come back as they are, or are refused by their types where pyarrow has none for them."""
-    model = learn(make(("StreamDecisionTreeClassifier", 0)), [({"a": 1.0}, y) for y in labels])
-    asked = pa.table({"a": [1.0, 1.0]})
-    if repr(labels) in BEYOND_PYARROW:
-        with pytest.raises(TypeError, match=r"types: .*pandas or polars"):
-            model.predict_many(asked)
-    else:
-        found = model.predict_many(asked).to_pylist()
-        assert found == [model.predict_one({"a": 1.0})] * 2
 
 
 @pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, pa.table], ids=["pd", "pl", "pa"])
@@ -146,6 +127,7 @@ SEQUENCES: dict[str, Callable[[list[Any]], Any]] = {
     "categories": lambda values: pd.Series(values, dtype="category"),
     "polars": pl.Series,
     "pyarrow": pa.array,
+    "dictionary of pyarrow": lambda values: pa.array(values).dictionary_encode(),
     "chunks of pyarrow": lambda values: pa.chunked_array([values]),
 }
 
@@ -164,47 +146,26 @@ def test_targets_of_a_frame_in_any_sequence(case: Case, kind: str) -> None:
     assert persistence.save_bytes(model) == persistence.save_bytes(twin)
 
 
-@pytest.mark.parametrize(("case", "w"), told(CORES, [2, np.float32(2), np.array(2.0)]))
-def test_one_weight_for_a_frame(case: Case, w: Any) -> None:
-    """A number of any type is the weight of every row."""
-    model, _, y = taught(case)
-    twin = model.clone(include_attributes=True)
-    model.learn_many(pd.DataFrame({"a": [0.1, 0.2]}), [y, y], w)
-    for a in (0.1, 0.2):
-        twin.learn_one({"a": a}, y, w=2.0)
-    assert persistence.save_bytes(model) == persistence.save_bytes(twin)
+NO_NUMBERS = {
+    "complex": np.array([1.0 + 5j, 2.0]),
+    "datetime64": np.array([5, 6], "datetime64[ns]"),
+    "timedelta64": np.array([5, 6], "timedelta64[ns]"),
+}
 
 
 @pytest.mark.parametrize("kind", [np.array, pd.Series, list], ids=["numpy", "pandas", "list"])
-@pytest.mark.parametrize("case", CORES, ids=str)
-def test_complex_numbers_of_a_frame_are_refused(case: Case, kind: Any) -> None:
-    """As targets and as weights, by the row; what is imaginary must not be dropped in silence."""
-    model, _, y = taught(case)
-    before = frozen(model)
-    frame, numbers = pd.DataFrame({"a": [0.1, 0.2]}), kind(np.array([1.0 + 5j, 2.0]))
-    with pytest.raises(TypeError, match=r"^row 0: w must be a number, not 'complex"):
-        model.learn_many(frame, [y, y], numbers)
-    if isinstance(model, base.Regressor):
-        with pytest.raises(TypeError, match=r"^row 0: the target must be a number, not 'complex"):
-            model.learn_many(frame, numbers)
-    assert frozen(model) == before
-
-
-@pytest.mark.parametrize("case", FIRST, ids=str)
-def test_times_of_a_frame_are_refused(case: Case) -> None:
-    """As targets and as weights, by the row; to numpy nanoseconds are whole numbers."""
+@pytest.mark.parametrize("case", [("StreamDecisionTreeRegressor", 0), CORES[0]], ids=str)
+def test_what_numpy_takes_for_numbers_is_refused(case: Case, kind: Any) -> None:
+    """Complex numbers and times, as targets and as weights, by the row."""
     model, _, y = taught(case)
     before = frozen(model)
     frame = pd.DataFrame({"a": [0.1, 0.2]})
-    for kind in ("datetime64", "timedelta64"):
-        moments = np.array([5, 6], f"{kind}[ns]")
-        with pytest.raises(TypeError, match=f"^row 0: w must be a number, not '{kind}'"):
-            model.learn_many(frame, [y, y], moments)
-        with pytest.raises(TypeError, match=r"^row 0: w must be a number, not 'ndarray'"):
-            model.learn_many(frame, [y, y], np.array(5, f"{kind}[ns]"))
+    for values in map(kind, NO_NUMBERS.values()):
+        with pytest.raises(TypeError, match=r"^row 0: w must be a number, not "):
+            model.learn_many(frame, [y, y], values)
         if isinstance(model, base.Regressor):
-            with pytest.raises(TypeError, match=f"^row 0: the target must .* not '{kind}'"):
-                model.learn_many(frame, moments)
+            with pytest.raises(TypeError, match=r"^row 0: the target must be a number, not "):
+                model.learn_many(frame, values)
     assert frozen(model) == before
 
 
@@ -236,51 +197,3 @@ def test_frame_without_columns(case: Case) -> None:
     assert persistence.save_bytes(model) == persistence.save_bytes(twin)
     assert model.predict_many(pd.DataFrame(index=range(2))).to_list() == [model.predict_one({})] * 2
     assert model.predict_many(pl.DataFrame()).to_list() == []
-
-
-MOMENTS = [datetime.datetime(2026, 11, 21, hour) for hour in range(4)]
-
-
-@pytest.mark.parametrize(
-    "frame",
-    [
-        pd.DataFrame({"a": [0.5] * 4, "when": MOMENTS}),
-        pd.DataFrame({"a": [0.5] * 4, "when": pd.to_timedelta([1, 2, 3, 4], unit="s")}),
-        pl.DataFrame({"a": [0.5] * 4, "when": MOMENTS}),
-        pl.DataFrame({"a": [0.5] * 4, "when": [moment.date() for moment in MOMENTS]}),
-        pa.table({"a": [0.5] * 4, "when": MOMENTS}),
-    ],
-    ids=["pandas", "durations", "polars", "dates", "pyarrow"],
-)
-@pytest.mark.parametrize("case", CORES, ids=str)
-def test_frame_with_a_column_of_dates(case: Case, frame: Any) -> None:
-    """It is refused by the name of the feature, with a word on what to do; missing ones are not."""
-    model, _, y = taught(case)
-    before = frozen(model)
-    with pytest.raises(TypeError, match=r"^row 0: feature 'when': .* Turn it into numbers"):
-        model.learn_many(frame, [y] * 4)
-    with pytest.raises(TypeError, match=r"^row 0: feature 'when': .* Turn it into numbers"):
-        model.predict_many(frame)
-    assert frozen(model) == before
-    model.learn_many(pd.DataFrame({"when": pd.to_datetime([None] * 4)}), [y] * 4)
-
-
-@pytest.mark.parametrize("case", FIRST_CLASSIFIERS, ids=str)
-def test_labels_that_are_no_utf8_come_back(case: Case) -> None:
-    """As they are, where the kind of frame has Python objects; else by `repr`, or not at all."""
-    model = learn(make(case), [({"a": float(i % 2)}, "\ud800x"[i % 2]) for i in range(60)])
-    said = [model.predict_one({"a": a}) for a in (0.0, 1.0)]
-    index = [7, 5]
-    asked = pd.DataFrame({"a": [0.0, 1.0]}, index=index)
-    found = model.predict_many(asked)
-    assert (list(found), list(found.index), found.name) == (said, index, "prediction")
-    table = model.predict_proba_many(asked)
-    assert (list(table.columns), list(table.index)) == (["\ud800", "x"], index)
-    expected = [model.predict_proba_one({"a": a}) for a in (0.0, 1.0)]
-    assert [dict(zip(table.columns, row, strict=True)) for row in table.to_numpy()] == expected
-    for kind in (pl.DataFrame, pa.table):
-        table = narwhals.from_native(model.predict_proba_many(kind({"a": [0.0, 1.0]})))
-        assert table.columns == ["'\\ud800'", "x"]
-    assert model.predict_many(pl.DataFrame({"a": [0.0, 1.0]})).to_list() == said
-    with pytest.raises(TypeError, match="pandas or polars"):
-        model.predict_many(pa.table({"a": [0.0, 1.0]}))

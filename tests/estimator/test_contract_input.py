@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import random
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -140,18 +141,6 @@ def test_weight_is_refused(case: Case, w: Any) -> None:
     assert frozen(model) == before
 
 
-@pytest.mark.parametrize("case", FIRST, ids=str)
-def test_a_name_that_cannot_be_written_is_a_name(case: Case) -> None:
-    """By samples and by frames alike."""
-    (one, x, y), (other, _, _) = taught(case), taught(case)
-    frame = pd.DataFrame({"a": [0.1, 0.2, 0.3], HUGE: [None, None, 3.0]})
-    one.learn_many(frame, [y] * 3)
-    for row in ({"a": 0.1}, {"a": 0.2}, {"a": 0.3, HUGE: 3.0}):
-        other.learn_one(row, y)
-    assert frozen(one) == frozen(other)
-    assert one.predict_one({**x, HUGE: 1.0}) == other.predict_one({**x, HUGE: 1.0})
-
-
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_weight_zero_learns_nothing(case: Case) -> None:
     """A sample of weight zero leaves the model as it was, new feature and all."""
@@ -161,53 +150,39 @@ def test_weight_zero_learns_nothing(case: Case) -> None:
     assert frozen(model) == before
 
 
-@pytest.mark.parametrize("case", FIRST, ids=str)
-def test_refused_before_the_first_sample(case: Case) -> None:
-    """A refusal leaves even a model without a sample as it was."""
-    model = make(case)
-    model.predict_one({"a": 1.0})
-    before = frozen(model)
-    with pytest.raises(ValueError, match="a"):
-        model.learn_one({"a": float("inf")}, 1)
-    assert frozen(model) == before
+def streams(case: Case) -> dict[str, Iterator[tuple[dict[Any, Any], Any, float]]]:
+    """Streams that are no everyday ones, each a sequence of samples with their weights."""
+    rows = list(stream(case, 120))
+    rng = random.Random(1)
+    kinds = (0.5, "half", None, 7, True)
+    return {
+        "no features": (({}, y, 1.0) for _, y in rows),
+        "equal samples": (({"a": 0.1, "b": "same"}, y, 1.0) for _, y in rows),
+        "rising": (({"a": i, "b": "same"}, y, 1.0) for i, (_, y) in enumerate(rows)),
+        "falling": (({"a": -i, "b": "same"}, y, 1.0) for i, (_, y) in enumerate(rows)),
+        "a feature of all kinds": (
+            ({"a": kinds[i % 5], "b": i % 7}, y, 1.0) for i, (_, y) in enumerate(rows)
+        ),
+        "light": ((x, y, 1e-300) for x, y in rows),
+        "heavy": ((x, y, 1e50) for x, y in rows),
+        "the faintest weight": ((x, y, sys.float_info.min) for x, y in rows),
+        "heavy and light": ((x, y, 10.0 ** rng.uniform(-300.0, 99.0)) for x, y in rows),
+        "ever heavier": ((x, y, 10.0 ** rng.uniform(0.0, 25.0)) for x, y in rows),
+    }
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_no_features(case: Case) -> None:
-    """Samples without features are learned and answered by frequencies or the mean."""
-    model = make(case)
-    for _, y in stream(case, 120):
-        model.learn_one({}, y)
-        assert is_finite(model, {})
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("case", [*CORES, ("ExtraTreesRegressor", 0)], ids=str)
-def test_ten_thousand_features(case: Case) -> None:
-    """Ten thousand features are learned and answered."""
-    model = make(case)
-    for i, (_, y) in enumerate(stream(case, 60)):
-        model.learn_one({f"f{k}": float((i * k) % 11) for k in range(10_000)}, y)
-    assert is_finite(model, {f"f{k}": 1.0 for k in range(0, 10_000, 3)})
-
-
-@pytest.mark.parametrize("case", CASES, ids=str)
-def test_monotone_streams(case: Case) -> None:
-    """Constant, sorted and reversely sorted features are learned and answered."""
-    for step in (0, 1, -1):
+def test_odd_streams(case: Case) -> None:
+    """They are learned and answered; a sample of unknown features, too; copies answer alike."""
+    for name, samples in streams(case).items():
         model = make(case)
-        for i, (_, y) in enumerate(stream(case, 200)):
-            model.learn_one({"a": step * i, "b": "same"}, y)
-        assert is_finite(model, {"a": 100 * step, "b": "same"}), step
-
-
-@pytest.mark.parametrize("case", CASES, ids=str)
-def test_feature_that_changes_its_kind(case: Case) -> None:
-    """A feature may be now a number, now a name, now missing."""
-    model = make(case)
-    for i, (_, y) in enumerate(stream(case, 300)):
-        model.learn_one({"a": (0.5, "half", None, i, True)[i % 5], "b": i % 7}, y)
-        assert is_finite(model, {"a": ("half", 0.5, None)[i % 3], "b": 1})
+        for i, (x, y, w) in enumerate(samples):
+            model.learn_one(x, y, w=w)
+            assert is_finite(model, x), (name, i)
+        model._core.check()
+        for asked in (x, {"never": 1.0, "seen": "before"}):
+            assert is_finite(model, asked), name
+            assert answers(copy.deepcopy(model), [(asked, y)]) == answers(model, [(asked, y)]), name
 
 
 @pytest.mark.parametrize("case", FIRST_REGRESSORS, ids=str)
@@ -253,65 +228,6 @@ def test_too_many_labels(case: Case) -> None:
     assert len(model.predict_proba_one({"a": 1.0})) == 1024
 
 
-@pytest.mark.parametrize("case", FIRST_CLASSIFIERS, ids=str)
-def test_one_class_only(case: Case) -> None:
-    """A stream with one label is answered by it, for sure; before the first sample by none."""
-    model = make(case)
-    assert model.predict_one({"a": 1.0}) is None
-    assert model.predict_proba_one({"a": 1.0}) == {}
-    for x, _ in stream(case, 120):
-        model.learn_one(x, "only")
-    assert model.predict_proba_one({"a": 0.5}) == {"only": 1.0}
-    assert model.predict_one({}) == "only"
-
-
-@pytest.mark.parametrize("case", FIRST_CLASSIFIERS, ids=str)
-def test_label_that_comes_late(case: Case) -> None:
-    """A label is not among the answers until it is learned, and is from then on."""
-    model, x, _ = taught(case)
-    assert "late" not in model.predict_proba_one(x)
-    for _ in range(60):
-        model.learn_one(x, "late")
-    assert "late" in model.predict_proba_one(x)
-    assert is_finite(model, x)
-
-
-@pytest.mark.parametrize("y", [1e308, -1e200])
-@pytest.mark.parametrize("case", FIRST_REGRESSORS, ids=str)
-def test_target_too_large(case: Case, y: float) -> None:
-    """A target whose square is no float any more is refused, unlearned."""
-    model, x, _ = taught(case)
-    before = frozen(model)
-    with pytest.raises(ValueError, match="target"):
-        model.learn_one(x, y)
-    assert frozen(model) == before
-
-
-@pytest.mark.parametrize("w", [1e-300, 1e-5, 1e50])
-@pytest.mark.parametrize("case", FIRST, ids=str)
-def test_weight_of_any_size(case: Case, w: float) -> None:
-    """Very light and very heavy samples are learned, and the answers stay finite."""
-    model, x, y = taught(case)
-    for _ in range(30):
-        model.learn_one(x, y, w=w)
-        assert is_finite(model, x)
-    learn(model, stream(case, 60, seed=1))
-    assert is_finite(model, x)
-
-
-@pytest.mark.parametrize("case", CASES, ids=str)
-def test_weights_of_all_sizes_in_one_stream(case: Case) -> None:
-    """Light samples vanish beside heavy ones, and what rounding leaves of them does no harm."""
-    for exponents in ((0.0, 25.0), (-300.0, 99.0)):
-        rng = random.Random(1)
-        model = make(case)
-        for i, (x, y) in enumerate(stream(case, 120)):
-            model.learn_one(x, y, w=10.0 ** rng.uniform(*exponents))
-            assert i < 3 or is_finite(model, x)
-        model._core.check()
-        assert answers(copy.deepcopy(model), [(x, y)]) == answers(model, [(x, y)])
-
-
 @pytest.mark.parametrize("w", [5e-324, 1e-310])
 @pytest.mark.parametrize("case", FIRST, ids=str)
 def test_weight_too_faint_counts_as_none(case: Case, w: float) -> None:
@@ -322,15 +238,6 @@ def test_weight_too_faint_counts_as_none(case: Case, w: float) -> None:
     assert persistence.save_bytes(model) == persistence.save_bytes(make(case))
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
-def test_faintest_weight(case: Case) -> None:
-    """The faintest one that counts gives answers, from the first sample on."""
-    model = make(case)
-    for x, y in stream(case, 30):
-        model.learn_one(x, y, w=sys.float_info.min)
-        assert is_finite(model, x)
-
-
 @pytest.mark.parametrize("case", FIRST_CLASSIFIERS, ids=str)
 def test_labels_of_mixed_types(case: Case) -> None:
     """Labels are told apart as keys of a dict: 1, True, numpy's 1 and 1.0 are one, "1" is not."""
@@ -339,38 +246,6 @@ def test_labels_of_mixed_types(case: Case) -> None:
         model.learn_one({"a": float(i % 2)}, (1, "1", True, "1", np.int64(1), "1")[i % 6])
     assert list(map(repr, model.predict_proba_one({"a": 0.0}))) == ["1", "'1'"]
     assert model.predict_one({"a": 1.0}) == "1"
-
-
-@pytest.mark.parametrize("case", FIRST, ids=str)
-def test_duplicates(case: Case) -> None:
-    """One sample over and over, with one target or with several, is learned and answered."""
-    model = make(case)
-    x, targets = {"a": 0.1, "b": "same"}, [y for _, y in stream(case, 300)]
-    for y in targets:
-        model.learn_one(x, y)
-    assert is_finite(model, x)
-
-
-@pytest.mark.parametrize("case", FIRST, ids=str)
-def test_unknown_features_only(case: Case) -> None:
-    """A sample of which no feature was ever learned is answered."""
-    model, _, _ = taught(case)
-    assert is_finite(model, {"never": 1.0, "seen": "before"})
-
-
-def test_names_that_no_file_holds_as_text_are_shown() -> None:
-    """Half a surrogate pair is a text to Python, but none in UTF-8: tables have it as it is."""
-    model = StreamDecisionTreeClassifier(batch_size=8, seed=1)
-    for i in range(64):
-        model.learn_one({"\ud800": "\udc00x"[i % 2]}, "\udfffy"[i % 2])
-    table = model.to_dataframe()
-    assert table["feature"][0] == "\ud800"
-    assert table["threshold"][0] in ("\udc00", "x")
-    assert "\udfff (100%)" in list(table["prediction"])
-    assert table["depth"].dtype == int
-    loaded = persistence.load_bytes(persistence.save_bytes(model))
-    assert repr(loaded.to_dataframe()) == repr(table)
-    assert list(make(("StreamDecisionTreeClassifier", 0)).to_dataframe()["is_leaf"]) == [True]
 
 
 def test_a_label_that_cannot_be_written() -> None:

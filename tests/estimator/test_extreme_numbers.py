@@ -15,6 +15,7 @@ import pytest
 
 from river_extra_trees import DynamicTreeRegressor, ExtraTreesRegressor, persistence
 from tests.tools import estimators
+from tests.tools.contract import FIRST_REGRESSORS
 
 Row = tuple[dict[str, float], float, float]
 
@@ -62,7 +63,7 @@ def faint_and_far(rng: random.Random) -> Iterator[Row]:
 )
 def test_what_was_learned_can_be_copied(stream: Any, parameters: dict[str, Any]) -> None:
     """Rounding errors are not taken for damage, nor do they grow until they are."""
-    for seed in (1, 15, 20):
+    for seed in (1, 15):
         model = DynamicTreeRegressor(n_particles=12, window=40, seed=1, **parameters)
         for i, (x, y, w) in enumerate(stream(random.Random(seed))):
             model.learn_one(x, y, w=w)
@@ -72,7 +73,7 @@ def test_what_was_learned_can_be_copied(stream: Any, parameters: dict[str, Any])
 
 
 @pytest.mark.parametrize("leaf", ["linear", "constant"])
-@pytest.mark.parametrize("factor", [0.7, 0.5, 0.1, 1e-3])
+@pytest.mark.parametrize("factor", [0.7, 1e-3])
 def test_a_new_unit_of_the_targets_is_learned_as_dynatree_does(leaf: str, factor: float) -> None:
     """What fades leaf by leaf leaves no rounding errors of its former size behind."""
     for seed, unit in ((0, 1e6), (1, 1e9), (2, 1e12)):
@@ -147,7 +148,7 @@ def said(model: Any, x: dict[str, Any]) -> str:
 
 
 @pytest.mark.parametrize("numbers", EXTREMES)
-@pytest.mark.parametrize("case", [*estimators.REGRESSORS, *DEFAULTS], ids=str)
+@pytest.mark.parametrize("case", [*FIRST_REGRESSORS, *DEFAULTS], ids=str)
 def test_extreme_targets_and_weights(case: tuple[str, int], numbers: str) -> None:
     """A sample is learned or refused; the model and its copies answer alike, with numbers."""
     targets, weights = EXTREMES[numbers]

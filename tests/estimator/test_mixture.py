@@ -46,18 +46,6 @@ def test_mean_and_variance_are_those_of_the_mixture() -> None:
     assert mixture.sigma == pytest.approx(math.sqrt(mixture.variance))
 
 
-def test_variance_of_two_degrees_of_freedom_is_infinite() -> None:
-    """As that of the component is."""
-    assert StudentMixture([(0.0, 1.0, 2.0, 1.0)]).variance == math.inf
-
-
-@pytest.mark.parametrize("p", [1e-6, 0.05, 0.37, 0.5, 0.95, 1 - 1e-6])
-def test_quantile_undoes_the_cdf(p: float) -> None:
-    """Quantiles are those of the mixture, not averages over the components."""
-    mixture = StudentMixture(COMPONENTS)
-    assert mixture.cdf(mixture.quantile(p)) == pytest.approx(p, abs=1e-9)
-
-
 def is_inverse(mixture: StudentMixture, p: float) -> bool:
     """Whether cdf and quantile are inverse, as far as floats allow."""
     x = mixture.quantile(p)
@@ -103,12 +91,7 @@ TARGETS = {
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize(
     "options",
-    [
-        {},
-        {"leaf": "constant"},
-        {"published": True, "forgetting_factor": 1.0},
-        {"published": True, "forgetting_factor": 0.9, "leaf": "constant"},
-    ],
+    [{}, {"published": True, "forgetting_factor": 0.9, "leaf": "constant"}],
     ids=str,
 )
 def test_quantiles_of_answers(target: str, options: dict[str, object]) -> None:
@@ -122,13 +105,6 @@ def test_quantiles_of_answers(target: str, options: dict[str, object]) -> None:
             assert all(is_inverse(answer, p) for p in (1e-6, 0.05, 0.5, 0.95))
             assert "90% in" in repr(answer)
         model.learn_one(x, TARGETS[target](x["a"], i))
-
-
-def test_one_component_is_a_student_t() -> None:
-    """Then the quantiles have a closed form."""
-    mixture = StudentMixture([(1.0, 4.0, 7.0, 1.0)])
-    low, high = mixture.interval(0.9)
-    assert (low, high) == pytest.approx(stats.t.ppf([0.05, 0.95], 7.0, 1.0, 2.0))
 
 
 @pytest.mark.parametrize("p", [0.0, 1.0, -0.1, math.nan])
@@ -167,11 +143,3 @@ def test_a_copy_says_the_same() -> None:
         assert other.quantile(0.3) == mixture.quantile(0.3)
     assert str(mixture) == repr(mixture)
     assert f"mean={mixture.mean:.4g}" in str(mixture)
-
-
-@pytest.mark.parametrize("mean", [1e12, -1e30, 1e99, 1e150])
-@pytest.mark.parametrize("p", [0.01, 0.3, 0.99])
-def test_quantile_of_an_unknown_spread_about_a_large_mean(mean: float, p: float) -> None:
-    """The floats next to the mean are not so far away that one of them is every quantile."""
-    mixture = StudentMixture([(mean, 0.0, 0.0, 1.0)])
-    assert mixture.cdf(mixture.quantile(p)) == pytest.approx(p, rel=1e-6)

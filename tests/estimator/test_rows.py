@@ -15,9 +15,8 @@ from river import base, metrics
 
 from river_extra_trees import evaluate, streams
 from river_extra_trees._estimator import rows
-from river_extra_trees._estimator.frames import readable_frame
-from river_extra_trees._estimator.rows import rows_of, values_by_name
-from river_extra_trees.keyed import KeyedBlock, KeyedModels
+from river_extra_trees._estimator.rows import rows_of
+from river_extra_trees.keyed.frames import keyed_rows
 from tests.tools.contract import FIRST, Case
 from tests.tools.estimators import make
 
@@ -46,15 +45,6 @@ def test_missing_values_are_absent(value: Any, other: Any) -> None:
     assert second["b"] is False
 
 
-@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, pa.table])
-def test_rows_of_frames(kind: Any) -> None:
-    """Values are plain, and a frame may lack columns or rows."""
-    frame = readable_frame(kind({"a": [1, None], "b": ["x", None]}))
-    assert list(rows_of(values_by_name(frame), 2)) == [{"a": 1, "b": "x"}, {}]
-    assert list(rows_of({}, 2)) == [{}, {}]
-    assert list(rows_of({"a": []}, 0)) == []
-
-
 class Recorder(base.Classifier):
     """A model of another package, which keeps what it is given."""
 
@@ -75,8 +65,7 @@ def test_other_models_get_the_same_rows_everywhere() -> None:
     model = Recorder()
     evaluate.progressive_val_score((frame, [True] * 3), model, metrics.Accuracy())
     assert model.seen == expected
-    block = KeyedBlock.from_frame(model, ["k"] * 3, frame, [True] * 3)
-    assert block.rows == expected
+    assert list(keyed_rows(["k"] * 3, frame)) == [("k", x) for x in expected]
 
 
 @pytest.mark.parametrize("case", FIRST, ids=str)
@@ -99,7 +88,3 @@ def test_our_models_read_columns(case: Case, kind: Any, monkeypatch: pytest.Monk
     evaluate.progressive_val_score((X, y), model, metric)
     table = [streams.Batch(range(1, 41), pa.table(columns), y)]
     evaluate.progressive_val_score(table, model, metric)
-    keyed = KeyedModels(make(case), pooled=make(case))
-    keyed.learn_many(["k", "l"] * 20, X, y)
-    keyed.predict_many(["k", "l"] * 20, X)
-    keyed.predict_learn_many(["k", "l"] * 20, X, y)

@@ -2,12 +2,6 @@
 
 from __future__ import annotations
 
-import copy
-import itertools
-import math
-import pickle
-import random
-import time
 from typing import Any
 
 import numpy as np
@@ -19,230 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import river_extra_trees as ret
-from river_extra_trees import persistence
 from river_extra_trees._estimator.columns import column_of
 from river_extra_trees._estimator.rows import value_at
-
-NAMES = ["StreamDecisionTreeClassifier", "ForgetfulDecisionTreeClassifier", "DynamicTreeClassifier"]
-MAKERS: dict[str, Any] = {
-    "pandas": lambda columns: pd.DataFrame(
-        {name: pd.Series(values, dtype="str") for name, values in columns.items()}
-    ),
-    "pandas, objects": lambda columns: pd.DataFrame(columns, dtype=object),
-    "pandas, categories": lambda columns: pd.DataFrame(columns, dtype="category"),
-    "pandas, objects as categories": lambda columns: pd.DataFrame(
-        {name: pd.Series(values, dtype=object) for name, values in columns.items()}
-    ).astype("category"),
-    "pandas, texts of Python": lambda columns: pd.DataFrame(
-        columns, dtype=pd.StringDtype("python")
-    ),
-    "polars": pl.DataFrame,
-    "polars, enumerations": lambda columns: pl.DataFrame(
-        columns,
-        schema={
-            name: pl.Enum(sorted({"b", "a", *values} - {None})) for name, values in columns.items()
-        },
-    ),
-    "polars, categories": lambda columns: pl.DataFrame(
-        columns, schema=dict.fromkeys(columns, pl.Categorical)
-    ),
-    "pyarrow": pa.table,
-    "pyarrow, large": lambda columns: pa.table(
-        {name: pa.array(values, pa.large_string()) for name, values in columns.items()}
-    ),
-    "pyarrow, views": lambda columns: pa.table(
-        {name: pa.array(values, pa.string_view()) for name, values in columns.items()}
-    ),
-    "pyarrow, dictionaries": lambda columns: pa.table(
-        {
-            name: pa.array(values, pa.string()).dictionary_encode()
-            for name, values in columns.items()
-        }
-    ),
-    "pyarrow, in chunks": lambda columns: pa.concat_tables(
-        [pa.table(columns)[:3], pa.table(columns)[3:]]
-    ),
-}
-
-
-def with_number(X: Any, value: float) -> Any:
-    """A frame with another column, whose last number is given."""
-    numbers = [0.5] * (len(X) - 1) + [value]
-    if isinstance(X, pd.DataFrame):
-        return X.assign(number=numbers)
-    if isinstance(X, pl.DataFrame):
-        return X.with_columns(pl.Series("number", numbers))
-    return X.append_column("number", pa.array(numbers))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=20, deadline=None)
-@given(
-    seed=st.integers(0, 2**32),
-    steps=st.lists(
-        st.tuples(
-            st.sampled_from([*MAKERS]),
-            st.sampled_from(["learn", "answer and learn", "one by one"]),
-            st.booleans(),  # whether a frame is refused before
-            st.sampled_from(["kept", "kept", "pickled", "copied"]),
-        ),
-        min_size=2,
-        max_size=6,
-    ),
-)
-def test_frames_in_a_row(name: str, seed: int, steps: list[tuple[str, str, bool, str]]) -> None:
-    """New texts, refused frames, other libraries and copies in between: nothing changes."""
-    rng = random.Random(seed)
-    model, by_rows = getattr(ret, name)(seed=1), getattr(ret, name)(seed=1)
-    for library, way, is_refused, copied in steps:
-        n, n_texts = rng.choice([3, 40]), rng.choice([3, 30, 300])
-        texts = [f"{'ä' if i % 3 == 0 else ''}{i}" for i in range(n_texts)]
-        order = rng.sample(["a", "b", "c"], 3)
-        columns = {each: [rng.choice([None, *texts]) for _ in range(n)] for each in order}
-        y = [rng.randrange(3) for _ in range(n)]
-        X = MAKERS[library](columns)
-        rows = [{each: columns[each][i] for each in order} for i in range(n)]
-        if is_refused:
-            with pytest.raises(ValueError, match=f"row {n - 1}: feature 'number'"):
-                model.learn_many(with_number(X, math.inf), y)
-        answers = []
-        for x, label in zip(rows, y, strict=True):
-            answers.append(by_rows.predict_one(x))
-            by_rows.learn_one(x, label)
-        if way == "learn":
-            model.learn_many(X, y)
-        elif way == "answer and learn":
-            found = model.predict_learn_many(X, y)
-            shown = found.to_pylist() if hasattr(found, "to_pylist") else found.to_list()
-            assert repr(shown) == repr(answers)
-        else:
-            for x, label in zip(rows, y, strict=True):
-                model.learn_one(x, label)
-        assert persistence.save_bytes(model) == persistence.save_bytes(by_rows)
-        if copied == "pickled":
-            model = pickle.loads(pickle.dumps(model))
-        elif copied == "copied":
-            model = copy.deepcopy(model)
-        found = model.predict_many(X)
-        shown = found.to_pylist() if hasattr(found, "to_pylist") else found.to_list()
-        assert shown == [by_rows.predict_one(x) for x in rows]
-
-
-@pytest.mark.parametrize("kind", [np.int8, np.int64])
-def test_categories_that_no_row_has(kind: Any) -> None:
-    """They get no code, and a model without them is the same."""
-    values = ["a", "b", "c", "d"]
-    model, plain = (ret.StreamDecisionTreeClassifier(seed=1) for _ in range(2))
-    codes = np.array([3, -1, 1, 3], kind)
-    X = pd.DataFrame({"a": pd.Categorical.from_codes(codes, pd.Index(values, dtype="str"))})
-    model.learn_many(X, [0, 1, 0, 1])
-    plain.learn_many(pa.table({"a": ["d", None, "b", "d"]}), [0, 1, 0, 1])
-    assert model._schema.codes == [{"d": 0, "b": 1}]
-    assert persistence.save_bytes(model) == persistence.save_bytes(plain)
-
-
-def check(X: Any, values: list[Any]) -> None:
-    """A frame of one column, and as labels, is learned as its values, twice."""
-    y = [0, 1] * (len(values) // 2) + [0] * (len(values) % 2)
-    model, by_rows, labelled = (ret.StreamDecisionTreeClassifier(seed=1) for _ in range(3))
-    for _ in range(2):
-        model.learn_many(X, y)
-        for value, label in zip(values, y, strict=True):
-            by_rows.learn_one({"a": value}, label)
-        assert persistence.save_bytes(model) == persistence.save_bytes(by_rows)
-    if None not in values:
-        column = X["a"]
-        labelled.learn_many(np.zeros((len(values), 1)), column)
-        assert labelled.predict_proba_one({0: 0.0}).keys() == {*values}
-
-
-@pytest.mark.parametrize(
-    "categories",
-    [
-        ["b", "a", "c"],
-        ["b", np.str_("a"), "c"],
-        ["b", "\ud800", "c"],
-        ["b", 2.5, "c"],
-        ["b", (1, "pair"), "c"],
-        ["b", b"a", "c"],
-    ],
-)
-@pytest.mark.parametrize("codes", [[1, 0, -1, 1], [0, 2, 2, 0], [2, 1, 0, 1], [-1, -1]])
-def test_categories_of_objects(categories: list[Any], codes: list[int]) -> None:
-    index = pd.Index(categories, dtype=object)
-    column = pd.Categorical.from_codes(codes, index)
-    assert column.categories.dtype == object
-    check(pd.DataFrame({"a": column}), [None if code < 0 else categories[code] for code in codes])
-
-
-@pytest.mark.parametrize("dtype", ["str", "string[python]", "string[pyarrow]"])
-@pytest.mark.parametrize("parts", [[["b"], ["a", "ä"]], [["b", "a", "ä"]], [["b"], [], ["a", "ä"]]])
-def test_categories_of_texts(dtype: str, parts: list[list[str]]) -> None:
-    """In several chunks too; and every other row of a frame, backwards."""
-    index = pd.Index(pd.concat([pd.Series(part, dtype=dtype) for part in parts]))
-    codes = [0, 1, 2, -1, 2, 1, 0, 0, -1]
-    X = pd.DataFrame({"a": pd.Categorical.from_codes(codes, index)})
-    values = [None if code < 0 else [*"baä"][code] for code in codes]
-    check(X, values)
-    check(X[::-2], values[::-2])
-
-
-@pytest.mark.parametrize("dtype", ["str", object])
-def test_no_categories(dtype: Any) -> None:
-    column = pd.Categorical([None, None], categories=pd.Index([], dtype=dtype))
-    check(pd.DataFrame({"a": column}), [None, None])
-
-
-def test_codes_that_pandas_did_not_check() -> None:
-    for dtype in ("str", object):
-        index = pd.Index(["b", "a"], dtype=dtype)
-        column = pd.Categorical.from_codes([0, -2, 2], index, validate=False)
-        model = ret.StreamDecisionTreeClassifier(seed=1)
-        with pytest.raises(ValueError, match=r"^row 1: feature 'a': no category has the code -2$"):
-            model.learn_many(pd.DataFrame({"a": column}), [0] * 3)
-
-
-@pytest.mark.parametrize("kind", [pl.Categorical, pl.Enum(["c", "b", "a"]), pl.String])
-def test_categories_of_polars(kind: Any) -> None:
-    for values in (["b", None, "a", "b"], [None, "b"], [*"bab"], [None]):
-        check(pl.DataFrame({"a": pl.Series(values, dtype=kind)}), values)
-
-
-def test_chunks_without_arrays() -> None:
-    """A column of pyarrow without chunks."""
-    kind = pa.dictionary(pa.int8(), pa.string())
-    model = ret.StreamDecisionTreeClassifier(seed=1)
-    assert model.predict_many(pa.table({"a": pa.chunked_array([], kind)})).to_pylist() == []
-
 
 CODES = [
     *(pa.int8(), pa.uint8(), pa.int16(), pa.uint16()),
     *(pa.int32(), pa.uint32(), pa.int64(), pa.uint64()),
 ]
-
-
-@pytest.mark.parametrize("codes", CODES, ids=str)
-@pytest.mark.parametrize("n_values", [100, 200])
-@pytest.mark.parametrize("n", [5, 400])
-def test_codes_of_pyarrow(codes: pa.DataType, n_values: int, n: int) -> None:
-    """Whatever their width and sign, and if the dictionary is longer than the rows."""
-    if codes == pa.int8() and n_values > 127:
-        return
-    places = [None if i % 7 == 3 else (i * 11 + n_values - 1) % n_values for i in range(n)]
-    words = [f"value {i}" for i in range(n_values)]
-    values = [None if place is None else words[place] for place in places]
-    array = pa.DictionaryArray.from_arrays(pa.array(places, codes), pa.array(words))
-    halves = pa.chunked_array([array[: n // 2], array[n // 2 :]])
-    check(pa.table({"a": halves}), values)
-
-
-@pytest.mark.parametrize("kind", [np.int8, np.int16])
-def test_codes_of_pandas(kind: Any) -> None:
-    codes = np.array([99, -1, 0, 99], kind)
-    words = [f"value {i}" for i in range(100)]
-    X = pd.DataFrame({"a": pd.Categorical.from_codes(codes, words)})
-    check(X, [None if code < 0 else words[code] for code in codes])
 
 
 @given(
@@ -314,9 +91,7 @@ def test_bytes_that_are_no_text(column: Any) -> None:
 @pytest.mark.parametrize(
     ("kind", "offsets"),
     [
-        *itertools.product(
-            [pa.string(), pa.large_string()], [[0, 5, 4], [0, -3, 4], [2, 1, 4], [-1, 2, 4]]
-        ),
+        *((pa.string(), offsets) for offsets in ([0, 5, 4], [0, -3, 4], [2, 1, 4])),
         (pa.large_string(), [1, -(2**63), 4]),  # no 64 bits hold the length
     ],
 )
@@ -338,57 +113,6 @@ def test_views_outside_of_the_data(view: tuple[int, ...]) -> None:
     wrong = pa.Array.from_buffers(pa.string_view(), 1, buffers)
     with pytest.raises(ValueError, match=r"^feature 'a': pyarrow cannot read the column: "):
         ret.StreamDecisionTreeClassifier(seed=1).learn_many(pa.table({"a": wrong}), [0])
-
-
-@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
-def test_a_long_dictionary_costs_no_more_than_its_rows(library: str) -> None:
-    """Ten rows of a dictionary of 300,000 texts take less than a list of all its texts."""
-    words = [f"category {i}" for i in range(300_000)]
-    places = [7, 299_999, 7, 0, 5, 5, 5, 7, 0, 1]
-    makers: dict[str, Any] = {
-        "pandas": lambda: pd.DataFrame({"a": pd.Categorical.from_codes(places, words)}),
-        "polars": lambda: pl.DataFrame(
-            {"a": pl.Series([words[i] for i in places], dtype=pl.Enum(words))}
-        ),
-        "pyarrow": lambda: pa.table(
-            {"a": pa.DictionaryArray.from_arrays(pa.array(places), pa.array(words))}
-        ),
-    }
-    X = makers[library]()
-    model = ret.StreamDecisionTreeClassifier(seed=1)
-    model.learn_many(X, [0, 1] * 5)
-    assert model._schema.codes == [{words[i]: code for code, i in enumerate([7, 299_999, 0, 5, 1])}]
-    times = []
-    for _ in range(5):
-        start = time.process_time()
-        model.learn_many(X, [0, 1] * 5)
-        times.append(time.process_time() - start)
-    start = time.process_time()
-    [each + "" for each in words]
-    assert min(times) < (time.process_time() - start) / 2
-
-
-def test_pandas_types_that_change_under_the_same_names() -> None:
-    """A frame after one of numbers with the same names is read by its own types."""
-    numbers = pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": [1, 2, 3]})
-    for values in (["x", None, "y"], [True, False, True], [1.5, np.nan, 2.0], [2**60, 1, 2]):
-        model = ret.StreamDecisionTreeClassifier(seed=1)
-        model.learn_many(numbers, [0, 1, 0])
-        X = pd.DataFrame({"a": values, "b": [1.0, 2.0, 3.0]})
-        model.learn_many(X, [0, 1, 0])
-        loop = ret.StreamDecisionTreeClassifier(seed=1)
-        records = numbers.to_dict("records") + X.to_dict("records")
-        for x, label in zip(records, [0, 1, 0] * 2, strict=True):
-            loop.learn_one(x, label)
-        assert pickle.dumps(model) == pickle.dumps(loop)
-    for kind in (object, int):
-        index = pd.Index([5, 6], dtype=kind)
-        wrong = pd.Categorical.from_codes([0, -2, 2], index, validate=False)
-        for frame in (pd.DataFrame({"a": wrong}), pd.DataFrame({"a": wrong, "b": [1.0, 2.0, 3.0]})):
-            model = ret.StreamDecisionTreeClassifier(seed=1)
-            model.learn_many(numbers[list(frame.columns)], [0, 1, 0])
-            with pytest.raises(ValueError, match=r"^row 1: feature 'a': no category has the code"):
-                model.learn_many(frame, [0, 1, 0])
 
 
 @pytest.mark.parametrize("library", [pd.DataFrame, pl.DataFrame, pa.table])

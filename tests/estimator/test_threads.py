@@ -77,7 +77,9 @@ def test_number_of_threads(number: int, seed: int, n_labels: int, cuts: list[int
     assert [None if each != each else each for each in theirs] == said
 
 
-@pytest.mark.parametrize("name", [name for name in PARAMETERS if "Forest" in name or "Extra" in name])
+@pytest.mark.parametrize(
+    "name", [name for name in PARAMETERS if "Forest" in name or "Extra" in name]
+)
 @pytest.mark.parametrize("n_jobs", [0, -2, 1.5, True, None])
 def test_invalid_number_of_threads(name: str, n_jobs: Any) -> None:
     """Only -1 and positive whole numbers are numbers of threads."""
@@ -85,7 +87,9 @@ def test_invalid_number_of_threads(name: str, n_jobs: Any) -> None:
         getattr(ret, name)(n_jobs=n_jobs)
 
 
-@pytest.mark.parametrize("name", [name for name in PARAMETERS if "Forest" in name or "Extra" in name])
+@pytest.mark.parametrize(
+    "name", [name for name in PARAMETERS if "Forest" in name or "Extra" in name]
+)
 def test_all_cores(name: str) -> None:
     """-1 stands for all cores."""
     model = getattr(ret, name)(n_jobs=-1, seed=1)

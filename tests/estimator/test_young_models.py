@@ -58,16 +58,6 @@ def test_many_young_trees_take_no_more_than_they_tell(kind: type) -> None:
 
 
 @pytest.mark.parametrize("kind", TREES)
-def test_a_tree_grows_with_its_samples(kind: type) -> None:
-    """At most twice what the samples of the batch take, and each sample once in a file."""
-    few, many = young(kind, 4), young(kind, 60)
-    sample = 8 * (N_FEATURES + 3) + 4 * (N_FEATURES + 5)  # values and their ranks
-    answers = 3 * 8
-    assert many._raw_memory_usage - few._raw_memory_usage <= 2 * 60 * (sample + answers)
-    assert len(pickle.dumps(many, 5)) - len(pickle.dumps(few, 5)) <= 60 * 8 * (N_FEATURES + 5)
-
-
-@pytest.mark.parametrize("kind", TREES)
 def test_what_only_a_growth_needs_is_given_back(kind: type) -> None:
     """After a batch of 100 samples, a model holds its samples and its tree."""
     model = young(kind, 100)

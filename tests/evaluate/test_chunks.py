@@ -1,4 +1,4 @@
-"""Frames that hold their targets are split without narwhals, and without a copy of the rest."""
+"""Frames that hold their targets are split into features and targets."""
 
 from __future__ import annotations
 
@@ -16,9 +16,7 @@ from river import metrics
 
 import river_extra_trees as ret
 from river_extra_trees import evaluate
-from river_extra_trees._core.table import Table
-from river_extra_trees._estimator import frames
-from river_extra_trees.evaluate.chunks import Chunk, chunks_of, samples_of_chunks
+from river_extra_trees.evaluate.chunks import chunks_of
 
 KINDS: dict[str, Any] = {
     "pandas": pd.DataFrame,
@@ -41,83 +39,22 @@ TARGETS: dict[str, list[Any]] = {
 }
 
 
-def shown(table: Table, labels: bool) -> list[Any]:
-    """The values of a table column by column, then the targets."""
-    parts = []
-    for column in [*table.columns, table.targets]:
-        assert column is not None
-        numbers = None if column.numbers is None else [f"{x!r}" for x in column.numbers.tolist()]
-        texts = None
-        if column.codes is not None:
-            texts = [repr([*column.values, None][code]) for code in column.codes]
-        parts.append((column.name, numbers, texts))
-    assert (parts[-1][2] is not None) is labels
-    return parts
-
-
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("what", TARGETS)
-@pytest.mark.parametrize("place", [0, 2, 3])
-@pytest.mark.parametrize("features", [["a", "b", "c"], ["a", "b"], ["b"], []])
-def test_a_column_of_targets_is_split_off(
-    kind: str, what: str, place: int, features: list[str]
-) -> None:
-    """Wherever it stands, and whatever it holds: as if it were given beside the frame."""
-    names = list(features)
-    names.insert(place, "y")
-    columns = FEATURES | {"y": TARGETS[what]}
-    frame = KINDS[kind]({name: columns[name] for name in names})
-    (chunk,) = chunks_of(frame, "y")
-    assert [type(y) for y in chunk.targets] == [type(y) for y in chunk_of(frame, what).targets]
-    assert chunk.targets == TARGETS[what]
-    expected = Chunk(frames.readable_frame(rest_of(frame)), chunk.targets)
-    for regression in (False, True) if what in ("floats", "integers") else (False,):
-        found = chunk.samples(regression)
-        assert len(found) == 4
-        if features:
-            assert shown(found, not regression) == shown(
-                expected.samples(regression), not regression
-            )
-        assert [column.name for column in found.columns] == features
-    if features:
-        assert list(samples_of_chunks([chunk])) == list(samples_of_chunks([expected]))
-    else:
-        assert list(samples_of_chunks([chunk])) == [({}, y) for y in TARGETS[what]]
-
-
-def rest_of(frame: Any) -> Any:
-    """A frame without its targets."""
-    if isinstance(frame, pd.DataFrame):
-        return frame.drop(columns="y")
-    return frame.drop_columns("y") if isinstance(frame, pa.Table) else frame.drop("y")
-
-
-def chunk_of(frame: Any, what: str) -> Chunk:
-    """A frame and targets as a pair."""
-    values = frame["y"]
-    (chunk,) = chunks_of((rest_of(frame), values), None)
-    assert isinstance(chunk, Chunk)
-    return chunk
-
-
-@pytest.mark.parametrize("kind", ["pandas", "polars", "pyarrow"])
-def test_narwhals_is_not_asked(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its wrappers would take longer than a tree takes for the frame."""
-    frame = KINDS[kind]({"a": [0.5, 1.5], "c": ["x", "y"], "y": [True, False]})
-    monkeypatch.setattr(narwhals, "from_native", lambda *_, **__: 1 / 0)
-    (chunk,) = chunks_of(frame, "y")
-    assert len(chunk.samples(False)) == 2
-
-
-def test_arrays_are_views() -> None:
-    """No copy of the numbers of a frame is made, whether a column of texts is among them or not."""
-    numbers = np.arange(20.0).reshape(4, 5)
-    block = pd.DataFrame(numbers, columns=list("abcdy"))
-    mixed = pd.concat([block, pd.DataFrame({"t": ["x"] * 4})], axis=1)
-    for frame in (block, mixed):
-        (chunk,) = chunks_of(frame, "y")
-        for column in chunk.samples(True).columns[:4]:
-            assert np.shares_memory(column.numbers, frame[column.name].to_numpy())
+def test_a_column_of_targets_is_split_off(kind: str, what: str) -> None:
+    """Wherever it stands, and whatever it holds; the rows are those of the rest of the frame."""
+    rows = [
+        {name: column[i] for name, column in FEATURES.items() if column[i] is not None}
+        for i in range(4)
+    ]
+    for place in (0, 2, 3):
+        names = list(FEATURES)
+        names.insert(place, "y")
+        columns = FEATURES | {"y": TARGETS[what]}
+        (chunk,) = chunks_of(KINDS[kind]({name: columns[name] for name in names}), "y")
+        assert chunk.targets == TARGETS[what]
+        assert list(chunk.rows()) == list(zip(rows, TARGETS[what], strict=True))
+        assert list(chunk[1:3].rows()) == list(zip(rows, TARGETS[what], strict=True))[1:3]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -136,7 +73,6 @@ def test_numpy_scalars_become_numbers_of_python(scalars: Any) -> None:
     for targets in (scalars, pd.Series([np.int64(1), np.int64(0)], dtype=object)):
         (chunk,) = chunks_of((pd.DataFrame({"a": [0.5, 1.5]}), targets), None)
         assert [type(y) for y in chunk.targets] == [int, int]
-        assert [type(y) for y in chunk.samples(False).targets.values] == [int, int]
 
 
 @pytest.mark.parametrize("kind", ["pandas", "polars", "pyarrow"])

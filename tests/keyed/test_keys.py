@@ -61,14 +61,6 @@ def test_names_differ_as_keys_do(one: str | bytes | int, other: str | bytes | in
     assert (name_of(one) == name_of(other)) == (one == other)
 
 
-def test_long_numbers() -> None:
-    """Also those that Python does not write in decimal digits."""
-    keys = [sign * 10**n for sign in (-1, 1) for n in (307, 308, 309, 310, 5000)]
-    assert [key_named(name_of(key)) for key in keys] == keys
-    assert len({name_of(key) for key in keys}) == len(keys)
-    assert 0 <= shard_of(10**5000, 4) < 4
-
-
 class Shop(enum.StrEnum):
     NORTH = "north"
 

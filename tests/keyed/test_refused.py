@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from river import naive_bayes, preprocessing
+from river import preprocessing
 
 import river_extra_trees as ret
-from river_extra_trees.keyed import KeyedBlock, KeyedModels
+from river_extra_trees.keyed import KeyedModels
 from tests.tools.keyed_samples import (
     MODELS,
     TREE,
@@ -43,13 +43,10 @@ def test_too_many_labels_of_one_key(many: bool) -> None:
 @pytest.mark.parametrize(
     ("keys", "X", "y", "w"),
     [
-        ([1.5, 2.5], [[0.0], [1.0]], ["a", "b"], 1.0),
-        ([None, "a"], [[0.0], [1.0]], ["a", "b"], 1.0),
         ([True, 1], [[0.0], [1.0]], ["a", "b"], 1.0),
         (["a"], [[0.0], [1.0]], ["a", "b"], 1.0),
         (["a", "b"], [[0.0], [1.0]], ["a"], 1.0),
         (["a", "b"], [[0.0], [1.0]], ["a", "b"], [1.0]),
-        (["a", "b"], [[0.0], [np.inf]], ["a"], 1.0),
         ("ab", [[0.0], [1.0]], ["a", "b"], 1.0),
         (["a", "b"], [[0.0], [1.0]], "ab", 1.0),
     ],
@@ -122,30 +119,3 @@ def test_probabilities_of_regressors() -> None:
     for key in ("known", "unknown"):
         with pytest.raises(AttributeError, match="Regressor predicts no probabilities"):
             models.predict_proba_one(key, {"x": 0.0})
-
-
-@pytest.mark.parametrize("pooled", [False, True], ids=["alone", "pooled"])
-@pytest.mark.parametrize(
-    ("model", "other"),
-    [
-        (ret.StreamDecisionTreeRegressor(seed=1), ret.StreamDecisionTreeClassifier(seed=1)),
-        (ret.StreamDecisionTreeClassifier(seed=1), ret.StreamDecisionTreeRegressor(seed=1)),
-        (naive_bayes.GaussianNB(), ret.StreamDecisionTreeRegressor(seed=1)),
-    ],
-    ids=["regressor", "classifier", "river"],
-)
-def test_blocks_that_cannot_be_learned(model: Any, other: Any, pooled: bool) -> None:
-    """Samples without targets, or read for models of another kind, leave all as it was."""
-    keys, X = ["a"] * 3, pd.DataFrame({"x": [0.0, 1.0, 2.0]})
-    models = KeyedModels(model, pooled=model if pooled else None)
-    unlabelled = KeyedBlock.from_frame(model, keys, X)
-    foreign = KeyedBlock.from_frame(other, keys, X, [1.0, 2.0, 3.0])
-    for learn in (models.learn_many, models.predict_learn_many):
-        with pytest.raises(ValueError, match="no targets to learn: y is None"):
-            learn(keys, X, None)
-    for learn in (models.learn_block, models.predict_learn_block):
-        with pytest.raises(ValueError, match="no targets to learn: y is None"):
-            learn(unlabelled)
-        with pytest.raises(TypeError, match=r"the targets are|the samples are columns, which"):
-            learn(foreign)
-    assert models.counts() == (0, 0, 0, 0, "")

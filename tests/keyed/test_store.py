@@ -18,7 +18,6 @@ import pytest
 import river_extra_trees as ret
 from river_extra_trees import persistence
 from river_extra_trees.keyed import KeyedModels
-from river_extra_trees.keyed.store import Store
 
 MODEL = ret.StreamDecisionTreeRegressor(batch_size=4, seed=1)
 
@@ -110,7 +109,7 @@ def test_killed_process(tmp_path: Path) -> None:
         with KeyedModels(MODEL, store=path, max_models=3, when_full="spill") as models:
             position = models.note["position"]
             assert position >= said > before
-            assert models.n_samples_seen == position
+            assert models.counts().n_samples_seen == position
             alone = learn(KeyedModels(MODEL), 0, position)
             assert contents(models) == contents(alone)
         before = position
@@ -118,26 +117,25 @@ def test_killed_process(tmp_path: Path) -> None:
 
 def test_commits_are_incremental(tmp_path: Path) -> None:
     """A commit writes the models that have changed since the last one, and no others."""
-    written: list[bytes] = []
+    written: list[Any] = []
     with KeyedModels(MODEL, store=tmp_path / "models.db") as models:
-        store = models._keeper._store
+        store = models._store
         assert store is not None
         write = store.write
 
-        def noted(rows: Any) -> None:
-            rows = list(rows)
-            written.extend(name for _, name, _ in rows)
-            write(rows)
+        def noted(key: Any, entry: Any) -> None:
+            written.append(key)
+            write(key, entry)
 
         store.write = noted  # type: ignore[method-assign]
         for key in ("a", "b", "c"):
             models.learn_one(key, {"x": 1.0}, 1.0)
         models.commit()
-        assert written == [b"sa", b"sb", b"sc"]
+        assert written == ["a", "b", "c"]
         models.learn_one("b", {"x": 1.0}, 2.0)
         models.predict_one("c", {"x": 1.0})
         models.commit()
-        assert written[3:] == [b"sb"]
+        assert written[3:] == ["b"]
         models.commit({})
         assert len(written) == 4
 
@@ -147,12 +145,12 @@ def test_spilled_models_that_did_not_change_are_not_written_again(tmp_path: Path
     with KeyedModels(MODEL, 2, when_full="spill", store=tmp_path / "models.db") as models:
         learn(models, 0, 40)
         models.commit()
-        store = models._keeper._store
+        store = models._store
         assert store is not None
-        changes = store._database.total_changes
+        changes = store._connection.total_changes
         for key in ("new", "newer"):
             models.learn_one(key, {"a": 1.0}, 1.0)
-        assert store._database.total_changes == changes
+        assert store._connection.total_changes == changes
         assert models.counts().n_in_memory == 2
 
 
@@ -172,7 +170,8 @@ def test_memory_and_file_stay_bounded(tmp_path: Path, monkeypatch: pytest.Monkey
     assert sizes[-1] <= 1.1 * sizes[1]
 
 
-def test_one_process_at_a_time(tmp_path: Path) -> None:
+def test_one_process_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("river_extra_trees.keyed.store.PATIENCE", 0.0)
     path = tmp_path / "models.db"
     with (
         KeyedModels(MODEL, store=path),
@@ -188,7 +187,7 @@ def test_other_files(tmp_path: Path) -> None:
     with KeyedModels(MODEL, store=path) as models:
         learn(models, 0, 10)
         models.commit()
-    with pytest.raises(ValueError, match=r"holds models of .*batch_size: 4.*, not of .*: 5"):
+    with pytest.raises(ValueError, match=r"the model of .*batch_size=4.*, not .*batch_size=5"):
         KeyedModels(MODEL.clone({"batch_size": 5}), store=path)
     other = tmp_path / "other.db"
     with sqlite3.connect(other) as database:
@@ -204,7 +203,7 @@ def test_other_files(tmp_path: Path) -> None:
         KeyedModels(MODEL, store=text)
     assert text.read_text() == "no database at all, " * 99
     with KeyedModels(MODEL, store=path) as models:
-        assert models.n_samples_seen == 10
+        assert models.counts().n_samples_seen == 10
 
 
 def test_a_full_disk(tmp_path: Path) -> None:
@@ -213,9 +212,9 @@ def test_a_full_disk(tmp_path: Path) -> None:
     models = KeyedModels(MODEL, 2, when_full="spill", store=path)
     learn(models, 0, 20)
     models.commit({"position": 20})
-    store = models._keeper._store
+    store = models._store
     assert store is not None
-    store._database.execute("PRAGMA max_page_count = 30")
+    store._connection.execute("PRAGMA max_page_count = 30")
     for _ in range(2):
         with pytest.raises((sqlite3.OperationalError, RuntimeError)):
             learn_new_keys(models, 2_000)
@@ -235,19 +234,6 @@ def learn_new_keys(models: KeyedModels, n: int) -> None:
 def test_nothing_to_commit_to() -> None:
     with pytest.raises(RuntimeError, match="give KeyedModels a store"):
         KeyedModels(MODEL).commit({})
-
-
-def test_store_alone(tmp_path: Path) -> None:
-    """Rows by name and by number; names that were deleted."""
-    store = Store(tmp_path / "models.db")
-    store.write([(1, b"sa", b"A"), (2, b"sb", b"B"), (3, b"sc", b"C")])
-    store.write([(4, b"sa", b"A2")])
-    assert (len(store), store.read(b"sa"), store.last_of(b"sb")) == (3, (4, b"A2"), 2)
-    assert store.delete_before(4) == [b"sb", b"sc"]
-    assert list(store.rows()) == [(4, b"sa", b"A2")]
-    assert (store.delete(b"sa"), store.delete(b"sa"), store.read(b"sa")) == (True, False, None)
-    assert store.state() is None
-    store.close()
 
 
 def test_expired_after_an_answer(tmp_path: Path) -> None:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tests.naive.dynamic_leaves import GaussianLeaf, LeafModel, MultinomialLeaf, Sums
+from tests.naive.dynamic_leaves import GaussianLeaf, LeafModel, Sums
 
 Array = np.ndarray
 
@@ -64,11 +64,6 @@ class DynamicTree:
         while isinstance(tree, Split):
             tree = tree.left if x[tree.column] <= tree.cut else tree.right
         return tree
-
-    def height(self, tree: Tree) -> int:
-        if isinstance(tree, Leaf):
-            return 1
-        return 1 + max(self.height(tree.left), self.height(tree.right))
 
     def sums(self, rows: Sequence[int]) -> Sums:
         return self.leaf_model.sums(self.X[list(rows)], self.y[list(rows)])
@@ -266,10 +261,6 @@ class DynamicTree:
                 tree = tree.right
         return self.leaf_model.alc(self.total(tree), x, lower, upper)
 
-    def entropy(self, tree: Tree, x: Array) -> float:
-        assert isinstance(self.leaf_model, MultinomialLeaf)
-        return self.leaf_model.entropy(self.total(self.leaf_at(tree, x)))
-
 
 @dataclass(frozen=True)
 class FadingTree(DynamicTree):
@@ -292,68 +283,3 @@ def move_chances(scores: Array) -> Array:
         return np.eye(len(scores))[0]
     chances = np.exp(scores - np.max(scores))
     return chances / chances.sum()
-
-
-def residual_resample(weights: Array, rng: np.random.Generator) -> Array:
-    """Indices of the parents: floor(N w) copies each, the rest multinomial on what is left over."""
-    n = len(weights)
-    expected = weights / weights.sum() * n
-    copies = np.floor(expected).astype(int)
-    rest = n - copies.sum()
-    if rest:
-        left_over = expected - copies
-        copies += rng.multinomial(rest, left_over / left_over.sum())
-    return np.repeat(np.arange(n), copies)
-
-
-@dataclass
-class NaiveFilter:
-    """A particle filter over dynamic trees."""
-
-    model: DynamicTree
-    n_particles: int
-    rng: np.random.Generator
-    start: tuple[int, ...]
-    trees: list[Tree] = field(init=False)
-
-    def __post_init__(self) -> None:
-        root = Leaf(self.start, self.model.leaf_model.nothing())
-        self.trees = [root] * self.n_particles
-
-    def learn(self, row: int) -> float:
-        """Weigh, resample, add, move; returns the one-step log predictive."""
-        x, y = self.model.X[row], self.model.y[row]
-        scores = np.array([self.model.log_predictive(tree, x, y) for tree in self.trees])
-        weights = np.exp(scores - scores.max())
-        log_predictive = scores.max() + np.log(weights.mean())
-        if np.ptp(weights) > 0:
-            self.trees = [self.trees[i] for i in residual_resample(weights, self.rng)]
-        added = [self.model.add(tree, row) for tree in self.trees]
-        self.trees = [self.model.move(tree, row, self.rng) for tree in added]
-        return float(log_predictive)
-
-    def retire(self, row: int, factor: float = 1.0) -> None:
-        self.trees = [self.model.retire(tree, row, factor) for tree in self.trees]
-
-    def mean_and_variance(self, x: Array) -> tuple[float, float]:
-        """Of the mixture of the particles' Student-t densities at x."""
-        assert isinstance(self.model.leaf_model, GaussianLeaf)
-        moments = [
-            self.model.leaf_model.mean_and_variance(
-                self.model.total(self.model.leaf_at(tree, x)), x
-            )
-            for tree in self.trees
-        ]
-        means, variances = np.array(moments).T
-        return float(means.mean()), float(variances.mean() + means.var())
-
-    def probabilities(self, x: Array) -> Array:
-        assert isinstance(self.model.leaf_model, MultinomialLeaf)
-        leaf_model = self.model.leaf_model
-        return np.mean(
-            [
-                leaf_model.probabilities(self.model.total(self.model.leaf_at(tree, x)))
-                for tree in self.trees
-            ],
-            axis=0,
-        )

@@ -36,14 +36,6 @@ def shape_of(tree: Tree) -> Key:
     return (tree.column, tree.cut, shape_of(tree.left), shape_of(tree.right))
 
 
-def on_grid(model: DynamicTree, tree: Tree) -> Key:
-    """The structure of a tree whose cuts lie anywhere: each cut in the middle of its interval."""
-    if isinstance(tree, Leaf):
-        return ()
-    cut = middle(np.unique(model.X[:, tree.column]), tree.cut)
-    return (tree.column, cut, on_grid(model, tree.left), on_grid(model, tree.right))
-
-
 def middle(values: np.ndarray, cut: float) -> float:
     """Of the interval between neighbouring values in which a cut lies."""
     place = int(np.searchsorted(values, cut, side="right"))

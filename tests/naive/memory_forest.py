@@ -219,7 +219,7 @@ class Growth:
         for child, is_left in ((node.right, False), (node.left, True)):
             samples = [s for s in task.samples if split.goes_left(s.x) == is_left]
             for sample in samples:
-                child.learn(int(sample.y), sample.weight)
+                child.learn(sample.y, sample.weight)
             if len(samples) >= max(2, self.rules.min_samples_split) and task.n_active:
                 self.tasks.append(Task(child, samples, task.n_active))
 
@@ -364,7 +364,7 @@ class NaiveMemoryForest:
     def learn_leaf(self, leaf: Node, sample: Sample) -> None:
         if self.fading < 1.0:
             leaf.fade(self.fading)
-        leaf.learn(int(sample.y), sample.weight)
+        leaf.learn(sample.y, sample.weight)
 
     def split_leaves(self, number: int) -> None:
         """Split the leaves of a tree that several samples of its batch have reached."""

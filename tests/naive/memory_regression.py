@@ -47,11 +47,11 @@ class NumberNode(Node):
     mean: float = 0.0
     squares: float = 0.0
 
-    def learn(self, y: float, weight: float) -> None:
-        delta = y - self.mean
+    def learn(self, code: float, weight: float) -> None:
+        delta = code - self.mean
         self.weight += weight
         self.mean += delta * (weight / self.weight)
-        self.squares += weight * delta * (y - self.mean)
+        self.squares += weight * delta * (code - self.mean)
 
     def fade(self, fading: float) -> None:
         self.weight *= fading
@@ -204,19 +204,6 @@ class NumberGrowth(Growth):
         """Of a node that is to be split: nothing, as its targets are less their mean."""
         return 0.0
 
-    def split(self, task: Task, split: Split) -> None:
-        node = task.node
-        self.n_steps += 2 * len(task.samples)
-        node.left = self.tree.new_node(node.depth + 1)
-        node.right = self.tree.new_node(node.depth + 1)
-        node.split, node.gain = split, self.best_score
-        for child, is_left in ((node.right, False), (node.left, True)):
-            samples = [s for s in task.samples if split.goes_left(s.x) == is_left]
-            for sample in samples:
-                child.learn(sample.y, sample.weight)  # type: ignore[arg-type]
-            if len(samples) >= max(2, self.rules.min_samples_split) and task.n_active:
-                self.tasks.append(Task(child, samples, task.n_active))
-
 
 class NumberTreeGrowth:
     """The growth of a tree with its models; all of it happens in the step that ends it."""
@@ -243,7 +230,7 @@ class NumberTreeGrowth:
             tree.models[0] = ridge(samples, standard)
             samples = [tree.residual(sample) for sample in samples]
         for sample in samples:
-            tree.root.learn(sample.y, sample.weight)  # type: ignore[arg-type]
+            tree.root.learn(sample.y, sample.weight)
         task = (tree.root, samples)
         NumberGrowth(
             rules, forest.columns, self.offered, tree, task, self.n_visited, self.rng
@@ -374,11 +361,6 @@ class NaiveNumberForest(NaiveMemoryForest):
         logs = -0.5 * np.log(running) - np.minimum(0.5 * squared[-1] / running, WORST)
         raised = np.array(self.members) * np.exp(0.5 * (logs - logs.max()))
         self.members = ((1.0 - SHARE) * raised / raised.sum() + SHARE / len(raised)).tolist()
-
-    def learn_leaf(self, leaf: Node, sample: Sample) -> None:
-        if self.fading < 1.0:
-            leaf.fade(self.fading)
-        leaf.learn(sample.y, sample.weight)  # type: ignore[arg-type]
 
     def split_leaves(self, number: int) -> None:
         """Split the leaves that several samples of a batch reached, unless they have models."""

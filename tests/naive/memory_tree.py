@@ -20,10 +20,10 @@ class Node:
     left: Node | None = None
     right: Node | None = None
     weight: float = 0.0
-    counts: dict[int, float] = field(default_factory=dict)
+    counts: dict[float, float] = field(default_factory=dict)
     gain: float = 0.0
 
-    def learn(self, code: int, weight: float) -> None:
+    def learn(self, code: float, weight: float) -> None:
         self.weight += weight
         self.counts[code] = self.counts.get(code, 0.0) + weight
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
 import pytest
 import scipy.stats
-from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from tests.naive.cart import (
     NaiveTree,
@@ -15,11 +13,8 @@ from tests.naive.cart import (
     Sample,
     Split,
     best_split,
-    class_weights,
     is_supported,
-    mean,
     share_removed,
-    walk,
 )
 
 NAN = math.nan
@@ -27,34 +22,6 @@ NAN = math.nan
 
 def samples_of(values: list[float], y: list[float]) -> list[Sample]:
     return [Sample((value,), target) for value, target in zip(values, y, strict=True)]
-
-
-@pytest.mark.parametrize("criterion", ["gini", "entropy", "variance"])
-@pytest.mark.parametrize("seed", range(5))
-def test_same_predictions_as_scikit_learn(criterion: str, seed: int) -> None:
-    """On data without ties the naive tree and scikit-learn's answer alike."""
-    rng = np.random.default_rng(seed)
-    x = rng.normal(size=(60, 1)).astype(np.float32).astype(float)
-    weight = rng.integers(1, 4, size=60).astype(float)
-    if criterion == "variance":
-        y = np.sin(3 * x[:, 0]) + rng.normal(size=60)
-        peer = DecisionTreeRegressor(max_depth=4, min_samples_leaf=2, random_state=0)
-    else:
-        y = rng.integers(0, 3, size=60).astype(float)
-        peer = DecisionTreeClassifier(
-            criterion=criterion, max_depth=4, min_samples_leaf=2, random_state=0
-        )
-    peer.fit(x, y, sample_weight=weight)
-    samples = [Sample(tuple(row), t, w) for row, t, w in zip(x, y, weight, strict=True)]
-    tree = NaiveTree(samples, Rules(criterion, max_depth=4, min_samples_leaf=2))
-    assert sum(1 for _ in walk(tree.root)) == peer.tree_.node_count
-    for row in rng.normal(size=(50, 1)).astype(np.float32).astype(float):
-        if criterion == "variance":
-            assert mean(tree.leaf(row).samples) == pytest.approx(peer.predict(row[None])[0])
-        else:
-            weights = np.array(class_weights(tree.leaf(row).samples, 3))
-            shares = weights / weights.sum()
-            assert shares == pytest.approx(peer.predict_proba(row[None])[0])
 
 
 def test_first_of_equal_splits_wins() -> None:

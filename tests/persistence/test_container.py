@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+import safetensors.numpy
 
 from river_extra_trees import persistence
-from river_extra_trees.persistence import container, files
 from tests.tools import damage, nasty
 
 
@@ -34,58 +36,58 @@ def test_values_that_are_not_what_their_tags_say_are_refused(code: Any) -> None:
         persistence.load_bytes(nasty.changed(content, change))
 
 
-@pytest.mark.parametrize("text", [b"[" * 100_000, b"\xff", b"", b"{}"], ids=len)
-def test_descriptions_that_are_no_json_of_ours_are_refused(text: bytes) -> None:
-    """Deep nesting, no UTF-8, nothing, something else."""
-    block = damage.plain(container.pack(b"12345678", 1, None, {}))[-8:]
-    head = container.HEAD.pack(files.MAGIC, 1, len(text), len(block))
-    with pytest.raises(persistence.ModelFileError):
-        persistence.load_bytes(damage.signed(head + bytes(32) + text + block))
+def with_description(change: Any) -> bytes:
+    """A file whose description was changed as a text, with a new hash."""
+    content = damage.small_file("StreamDecisionTreeClassifier")
+    length = damage.length_of_header(content)
+    header = json.loads(content[8:length])
+    header["__metadata__"]["river_extra_trees"] = change(
+        header["__metadata__"]["river_extra_trees"]
+    )
+    text = json.dumps(header).encode()
+    return damage.signed(len(text).to_bytes(8, "little") + text + content[length:])
 
 
-def test_a_name_that_is_there_twice_is_refused() -> None:
-    """Two readers could otherwise take one file for two models."""
-    content = damage.plain(damage.small_file("StreamDecisionTreeClassifier"))
-    n_text = int.from_bytes(content[12:20], "little")
-    text = content[damage.START_OF_CONTENT :][:n_text]
-    block = content[damage.START_OF_CONTENT + n_text :]
-    text = text.replace(b'"seed":', b'"seed":["none",null],"seed":', 1)
-    head = container.HEAD.pack(files.MAGIC, 1, len(text), len(block))
-    with pytest.raises(persistence.ModelFileError, match="JSON cannot be read"):
-        persistence.load_bytes(damage.signed(head + bytes(32) + text + block))
-
-
-def test_later_formats_are_named() -> None:
-    """A file of the future says so."""
-    content = bytearray(damage.small_file("StreamDecisionTreeClassifier"))
-    content[8:12] = (99).to_bytes(4, "little")
-    said = "version 99 of the format; this package reads versions 1 to 1"
-    with pytest.raises(persistence.ModelFileError, match=said):
-        persistence.load_bytes(damage.signed(bytes(content)))
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda text: text, None),
+        (lambda text: "[" * 100_000, "JSON cannot be read"),
+        (lambda text: "", "JSON cannot be read"),
+        (lambda text: "{}", "another kind of file"),
+        (lambda text: "[1]", "another kind of file"),
+        (lambda text: text.replace('"seed":', '"seed":["none",null],"seed":', 1), "JSON cannot"),
+        (lambda text: text.replace('"version":1', '"version":99'), "version 99 of the format; .*1"),
+        (lambda text: text.replace('"version":1', '"version":true'), "version True of the format"),
+        (lambda text: text.replace('"version":1', '"version":1,"more":2'), "unknown entries"),
+    ],
+)
+def test_descriptions_that_are_not_ours_are_refused(change: Any, says: str | None) -> None:
+    """Deep nesting, nothing, something else, a name that is there twice, a later format."""
+    content = with_description(change)
+    if says is None:
+        assert persistence.load_bytes(content).n_samples_seen == 19
+        return
+    with pytest.raises(persistence.ModelFileError, match=says):
+        persistence.load_bytes(content)
 
 
 def test_a_lying_length_takes_no_memory() -> None:
     """Lengths are compared with the file before anything is allocated."""
     content = damage.small_file("StreamDecisionTreeClassifier")
-    for start in (12, 20):
-        for length in (2**63, 2**64 - 1, 2**40):
-            lying = content[:start] + length.to_bytes(8, "little") + content[start + 8 :]
-            with pytest.raises(persistence.ModelFileError, match="length in its header"):
-                persistence.load_bytes(damage.signed(lying))
+    for length in (0, 2**63, 2**64 - 1, 2**40):
+        with pytest.raises(persistence.ModelFileError, match="another kind of file"):
+            persistence.load_bytes(length.to_bytes(8, "little") + content[8:])
 
 
-def test_bytes_behind_the_content_are_refused() -> None:
-    """Each model has one file: neither the hash nor the lengths cover such bytes by themselves."""
-    for n_more in (0, 1):
-        content = damage.small_file("StreamDecisionTreeClassifier")
-        head = content[: container.HEAD.size]
-        stored = content[container.HEAD.size + container.DIGEST :] + b"\0" * n_more
-        signed = head + container.digest_of(head, stored) + stored
-        if n_more:
-            with pytest.raises(persistence.ModelFileError, match="length"):
-                persistence.load_bytes(signed)
-        else:
-            assert signed == content
+@pytest.mark.parametrize("content", [b"", b"{}", bytes(100)])
+def test_what_is_no_model_file_is_refused(content: bytes) -> None:
+    """So is a file of safetensors that holds no model, and one with bytes behind its end."""
+    others = safetensors.numpy.save({"a": np.zeros(3)}), safetensors.numpy.save({}, {"a": "b"})
+    behind = damage.signed(damage.small_file("StreamDecisionTreeClassifier") + b"\0")
+    for each in (content, *others, behind):
+        with pytest.raises(persistence.ModelFileError):
+            persistence.load_bytes(each)
 
 
 def test_errors_name_the_file(tmp_path: Path) -> None:

@@ -229,7 +229,7 @@ def test_tags_are_fixed() -> None:
     found: set[str] = set()
     for case in CASES:
         content = persistence.save_bytes(learn(make(case), stream(case, 40)))
-        _, document, _ = container.unpack(content, files.MAGIC, range(1, files.VERSION + 1))
+        document, _ = container.unpack(content, range(1, files.VERSION + 1))
         found |= tags_of(document)
     assert (
         sorted(found)

@@ -179,11 +179,14 @@ def test_other_steps_are_refused_by_name(step: Any, named: str) -> None:
 @pytest.mark.parametrize(
     ("step", "named"),
     [
-        (preprocessing.StandardScaler(window_size=5), "'StandardScaler'.*: window_size must be"),
+        (
+            preprocessing.StandardScaler(window_size=5),
+            "'StandardScaler'.*: window_size must be None",
+        ),
         (preprocessing.MinMaxScaler(window_size=5), "'MinMaxScaler'.*: window_size must be None"),
-        (preprocessing.StatImputer(("a", stats.Quantile())), "'StatImputer'.*, not Quantile"),
+        (preprocessing.StatImputer(("a", stats.Quantile())), "'StatImputer'.*, not .*Quantile"),
         (preprocessing.StatImputer(("a", decimal.Decimal(1))), "decimal.Decimal"),
-        (compose.Prefixer(decimal.Decimal(1)), "'Prefixer'.*: prefix must be a text"),
+        (compose.Prefixer(decimal.Decimal(1)), "'Prefixer'.*: prefix must hold plain values"),
     ],
     ids=str,
 )
@@ -197,7 +200,7 @@ def test_attributes_of_later_versions_are_not_lost() -> None:
     """Where a step has more attributes than the format knows, it is refused and not cut down."""
     step = preprocessing.StandardScaler()
     step.more = 1
-    with pytest.raises(persistence.ModelFileError, match=r"other attributes: \{'more'\}"):
+    with pytest.raises(persistence.ModelFileError, match=r"unexpected or missing fields: \{'more'"):
         persistence.save_bytes(step | learner())
 
 
@@ -237,7 +240,7 @@ def outcome(content: bytes) -> str:
             try:
                 model.predict_proba_one(x)
                 model.learn_one(x, y)
-            except (ValueError, TypeError, KeyError, OverflowError):
+            except (ValueError, TypeError, KeyError, ArithmeticError):
                 break  # as it would with a pipeline that had learned such numbers
     last._core.check()
     copy.deepcopy(model)
@@ -248,7 +251,7 @@ def outcome(content: bytes) -> str:
 def test_every_truncation_and_some_flipped_bits_are_noticed(name: str) -> None:
     content = persistence.save_bytes(made(name, 10)[0])
     for damaged in itertools.chain(
-        itertools.islice(damage.truncations(content), 0, None, 7), damage.flips(content, 0, 5)
+        itertools.islice(damage.truncations(content), 0, None, 31), damage.flips(content, 0, 37)
     ):
         with pytest.raises(persistence.ModelFileError):
             persistence.load_bytes(damaged)
@@ -258,13 +261,12 @@ def test_every_truncation_and_some_flipped_bits_are_noticed(name: str) -> None:
 @pytest.mark.parametrize("name", ["one-hot", "imputed", "union"])
 def test_damage_of_the_right_hash_does_no_harm(name: str) -> None:
     """A forger's file is refused, or is a pipeline of known steps and a sound model."""
-    saved = persistence.save_bytes(made(name, 10)[0])
-    content = damage.plain(saved)
+    content = persistence.save_bytes(made(name, 10)[0])
     rng = random.Random(name)
-    n_text = int.from_bytes(content[12:20], "little")
-    flipped = (bad for bad in damage.flips(content[: 60 + n_text], 60, 41))
-    said = {outcome(damage.signed(bad + content[60 + n_text :])) for bad in flipped}
-    said |= {outcome(damage.scrambled(saved, rng)) for _ in range(30)}
+    length = damage.length_of_header(content)
+    flipped = (bad + content[length:] for bad in damage.flips(content[:length], 8, 97))
+    said = {outcome(damage.signed(bad)) for bad in flipped}
+    said |= {outcome(damage.scrambled(content, rng)) for _ in range(30)}
     assert said == {"refused", "sound"}
 
 
@@ -286,7 +288,7 @@ def test_nasty_values_in_steps_do_no_harm(name: str) -> None:
     assert said == {"refused", "sound"}
 
 
-@pytest.mark.parametrize("kind", ["FuncTransformer", "Pipeline", "Form", "os.system", 7, None])
+@pytest.mark.parametrize("kind", ["FuncTransformer", "Pipeline", "Mean", "os.system", 7, None])
 def test_forged_classes_are_refused(kind: Any) -> None:
     """A name in a file is looked up in a table, and nowhere else."""
     document = pipelines.document_of(made("standard", 10)[0], lambda model: {})

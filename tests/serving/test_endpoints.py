@@ -228,15 +228,14 @@ def malformed(rng: random.Random) -> dict[str, Any]:
     return {"path": path, "body": b"\n".join(lines), "kind": LINES}
 
 
-@pytest.mark.parametrize("n", [500, pytest.param(10_000, marks=pytest.mark.slow)])
-def test_malformed_requests_change_nothing(tmp_path: Path, n: int) -> None:
+def test_malformed_requests_change_nothing(tmp_path: Path) -> None:
     """Each gets a status of 4xx and a message, and the model stays the same to the last bit."""
     app = application(tmp_path)
     asked(app, "/learn", body_of(*SAMPLES[:100]), kind=LINES)
     before, rng = content(app), random.Random(1)
 
     async def storm() -> None:
-        for _ in range(n):
+        for _ in range(1000):
             request = malformed(rng)
             answer = await ask(app.asgi, **request)
             assert 400 <= answer.status < 500, request
@@ -273,10 +272,6 @@ def test_statuses(tmp_path: Path) -> None:
         answer = asked(guarded, "/info", headers={"host": host})
         assert answer.status == 400
         assert "Host must be one of localhost" in answer.json["error"]
-    crowded = Application(app.service, app.limits, is_crowded=lambda: True)
-    answer = asked(crowded, "/info")
-    assert (answer.status, "too many connections" in answer.json["error"]) == (503, True)
-    assert answer.headers["connection"] == "close"
 
 
 def test_pages_of_other_sites_change_nothing(tmp_path: Path) -> None:

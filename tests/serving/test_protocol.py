@@ -20,7 +20,7 @@ from uvicorn.server import ServerState
 
 import river_extra_trees as ret
 from river_extra_trees import persistence
-from river_extra_trees.serving import protocol
+from river_extra_trees.serving import server
 from tests.tools.http_service import served
 from tests.tools.systems import needs_proc, needs_signals
 
@@ -57,18 +57,18 @@ def refused_of(clients: Clients) -> Counter[int]:
     state = ServerState()
 
     async def run() -> None:
-        http = protocol.protocol(lambda status: refused.update([int(status)]))
+        http = server.protocol(lambda status: refused.update([int(status)]))
         config = uvicorn.Config(
-            app, http=http, h11_max_incomplete_event_size=protocol.MOST_BYTES, log_level="error"
+            app, http=http, h11_max_incomplete_event_size=server.MOST_BYTES, log_level="error"
         )
         config.load()
 
         def connect() -> Any:
             return http(config=config, server_state=state, app_state={})  # type: ignore[call-arg]
 
-        server = await asyncio.get_running_loop().create_server(connect, "127.0.0.1", 0)
-        async with server:
-            await clients(server.sockets[0].getsockname()[1], state.connections)
+        listener = await asyncio.get_running_loop().create_server(connect, "127.0.0.1", 0)
+        async with listener:
+            await clients(listener.sockets[0].getsockname()[1], state.connections)
 
     asyncio.run(run())
     return refused
@@ -89,7 +89,7 @@ def test_what_has_no_end_is_refused(begin: bytes, piece: bytes) -> None:
 
     async def clients(port: int, connections: set[Any]) -> None:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
-        n_pieces = protocol.MOST_BYTES // len(piece)
+        n_pieces = server.MOST_BYTES // len(piece)
         writer.write(begin.replace(b"/info", b"/9") + piece * (n_pieces + 1))
         head, _, body = (await reader.read()).partition(b"\r\n\r\n")
         assert head.startswith(b"HTTP/1.1 431 ")
@@ -115,7 +115,7 @@ def test_a_long_header_is_read() -> None:
 @pytest.mark.slow
 def test_idle_clients_are_disconnected(monkeypatch: pytest.MonkeyPatch) -> None:
     """Those that send no header, half of one, or a body that nobody awaits; others stay."""
-    monkeypatch.setattr(protocol, "SECONDS_TO_ACT", 0.2)
+    monkeypatch.setattr(server, "SECONDS_TO_ACT", 0.2)
 
     async def disconnected(port: int, sent: bytes, again: bytes = b"") -> None:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
@@ -159,7 +159,7 @@ def test_idle_clients_are_disconnected(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.slow
 def test_who_does_not_read_is_disconnected(monkeypatch: pytest.MonkeyPatch) -> None:
     """An answer that nobody reads is dropped; one that is read slowly arrives."""
-    monkeypatch.setattr(protocol, "SECONDS_TO_ACT", 0.3)
+    monkeypatch.setattr(server, "SECONDS_TO_ACT", 0.3)
     request = b"GET /%d HTTP/1.1\r\nHost: localhost\r\n\r\n" % LARGE
 
     async def slow(port: int) -> None:

@@ -30,7 +30,10 @@ REFUSED = [
     (b'{"x": {}}', "the field 'y' is missing"),
     (b'{"y": 1}', "the field 'x' is missing"),
     (b'{"x": [1], "y": 1}', "x must be an object of features by name, not a list"),
-    (b'{"x": {"a": {}}, "y": 1}', "feature 'a' must be a number, a text, true, false or null, not"),
+    (
+        b'{"x": {"a": {}}, "y": 1}',
+        "feature 'a' must be a number, a string, true, false or null, not",
+    ),
 ]
 
 

@@ -10,10 +10,10 @@ from prometheus_client.parser import text_string_to_metric_families
 from river import datasets
 
 import river_extra_trees as ret
-from river_extra_trees.distributed import replica
-from river_extra_trees.distributed.replica import Answer, Replica, Shelf
+from river_extra_trees.distributed import serving
+from river_extra_trees.distributed.serving import Answer, Latest, Replica
 from river_extra_trees.serving.endpoints import Application, Limits
-from river_extra_trees.serving.snapshots import SnapshotService
+from river_extra_trees.serving.service import SnapshotService
 from tests.tools.http_service import LINES, ask, body_of
 
 SAMPLES = [{"x": x, "y": y} for x, y in datasets.Phishing().take(200)]
@@ -88,27 +88,28 @@ class Remote:
 
 @pytest.fixture(autouse=True)
 def _ports(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(replica, "keep_to_loopback", lambda: None)
+    monkeypatch.setattr(serving, "bind_to_loopback", lambda: None)
 
 
-def test_replica_and_shelf_hold_the_later_snapshot() -> None:
-    """A replica that starts takes it from the shelf, a shelf that starts from a replica."""
+def test_replicas_hold_the_later_snapshot() -> None:
+    """A replica that starts takes it from the actor, an actor that starts from a replica."""
     snapshots = [learned(LEARNERS[0], n).snapshot() for n in (0, 10, 20)]
-    shelf = Shelf()
-    first, second = (Replica(snapshots[0], lambda: Remote(shelf), ("*",)) for _ in range(2))
+    latest = Latest()
+    first, second = (Replica(snapshots[0], lambda: Remote(latest), ("*",)) for _ in range(2))
+    seen = [lambda each=each: each.application.service.samples_seen for each in (first, second)]
 
     async def check() -> None:
         await first.check_health()
-        assert shelf.latest == (0, snapshots[0])
+        assert (latest.number, latest.snapshot) == (0, snapshots[0])
         await first.take(2, snapshots[2])
         await first.take(1, snapshots[1])  # too late
-        assert [await each.n_samples_seen() for each in (first, second)] == [20, 0]
+        assert [each() for each in seen] == [20, 0]
         await second.check_health()
-        assert await second.n_samples_seen() == 20
-        shelf.__init__()  # type: ignore[misc]  # as Serve begins it
+        assert [each() for each in seen] == [20, 20]
+        latest.__init__()  # type: ignore[misc]  # as Serve restarts it
         await second.check_health()
-        assert shelf.latest == (2, snapshots[2])
-        third = Replica(snapshots[0], lambda: Remote(shelf), ("*",))
+        assert (latest.number, latest.snapshot) == (2, snapshots[2])
+        third = Replica(snapshots[0], lambda: Remote(latest), ("*",))
         await third.check_health()
         assert await third.answer("predict_one", SAMPLES[0]["x"]) == Answer(
             snapshots[2].predict_one(SAMPLES[0]["x"]), 20

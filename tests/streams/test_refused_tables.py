@@ -40,8 +40,8 @@ def test_bad_rows_of_csv(tmp_path: Path, batch_size: int) -> None:
     options: dict[str, Any] = {"target": "y", "batch_size": batch_size}
     rows, _, reader = read(path, on_bad_row="skip", **options)
     assert [row["a"] for row in rows] == [1.0, 3.0, 10.0]
-    assert reader.bad_rows.count == len(FAULTS)
-    assert reader.bad_rows.first == "row 2: 1 fields, but the header has 4"
+    assert reader.n_skipped == len(FAULTS)
+    assert reader.first_skipped == "row 2: 1 fields, but the header has 4"
     lines = BAD.splitlines()
     for number, fault in FAULTS.items():
         kept = [line for i, line in enumerate(lines) if i == number or i not in FAULTS]
@@ -69,7 +69,7 @@ def test_bad_rows_of_json_lines(tmp_path: Path) -> None:
     rows, targets, reader = read(path, target="y", on_bad_row="skip")
     assert rows == [{"a": 1.0, "n": "x"}, {"a": 1.0, "n": "5"}]
     assert targets == [1, 0]
-    assert reader.bad_rows.count == len(bad)
+    assert reader.n_skipped == len(bad)
     with pytest.raises(streams.TableError, match="row 2: not JSON"):
         read(path, target="y")
 
@@ -80,7 +80,7 @@ def test_bad_rows_of_parquet(tmp_path: Path) -> None:
     table = pa.table({"a": [1.0, math.inf, 3.0, 4.0], "y": [1.0, 2.0, None, math.nan]})
     parquet.write_table(table, path)
     rows, targets, reader = read(path, target="y", on_bad_row="skip")
-    assert (rows, targets, reader.bad_rows.count) == ([{"a": 1.0}], [1.0], 3)
+    assert (rows, targets, reader.n_skipped) == ([{"a": 1.0}], [1.0], 3)
     with pytest.raises(streams.TableError, match="row 2: column 'a' is infinite"):
         read(path, target="y")
     rows, targets, _ = read(path, target="y", on_bad_row="skip", may_lack_targets=True)
@@ -133,7 +133,7 @@ def test_rows_before_a_damage_are_read(tmp_path: Path, suffix: str) -> None:
 
 def test_a_line_without_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It does not fill the memory."""
-    monkeypatch.setattr("river_extra_trees.streams.sources.LONGEST_RECORD", 100_000)
+    monkeypatch.setattr("river_extra_trees.streams.text.LONGEST_RECORD", 100_000)
     (tmp_path / "t.csv").write_bytes(b"a,y\n1,0\n" + b"x" * 5_000_000)
     with pytest.raises(streams.TableError, match="a row has more than 100,000 bytes"):
         read(tmp_path / "t.csv", target="y")

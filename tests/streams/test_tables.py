@@ -8,7 +8,9 @@ import io
 import json
 import math
 import os
+import sys
 import tracemalloc
+import types
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -22,10 +24,8 @@ from pyarrow import ipc, parquet
 
 from river_extra_trees import ColumnKinds, streams
 from river_extra_trees._estimator.kinds import MISSING
-from river_extra_trees.streams import sources, text
-from river_extra_trees.streams.batch import Layout
-from river_extra_trees.streams.sources import Source
-from river_extra_trees.streams.values import label_of
+from river_extra_trees.streams import text
+from river_extra_trees.streams.columns import label_of
 from tests.tools.tables import PACK, read
 
 DAY = datetime.date(2026, 11, 22)
@@ -244,10 +244,10 @@ def test_underscores_are_of_names(tmp_path: Path) -> None:
         read(path)
 
 
-def batches_of(source: Source, on_bad_row: Any = "stop", nominal: Any = ()) -> Any:
-    """The rows of CSV with the target y."""
-    layout = Layout("y", (), 100, ColumnKinds(dict.fromkeys(nominal, "nominal")))
-    return text.read_csv(source, streams.BadRows(source.name, on_bad_row), layout, None)
+def batches_of(file: Any, monkeypatch: pytest.MonkeyPatch, on_bad_row: Any = "stop") -> Any:
+    """The rows of CSV on standard input with the target y."""
+    monkeypatch.setattr(sys, "stdin", types.SimpleNamespace(buffer=file))
+    return streams.open_table("-", target="y", on_bad_row=on_bad_row)
 
 
 @given(
@@ -269,9 +269,8 @@ def test_cells_of_csv(records: list[tuple[str, str, str]], size: int) -> None:
     writer.writerow(["number", "name", "y"])
     writer.writerows([("1.0", "x", "0"), *records])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sources, "CHUNK", size)
-        binary = io.BytesIO(file.getvalue().encode())
-        batches = list(batches_of(Source("t", binary, "", "utf-8")))
+        patch.setattr(text, "CHUNK", size)
+        batches = list(batches_of(io.BytesIO(file.getvalue().encode()), patch))
     found = [row for batch in batches for row in batch.rows()][1:]
     assert [y for batch in batches for y in batch.targets or ()][1:] == [
         label_of(y) for _, _, y in records
@@ -298,21 +297,21 @@ def test_encodings(tmp_path: Path) -> None:
         read(path, target="y", encoding="klingon")
 
 
-def test_rows_of_a_pipe_come_at_once() -> None:
+def test_rows_of_a_pipe_come_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is there is read, and no more is waited for."""
     reading, writing = os.pipe()
     with open(reading, "rb") as source, open(writing, "wb", buffering=0) as sink:
         sink.write(b"a,y\n1,0\n2,1\n3")
-        batches = batches_of(Source("pipe", source, "", "utf-8"))
+        batches = iter(batches_of(source, monkeypatch))
         assert next(batches).targets == [0, 1]
         sink.write(b",1\n\n4,0\n")
         assert [row["a"] for row in next(batches).rows()] == [3.0, 4.0]
 
 
-def test_a_header_that_comes_again() -> None:
+def test_a_header_that_comes_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """As `tail -F` shows it when a log is rotated: it is no row, but counts as one."""
     content = b"a,y\n1,0\n2,1\na,y\n3,0\na,y\nx,1\n4,1\n"
-    batches = list(batches_of(Source("log", io.BytesIO(content), "", "utf-8"), "skip"))
+    batches = list(batches_of(io.BytesIO(content), monkeypatch, "skip"))
     assert [row["a"] for batch in batches for row in batch.rows()] == [1, 2, 3, 4]
     assert [list(batch.numbers) for batch in batches] == [[1, 2, 4, 7]]
 
@@ -338,7 +337,7 @@ def test_kinds_do_not_depend_on_blocks(tmp_path: Path, monkeypatch: pytest.Monke
     (tmp_path / "t.csv").write_text("\n".join(lines))
     found = []
     for size in (30, 1000):
-        monkeypatch.setattr(sources, "CHUNK", size)
+        monkeypatch.setattr(text, "CHUNK", size)
         found.append(read(tmp_path / "t.csv")[0])
     day = seconds(datetime.date(2026, 1, 1))
     assert [list(row.values()) for row in found[0]] == [[day, 1.0], [day, 2.5], [day + 1, 1.0]]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import csv
 import subprocess
 import sys
 from pathlib import Path
@@ -10,44 +10,54 @@ from typing import Any
 
 from typer.testing import CliRunner, Result
 
+from river_extra_trees import persistence
 from river_extra_trees.cli.app import app
+from river_extra_trees.column_kinds import parted
 
 FAST = "HoeffdingTreeClassifier"
-
-
 OURS = "StreamDecisionTreeClassifier:batch_size=20"
 
 
 def run(*arguments: object, stdin: str | None = None) -> Result:
-    """Run a race inside this process."""
-    return CliRunner().invoke(app, ["race", *map(str, arguments)], input=stdin)
+    """Run a command inside this process."""
+    return CliRunner().invoke(app, list(map(str, arguments)), input=stdin)
+
+
+def done(*arguments: object, stdin: str | None = None) -> Result:
+    """Run a command that succeeds."""
+    result = run(*arguments, stdin=stdin)
+    assert result.exit_code == 0, result.output
+    return result
 
 
 def start(*arguments: object, **options: Any) -> subprocess.Popen[str]:
-    """Start a race as a user does."""
-    command = [sys.executable, "-m", "river_extra_trees", "race", *map(str, arguments)]
+    """Start a command as a user does."""
+    command = [sys.executable, "-m", "river_extra_trees", *map(str, arguments)]
     pipe = subprocess.PIPE
     return subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, **options)
 
 
-def assert_refused(result: Result, *words: str, stdout: str = "") -> None:
-    """Check for exit status 2 and one line that holds the words; what is told else, if anything."""
+def assert_refused(result: Result, *words: str, stdout: str | None = None) -> None:
+    """Check for exit status 2 and one line that has the words; and what else is said, if given."""
     assert result.exit_code == 2, result.output
-    assert stdout in result.stdout if stdout else result.stdout == ""
+    if stdout is not None:
+        assert stdout in result.stdout if stdout else result.stdout == ""
     assert result.stderr.startswith("error: ")
     assert result.stderr.count("\n") == 1
     for word in words:
         assert word in result.stderr
 
 
-def scores_of(path: Path) -> list[dict[str, Any]]:
-    """The results in a JSON file, without the times."""
-    found = json.loads(path.read_text())["learners"]
-    return [{name: entry[name] for name in ("learner", "items", "scores")} for entry in found]
+def curves_in(path: Path) -> dict[str, list[dict[str, str]]]:
+    """The points of the curves in a CSV file, by learner, without times and memory."""
+    found: dict[str, list[dict[str, str]]] = {}
+    with path.open() as file:
+        for row in csv.DictReader(file):
+            del row["seconds"], row["memory_bytes"]
+            found.setdefault(row.pop("learner"), []).append(row)
+    return found
 
 
-def run_info(path: Path, *arguments: object) -> str:
-    """What `info` says of a file."""
-    result = CliRunner().invoke(app, ["info", str(path), *map(str, arguments)])
-    assert result.exit_code == 0, result.output
-    return result.stdout
+def learner_in(path: Path) -> Any:
+    """The learner in a model file, without the kinds of its columns."""
+    return parted(persistence.load(path))[1]

@@ -41,8 +41,8 @@ CORES = [CORE_CLASSIFIERS[0], CORE_REGRESSORS[1], CORE_CLASSIFIERS[2], CORE_REGR
 
 
 def told(cases: list[Case], values: Sequence[Any]) -> list[Any]:
-    """Give all values to the first case, and up to ten to each other: one function reads them."""
-    step = -(-len(values) // 10)
+    """Give all values to the first case, and up to five to each other: one function reads them."""
+    step = -(-len(values) // 5)
     return [
         pytest.param(case, value, id=f"{case[0]}-{safe_repr(value)}")
         for case in cases

@@ -15,8 +15,8 @@ import hashlib
 import math
 import pickle
 import random
+import re
 import warnings
-import zlib
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
@@ -24,10 +24,9 @@ from typing import Any
 from river import base
 
 from river_extra_trees import persistence
-from river_extra_trees.persistence import container
 from tests.tools.estimators import CLASSES, PARAMETERS, learn, make, stream
 
-START_OF_HASH, START_OF_CONTENT = 28, 60
+HASH = re.compile(rb'sha256\\":\\"(.{64})', re.DOTALL)
 SMALL = {
     "DynamicTreeClassifier": {"n_particles": 4, "window": 8, "seed": 1},
     "DynamicTreeRegressor": {"n_particles": 4, "window": 8, "seed": 1},
@@ -64,30 +63,25 @@ def flips(content: bytes, first: int = 0, step: int = 1) -> Iterator[bytes]:
         yield bytes(damaged)
 
 
-def plain(content: bytes) -> bytes:
-    """A file with its description and its arrays as they are, not deflated; `signed` closes it."""
-    length = sum(container.HEAD.unpack_from(content)[2:])
-    rest = content[START_OF_CONTENT:]
-    if length <= container.DEFLATED:
-        rest = container.inflated(rest, length)
-    return content[:START_OF_CONTENT] + rest
-
-
 def signed(content: bytes) -> bytes:
-    """The file of plain content, with the hash that it should have."""
-    rest = content[START_OF_CONTENT:]
-    if sum(container.HEAD.unpack_from(content)[2:]) <= container.DEFLATED:
-        rest = zlib.compress(rest)
-    digest = hashlib.sha256(content[:START_OF_HASH] + rest).digest()
-    return content[:START_OF_HASH] + digest + rest
+    """The file with the hash that it should have."""
+    place = HASH.search(content)
+    if place is None:
+        return content
+    start, end = place.span(1)
+    digest = hashlib.sha256(content[:start] + b"0" * 64 + content[end:]).hexdigest()
+    return content[:start] + digest.encode() + content[end:]
+
+
+def length_of_header(content: bytes) -> int:
+    """The length of the description, with what is before it."""
+    return 8 + int.from_bytes(content[:8], "little")
 
 
 def scrambled(content: bytes, rng: random.Random) -> bytes:
-    """A few bytes replaced, repeated, swapped or left out; lengths and hash put right."""
-    content = plain(content)
-    n_text = int.from_bytes(content[12:20], "little")
-    text = bytearray(content[START_OF_CONTENT : START_OF_CONTENT + n_text])
-    block = bytearray(content[START_OF_CONTENT + n_text :])
+    """A few bytes replaced, repeated, swapped or left out; length and hash put right."""
+    length = length_of_header(content)
+    text, block = bytearray(content[8:length]), bytearray(content[length:])
     for _ in range(rng.choice((1, 1, 1, 2, 4))):
         part = text if rng.random() < 0.5 else block
         i = rng.randrange(len(part))
@@ -102,8 +96,7 @@ def scrambled(content: bytes, rng: random.Random) -> bytes:
             part[i : i + width] = rng.choice((b"\xff", b"\0", b"\x7f")) * len(part[i : i + width])
         elif part is text:
             part[i : i + 1] = rng.choice((b"", b"0", b"1", b"9", b"-", b"f", b"[", b'"'))
-    lengths = len(text).to_bytes(8, "little") + len(block).to_bytes(8, "little")
-    return signed(content[:12] + lengths + bytes(32) + bytes(text) + bytes(block))
+    return signed(len(text).to_bytes(8, "little") + bytes(text) + bytes(block))
 
 
 def outcome(content: bytes) -> str:
@@ -179,8 +172,8 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
     for name in SMALL if arguments.every_bit else ():
-        content = plain(small_file(name))
-        counts = Counter(outcome(signed(damaged)) for damaged in flips(content, START_OF_CONTENT))
+        content = small_file(name)
+        counts = Counter(outcome(signed(damaged)) for damaged in flips(content))
         print(f"{name}, {len(content)} bytes, every bit, signed anew: {dict(counts)}", flush=True)
     if arguments.random:
         rng = random.Random(arguments.seed)

@@ -43,13 +43,12 @@ Place = tuple[Any, Any, str]  # the list or dict that a value is in, its key the
 
 def opened(content: bytes) -> File:
     """The description and the arrays of a file."""
-    _, document, arrays = container.unpack(content, files.MAGIC, range(1, 2))
-    return document, arrays
+    return container.unpack(content, range(1, 2))
 
 
 def closed(file: File) -> bytes:
     """The file of a description and arrays."""
-    return container.pack(files.MAGIC, files.VERSION, *file)
+    return container.pack(files.VERSION, *file)
 
 
 def places(document: Any) -> list[Place]:

@@ -1,7 +1,7 @@
 """Results in small CSV files: written one by one, read back as rows of text.
 
-The results that the documentation shows are recorded in `../results`. A run writes into a folder
-that git ignores, unless it is told otherwise.
+The results of the comparison that the documentation shows are recorded beside it, in
+`docs/results`. A run writes into a folder that git ignores, unless it is told otherwise.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 from pathlib import Path
 
-RECORDED = Path(__file__).parents[1] / "results"
+RECORDED = Path(__file__).parents[3] / "docs" / "results"
 OWN = Path("build/benchmarks")
 
 Result = dict[str, str]

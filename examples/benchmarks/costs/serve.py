@@ -1,6 +1,6 @@
 """Requests per second and latency of the HTTP service, on this machine.
 
-    python -m examples.benchmarks.costs.serve
+    python -m examples.benchmarks.costs serve
 
 A service of its own process learns the stream once; then clients, each a process with one
 connection, send requests as fast as they are answered, for a few seconds each. Everything stays on
@@ -32,11 +32,7 @@ import river_extra_trees as ret
 from examples.benchmarks.common import tables
 from river_extra_trees import persistence
 
-LEARNERS: dict[str, Any] = {
-    "StreamDecisionTreeClassifier": ret.StreamDecisionTreeClassifier,
-    "ExtraTreesClassifier": ret.ExtraTreesClassifier,
-    "DynamicTreeClassifier": ret.DynamicTreeClassifier,
-}
+LEARNERS = ("StreamDecisionTreeClassifier", "ExtraTreesClassifier", "DynamicTreeClassifier")
 PATHS = ("/predict", "/learn", "/predict-learn")
 KINDS = {1: "application/json", 100: "application/x-ndjson"}  # samples of a request
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -97,7 +93,7 @@ def processor_seconds(process: int) -> float:
 @contextlib.contextmanager
 def service(learner: str, folder: Path) -> Iterator[tuple[int, int]]:
     """Serve a model that has learned the stream; yield the process and its port."""
-    model = LEARNERS[learner](seed=1)
+    model = getattr(ret, learner)(seed=1)
     for x, y in SAMPLES:
         model.learn_one(x, y)
     path = folder / "m.model"
@@ -139,13 +135,15 @@ def measured(
     ]
 
 
-def main() -> None:
-    """Print a table for each learner."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Describe the options."""
     parser.add_argument("--seconds", type=float, default=3.0, help="time of each line")
     parser.add_argument("--clients", type=int, nargs="+", default=[1, 4])
-    parser.add_argument("--learners", nargs="+", choices=list(LEARNERS), default=list(LEARNERS))
-    options = parser.parse_args()
+    parser.add_argument("--learners", nargs="+", choices=LEARNERS, default=list(LEARNERS))
+
+
+def run(options: argparse.Namespace) -> None:
+    """Print a table for each learner."""
     heads = ["path", "samples", "clients", "requests/s", "samples/s", "median, ms", "p99, ms"]
     for learner in options.learners:
         with tempfile.TemporaryDirectory() as folder, service(learner, Path(folder)) as found:
@@ -153,9 +151,5 @@ def main() -> None:
                 measured(*found, path, size, clients, options.seconds)
                 for path, size, clients in itertools.product(PATHS, KINDS, options.clients)
             ]
-        print(f"\n{learner}\n")
+        print(f"{learner}\n")
         tables.show([*heads, "service, µs CPU per request"], lines)
-
-
-if __name__ == "__main__":
-    main()

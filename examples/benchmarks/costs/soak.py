@@ -1,7 +1,7 @@
-"""Soak test: memory, latency and predictions over millions of samples with drift and new features.
+"""Memory, latency and predictions over millions of samples with drift and new features.
 
-    python -m examples.benchmarks.costs.soak --samples 10000000
-    python -m examples.benchmarks.costs.soak --samples 1000000 --learner ShrubEnsembleRegressor
+    python -m examples.benchmarks.costs soak --samples 10000000
+    python -m examples.benchmarks.costs soak --samples 1000000 --learner ShrubEnsembleRegressor
 
 Each learner predicts and learns every sample of a stream. The concept changes every 50,000 samples,
 and features come and go. The learner fails if, over the last half, the resident memory of the
@@ -18,7 +18,6 @@ import gc
 import math
 import multiprocessing
 import random
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -110,17 +109,19 @@ def soak(name: str, n: int) -> dict[str, float]:
     }
 
 
-def main() -> int:
-    """Run the soaks and print a row for each; return the number of failures."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Describe the options."""
     parser.add_argument("--samples", type=int, default=10_000_000)
     parser.add_argument("--learner", choices=LEARNERS, action="append")
-    arguments = parser.parse_args()
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print a row for each learner; return the number of failures."""
     failed = 0
-    print(f"{arguments.samples:,} samples; memory over the last half, p99.9 of µs per sample")
-    for name in arguments.learner or LEARNERS:
+    print(f"{options.samples:,} samples; memory over the last half, p99.9 of µs per sample")
+    for name in options.learner or LEARNERS:
         with multiprocessing.get_context("spawn").Pool(1) as process:
-            found = process.apply(soak, (name, arguments.samples))
+            found = process.apply(soak, (name, options.samples))
         sane = (
             found["slope"] < 1.0
             and found["growth"] < 5 * 2**20
@@ -136,7 +137,3 @@ def main() -> int:
             flush=True,
         )
     return failed
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,32 +1,34 @@
 """The cost of a single sample: median, 99.9th percentile and maximum of `learn_one`, and memory.
 
-    python -m examples.benchmarks.costs.tails
-    python -m examples.benchmarks.costs.tails --samples 100000 ExtraTreesClassifier
+The learners take turns, 500 samples at a time. Times are microseconds of CPU time of the process,
+because user CPU time is too coarse for one call; memory is what the model reports at the end.
 
-The learners take turns, 500 samples at a time, so that a busy machine slows all of them. Times are
-CPU time of the process in microseconds; memory is what the model reports at the end.
+    python -m examples.benchmarks.costs tails
+    python -m examples.benchmarks.costs tails --samples 100000 ExtraTreesClassifier
 """
 
 from __future__ import annotations
 
 import argparse
-import sys
 import time
 from typing import Any
 
 import numpy as np
 
 from examples.benchmarks.common import streams, tables
-from river_extra_trees.cli import UserError, learners
+from river_extra_trees.cli import learners
 
-LEARNERS = [
-    "ExtraTreesClassifier",
-    "ARFClassifier:n_models=10",
-    "HoeffdingTreeClassifier",
-]
+LEARNERS = ["ExtraTreesClassifier", "ARFClassifier:n_models=10", "HoeffdingTreeClassifier"]
 TURN = 500
 HEADS = ["stream", "learner", "samples", "predict_one, median", "learn_one, median", "p99.9"]
 HEADS += ["longest", "p99.9 / median", "memory, MB"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Describe the options."""
+    parser.add_argument("learners", nargs="*", default=LEARNERS)
+    parser.add_argument("--streams", nargs="+", default=["elec", "covtype"])
+    parser.add_argument("--samples", type=int, default=10_000)
 
 
 class Timed:
@@ -60,14 +62,8 @@ class Timed:
         return [stream, self.name, f"{len(self.learning):,}", *cells, ratio, f"{memory:.3g}"]
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("learners", nargs="*", default=LEARNERS)
-    parser.add_argument("--streams", nargs="+", default=["elec", "covtype"])
-    parser.add_argument("--samples", type=int, default=10_000)
-    options = parser.parse_args()
+def run(options: argparse.Namespace) -> None:
+    """Print a line for each stream and learner."""
     lines = []
     for stream in options.streams:
         rows = streams.load(stream, "classification", options.samples)
@@ -77,10 +73,3 @@ def main() -> None:
                 each.take_turn(rows, first)
         lines += [each.line(stream) for each in timed]
     tables.show(HEADS, lines)
-
-
-if __name__ == "__main__":
-    try:
-        main()
-    except UserError as error:
-        sys.exit(f"error: {error}")

@@ -1,27 +1,37 @@
 """Time per sample with many columns: after one wide sample, and on streams of many names.
 
-    python -m examples.benchmarks.costs.wide                      all learners, one wide sample
-    python -m examples.benchmarks.costs.wide --streams            four streams, all classifiers
-    python -m examples.benchmarks.costs.wide ExtraTreesClassifier
-
 A line of the first table: CPU time of predicting and learning a sample with ten features before a
 sample with thousands of new names, of learning that sample, and per sample after it. The streams:
 ten features; ten names of 2,000 in each sample; a nominal feature as one of 500 columns; and bags
 of 20 words of 5,000.
+
+    python -m examples.benchmarks.costs wide                      all learners, one wide sample
+    python -m examples.benchmarks.costs wide --streams            four streams, all classifiers
+    python -m examples.benchmarks.costs wide ExtraTreesClassifier
 """
 
 from __future__ import annotations
 
 import argparse
+import functools
 import random
-import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import river_extra_trees as ret
+from examples.benchmarks.common import tables
 from examples.benchmarks.common.streams import Rows
+from examples.benchmarks.costs.timing import in_turns, predict_and_learn
 
 Row = dict[str, float]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Describe the options."""
+    parser.add_argument("learner", nargs="*", help="by default all")
+    parser.add_argument("--names", type=int, default=16_000, help="new names in the wide sample")
+    parser.add_argument("--streams", action="store_true", help="the streams of many names")
+    parser.add_argument("--samples", type=int, default=1_000, help="per stream")
 
 
 def ten_numbers(rng: random.Random) -> Row:
@@ -49,9 +59,9 @@ STREAMS: dict[str, Callable[[random.Random], Row]] = {
 }
 
 
-def samples(kind: str, n: int, seed: int, *, is_regression: bool) -> Iterator[tuple[Row, Any]]:
+def samples(kind: str, n: int, *, is_regression: bool) -> Iterator[tuple[Row, Any]]:
     """Yield samples whose target depends on half of the names."""
-    rng = random.Random(seed)
+    rng = random.Random(1)
     for _ in range(n):
         x = STREAMS[kind](rng)
         y = sum(value for name, value in x.items() if int(name[1:]) % 2) / len(x)
@@ -59,60 +69,36 @@ def samples(kind: str, n: int, seed: int, *, is_regression: bool) -> Iterator[tu
         yield x, y if is_regression else y > 0.25
 
 
-def seconds(model: Any, rows: Iterable[tuple[Row, Any]]) -> float:
-    """Return the CPU time per sample of predicting and learning rows."""
-    rows = list(rows)
-    start = time.process_time()
-    for x, y in rows:
-        model.predict_one(x)
-        model.learn_one(x, y)
-    return (time.process_time() - start) / len(rows)
+def microseconds(model: Any, rows: Rows) -> float:
+    """Return the time per sample of predicting and learning rows."""
+    run = functools.partial(predict_and_learn, model, rows)
+    return 1e6 * in_turns({"rows": lambda: run}, 1).median("rows") / len(rows)
 
 
-def after_wide(name: str, n_names: int) -> str:
+def after_wide(name: str, n_names: int) -> list[str]:
     """Return a line of the table of one wide sample."""
     model = getattr(ret, name)(seed=1)
-    rows: Rows = list(samples("ten numbers", 7_000, 1, is_regression=name.endswith("Regressor")))
-    seconds(model, rows[:1_000])
-    before = seconds(model, rows[1_000:3_000])
+    rows = list(samples("ten numbers", 7_000, is_regression=name.endswith("Regressor")))
+    microseconds(model, rows[:1_000])
+    before = microseconds(model, rows[1_000:3_000])
     x, y = rows[0]
-    start = time.process_time()
-    model.learn_one(x | {f"w{j}": 1.0 for j in range(n_names)}, y)
-    wide = time.process_time() - start
-    soon = seconds(model, rows[3_000:3_500])
-    seconds(model, rows[3_500:6_000])
-    late = seconds(model, rows[6_000:])
-    return f"{name:34} {1e6 * before:8.0f} {1e3 * wide:9.0f} {1e6 * soon:12.0f} {1e6 * late:12.0f}"
+    wide = microseconds(model, [(x | {f"w{j}": 1.0 for j in range(n_names)}, y)])
+    soon = microseconds(model, rows[3_000:3_500])
+    microseconds(model, rows[3_500:6_000])
+    late = microseconds(model, rows[6_000:])
+    return [name, *(f"{each:,.0f}" for each in (before, wide, soon, late))]
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("learner", nargs="*", help="by default all")
-    parser.add_argument("--names", type=int, default=16_000, help="new names in the wide sample")
-    parser.add_argument("--streams", action="store_true", help="the streams of many names")
-    parser.add_argument("--samples", type=int, default=1_000, help="per stream")
-    options = parser.parse_args()
-    learners = options.learner or ret.__all__
+def run(options: argparse.Namespace) -> None:
+    """Print a line for each learner."""
+    names = options.learner or [name for name in ret.__all__ if name != "ColumnKinds"]
     if not options.streams:
-        print(f"{'':34} {'us before':>8} {'ms of it':>9} {'us in 500':>12} {'after 3,000':>12}")
-        for name in learners:
-            print(after_wide(name, options.names), flush=True)
+        heads = ["µs per sample", "before", "wide sample", "next 500", "after 3,000"]
+        tables.show(heads, [after_wide(name, options.names) for name in names])
         return
-    print(f"{'us per sample':34}" + "".join(f"{kind:>14}" for kind in STREAMS))
-    for name in learners:
-        if not name.endswith("Classifier"):
-            continue
-        spent = [
-            seconds(
-                getattr(ret, name)(seed=1),
-                samples(kind, options.samples, 1, is_regression=False),
-            )
-            for kind in STREAMS
-        ]
-        print(f"{name:34}" + "".join(f"{1e6 * each:14.0f}" for each in spent), flush=True)
-
-
-if __name__ == "__main__":
-    main()
+    lines = []
+    for name in (name for name in names if name.endswith("Classifier")):
+        made = (list(samples(kind, options.samples, is_regression=False)) for kind in STREAMS)
+        spent = [microseconds(getattr(ret, name)(seed=1), rows) for rows in made]
+        lines.append([name, *(f"{each:,.0f}" for each in spent)])
+    tables.show(["µs per sample", *STREAMS], lines)

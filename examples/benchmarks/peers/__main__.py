@@ -2,15 +2,16 @@
 
 Every learner predicts, is scored and learns sample by sample, on the raw features. Measurements are
 kept at 1,000, 2,000, 5,000, 10,000 samples and at the end of a stream. `run` writes them to
-`build/benchmarks/peers.csv`, adds what is missing there and repeats nothing. `show` puts them in
-the place of the recorded ones, which are in `../results/peers.csv`:
+`build/benchmarks/peers.csv`, adds what is missing there and repeats nothing. `show` and `draw` put
+them in the place of the recorded ones, which are in `docs/results/peers.csv`:
 
-    python -m examples.benchmarks.peers show --task regression          the tables
+    python -m examples.benchmarks.peers show --task regression          the first 2,000 samples
+    python -m examples.benchmarks.peers show --whole                    whole streams
+    python -m examples.benchmarks.peers draw peers.png                  mean rank and speed
     python -m examples.benchmarks.peers run river --task regression     measure river's learners
     python -m examples.benchmarks.peers run ours                        measure ours
     python -m examples.benchmarks.peers run capymoa --capymoa-python PYTHON
     python -m examples.benchmarks.peers run HoeffdingTreeClassifier --streams elec letter
-    python -m examples.benchmarks.peers report                         write docs/results/peers.md
 
 Times are user CPU. No default of ours was chosen on the streams that are run unless others are
 named.
@@ -25,7 +26,7 @@ from pathlib import Path
 from examples.benchmarks.common import generated, results, streams, tables
 from examples.benchmarks.common.scores import NAMES
 from examples.benchmarks.peers import contenders
-from examples.benchmarks.peers.standings import DEFAULTS, Standings
+from examples.benchmarks.peers.standings import DEFAULTS, Standings, over_all
 from river_extra_trees.cli import UserError
 from river_extra_trees.cli.streams import Task
 
@@ -82,29 +83,35 @@ def measure_one(options: argparse.Namespace, stream: str, name: str, rows: strea
     sys.stdout.flush()
 
 
-def show(options: argparse.Namespace) -> None:
-    """Print the tables."""
+def standings(options: argparse.Namespace) -> Standings:
+    """Return the recorded results, with one's own in their place."""
     recorded, own = (results.read(path) for path in (options.recorded, options.results))
     if own:
         print(f"With the results of {options.results} in the place of the recorded ones.\n")
     known = results.in_place_of(recorded, own, KEY)
+    if options.whole:
+        known = over_all(known, options.task, options.streams)
     found = Standings(options.task, known, options.streams)
     if not found.streams:
         raise UserError("nothing has been measured on these streams yet; use `run` first")
+    return found
+
+
+def show(options: argparse.Namespace) -> None:
+    """Print the tables."""
+    found = standings(options)
     print(found.verdict(), end="\n\n")
     tables.show(*found.summary())
     if DEFAULTS[options.task] in found.ranked:
         tables.show(*found.against())
-    for name in NAMES[options.task]:
-        print(name)
-        tables.show(*found.details(name))
+        tables.show(*found.by_stream())
 
 
-def report(options: argparse.Namespace) -> None:
-    """Write a page with all tables, and the pictures on it."""
-    from examples.benchmarks.peers.report import write  # matplotlib takes a while
+def draw(options: argparse.Namespace) -> None:
+    """Write a picture."""
+    from examples.benchmarks.peers import pictures  # matplotlib takes a while
 
-    print(write(options.recorded.parent, options.folder))
+    pictures.draw(standings(options), options.picture)
 
 
 def arguments() -> argparse.Namespace:
@@ -113,16 +120,10 @@ def arguments() -> argparse.Namespace:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     commands = parser.add_subparsers(required=True)
-    for command in (measure, show, report):
-        sub = commands.add_parser("run" if command is measure else command.__name__)
+    for name, command in (("run", measure), ("show", show), ("draw", draw)):
+        sub = commands.add_parser(name)
         sub.set_defaults(command=command)
-        if command is not report:
-            sub.add_argument("--results", type=Path, default=results.OWN / "peers.csv")
-        if command is not measure:
-            sub.add_argument("--recorded", type=Path, default=results.RECORDED / "peers.csv")
-        if command is report:
-            sub.add_argument("--folder", type=Path, default=Path("docs/results"))
-            continue
+        sub.add_argument("--results", type=Path, default=results.OWN / "peers.csv")
         sub.add_argument("--task", choices=streams.UNSEEN, default="classification")
         sub.add_argument("--streams", nargs="+", help="by default all")
         if command is measure:
@@ -130,9 +131,13 @@ def arguments() -> argparse.Namespace:
             sub.add_argument("--limit", type=int, default=20_000, help="samples per stream")
             sub.add_argument("--seconds", type=float, default=600.0, help="CPU time per run")
             sub.add_argument("--capymoa-python", help="an interpreter that has CapyMOA")
+            continue
+        sub.add_argument("--recorded", type=Path, default=results.RECORDED / "peers.csv")
+        sub.add_argument("--whole", action="store_true", help="whole streams")
+        if command is draw:
+            sub.add_argument("picture", type=Path)
     options = parser.parse_args()
-    if options.command is not report:
-        options.streams = options.streams or streams.UNSEEN[options.task]
+    options.streams = options.streams or streams.UNSEEN[options.task]
     return options
 
 

@@ -55,17 +55,6 @@ def critical_difference(n_learners: int, n_streams: int, level: float = 0.05) ->
     return float(q * math.sqrt(n_learners * (n_learners + 1) / (6 * n_streams)))
 
 
-def cliques(means: Mapping[str, float], difference: float) -> list[tuple[float, float]]:
-    """Return the first and the last rank of each group within the critical difference."""
-    places = sorted(means.values())
-    spans = [(a, max(b for b in places if b - a <= difference)) for a in places]
-    return [
-        span
-        for i, span in enumerate(spans)
-        if span[1] > span[0] and (i == 0 or span[1] > spans[i - 1][1])
-    ]
-
-
 def holm(chances: Mapping[str, float]) -> dict[str, float]:
     """Return chances corrected by Holm for their number.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Callable
 
 from examples.benchmarks.common.results import Result
 from examples.benchmarks.common.scores import NAMES
@@ -23,7 +22,6 @@ RANKED: dict[Task, list[str]] = {
     "classification": ["accuracy", "kappa", "log loss"],
     "regression": ["R2", "MAE"],
 }
-AHEAD = 0.01  # in any score; of the mean absolute error 1 %
 
 
 class Standings:
@@ -111,15 +109,6 @@ class Standings:
         heads = ["learner", *(f"mean rank, {name}" for name in self.ranks), *extra]
         return [*heads, "samples/s", "median memory, MB"], lines
 
-    def details(self, name: str) -> Table:
-        """Return every value of a score, a line for each learner."""
-        show = {"MAE": "{:.4g}".format}.get(name, rounded)
-        lines = []
-        for learner in self.learners:
-            found = [self.result(stream, learner) for stream in self.streams]
-            lines.append([learner, *(cell(result, name, show) for result in found)])
-        return ["learner", *(f"{s} ({self.rows[s]:,})" for s in self.streams)], lines
-
     def by_stream(self) -> Table:
         """Return the first score of the default and of the best peer, a line for each stream."""
         name = RANKED[self.task][0]
@@ -127,8 +116,8 @@ class Standings:
         for stream in self.streams:
             scores = {a: self.value(stream, a, name) for a in self.peers()}
             best = max(scores, key=scores.__getitem__)
-            own = cell(self.result(stream, DEFAULTS[self.task]), name, rounded)
-            other = cell(self.result(stream, best), name, rounded)
+            own = cell(self.result(stream, DEFAULTS[self.task]), name)
+            other = cell(self.result(stream, best), name)
             lines.append([stream, f"{self.rows[stream]:,}", own, best, other])
         return ["stream", "samples", f"{name}, ours", "best peer", f"{name}, best peer"], lines
 
@@ -151,21 +140,6 @@ class Standings:
         heads = [f"{name}: won - lost, p" for name in RANKED[self.task]]
         return ["peer", "streams", *heads], lines
 
-    def losses(self) -> list[tuple[str, str, Result, str, Result]]:
-        """Return stream, score, our result, the best peer and its, where it is far ahead."""
-        found = []
-        for name in RANKED[self.task]:
-            for stream in self.streams:
-                scores = {a: self.value(stream, a, name) for a in self.peers()}
-                best = max(scores, key=scores.__getitem__)
-                if scores[best] > self.value(stream, DEFAULTS[self.task], name) + AHEAD:
-                    own = self.result(stream, DEFAULTS[self.task])
-                    other = self.result(stream, best)
-                    assert own is not None  # it has a score
-                    assert other is not None
-                    found.append((stream, name, own, best, other))
-        return found
-
     def verdict(self) -> str:
         """Say how far the ranks can be trusted."""
         first = RANKED[self.task][0]
@@ -177,6 +151,21 @@ class Standings:
             f"{text}. Friedman's test: p = {ranking.friedman(self.scores(first)):.1g}. Nemenyi's "
             f"critical difference at the 5 % level: {ranking.critical_difference(k, n):.2f} ranks"
         )
+
+
+def over_all(results: list[Result], task: Task, streams: list[str]) -> list[Result]:
+    """Return the results of the learners that have been over all rows of every stream."""
+    own = [result for result in results if result["task"] == task and result["stream"] in streams]
+    length: dict[str, int] = {}
+    for result in own:
+        length[result["stream"]] = max(length.get(result["stream"], 0), int(result["rows"]))
+    ended = {
+        (r["learner"], r["stream"])
+        for r in own
+        if r["error"] or int(r["rows"]) == length[r["stream"]]
+    }
+    learners = {a for a, _ in ended if all((a, stream) in ended for stream in length)}
+    return [result for result in own if result["learner"] in learners]
 
 
 CALIBRATION = "calibration error"
@@ -199,8 +188,8 @@ def rounded(score: float) -> str:
     return f"{score:.4f}" if score >= -10 else f"{score:.0e}"
 
 
-def cell(result: Result | None, name: str, show: Callable[[float], str]) -> str:
+def cell(result: Result | None, name: str) -> str:
     """Return a score as a table shows it."""
     if result is None or not result[name]:
         return "-"
-    return f"error ({result['error']})" if result["error"] else show(float(result[name]))
+    return f"error ({result['error']})" if result["error"] else rounded(float(result[name]))

@@ -1,21 +1,20 @@
-"""The search for the best split of a node. See the header of `workspace` for the layout.
+"""The search for the best split of a node. See the header for the layout.
 
 A scan moves samples one after the other from the right side of a candidate split to the left side.
 Its functions are inline, because it moves every sample of a node for every column.
 """
 
 from libc.math cimport INFINITY, log
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from ..rng cimport below, uniform
-from ..split cimport MANY_VALUES
-from .published cimport published_score, published_impurity
-from .workspace cimport ENTROPY, GINI, NONE, STREAM, VARIANCE
-from .workspace cimport TABLE, Candidate, Side, Task, Workspace
-from .workspace cimport count_missing, is_ranked, rank_few, threshold_between
-
-cdef double NO_CODE = -2.0      # threshold of a nominal split that sends only missing values left
+from ..memory cimport free, product, raise_memory_error, resized
+from ..rng cimport below
+from ..sorting cimport sort_slots
+from ..split cimport (
+    ENTROPY, GINI, MANY_VALUES, NO_VALUE, VARIANCE, Candidate, random_threshold,
+)
+from ..trees cimport HEADER, VISITED, WEIGHT
 
 # If the product of two weights is smaller, its rounding error may exceed that of a tie.
 cdef double FAINTEST_PRODUCT = 1e-290
@@ -27,6 +26,77 @@ cdef double[TABLE] X_LOG_X
 X_LOG_X[0] = 0.0
 for _i in range(1, TABLE):
     X_LOG_X[_i] = _i * log(<double>_i)
+
+
+# --- Scratch memory -------------------------------------------------------------------------------
+
+
+cdef size_t take(size_t* end, size_t n, size_t size) except? 0 nogil:
+    """Reserve n items at the end of the block; return their offset. Raises a MemoryError."""
+    cdef size_t begin = end[0], bytes = product(n, size)
+    if begin > <size_t>-1 - bytes:
+        raise_memory_error()
+    end[0] = begin + bytes
+    return begin
+
+
+cdef class Workspace:
+    """Rules of growth, and scratch memory that is used again by each growth."""
+
+    def __dealloc__(self):
+        free(self.block)
+
+    def __sizeof__(self):
+        return object.__sizeof__(self) + self.block_bytes
+
+    cdef int reserve(self, size_t n_nodes, size_t n, size_t n_slots, size_t n_columns,
+                     size_t n_classes) except -1 nogil:
+        """Allocate memory for the growth of a tree of up to n_nodes nodes on n samples."""
+        cdef size_t bytes = self.lay_out(n_nodes, n, n_slots, n_columns, n_classes)
+        if bytes > self.block_bytes:
+            bytes += bytes // 2
+            free(self.block)
+            self.block, self.block_bytes = NULL, 0
+            self.block = <char*>resized(NULL, bytes, 1)
+            self.block_bytes = bytes
+            self.lay_out(n_nodes, n, n_slots, n_columns, n_classes)
+        return 0
+
+    cdef size_t lay_out(self, size_t n_nodes, size_t n, size_t n_slots, size_t n_columns,
+                        size_t n_classes) except 0 nogil:
+        """Divide the block, parts with the strictest alignment first; return its size in bytes."""
+        cdef size_t n_bytes = n_columns // 8 + 1
+        cdef size_t begin = <size_t>self.block, end = begin
+        self.values = <double*>take(&end, product(n_columns, n), sizeof(double))
+        self.target = <double*>take(&end, n, sizeof(double))
+        self.mass = <double*>take(&end, n, sizeof(double))
+        self.centred = <double*>take(&end, n, sizeof(double))
+        self.counts = <double*>take(&end, product(3, n_classes), sizeof(double))
+        self.waiting = <double*>take(&end, n_classes, sizeof(double))
+        self.cuts = <double*>take(&end, n_columns, sizeof(double))
+        self.counters = <uint64_t*>take(&end, product(n_classes, n_bytes), sizeof(uint64_t))
+        self.ranges = <LeafRange*>take(&end, n, sizeof(LeafRange))
+        self.tasks = <Task*>take(&end, n + 1, sizeof(Task))
+        self.ranked = <int*>take(&end, product(n_columns, n), sizeof(int))
+        self.samples = <int*>take(&end, n, sizeof(int))
+        self.copies = <int*>take(&end, n, sizeof(int))
+        self.code = <int*>take(&end, n, sizeof(int))
+        self.slot_of = <int*>take(&end, n, sizeof(int))
+        self.range_of_slot = <int*>take(&end, n_slots, sizeof(int))
+        self.sample_of = <int*>take(&end, n_slots, sizeof(int))
+        self.name = <int*>take(&end, n_columns, sizeof(int))
+        self.columns = <int*>take(&end, n_columns, sizeof(int))
+        self.bit = <int*>take(&end, n_columns, sizeof(int))
+        self.spare = <int*>take(&end, max(n, n_columns), sizeof(int))
+        self.range_of_leaf = <int*>take(&end, n_nodes, sizeof(int))
+        self.high = <int*>take(&end, product(n_classes, 8 * n_bytes), sizeof(int))
+        self.nominal = <uint8_t*>take(&end, n_columns, 1)
+        self.goes_left = <uint8_t*>take(&end, n, 1)
+        self.bits = <uint8_t*>take(&end, product(n, n_bytes), 1)
+        self.left.counts = self.counts
+        self.right.counts = self.counts + n_classes
+        self.node.counts = self.counts + 2 * n_classes
+        return end - begin
 
 
 # --- The two sides of a candidate -----------------------------------------------------------------
@@ -107,7 +177,6 @@ cdef Candidate find_split(Workspace work, const Task* task) noexcept nogil:
     work.in_random_order = work.shuffled or work.random or work.max_features < task.n_active
     best.split.feature, best.score = -1, -INFINITY
     best.split.threshold, best.split.nominal, best.split.missing_left = 0.0, 0, 0
-    best.removed = 0.0
     for i in range(task.n_active):
         if n_visited >= work.max_features and best.split.feature >= 0:
             break
@@ -185,8 +254,9 @@ cdef void try_numeric(Workspace work, const Task* task, int column,
     cdef const int* ranked = work.ranked + <Py_ssize_t>column * work.n
     cdef int n_missing = count_missing(work, task, column)
     cdef int present = task.end - n_missing, missing_left
-    cdef bint is_whole = (work.unit_weights and work.criterion == GINI and work.published == NONE
-                          and work.batch_weight < LARGEST_WHOLE)
+    cdef bint one_by_one = work.published == NONE and (
+        work.in_table if work.criterion == ENTROPY
+        else work.unit_weights and work.batch_weight < LARGEST_WHOLE)
     for missing_left in range(2 if n_missing else 1):
         begin_scan(work)
         if missing_left:
@@ -194,8 +264,12 @@ cdef void try_numeric(Workspace work, const Task* task, int column,
         if work.criterion == VARIANCE:
             scan_numbers(work, column, ranked + task.start, present - task.start, missing_left,
                          best)
-        elif is_whole:
-            scan_whole(work, column, ranked + task.start, present - task.start, missing_left, best)
+        elif one_by_one and work.criterion == GINI:
+            scan_whole(work, column, ranked + task.start, present - task.start, missing_left, True,
+                       best)
+        elif one_by_one:
+            scan_whole(work, column, ranked + task.start, present - task.start, missing_left, False,
+                       best)
         else:
             scan_classes(work, column, ranked + task.start, present - task.start, missing_left,
                          best)
@@ -258,29 +332,35 @@ cdef void scan_classes(Workspace work, int column, const int* ranked, int n, bin
     move_waiting(work, first, run, mixed, copies)
 
 
-cdef void scan_whole(Workspace work, int column, const int* ranked, int n, bint missing_left,
-                     Candidate* best) noexcept nogil:
-    """As `scan_classes`, for the Gini impurity of whole weights.
+cdef inline void scan_whole(Workspace work, int column, const int* ranked, int n,
+                            bint missing_left, bint is_gini, Candidate* best) noexcept nogil:
+    """As `scan_classes`, for whole weights: Gini impurity, or entropy by the table of x log x.
 
-    All sums are whole numbers, hence exact, so that samples can be moved one by one. Whether a
-    threshold is considered is computed without branches on the classes, which no processor can
-    predict; it is rarely considered, because most thresholds are worse than the best one so far.
+    To move a sample takes no multiplication of large numbers and no logarithm, so samples are moved
+    one by one. Whether a threshold is considered is computed without branches on the classes, which
+    no processor can predict; it is rarely considered, because most thresholds are worse than the
+    best one so far.
     """
     cdef const double* data = work.values + <Py_ssize_t>column * work.n
     cdef double* left_counts = work.left.counts
     cdef double* right_counts = work.right.counts
-    cdef bint skip = work.min_samples_leaf <= 1, mixed = False, considered
+    cdef bint skip = work.min_samples_leaf <= 1, mixed = False, considered, is_ahead
     cdef int k = ranked[0], code = work.code[k], first = code, i
-    cdef double mass, value, following = data[k], after = data[ranked[1]] if n > 1 else INFINITY
+    cdef double mass, of_left, of_right, value, following = data[k]
+    cdef double after = data[ranked[1]] if n > 1 else INFINITY
     cdef double left = work.left.weight, right, total = work.left.weight + work.right.weight
     cdef double left_score = work.left.score, right_score = work.right.score
     cdef double bound = best.score - 2.0 * work.tie     # see `is_behind`
     for i in range(n - 1):
         mass = work.mass[k]
-        left_score += mass * (2.0 * left_counts[code] + mass)
-        right_score += mass * (mass - 2.0 * right_counts[code])
-        left_counts[code] += mass
-        right_counts[code] -= mass
+        of_left, of_right = left_counts[code], right_counts[code]
+        if is_gini:
+            left_score += mass * (2.0 * of_left + mass)
+            right_score += mass * (mass - 2.0 * of_right)
+        else:
+            left_score += X_LOG_X[<int>(of_left + mass)] - X_LOG_X[<int>of_left]
+            right_score += X_LOG_X[<int>(of_right - mass)] - X_LOG_X[<int>of_right]
+        left_counts[code], right_counts[code] = of_left + mass, of_right - mass
         left += mass
         right = total - left
         k = ranked[i + 1]
@@ -289,7 +369,12 @@ cdef void scan_whole(Workspace work, int column, const int* ranked, int n, bint 
         after = data[ranked[i + 2]] if i + 2 < n else INFINITY
         considered = (value < following) & (
             (not skip) | mixed | (code != first) | (not following < after))
-        if considered & (left_score * right + right_score * left >= bound * (left * right)):
+        if is_gini:
+            is_ahead = left_score * right + right_score * left >= bound * (left * right)
+        else:
+            is_ahead = (left_score - X_LOG_X[<int>left]) + (
+                right_score - X_LOG_X[<int>right]) >= bound
+        if considered & is_ahead:
             set_sides(work, left, left_score, right, right_score)
             consider(work, column, threshold_between(work, value, following), False, missing_left,
                      best)
@@ -373,7 +458,7 @@ cdef void try_nominal(Workspace work, const Task* task, int column,
     if n_missing:
         begin_scan(work)
         move_samples(work, ranked, present, task.end)
-        consider(work, column, NO_CODE, True, True, best)
+        consider(work, column, NO_VALUE, True, True, best)
 
 
 cdef void try_random(Workspace work, const Task* task, int column, Candidate* best) noexcept nogil:
@@ -382,13 +467,12 @@ cdef void try_random(Workspace work, const Task* task, int column, Candidate* be
     cdef const int* ranked = work.ranked + <Py_ssize_t>column * work.n
     cdef int n_missing = count_missing(work, task, column)
     cdef int present = task.end - n_missing, i, missing_left
-    cdef double low = data[ranked[task.start]], high = data[ranked[present - 1]], threshold
+    cdef double threshold
     if work.nominal[column]:
         threshold = data[ranked[task.start + <int>below(&work.rng, present - task.start)]]
     else:
-        threshold = low + uniform(&work.rng) * (high - low)
-        if not low <= threshold < high:
-            threshold = low
+        threshold = random_threshold(
+            &work.rng, data[ranked[task.start]], data[ranked[present - 1]])
     for missing_left in range(2 if n_missing else 1):
         begin_scan(work)
         for i in range(task.start, present):
@@ -398,6 +482,25 @@ cdef void try_random(Workspace work, const Task* task, int column, Candidate* be
         if missing_left:
             move_samples(work, ranked, present, task.end)
         consider(work, column, threshold, work.nominal[column], missing_left, best)
+
+
+cdef void rank_few(Workspace work, const Task* task, int column) noexcept nogil:
+    """Sort the samples of a node with few samples by one column."""
+    cdef int* ranked = work.ranked + <Py_ssize_t>column * work.n + task.start
+    memcpy(ranked, work.samples + task.start, (task.end - task.start) * sizeof(int))
+    sort_slots(ranked, work.spare, work.values + <Py_ssize_t>column * work.n,
+               task.end - task.start)
+
+
+cdef int count_missing(Workspace work, const Task* task, int column) noexcept nogil:
+    cdef const double* data = work.values + <Py_ssize_t>column * work.n
+    cdef const int* ranked = work.ranked + <Py_ssize_t>column * work.n
+    cdef int i = task.end
+    if work.bit[column] >= 0:
+        return 0
+    while data[ranked[i - 1]] != data[ranked[i - 1]]:   # not all are missing, because it varies
+        i -= 1
+    return task.end - i
 
 
 # --- Scores ---------------------------------------------------------------------------------------
@@ -410,7 +513,7 @@ cdef inline bint is_behind(Workspace work, const Candidate* best) noexcept nogil
     """
     cdef const Side* left = &work.left
     cdef const Side* right = &work.right
-    cdef double product, score
+    cdef double scale, score
     if work.published != NONE:
         return False
     if work.criterion == ENTROPY:
@@ -419,14 +522,14 @@ cdef inline bint is_behind(Workspace work, const Candidate* best) noexcept nogil
         score = (left.score - X_LOG_X[<int>left.weight]) + (
             right.score - X_LOG_X[<int>right.weight])
         return score < best.score - 2.0 * work.tie
-    product = left.weight * right.weight
-    if not product > FAINTEST_PRODUCT:
+    scale = left.weight * right.weight
+    if not scale > FAINTEST_PRODUCT:
         return False
     if work.criterion == GINI:
         score = left.score * right.weight + right.score * left.weight
     else:
         score = (left.score * left.score * right.weight + right.score * right.score * left.weight)
-    return score < (best.score - 2.0 * work.tie) * product
+    return score < (best.score - 2.0 * work.tie) * scale
 
 
 cdef void consider(Workspace work, int column, double threshold, bint nominal, bint missing_left,
@@ -468,7 +571,7 @@ cdef inline void keep_better(Workspace work, int column, double threshold, bint 
         # A lower column comes later only if drop_constant has changed the order.
         if lead <= work.tie and (work.in_random_order or column >= best.split.feature):
             return
-    best.score, best.removed = score, removed
+    best.score, work.removed = score, removed
     best.split.feature, best.split.threshold = column, threshold
     best.split.nominal, best.split.missing_left = nominal, missing_left
 
@@ -489,3 +592,79 @@ cdef void consider_as_published(Workspace work, int column, double threshold, bi
     cdef double removed = 0.0
     cdef double score = published_score(work, &removed)
     keep_better(work, column, threshold, nominal, missing_left, score, removed, best)
+
+
+# --- Scores of the published programs, with their order of arithmetic and thus their rounding ----
+
+
+cdef double published_score(Workspace work, double* removed) noexcept nogil:
+    """Score of the current split, and its decrease of impurity in stream trees."""
+    cdef double score
+    if work.criterion == VARIANCE:  # both programs use the same score for numbers
+        score = (work.left.score * work.left.score / work.left.weight
+                 + work.right.score * work.right.score / work.right.weight)
+        removed[0] = work.impurity_before - (work.spread - score) / work.node.weight
+        return score
+    return stream_score(work, removed) if work.published == STREAM else forgetful_score(work)
+
+
+cdef double published_impurity(Workspace work, const double* counts, double weight) noexcept nogil:
+    """Impurity of class weights; entropy in bits."""
+    cdef double squares = 0.0, bits = 0.0, share
+    cdef int code
+    for code in range(work.trees.n_values):
+        if work.criterion == GINI:
+            squares += counts[code] * counts[code]
+        elif counts[code] > 0.0:
+            share = counts[code] / weight
+            bits -= share * (log(share) / log(2.0))
+    return 1.0 - squares / (weight * weight) if work.criterion == GINI else bits
+
+
+cdef double impurity_to_decrease(Workspace work, int node) noexcept nogil:
+    """The impurity that a split must decrease: of the node if it is new, else of its parent.
+
+    The statistics of a split node are those at the time of its split. The node was new at that time
+    if the same batch split its parent.
+    """
+    cdef int parent = work.trees.nodes[node].parent
+    cdef const double* row
+    while parent >= 0 and work.trees.row(node)[VISITED] != work.trees.row(parent)[VISITED]:
+        node, parent = parent, work.trees.nodes[parent].parent
+    row = work.trees.row(node)
+    if work.criterion == VARIANCE:
+        return row[HEADER + 1] / row[WEIGHT]
+    return published_impurity(work, row + HEADER, row[WEIGHT])
+
+
+cdef double stream_score(Workspace work, double* removed) noexcept nogil:
+    """Score of the current split and its decrease of impurity, as in stream trees."""
+    cdef Side* left = &work.left
+    cdef Side* right = &work.right
+    cdef double weight = work.node.weight
+    cdef double of_left = published_impurity(work, left.counts, left.weight)
+    cdef double of_right = published_impurity(work, right.counts, right.weight)
+    removed[0] = (work.impurity_before - right.weight / weight * of_right
+                  - left.weight / weight * of_left)
+    return -right.weight * of_right - left.weight * of_left
+
+
+cdef double forgetful_score(Workspace work) noexcept nogil:
+    """Score of the current split, as in forgetful trees."""
+    cdef Side* left = &work.left
+    cdef Side* right = &work.right
+    cdef double of_left = 1.0, of_right = 1.0, p, q
+    cdef int code
+    if work.criterion == ENTROPY:
+        of_left = of_right = 0.0
+    for code in range(work.trees.n_values):
+        p, q = left.counts[code] / left.weight, right.counts[code] / right.weight
+        if work.criterion == GINI:
+            of_left -= p * p
+            of_right -= q * q
+        else:
+            if p > 0.0:
+                of_left -= p * log(p)
+            if q > 0.0:
+                of_right -= q * log(q)
+    return -(of_left * left.weight / work.node.weight + of_right * right.weight / work.node.weight)

@@ -5,7 +5,7 @@ from libc.stdint cimport uint8_t
 
 from ..rng cimport Rng
 from ..schema cimport Schema
-from .workspace cimport Workspace
+from .search cimport Workspace
 
 
 @cython.final
@@ -13,3 +13,5 @@ cdef class Splitter(Workspace):
     cdef int grow(self, int root, Schema schema, const int* copies, int max_features, double step,
                   Rng rng, const uint8_t* chosen=*, const int* members=*, int n_members=*,
                   const int* leaves=*) except -1 nogil
+    cdef int prepare(self, Schema schema, const uint8_t* chosen, const int* members,
+                     int n_members) except -1 nogil

@@ -1,13 +1,22 @@
-"""Trees that learn one stream in batches: one schema, one window, one `Trees` object per tree."""
+"""Trees that learn one stream in batches: one schema, one window, one `Trees` object per tree.
+
+The papers do not define the trees before the first batch is full. Here, early trees grow on the
+samples gathered so far: after the first 10 samples, then after 20, 30, 45 and so on. The growth on
+the first full batch replaces these trees; from then on the trees are those of the papers.
+
+A growth is a step of the forest, see `guarded`: if memory runs out, the forest refuses all calls.
+"""
 
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 
 from ..ahead cimport AHEAD
+from ..cart.splitter cimport Splitter
 from ..table cimport Reader
 from ..lists cimport item_of
 from ..rng cimport Rng
 from ..schema cimport Schema
+from ..team cimport Job
 from ..trees cimport Trees
 from ..window cimport Window
 from .ensemble cimport Ensemble
@@ -32,6 +41,13 @@ cdef class Forest(Ensemble):
                     const double* weights, int* slots) noexcept nogil
     cdef int n_gathered(self) noexcept nogil
     cdef int batch_end(self) noexcept nogil
+    # Grows all trees on the samples of the batch, or early trees on those so far. The step begins
+    # here; the caller ends it.
+    cdef int grow_all(self, list splitters, object plan, bint early=*) except -1
+    # Grows one tree; `plan` is that of `grow_all`.
+    cdef int grow_tree(self, int tree, Splitter splitter, object plan) except -1
+    cdef int grow_early_tree(self, int tree, Splitter splitter, object plan) except -1
+    cdef bint has_early_trees(self) noexcept nogil
     cdef int make_bags(self) except -1
     cdef void draw_bags(self) noexcept
     cdef int64_t bag_size(self, Rng* rng) noexcept
@@ -67,5 +83,16 @@ cdef class Forest(Ensemble):
             return leaves[tree * AHEAD + i]
         return self.leaf_of(<Trees>item_of(<PyObject*>self.trees, tree))
 
-    cdef object read(self, object state)
-    cdef int check_fits(self) except -1
+    cdef dict views(self)
+    cdef int load(self, dict fields) except -1
+
+
+cdef class BatchGrowth(Job):
+    """The growth of the trees of a forest on one batch, in any number of threads."""
+    cdef Forest forest
+    cdef list splitters             # one per thread
+    cdef object plan
+    cdef bint is_early
+    cdef int n_trees
+
+    cdef int run(self) except -1

@@ -1,5 +1,6 @@
 from typing import Any, Self
 
+from ..cart.splitter import Splitter
 from ..learner import Learner
 from ..trees import Trees
 from ..window import Window
@@ -14,6 +15,14 @@ class Forest(Learner):
     n_batches: int
     seed: int
     published: bool
+    bagging: bool
+    def grow_early(
+        self,
+        splitters: list[Splitter],
+        max_features: int,
+        max_depth: int,
+        max_nodes: int,
+    ) -> None: ...
     @property
     def n_offered(self) -> int: ...
     @property

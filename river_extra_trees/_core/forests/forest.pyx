@@ -10,19 +10,20 @@ from libc.string cimport memset
 from copy import deepcopy
 
 from ..ahead cimport AHEAD, Ahead
+from ..cart.splitter cimport Splitter
 from ..guarded cimport begin_step, end_step
 from ..table cimport Reader
 from ..learner cimport Learner
 from ..lists cimport item_of, length_of
 from ..memory cimport free, product, resized, zeroed
-from ..rng cimport BOOTSTRAP, Rng, below, rng_for
+from ..rng cimport BOOTSTRAP, EARLY, Rng, below, rng_for
 from ..schema cimport Labels, Schema
-from ..team cimport Job
+from ..team cimport Job, Team
 from ..trees cimport HEADER, WEIGHT, Trees
 from ..window cimport Window
 from .ensemble cimport Ensemble
 
-from ..state import State, require
+from ..state import State, fields_of, require
 
 cdef enum:
     FIRST = 10      # number of samples at the first early growth; also the smallest step after it
@@ -46,6 +47,14 @@ cdef class Walks(Job):
                                  self.forest.schema.is_numeric(),
                                  self.ahead.leaves + tree * AHEAD)
         return 0
+
+FIELDS = {
+    "regression": ("flag",), "published": ("flag",), "bagging": ("flag",),
+    "batch_size": ("whole", 1, 2**31 - 1), "fading": ("number", 0.0, 1.0),
+    "seed": ("whole", 0, 2**64 - 1), "n_batches": ("whole",), "n_early": ("whole", 0, 2**31 - 1),
+    "schema": ("part", Schema), "labels": ("part", Labels), "window": ("part", Window),
+    "trees": ("parts", Trees), "root_statistics": ("part", Trees),
+}
 
 
 cdef class Forest(Ensemble):
@@ -176,6 +185,65 @@ cdef class Forest(Ensemble):
             if n:
                 trees.learn(trees.roots[0], self.window.target[slot],
                             self.window.weight[slot] * n, self.n_batches + 1)
+
+    # --- Growth -------------------------------------------------------------------------------
+
+    def grow_early(self, list splitters, int max_features, int max_depth, int max_nodes):
+        """Grow early trees on the samples of the first batch so far, if that is due.
+
+        Parameters
+        ----------
+        splitters
+            One per thread.
+        max_features
+            Number of features that a split visits; 0 for all.
+        max_depth
+            Maximum depth of a tree.
+        max_nodes
+            Maximum number of nodes of a tree.
+        """
+        with self.using():
+            if self.batch_is_full() and self.n_gathered() < self.batch_size:
+                self.grow_all(splitters, (max_features, max_depth, max_nodes), True)
+                self.n_early = self.n_gathered()
+                end_step(self)
+
+    cdef int grow_all(self, list splitters, object plan, bint early=False) except -1:
+        cdef BatchGrowth growth = BatchGrowth(self, splitters, plan, early)
+        self.make_bags()            # of a forest that was loaded with a full batch
+        return growth.run()
+
+    cdef int grow_tree(self, int tree, Splitter splitter, object plan) except -1:
+        raise NotImplementedError
+
+    cdef int grow_early_tree(self, int tree, Splitter splitter, object plan) except -1:
+        """Grow an early tree, which replaces the present one.
+
+        In the first batch the slot of a sample is its position in the batch.
+        """
+        cdef Trees trees = self.new_tree()
+        cdef const int* copies = self.copies_of(tree)
+        cdef bytearray marks = bytearray(self.window.n_columns)
+        cdef uint8_t* chosen = marks
+        cdef int max_features, max_depth, max_nodes
+        max_features, max_depth, max_nodes = plan
+        self.trees[tree] = splitter.trees = trees
+        splitter.window, splitter.max_depth = self.window, max_depth
+        self.mark_columns(tree, chosen)
+        with nogil:
+            self.learn_root(trees, copies)
+            if trees.row(trees.roots[0])[WEIGHT] <= 0.0:    # no copy of any of the samples
+                self.learn_root(trees, NULL)
+                return 0
+            splitter.grow(trees.roots[0], self.schema, copies, max_features, 1.0,
+                          rng_for(self.seed, tree, self.window.size, EARLY), chosen)
+            trees.shrink_to(max_nodes)
+            trees.trim(0)
+        return 0
+
+    cdef bint has_early_trees(self) noexcept nogil:
+        """Whether the growth on the first batch has to replace early trees."""
+        return self.n_batches == 0 and self.n_early > 0
 
     @property
     def n_seen(self):
@@ -344,44 +412,41 @@ cdef class Forest(Ensemble):
     def settings(self):
         """The arguments of the constructor."""
         return {"n_trees": len(self.trees), "regression": self.regression,
-                "batch_size": self.batch_size, "published": self.published, "seed": self.seed}
+                "batch_size": self.batch_size, "published": self.published, "seed": self.seed,
+                "bagging": self.bagging}
+
+    FIELDS = FIELDS
+    DEFAULTS = {"regression": False, "published": False, "bagging": False, "fading": 1.0,
+                "n_batches": 0, "n_early": 0}
+
+    cdef dict views(self):
+        """The fields that are no attributes; of the arrays, their memory."""
+        return {}
 
     cdef dict fields(self):
-        return {name: getattr(self, name) for name in Forest.STATE}
-
-    STATE = ("regression", "batch_size", "published", "fading", "seed", "n_batches", "n_early",
-             "schema", "labels", "window", "trees", "root_statistics")
-
-    DEFAULTS = {"regression": False, "published": False, "n_batches": 0, "n_early": 0}
+        return fields_of(self, self.FIELDS, self.views())
 
     @classmethod
     def restored(cls, values):
         """The forest of a state."""
         cdef Forest forest = cls.__new__(cls)
-        forest.read(State(cls.__name__, values, cls.STATE, cls.DEFAULTS))
-        forest.check_fits()
+        forest.load(State(cls.__name__, values, cls.FIELDS, cls.DEFAULTS).read(cls.FIELDS))
+        forest.check_structure()
         forest.reserve_sums(max(1, <int>len(forest.labels)))
         return forest
 
-    cdef object read(self, object state):
-        """Read the fields of a state; `check_fits` checks their consistency."""
-        self.regression = state.flag("regression")
-        self.published = state.flag("published")
-        self.fading = state.number("fading", 0.0, 1.0)
-        self.seed = state.whole("seed", 0, 2**64 - 1)
-        self.n_batches = state.whole("n_batches")
-        self.schema = state.part("schema", Schema)
-        self.labels = state.part("labels", Labels)
-        self.window = state.part("window", Window)
-        self.batch_size = state.whole("batch_size", 1, 2**31 - 1)
-        self.trees = state.parts("trees", Trees)
-        self.root_statistics = state.part("root_statistics", Trees)
-        self.n_early = state.whole("n_early", 0, self.batch_size)
+    cdef int load(self, dict fields) except -1:
+        """Take over the fields of a state; `check_structure` checks their consistency."""
+        self.regression, self.published = fields["regression"], fields["published"]
+        self.bagging, self.fading = fields["bagging"], fields["fading"]
+        self.batch_size, self.seed = fields["batch_size"], fields["seed"]
+        self.n_batches, self.n_early = fields["n_batches"], fields["n_early"]
+        self.schema, self.labels = fields["schema"], fields["labels"]
+        self.window, self.trees = fields["window"], fields["trees"]
+        self.root_statistics = fields["root_statistics"]
+        return 0
 
     cdef int check_structure(self) except -1:
-        return self.check_fits()
-
-    cdef int check_fits(self) except -1:
         """Raise a StateError if the valid parts of the forest are not consistent."""
         cdef Trees trees
         n_values = 2 if self.regression else len(self.labels)
@@ -399,3 +464,30 @@ cdef class Forest(Ensemble):
                 "Forest: the first trees have grown on samples that are not there")
         return self.window.check_codes(
             self.schema, -1 if self.regression else <int>len(self.labels))
+
+
+cdef class BatchGrowth(Job):
+    """The growth of all trees on one batch. See the header."""
+
+    def __init__(self, Forest forest, list splitters, plan, bint is_early):
+        self.forest, self.splitters, self.n_trees = forest, splitters, len(forest.trees)
+        self.plan, self.is_early = plan, is_early
+
+    cdef int run(self) except -1:
+        """Grow all trees. No Python code runs here, so signals are handled at the end."""
+        cdef Team team = Team(len(self.splitters))
+        begin_step(self.forest)
+        try:
+            with nogil:
+                team.run(self, self.n_trees)
+        finally:
+            team.dismiss()
+        return 0
+
+    cdef int do(self, long tree, int thread) except -1 nogil:
+        with gil:
+            if self.is_early:
+                self.forest.grow_early_tree(<int>tree, self.splitters[thread], self.plan)
+            else:
+                self.forest.grow_tree(<int>tree, self.splitters[thread], self.plan)
+        return 0

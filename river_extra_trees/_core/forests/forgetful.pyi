@@ -12,7 +12,6 @@ class Retained:
 
 class ForgetfulForest(Forest):
     subsets: bool
-    bagging: bool
     retained: list[Retained]
     created_at: list[int]
     parameters: list[dict[str, Any]]

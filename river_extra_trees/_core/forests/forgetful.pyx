@@ -19,10 +19,9 @@ from ..rng cimport FORGET, SUBSET, Rng, next_word, poisson, rng_for, uniform
 from ..schema cimport Schema
 from ..shares cimport first_largest
 from ..trees cimport HEADER, Trees
-from .batch_growth cimport BatchGrowth
 from .forest cimport Forest
 
-from ..state import require
+from ..state import LARGEST_COUNT, put_back, require
 
 cdef enum:
     BAGGING_MEAN = 6        # leveraging bagging (section 3.3): expected copies of a batch
@@ -175,7 +174,7 @@ cdef class ForgetfulForest(Forest):
         return 0
 
     cdef object answers_so_far(self):
-        """The predictions for the samples of this batch, as an array [position, tree]."""
+        """The memory of the predictions for the samples of this batch, as [position, tree]."""
         return view(self.answers, "f8", (self.n_gathered(), len(self.trees) + 2))
 
     # --- One sample ---------------------------------------------------------------------------
@@ -268,22 +267,45 @@ cdef class ForgetfulForest(Forest):
         parameters, drift
             State of the Python code after this batch, as plain values.
         """
-        cdef ForgetfulGrowth growth
         with self.using():
             if batch != self.n_batches or self.n_gathered() < self.batch_size:
                 return
-            growth = ForgetfulGrowth(self, splitters)
-            growth.sizes, growth.depths = np.array(sizes, np.int64), np.array(depths, np.int64)
-            assert growth.sizes.shape[0] == growth.depths.shape[0] == growth.n_trees
+            assert len(sizes) == len(depths) == len(self.trees)
             self.window.sort()
             for tree in discarded:
                 self.created_at[tree] = batch
-            growth.run()
+            self.grow_all(splitters, (sizes, depths))
             self.parameters, self.drift = parameters, drift
             self.release()
             self.n_batches += 1
             self.draw_bags()
             end_step(self)
+
+    cdef int grow_tree(self, int tree, Splitter splitter, object plan) except -1:
+        """Retain as many samples as planned, with those of the batch, and grow the tree on them.
+
+        Copies count as samples. If the bag of the batch is empty, the tree is unchanged.
+        """
+        cdef Retained retained = self.retained[tree]
+        cdef Trees trees
+        cdef int i
+        cdef int64_t n = 0, size = plan[0][tree]
+        if self.has_early_trees():
+            self.trees[tree] = self.new_tree()
+        trees = self.trees[tree]
+        for i in range(self.batch_size):
+            n += self.copies(tree, i)
+        if n == 0:
+            if self.has_early_trees():
+                self.learn_root(trees, NULL)
+            return 0
+        with nogil:
+            self.forget(tree, retained, retained.total + n - size)
+            self.add_batch(tree, retained)
+        splitter.max_depth = plan[1][tree]
+        self.grow_anew(trees, tree, splitter, self.created_at[tree])
+        trees.trim(0)
+        return 0
 
     cdef int64_t bag_size(self, Rng* rng) noexcept:
         """W times the size of a batch, W ~ Poisson(6) but at most 10 (section 3.3)."""
@@ -450,66 +472,58 @@ cdef class ForgetfulForest(Forest):
         return super().__sizeof__() + self.n_answers * (n_trees + 2) * sizeof(double)
 
     def settings(self):
-        return {**super().settings(), "subsets": self.subsets, "bagging": self.bagging,
+        return {**super().settings(), "subsets": self.subsets,
                 "max_columns": self.schema.max_columns}
 
-    cdef dict fields(self):
-        """The trees, what they retain, and their answers to the samples of this batch.
+    FIELDS = {
+        **Forest.FIELDS, "subsets": ("flag",),
+        "created_at": ("whole_numbers", np.int64, "trees", {"most": LARGEST_COUNT}),
+        "n_retained": ("whole_numbers", np.int32, "trees", {"most": 2**31 - 1}),
+        "retained": ("array", np.int32, None, 2),       # (number of the sample, copies)
+        "parameters": ("items",), "drift": ("value",), "answers": ("numbers", None, None),
+    }
+    DEFAULTS = {**Forest.DEFAULTS, "subsets": False, "drift": None}
 
-        The samples are numbered in order of arrival, so that equal forests have equal states.
-        """
-        cdef Retained retained
-        cdef int i, slot, number
+    cdef dict views(self):
+        """The samples are numbered in order of arrival, so that equal forests have equal states."""
         number_of = {slot: number for number, slot in enumerate(self.window.slots())}
-        samples = [(number_of[retained.slots[i]], retained.counts[i])
-                   for retained in self.retained for i in range(retained.n)]
+        samples = [retained.samples() for retained in self.retained]
         return {
-            **Forest.fields(self), "subsets": self.subsets, "bagging": self.bagging,
-            "n_retained": np.array([retained.n for retained in self.retained], np.int32),
-            "retained": np.array(samples, np.int32).reshape(-1, 2),
             "created_at": np.array(self.created_at, np.int64),
-            "parameters": self.parameters, "drift": self.drift,
-            "answers": self.answers_so_far().copy(),
+            "n_retained": np.array([len(each) for each in samples], np.int32),
+            "retained": np.array([(number_of[slot], copies) for each in samples
+                                  for slot, copies in each], np.int32).reshape(-1, 2),
+            "answers": self.answers_so_far(),
         }
 
-    STATE = (*Forest.STATE, "subsets", "bagging", "n_retained", "retained", "created_at",
-             "parameters", "drift", "answers")
-    DEFAULTS = {**Forest.DEFAULTS, "fading": 1.0, "subsets": False, "bagging": False,
-                "drift": None}
-
-    cdef object read(self, object state):
-        Forest.read(self, state)
-        n_trees, n = len(self.trees), self.n_in_batch
-        self.subsets = state.flag("subsets")
-        self.bagging = state.flag("bagging")
-        self.created_at = state.whole_numbers(
-            "created_at", np.int64, n_trees, most=self.n_batches).tolist()
-        self.parameters = state.items("parameters", n_trees)
-        self.drift = state.values["drift"]
-        answers = state.numbers("answers", n, n_trees + 2)
-        self.reserve_answers(max(1, n))
-        self.answers_so_far()[...] = answers
-        self.read_retained(
-            state.whole_numbers("n_retained", np.int32, n_trees, most=self.window.n_sorted),
-            state.array("retained", np.int32, None, 2))
-
-    cdef int read_retained(self, object lengths, object samples) except -1:
-        """Set what each tree retains; `check_fits` checks it."""
+    cdef int load(self, dict fields) except -1:
+        """The slots of a loaded window are the numbers of its samples."""
         cdef Retained retained
         cdef int slot, count
-        require(lengths.sum(dtype=np.int64) == len(samples),
+        Forest.load(self, fields)
+        n_trees, n = len(self.trees), self.n_in_batch
+        require(len(fields["created_at"]) == len(fields["parameters"]) == n_trees
+                and fields["answers"].shape == (n, n_trees + 2),
+                "ForgetfulForest: something of a tree is missing")
+        self.subsets, self.created_at = fields["subsets"], fields["created_at"].tolist()
+        self.parameters, self.drift = fields["parameters"], fields["drift"]
+        self.reserve_answers(max(1, n))
+        put_back({"answers": self.answers_so_far()}, fields)
+        ends = np.cumsum(fields["n_retained"], dtype=np.int64)
+        require(n_trees > 0 and ends[n_trees - 1] == len(fields["retained"]),
                 "ForgetfulForest: n_retained must sum to the length of retained")
         self.retained = [Retained() for _ in self.trees]
-        ends = np.cumsum(lengths)[: len(lengths) - 1]
-        for retained, part in zip(self.retained, np.split(samples, ends)):
+        for retained, part in zip(self.retained, np.split(fields["retained"], ends[: n_trees - 1])):
             for slot, count in part:
                 retained.add(slot, count)
         return 0
 
-    cdef int check_fits(self) except -1:
-        Forest.check_fits(self)
+    cdef int check_structure(self) except -1:
+        Forest.check_structure(self)
         require(self.n_batches > 0 or self.window.n_sorted == 0,
                 "ForgetfulForest: the samples of the first batch are not the only ones")
+        require(max(self.created_at) <= self.n_batches,
+                "ForgetfulForest: the features of a tree were drawn in a later batch")
         samples = [dict(retained.samples()) for retained in self.retained]
         require(set().union(*samples) == set(self.window.slots()[: self.window.n_sorted]),
                 "ForgetfulForest: the samples are not those that a tree retains")
@@ -517,38 +531,4 @@ cdef class ForgetfulForest(Forest):
             require(len(counts) == retained.n and all([n > 0 for n in counts.values()])
                     and sum(counts.values()) == retained.total <= LARGEST_TOTAL,
                     "ForgetfulForest: a tree retains a sample twice, or too few or many copies")
-        return 0
-
-
-cdef class ForgetfulGrowth(BatchGrowth):
-    """The growth of all trees on one batch."""
-
-    cdef int64_t[::1] sizes     # per tree: number of samples to retain
-    cdef int64_t[::1] depths    # per tree: maximum depth
-
-    cdef int grow_tree(self, int tree, Splitter splitter) except -1:
-        """Retain `sizes[tree]` samples, with those of the batch, and grow the tree on them.
-
-        Copies count as samples. If the bag of the batch is empty, the tree is unchanged.
-        """
-        cdef ForgetfulForest forest = self.forest
-        cdef Retained retained = forest.retained[tree]
-        cdef Trees trees
-        cdef int i
-        cdef int64_t n = 0
-        if self.is_first:
-            forest.trees[tree] = forest.new_tree()
-        trees = forest.trees[tree]
-        for i in range(forest.batch_size):
-            n += forest.copies(tree, i)
-        if n == 0:
-            if self.is_first:
-                forest.learn_root(trees, NULL)
-            return 0
-        with nogil:
-            forest.forget(tree, retained, retained.total + n - self.sizes[tree])
-            forest.add_batch(tree, retained)
-        splitter.max_depth = <int>self.depths[tree]
-        forest.grow_anew(trees, tree, splitter, forest.created_at[tree])
-        trees.trim(0)
         return 0

@@ -22,25 +22,16 @@ from libc.stdint cimport int64_t, uint8_t
 
 from ..rng cimport Rng
 from ..schema cimport Schema
-from ..split cimport Split
+from ..split cimport Candidate
 from ..trees cimport Trees
 from .buckets cimport Buckets
 from .buffer cimport Buffer
 from .compact_trees cimport CompactTrees
 
-cdef enum Criterion:
-    GINI = 0
-    ENTROPY = 1
-    VARIANCE = 2
-
 cdef struct Task:           # a leaf to be split
     int node
     int start, end          # its samples: places[start:end]
     int n_active            # columns[:n_active] contains all columns that may vary in it
-
-cdef struct Candidate:      # a split of the current task
-    Split split             # split.feature == -1: no split found yet
-    double score            # score of the split: higher is better
 
 cdef struct Side:           # statistics of the samples on one side of a candidate
     double weight

@@ -6,15 +6,16 @@ from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from ..memory cimport free, product, resized
-from ..rng cimport Rng, below, uniform
+from ..rng cimport Rng, below
 from ..schema cimport OTHER, Schema
 from ..shares cimport first_largest
-from ..split cimport GROUP, MANY_VALUES, N_SALTS, ONE_VALUE, bucket_of, goes_left
+from ..split cimport (
+    ENTROPY, GROUP, MANY_VALUES, NO_VALUE, N_SALTS, ONE_VALUE, VARIANCE, bucket_of, goes_left,
+    random_threshold,
+)
 from ..trees cimport LEAF, Trees, count_number
 from .buckets cimport MISSING_BUCKET, N_ROWS, Buckets
 from .compact_trees cimport CompactTrees
-
-cdef double NO_VALUE = -2.0         # code of no nominal value
 
 CRITERIA = ("gini", "entropy", "variance")
 
@@ -296,7 +297,7 @@ cdef class Growth:
     cdef bint visit_numeric(self, int column, int n) noexcept nogil:
         """Draw a threshold between the extremes of a column; return whether it varies."""
         cdef const int* places = self.places + self.task.start
-        cdef double low, high, share, threshold
+        cdef double low, high, threshold
         cdef int i, n_missing, n_classes = self.n_classes
         cdef double* counts = self.left.counts      # the right side's follow
         self.buffer.gather(column, places, n, self.values)
@@ -304,10 +305,7 @@ cdef class Growth:
         if n_missing == n or (low == high and n_missing == 0):
             return False
         self.n_visited += 1
-        share = uniform(&self.rng)
-        threshold = low + share * (high - low)
-        if not low <= threshold < high:         # rounded up, or the difference overflows
-            threshold = low
+        threshold = random_threshold(&self.rng, low, high)
         memset(counts, 0, 3 * n_classes * sizeof(double))
         self.left.weight = self.right.weight = self.missing.weight = 0.0
         self.left.n = self.right.n = self.missing.n = 0

@@ -44,9 +44,9 @@ cdef class Group:
     # The growth uses n_columns columns and n_labels labels, and visits n_visited features per node.
     cdef int n_columns, n_labels, n_visited
     cdef int64_t steps                  # steps of the growth per sample of the stream
-    # The trees that the growths of a stretch of rows have finished, in their order. Number v
+    # The trees that the growths of a pass over several rows have finished, in their order. Number v
     # replaces the tree first_turn + v of the group, modulo n, after sample ready_at[v].
-    cdef list ready                     # of Trees, empty between two stretches
+    cdef list ready                     # of Trees, empty between two passes
     cdef list ready_models              # of LinearModels, in a regression
     cdef int64_t* ready_at
     cdef int n_ready

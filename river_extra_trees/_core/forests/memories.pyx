@@ -13,7 +13,6 @@ from libc.string cimport memset
 from ..ahead cimport AHEAD
 from ..table cimport Reader
 from ..learner cimport Learner
-from ..lists cimport item_of
 from ..memory cimport free, product, resized, zeroed
 from ..schema cimport OTHER, Labels, Schema
 from ..trees cimport HEADER, WEIGHT, Trees
@@ -28,7 +27,7 @@ from .rotation cimport (
     advance, change_tree, find_recent, grow_group, interval_of, learn_row, reserve_group,
     start_growth,
 )
-from .stretch cimport Stretch, combine_numbers, find_leaves
+from .tree_pass cimport TreePass, combine_numbers, find_leaves
 
 from ..state import LARGEST_COUNT, State, require
 from .model_trees import KINDS
@@ -237,11 +236,11 @@ cdef class MemoryForest(Ensemble):
         for group in self.groups if reader.learns else ():
             group.make_room(self, <int>AHEAD)
         if reader.job is None:
-            reader.job = Stretch(self, reader)
+            reader.job = TreePass(self, reader)
         return 0
 
     cdef int run(self, Reader reader, Py_ssize_t stop, int n_labels) except -1 nogil:
-        return (<Stretch>reader.job).run(reader, stop, n_labels)
+        return (<TreePass>reader.job).run(reader, stop, n_labels)
 
     cdef int reserve(self, int n_labels) except -1 nogil:
         """Allocate memory for the sample that was read last; the trees allocate theirs later."""

@@ -12,10 +12,10 @@ from ..linalg cimport (
 from ..memory cimport free, product, resized, trimmed
 from ..rng cimport Rng
 from ..schema cimport Schema
-from ..split cimport goes_left
+from ..split cimport VARIANCE, goes_left
 from ..trees cimport Node, Trees
 from .buffer cimport Buffer
-from .growth cimport VARIANCE, Growth
+from .growth cimport Growth
 
 from ..state import LARGEST_FLOAT, LARGEST_TARGET, State, reduced, require
 

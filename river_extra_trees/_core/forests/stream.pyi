@@ -4,7 +4,6 @@ from ..cart.splitter import Splitter
 from .forest import Forest
 
 class StreamForest(Forest):
-    bootstrap: bool
     def __init__(
         self,
         n_trees: int,
@@ -12,7 +11,7 @@ class StreamForest(Forest):
         batch_size: int,
         published: bool,
         seed: int,
-        bootstrap: bool,
+        bagging: bool,
         fading: float,
     ) -> None: ...
     def tree_losses(self) -> np.ndarray: ...

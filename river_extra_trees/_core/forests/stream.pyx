@@ -6,6 +6,7 @@ from cpython.object cimport PyObject
 from libc.stdint cimport uint64_t
 from libc.string cimport memset
 
+from ..arrays cimport view
 from ..cart.splitter cimport Splitter
 from ..guarded cimport end_step
 from ..learner cimport Learner
@@ -14,10 +15,9 @@ from ..memory cimport free, resized
 from ..rng cimport FEATURES, RENEW, SWAP, Rng, below, rng_for, uniform
 from ..trees cimport HEADER, VISITED, Trees
 from ..window cimport Window
-from .batch_growth cimport BatchGrowth
 from .forest cimport Forest
 
-from ..state import require
+from ..state import put_back, require
 
 
 cdef inline double loss_of(Trees trees, int leaf, double target, double weight) noexcept nogil:
@@ -47,7 +47,7 @@ cdef class StreamForest(Forest):
         Whether leaves contain only the last batch that reached them, learned when it is complete.
     seed
         Seed of the streams of random numbers.
-    bootstrap
+    bagging
         Draw the batch of each tree with replacement (Algorithm 2); else every sample counts once.
     fading
         Decay factor of the weights of a leaf, per sample that it learns.
@@ -56,24 +56,20 @@ cdef class StreamForest(Forest):
     cdef double* losses                 # per tree: prequential loss in this batch
 
     def __init__(self, int n_trees, bint regression, int batch_size, bint published, seed,
-                 bint bootstrap, double fading):
+                 bint bagging, double fading):
         self.begin(n_trees, regression, batch_size, published, fading, seed)
-        self.bagging = bootstrap
-        self.set_losses(np.zeros(n_trees))
+        self.bagging = bagging
+        self.reserve_losses()
 
     def __dealloc__(self):
         free(self.losses)
 
-    cdef int set_losses(self, const double[::1] losses) except -1:
-        """Set the losses, one per tree."""
-        cdef Py_ssize_t tree, n = losses.shape[0]
+    cdef int reserve_losses(self) except -1:
+        """Allocate the losses, all zero."""
+        cdef size_t n = len(self.trees)
         self.losses = <double*>resized(self.losses, n + 1, sizeof(double))
-        for tree in range(n):
-            self.losses[tree] = losses[tree]
+        memset(self.losses, 0, n * sizeof(double))
         return 0
-
-    cdef object all_losses(self):
-        return np.array([self.losses[tree] for tree in range(len(self.trees))], np.float64)
 
     # --- One sample ---------------------------------------------------------------------------
 
@@ -130,23 +126,46 @@ cdef class StreamForest(Forest):
         max_nodes
             Maximum number of nodes of a tree.
         """
-        cdef StreamGrowth growth
         with self.using():
             if batch != self.n_batches or self.n_gathered() < self.batch_size:
                 return
-            growth = StreamGrowth(self, splitters)
-            growth.replaced = replaced
-            growth.max_features, growth.max_nodes = max_features, max_nodes
-            growth.run()
-            self.end_batch()
+            self.grow_all(splitters, (replaced, max_features, max_nodes))
+            self.window.clear()
+            self.n_batches += 1
+            memset(self.losses, 0, len(self.trees) * sizeof(double))
+            self.draw_bags()
             end_step(self)
 
-    cdef void end_batch(self) noexcept:
-        """Remove the batch and draw the bags of the next batch."""
-        self.window.clear()
-        self.n_batches += 1
-        memset(self.losses, 0, len(self.trees) * sizeof(double))
-        self.draw_bags()
+    cdef int grow_tree(self, int tree, Splitter splitter, object plan) except -1:
+        """Split the leaves that the samples have reached in a tree (Algorithm 1, lines 7 to 13)."""
+        cdef Window window = self.window
+        cdef list replaced
+        cdef int max_features, max_nodes
+        replaced, max_features, max_nodes = plan
+        cdef bint is_new = self.has_early_trees() or tree in replaced
+        cdef Trees trees = self.new_tree() if is_new else self.trees[tree]
+        cdef bytearray memory = bytearray(window.capacity * sizeof(int))
+        cdef int* drawn = <int*><char*>memory
+        cdef const int* copies = self.copies_of(tree)
+        cdef const int* leaves = NULL
+        if tree in replaced:
+            self.draw(tree, drawn)
+            copies = drawn
+        if len(self.trees) == 1 and not is_new and window.n_sorted == 0:
+            leaves = window.leaf
+        self.trees[tree] = splitter.trees = trees
+        splitter.window = window
+        with nogil:
+            if is_new:
+                self.learn_root(trees, copies)
+            elif self.published:
+                self.overwrite(trees, copies)
+            splitter.grow(trees.roots[0], self.schema, copies, max_features, self.n_batches + 1,
+                          rng_for(self.seed, tree, self.n_batches, FEATURES),
+                          NULL, NULL, 0, leaves)
+            trees.shrink_to(max_nodes)
+            trees.trim(0)
+        return 0
 
     cdef void draw(self, int tree, int* counts) noexcept nogil:
         """Draw a bootstrap of the batch for a new tree (Algorithm 2, line 12)."""
@@ -177,7 +196,7 @@ cdef class StreamForest(Forest):
     def tree_losses(self):
         """The prequential loss of each tree in this batch."""
         with self.using():
-            return self.all_losses()
+            return self.views()["losses"].copy()
 
     def trees_to_replace(self, int n_swaps):
         """The numbers of the trees that are replaced in this batch, worst first.
@@ -197,7 +216,7 @@ cdef class StreamForest(Forest):
 
     cdef Learner serving_copy(self):
         cdef StreamForest copy = Forest.serving_copy(self)
-        copy.set_losses(np.zeros(len(copy.trees)))
+        copy.reserve_losses()
         return copy
 
     # --- State --------------------------------------------------------------------------------
@@ -206,61 +225,23 @@ cdef class StreamForest(Forest):
         return super().__sizeof__() + (len(self.trees) + 1) * sizeof(double)
 
     def settings(self):
-        return {**super().settings(), "bootstrap": self.bagging, "fading": self.fading}
+        return {**super().settings(), "fading": self.fading}
 
-    cdef dict fields(self):
-        """The trees and the samples; the bags of the batch follow from the seed."""
-        return {**Forest.fields(self), "bootstrap": self.bagging, "losses": self.all_losses()}
+    FIELDS = {**Forest.FIELDS, "losses": ("numbers", "trees", {"least": 0.0})}
 
-    STATE = (*Forest.STATE, "bootstrap", "losses")
-    DEFAULTS = {**Forest.DEFAULTS, "bootstrap": False}
-
-    cdef object read(self, object state):
-        Forest.read(self, state)
-        self.bagging = state.flag("bootstrap")
+    cdef dict views(self):
         # Heavy samples with large errors lose more than floats hold; losses are only compared.
-        self.set_losses(state.numbers("losses", len(self.trees), least=0.0))
+        return {"losses": view(self.losses, "f8", (len(self.trees),))}
 
-    cdef int check_fits(self) except -1:
-        Forest.check_fits(self)
-        require(self.window.slots() == list(range(self.window.size)),
-                "StreamForest: the batch is not in its slots")
+    cdef int load(self, dict fields) except -1:
+        Forest.load(self, fields)
+        require(len(fields["losses"]) == len(self.trees), "StreamForest: a tree has no loss")
+        self.reserve_losses()
+        put_back(self.views(), fields)
         return 0
 
-
-cdef class StreamGrowth(BatchGrowth):
-    """The growth of all trees on one batch."""
-
-    cdef list replaced      # the trees to replace
-    cdef int max_features
-    cdef int max_nodes
-
-    cdef int grow_tree(self, int tree, Splitter splitter) except -1:
-        """Split the leaves that the samples have reached in a tree (Algorithm 1, lines 7 to 13)."""
-        cdef StreamForest forest = self.forest
-        cdef Window window = forest.window
-        cdef bint is_new = self.is_first or tree in self.replaced
-        cdef Trees trees = forest.new_tree() if is_new else forest.trees[tree]
-        cdef bytearray memory = bytearray(window.capacity * sizeof(int))
-        cdef int* drawn = <int*><char*>memory
-        cdef const int* copies = forest.copies_of(tree)
-        cdef const int* leaves = NULL
-        if tree in self.replaced:
-            forest.draw(tree, drawn)
-            copies = drawn
-        if self.n_trees == 1 and not is_new and window.n_sorted == 0:
-            leaves = window.leaf
-        forest.trees[tree] = splitter.trees = trees
-        splitter.window = window
-        with nogil:
-            if is_new:
-                forest.learn_root(trees, copies)
-            elif forest.published:
-                forest.overwrite(trees, copies)
-            splitter.grow(trees.roots[0], forest.schema, copies, self.max_features,
-                          forest.n_batches + 1,
-                          rng_for(forest.seed, tree, forest.n_batches, FEATURES),
-                          NULL, NULL, 0, leaves)
-            trees.shrink_to(self.max_nodes)
-            trees.trim(0)
+    cdef int check_structure(self) except -1:
+        Forest.check_structure(self)
+        require(self.window.slots() == list(range(self.window.size)),
+                "StreamForest: the batch is not in its slots")
         return 0

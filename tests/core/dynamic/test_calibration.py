@@ -1,6 +1,6 @@
 """The posterior of a cloud is calibrated under the sequential prior, and wrong formulas are not.
 
-Streams are shortened here; `examples/benchmarks/dynamic/calibration.py` takes the whole ones, with
+Streams are shortened here; `examples/benchmarks/studies/calibration.py` takes the whole ones, with
 any number of replications.
 
 What is no posterior of a model that streams can be drawn from is not calibrated. Rejuvenation grows

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.compiled import Compiled
-from tests.golden.dynatree import data, table
+from tests.golden.dynatree import data
 from tests.naive.dynamic_leaves import GaussianLeaf, LeafModel, MultinomialLeaf, Sums
 
 leaf_statistics = Compiled("leaf_statistics")
@@ -58,39 +58,6 @@ def log_evidence(kind: str, total: Sums, n_features: int = 5) -> float:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_one_step_densities_are_dynatree_s(kind: str) -> None:
-    """Exact outputs of one leaf, nothing retired, to 1e-8."""
-    X, y = stream(kind)
-    name = {"linear": "linear_augmented", "multinomial": "class"}.get(kind, kind)
-    smallest = {"constant": 4, "linear": 14, "multinomial": 1}[kind]
-    statistics = empty(kind)
-    for row, expected in enumerate(table("exact_single_leaf_logpred")):
-        if row >= smallest:
-            found = statistics.log_predictive(regressors(kind, X[row]), y[row])
-            assert found == pytest.approx(float(expected[f"{name}_noretire"]), abs=1e-8)
-        statistics.add(regressors(kind, X[row]), y[row])
-
-
-@pytest.mark.parametrize("factor", [1.0, 0.9])
-@pytest.mark.parametrize("kind", KINDS)
-def test_densities_over_a_retired_prior_are_dynatree_s(kind: str, factor: float) -> None:
-    """The oldest of 60 points retires before each new one, forgetting what was retired before."""
-    X, y = stream(kind)
-    name = {"linear": "linear_augmented", "multinomial": "class"}.get(kind, kind)
-    retired = empty(kind)
-    for row, expected in enumerate(table("exact_single_leaf_logpred")):
-        if row < 60:
-            continue
-        oldest = filled(kind, X[row - 60 : row - 59], y[row - 60 : row - 59])
-        retired.scale(factor)
-        retired.merge(oldest)
-        total = filled(kind, X[row - 59 : row], y[row - 59 : row])
-        total.merge(retired)
-        found = total.log_predictive(regressors(kind, X[row]), y[row])
-        assert found == pytest.approx(float(expected[f"{name}_w60_lam{factor:g}"]), abs=1e-8)
-
-
-@pytest.mark.parametrize("kind", KINDS)
 @settings(max_examples=40, deadline=None)
 @given(st.integers(20, 60), st.integers(0, 10**6), st.floats(0.1, 1.0))
 def test_statistics_agree_with_the_textbook(kind: str, n: int, seed: int, share: float) -> None:
@@ -113,42 +80,6 @@ def test_statistics_agree_with_the_textbook(kind: str, n: int, seed: int, share:
         df, location, scale = leaf_model.predictive(total, X[0])
         mean, scale2, found_df = statistics.predictive(regressors(kind, X[0]))
         assert (mean, scale2, found_df) == pytest.approx((location, scale**2, df), rel=1e-9)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_evidence_grows_by_the_predictive(kind: str) -> None:
-    """Needs degrees of freedom, determinant and prior exponent right, all at once."""
-    X, y = stream(kind)
-    statistics = filled(kind, X[:20], y[:20])
-    statistics.merge(filled(kind, X[200:230], y[200:230]), 0.3)
-    for row in range(20, 60):
-        before = statistics.log_marginal()
-        density = statistics.log_predictive(regressors(kind, X[row]), y[row])
-        statistics.add(regressors(kind, X[row]), y[row])
-        assert statistics.log_marginal() - before == pytest.approx(density, abs=1e-9)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_weights_count_as_repetitions(kind: str) -> None:
-    """A sample of weight 3 is that sample three times."""
-    X, y = stream(kind)
-    weighted, repeated = filled(kind, X[:20], y[:20]), filled(kind, X[:20], y[:20])
-    weighted.add(regressors(kind, X[20]), y[20], 3.0)
-    for _ in range(3):
-        repeated.add(regressors(kind, X[20]), y[20])
-    assert weighted.values == pytest.approx(repeated.values, rel=1e-10, abs=1e-10)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_scaled_half_and_a_half_make_a_whole(kind: str) -> None:
-    """Retired statistics are split by shares on a grow and added up on a prune."""
-    X, y = stream(kind)
-    whole = filled(kind, X[:30], y[:30])
-    left, right = whole.copy(), whole.copy()
-    left.scale(0.3)
-    right.scale(0.7)
-    left.merge(right)
-    assert left.values == pytest.approx(whole.values, rel=1e-10, abs=1e-10)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -119,25 +119,6 @@ def test_answers_of_one_leaf_are_dynatree_s(
 # Forgetting
 
 
-@pytest.mark.parametrize("leaf", MIN_SAMPLES_LEAF)
-def test_forgetting_weighs_a_sample_by_its_age(leaf: str) -> None:
-    """Active or retired, a sample t steps back counts factor^t."""
-    factor = 0.97
-    model = replace(published(leaf, min_samples_leaf=60), published_scores=False)
-    particles = filter_of(model, 20, 0, decay=factor)
-    for row in range(100):
-        if row >= 60:
-            particles.retire(particles.to_retire("oldest"))
-        learn(particles, model, row)
-    (((leaf_node,), _),) = trees_of(particles)
-    ages = leaf_node["time"] - 1 - np.arange(100)
-    assert leaf_node["total"][0] == pytest.approx(np.sum(factor**ages))
-    assert leaf_node["retired"][0] == pytest.approx(np.sum(factor ** ages[:40]))
-    if leaf != "class":
-        mean = np.average(model.y[:100], weights=factor**ages)
-        assert leaf_node["total"][6 if leaf == "linear" else 1] == pytest.approx(mean)
-
-
 # dynaTree's outputs
 
 
@@ -304,17 +285,6 @@ def test_retiring_a_free_slot_is_refused() -> None:
             particles.retire(slot)
 
 
-def test_same_seed_gives_the_same_bits() -> None:
-    """Randomness depends on the seed and the number of the step alone."""
-    model = published("linear")
-    filters = [filter_of(model, 50, 7) for _ in range(2)]
-    for row in range(80):
-        for particles in filters:
-            learn(particles, model, row)
-    first, second = map(trees_of, filters)
-    assert first == second
-
-
 def test_half_of_the_particles_follow_the_belief_in_their_forgetting_factor() -> None:
     """Every factor has its part of the other half, however little it is believed."""
     rng = np.random.default_rng(0)
@@ -335,9 +305,9 @@ def test_two_rules_learn_the_belief_in_the_forgetting_factors() -> None:
     model = DynamicTreeRegressor(n_particles=6, window=40, seed=1)
     kept, switch = np.array([[0.95], [1.0]]), np.array([[0.01], [0.0001]])
     compared = 0
-    for i in range(300):
+    for i in range(150):
         x = {"a": rng.random()}
-        y = (3 if i < 150 else -3) * x["a"] + rng.normal(0.0, 0.1)
+        y = (3 if i < 75 else -3) * x["a"] + rng.normal(0.0, 0.1)
         core = model._core
         belief = core.state()["factor_posterior"].reshape(2, 6)
         leaves = core.mixture(x)
@@ -354,7 +324,7 @@ def test_two_rules_learn_the_belief_in_the_forgetting_factors() -> None:
         np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-10)
         np.testing.assert_allclose(list(model.forgetting_factors.values()), found.sum(axis=0))
         compared += 1
-    assert compared > 200
+    assert compared > 80
 
 
 @pytest.mark.parametrize(("n_features", "weight"), [(1, 0.1), (19, 0.2), (40, 0.3)])

@@ -11,7 +11,7 @@ import pytest
 from river_extra_trees import DynamicTreeClassifier, DynamicTreeRegressor
 from river_extra_trees._core.dynamic import ParticleFilter
 from river_extra_trees.dynamic_learner import averaged, gains_of, split_shares_of
-from tests.core.dynamic.test_scores import N_ACTIVE, N_LEARNED, learned, model_of
+from tests.core.dynamic.test_scores import N_LEARNED, learned, model_of
 from tests.naive.dynamic import DynamicTree, Leaf, Split, Tree
 from tests.naive.dynamic_filters import naive_tree
 from tests.naive.dynamic_leaves import GaussianLeaf
@@ -99,43 +99,3 @@ def test_split_shares_are_the_naive_ones(leaf: str) -> None:
         counts = count_splits(tree, np.zeros(model.X.shape[1]))
         expected += share * counts / max(1, counts.sum())
     assert list(averaged(particles, split_shares_of).values()) == pytest.approx(expected)
-
-
-@pytest.mark.parametrize("task", ["number", "class"])
-def test_the_feature_that_matters_is_found(task: str) -> None:
-    """By name, and well ahead of noise."""
-    rng = random.Random(0)
-    settings = {"n_particles": 30, "forgetting_factor": 1.0, "seed": 1}
-    model: DynamicTreeRegressor | DynamicTreeClassifier
-    if task == "number":
-        model = DynamicTreeRegressor(leaf="constant", **settings)
-    else:
-        model = DynamicTreeClassifier(**settings)
-    for _ in range(300):
-        x = {"useful": rng.random(), "noise": rng.random()}
-        model.learn_one(x, x["useful"] > 0.4 if task == "class" else float(x["useful"] > 0.4))
-    found, shares = model.relevance(), model.split_shares()
-    assert found["useful"] > 10 * abs(found["noise"])
-    assert shares["useful"] > shares["noise"]
-    assert sum(shares.values()) <= 1 + 1e-9
-
-
-def test_an_empty_model_has_no_relevance() -> None:
-    """Before there are features."""
-    model = DynamicTreeRegressor(seed=1)
-    assert model.relevance() == {}
-    assert model.split_shares() == {}
-
-
-def test_leaf_statistics_are_in_the_table() -> None:
-    """Active samples and retired weight of each leaf add up to what was learned."""
-    rng = random.Random(0)
-    model = DynamicTreeRegressor(n_particles=5, window=N_ACTIVE, forgetting_factor=1.0, seed=1)
-    for _ in range(N_LEARNED):
-        x = rng.random()
-        model.learn_one({"x": x}, float(x > 0.5) + rng.gauss(0, 0.1))
-    leaves = model.to_dataframe().query("is_leaf")
-    for _, tree in leaves.groupby("tree"):
-        assert tree["active"].sum() == N_ACTIVE
-        assert tree["retired"].sum() == pytest.approx(N_LEARNED - N_ACTIVE)
-        assert tree["weight"].sum() == pytest.approx(N_LEARNED)

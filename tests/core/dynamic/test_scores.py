@@ -17,7 +17,6 @@ from tests.naive.dynamic_filters import (
     filter_of,
     leaf_at,
     leaf_with_prior,
-    naive_tree,
     row_of,
     sums_of,
 )
@@ -199,18 +198,6 @@ def test_the_least_useful_point_has_the_smallest_score(
     scores = particles.scores(criterion)
     smallest = [slot for slot in particles.pool.slots() if scores[slot] == min(scores.values())]
     assert particles.to_retire(criterion) == smallest[0]
-
-
-def test_sums_of_leaves_are_those_of_their_rows() -> None:
-    """What the naive scores start from, summed anew from active rows and retired sums."""
-    model, particles = model_of("linear"), learned("flat", "linear")
-    for nodes, _ in trees_of(particles):
-        tree = naive_tree(model, particles, nodes)
-        for x in model.X[:10]:
-            expected = model.total(model.leaf_at(tree, x))
-            found = sums_of(model.leaf_model, leaf_at(nodes, x)["total"])
-            assert found.gram == pytest.approx(expected.gram)
-            assert found.cross == pytest.approx(expected.cross)
 
 
 @pytest.mark.parametrize("criterion", ["alc", "alm"])

@@ -21,6 +21,8 @@ from tests.tools.particle_trees import sizes_of
 
 Array = np.ndarray
 
+pytestmark = pytest.mark.slow  # the runs take long
+
 CONFIGURATIONS = [row["config"] for row in table("stat_summary") if "implicit" not in row["config"]]
 MIN_SAMPLES_LEAF = {"constant": 4, "linear": 14, "class": 1}
 N_RUNS = 12
@@ -165,7 +167,6 @@ def z_of(found: Found, config: str, key: str) -> Array:
     return (ours.mean(axis=0) - mean) / error
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("quantities", MOST_BEYOND_TWO)
 def test_no_more_lie_beyond_two_than_expected(found: Found, quantities: str) -> None:
     """Pooled over all configurations and points."""
@@ -179,7 +180,6 @@ def test_no_more_lie_beyond_two_than_expected(found: Found, quantities: str) -> 
 
 
 @pytest.mark.parametrize("key", MOST_TOGETHER)
-@pytest.mark.slow
 def test_configurations_do_not_lean_to_one_side(found: Found, key: str) -> None:
     """Systematic resampling in place of dynaTree's does: 4 to 6 in error and density."""
     z = [float(z_of(found, config, key)[0]) for config in CONFIGURATIONS]

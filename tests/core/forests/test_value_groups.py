@@ -7,15 +7,12 @@ import pickle
 import random
 import sys
 import tracemalloc
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 
 import river_extra_trees as ret
-from river_extra_trees import persistence
 from river_extra_trees._core.state import StateError
 from river_extra_trees._core.trees import Trees
 from river_extra_trees._estimator import inspection
@@ -52,53 +49,6 @@ def group_nodes(model: Any) -> list[dict[str, Any]]:
         for node in model._core.nodes(tree)
         if node["column"] >= 0 and inspection.is_group(node)
     ]
-
-
-@pytest.mark.parametrize("regression", [False, True])
-def test_many_values_make_no_chain(regression: bool) -> None:
-    """One value against the rest per split would need a height of hundreds."""
-    model = learned(1500, regression, window_sizes=(1000,))
-    assert group_nodes(model)
-    assert model.height < 40
-
-
-def test_values_that_a_tree_knows_are_learned() -> None:
-    """On a target that is a function of the value, the forest is soon right about most."""
-    model = learned(3000, window_sizes=(2000,), n_models=10)
-    asked = [(x, y) for x, y in samples(300, seed=5) if x["place"] is not None]
-    right = sum(model.predict_one(x) == y for x, y in asked)
-    assert right > 0.9 * len(asked)
-
-
-@pytest.mark.parametrize("regression", [False, True])
-def test_batches_answer_and_learn_alike(regression: bool) -> None:
-    """Rows of a batch walk without branches, and unknown or missing values go the same ways."""
-    one, many = learned(0, regression), learned(0, regression)
-    stream = samples(700)
-    for start in range(0, len(stream), 70):
-        part = stream[start : start + 70]
-        for x, y in part:
-            one.learn_one(x, y)
-        many.learn_many(pd.DataFrame([x for x, _ in part]), pd.Series([y for _, y in part]))
-    assert pickle.dumps(one._core) == pickle.dumps(many._core)
-    asked = [x for x, _ in samples(200, n_values=2 * N_VALUES, seed=2)]
-    found = many.predict_many(pd.DataFrame(asked))
-    assert found.tolist() == [one.predict_one(x) for x in asked]
-
-
-@pytest.mark.parametrize("regression", [False, True])
-def test_files_and_pickles_keep_the_groups(regression: bool, tmp_path: Path) -> None:
-    model = learned(regression=regression)
-    persistence.save(model, tmp_path / "model")
-    for copied in (pickle.loads(pickle.dumps(model)), persistence.load(tmp_path / "model")):
-        copied._core.check()
-        for tree in range(model._core.n_trees):
-            assert copied._core.nodes(tree) == model._core.nodes(tree)
-        original = pickle.loads(pickle.dumps(model))
-        for x, y in samples(50, seed=3):
-            assert copied.predict_one(x) == original.predict_one(x)
-            copied.learn_one(x, y)
-            original.learn_one(x, y)
 
 
 def test_values_without_a_code_share_a_bucket() -> None:
@@ -163,23 +113,6 @@ def test_nodes_name_the_values() -> None:
     assert seen
 
 
-def test_texts_shorten_groups() -> None:
-    node: dict[str, Any] = {
-        "column": 0, "cut": frozenset({0, 2}), "threshold": ["a", ("b", 1)], "nominal": True,
-        "missing_left": True, "feature": "f",
-    }  # fmt: skip
-    assert inspection.condition(node, True) == "in {a, ('b', 1)} or missing"
-    assert inspection.condition(node, False) == "not in {a, ('b', 1)}"
-    node |= {"threshold": ["a", "b", "c"], "missing_left": False}
-    assert inspection.condition(node, True) == "in {a, b, c}"
-    node |= {"threshold": list("abcdefg")}
-    assert inspection.condition(node, True) == "in {a, b, c, … 4 more}"
-    assert inspection.condition(node, False) == "not in {a, b, c, … 4 more} or missing"
-    node |= {"threshold": [], "cut": frozenset(), "missing_left": True}
-    assert inspection.condition(node, True) == "is missing"
-    assert inspection.condition(node, False) == "is present"
-
-
 def test_explanations_follow_the_walk() -> None:
     """The path that is told ends in the leaf that the core finds."""
     model = learned(650, n_models=1, batch_size=1000)
@@ -213,12 +146,6 @@ def group_state() -> dict[str, Any]:
         "stats": np.array([[2.0, 1.0, 0.5, 1.0, 1.0], [1.0, 1.0, 0.0, 1.0, 0.0],
                            [1.0, 1.0, 0.0, 0.0, 1.0]]),
     }  # fmt: skip
-
-
-def test_trees_restore_groups() -> None:
-    trees = Trees.restored(group_state())
-    trees.check()
-    assert trees.node(0)["nominal"] == GROUP + 253
 
 
 @pytest.mark.parametrize("nominal", [1, GROUP])

@@ -1,0 +1,97 @@
+"""How soon classifiers recover from an abrupt drift: the accuracy of the samples around it.
+
+Every learner has its default parameters. The drifts of a stream are averaged.
+
+    python -m examples.benchmarks.studies.drift
+    python -m examples.benchmarks.studies.drift --capymoa-python PYTHON   CapyMOA's forests, too
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from river.datasets import synth
+
+from examples.benchmarks.common import generated, streams, tables
+from examples.benchmarks.peers import capymoa_process, contenders
+from river_extra_trees.cli import UserError
+
+OURS = ["ExtraTreesClassifier", "ForgetfulRandomForestClassifier"]
+RIVER = ["river HoeffdingAdaptiveTreeClassifier", "river ARFClassifier"]
+CAPYMOA = ["CapyMOA ARF", "CapyMOA SRP"]
+CONCEPT = 1_000
+# Samples relative to a drift.
+SPANS = {
+    "200 before": range(-200, 0),
+    "first 200 after": range(200),
+    "next 400": range(200, 600),
+}
+
+
+def sine() -> tuple[streams.Rows, list[int]]:
+    """Four functions of two features, twice."""
+    parts = [synth.Sine(classification_function=i % 4, seed=100 + i) for i in range(8)]
+    return generated.in_turn(parts, 8 * CONCEPT), list(range(CONCEPT, 8 * CONCEPT, CONCEPT))
+
+
+def mixed() -> tuple[streams.Rows, list[int]]:
+    """Two concepts of two numbers and two booleans; each drift turns all labels round."""
+    parts = [synth.Mixed(classification_function=i % 2, seed=200 + i) for i in range(8)]
+    return generated.in_turn(parts, 8 * CONCEPT), list(range(CONCEPT, 8 * CONCEPT, CONCEPT))
+
+
+def forgetful_abrupt() -> tuple[streams.Rows, list[int]]:
+    """The stream of the forgetful forests' paper around its first drift, at 10,000."""
+    return streams.load("forgetful_abrupt", "classification", 10_000 + CONCEPT)[-4_000:], [3_000]
+
+
+STREAMS = {"sine": sine, "mixed": mixed, "forgetful_abrupt": forgetful_abrupt}
+
+
+def answers(name: str, rows: streams.Rows, capymoa: str | None) -> Iterator[Any]:
+    """Yield the label that a learner predicts for each row before learning it."""
+    if name in CAPYMOA:
+        kind, python = contenders.CAPYMOA["classification"][name], contenders.interpreter(capymoa)
+        options = kind, rows, "classification", float("inf"), python
+        for _, found, _ in capymoa_process.parts(*options):
+            yield from (max(each, key=each.__getitem__, default=None) for each in found)
+        return
+    model = contenders.make(name, rows, "classification")
+    for x, y in rows:
+        shares = model.predict_proba_one(x)
+        yield max(shares, key=shares.__getitem__, default=None)
+        model.learn_one(x, y)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--streams", nargs="+", choices=STREAMS, default=list(STREAMS))
+    parser.add_argument("--learners", nargs="+", help="by default ours, river's and CapyMOA's")
+    parser.add_argument("--capymoa-python", help="an interpreter that has CapyMOA")
+    options = parser.parse_args()
+    names = options.learners or OURS + RIVER + (CAPYMOA if options.capymoa_python else [])
+    lines = []
+    for stream in options.streams:
+        rows, drifts = STREAMS[stream]()
+        for name in names:
+            found = answers(name, rows, options.capymoa_python)
+            right = [a == y for a, (_, y) in zip(found, rows, strict=True)]
+            shares = [
+                statistics.fmean(right[at + i] for at in drifts for i in span)
+                for span in SPANS.values()
+            ]
+            lines.append([stream, name, *(f"{share:.3f}" for share in shares)])
+    tables.show(["stream", "learner", *SPANS], lines)
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except UserError as error:
+        sys.exit(f"error: {error}")

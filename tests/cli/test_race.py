@@ -1,0 +1,441 @@
+"""Races: scores, curves, what is refused, what is written, and how a race ends."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from river import datasets, dummy, evaluate, metrics, tree
+
+import river_extra_trees
+from river_extra_trees import persistence
+from river_extra_trees.cli import UserError, learners, race, report, streams
+from river_extra_trees.streams import Batch
+from tests.tools.command_line import FAST, OURS, assert_refused, curves_in, done, run, start
+from tests.tools.systems import needs_links, needs_pipes, needs_signals
+
+
+def entrant_of(model: Any, **scored: Any) -> race.Entrant:
+    return race.Entrant("x", model, scored or {"Accuracy": metrics.Accuracy()})
+
+
+def batch_of(values: Any, targets: list[Any], first: int = 1) -> Batch:
+    numbers = range(first, first + len(targets))
+    return Batch(numbers, pa.table({"a": pa.array(values, pa.float64())}), targets)
+
+
+# --- Scores and curves
+
+
+def test_scores_are_those_of_river(tmp_path: Path) -> None:
+    """Whether a learner reads rows or columns, and a metric labels or probabilities."""
+    made = {
+        FAST: tree.HoeffdingTreeClassifier,
+        OURS: lambda: river_extra_trees.StreamDecisionTreeClassifier(batch_size=20, seed=1),
+    }
+    usual = ("--metric", "Accuracy", "--metric", "LogLoss", "--csv", tmp_path / "o.csv")
+    done("race", "Phishing", *made, *usual)
+    curves = curves_in(tmp_path / "o.csv")
+    for name, make in made.items():
+        metric = metrics.Accuracy() + metrics.LogLoss()
+        evaluate.progressive_val_score(datasets.Phishing(), make(), metric)
+        last = curves[name][-1]
+        assert last["items"] == "1250"
+        assert [float(last["Accuracy"]), float(last["LogLoss"])] == metric.get()
+
+
+def test_default_learners() -> None:
+    """Without learners, all of this package race, with river's trees beside them."""
+    result = done("race", "ImageSegments", "--limit", 60)
+    for name in learners.usual_learners("classification"):
+        assert name in result.stdout
+    assert "60 of 60 samples" in result.stdout
+
+
+def test_seeds() -> None:
+    """The seed of the command is that of each learner that has no other."""
+    found = [
+        learners.make_learner(spec, "classification", 7).seed  # type: ignore[attr-defined]
+        for spec in ("ARFClassifier", "ARFClassifier:seed=3")
+    ]
+    assert found == [7, 3]
+
+
+def test_curves_in_batches_of_any_size() -> None:
+    """A learner that reads columns has the same curve in batches of any size."""
+    numbers = np.random.default_rng(1).normal(size=400)
+    targets = [bool(value > 0) for value in numbers]
+    curves = []
+    for size in (1, 400):
+        model = river_extra_trees.StreamDecisionTreeClassifier(seed=1)
+        entrant = entrant_of(model, Accuracy=metrics.Accuracy(), LogLoss=metrics.LogLoss())
+        contest = race.Race([entrant], "classification")
+        contest.spacing = 40
+        parts = (
+            batch_of(numbers[i : i + size], targets[i : i + size], i + 1)
+            for i in range(0, 400, size)
+        )
+        assert list(contest.run(parts))[-1] == 400
+        curves.append([(point.items, point.scores) for point in entrant.curve])
+    assert curves[0] == curves[1]
+
+
+def test_curves_stay_short() -> None:
+    """However long the race, a curve has a bounded number of evenly spaced points."""
+    entrant = entrant_of(dummy.NoChangeClassifier())
+    contest = race.Race([entrant], "classification")
+    for _ in contest.run(batch_of([1.0], [i % 2], i + 1) for i in range(5000)):
+        pass
+    items = [point.items for point in entrant.curve]
+    assert race.MOST_POINTS / 2 <= len(items) < race.MOST_POINTS
+    assert {later - earlier for earlier, later in itertools.pairwise(items)} == {contest.spacing}
+
+
+def test_rolling_metrics(tmp_path: Path) -> None:
+    """They count the last items only, in curves, too."""
+    path = tmp_path / "o.csv"
+    rows = "a,y\n" + "".join(f"{i},{int(i < 200)}\n" for i in range(250))
+    usual = ("--target", "y", "--task", "classification", "--metric", "Accuracy", "--csv", path)
+    for rolling, last in ((50, 0.98), (500, 248 / 249)):
+        done("race", "-", "NoChangeClassifier", *usual, "--rolling", rolling, stdin=rows)
+        (curve,) = curves_in(path).values()
+        scores = {int(p["items"]): float(p[f"Accuracy, last {rolling}"]) for p in curve}
+        assert scores[200] == 1.0
+        assert scores[250] == pytest.approx(last)
+
+
+def test_learner_that_gives_up(tmp_path: Path) -> None:
+    """A learner that raises is out, with its reason; the others go on; the exit status is 1."""
+    rows = "a,y\n" + "".join(f"n{i},{i % 2}\n" for i in range(50))
+    names = ("GaussianNB", "NoChangeClassifier")
+    result = run("race", "-", *names, "--target", "y", "--csv", tmp_path / "o.csv", stdin=rows)
+    assert result.exit_code == 1, result.output
+    assert "failed after" in result.stdout
+    assert curves_in(tmp_path / "o.csv")["NoChangeClassifier"][-1]["items"] == "50"
+
+
+def test_a_learner_that_fails_in_a_batch() -> None:
+    """The row is named, and nothing of the batch is scored."""
+    model = river_extra_trees.ShrubEnsembleRegressor(seed=1)
+    entrant = entrant_of(model, MAE=metrics.MAE())
+    contest = race.Race([entrant], "regression")
+    contest.spacing = 1000
+    targets = [*range(90), *(["x"] * 10)]
+    assert list(contest.run([batch_of(np.arange(100.0), targets)])) == [100]
+    assert entrant.error is not None
+    assert "failed after 0 samples: TypeError: row 91 of the table" in entrant.error
+    assert (entrant.items, model.n_samples_seen) == (0, 0)
+
+
+def test_label_that_never_came() -> None:
+    """A binary metric that looks for a label which is not in the stream says so."""
+    result = done("race", "ImageSegments", FAST, "--metric", "F1", "--limit", 50)
+    assert "note: F1 looks for the label True" in result.stderr
+    result = done("race", "ImageSegments", FAST, "--metric", "F1:pos_val=sky", "--limit", 50)
+    assert result.stderr == ""
+
+
+def test_metric_of_probabilities_needs_them() -> None:
+    """A learner without probabilities is not scored by them."""
+    with pytest.raises(UserError, match="predicts no probabilities"):
+        entrant_of(object(), LogLoss=metrics.LogLoss())
+
+
+# --- Reading
+
+
+@pytest.mark.parametrize(
+    ("targets", "task"),
+    [
+        (["a", "b"], "classification"),
+        (["1", "2", "1"], "classification"),
+        (["true", "false"], "classification"),
+        ([str(i) for i in range(30)], "regression"),
+        (["1", "2.5"], "regression"),
+    ],
+)
+def test_task_is_inferred(tmp_path: Path, targets: list[str], task: str) -> None:
+    """Names, booleans and few whole numbers are classes; other numbers are measurements."""
+    path = tmp_path / "table.csv"
+    path.write_text("\n".join(["a,y", *(f"1,{target}" for target in targets)]))
+    stream = streams.open_stream(str(path), target="y")
+    assert stream.task == task
+    assert sum(map(len, stream.batches)) == len(targets)
+
+
+@pytest.mark.parametrize("name", streams.bundled_names())
+def test_bundled_streams(name: str) -> None:
+    """Every bundled data set can be read, and holds only what any learner understands."""
+    stream = streams.open_stream(name, limit=20)
+    for batch in stream.batches:
+        for x, y in zip(batch.rows(), batch.targets or (), strict=True):
+            assert all(isinstance(value, bool | int | float | str) for value in x.values())
+            assert isinstance(y, bool | int | float | str)
+    assert stream.n_items == 20
+
+
+def test_bad_rows_are_skipped_and_counted() -> None:
+    """The race goes on, and a note says how many there were; or it ends, with the results so far.
+
+    An identifier can be dropped.
+    """
+    text = "a,id,y\n1,p,x\n2,q,y\nbroken\n3,r,x\n"
+    usual = ("race", "-", FAST, "--target", "y", "--drop", "id")
+    result = done(*usual, "--on-bad-row", "skip", stdin=text)
+    assert result.stderr == (
+        "note: columns: 1 number: 'a'\n"
+        "note: rows skipped: 1; the first: row 3: 1 fields, but the header has 3\n"
+    )
+    assert_refused(run(*usual, stdin=text), "row 3", stdout="2 samples")
+
+
+def test_progress_in_bytes(tmp_path: Path) -> None:
+    """Where the number of rows is not known, the share of the file is."""
+    path = tmp_path / "t.csv"
+    path.write_text("a,y\n" + "1,0\n2,1\n" * 200_000)
+    stream = streams.open_stream(str(path), target="y", task="classification")
+    next(stream.batches)
+    assert 0 < stream.share_read < 0.5  # type: ignore[operator]
+    assert sum(map(len, stream.batches)) > 390_000
+    assert stream.share_read == 1
+
+
+# --- Refusals
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["Fishing"], ["'Fishing'", "Phishing"]),
+        (["missing.parquet", "--target", "y"], ["no file 'missing.parquet'"]),
+        (["Phishing", "--target", "y"], ["bundled"]),
+        (["Phishing", "--task", "regression"], ["for classification, not for regression"]),
+        (["Phishing", "StreamForest"], ["did you mean StreamDecisionForest?"]),
+        (["Phishing", "river.tree.NoSuchTree"], ["no learner 'river.tree.NoSuchTree'"]),
+        (["Phishing", "HoeffdingTreeRegressor"], ["is not a learner for classification"]),
+        (["Phishing", f"{FAST}:depth=3"], ["no parameter 'depth'", "max_depth"]),
+        (["Phishing", f"{FAST}:max_depth="], ["Name:key=value"]),
+        (["Phishing", f"{FAST}:3"], ["Name:key=value"]),
+        (["Phishing", "StreamDecisionTreeClassifier:batch_size=0"], ["batch_size"]),
+        (["Phishing", f"{__name__}.Broken"], [".Broken: install that first"]),
+        (["Phishing", FAST, FAST], ["given twice"]),
+        (["Phishing", FAST, "--metric", "Acuracy"], ["did you mean Accuracy?"]),
+        (["Phishing", FAST, "--metric", "ConfusionMatrix"], ["not give a single number"]),
+        (["Phishing", FAST, "--metric", "MAE"], ["cannot score"]),
+        (["Phishing", FAST, "--csv", "no/such/folder.csv"], ["no folder"]),
+        (["Phishing", FAST, "--plot", "picture.doc"], [".png"]),
+        (["table.csv", FAST], ["--target"]),
+    ],
+)
+def test_command_is_refused(arguments: list[str], words: list[str]) -> None:
+    """What cannot be understood is refused in one line, with status 2."""
+    assert_refused(run("race", *arguments), *words, stdout="")
+
+
+class Broken(dummy.NoChangeClassifier):
+    """A learner whose constructor needs a package that is missing, as some of river's do."""
+
+    def __init__(self) -> None:
+        raise RuntimeError("install\nthat first")
+
+
+@pytest.mark.parametrize("option", ["--task", "--on-bad-row"])
+def test_choices(option: str) -> None:
+    """Typer refuses what is none of them."""
+    result = run("race", "Phishing", option, "other")
+    assert result.exit_code == 2
+    assert f"Invalid value for '{option}'" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "reached", "words"),
+    [
+        ("", None, ["is empty"]),
+        ("a,y\n", None, ["no rows"]),
+        ("a,b\n1,2\n", None, ["no column 'y'", "a, b"]),
+        ("a,y\ninf,0\n", None, ["row 1", "column 'a' is infinite"]),
+        ("a,y\n1,0\n2\n", 1, ["row 2", "1 fields, but the header has 2"]),
+        ("a,y\n1,0\n2,1\nx,1\n", 2, ["row 3", "column 'a'", "'x'", "--nominal a"]),
+        ("a,y\n1,0\n2,\n", 1, ["row 2", "the target 'y' is missing"]),
+        ('a,y\n1,0\n2,"open\n', 1, ["row 2"]),
+        ("a,y\n1,0.5\n2,high\n", 1, ["row 2", "'high', not a number"]),
+    ],
+)
+def test_row_is_refused(text: str, reached: int | None, words: list[str]) -> None:
+    """A row that cannot be read ends the race in one line, with the results so far."""
+    learner, task = ("HoeffdingTreeRegressor", "regression") if "0.5" in text else (FAST, None)
+    options = ("--task", task) if task else ()
+    result = run("race", "-", learner, "--target", "y", *options, stdin=text)
+    said = "" if reached is None else f"{reached} samples"
+    assert_refused(result, "standard input", *words, stdout=said)
+
+
+# --- Outputs
+
+
+def test_outputs(tmp_path: Path, table: Path) -> None:
+    """Curves go to CSV, and a picture is drawn; their paths are printed."""
+    path, picture = tmp_path / "out.csv", tmp_path / "out.png"
+    options = ("--target", "class", "--csv", path, "--plot", picture)
+    result = done("race", table, FAST, "NoChangeClassifier", *options)
+    assert f"wrote {path}" in result.stdout
+    assert f"wrote {picture}" in result.stdout
+    items = [point["items"] for point in curves_in(path)[FAST]]
+    assert items == [str(i) for i in range(1, 91)]
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_outputs_are_written_each_by_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A full disk for one does not take the others with it."""
+
+    def fail(*arguments: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(report, "write_csv", fail)
+    paths = tmp_path / "o.csv", tmp_path / "o.png"
+    result = run("race", "Phishing", FAST, "--limit", 40, "--csv", paths[0], "--plot", paths[1])
+    assert_refused(result, "cannot write", "No space left", stdout="40 of 40 samples")
+    assert paths[1].exists()
+
+
+@needs_links
+def test_outputs_that_are_one_file_or_an_input_are_refused(tmp_path: Path, table: Path) -> None:
+    """By another name, too: one would overwrite the other."""
+    (tmp_path / "link.png").symlink_to("new.png")
+    (tmp_path / "hard.png").hardlink_to(table)
+    before = table.read_bytes()
+    for path in (tmp_path / "new.png", tmp_path / "link.png"):
+        result = run("race", "Fishing", "--csv", tmp_path / "new.png", "--plot", path)
+        assert_refused(result, "are the same file", stdout="")
+    for option in ("--csv", "--plot"):
+        refused = run("race", table, FAST, "--target", "class", option, tmp_path / "hard.png")
+        assert_refused(refused, "is an input", stdout="")
+    model = tmp_path / "model.png"
+    persistence.save(river_extra_trees.StreamDecisionTreeClassifier(), model)
+    assert_refused(run("draw", model, "--output", model), "is an input", stdout="")
+    assert table.read_bytes() == before
+    assert not (tmp_path / "new.png").exists()
+
+
+@pytest.mark.slow
+def test_an_output_that_is_standard_input_is_refused(table: Path) -> None:
+    """A file that comes in without its name is recognised."""
+    before = table.read_bytes()
+    with table.open() as rows:
+        command = ("race", "-", FAST, "--target", "class", "--csv", table)
+        running = start(*command, stdin=rows)
+        out, err = running.communicate(timeout=120)
+    assert (running.returncode, out) == (2, "")
+    assert f"{table} is an input" in err
+    assert table.read_bytes() == before
+
+
+@needs_pipes
+@pytest.mark.timeout(60)
+def test_outputs_that_cannot_be_written_are_refused(tmp_path: Path) -> None:
+    """Before anything else is looked at, and without waiting for the reader of a pipe."""
+    folder, pipe = tmp_path / "folder.png", tmp_path / "pipe.png"
+    folder.mkdir()
+    os.mkfifo(pipe)
+    for path in (folder, pipe, tmp_path / f"{'x' * 300}.png"):
+        for option in ("--csv", "--plot"):
+            result = run("race", "Fishing", option, path)
+            assert_refused(result, f"cannot write {path}: ", stdout="")
+        result = run("train", "Fishing", "StreamDecisionTree", "--save", path, "--resume")
+        assert_refused(result, f"cannot write {path}: ", stdout="")
+    assert sorted(tmp_path.iterdir()) == [folder, pipe]
+
+
+def test_outputs_are_as_they_were_where_there_is_no_race(tmp_path: Path) -> None:
+    """Whether they were there or not."""
+    paths = tmp_path / "o.csv", tmp_path / "o.png"
+    given = ("--csv", paths[0], "--plot", paths[1])
+    assert_refused(run("race", "Fishing", *given), "'Fishing'")
+    assert list(tmp_path.iterdir()) == []
+    for path in paths:
+        path.write_text("earlier")
+        os.utime(path, (1, 1))
+    assert_refused(run("race", "Fishing", *given), "'Fishing'")
+    assert {(path.read_text(), path.stat().st_mtime) for path in paths} == {("earlier", 1)}
+
+
+# --- Endings
+
+
+@pytest.mark.slow
+@needs_signals
+def test_ctrl_c_while_waiting_for_input(tmp_path: Path) -> None:
+    """Ctrl-C in a pipe that has fallen silent reports the results so far, with status 130."""
+    import fcntl
+    import termios
+
+    path = tmp_path / "out.csv"
+    options = ("--target", "y", "--task", "classification", "--csv", path)
+    process = start("race", "-", FAST, *options, stdin=subprocess.PIPE)
+    assert process.stdin is not None
+    # The first rows are read before the race begins, the last one within it.
+    for rows in ("a,y\n1,0\n2,1\n", "3,0\n"):
+        process.stdin.write(rows)
+        process.stdin.flush()
+        while fcntl.ioctl(process.stdin, termios.FIONREAD, bytes(4)) != bytes(4):
+            assert process.poll() is None
+            time.sleep(0.05)
+    time.sleep(0.5)  # until it waits again
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=120)
+    assert (process.returncode, err) == (130, "note: columns: 1 number: 'a'\n")
+    assert "3 samples" in out
+    assert curves_in(path)[FAST][-1]["items"] == "3"
+
+
+@needs_signals
+@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
+def test_ended_between_items(ending: signal.Signals) -> None:
+    """Ctrl-C, or the signal that stops services, ends the race between two chunks."""
+    before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
+    contest = race.Race([entrant_of(dummy.NoChangeClassifier())], "classification")
+    with race.Interruptible() as interruptible:
+        batches = (batch_of([1.0], [1], i + 1) for i in range(100))
+        for items in contest.run(interruptible.batches(batches)):
+            if items == 7:
+                signal.raise_signal(ending)
+    assert contest.items == 7
+    assert interruptible.interrupted
+    assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == before
+
+
+@pytest.mark.parametrize("package", ["typer", "pyarrow"])
+def test_missing_extra(package: str) -> None:
+    """Without a package, the command says in one line what to install."""
+    program = (
+        f"import sys; sys.modules[{package!r}] = None\n"
+        "from river_extra_trees.__main__ import main; main()"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == (f"error: the command line needs more packages: pip install {package}\n")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a device that is full")
+def test_a_full_standard_output(table: Path) -> None:
+    """The command fails; a model is saved before."""
+    path = table.with_name("m.model")
+    command = ["train", str(table), OURS, "--target", "class", "--save", str(path)]
+    with open("/dev/full", "w") as full:
+        program = [sys.executable, "-m", "river_extra_trees", *command]
+        done = subprocess.run(program, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert done.returncode != 0
+    assert "No space left" in done.stderr
+    assert path.exists()

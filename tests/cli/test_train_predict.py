@@ -1,0 +1,420 @@
+"""Train, save, apply: the commands `train`, `predict`, `info`, `draw` and `list`."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import signal
+import subprocess
+import sys
+import time
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from river import datasets, linear_model, metrics, preprocessing
+
+import river_extra_trees as ret
+from river_extra_trees import persistence, streams
+from river_extra_trees.cli import UserError, learners
+from tests.tools.command_line import assert_refused, curves_in, done, learner_in, run
+from tests.tools.systems import needs_signals
+
+OURS = "StreamDecisionTree"
+
+
+# --- train
+
+
+def test_train_saves_what_the_learner_has_learned(tmp_path: Path) -> None:
+    """The file is that of the same learner trained in Python, with the parameters that were set."""
+    path = tmp_path / "m.model"
+    options = ("--set", "batch_size=50", "--seed", 3, "--limit", 400)
+    said = done("train", "Phishing", OURS, "--save", path, *options).stdout
+    assert "Accuracy" in said
+    assert f"wrote {path}" in said
+    model = ret.StreamDecisionTreeClassifier(batch_size=50, seed=3)
+    for x, y in datasets.Phishing().take(400):
+        model.learn_one(x, y)
+    assert persistence.save_bytes(learner_in(path)) == persistence.save_bytes(model)
+    # A saved model goes on learning; its task needs not be named.
+    done("train", "Phishing", path, "--save", path, "--limit", 50)
+    for x, y in datasets.Phishing().take(50):
+        model.learn_one(x, y)
+    assert persistence.save_bytes(learner_in(path)) == persistence.save_bytes(model)
+
+
+@pytest.mark.slow
+@needs_signals
+def test_ctrl_c_saves_the_model(tmp_path: Path) -> None:
+    """Training an endless stream ends with the model so far, and status 130."""
+    path = tmp_path / "m.model"
+    command = [sys.executable, "-m", "river_extra_trees", "train", "-", OURS]
+    options = ["--target", "y", "--task", "classification", "--save", str(path), "--every", "1"]
+    process = subprocess.Popen(
+        [*command, *options],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdin is not None
+    process.stdin.write("a,y\n" + "1,u\n2,v\n" * 20)
+    process.stdin.flush()
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline:
+        if path.exists() and learner_in(path).n_samples_seen == 40:
+            break
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130, (out, err)
+    assert learner_in(path).n_samples_seen == 40
+
+
+def test_a_bad_row_loses_nothing_that_was_learned(tmp_path: Path) -> None:
+    """The error is told, and the model before it is saved."""
+    data, path = tmp_path / "t.csv", tmp_path / "m.model"
+    data.write_text("a,y\n1,u\n2,v\n3\n4,u\n")
+    result = run("train", data, OURS, "--target", "y", "--save", path, "--task", "classification")
+    assert result.exit_code == 2
+    assert "row 3" in result.stderr
+    assert learner_in(path).n_samples_seen == 2
+
+
+def test_what_cannot_be_trained_is_refused(tmp_path: Path) -> None:
+    """Before anything is learned, with what to do."""
+    path = tmp_path / "m.model"
+    cases: list[tuple[list[object], str]] = [
+        (
+            ["HoeffdingTreeClassifier", "--save", path],
+            "this learner cannot be saved to a model file",
+        ),
+        ([OURS, "--save", tmp_path / "no" / "m"], "there is no folder"),
+        ([OURS, "--save", path, "--set", "batch"], "write it as name=value"),
+        ([OURS, "--save", path, "--set", "batches=1"], "has no parameter 'batches'"),
+        (["StreamDecisionTreeRegressor", "--save", path], "did you mean StreamDecisionTreeClass"),
+    ]
+    for arguments, says in cases:
+        assert_refused(run("train", "Phishing", *arguments), says)
+    assert not path.exists()
+
+
+def test_decimal_targets_are_measured(tmp_path: Path) -> None:
+    """As databases export prices: they are no labels."""
+    prices = [Decimal("1.50"), Decimal("2.25")] * 20
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table({"a": [1.0, 2.0] * 20, "y": prices}), path)
+    done("train", path, "StreamDecisionTree", "--target", "y", "--save", tmp_path / "m.model")
+    assert persistence.load(tmp_path / "m.model").predict_one({"a": 1.0}) > 0
+
+
+def test_targets_beyond_floats(tmp_path: Path) -> None:
+    """Whole numbers of JSON: labels as they are, refused as measurements."""
+    data, path = tmp_path / "t.jsonl", tmp_path / "m.model"
+    data.write_text("".join(f'{{"a": {i % 2}, "y": {10**400 + i % 2}}}\n' for i in range(40)))
+    done("train", data, "StreamDecisionTree", "--target", "y", "--save", path)
+    assert persistence.load(path).predict_one({"a": 1}) in (10**400, 10**400 + 1)
+    regression = ("--task", "regression", "--target", "y", "--save", tmp_path / "r.model")
+    result = run("train", data, "StreamDecisionTree", *regression)
+    assert result.exit_code == 1, result.output
+    assert "the target must be a finite number" in result.output
+
+
+def test_a_model_that_cannot_be_saved_is_told_in_a_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not by a traceback, whatever has been learned."""
+
+    def refuse(model: object, path: Path) -> None:
+        raise persistence.ModelFileError("this tree cannot be saved: a label is a Decimal")
+
+    monkeypatch.setattr(persistence, "save", refuse)
+    path = tmp_path / "m.model"
+    result = run("train", "Phishing", OURS, "--limit", 50, "--save", path)
+    assert result.exit_code == 2
+    assert result.stderr.endswith(
+        f"error: cannot write {path}: this tree cannot be saved: a label is a Decimal\n"
+    )
+
+
+@pytest.mark.parametrize("other", [".csv", ".jsonl"])
+def test_truth_values_mean_the_same_in_all_formats(tmp_path: Path, other: str) -> None:
+    """A model trained on Parquet answers the same table in text alike."""
+    data, path = tmp_path / "t.parquet", tmp_path / "m.model"
+    pq.write_table(pa.table({"flag": [True, False] * 60, "y": ["p", "q"] * 60}), data)
+    done("train", data, OURS, "--target", "y", "--save", path)
+    text = tmp_path / f"t{other}"
+    if other == ".csv":
+        text.write_text("flag,y\n" + "true,p\nFalse,q\n" * 20)
+    else:
+        text.write_text('{"flag": true, "y": "p"}\n{"flag": false, "y": "q"}\n' * 20)
+    result = done("predict", path, text, "--target", "y")
+    assert "accuracy 1 on 40 rows" in result.stderr
+
+
+# --- predict
+
+
+@pytest.fixture
+def model(tmp_path: Path, table: Path) -> Path:
+    path = tmp_path / "m.model"
+    done("train", table, OURS, "--target", "class", "--save", path)
+    return path
+
+
+def test_predict(model: Path, table: Path, tmp_path: Path) -> None:
+    """CSV, Parquet and standard output hold the same answers: those of the model, row by row."""
+    csv_path, parquet = tmp_path / "a.csv", tmp_path / "a.parquet"
+    arguments = ("predict", model, table, "--target", "class", "--probabilities")
+    result = done(*arguments, "--output", csv_path)
+    done(*arguments, "--output", parquet)
+    printed = done(*arguments).stdout
+    assert printed == csv_path.read_text()
+    frame = pd.read_parquet(parquet)
+    read = list(csv.DictReader(io.StringIO(printed)))
+    loaded = persistence.load(model)
+    assert len(read) == len(frame) == 90
+    right = 0
+    with table.open() as file:
+        for i, cells in enumerate(csv.DictReader(file)):
+            x: dict[str, Any] = {"number": float(cells["number"]), "name": cells["name"]}
+            if cells["gaps"]:
+                x["gaps"] = float(cells["gaps"])
+            label, probabilities = loaded.predict_one(x), loaded.predict_proba_one(x)
+            right += label == int(cells["class"])
+            assert frame["row"][i] == int(read[i]["row"]) == i + 1
+            assert frame["prediction"][i] == int(read[i]["prediction"]) == label
+            assert float(read[i]["probability of 1"]) == probabilities[1]
+            assert frame["probability of 0"][i] == probabilities[0]
+            assert frame["class"][i] == int(cells["class"])
+    assert f"accuracy {right / 90:.4g} on 90 rows" in result.stderr
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".parquet"])
+@pytest.mark.parametrize("name", ["StreamDecisionTree", "DynamicTree:n_particles=10"])
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_batches_are_predicted_as_columns(
+    name: str, task: str, suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing becomes a dict, and the answers are those to the dicts of the rows."""
+    data, path = tmp_path / f"t{suffix}", tmp_path / "m.model"
+    frame = pd.DataFrame({"a": [i % 7 for i in range(300)], "b": ["red", "blue", None] * 100})
+    frame["c"] = [None if i % 5 else i / 8 for i in range(300)]
+    frame["y"] = [f"class {i % 3}" if task == "classification" else i / 3 for i in range(300)]
+    if suffix == ".parquet":
+        frame.to_parquet(data)
+    elif suffix == ".csv":
+        frame.to_csv(data, index=False)
+    else:
+        frame.to_json(data, orient="records", lines=True)
+    done("train", data, name, "--target", "y", "--task", task, "--save", path)
+    expected = []
+    model = persistence.load(path)
+    for batch in streams.open_table(data, drop=["y"]):
+        for number, x in zip(batch.numbers, batch.rows(), strict=True):
+            shares = model.predict_proba_one(x).values() if task == "classification" else ()
+            expected.append([str(number), str(model.predict_one(x)), *map(str, shares)])
+    monkeypatch.setattr(streams.Batch, "rows", lambda _: 1 / 0)
+    wanted = ["--probabilities"] if task == "classification" else []
+    result = done("predict", path, data, "--drop", "y", *wanted)
+    assert list(csv.reader(io.StringIO(result.stdout)))[1:] == expected
+
+
+@pytest.mark.slow
+def test_rows_of_a_pipe_are_answered_at_once(model: Path) -> None:
+    """The next row is not waited for."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "river_extra_trees", "predict", str(model), "-"],
+        env={**os.environ, "PYTHONUNBUFFERED": ""},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    with process:
+        for row, number in (("name,number\nred,1\n", 1), ("blue,2\n", 2)):
+            process.stdin.write(row)
+            process.stdin.flush()
+            if number == 1:
+                assert process.stdout.readline() == "row,prediction\n"
+            assert process.stdout.readline().startswith(f"{number},")
+        process.stdin.close()
+    assert process.returncode == 0
+
+
+def test_rows_before_a_refused_one_are_answered(model: Path, tmp_path: Path) -> None:
+    """Of a pipeline, and where a target is no number; then the row is named."""
+    path, data = tmp_path / "p.model", tmp_path / "t.csv"
+    pipeline = preprocessing.StandardScaler() | ret.StreamDecisionTreeRegressor(seed=1)
+    for b in (1.0, 2.0):
+        pipeline.learn_one({"a": 1.0, "b": b}, 3.0)
+    persistence.save(pipeline, path)
+    persistence.save(pipeline["StreamDecisionTreeRegressor"], model)
+    data.write_text("a,b,y\n1,,2\n2,,2\n3,red,2\n")
+    result = run("predict", path, data, "--target", "y")
+    assert result.stdout == "row,prediction,y\n1,3.0,2\n2,3.0,2\n"
+    assert_refused(result, "t.csv, row 3: ")
+    data.write_text("a,y\n1,2\n2,two\n3,2\n")
+    for each in (path, model):
+        result = run("predict", each, data, "--target", "y")
+        assert result.stdout == "row,prediction,y\n1,3.0,2\n"
+        assert_refused(result, "t.csv, row 2: the target is 'two', not a number")
+
+
+def test_predict_without_targets(model: Path) -> None:
+    """New data need no target; columns that are missing, or that the model ignores, are told."""
+    result = done("predict", model, "-", stdin="name,number,other\nred,1,x\nblue,,y\n")
+    assert [line.split(",")[0] for line in result.stdout.splitlines()] == ["row", "1", "2"]
+    assert result.stderr == (
+        "note: 1 of 3 columns of the model is missing: 'gaps' (in 2 of 2 samples)\n"
+        "note: the model does not know 1 column, and ignores it: 'other'\n"
+    )
+
+
+def test_intervals(tmp_path: Path) -> None:
+    """Most targets lie within."""
+    model, answers = tmp_path / "m.model", tmp_path / "a.parquet"
+    done("train", "TrumpApproval", "DynamicTree:n_particles=20", "--save", model)
+    result = done("predict", model, "TrumpApproval", "--interval", 0.9, "--output", answers)
+    assert "mean absolute error" in result.stderr
+    frame = pd.read_parquet(answers)
+    inside = (frame["lower"] <= frame["target"]) & (frame["target"] <= frame["upper"])
+    assert 0.8 < inside.mean() <= 1.0
+    assert_refused(run("predict", model, "TrumpApproval", "--interval", 90), "between 0 and 1")
+    assert_refused(run("predict", model, "TrumpApproval", "--probabilities"), "no probabilities")
+
+
+def test_names_of_columns_stay_apart(model: Path, table: Path, tmp_path: Path) -> None:
+    """A target that is named as a column of the answers gets another name."""
+    data, answers = tmp_path / "named.csv", tmp_path / "a.parquet"
+    data.write_text(table.read_text().replace("class", "prediction", 1))
+    done("predict", model, data, "--target", "prediction", "--output", answers)
+    frame = pd.read_parquet(answers)
+    assert list(frame) == ["row", "prediction", "true prediction"]
+    assert list(frame["true prediction"]) == [i % 2 for i in range(90)]
+
+
+def test_rows_that_cannot_be_read(model: Path, tmp_path: Path) -> None:
+    """They are skipped and counted on request; the others keep their numbers."""
+    data = tmp_path / "new.csv"
+    data.write_text("number;id;name\n1;a;red\n2\n3;b;blue\n")
+    result = done("predict", model, data, "--on-bad-row", "skip", "--drop", "id")
+    assert [line.split(",")[0] for line in result.stdout.splitlines()] == ["row", "1", "3"]
+    assert "rows skipped: 1; the first: row 2" in result.stderr
+
+
+def test_targets_of_a_regressor_are_numbers(tmp_path: Path) -> None:
+    """The row of one that is not is named."""
+    model, data = tmp_path / "m.model", tmp_path / "t.csv"
+    persistence.save(ret.StreamDecisionTreeRegressor(), model)
+    data.write_text("a,y\n1,x\n2,z\n")
+    assert_refused(run("predict", model, data, "--target", "y"), "row 1: the target is 'x', not a")
+
+
+def test_a_failed_prediction_leaves_the_old_file(model: Path, tmp_path: Path) -> None:
+    """All answers are written, or none."""
+    data, answers = tmp_path / "new.csv", tmp_path / "a.csv"
+    answers.write_text("old")
+    data.write_text("number,name\n1,red\n2\n")
+    assert_refused(run("predict", model, data, "--output", answers), "row 2")
+    assert answers.read_text() == "old"
+    assert_refused(run("predict", model, data, "--output", tmp_path / "a.txt"), ".csv or .parquet")
+    assert_refused(run("predict", model, data, "--output", model.with_suffix("")), ".csv or")
+    assert_refused(run("predict", model, data, "--interval", 0.9), "predicts no intervals")
+    assert_refused(run("predict", tmp_path / "no.model", data), "cannot read")
+    assert sorted(os.listdir(tmp_path)) == ["a.csv", "m.model", "new.csv", "table.csv"]
+
+
+def test_pipelines_are_trained_saved_and_applied(tmp_path: Path) -> None:
+    """All commands take them, as far as model files hold their steps."""
+    path, answers = tmp_path / "m.model", tmp_path / "a.csv"
+    done("train", "Phishing", f"StandardScaler | {OURS}", "--save", path, "--limit", 300)
+    pipeline = preprocessing.StandardScaler() | ret.StreamDecisionTreeClassifier(seed=1)
+    for x, y in datasets.Phishing().take(300):
+        pipeline.learn_one(x, y)
+    assert persistence.save_bytes(learner_in(path)) == persistence.save_bytes(pipeline)
+    done("predict", path, "Phishing", "--probabilities", "--output", answers)
+    with answers.open() as file:
+        found = [row["prediction"] for row in csv.DictReader(file)]
+    assert found == [str(pipeline.predict_one(x)) for x, _ in datasets.Phishing()]
+    assert "StandardScaler | StreamDecisionTreeClassifier" in done("info", path).stdout
+    assert "all samples" in done("draw", path).stdout
+    bad = tmp_path / "bad.csv"
+    bad.write_text("https\nx\n")
+    assert_refused(run("predict", path, bad), "row 1")
+
+
+# --- info, draw, list, version
+
+
+def test_info_and_draw(model: Path, tmp_path: Path) -> None:
+    """Labels, features and versions are told, and a tree is drawn to a page of its own."""
+    said = done("info", model).stdout
+    for text in ("classification", "gaps, name, number", "labels", "0, 1", ret.__version__):
+        assert text in said
+    page = tmp_path / "tree.html"
+    done("draw", model, "--output", page)
+    text = page.read_text()
+    assert text.startswith("<!doctype html>")
+    assert text.count("<svg") == 1
+    assert "<title>StreamDecisionTreeClassifier, tree 0: m.model</title>" in text
+
+
+def test_list() -> None:
+    """Every name with its task; a part, or one task, on request."""
+    said = done("list").stdout
+    for name in (
+        "ExtraTreesRegressor",
+        "ARFClassifier",
+        "Phishing",
+        "MacroF1",
+        "Standard",
+    ):
+        assert name in said
+    regressors = done("list", "learners", "--task", "regression").stdout
+    assert "DynamicTreeRegressor" in regressors
+    assert "DynamicTreeClassifier" not in regressors
+    assert "Phishing" not in regressors
+    assert run("list", "models").exit_code == 2
+
+
+def test_version_and_script() -> None:
+    """`--version` prints the version alone, and the console script is this command."""
+    assert done("--version").stdout == f"{ret.__version__}\n"
+    text = (Path(__file__).parents[2] / "pyproject.toml").read_text()
+    assert 'river-extra-trees = "river_extra_trees.__main__:main"' in text
+
+
+# --- names of learners
+
+
+def test_names_are_those_of_the_task() -> None:
+    """A name without its ending is that of the task; the other's twin is suggested."""
+    for task, kind in (("classification", "Classifier"), ("regression", "Regressor")):
+        made = learners.make_learner("DynamicTree:n_particles=9", task, 1)  # type: ignore[arg-type]
+        assert type(made).__name__ == f"DynamicTree{kind}"
+    with pytest.raises(UserError, match="did you mean DynamicTreeRegressor, or --task class"):
+        learners.make_learner("DynamicTreeClassifier", "regression", 1)
+    with pytest.raises(UserError, match="did you mean DynamicTreeRegressor\\?"):
+        learners.make_learner("DynamicTrees", "regression", 1)
+
+
+def test_pipelines_race(tmp_path: Path) -> None:
+    """A learner may be a pipeline, and scores as in Python."""
+    spec, path = "StandardScaler | LogisticRegression", tmp_path / "o.csv"
+    done("race", "Phishing", spec, "--metric", "Accuracy", "--csv", path)
+    pipeline = preprocessing.StandardScaler() | linear_model.LogisticRegression()
+    score = metrics.Accuracy()
+    for x, y in datasets.Phishing():
+        score.update(y, pipeline.predict_one(x))
+        pipeline.learn_one(x, y)
+    assert float(curves_in(path)[spec][-1]["Accuracy"]) == score.get()
+    with pytest.raises(UserError, match="there is no transformer 'Scaler'"):
+        learners.make_learner("Scaler | LogisticRegression", "classification", 1)

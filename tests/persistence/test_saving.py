@@ -1,0 +1,150 @@
+"""How files are replaced: kills, full disks, other writers, permissions."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import river_extra_trees as ret
+from river_extra_trees import persistence
+from river_extra_trees.persistence import atomic
+from tests.tools.systems import needs_links, needs_pipes, needs_signals
+
+needs_modes = pytest.mark.skipif(sys.platform == "win32", reason="files have no modes")
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """The file of a model."""
+    persistence.save(ret.StreamDecisionTreeClassifier(batch_size=7), tmp_path / "model")
+    return tmp_path / "model"
+
+
+@pytest.mark.slow
+@needs_signals
+def test_killed_processes_leave_whole_files(tmp_path: Path) -> None:
+    """After a kill -9 in the middle of a save the file is whole."""
+    from tests.tools.killing import kill_often
+
+    counts = kill_often(tmp_path, kills=50)
+    assert (counts["kills"], counts["unreadable"]) == (50, 0)
+    assert counts["left_behind"] <= 50
+
+
+@pytest.mark.parametrize("error", [OSError("no space"), KeyboardInterrupt()], ids=repr)
+def test_failed_writes_leave_the_old_file(
+    path: Path, error: BaseException, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No space, an interrupt: the old file and nothing else."""
+
+    def fail(file: int) -> None:
+        raise error
+
+    monkeypatch.setattr(os, "fsync", fail)
+    with pytest.raises(type(error)):
+        persistence.save(ret.StreamDecisionTreeClassifier(), path)
+    assert os.listdir(path.parent) == ["model"]
+    assert persistence.load(path).batch_size == 7
+
+
+@needs_modes
+def test_bytes_are_on_the_disk_before_they_replace(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The temporary file is flushed, takes its name, and then the folder is flushed."""
+    calls = []
+
+    def spy(name: str) -> None:
+        real = getattr(os, name)
+
+        def call(*arguments: Any) -> Any:
+            folder = name == "fsync" and stat.S_ISDIR(os.fstat(arguments[0]).st_mode)
+            calls.append(f"{name} folder" if folder else name)
+            return real(*arguments)
+
+        monkeypatch.setattr(os, name, call)
+
+    for name in ("fsync", "replace"):
+        spy(name)
+    persistence.save(ret.StreamDecisionTreeClassifier(), tmp_path / "model")
+    assert calls == ["fsync", "replace", "fsync folder"]
+
+
+@needs_modes
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o444, 0o666], ids=oct)
+def test_permissions_stay(mode: int, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its owner may write; nobody else can open the temporary file before it has its mode."""
+    path.chmod(mode)
+    real, modes = os.fsync, []
+
+    def spy(file: int) -> None:
+        modes.append(stat.S_IMODE(os.fstat(file).st_mode))
+        real(file)
+
+    monkeypatch.setattr(os, "fsync", spy)
+    persistence.save(ret.StreamDecisionTreeClassifier(), path)
+    assert stat.S_IMODE(path.stat().st_mode) == mode | 0o600
+    assert modes[0] == 0o600
+
+
+@needs_modes
+@pytest.mark.parametrize("allowed", [True, False])
+def test_a_group_that_cannot_be_given_gets_nothing(
+    allowed: bool, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The file is given the group of the one before it, or closed to the group it has."""
+    path.chmod(0o640)
+    fields = list(path.stat())
+    fields[stat.ST_GID] += 1
+    given = []
+
+    def chown(temporary: Path, owner: int, group: int) -> None:
+        given.append((owner, group))
+        if not allowed:
+            raise PermissionError
+
+    monkeypatch.setattr(os, "chown", chown)
+    monkeypatch.setattr(atomic, "_status_of", lambda path, purpose: os.stat_result(fields))
+    persistence.save(ret.StreamDecisionTreeClassifier(), path)
+    assert given == [(-1, fields[stat.ST_GID])]
+    assert stat.S_IMODE(path.stat().st_mode) == (0o640 if allowed else 0o600)
+
+
+@needs_pipes
+@pytest.mark.timeout(60)
+def test_only_regular_files_are_replaced_and_read(tmp_path: Path) -> None:
+    """A pipe, a device and a folder stay what they are, and are not waited for."""
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "pipe", tmp_path, Path("/dev/zero")):
+        before = path.stat().st_mode
+        with pytest.raises(OSError, match="only a regular file can be replaced"):
+            persistence.save(ret.StreamDecisionTreeClassifier(), path)
+        with pytest.raises(OSError, match="only a regular file can be read"):
+            persistence.load(path)
+        assert path.stat().st_mode == before
+    assert os.listdir(tmp_path) == ["pipe"]
+
+
+def test_asking_leaves_nothing(path: Path) -> None:
+    """Whether a file can be written is found out, and nothing is left of it."""
+    atomic.require_replaceable(path)
+    for impossible in (path.parent / "nowhere" / "model", path.with_name("n" * 256)):
+        with pytest.raises(OSError, match=r"No such file|too long"):
+            atomic.require_replaceable(impossible)
+    assert os.listdir(path.parent) == ["model"]
+
+
+@needs_links
+def test_links_stay_links_and_names_may_be_long(tmp_path: Path) -> None:
+    """Saving through a symbolic link replaces what it points to."""
+    real = tmp_path / "real" / ("ü" * 127)
+    real.parent.mkdir()
+    (tmp_path / "link").symlink_to(real)
+    persistence.save(ret.StreamDecisionTreeClassifier(), tmp_path / "link")
+    assert (tmp_path / "link").is_symlink()
+    assert persistence.load(real).n_samples_seen == 0
