@@ -1,10 +1,10 @@
 """Threads that do the tasks of a job side by side.
 
-A `Team` is made for one call that reads a table, or for one growth. Its threads begin with the first
-job and end with the call; in between they sleep. `run` starts the tasks of a job and returns when all are done. The
-calling thread does tasks, too, so that a job ends even if no other thread can start. A task is any
-part of the job that no other task reads or changes; each thread takes the next task that nobody
-has begun. So the results do not depend on the number of threads.
+A `Team` is made for one call that reads a table, or for one growth. Its threads begin with the
+first job and end with the call; in between they sleep. `run` starts the tasks of a job and returns
+when all are done. The calling thread does tasks, too, so that a job ends even if no other thread
+can start. A task is any part of the job that no other task reads or changes; each thread takes the
+next task that nobody has begun. So the results do not depend on the number of threads.
 
 Neither side needs Python's lock between two jobs: `run` wakes the threads by a lock of the
 operating system each. (An executor of `concurrent.futures` takes Python's lock for each task.)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import pickle
+import signal
 from typing import Any
 
 import numpy as np
@@ -95,3 +97,35 @@ def test_all_cores(name: str) -> None:
     model = getattr(ret, name)(n_jobs=-1, seed=1)
     assert model.n_jobs == -1
     assert 1 <= model._team().n_threads <= model._n_trees
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="there are no timers")
+@pytest.mark.parametrize("number", range(len(FORESTS)))
+def test_interrupted(number: int) -> None:
+    """After a signal, the model has learned the first rows, all of them in all trees."""
+    name, parameters = FORESTS[number]
+    X, y = stream(1, 3000, 3, name.endswith("Regressor"))
+    seen = set()
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        for milliseconds in (1, 5, 10, 20, 40, 80):
+            model = getattr(ret, name)(**parameters, n_jobs=3, seed=4)
+            with contextlib.suppress(KeyboardInterrupt):
+                signal.setitimer(signal.ITIMER_REAL, milliseconds / 1000)
+                try:
+                    model.learn_many(X, y)
+                finally:
+                    signal.setitimer(signal.ITIMER_REAL, 0)
+            n = model.n_samples_seen
+            seen.add(n)
+            twin = getattr(ret, name)(**parameters, seed=4)
+            twin.learn_many(X[:n], y[:n])
+            assert pickle.dumps(model._core) == pickle.dumps(twin._core)
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    assert len(seen) > 1
