@@ -8,6 +8,7 @@ from .lists cimport length_of
 from .schema cimport MAX_LABELS, OTHER, Labels, Schema, find_room
 from .shares cimport first_largest, total_of
 from .split cimport GROUP, Split, is_in_group
+from .team cimport Team
 from .values cimport read_number, read_weight
 
 from operator import index, itemgetter
@@ -174,14 +175,15 @@ cdef class Learner(Guarded):
             n_labels = min(n_labels + len(reader.table.targets.values), <Py_ssize_t>MAX_LABELS)
         reader.ask(self.regression, n_labels if shares else None)
 
-    def go_on(self, Reader reader):
+    def go_on(self, Reader reader, Team team=None):
         """Predict and learn some of the next rows; return whether the batch is full now.
 
         Call it again for the next rows, if necessary after the growth. Between the calls Python
-        handles signals.
+        handles signals. The threads of a team share the work; without a team there is one thread.
         """
         cdef int n_rows = <int>STRETCH if reader.learns else self.most_rows
         hold(self)
+        reader.team = Team() if team is None else team
         try:
             return self.read_rows(reader, reader.row + n_rows)
         finally:
