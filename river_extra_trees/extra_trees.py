@@ -66,6 +66,10 @@ class ExtraTreesClassifier(ExtraTreesLearner, TreeClassifier):
         Number of samples that a leaf remembers: each sample multiplies the weights of the earlier
         ones in its leaf by 1 - 1 / leaf_memory, so that leaves follow drift. `None` keeps all
         weights.
+    n_jobs
+        Number of threads that learn and predict the rows of a data frame, each with a part of the
+        trees; -1 stands for all cores. It does not change the predictions. `learn_one` and
+        `predict_one` use one thread. `mutate` can change it.
     seed
         Random seed; `None` draws one.
 
@@ -115,6 +119,7 @@ class ExtraTreesClassifier(ExtraTreesLearner, TreeClassifier):
         max_features: MaxFeatures = 0.7,
         max_nodes: int = 10_000,
         leaf_memory: float | None = 10.0,
+        n_jobs: int = 1,
         seed: int | None = None,
     ) -> None:
         self.n_models = n_models
@@ -127,6 +132,7 @@ class ExtraTreesClassifier(ExtraTreesLearner, TreeClassifier):
         self.max_features = max_features
         self.max_nodes = max_nodes
         self.leaf_memory = leaf_memory
+        self.n_jobs = n_jobs
         self.seed = seed
         check_choice("criterion", criterion, "gini", "entropy")
         self._begin(criterion)
@@ -186,6 +192,10 @@ class ExtraTreesRegressor(ExtraTreesLearner, DistributionRegressor):
         Number of samples that a leaf remembers: each sample multiplies the weights of the earlier
         ones in its leaf by 1 - 1 / leaf_memory, so that leaves follow drift. `None` keeps all
         weights.
+    n_jobs
+        Number of threads that learn and predict the rows of a data frame, each with a part of the
+        trees; -1 stands for all cores. It does not change the predictions. `learn_one` and
+        `predict_one` use one thread. `mutate` can change it.
     seed
         Random seed; `None` draws one.
 
@@ -238,6 +248,7 @@ class ExtraTreesRegressor(ExtraTreesLearner, DistributionRegressor):
         max_features: MaxFeatures = 0.7,
         max_nodes: int = 10_000,
         leaf_memory: float | None = 10.0,
+        n_jobs: int = 1,
         seed: int | None = None,
     ) -> None:
         self.n_models = n_models
@@ -249,6 +260,7 @@ class ExtraTreesRegressor(ExtraTreesLearner, DistributionRegressor):
         self.max_features = max_features
         self.max_nodes = max_nodes
         self.leaf_memory = leaf_memory
+        self.n_jobs = n_jobs
         self.seed = seed
         self._begin("variance", LINEAR_MODELS)
 

@@ -7,6 +7,7 @@ from ._estimator.learner import TreeLearner
 from ._estimator.parameters import (
     LARGEST,
     MaxFeatures,
+    check_jobs,
     check_max_features,
     check_parameter,
     check_whole,
@@ -35,10 +36,12 @@ class ExtraTreesLearner(TreeLearner):
     max_features: MaxFeatures
     max_nodes: int
     leaf_memory: float | None
+    n_jobs: int
     seed: int | None
 
     _core: MemoryForest
     _sizes = {"n_models": "n_trees", "batch_size": "batch_size"}  # noqa: RUF012
+    _mutable = frozenset({"n_jobs"})
 
     def _begin(self, criterion: str, kinds: tuple[str, ...] = LINEAR_MODELS[:1]) -> None:
         """Check the parameters, and make the core object: for each kind, trees of each size."""
@@ -69,6 +72,7 @@ class ExtraTreesLearner(TreeLearner):
         check_whole("batch_size", self.batch_size, 1, LARGEST_WINDOW)
         check_whole("max_depth", self.max_depth, 0, optional=True)
         check_max_features(self.max_features)
+        check_jobs(self.n_jobs)
         sizes = self.window_sizes
         check_parameter(
             isinstance(sizes, tuple)

@@ -234,7 +234,8 @@ class ForgetfulRandomForestClassifier(ForgetfulLearner, TreeClassifier):
         Significance level of the drift test that decides when the worst trees are discarded. 0
         never discards.
     n_jobs
-        Number of threads that grow trees. It does not change the predictions.
+        Number of threads that grow trees, and that read the rows of a data frame; -1 stands for all
+        cores. It does not change the predictions.
     published
         Behave as the published program does: the retained size may exceed the number of
         samples, samples are learned when their batch is complete, a threshold is the largest value
@@ -342,7 +343,8 @@ class ForgetfulRandomForestRegressor(ForgetfulLearner, TreeRegressor):
         Significance level of the drift test that decides when the worst trees are discarded. 0
         never discards.
     n_jobs
-        Number of threads that grow trees. It does not change the predictions.
+        Number of threads that grow trees, and that read the rows of a data frame; -1 stands for all
+        cores. It does not change the predictions.
     seed
         Random seed; `None` draws one.
 

@@ -11,6 +11,7 @@ from ._core.state import State, require
 from ._estimator.batch_forest import BatchForest
 from ._estimator.parameters import (
     LARGEST,
+    check_jobs,
     check_number,
     check_parameter,
     check_switch,
@@ -74,7 +75,7 @@ class ForgetfulLearner(BatchForest):
         check_number("significance", significance, 0, 1)
         check_switch("bagging", bagging)
         check_switch("published", self.published)
-        check_whole("n_jobs", n_jobs, 1)
+        check_jobs(n_jobs)
         self._core = ForgetfulForest(
             n_trees=n_models,
             regression=criterion == "variance",

@@ -12,6 +12,7 @@ from ._estimator.parameters import (
     LARGEST,
     MaxFeatures,
     check_choice,
+    check_jobs,
     check_max_features,
     check_number,
     check_parameter,
@@ -59,8 +60,8 @@ class StreamLearner(BatchForest):
 
     def _begin_forest(self, criterion: str) -> None:
         """Check the parameters of a forest, and make the core object."""
-        for name in ("n_models", "n_jobs"):
-            check_whole(name, getattr(self, name), 1)
+        check_whole("n_models", self.n_models, 1)
+        check_jobs(self.n_jobs)
         if isinstance(self.n_swaps, float):
             check_number("n_swaps", self.n_swaps, 0, 1, "(]")
         else:

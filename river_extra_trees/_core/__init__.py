@@ -25,7 +25,8 @@ the object above it contains::
       |   |- Trees ...     CompactTrees (compact_trees), or Trees with LinearModels
       |   |                  (model_trees)
       |   |- Group ...     the trees of one memory size, replaced in turn (rotation, growth;
-      |   |                  buckets: nominal values); their predictions (answers)
+      |   |                  buckets: nominal values)
+      |   |- TreePass      tree_pass: the trees predict and learn rows of a table side by side
       |   |- NaiveBayes    naive_bayes: a member of the pool, in a classification
       |   `- ClassPool or NumberMixture      mixtures: combines the predictions of the groups
       |
@@ -65,13 +66,15 @@ How a `Table` is learned or predicted::
       |                          become numbers, and codes of nominal values (columns)
       |- core.reader           links the columns and their values to the schema; rejects the whole
       |                          table if a row is invalid (table)
-      |- core.go_on            reads a stretch of rows, or fewer if the batch of the family is full:
+      |- core.go_on            reads a stretch of rows, or fewer if the batch of the family is full;
+      |   |                      the threads of a `Team` share the work (team):
       |   |- run               in all families without the GIL: rows without new features, nominal
       |   |   |                  values or labels
       |   |   |- Reader.read_ahead   encodes several rows, column by column (ahead)
       |   |   |- answer_row, reserve, take   predict and learn one row after the other
       |   |   `- or several rows go down each tree together: in a `Forest`; in
-      |   |        `Shrubs` and `MemoryForest` (answers), if no row is learned
+      |   |        `MemoryForest` (tree_pass), whose trees also learn them one after the other;
+      |   |        in `Shrubs`, if no row is learned
       |   `- the row at which `run` stops, with the GIL:
       |       |- Reader.read   encodes the row; looks up what it does not know
       |       |- answer_row    the prediction, if `predict_many` or `predict_learn_many` asks

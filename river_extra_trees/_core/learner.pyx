@@ -9,6 +9,7 @@ from .lists cimport length_of
 from .node_names cimport name_node
 from .schema cimport MAX_LABELS, Labels, Schema, find_room
 from .shares cimport first_largest, total_of
+from .team cimport Team
 from .values cimport read_number, read_weight
 
 from operator import index, itemgetter
@@ -160,14 +161,15 @@ cdef class Learner(Guarded):
             n_labels = min(n_labels + len(reader.table.targets.values), <Py_ssize_t>MAX_LABELS)
         reader.ask(self.regression, n_labels if shares else None)
 
-    def go_on(self, Reader reader):
+    def go_on(self, Reader reader, Team team=None):
         """Predict and learn some of the next rows; return whether the batch is full now.
 
         Call it again for the next rows, if necessary after the growth. Between the calls Python
-        handles signals.
+        handles signals. The threads of a team share the work; without a team there is one thread.
         """
         cdef int n_rows = <int>STRETCH if reader.learns else self.most_rows
         hold(self)
+        reader.team = Team() if team is None else team
         try:
             return self.read_rows(reader, reader.row + n_rows)
         finally:

@@ -17,6 +17,7 @@ from libc.stdint cimport uint8_t
 from .ahead cimport Ahead
 from .columns cimport Column
 from .schema cimport Labels, Schema
+from .team cimport Job, Team
 
 cdef enum:
     UNKNOWN = -2    # not in the schema yet; known codes are OTHER or >= 0
@@ -61,6 +62,8 @@ cdef class Reader:
     cdef Py_ssize_t[::1] label_answers
     cdef double[:, ::1] share_answers
     cdef Ahead ahead                    # scratch: the rows of `read_ahead`
+    cdef Team team                      # the threads that read the rows
+    cdef Job job                        # what these do for the current learner, or None
 
     cdef Link* links
     cdef int n_links

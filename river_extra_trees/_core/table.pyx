@@ -9,6 +9,7 @@ from .columns cimport Column
 from .memory cimport free, zeroed
 from .shares cimport first_largest, total_of
 from .schema cimport MAX_CATEGORIES, MAX_LABELS, OTHER, Labels, Schema, find_room
+from .team cimport Team
 
 import numpy as np
 
@@ -83,7 +84,7 @@ cdef class Reader:
         cdef int i
         cdef Column column
         self.table, self.n, self.learns = table, table.n, learns
-        self.ahead = Ahead()
+        self.ahead, self.team = Ahead(), Team()
         self.links = <Link*>zeroed(max(1, len(table.columns)), sizeof(Link))
         self.columns = <int*>zeroed(max(1, 2 * len(table.columns)), sizeof(int))
         self.n_labels = -1
@@ -154,7 +155,7 @@ cdef class Reader:
         cdef int i, code
         if self.schema is not schema or self.version != schema.version:
             if self.schema is not schema:
-                self.n_labels = -1      # another learner
+                self.n_labels, self.job = -1, None      # another learner
             self.schema, self.version = schema, ~schema.version     # in case that a look-up fails
             for i in range(self.n_links):
                 link = &self.links[i]

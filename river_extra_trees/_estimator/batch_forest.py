@@ -8,6 +8,7 @@ from .._core.cart.splitter import Splitter
 from .._core.forests.forest import Forest
 from .frames import Sample
 from .learner import TreeLearner
+from .parameters import n_threads_of
 
 if typing.TYPE_CHECKING:
     from .._core.table import Reader
@@ -61,10 +62,11 @@ class BatchForest(TreeLearner):
 
     def _read_rows(self, reader: Reader) -> None:
         splitters: list[Splitter] | None = None  # for all growths of this call
-        while reader.row < reader.n:
-            if self._forest.go_on(reader):
-                splitters = splitters or self._new_splitters()
-                self._grow(splitters)
+        with self._team() as team:
+            while reader.row < reader.n:
+                if self._forest.go_on(reader, team):
+                    splitters = splitters or self._new_splitters()
+                    self._grow(splitters)
 
     def _grow(self, splitters: list[Splitter] | None = None) -> None:
         """Plan the growth on the full batch, and let the core carry it out.
@@ -81,4 +83,5 @@ class BatchForest(TreeLearner):
     def _new_splitters(self) -> list[Splitter]:
         """Make one splitter per thread."""
         n_jobs = getattr(self, "n_jobs", 1)  # a single tree has no such parameter
-        return [self._new_splitter() for _ in range(min(n_jobs, self._forest.n_trees))]
+        n_threads = n_threads_of(n_jobs, self._forest.n_trees)
+        return [self._new_splitter() for _ in range(n_threads)]

@@ -18,10 +18,12 @@ from river import base
 
 from river_extra_trees._core.safe_repr import safe_repr
 from river_extra_trees._core.state import FAINTEST_WEIGHT
+from river_extra_trees._core.team import Team
 
 from . import inspection
 from .columns import labelled_table_of
 from .frames import Sample, readable_frame
+from .parameters import n_threads_of
 
 if typing.TYPE_CHECKING:
     import pandas as pd
@@ -215,8 +217,13 @@ class TreeLearner(base.Estimator):
 
     def _read_rows(self, reader: Reader) -> None:
         """Predict the rows of a table if predictions are requested, and learn them if it learns."""
-        while reader.row < reader.n:
-            self._core.go_on(reader)
+        with self._team() as team:
+            while reader.row < reader.n:
+                self._core.go_on(reader, team)
+
+    def _team(self) -> Team:
+        """Make the threads for a call that reads a table."""
+        return Team(n_threads_of(getattr(self, "n_jobs", 1), self._n_trees))
 
     def _answered(self, table: Table, shares: bool = False) -> Reader:
         """Predict the rows of a table."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import numbers
+import os
 import random
 import typing
 from collections.abc import Callable
@@ -17,6 +18,7 @@ __all__ = [
     "LARGEST",
     "MaxFeatures",
     "check_choice",
+    "check_jobs",
     "check_max_features",
     "check_number",
     "check_parameter",
@@ -26,6 +28,7 @@ __all__ = [
     "draw_seed",
     "is_whole",
     "n_features_visited",
+    "n_threads_of",
     "plain_parameters",
 ]
 
@@ -122,6 +125,20 @@ def check_number(
     interval = f"{ends[0]}{least:g}, {most:g}{')' if most == math.inf else ends[1]}"
     wanted = " or ".join([f"a number in {interval}", *map(repr, words)])
     check_parameter(inside or is_one_of(value, words), name, value, wanted)
+
+
+def check_jobs(n_jobs: typing.Any) -> None:
+    """Raise a ValueError unless `n_jobs` is a number of threads, or -1 for all cores."""
+    is_valid = is_whole(n_jobs) and (n_jobs == -1 or 1 <= n_jobs <= LARGEST)
+    check_parameter(is_valid, "n_jobs", n_jobs, "-1 or a positive whole number")
+
+
+def n_threads_of(n_jobs: int, n_tasks: int) -> int:
+    """Number of threads for so many tasks; -1: one per core that this process may use."""
+    if n_jobs == -1:
+        may_use = getattr(os, "sched_getaffinity", None)  # not on macOS and Windows
+        n_jobs = len(may_use(0)) if may_use else os.cpu_count() or 1
+    return max(1, min(n_jobs, n_tasks))
 
 
 def decay_factor(name: str, memory: float | None) -> float:

@@ -17,7 +17,9 @@ import sys
 
 from river_extra_trees.cli import UserError
 
-MEASUREMENTS = ("speed", "tails", "frames", "kinds", "wide", "keyed", "dynatree", "serve", "soak")
+MEASUREMENTS = (
+    *("speed", "tails", "frames", "threads", "kinds", "wide", "keyed", "dynatree", "serve", "soak"),
+)
 
 
 def main() -> int:

@@ -38,15 +38,17 @@ class Times:
         return statistics.median(a / b for a, b in pairs)
 
 
-def in_turns(ways: Mapping[str, Way], repeats: int) -> Times:
-    """Run every way once per turn, and return the user CPU time of each run."""
+def in_turns(
+    ways: Mapping[str, Way], repeats: int, clock: Callable[[], float] = user_seconds
+) -> Times:
+    """Run every way once per turn, and return the time of each run: user CPU time by default."""
     seconds: dict[str, list[float]] = {name: [] for name in ways}
     for _ in range(repeats):
         for name, prepare in ways.items():
             run = prepare()
-            start = user_seconds()
+            start = clock()
             run()
-            seconds[name].append(user_seconds() - start)
+            seconds[name].append(clock() - start)
     return Times(seconds)
 
 

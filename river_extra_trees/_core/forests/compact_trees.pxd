@@ -20,6 +20,10 @@ cdef struct Cell:                   # 16 bytes: a class of a leaf
     int code
     int next                        # the next cell of the leaf, or of the free cells; or -1
 
+cdef struct ClassShare:             # of a class in a leaf
+    double share
+    int code
+
 cdef class CompactTrees(Trees):
     cdef Cell* cells
     cdef int n_cells_used           # every cell in use has a smaller number
@@ -85,3 +89,21 @@ cdef class CompactTrees(Trees):
         while cell >= 0:
             answers[self.cells[cell].code] += self.cells[cell].weight * share
             cell = self.cells[cell].next
+
+    cdef inline int list_shares(self, int leaf, int n_trees, int width,
+                                ClassShare* found) noexcept nogil:
+        """List what `add_shares` adds, at most one share per class; return their number."""
+        cdef double weight = self.nodes[leaf].split.threshold, share
+        cdef int c, n = 0, cell = self.nodes[leaf].right
+        if not weight > 0.0:
+            for c in range(width):
+                found[c].code, found[c].share = c, 1.0 / (width * n_trees)
+            return width
+        share = 1.0 / (weight * n_trees)
+        if cell < 0:
+            found.code, found.share = self.nodes[leaf].left, weight * share
+            return 1
+        while cell >= 0:
+            found[n].code, found[n].share = self.cells[cell].code, self.cells[cell].weight * share
+            n, cell = n + 1, self.cells[cell].next
+        return n

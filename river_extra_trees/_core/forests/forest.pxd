@@ -8,7 +8,6 @@ A growth is a step of the forest, see `guarded`: if memory runs out, the forest 
 """
 
 from cpython.object cimport PyObject
-from cpython.pythread cimport PyThread_type_lock
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 
 from ..ahead cimport AHEAD
@@ -17,6 +16,7 @@ from ..table cimport Reader
 from ..lists cimport item_of
 from ..rng cimport Rng
 from ..schema cimport Schema
+from ..team cimport Job
 from ..trees cimport Trees
 from ..window cimport Window
 from .ensemble cimport Ensemble
@@ -63,6 +63,7 @@ cdef class Forest(Ensemble):
     # only row is the one that the schema encoded last.
     cdef void learn_rows(self, const int* leaves, const double* targets, const double* weights,
                          const int* slots, int n, int position, int n_labels) noexcept nogil
+    cdef int find_leaves(self, Reader reader, int n) except -1 nogil
     cdef void take_ahead(self, Reader reader, int n, int n_labels) noexcept nogil
     cdef void answer_ahead(self, Reader reader, int first, int n, int n_labels) noexcept nogil
     cdef void sum_votes(self, const int* leaves, int n, int n_labels, double* votes) noexcept nogil
@@ -86,19 +87,12 @@ cdef class Forest(Ensemble):
     cdef int load(self, dict fields) except -1
 
 
-cdef class BatchGrowth:
-    """The growth of the trees of a forest on one batch, in any number of threads.
-
-    Every thread, the calling one included, grows the next tree that no thread has begun. Therefore
-    the growth ends even if a thread fails to start.
-    """
+cdef class BatchGrowth(Job):
+    """The growth of the trees of a forest on one batch, in any number of threads."""
     cdef Forest forest
     cdef list splitters             # one per thread
     cdef object plan
     cdef bint is_early
-    cdef long n_trees, n_workers, n_taken, n_grown
-    cdef object error               # exception in the growth of a tree
-    cdef PyThread_type_lock running     # locked until all trees are grown
+    cdef int n_trees
 
     cdef int run(self) except -1
-    cpdef work(self)

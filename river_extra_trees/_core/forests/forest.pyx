@@ -3,19 +3,13 @@
 A single tree is a forest of one. The subclasses define the bags of a batch and the growth of trees.
 """
 
-import _thread
-
 from cpython.object cimport PyObject
-from cpython.pythread cimport (
-    NOWAIT_LOCK, WAIT_LOCK, PyThread_acquire_lock, PyThread_allocate_lock, PyThread_free_lock,
-    PyThread_release_lock,
-)
 from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memset
 
 from copy import deepcopy
 
-from ..ahead cimport AHEAD
+from ..ahead cimport AHEAD, Ahead
 from ..cart.splitter cimport Splitter
 from ..guarded cimport begin_step, end_step
 from ..table cimport Reader
@@ -24,25 +18,35 @@ from ..lists cimport item_of, length_of
 from ..memory cimport free, product, resized, zeroed
 from ..rng cimport BOOTSTRAP, EARLY, Rng, below, rng_for
 from ..schema cimport Labels, Schema
+from ..team cimport Job, Team
 from ..trees cimport HEADER, WEIGHT, Trees
 from ..window cimport Window
 from .ensemble cimport Ensemble
 
 from ..state import State, fields_of, require
 
-cdef extern from *:
-    """
-    #if defined(_MSC_VER)
-    #include <intrin.h>
-    #define count_up(counter) (_InterlockedIncrement(counter) - 1)
-    #else
-    #define count_up(counter) __atomic_fetch_add((counter), 1, __ATOMIC_SEQ_CST)
-    #endif
-    """
-    long count_up(long* counter) noexcept       # returns the previous value
-
 cdef enum:
     FIRST = 10      # number of samples at the first early growth; also the smallest step after it
+    FEW = 1024      # rows times trees for which no other thread is woken
+
+
+cdef class Walks(Job):
+    """The walks of several rows down the trees of a forest; each tree is a task."""
+
+    cdef Forest forest
+    cdef Ahead ahead
+    cdef int n              # number of rows
+
+    def __cinit__(self, Forest forest, Reader reader):
+        self.forest, self.ahead = forest, reader.ahead
+
+    cdef int do(self, long tree, int thread) except -1 nogil:
+        cdef PyObject* trees = item_of(<PyObject*>self.forest.trees, tree)
+        (<Trees>trees).walk_rows((<Trees>trees).roots[0], self.ahead.rows, self.n,
+                                 self.ahead.stride, self.forest.schema.n_columns,
+                                 self.forest.schema.is_numeric(),
+                                 self.ahead.leaves + tree * AHEAD)
+        return 0
 
 FIELDS = {
     "regression": ("flag",), "published": ("flag",), "bagging": ("flag",),
@@ -207,7 +211,6 @@ cdef class Forest(Ensemble):
     cdef int grow_all(self, list splitters, object plan, bint early=False) except -1:
         cdef BatchGrowth growth = BatchGrowth(self, splitters, plan, early)
         self.make_bags()            # of a forest that was loaded with a full batch
-        begin_step(self)
         return growth.run()
 
     cdef int grow_tree(self, int tree, Splitter splitter, object plan) except -1:
@@ -250,6 +253,8 @@ cdef class Forest(Ensemble):
     # --- Rows of a batch without the GIL ------------------------------------------------------
 
     cdef int prepare_run(self, Reader reader) except -1:
+        if reader.job is None:
+            reader.job = Walks(self, reader)
         reader.ahead.reserve_leaves(len(self.trees), self.n_labels())
         self.reserve_sums(self.n_labels())
         return 0
@@ -257,8 +262,6 @@ cdef class Forest(Ensemble):
     cdef int run(self, Reader reader, Py_ssize_t stop, int n_labels) except -1 nogil:
         """Predict and learn several rows at once, because splits do not change until `grow`."""
         cdef int n, room = 0
-        cdef Py_ssize_t tree
-        cdef PyObject* trees
         while reader.row < stop and not (reader.answered or self.batch_is_full()):
             if reader.learns:
                 room = self.room(n_labels)
@@ -270,17 +273,22 @@ cdef class Forest(Ensemble):
             n = reader.read_ahead(stop, room, self.regression)
             if n == 0:
                 return 0
-            for tree in range(length_of(<PyObject*>self.trees)):
-                trees = item_of(<PyObject*>self.trees, tree)
-                (<Trees>trees).walk_rows((<Trees>trees).roots[0], reader.ahead.rows, n,
-                                         reader.ahead.stride, self.schema.n_columns,
-                                         self.schema.is_numeric(),
-                                         reader.ahead.leaves + tree * AHEAD)
+            self.find_leaves(reader, n)
             if room > 0:
                 self.take_ahead(reader, n, n_labels)
             else:       # no row has a weight, and the window may have no memory for one
                 self.answer_ahead(reader, 0, n, n_labels)
             reader.row += n
+        return 0
+
+    cdef int find_leaves(self, Reader reader, int n) except -1 nogil:
+        """Find the leaves of the n rows that were read ahead, in all trees."""
+        cdef long tree, n_trees = length_of(<PyObject*>self.trees)
+        (<Walks>reader.job).n = n
+        if n * n_trees > FEW:
+            return reader.team.run(reader.job, n_trees)
+        for tree in range(n_trees):
+            reader.job.do(tree, 0)
         return 0
 
     cdef void take_ahead(self, Reader reader, int n, int n_labels) noexcept nogil:
@@ -458,55 +466,28 @@ cdef class Forest(Ensemble):
             self.schema, -1 if self.regression else <int>len(self.labels))
 
 
-cdef class BatchGrowth:
+cdef class BatchGrowth(Job):
     """The growth of all trees on one batch. See the header."""
 
     def __init__(self, Forest forest, list splitters, plan, bint is_early):
         self.forest, self.splitters, self.n_trees = forest, splitters, len(forest.trees)
         self.plan, self.is_early = plan, is_early
 
-    def __cinit__(self, *_):
-        self.running = PyThread_allocate_lock()
-        if self.running == NULL:
-            raise MemoryError
-
-    def __dealloc__(self):
-        if self.running != NULL:
-            PyThread_free_lock(self.running)
-
     cdef int run(self) except -1:
         """Grow all trees. No Python code runs here, so signals are handled at the end."""
-        if self.n_trees == 0:
-            return 0
-        PyThread_acquire_lock(self.running, NOWAIT_LOCK)
-        for _ in range(1, len(self.splitters)):
-            try:
-                _thread.start_new_thread(self.work, ())
-            except (MemoryError, RuntimeError):
-                break
-        self.work()
-        if not PyThread_acquire_lock(self.running, NOWAIT_LOCK):    # other threads still work
+        cdef Team team = Team(len(self.splitters))
+        begin_step(self.forest)
+        try:
             with nogil:
-                PyThread_acquire_lock(self.running, WAIT_LOCK)
-        PyThread_release_lock(self.running)
-        if self.error is not None:
-            raise self.error
+                team.run(self, self.n_trees)
+        finally:
+            team.dismiss()
         return 0
 
-    cpdef work(self):
-        """Grow trees until the growth of every tree has begun."""
-        cdef Splitter splitter = self.splitters[<int>count_up(&self.n_workers)]
-        cdef int tree
-        while True:
-            tree = <int>count_up(&self.n_taken)
-            if tree >= self.n_trees:
-                return None
-            try:
-                if self.is_early:
-                    self.forest.grow_early_tree(tree, splitter, self.plan)
-                else:
-                    self.forest.grow_tree(tree, splitter, self.plan)
-            except BaseException as error:
-                self.error = error
-            if count_up(&self.n_grown) == self.n_trees - 1:
-                PyThread_release_lock(self.running)
+    cdef int do(self, long tree, int thread) except -1 nogil:
+        with gil:
+            if self.is_early:
+                self.forest.grow_early_tree(<int>tree, self.splitters[thread], self.plan)
+            else:
+                self.forest.grow_tree(<int>tree, self.splitters[thread], self.plan)
+        return 0

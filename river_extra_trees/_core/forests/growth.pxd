@@ -62,6 +62,7 @@ cdef class Growth:
     cdef int n_visited                      # number of drawn features that vary in the node
     cdef Candidate best
     cdef double node_score
+    cdef bint is_plain                      # whether there are two classes and all weights are 1
 
     # Memory per sample:
     cdef int* places
@@ -98,6 +99,7 @@ cdef class Growth:
     cdef void visit_column(self) noexcept nogil
     cdef void drop(self, int column) noexcept nogil
     cdef bint visit_numeric(self, int column, int n) noexcept nogil
+    cdef int count_right(self, double threshold, int n) noexcept nogil
     cdef bint visit_nominal(self, int column, int n) noexcept nogil
     cdef void fill_buckets(self, int n_buckets, int n) noexcept nogil
     cdef void weigh_value(self, int column, int code, int bucket, int n) noexcept nogil

@@ -21,6 +21,49 @@ from .compact_trees cimport CompactTrees
 CRITERIA = ("gini", "entropy", "variance")
 
 
+cdef inline int find_extremes(const double* values, int n, double* low,
+                              double* high) noexcept nogil:
+    """Find the smallest and the largest value; return the number of missing ones.
+
+    There is no branch: comparisons with NaN are false. Two samples at a time do not have to wait
+    for each other.
+    """
+    cdef double low_0 = INFINITY, low_1 = INFINITY, high_0 = -INFINITY, high_1 = -INFINITY
+    cdef double a, b
+    cdef int i = 0, n_missing = 0
+    while i + 1 < n:
+        a, b = values[i], values[i + 1]
+        n_missing += (a != a) + (b != b)
+        low_0 = a if a < low_0 else low_0
+        low_1 = b if b < low_1 else low_1
+        high_0 = a if a > high_0 else high_0
+        high_1 = b if b > high_1 else high_1
+        i += 2
+    if i < n:
+        a = values[i]
+        n_missing += a != a
+        low_0 = a if a < low_0 else low_0
+        high_0 = a if a > high_0 else high_0
+    low[0] = low_0 if low_0 < low_1 else low_1
+    high[0] = high_0 if high_0 > high_1 else high_1
+    return n_missing
+
+
+cdef inline int count_sides(const double* values, double threshold, const int* codes,
+                            const double* weights, int n, int n_classes,
+                            double* counts) noexcept nogil:
+    """Add the samples to the counts of the left or right side; return the number on the right.
+
+    There is no branch that depends on a sample.
+    """
+    cdef int i, side, n_right = 0
+    for i in range(n):
+        side = values[i] > threshold
+        counts[side * n_classes + codes[i]] += weights[i]
+        n_right += side
+    return n_right
+
+
 @cython.final
 cdef class Growth:
     """The growth of an extremely randomised tree. See the header.
@@ -199,11 +242,13 @@ cdef class Growth:
             self.node_score = 0.0
         else:
             k = 0
+            self.is_plain = self.n_classes == 2
             for i in range(n):
-                self.weights[i] = self.buffer.weight(places[i])
+                weight = self.weights[i] = self.buffer.weight(places[i])
                 self.codes[i] = <int>self.buffer.target(places[i])
-                self.node.weight += self.weights[i]
-                self.node.counts[self.codes[i]] += self.weights[i]
+                self.node.weight += weight
+                self.node.counts[self.codes[i]] += weight
+                self.is_plain &= weight == 1.0
                 k += self.codes[i] != self.codes[0]
             if k == 0:
                 return
@@ -251,15 +296,11 @@ cdef class Growth:
     cdef bint visit_numeric(self, int column, int n) noexcept nogil:
         """Draw a threshold between the extremes of a column; return whether it varies."""
         cdef const int* places = self.places + self.task.start
-        cdef double low = INFINITY, high = -INFINITY, value, threshold
-        cdef int i, n_missing = 0, n_classes = self.n_classes, side
+        cdef double low, high, threshold
+        cdef int i, n_missing, n_classes = self.n_classes
         cdef double* counts = self.left.counts      # the right side's follow
         self.buffer.gather(column, places, n, self.values)
-        for i in range(n):                      # no branch: comparisons with NaN are false
-            value = self.values[i]
-            n_missing += value != value
-            low = value if value < low else low
-            high = value if value > high else high
+        n_missing = find_extremes(self.values, n, &low, &high)
         if n_missing == n or (low == high and n_missing == 0):
             return False
         self.n_visited += 1
@@ -281,16 +322,31 @@ cdef class Growth:
             for i in range(n):
                 self.add(&self.left if self.values[i] <= threshold else &self.right, i)
         else:
-            for i in range(n):                  # no branch that depends on the sample
-                side = self.values[i] > threshold
-                counts[side * n_classes + self.codes[i]] += self.weights[i]
-                self.right.n += side
+            if self.is_plain:
+                self.right.n = self.count_right(threshold, n)
+            else:
+                self.right.n = count_sides(
+                    self.values, threshold, self.codes, self.weights, n, n_classes, counts)
             self.left.n = n - self.right.n
             for i in range(n_classes):
                 self.left.weight += self.left.counts[i]
                 self.right.weight += self.right.counts[i]
         self.offer(column, threshold, 0, self.left.weight >= self.right.weight)
         return True
+
+    cdef int count_right(self, double threshold, int n) noexcept nogil:
+        """`count_sides` for two classes if all weights are 1: sums of ones are exact."""
+        cdef const double* values = self.values
+        cdef const int* codes = self.codes
+        cdef int i, side, n_right = 0, n_second = 0
+        for i in range(n):
+            side = values[i] > threshold
+            n_right += side
+            n_second += side & codes[i]
+        self.right.counts[0], self.right.counts[1] = n_right - n_second, n_second
+        self.left.counts[0] = self.node.counts[0] - self.right.counts[0]
+        self.left.counts[1] = self.node.counts[1] - n_second
+        return n_right
 
     cdef bint visit_nominal(self, int column, int n) noexcept nogil:
         """Evaluate the values of a nominal column, each or in groups, against the rest.

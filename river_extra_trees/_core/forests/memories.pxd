@@ -44,8 +44,32 @@ cdef class Group:
     # The growth uses n_columns columns and n_labels labels, and visits n_visited features per node.
     cdef int n_columns, n_labels, n_visited
     cdef int64_t steps                  # steps of the growth per sample of the stream
+    # The trees that the growths of a pass over several rows have finished, in their order. Number v
+    # replaces the tree first_turn + v of the group, modulo n, after sample ready_at[v].
+    cdef list ready                     # of Trees, empty between two passes
+    cdef list ready_models              # of LinearModels, in a regression
+    cdef int64_t* ready_at
+    cdef int n_ready
+    cdef int first_turn                 # `turn` before the first row
 
     cdef int n_samples(self) noexcept nogil
+    cdef int make_room(self, MemoryForest forest, int n) except -1
+
+    cdef inline PyObject* ready_tree(self, int version) noexcept nogil:
+        return item_of(<PyObject*>self.ready, version)
+
+    cdef inline PyObject* ready_models_of(self, int version) noexcept nogil:
+        return item_of(<PyObject*>self.ready_models, version)
+
+    cdef inline int first_version(self, int tree) noexcept nogil:
+        """The first of the trees in `ready` that replaces a tree of the forest, if there is one."""
+        return (tree - self.first - self.first_turn + self.n) % self.n
+
+cdef class SmallBatch:                  # scratch of one thread for splits on small batches
+    cdef Growth growth
+    cdef int* leaves                    # leaves of the samples of a small batch
+    cdef int* places                    # places of these samples in the buffer
+    cdef size_t n_bytes                 # of these two
 
 cdef class MemoryForest(Ensemble):
     cdef readonly list models           # of LinearModels, per tree; empty in a classification
@@ -61,7 +85,7 @@ cdef class MemoryForest(Ensemble):
     cdef int widest                     # number of values of the widest nominal column, see ...
     cdef unsigned long n_changes        # ... `Buckets.reserve`, after so many changes of the schema
     cdef readonly dict rules            # arguments of `Growth`
-    cdef Growth small                   # splits leaves on small batches
+    cdef list small                     # of SmallBatch, per thread
     cdef int64_t* births                # per tree: samples seen when it replaced the one before
     cdef int* leaves                    # leaves[tree * batch_size + arrival % batch_size]: reached
     cdef int n_trees
@@ -79,11 +103,9 @@ cdef class MemoryForest(Ensemble):
     cdef readonly ClassPool pool                 # None in a regression
     cdef readonly NumberMixture mixture          # None in a classification
     cdef readonly NaiveBayes naive      # None in a regression
-    # Naive Bayes from the next sample on, with room for its new label or columns; or None
-    cdef int* small_leaves              # scratch: leaves of the samples of a small batch
-    cdef int* small_places              # scratch: places of these samples in the buffer
 
     cdef object store_in(self, Buffer buffer)
+    cdef int make_small(self, int n_threads) except -1
     cdef Trees no_tree(self)
     cdef void learn_leaf(self, Trees trees, int leaf, double target, double weight) noexcept nogil
     cdef bint splits_leaves(self, int tree) noexcept nogil
@@ -105,6 +127,9 @@ cdef class MemoryForest(Ensemble):
     cdef void find_small_leaves(self) noexcept
     cdef int check_models(self) except -1
     cdef int check_samples(self) except -1
+
+    cdef inline PyObject* small_of(self, int thread) noexcept nogil:
+        return item_of(<PyObject*>self.small, thread)
 
     cdef inline PyObject* tree(self, int tree) noexcept nogil:
         return item_of(<PyObject*>self.trees, tree)

@@ -10,14 +10,13 @@ from libc.stdint cimport int64_t
 from libc.stdlib cimport qsort
 from libc.string cimport memset
 
+from ..ahead cimport AHEAD
 from ..arrays cimport view
 from ..table cimport Reader
 from ..learner cimport Learner
-from ..lists cimport item_of
 from ..memory cimport free, product, resized, zeroed
 from ..schema cimport Labels, Schema
 from ..trees cimport HEADER, WEIGHT, Trees
-from .answers cimport answer_rows, combine_numbers, find_leaves
 from .buffer cimport FEATURES, TARGET, Buffer
 from .compact_trees cimport CompactTrees
 from .ensemble cimport Ensemble
@@ -26,8 +25,10 @@ from .mixtures cimport ClassPool, NumberMixture
 from .model_trees cimport IN_LEAVES, LinearModels, TreeGrowth, remainder, walk
 from .naive_bayes cimport NaiveBayes
 from .rotation cimport (
-    advance, continue_growth, find_recent, interval_of, reserve_group, split_leaves, start_growth,
+    advance, change_tree, find_recent, grow_group, interval_of, learn_row, reserve_group,
+    start_growth,
 )
+from .tree_pass cimport TreePass, combine_numbers, find_leaves
 
 from ..state import LARGEST_COUNT, State, fields_of, require, require_codes
 from .model_trees import KINDS
@@ -103,10 +104,42 @@ cdef class Group:
         self.growth = growth
         self.due = FIRST_GROWTH
         self.caught_up = -1
+        self.ready, self.ready_models = [], []
+
+    def __dealloc__(self):
+        free(self.ready_at)
+
+    cdef int make_room(self, MemoryForest forest, int n) except -1:
+        """Make room in `ready` for the growths of n samples: one or less for each."""
+        cdef double interval = interval_of(self, forest.buffer.n_seen)
+        cdef int most = <int>min(<double>n, 2.0 + n / interval)
+        del self.ready[most:], self.ready_models[most:]
+        if most > len(self.ready):
+            self.ready_at = <int64_t*>resized(self.ready_at, most, sizeof(int64_t))
+        while len(self.ready) < most:
+            if forest.regression:
+                self.ready_models.append(LinearModels(forest.linear[forest.groups.index(self)]))
+            self.ready.append(forest.no_tree())
+        return 0
 
     cdef int n_samples(self) noexcept nogil:
         """Number of samples on which the next tree is grown."""
         return <int>min(self.begun, <int64_t>self.memory)
+
+
+cdef class SmallBatch:
+    """Scratch memory for splits on small batches. See the header."""
+
+    def __cinit__(self, MemoryForest forest):
+        self.growth = Growth(**forest.rules)
+        self.growth.buffer = forest.buffer
+        self.leaves = <int*>zeroed(forest.batch_size, sizeof(int))
+        self.places = <int*>zeroed(forest.batch_size, sizeof(int))
+        self.n_bytes = 2 * <size_t>forest.batch_size * sizeof(int)
+
+    def __dealloc__(self):
+        free(self.leaves)
+        free(self.places)
 
 
 cdef class MemoryForest(Ensemble):
@@ -142,8 +175,6 @@ cdef class MemoryForest(Ensemble):
         self.regression = regression
         self.batch_size, self.fading = batch_size, fading
         self.max_features, self.max_nodes, self.seed = max_features, max_nodes, seed
-        self.small_leaves = <int*>zeroed(batch_size, sizeof(int))
-        self.small_places = <int*>zeroed(batch_size, sizeof(int))
         self.rule = rule_of(max_features)
         self.share = max_features if self.rule in (SHARE, NUMBER) else 0.0
         self.n_changes = NEVER
@@ -157,7 +188,7 @@ cdef class MemoryForest(Ensemble):
         self.trees = [self.new_tree() for _ in range(n_trees)]
         self.models = [LinearModels(kind) for (_, n), kind in zip(memories, self.linear)
                        for _ in range(n)] if regression else []
-        self.small = Growth(**rules)
+        self.small = []
         self.store_in(Buffer(self.n_remembered()))
         self.births = <int64_t*>zeroed(n_trees, sizeof(int64_t))
         self.leaves = <int*>zeroed(product(n_trees, batch_size), sizeof(int))
@@ -179,20 +210,29 @@ cdef class MemoryForest(Ensemble):
         free(self.row_columns)
         free(self.recent)
         free(self.answers)
-        free(self.small_leaves)
-        free(self.small_places)
 
     def n_remembered(self):
-        """Number of samples to remember, so that none is lost while a tree is grown on it."""
-        return self.batch_size + max(
+        """Number of samples to remember, so that none is lost while a tree is grown on it.
+
+        All rows that are read ahead are stored before the trees learn the first one.
+        """
+        return <int>AHEAD + self.batch_size + max(
             group.memory + group.memory // group.n + 2 for group in self.groups)
 
     cdef object store_in(self, Buffer buffer):
         """Store the latest samples in this buffer, and grow trees on it."""
         cdef Group group
-        self.buffer = self.small.buffer = buffer
+        self.buffer = buffer
+        self.small = [SmallBatch(self)]
         for group in self.groups:
             group.growth.growth.buffer = buffer
+            group.make_room(self, 1)
+
+    cdef int make_small(self, int n_threads) except -1:
+        """Make the scratch memory of so many threads."""
+        while len(self.small) < n_threads:
+            self.small.append(SmallBatch(self))
+        return 0
 
     cdef Trees no_tree(self):
         """An arena without a tree."""
@@ -207,15 +247,21 @@ cdef class MemoryForest(Ensemble):
 
     # ---------------------------------------------------------------- learning
 
+    cdef int prepare_run(self, Reader reader) except -1:
+        cdef Group group
+        self.make_small(reader.team.n_threads)
+        for group in self.groups if reader.learns else ():
+            group.make_room(self, <int>AHEAD)
+        if reader.job is None:
+            reader.job = TreePass(self, reader)
+        return 0
+
     cdef int run(self, Reader reader, Py_ssize_t stop, int n_labels) except -1 nogil:
-        if reader.learns or reader.answered or not reader.asks:
-            return Learner.run(self, reader, stop, n_labels)
-        return answer_rows(self, reader, stop, n_labels)
+        return (<TreePass>reader.job).run(reader, stop, n_labels)
 
     cdef int reserve(self, int n_labels) except -1 nogil:
-        """Allocate all memory that `take` may need for the sample that was read last."""
-        cdef int tree, g, n_columns = self.schema.n_columns
-        cdef int64_t n_seen = self.buffer.n_seen + 1
+        """Allocate memory for the sample that was read last; the trees allocate theirs later."""
+        cdef int n_columns = self.schema.n_columns
         self.reserve_answers(n_labels)
         self.buffer.reserve(self.schema.row, self.schema.filled, self.schema.n_filled, n_columns)
         if self.n_changes != self.schema.version:
@@ -223,19 +269,6 @@ cdef class MemoryForest(Ensemble):
         if not self.regression:
             if not self.naive.knows(n_columns, n_labels):
                 self.naive.fit(self.schema, n_labels)
-            for tree in range(self.n_trees):  # the sample may have a new class
-                (<CompactTrees>item_of(<PyObject*>self.trees, tree)).reserve_cells(2)
-        for g in range(self.n_groups()):
-            reserve_group(self, <Group>self.group(g), n_labels)
-        tree = <int>(n_seen % self.batch_size)
-        while tree < self.n_trees:      # their small batches are full with this sample
-            if self.splits_leaves(tree):
-                self.small.reserve(<Trees>self.tree(tree), self.widest, n_columns, n_labels,
-                                   self.batch_size)
-                if not self.regression:
-                    (<CompactTrees>self.tree(tree)).reserve_splits(
-                        self.batch_size, self.max_nodes)
-            tree += self.batch_size
         return 0
 
     cdef int n_visited(self, int n_columns) noexcept nogil:
@@ -270,27 +303,26 @@ cdef class MemoryForest(Ensemble):
         self.n_row = -1
 
     cdef int take(self, double target, double weight) except -1 nogil:
-        cdef int tree, g, at
+        cdef int tree, g
+        cdef int64_t arrival = self.buffer.n_seen
+        cdef PyObject* group
         self.answer()
         self.learn_weights(target, self.n_values())
-        at = <int>(self.buffer.n_seen % self.batch_size)
-        for tree in range(self.n_trees):
-            self.leaves[<Py_ssize_t>tree * self.batch_size + at] = self.reached[tree]
-            self.learn_leaf(<Trees>self.tree(tree), self.reached[tree],
-                            remainder(target, self.slopes[tree]) if self.regression else target,
-                            weight)
         self.buffer.push(self.schema.row, self.schema.n_columns, target, weight)
         if not self.regression:
             self.naive.learn(self.schema, <int>target, weight)
         self.n_row = -1
-        tree = <int>(self.buffer.n_seen % self.batch_size)
-        find_recent(self)
-        while tree < self.n_trees:
-            if self.splits_leaves(tree):
-                split_leaves(self, tree, <Trees>self.tree(tree))
-            tree += self.batch_size
+        find_recent(self, arrival)
         for g in range(self.n_groups()):
-            continue_growth(self, <Group>self.group(g))
+            group = self.group(g)
+            grow_group(self, <Group>group, arrival, 1)
+            for tree in range((<Group>group).first, (<Group>group).first + (<Group>group).n):
+                learn_row(self, tree, self.reached[tree], arrival,
+                          remainder(target, self.slopes[tree]) if self.regression else target,
+                          weight)
+                change_tree(self, <Group>group, tree, arrival + 1,
+                            (<Group>group).first_version(tree), <SmallBatch>self.small_of(0))
+            (<Group>group).n_ready = 0
         return 0
 
     cdef void learn_leaf(self, Trees trees, int leaf, double target, double weight) noexcept nogil:
@@ -464,15 +496,19 @@ cdef class MemoryForest(Ensemble):
 
     def __sizeof__(self):
         cdef Group group
+        cdef SmallBatch small
         cdef size_t size = (
             self.n_trees * (sizeof(int64_t) + (1 + <size_t>self.batch_size) * sizeof(int)
                             + sizeof(double))
-            + self.row_capacity * (sizeof(double) + 2 * sizeof(int)) + self.small.n_bytes()
+            + self.row_capacity * (sizeof(double) + 2 * sizeof(int))
             + self.answer_capacity * <size_t>len(self.groups) * sizeof(double))
         if self.regression:
             size += self.answer_capacity * <size_t>self.n_trees * sizeof(double)
+        for small in self.small:
+            size += small.n_bytes + small.growth.n_bytes()
         for group in self.groups:
             size += group.growth.n_bytes()      # the tree that grows tells its own size
+            size += len(group.ready) * sizeof(int64_t)
         return object.__sizeof__(self) + size
 
     # ---------------------------------------------------------------- copies and states
@@ -583,8 +619,8 @@ cdef class MemoryForest(Ensemble):
         start_growth(self, group)
         group.growth.trees.widen(self.n_labels())
         for _ in range(group.begun, n_seen + 1):
-            reserve_group(self, group, self.n_labels())
-            require(not advance(self, group, group.steps),
+            reserve_group(self, group, n_seen + 1, self.n_labels())
+            require(not advance(self, group, group.steps, n_seen),
                     "MemoryForest: a growth is over that has not replaced a tree")
         return 0
 

@@ -11,8 +11,9 @@ from ..rng cimport BRANCH, RENEW, rng_for
 from ..trees cimport Trees
 from .buffer cimport is_missing
 from .compact_trees cimport CompactTrees
+from .growth cimport Growth
 from .model_trees cimport LinearModels, remainder, walk
-from .memories cimport Group, MemoryForest
+from .memories cimport Group, MemoryForest, SmallBatch
 
 cdef enum:
     WALK = 16               # steps of a growth that take as long as one walk to a leaf
@@ -24,9 +25,9 @@ cdef int64_t LARGEST_STEPS = 1 << 60
 cdef double HASTE = 2.5
 
 
-cdef int reserve_group(MemoryForest forest, Group group, int n_labels) except -1 nogil:
-    """Allocate memory for the next tree of a group and for the sample that was read last."""
-    cdef int64_t n_seen = forest.buffer.n_seen + 1
+cdef int reserve_group(MemoryForest forest, Group group, int64_t n_seen,
+                       int n_labels) except -1 nogil:
+    """Allocate memory for the steps of a group after sample number n_seen."""
     if group.is_growing:
         group.growth.trees.reserve(0, n_labels)
         if not forest.regression:
@@ -39,7 +40,7 @@ cdef int reserve_group(MemoryForest forest, Group group, int n_labels) except -1
 
 cdef int reserve_tree(MemoryForest forest, Group group, int64_t n_seen,
                       int n_labels) except -1 nogil:
-    """Allocate memory for the growth of a tree that begins with the sample that was read last."""
+    """Allocate memory for the growth of a tree that begins after sample number n_seen."""
     cdef int n = <int>min(n_seen, <int64_t>group.memory)
     group.growth.reserve(forest.schema, forest.widest, forest.schema.n_columns, n_labels, n)
     if not forest.regression:
@@ -62,31 +63,44 @@ cdef int64_t steps_at(int64_t n_seen, double due, int64_t steps) noexcept nogil:
     return LARGEST_STEPS if n_seen + 1 >= due else steps
 
 
-cdef void continue_growth(MemoryForest forest, Group group) noexcept nogil:
+cdef int grow_group(MemoryForest forest, Group group, int64_t first, int n) except -1 nogil:
+    """Do the growths of a group for n samples, from number `first` in the stream on.
+
+    They depend on the buffer alone. The trees that they finish wait in `ready`.
+    """
+    cdef int64_t n_seen
+    group.first_turn, group.n_ready = group.turn, 0
+    for n_seen in range(first + 1, first + n + 1):
+        reserve_group(forest, group, n_seen, forest.n_labels())
+        continue_growth(forest, group, n_seen)
+    return 0
+
+
+cdef void continue_growth(MemoryForest forest, Group group, int64_t n_seen) noexcept nogil:
     """Begin the growth of the next tree of a group if it is due, or continue it.
 
     A growth always ends before the next one begins. So the schedule depends only on the number of
-    samples, and `reserve` never finds an unfinished growth.
+    samples, and `reserve_group` never finds an unfinished growth.
     """
-    cdef int64_t n_seen = forest.buffer.n_seen
     if n_seen >= group.due:
-        begin_growth(forest, group)
-    if group.is_growing and advance(forest, group, steps_at(n_seen, group.due, group.steps)):
-        replace(forest, group)
+        begin_growth(forest, group, n_seen)
+    if group.is_growing and advance(
+            forest, group, steps_at(n_seen, group.due, group.steps), n_seen):
+        end_growth(forest, group, n_seen)
 
 
-cdef bint advance(MemoryForest forest, Group group, int64_t n_steps) noexcept nogil:
+cdef bint advance(MemoryForest forest, Group group, int64_t n_steps,
+                  int64_t n_seen) noexcept nogil:
     """Do n_steps steps for the next tree of a group; return whether it is ready."""
     if group.caught_up < 0:
         if not group.growth.advance(n_steps, forest.max_nodes):
             return False
         group.caught_up = group.begun
-    return catch_up(forest, group, 1 + n_steps // WALK)
+    return catch_up(forest, group, 1 + n_steps // WALK, n_seen)
 
 
-cdef void begin_growth(MemoryForest forest, Group group) noexcept nogil:
+cdef void begin_growth(MemoryForest forest, Group group, int64_t n_seen) noexcept nogil:
     """Begin the growth of the next tree, and schedule the one after it."""
-    cdef int64_t n_seen = forest.buffer.n_seen
     group.due += interval_of(group, n_seen)
     group.begun = n_seen
     group.n_columns, group.n_labels = forest.schema.n_columns, forest.n_labels()
@@ -107,11 +121,11 @@ cdef void start_growth(MemoryForest forest, Group group) noexcept nogil:
                        rng_for(forest.seed, tree, group.begun, RENEW))
 
 
-cdef bint catch_up(MemoryForest forest, Group group, int64_t n) noexcept nogil:
-    """Let a grown tree learn the samples since `begun`; return whether it has learned all."""
+cdef bint catch_up(MemoryForest forest, Group group, int64_t n, int64_t n_seen) noexcept nogil:
+    """Let a grown tree learn the samples since `begun`; return whether it has learned n_seen."""
     cdef int leaf, place
     cdef double target
-    while group.caught_up < forest.buffer.n_seen and n > 0:
+    while group.caught_up < n_seen and n > 0:
         place = forest.buffer.place_of(group.caught_up)
         leaf = walk(group.growth.trees, forest.buffer, place)
         target = forest.buffer.target(place)
@@ -121,51 +135,110 @@ cdef bint catch_up(MemoryForest forest, Group group, int64_t n) noexcept nogil:
         forest.learn_leaf(group.growth.trees, leaf, target, forest.buffer.weight(place))
         group.caught_up += 1
         n -= 1
-    return group.caught_up == forest.buffer.n_seen
+    return group.caught_up == n_seen
 
 
-cdef void replace(MemoryForest forest, Group group) noexcept nogil:
-    """Replace the oldest tree of a group by the new one.
+cdef void end_growth(MemoryForest forest, Group group, int64_t n_seen) noexcept nogil:
+    """Let the tree that was grown wait until it replaces the oldest tree of the group.
 
     The Python objects stay where they are, because references to them may not change here.
     """
-    cdef int tree = group.first + group.turn
+    cdef int version = group.n_ready
     group.growth.trees.trim(2 * forest.batch_size)
-    (<Trees>forest.tree(tree)).take_nodes(group.growth.trees)
+    take_tree(forest, group.ready_tree(version), group.growth.trees)
     if forest.regression:
-        (<LinearModels>forest.models_of(tree)).take_models(group.growth.models)
-    else:
-        (<CompactTrees>forest.tree(tree)).take_cells(<CompactTrees>group.growth.trees)
-    forest.births[tree] = forest.buffer.n_seen
+        (<LinearModels>group.ready_models_of(version)).take_models(group.growth.models)
+    group.ready_at[version] = n_seen
+    group.n_ready += 1
     group.is_growing = False
     group.growth.growth.release()
     group.turn = (group.turn + 1) % group.n
 
 
+cdef void take_tree(MemoryForest forest, PyObject* into, Trees trees) noexcept nogil:
+    """Move a tree to another object."""
+    (<Trees>into).take_nodes(trees)
+    if not forest.regression:
+        (<CompactTrees>into).take_cells(<CompactTrees>trees)
+
+
+# --- A tree of the forest --------------------------------------------------------------------
+
+cdef int learn_row(MemoryForest forest, int tree, int leaf, int64_t arrival, double target,
+                   double weight) except -1 nogil:
+    """Let the leaf of a tree that a sample reaches learn it."""
+    forest.leaves[<Py_ssize_t>tree * forest.batch_size + arrival % forest.batch_size] = leaf
+    if not forest.regression:
+        (<CompactTrees>forest.tree(tree)).reserve_cells(2)
+    forest.learn_leaf(<Trees>forest.tree(tree), leaf, target, weight)
+    return 0
+
+
+cdef int64_t next_change(MemoryForest forest, Group group, int tree, int64_t n_seen,
+                         int version) noexcept nogil:
+    """The number of samples after which the splits of a tree change next.
+
+    `version` is the next of the trees in `ready` that replaces it.
+    """
+    cdef int size = forest.batch_size
+    cdef int64_t found = LARGEST_STEPS
+    if forest.splits_leaves(tree):
+        found = n_seen + 1 + (tree % size - (n_seen + 1) % size + size) % size
+    if version < group.n_ready:
+        found = min(found, group.ready_at[version])
+    return found
+
+
+cdef int change_tree(MemoryForest forest, Group group, int tree, int64_t n_seen, int version,
+                     SmallBatch small) except -1 nogil:
+    """Split the leaves of a tree or replace it if that is due after so many samples.
+
+    Returns the next of the trees in `ready` that replaces it.
+    """
+    if n_seen % forest.batch_size == tree % forest.batch_size and forest.splits_leaves(tree):
+        split_leaves(forest, tree, <Trees>forest.tree(tree), n_seen, small)
+    if version < group.n_ready and group.ready_at[version] == n_seen:
+        take_tree(forest, forest.tree(tree), <Trees>group.ready_tree(version))
+        if forest.regression:
+            (<LinearModels>forest.models_of(tree)).take_models(
+                <LinearModels>group.ready_models_of(version))
+        forest.births[tree] = n_seen
+        version += group.n
+    return version
+
+
 # --- Splits on small batches ----------------------------------------------------------------
 
-cdef void find_recent(MemoryForest forest) noexcept nogil:
-    """List the columns with a value in the samples of any small batch that is full now."""
+cdef void find_recent(MemoryForest forest, int64_t first) noexcept nogil:
+    """List the columns that small batches may have values of.
+
+    The batches are those that are full after the sample with number `first` or a later one.
+    """
     cdef int i, column
     forest.n_recent = 0
     for i in range(forest.buffer.n_live):
         column = forest.buffer.live[i]
-        if forest.buffer.latest[column] >= forest.buffer.n_seen - forest.batch_size:
+        if forest.buffer.latest[column] >= first + 1 - forest.batch_size:
             forest.recent[forest.n_recent] = column
             forest.n_recent += 1
 
 
-cdef void split_leaves(MemoryForest forest, int tree, Trees trees) noexcept nogil:
+cdef int split_leaves(MemoryForest forest, int tree, Trees trees, int64_t n_seen,
+                      SmallBatch small) except -1 nogil:
     """Split the leaves of `trees`, which is the tree number `tree`.
 
     Splits those leaves that several samples of the small batch have reached.
     """
-    cdef int64_t n_seen = forest.buffer.n_seen
     cdef int64_t arrival = max(n_seen - forest.batch_size, forest.births[tree], <int64_t>0)
     cdef int n = 0, i, j, leaf, place
     cdef int* leaves = forest.leaves + <Py_ssize_t>tree * forest.batch_size
-    cdef int* found = forest.small_leaves
-    cdef int* places = forest.small_places
+    cdef int* found = small.leaves
+    cdef int* places = small.places
+    cdef int n_labels = forest.n_labels()
+    small.growth.reserve(trees, forest.widest, forest.schema.n_columns, n_labels,
+                         forest.batch_size)
+    if not forest.regression:
+        (<CompactTrees>trees).reserve_splits(forest.batch_size, forest.max_nodes)
     while arrival < n_seen:         # sorted by leaf, in order of arrival
         leaf, place = leaves[arrival % forest.batch_size], forest.buffer.place_of(arrival)
         i = n
@@ -181,30 +254,31 @@ cdef void split_leaves(MemoryForest forest, int tree, Trees trees) noexcept nogi
         while j < n and found[j] == found[i]:
             j += 1
         if j - i > 1 and trees.n_used - trees.n_free + 2 <= forest.max_nodes:
-            take_leaf(forest, tree, found[i], places + i, j - i)
-            forest.small.begin(
-                found[i], j - i, forest.n_visited(forest.small.n_offered),
+            take_leaf(forest, tree, found[i], places + i, j - i, small.growth)
+            small.growth.begin(
+                found[i], j - i, forest.n_visited(small.growth.n_offered),
                 rng_for(forest.seed, tree, n_seen, BRANCH))
-            forest.small.advance(trees, LARGEST_STEPS)
+            small.growth.advance(trees, LARGEST_STEPS)
         i = j
     trees.shrink_to(forest.max_nodes)
+    return 0
 
 
-cdef void take_leaf(MemoryForest forest, int tree, int leaf, const int* places,
-                    int n) noexcept nogil:
-    """Copy the samples of a leaf to the arrays of `small`, and offer the columns with values."""
+cdef void take_leaf(MemoryForest forest, int tree, int leaf, const int* places, int n,
+                    Growth growth) noexcept nogil:
+    """Copy the samples of a leaf to a growth, and offer it the columns with values."""
     cdef int i, k
     cdef PyObject* models
-    memcpy(forest.small.places, places, n * sizeof(int))
-    forest.small.n_offered = 0
+    memcpy(growth.places, places, n * sizeof(int))
+    growth.n_offered = 0
     for k in range(forest.n_recent):
         for i in range(n):
             if not is_missing(forest.buffer.value(forest.recent[k], places[i])):
-                forest.small.offer_column(forest.schema, forest.recent[k])
+                growth.offer_column(forest.schema, forest.recent[k])
                 break
     if forest.regression:
         models = forest.models_of(tree)
         for i in range(n):
-            forest.small.numbers[i] = remainder(
+            growth.numbers[i] = remainder(
                 forest.buffer.target(places[i]),
                 (<LinearModels>models).at_place(leaf, forest.buffer, places[i]))

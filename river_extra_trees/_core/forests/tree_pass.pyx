@@ -1,0 +1,294 @@
+"""A pass of the trees of a forest over several rows. See the header."""
+
+from cpython.object cimport PyObject
+from libc.stdint cimport int64_t
+from libc.string cimport memcpy, memset
+
+from ..ahead cimport AHEAD
+from ..guarded cimport begin_step, end_step
+from ..learner cimport STRETCH
+from ..memory cimport free, product, resized, zeroed
+from ..table cimport Reader
+from ..team cimport Job
+from ..trees cimport Trees
+from .compact_trees cimport ClassShare, CompactTrees
+from .memories cimport Group, MemoryForest, SmallBatch
+from .model_trees cimport remainder
+from .rotation cimport change_tree, find_recent, grow_group, learn_row, next_change
+
+cdef enum:
+    AT_ONCE = 8         # trees that a single row goes down at the same time
+    FEW = 512           # rows times trees for which no other thread is woken
+
+
+cdef class TreePass(Job):
+    """A pass of the trees of a forest over the rows that were read ahead. See the header."""
+
+    def __cinit__(self, MemoryForest forest, Reader reader):
+        cdef int tree
+        self.forest, self.ahead, self.learns = forest, reader.ahead, reader.learns
+        if forest.regression:
+            return
+        self.n_trees = forest.n_trees
+        self.trees = <Answers*>zeroed(self.n_trees, sizeof(Answers))
+        self.ends = <size_t*>zeroed(product(self.n_trees, AHEAD), sizeof(size_t))
+        for tree in range(self.n_trees):
+            self.trees[tree].ends = self.ends + <Py_ssize_t>tree * AHEAD
+
+    def __dealloc__(self):
+        cdef int tree
+        if self.trees != NULL:
+            for tree in range(self.n_trees):
+                free(self.trees[tree].shares)
+        free(self.trees)
+        free(self.ends)
+        free(self.answers)
+        free(self.naive)
+
+    cdef int run(self, Reader reader, Py_ssize_t stop, int n_labels) except -1 nogil:
+        """Predict and learn rows until Python has to handle one; see `Learner.run`."""
+        self.width = self.forest.n_values()
+        self.n_answers = <Py_ssize_t>self.forest.n_members() * self.width
+        self.forest.reserve_answers(n_labels)
+        self.reserve()
+        while reader.row < stop and not reader.answered:
+            self.n = reader.read_ahead(stop, <int>STRETCH, self.forest.regression)
+            if self.n == 0:
+                return 0
+            self.read_rows(reader)
+            reader.row += self.n
+        return 0
+
+    cdef int reserve(self) except -1 nogil:
+        """Allocate memory for the predictions."""
+        cdef size_t n = max(<Py_ssize_t>1, self.n_answers)
+        if n > self.capacity:
+            self.answers = <double*>resized(self.answers, product(AHEAD, n), sizeof(double))
+            if not self.forest.regression:
+                self.naive = <double*>resized(
+                    self.naive, product(AHEAD, max(1, self.width)), sizeof(double))
+            self.capacity = n
+        return 0
+
+    cdef int read_rows(self, Reader reader) except -1 nogil:
+        """Predict and learn the rows that were read ahead."""
+        cdef int i
+        self.first, self.n_learned = self.forest.buffer.n_seen, 0
+        for i in range(self.n):
+            self.n_learned += self.is_learned(i)
+        if self.n_learned:
+            begin_step(self.forest)
+            self.store(reader)
+            self.do_all(reader, GROW, self.forest.n_groups())
+        self.columns, self.n_columns = reader.columns, reader.n_columns
+        memset(self.answers, 0, self.n * self.n_answers * sizeof(double))
+        self.do_all(reader, LEARN, self.forest.n_trees + (not self.forest.regression))
+        for i in range(self.forest.n_groups()):
+            (<Group>self.forest.group(i)).n_ready = 0
+        self.combine(reader)
+        end_step(self.forest)
+        return 0
+
+    cdef bint is_learned(self, int i) noexcept nogil:
+        return self.learns and self.ahead.weights[i] > 0.0
+
+    cdef int store(self, Reader reader) except -1 nogil:
+        """Push the samples into the buffer."""
+        cdef int i
+        cdef double* row = self.forest.schema.row
+        for i in range(self.n):
+            if self.is_learned(i):
+                self.ahead.copy(i, row, reader.columns, reader.n_columns)
+                self.forest.buffer.reserve(
+                    row, reader.columns, reader.n_columns, self.forest.schema.n_columns)
+                self.forest.buffer.push(row, self.forest.schema.n_columns, self.ahead.targets[i],
+                                        self.ahead.weights[i])
+        find_recent(self.forest, self.first)
+        return 0
+
+    cdef int do_all(self, Reader reader, Phase phase, long n_tasks) except -1 nogil:
+        """Do the tasks of a phase."""
+        cdef long task
+        self.phase = phase
+        self.is_shared = reader.team.n_threads > 1 and self.n * self.forest.n_trees > FEW
+        if self.is_shared:
+            return reader.team.run(self, n_tasks)
+        for task in range(n_tasks - 1, -1, -1):     # trees in their order
+            self.do(task, 0)
+        return 0
+
+    cdef int do(self, long task, int thread) except -1 nogil:
+        """Do a task; those that take longest are the first."""
+        cdef PyObject* group
+        cdef int g = self.forest.n_groups() - 1, tree
+        if self.phase == GROW:
+            return grow_group(
+                self.forest, <Group>self.forest.group(g - <int>task), self.first, self.n_learned)
+        tree = self.forest.n_trees - 1 - <int>task
+        if not self.forest.regression:
+            if task == 0:
+                self.do_naive()
+                return 0
+            tree += 1
+        group = self.forest.group(g)
+        while (<Group>group).first > tree:
+            g -= 1
+            group = self.forest.group(g)
+        return self.do_tree(<Group>group, g, tree, <SmallBatch>self.forest.small_of(thread))
+
+    cdef int do_tree(self, Group group, int g, int tree, SmallBatch small) except -1 nogil:
+        """Let a tree predict all rows, and learn each of them after its prediction.
+
+        Between two changes of its splits, all rows go down the tree together.
+        """
+        cdef int[AHEAD] leaves
+        cdef int i = 0, k, stop, version = group.first_version(tree)
+        cdef int64_t n_seen = self.first, change, coming
+        cdef double slope
+        cdef PyObject* trees = self.forest.tree(tree)
+        if self.trees != NULL:
+            self.trees[tree].n = 0
+        while i < self.n:
+            change = next_change(self.forest, group, tree, n_seen, version)
+            stop, coming = i, n_seen
+            while stop < self.n and coming < change:
+                coming += self.is_learned(stop)
+                stop += 1
+            (<Trees>trees).walk_rows(
+                (<Trees>trees).roots[0], self.ahead.rows + i, stop - i, self.ahead.stride,
+                self.forest.schema.n_columns, self.forest.schema.is_numeric(), leaves)
+            for k in range(stop - i):
+                slope = self.answer(group, g, tree, leaves[k], i + k)
+                if self.is_learned(i + k):
+                    learn_row(self.forest, tree, leaves[k], n_seen,
+                              remainder(self.ahead.targets[i + k], slope)
+                              if self.forest.regression else self.ahead.targets[i + k],
+                              self.ahead.weights[i + k])
+                    n_seen += 1
+            i = stop
+            if n_seen == change:
+                version = change_tree(self.forest, group, tree, n_seen, version, small)
+        return 0
+
+    cdef double answer(self, Group group, int g, int tree, int leaf, int i) except? -1.0 nogil:
+        """Store the prediction of a tree for row i; return the slope of its linear model."""
+        cdef Answers* found
+        cdef PyObject* trees = self.forest.tree(tree)
+        if self.forest.regression:
+            return self.forest.tree_number(
+                tree, <Trees>trees, leaf, self.ahead.rows[i], self.ahead.stride,
+                self.answers + i * self.n_answers + 2 * tree)
+        if not self.is_shared:      # all trees so far have added theirs
+            (<CompactTrees>trees).add_shares(
+                leaf, group.n, self.width, self.answers + i * self.n_answers + g * self.width)
+            return 0.0
+        found = &self.trees[tree]
+        if found.n + self.width > found.capacity:
+            found.shares = <ClassShare*>resized(
+                found.shares, max(2 * (found.n + self.width), <size_t>AHEAD), sizeof(ClassShare))
+            found.capacity = max(2 * (found.n + self.width), <size_t>AHEAD)
+        found.n += (<CompactTrees>trees).list_shares(
+            leaf, group.n, self.width, found.shares + found.n)
+        found.ends[i] = found.n
+        return 0.0
+
+    cdef void do_naive(self) noexcept nogil:
+        """Let naive Bayes predict all rows, and learn each of them after its prediction."""
+        cdef int i
+        if self.width == 0:
+            return
+        for i in range(self.n):
+            self.ahead.copy(i, self.forest.schema.row, self.columns, self.n_columns)
+            self.forest.naive.answer(self.forest.schema, self.naive + i * self.width)
+            if self.is_learned(i):
+                self.forest.naive.learn(
+                    self.forest.schema, <int>self.ahead.targets[i], self.ahead.weights[i])
+
+    cdef void add_up(self) noexcept nogil:
+        """Add the shares of the classes in the leaves to the predictions of the groups."""
+        cdef int g, tree, i
+        cdef size_t k
+        cdef PyObject* group
+        cdef const Answers* found
+        cdef double* answers
+        for g in range(self.forest.n_groups()):
+            group = self.forest.group(g)
+            for tree in range((<Group>group).first, (<Group>group).first + (<Group>group).n):
+                found = &self.trees[tree]
+                answers = self.answers + g * self.width
+                k = 0
+                for i in range(self.n):
+                    while k < found.ends[i]:
+                        answers[found.shares[k].code] += found.shares[k].share
+                        k += 1
+                    answers += self.n_answers
+
+    cdef void combine(self, Reader reader) noexcept nogil:
+        """Combine the predictions of the trees for each row, and update the weights."""
+        cdef int i
+        cdef double* answers = self.answers
+        self.forest.n_row = -1      # the predictions in the forest will be those of another row
+        if self.is_shared and not self.forest.regression:
+            self.add_up()
+        for i in range(self.n):
+            if self.forest.regression:
+                combine_numbers(self.forest, answers)
+                reader.answer(reader.row + i, &self.forest.mixture.mean, 1)
+                if self.is_learned(i):
+                    self.forest.mixture.learn(self.ahead.targets[i])
+            else:
+                self.combine_classes(reader, i, answers)
+            answers += self.n_answers
+
+    cdef void combine_classes(self, Reader reader, int i, const double* answers) noexcept nogil:
+        cdef int width = self.width
+        if width:
+            memcpy(self.forest.pool.naive_answer(width), self.naive + i * width,
+                   width * sizeof(double))
+            self.forest.pool.pool(answers, width)
+        reader.answer(reader.row + i, self.forest.pool.pooled, width)
+        if self.is_learned(i):
+            self.forest.pool.weigh(answers, <int>self.ahead.targets[i], width)
+
+
+cdef void find_leaves(MemoryForest forest) noexcept nogil:
+    """Find the leaves that the row encoded last reaches. It goes down several trees at once."""
+    cdef int tree = 0, i, n
+    cdef bint go
+    cdef int* leaves
+    cdef (PyObject*)[AT_ONCE] trees
+    while tree < forest.n_trees:
+        n = min(<int>AT_ONCE, forest.n_trees - tree)
+        leaves = forest.reached + tree
+        for i in range(n):
+            trees[i] = forest.tree(tree + i)
+            leaves[i] = (<Trees>trees[i]).roots[0]
+        go = True
+        while go:
+            go = False
+            for i in range(n):
+                if (<Trees>trees[i]).nodes[leaves[i]].split.feature >= 0:
+                    leaves[i] = (<Trees>trees[i]).step(
+                        leaves[i], forest.schema.row, 1, forest.schema.n_columns)
+                    go = True
+        tree += n
+
+
+cdef void combine_numbers(MemoryForest forest, double* answers) noexcept nogil:
+    """Compute the mean of the trees in each group and the variance V, then combine them."""
+    cdef int i, n, g, n_groups = forest.n_groups()
+    cdef double* means = answers + 2 * forest.n_trees
+    cdef double mean, inside, among, deviation, variance = 0.0
+    for g in range(n_groups):
+        n = (<Group>forest.group(g)).n
+        mean = inside = among = 0.0
+        for i in range(n):
+            mean += answers[2 * i] / n
+            inside += answers[2 * i + 1] / n
+        for i in range(n):
+            deviation = answers[2 * i] - mean
+            among += deviation * deviation / n
+        means[g] = mean
+        variance += (inside + among) / n_groups
+        answers += 2 * n
+    forest.mixture.answer(means, variance)

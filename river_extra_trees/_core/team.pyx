@@ -1,0 +1,191 @@
+"""Threads that do the tasks of a job side by side. See the header."""
+
+import _thread
+
+from cpython.object cimport PyObject
+from cpython.pythread cimport (
+    NOWAIT_LOCK, WAIT_LOCK, PyThread_acquire_lock, PyThread_allocate_lock, PyThread_free_lock,
+    PyThread_release_lock, PyThread_type_lock,
+)
+
+from .memory cimport free, zeroed
+
+cdef extern from *:
+    """
+    #if defined(_MSC_VER)
+    #include <intrin.h>
+    #define load(number) _InterlockedOr((number), 0)
+    #define store(number, value) ((void)_InterlockedExchange((number), (value)))
+    #define count_up(number) (_InterlockedIncrement(number))
+    #define exchange(number, old, value) \\
+        (_InterlockedCompareExchange((number), (value), (old)) == (old))
+    #else
+    #define load(number) __atomic_load_n((number), __ATOMIC_SEQ_CST)
+    #define store(number, value) __atomic_store_n((number), (value), __ATOMIC_SEQ_CST)
+    #define count_up(number) __atomic_add_fetch((number), 1, __ATOMIC_SEQ_CST)
+    static inline int exchange(long *number, long old, long value) {
+        return __atomic_compare_exchange_n(
+            number, &old, value, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+    }
+    #endif
+    """
+    long load(long* number) noexcept nogil
+    void store(long* number, long value) noexcept nogil
+    long count_up(long* number) noexcept nogil          # returns the new value
+    bint exchange(long* number, long old, long value) noexcept nogil
+
+
+cdef class Job:
+    """A job that consists of tasks. See the header."""
+
+    cdef int do(self, long task, int thread) except -1 nogil:
+        return 0
+
+
+cdef class Team:
+    """The calling thread and others, which do tasks side by side. See the header.
+
+    Use it as a context manager: its threads end with the block.
+
+    Parameters
+    ----------
+    n_threads
+        Number of threads, the calling one included.
+    """
+
+    def __cinit__(self, int n_threads=1):
+        cdef int thread
+        self.n_threads = max(1, n_threads)
+        self.gates = <PyThread_type_lock*>zeroed(self.n_threads, sizeof(PyThread_type_lock))
+        self.sleeps = <long*>zeroed(self.n_threads, sizeof(long))
+        self.ended = PyThread_allocate_lock()
+        for thread in range(self.n_threads):
+            self.gates[thread] = PyThread_allocate_lock()
+            if self.gates[thread] == NULL or self.ended == NULL:
+                raise MemoryError
+            PyThread_acquire_lock(self.gates[thread], NOWAIT_LOCK)
+
+    def __dealloc__(self):
+        cdef int thread
+        for thread in range(self.n_threads):
+            if self.gates != NULL and self.gates[thread] != NULL:
+                PyThread_free_lock(self.gates[thread])
+        if self.ended != NULL:
+            PyThread_free_lock(self.ended)
+        free(self.gates)
+        free(self.sleeps)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.dismiss()
+
+    cdef void dismiss(self) noexcept nogil:
+        """Let the other threads end."""
+        cdef int thread
+        store(&self.is_over, True)
+        for thread in range(1, self.n_threads):
+            self.wake(thread)
+
+    cdef int begin(self) except -1 with gil:
+        """Start the other threads, unless that has been done."""
+        cdef int thread
+        if self.has_begun:
+            return 0
+        self.has_begun = True
+        for thread in range(1, self.n_threads):
+            try:
+                _thread.start_new_thread(self.work, (thread,))
+            except (MemoryError, RuntimeError):     # the threads so far will do
+                break
+        return 0
+
+    def work(self, int thread):
+        """Do tasks until the team ends; called in each of the other threads."""
+        while not load(&self.is_over):
+            try:
+                with nogil:
+                    self.serve(thread)
+            except BaseException as error:
+                self.error = error
+                store(&self.has_failed, True)
+                self.finish()
+
+    cdef int run(self, Job job, long n_tasks) except -1 nogil:
+        """Do tasks 0 to n_tasks - 1 of a job. If one fails, its exception is raised at the end."""
+        cdef long task
+        cdef int thread
+        cdef bint is_done = False
+        if self.n_threads == 1 or n_tasks < 2:
+            for task in range(n_tasks):
+                job.do(task, 0)
+            return 0
+        if not self.has_begun:
+            self.begin()
+        PyThread_acquire_lock(self.ended, NOWAIT_LOCK)
+        self.job, self.first, self.has_failed = <PyObject*>job, self.end, False
+        store(&self.end, self.end + n_tasks)
+        for thread in range(1, <int>min(<long>self.n_threads, n_tasks)):
+            self.wake(thread)
+        try:
+            self.do_tasks(0)
+            is_done = True
+        finally:
+            if not is_done:         # tasks that nobody has begun are skipped
+                self.finish()
+                while self.take() >= 0:
+                    self.finish()
+            PyThread_acquire_lock(self.ended, WAIT_LOCK)
+            PyThread_release_lock(self.ended)
+        if self.has_failed:
+            self.raise_error()
+        return 0
+
+    cdef int raise_error(self) except -1 with gil:
+        error, self.error = self.error, None
+        raise error
+
+    cdef int serve(self, int thread) except -1 nogil:
+        """Do tasks of all jobs, and sleep in between."""
+        while not load(&self.is_over):
+            self.do_tasks(thread)
+            self.sleep(thread)
+        return 0
+
+    cdef int do_tasks(self, int thread) except -1 nogil:
+        """Do tasks of the current job until all have begun."""
+        cdef long task = self.take()
+        while task >= 0:
+            (<Job>self.job).do(task - self.first, thread)
+            self.finish()
+            task = self.take()
+        return 0
+
+    cdef long take(self) noexcept nogil:
+        """The next task that nobody has begun, or -1."""
+        cdef long task = load(&self.next)
+        while task < load(&self.end):
+            if exchange(&self.next, task, task + 1):
+                return task
+            task = load(&self.next)
+        return -1
+
+    cdef void finish(self) noexcept nogil:
+        """Count a task that is done; the last one ends the job."""
+        cdef long end = self.end    # before: another job may begin with the last task
+        if count_up(&self.n_done) == end:
+            PyThread_release_lock(self.ended)
+
+    cdef void sleep(self, int thread) noexcept nogil:
+        """Wait for the next job or the end of the team."""
+        store(&self.sleeps[thread], True)
+        if (load(&self.next) < load(&self.end) or load(&self.is_over)) and (
+                exchange(&self.sleeps[thread], True, False)):
+            return
+        PyThread_acquire_lock(self.gates[thread], WAIT_LOCK)
+
+    cdef void wake(self, int thread) noexcept nogil:
+        """Wake a thread if it sleeps; one that is about to sleep looks for tasks once more."""
+        if exchange(&self.sleeps[thread], True, False):
+            PyThread_release_lock(self.gates[thread])

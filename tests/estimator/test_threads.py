@@ -1,0 +1,131 @@
+"""Frames with several threads: equal to one thread and to one sample after the other."""
+
+from __future__ import annotations
+
+import contextlib
+import pickle
+import signal
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import river_extra_trees as ret
+from tests.tools.estimators import PARAMETERS
+
+# Enough trees and rows that the threads are used, with windows shorter than a stretch of rows.
+FORESTS = [
+    ("ExtraTreesClassifier", {"n_models": 20, "window_sizes": (5, 30, 100), "batch_size": 7}),
+    ("ExtraTreesClassifier", {"n_models": 21, "window_sizes": (1, 40), "max_nodes": 25}),
+    ("ExtraTreesRegressor", {"n_models": 24, "window_sizes": (5, 60), "batch_size": 9}),
+]
+
+
+def stream(seed: int, n: int, n_labels: int, regression: bool) -> tuple[pd.DataFrame, list[Any]]:
+    """Return rows with missing values, a late column, and late values and labels."""
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame(rng.normal(size=(n, 3)), columns=["a", "b", "c"])
+    X[rng.random((n, 3)) < 0.1] = np.nan
+    X["d"] = rng.choice(list("uvwxyz"), n)
+    X.loc[: n // 3, "d"] = "u"
+    X["e"] = np.where(np.arange(n) < n // 2, np.nan, rng.integers(0, 4, n))
+    score = X["a"].fillna(0) + (X["d"] == "v") + rng.normal(size=n) / 3
+    if regression:
+        return X, score.tolist()
+    kinds = np.clip((score * n_labels / 4 + n_labels / 3).astype(int), 0, n_labels - 1)
+    return X, kinds.tolist()
+
+
+def learned(name: str, parameters: dict[str, Any], n_jobs: int, cuts: list[int], data: Any) -> Any:
+    """Return what a model predicts in frames cut at some rows, and its state at the end."""
+    X, y, w = data
+    model = getattr(ret, name)(**parameters, n_jobs=n_jobs, seed=4)
+    said = []
+    for start, stop in zip([0, *cuts], [*cuts, len(X)], strict=True):
+        rows, targets, weights = X[start:stop], y[start:stop], w[start:stop]
+        said.append(model.predict_learn_many(rows, targets, weights).to_numpy().tolist())
+    model._core.check()
+    said.append(model.predict_many(X).to_numpy().tolist())
+    return said, pickle.dumps(model._core)
+
+
+@pytest.mark.parametrize("number", range(len(FORESTS)))
+@settings(max_examples=10, deadline=None)
+@given(
+    seed=st.integers(0, 1000),
+    n_labels=st.sampled_from([2, 5, 30]),
+    cuts=st.lists(st.integers(0, 260), max_size=3),
+)
+def test_number_of_threads(number: int, seed: int, n_labels: int, cuts: list[int]) -> None:
+    """The state is equal to the bit for any number of threads, and without a frame."""
+    name, parameters = FORESTS[number]
+    regression = name.endswith("Regressor")
+    X, y = stream(seed, 260, n_labels, regression)
+    w = np.random.default_rng(seed).choice([0.0, 1.0, 1.0, 2.5], len(X)).tolist()
+    found = [learned(name, parameters, n, sorted(cuts), (X, y, w)) for n in (1, 2, 3, 8)]
+    assert all(each == found[0] for each in found[1:])
+
+    model = getattr(ret, name)(**parameters, seed=4)
+    said = []
+    for (_, row), target, weight in zip(X.iterrows(), y, w, strict=True):
+        x = row.dropna().to_dict()
+        said.append(model.predict_one(x))
+        model.learn_one(x, target, weight)
+    assert pickle.dumps(model._core) == found[0][1]
+    theirs = [each for frame in found[0][0][:-1] for each in frame]
+    assert [None if each != each else each for each in theirs] == said
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in PARAMETERS if "Forest" in name or "Extra" in name]
+)
+@pytest.mark.parametrize("n_jobs", [0, -2, 1.5, True, None])
+def test_invalid_number_of_threads(name: str, n_jobs: Any) -> None:
+    """Only -1 and positive whole numbers are numbers of threads."""
+    with pytest.raises(ValueError, match="n_jobs must be -1 or a positive whole number"):
+        getattr(ret, name)(n_jobs=n_jobs)
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in PARAMETERS if "Forest" in name or "Extra" in name]
+)
+def test_all_cores(name: str) -> None:
+    """-1 stands for all cores."""
+    model = getattr(ret, name)(n_jobs=-1, seed=1)
+    assert model.n_jobs == -1
+    assert 1 <= model._team().n_threads <= model._n_trees
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="there are no timers")
+@pytest.mark.parametrize("number", range(len(FORESTS)))
+def test_interrupted(number: int) -> None:
+    """After a signal, the model has learned the first rows, all of them in all trees."""
+    name, parameters = FORESTS[number]
+    X, y = stream(1, 3000, 3, name.endswith("Regressor"))
+    seen = set()
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        for milliseconds in (1, 5, 10, 20, 40, 80):
+            model = getattr(ret, name)(**parameters, n_jobs=3, seed=4)
+            with contextlib.suppress(KeyboardInterrupt):
+                signal.setitimer(signal.ITIMER_REAL, milliseconds / 1000)
+                try:
+                    model.learn_many(X, y)
+                finally:
+                    signal.setitimer(signal.ITIMER_REAL, 0)
+            n = model.n_samples_seen
+            seen.add(n)
+            twin = getattr(ret, name)(**parameters, seed=4)
+            twin.learn_many(X[:n], y[:n])
+            assert pickle.dumps(model._core) == pickle.dumps(twin._core)
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    assert len(seen) > 1
