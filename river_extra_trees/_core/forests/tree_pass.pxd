@@ -17,6 +17,7 @@ predictions are equal to the bit to those of a single row, whatever the number o
 lists the classes of each leaf that a row reaches; most leaves have few.
 """
 
+cimport cython
 from libc.stdint cimport int64_t
 
 from ..ahead cimport Ahead
@@ -35,6 +36,7 @@ cdef struct Answers:            # of one tree of a classification
     size_t capacity
     size_t* ends                # per row: the end of its shares
 
+@cython.final
 cdef class TreePass(Job):
     cdef MemoryForest forest
     cdef Ahead ahead            # the rows

@@ -1,5 +1,6 @@
 """A pass of the trees of a forest over several rows. See the header."""
 
+cimport cython
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy, memset
@@ -21,6 +22,7 @@ cdef enum:
     FEW = 512           # rows times trees for which no other thread is woken
 
 
+@cython.final
 cdef class TreePass(Job):
     """A pass of the trees of a forest over the rows that were read ahead. See the header."""
 
