@@ -33,11 +33,13 @@ def young(kind: type, n: int) -> Any:
 
 @pytest.mark.parametrize("kind", TREES)
 @pytest.mark.parametrize("n", [0, 1, 4])
-def test_a_young_tree_takes_2_kb_serialised_and_6_kb_in_memory(kind: type, n: int) -> None:
+def test_a_young_tree_takes_2_kb_pickled_4_kb_in_a_file_and_6_kb_in_memory(
+    kind: type, n: int
+) -> None:
     """Of nine numeric features, and up to four samples."""
     model = young(kind, n)
     assert len(pickle.dumps(model, 5)) <= 2000
-    assert len(persistence.save_bytes(model)) <= 2000
+    assert len(persistence.save_bytes(model)) <= 3500
     assert model._raw_memory_usage <= 6000
 
 
