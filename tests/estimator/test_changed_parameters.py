@@ -30,6 +30,7 @@ def test_a_parameter_cannot_be_changed(name: str) -> None:
 # What `mutate` can change, with another value than the default.
 MUTABLE: dict[str, dict[str, Any]] = {
     "DynamicTree": {"discard": "random", "rejuvenate_every": 30},
+    "ExtraTrees": {"n_jobs": 2},
     "Forgetful": {"max_depth": 2, "max_retained": 10},
     "ShrubEnsemble": {
         **{"step_size": 0.5, "rho": 1.5, "rounds": 3, "update_interval": 7},

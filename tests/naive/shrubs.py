@@ -178,6 +178,7 @@ class NaiveShrubs:
     births: list[int] = field(default_factory=list)
     weights: list[float] = field(default_factory=list)
     n_seen: int = 0
+    closest: float = math.inf  # smallest difference of two weights that decided which tree left
 
     @property
     def width(self) -> int:
@@ -239,6 +240,8 @@ class NaiveShrubs:
         """Lines 10 and 11: give the weights that stay to the simplex, the others become zero."""
         positions = range(len(self.weights))
         if len(self.weights) > self.n_models:
+            smallest, next_to_it, *_ = sorted(self.weights)
+            self.closest = min(self.closest, next_to_it - smallest)
             gone = position_to_drop(self.weights)
             positions = [k for k in positions if k != gone]
         projected = project_simplex([self.weights[k] for k in positions])

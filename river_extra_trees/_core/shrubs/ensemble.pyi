@@ -1,4 +1,4 @@
-from typing import Any, Self
+from typing import Any, Self, final
 
 from river_extra_trees._core.learner import Learner
 from river_extra_trees._core.trees import Trees
@@ -6,6 +6,7 @@ from river_extra_trees._core.window import Window
 
 from ..cart.splitter import Splitter
 
+@final
 class Shrubs(Learner):
     window: Window
     trees: Trees
