@@ -81,10 +81,11 @@ def test_mutate_changes_what_comes(name: str) -> None:
         assert getattr(other, parameter) == value
         learn(model, rows[100:])
         model._core.check()
-        assert (model.to_text(), answers(model, asked)) != (
+        other_answers = (model.to_text(), answers(model, asked)) != (
             as_before.to_text(),
             answers(as_before, asked),
-        ), parameter
+        )
+        assert other_answers is (parameter != "n_jobs"), parameter
         assert answers(learn(other, rows[100:]), asked) == answers(model, asked)
 
 
