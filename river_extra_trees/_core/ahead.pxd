@@ -8,7 +8,7 @@ stored by column, because the reader encodes one column after the other.
 from libc.stdint cimport uint8_t
 
 cdef enum:
-    AHEAD = 64      # maximum number of rows that are read ahead
+    AHEAD = 256     # maximum number of rows that are read ahead
 
 cdef class Ahead:
     cdef double* values         # values[column * stride + i]: value of row i, NaN if missing; only
