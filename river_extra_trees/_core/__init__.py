@@ -30,7 +30,8 @@ the object above it contains::
       |   |- NaiveBayes    naive_bayes: a member of the pool, in a classification
       |   `- ClassPool or NumberMixture      mixtures: combines the predictions of the groups
       |
-      |- Shrubs            shrubs/ensemble: a weighted ensemble on a window (weights)
+      |- Shrubs            shrubs/ensemble: a weighted ensemble on a window
+      |   |                  (proximal: thresholds, and the projection onto the simplex)
       |   |- Window
       |   `- Trees         one object for all trees
       |
@@ -51,9 +52,10 @@ How one sample is learned::
       |- core.learn            locks the object: a call from within raises RuntimeError
       |   |- read w and y      an invalid value raises an error
       |   |- Schema.admit      encodes x as a row; adds columns for new features
-      |   |- reserve           allocates all memory that the sample needs; the last step that
-      |   |                      can fail
-      |   `- take              the family learns the row; no Python code runs here
+      |   |- begin_step        from here on, only a lack of memory can fail, and breaks the model
+      |   |- reserve           memory for the row; trees allocate theirs where they need it
+      |   |- take              the family learns the row; no Python code runs here
+      |   `- end_step
       `- estimator._grow       forests, when a batch is full: plan (Python), then grow (compiled)
 
 Until its first batch is full, a `Forest` grows its trees on the samples so far, after 10, 20, 30,

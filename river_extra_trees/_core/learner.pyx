@@ -182,8 +182,9 @@ cdef class Learner(Guarded):
         handles signals. The threads of a team share the work; without a team there is one thread.
         """
         cdef int n_rows = <int>STRETCH if reader.learns else self.most_rows
+        if team is not None:
+            reader.team = team
         hold(self)
-        reader.team = Team() if team is None else team
         try:
             return self.read_rows(reader, reader.row + n_rows)
         finally:

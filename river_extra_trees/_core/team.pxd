@@ -22,7 +22,9 @@ cdef class Job:
     cdef int do(self, long task, int thread) except -1 nogil
 
 cdef class Team:
-    cdef readonly int n_threads         # the calling one included; fewer if some cannot start
+    cdef readonly int n_threads         # the calling one included
+    cdef long n_started                 # other threads that were started
+    cdef long n_left                    # how many of these have left
     cdef bint has_begun                 # whether the other threads were started
     cdef PyObject* job                  # the current job
     cdef long first                     # number of its first task
@@ -33,6 +35,7 @@ cdef class Team:
     cdef long has_failed                # whether a task of the current job failed
     cdef object error                   # exception of a task in another thread
     cdef PyThread_type_lock ended       # locked until all tasks of the job are done
+    cdef PyThread_type_lock empty       # locked until all other threads have left
     cdef PyThread_type_lock* gates      # per thread: locked unless it has to wake up
     cdef long* sleeps                   # per thread: whether it waits at its gate
 

@@ -58,10 +58,10 @@ cdef class Team:
         self.n_threads = max(1, n_threads)
         self.gates = <PyThread_type_lock*>zeroed(self.n_threads, sizeof(PyThread_type_lock))
         self.sleeps = <long*>zeroed(self.n_threads, sizeof(long))
-        self.ended = PyThread_allocate_lock()
+        self.ended, self.empty = PyThread_allocate_lock(), PyThread_allocate_lock()
         for thread in range(self.n_threads):
             self.gates[thread] = PyThread_allocate_lock()
-            if self.gates[thread] == NULL or self.ended == NULL:
+            if self.gates[thread] == NULL or self.ended == NULL or self.empty == NULL:
                 raise MemoryError
             PyThread_acquire_lock(self.gates[thread], NOWAIT_LOCK)
 
@@ -72,6 +72,8 @@ cdef class Team:
                 PyThread_free_lock(self.gates[thread])
         if self.ended != NULL:
             PyThread_free_lock(self.ended)
+        if self.empty != NULL:
+            PyThread_free_lock(self.empty)
         free(self.gates)
         free(self.sleeps)
 
@@ -80,6 +82,10 @@ cdef class Team:
 
     def __exit__(self, *_):
         self.dismiss()
+        if self.n_started:
+            with nogil:
+                PyThread_acquire_lock(self.empty, WAIT_LOCK)
+                PyThread_release_lock(self.empty)
 
     cdef void dismiss(self) noexcept nogil:
         """Let the other threads end."""
@@ -94,9 +100,11 @@ cdef class Team:
         if self.has_begun:
             return 0
         self.has_begun = True
+        PyThread_acquire_lock(self.empty, NOWAIT_LOCK)
         for thread in range(1, self.n_threads):
             try:
                 _thread.start_new_thread(self.work, (thread,))
+                self.n_started += 1
             except (MemoryError, RuntimeError):     # the threads so far will do
                 break
         return 0
@@ -111,6 +119,8 @@ cdef class Team:
                 self.error = error
                 store(&self.has_failed, True)
                 self.finish()
+        if count_up(&self.n_left) == self.n_started:
+            PyThread_release_lock(self.empty)
 
     cdef int run(self, Job job, long n_tasks) except -1 nogil:
         """Do tasks 0 to n_tasks - 1 of a job. If one fails, its exception is raised at the end."""

@@ -134,7 +134,7 @@ cdef object order_of(tuple column):
     try:
         return kind, str(column[0]), column[1]
     except ValueError:      # Python does not write integers of more than 4,300 digits
-        return kind, "", column[1]
+        return kind, str(hash(column[0])), column[1]
 
 
 # --- Targets and weights ---------------------------------------------------------------------

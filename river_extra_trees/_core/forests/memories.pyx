@@ -587,6 +587,7 @@ cdef class MemoryForest(Ensemble):
         for i in range(n_groups):
             group = self.groups[i]
             group.due = fields["due"][i]
+            require(group.due >= buffer.n_seen, "MemoryForest: a growth is overdue")
             group.turn, group.begun = growths[i, 2], growths[i, BEGUN]
             group.n_columns, group.n_labels = growths[i, 4], growths[i, 5]
         self.check_structure()

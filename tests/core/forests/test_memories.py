@@ -229,6 +229,18 @@ def test_a_growth_that_does_not_end_in_time_is_refused(due: float) -> None:
         MemoryForest.restored({**state, "due": np.array([due])})
 
 
+def test_a_growth_that_is_overdue_is_refused() -> None:
+    """A damaged file may have one: then more trees would end in a pass than there is room for."""
+    core, _ = both(memories=[(100, 3)])
+    for x, y, _ in rows(105, 1):
+        core.learn(x, y, 1.0)
+    state = core.state()
+    growths = state["growths"].copy()
+    growths[:, 3] = 0  # no tree grows
+    with pytest.raises(StateError, match="a growth is overdue"):
+        MemoryForest.restored({**state, "growths": growths, "due": np.array([0.0])})
+
+
 def test_growths_are_spread() -> None:
     """A tree takes its place when it is ready, before the next growth is due."""
     core, naive = both(memories=[(100, 1)])
