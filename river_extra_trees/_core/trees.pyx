@@ -328,8 +328,8 @@ cdef class Trees:
             "node": node, "parent": this.parent, "depth": this.depth,
             "feature": this.split.feature, "threshold": this.split.threshold if is_split else 0.0,
             "left": this.left if is_split else -1, "right": this.right if is_split else -1,
-            "nominal": this.split.nominal,
-            "missing_left": bool(this.split.missing_left), "weight": row[WEIGHT],
+            "nominal": this.split.nominal if is_split else 0,
+            "missing_left": bool(is_split and this.split.missing_left), "weight": row[WEIGHT],
             "visited": row[VISITED], "gain": self.row(node)[GAIN] if is_split else 0.0,
             "values": [row[HEADER + i] for i in range(self.n_values)],
         }
