@@ -21,8 +21,7 @@ from river_extra_trees import (
 from river_extra_trees._core.forests.forgetful import ForgetfulForest
 from river_extra_trees._core.state import StateError
 from river_extra_trees._core.window import Window
-from tests.naive.cart import NaiveTree as NaiveCart
-from tests.naive.cart import Rules, Sample
+from tests.naive.cart import Cart, Rules, Sample
 from tests.naive.forgetful import NaiveForest, NaiveTree
 from tests.tools.forgetful_runs import (
     RUNS,
@@ -41,19 +40,6 @@ def answer_and_learn(model: Any, X: list[Any], Y: list[Any]) -> list[Any]:
         answers.append(model.predict_one(to_dict(x)))
         model.learn_one(to_dict(x), y)
     return answers
-
-
-def told(model: Any, number: int = 0) -> Any:
-    """A tree as nested tuples of (feature, threshold, left, right), leaves as class weights."""
-    trees = model._core.trees[number]
-
-    def tell(node: int) -> Any:
-        this = trees.node(node)
-        if this["feature"] < 0:
-            return this["values"]
-        return this["feature"], this["threshold"], tell(this["left"]), tell(this["right"])
-
-    return tell(trees.root())
 
 
 @pytest.mark.parametrize("name", RUNS)
@@ -99,7 +85,7 @@ def test_tree_equals_the_naive_tree(name: str, n: int, criterion: str) -> None:
         guesses = answer_and_learn(model, xs, ys)
         assert guesses == naive.learn(xs, ys)
         assert model.retained_sizes == [len(naive.samples)]
-        assert told(model) == naive.root
+        assert_same_tree(model._core.trees[0], naive.root, range(naive.n_classes))
 
 
 @pytest.mark.parametrize(
@@ -128,7 +114,7 @@ def test_forest_equals_the_naive_forest(name: str, n: int, bagging: bool, publis
         # Before the first batch is complete, the program answers 0, ours what it has seen most of.
         assert (published and i == 0) or answers[0] == answers[1]
         for number, tree in enumerate(naive.trees):
-            assert told(model, number) == tree.root
+            assert_same_tree(model._core.trees[number], tree.root, range(2))
     assert naive.n_discarded > 0
 
 
@@ -157,9 +143,9 @@ def test_tree_equals_cart_on_the_retained_samples(
         model._core.check()
         held = retained(model, samples[:end])
         height = max(1, int(math.log2(model._parameters[0].retained_size)))
-        tree = NaiveCart(held, Rules(rules.criterion, rules.nominal, max_depth=height))
+        tree = Cart(Rules(rules.criterion, rules.nominal, max_depth=height)).tree(held)
         labels = None if rules.criterion == "variance" else model._core.labels.labels
-        assert_same_tree(model._core.trees[0], tree.root, labels)
+        assert_same_tree(model._core.trees[0], tree, labels)
 
 
 def steps(n: int, drift: int, seed: int = 0) -> list[tuple[dict[str, float], int]]:

@@ -14,7 +14,8 @@ from river_extra_trees import ShrubEnsembleClassifier, ShrubEnsembleRegressor
 from river_extra_trees._core.schema import Labels
 from river_extra_trees._core.shrubs import Shrubs
 from river_extra_trees._core.trees import Trees
-from tests.naive.shrubs import NaiveShrubs
+from tests.naive.cart import Sample
+from tests.naive.shrubs import NaiveShrubs, RecordedCart
 from tests.tools.shrub_runs import CASES, Run
 
 EXACT_CASES = [name for name in CASES if name != "r_reg"]
@@ -81,14 +82,12 @@ def test_regression_run() -> None:
     The record is the naive one's with ties between splits left to rounding.
     """
     run = Run("r_reg")
-    recorded = NaiveShrubs(None, **run.parameters, step_size=run.step_size)
+    settings = {**run.parameters, "step_size": run.step_size}
+    recorded = NaiveShrubs(None, **settings, cart=RecordedCart)
     for t, (x, y) in enumerate(run.rows[:60]):
         assert recorded.predict(x) == pytest.approx(run.predictions[t], abs=1e-9)
         recorded.learn(x, y)
-    shrubs = core(None, **run.parameters, step_size=run.step_size)
-    naive = NaiveShrubs(
-        None, **run.parameters, step_size=run.step_size, standardise=True, tolerance=1e-12
-    )
+    shrubs, naive = core(None, **settings), NaiveShrubs(None, **settings, standardise=True)
     for x, y in run.rows:
         assert predict(shrubs, x) == pytest.approx(naive.predict(x), abs=1e-9)
         learn(shrubs, x, y)
@@ -253,7 +252,7 @@ def test_single_tree_retrained_on_error() -> None:
         wrong = answer != y
         model.learn_one(x, y)
         code = label.index(y)
-        naive.X, naive.y = [*naive.X, row][-16:], [*naive.y, code][-16:]
+        naive.window = [*naive.window, Sample(tuple(row), code)][-16:]
         if wrong:
             retrain(naive)
 
@@ -261,8 +260,8 @@ def test_single_tree_retrained_on_error() -> None:
 def retrain(naive: NaiveShrubs) -> None:
     """Put a tree of the present window in the place of the only one."""
     fresh = NaiveShrubs(3, 1, 16, max_depth=15)
-    fresh.X, fresh.y = list(naive.X[:-1]), list(naive.y[:-1])
-    fresh.learn(naive.X[-1], naive.y[-1])
+    *fresh.window, newest = naive.window
+    fresh.learn(list(newest.x), int(newest.y))
     naive.trees, naive.weights, naive.births = fresh.trees, [1.0], [0]
 
 

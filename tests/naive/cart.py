@@ -13,11 +13,16 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
+import numpy as np
+import numpy.typing as npt
+
 from tests.naive.rng import mix
+
+Values = npt.NDArray[np.float64]
 
 TOLERANCE = 1e-12
 NO_CODE = -2.0  # nothing equals it
@@ -69,6 +74,18 @@ class Split(NamedTuple):
             return bool(int(self.threshold) >> bucket_of(self.nominal - GROUP, value) & 1)
         return value == self.threshold if self.nominal else value <= self.threshold
 
+    def with_missing(self, samples: Sequence[Sample]) -> Split:
+        """The same split; where no value is missing, later ones go to the heavier side."""
+        if any(math.isnan(value_of(sample.x, self.feature)) for sample in samples):
+            return self
+        left = total([sample for sample in samples if self.goes_left(sample.x)])
+        return self._replace(missing_left=left >= total(samples) - left)
+
+    def send_left(self, values: Values) -> npt.NDArray[np.bool_]:
+        """Which values of the feature go left; not for groups."""
+        left = values == self.threshold if self.nominal else values <= self.threshold
+        return np.where(np.isnan(values), self.missing_left, left)
+
 
 @dataclass
 class Node:
@@ -90,7 +107,7 @@ class Rules:
     max_depth: int | None = None
     min_samples_split: int = 2
     min_samples_leaf: int = 1
-    support: float = 0.0  # see `is_supported`
+    support: float = 0.0  # see `Cart.is_supported`
 
 
 def total(samples: Sequence[Sample]) -> float:
@@ -99,20 +116,6 @@ def total(samples: Sequence[Sample]) -> float:
 
 def count(samples: Sequence[Sample]) -> int:
     return sum(sample.copies for sample in samples)
-
-
-def class_shares(samples: Sequence[Sample]) -> list[float]:
-    weight = total(samples)
-    classes = sorted({sample.y for sample in samples})
-    return [total([s for s in samples if s.y == label]) / weight for label in classes]
-
-
-def gini(samples: Sequence[Sample]) -> float:
-    return math.fsum(p * (1.0 - p) for p in class_shares(samples))
-
-
-def entropy(samples: Sequence[Sample]) -> float:
-    return -math.fsum(p * math.log(p) for p in class_shares(samples))
 
 
 def mean(samples: Sequence[Sample]) -> float:
@@ -134,21 +137,6 @@ def class_weights(samples: Sequence[Sample], n_classes: int) -> list[float]:
     return [total([s for s in samples if s.y == code]) for code in range(n_classes)]
 
 
-def variance(samples: Sequence[Sample]) -> float:
-    return squared_deviations(samples) / total(samples)
-
-
-IMPURITY: dict[str, Callable[[Sequence[Sample]], float]] = {
-    "gini": gini,
-    "entropy": entropy,
-    "variance": variance,
-}
-
-
-def weighted_impurity(samples: Sequence[Sample], criterion: str) -> float:
-    return total(samples) * IMPURITY[criterion](samples) if samples else 0.0
-
-
 def pure(samples: Sequence[Sample]) -> bool:
     return len({sample.y for sample in samples}) <= 1
 
@@ -159,100 +147,121 @@ def middle(low: float, high: float) -> float:
     return low if threshold >= high else threshold
 
 
-def heavier_left(samples: Sequence[Sample], split: Split) -> bool:
-    """Whether at least half of the weight goes left."""
-    left = [s for s in samples if split.goes_left(s.x)]
-    right = [s for s in samples if not split.goes_left(s.x)]
-    return total(left) >= total(right)
+class Cart:
+    """How splits are found and judged. Programs that differ in it are subclasses."""
 
+    tolerance = TOLERANCE
+    middle = staticmethod(middle)
 
-def splits_of(samples: Sequence[Sample], feature: int, nominal: bool) -> Iterator[Split]:
-    """All splits of one feature, in the order in which they are tried."""
-    found = [value_of(sample.x, feature) for sample in samples]
-    values = sorted({value for value in found if not math.isnan(value)})
-    thresholds = values if nominal else [middle(a, b) for a, b in itertools.pairwise(values)]
-    if not any(math.isnan(value) for value in found):
+    def __init__(self, rules: Rules) -> None:
+        self.rules = rules
+
+    def features(self, samples: Sequence[Sample]) -> Sequence[int]:
+        return range(max(len(sample.x) for sample in samples))
+
+    def splits_of(self, values: Values, feature: int) -> Iterator[Split]:
+        """All splits of one feature, in the order in which they are tried."""
+        nominal, missing = feature in self.rules.nominal, np.isnan(values)
+        found = np.unique(values[~missing]).tolist()
+        thresholds = found if nominal else [self.middle(a, b) for a, b in itertools.pairwise(found)]
         for threshold in thresholds:
-            split = Split(feature, threshold, nominal, True)
-            yield split._replace(missing_left=heavier_left(samples, split))
-        return
-    for threshold in thresholds:
-        yield Split(feature, threshold, nominal, False)
-    if not nominal:
-        yield Split(feature, math.inf, nominal, False)
-    for threshold in thresholds:
-        yield Split(feature, threshold, nominal, True)
-    if nominal:
-        yield Split(feature, NO_CODE, nominal, True)
+            yield Split(feature, threshold, nominal, False)
+        if not missing.any():
+            return
+        if not nominal:
+            yield Split(feature, math.inf, nominal, False)
+        for threshold in thresholds:
+            yield Split(feature, threshold, nominal, True)
+        if nominal:
+            yield Split(feature, NO_CODE, nominal, True)
+
+    def statistics(self, samples: Sequence[Sample]) -> Values:
+        """What is summed of each sample: its mass by classes, or times powers of its target."""
+        mass, y = (np.array([getattr(s, name) for s in samples]) for name in ("mass", "y"))
+        if self.rules.criterion == "variance":
+            y = y - mean(samples)
+            return mass[:, None] * np.stack([np.ones(len(y)), y, y**2], axis=1)
+        return mass[:, None] * (y[:, None] == np.unique(y))
+
+    def impurities(self, sums: Values) -> Values:
+        """The weighted impurity of each of several sets of samples, from their sums."""
+        if self.rules.criterion == "variance":
+            return sums[:, 2] - sums[:, 1] ** 2 / sums[:, 0]
+        shares = sums / sums.sum(axis=1, keepdims=True)
+        if self.rules.criterion == "gini":
+            return (sums * (1.0 - shares)).sum(axis=1)
+        return -(sums * np.log(np.where(shares > 0.0, shares, 1.0))).sum(axis=1)
+
+    def scores(self, left: Values, right: Values) -> Values:
+        """What is left of the impurity by splits into sides of which these are the sums."""
+        return self.impurities(left) + self.impurities(right)
+
+    def is_supported(
+        self, samples: Sequence[Sample], split: Split, score: float, depth: int
+    ) -> bool:
+        """Whether a split has enough evidence; only one of many nominal values needs it.
+
+        The evidence is the number of samples times the share of the impurity that the split
+        removes: for two classes Pearson's chi-squared, for numbers n R squared.
+        """
+        values = (value_of(sample.x, split.feature) for sample in samples)
+        if not split.nominal or not any(value >= MANY_VALUES for value in values):
+            return True
+        whole = self.impurities(self.statistics(samples).sum(axis=0, keepdims=True))[0]
+        return bool(count(samples) * (1.0 - score / whole) >= self.rules.support * depth)
+
+    def best_split(self, samples: Sequence[Sample], depth: int = 0) -> Split | None:
+        """The best of all splits that leave enough samples on both sides, or None."""
+        statistics, copies = self.statistics(samples), np.array([s.copies for s in samples])
+        of_numbers = self.rules.criterion == "variance"
+        scale = squared_deviations(samples) if of_numbers else total(samples)
+        best, best_score = None, math.inf
+        for feature in self.features(samples):
+            values = np.array([value_of(s.x, feature) for s in samples])
+            splits = list(self.splits_of(values, feature))
+            if not splits:
+                continue
+            is_left = np.array([split.send_left(values) for split in splits])
+            fewest = np.minimum(is_left @ copies, ~is_left @ copies)
+            allowed = np.flatnonzero(fewest >= max(self.rules.min_samples_leaf, 1))
+            sides = (is_left[allowed] @ statistics, ~is_left[allowed] @ statistics)
+            for i, score in zip(allowed, self.scores(*sides), strict=True):
+                if score < best_score - self.tolerance * scale and self.is_supported(
+                    samples, splits[i], score, depth
+                ):
+                    best, best_score = splits[i], float(score)
+        return None if best is None else best.with_missing(samples)
+
+    def grow(self, node: Node) -> None:
+        """Split the node, then its children, until the rules forbid it."""
+        waiting = [node]
+        while waiting:
+            node = waiting.pop()
+            if not may_split(node.samples, node.depth, self.rules):
+                continue
+            node.split = self.best_split(node.samples, node.depth)
+            if node.split is None:
+                continue
+            left, right = (
+                [s for s in node.samples if node.split.goes_left(s.x) == side]
+                for side in (True, False)
+            )
+            node.left, node.right = Node(left, node.depth + 1), Node(right, node.depth + 1)
+            waiting += [node.right, node.left]
+
+    def tree(self, samples: Sequence[Sample]) -> Node:
+        """The root of a tree that is grown from all samples at once."""
+        root = Node([s for s in samples if s.mass > 0], depth=0)
+        self.grow(root)
+        return root
 
 
-def candidates(samples: Sequence[Sample], rules: Rules) -> Iterator[Split]:
-    for feature in range(max(len(sample.x) for sample in samples)):
-        yield from splits_of(samples, feature, feature in rules.nominal)
-
-
-def has_many_values(samples: Sequence[Sample], feature: int) -> bool:
-    """Whether a sample has a value other than the first 16 that were seen; codes begin at 0."""
-    return any(value_of(sample.x, feature) >= MANY_VALUES for sample in samples)
-
-
-def share_removed(samples: Sequence[Sample], split: Split, criterion: str) -> float:
-    """The share of the impurity that a split removes."""
-    left = [s for s in samples if split.goes_left(s.x)]
-    right = [s for s in samples if not split.goes_left(s.x)]
-    after = weighted_impurity(left, criterion) + weighted_impurity(right, criterion)
-    return 1.0 - after / weighted_impurity(samples, criterion)
-
-
-def is_supported(samples: Sequence[Sample], split: Split, rules: Rules, depth: int) -> bool:
-    """Whether a split at this depth has enough evidence; only one of many nominal values needs it.
-
-    The evidence is the number of samples times the share of the impurity that the split removes:
-    for two classes Pearson's chi-squared, for numbers n R squared.
-    """
-    if not split.nominal or not has_many_values(samples, split.feature):
-        return True
-    evidence = count(samples) * share_removed(samples, split, rules.criterion)
-    return evidence >= rules.support * depth
-
-
-def best_split(samples: Sequence[Sample], rules: Rules, depth: int = 0) -> Split | None:
-    """The best of all splits that leave enough samples on both sides, or None."""
-    of_numbers = rules.criterion == "variance"
-    scale = squared_deviations(samples) if of_numbers else total(samples)
-    best: Split | None = None
-    best_score = math.inf
-    for split in candidates(samples, rules):
-        left = [s for s in samples if split.goes_left(s.x)]
-        right = [s for s in samples if not split.goes_left(s.x)]
-        if min(count(left), count(right)) < max(rules.min_samples_leaf, 1):
-            continue
-        score = weighted_impurity(left, rules.criterion) + weighted_impurity(right, rules.criterion)
-        if score < best_score - TOLERANCE * scale and is_supported(samples, split, rules, depth):
-            best, best_score = split, score
-    return best
-
-
-def may_split(node: Node, rules: Rules) -> bool:
+def may_split(samples: Sequence[Sample], depth: int, rules: Rules) -> bool:
     return not (
-        pure(node.samples)
-        or (rules.max_depth is not None and node.depth >= rules.max_depth)
-        or count(node.samples) < max(rules.min_samples_split, 2 * rules.min_samples_leaf)
+        pure(samples)
+        or (rules.max_depth is not None and depth >= rules.max_depth)
+        or count(samples) < max(rules.min_samples_split, 2 * rules.min_samples_leaf)
     )
-
-
-def grow(node: Node, rules: Rules) -> None:
-    """Split the node, then its children, until the rules forbid it."""
-    waiting = [node]
-    while waiting:
-        node = waiting.pop()
-        split = best_split(node.samples, rules, node.depth) if may_split(node, rules) else None
-        if split is None:
-            continue
-        node.split = split
-        node.left = Node([s for s in node.samples if split.goes_left(s.x)], node.depth + 1)
-        node.right = Node([s for s in node.samples if not split.goes_left(s.x)], node.depth + 1)
-        waiting += [node.right, node.left]
 
 
 def walk(node: Node) -> Iterator[Node]:
@@ -271,19 +280,3 @@ def leaf_of(node: Node, x: Sequence[float]) -> Node:
         assert child is not None
         node = child
     return node
-
-
-@dataclass
-class NaiveTree:
-    """A tree grown from all its samples at once."""
-
-    samples: list[Sample]
-    rules: Rules
-    root: Node = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.root = Node([s for s in self.samples if s.mass > 0], depth=0)
-        grow(self.root, self.rules)
-
-    def leaf(self, x: Sequence[float]) -> Node:
-        return leaf_of(self.root, x)

@@ -1,23 +1,18 @@
 """Forgetful decision trees, slowly and obviously: the oracle of the fast ones.
 
 A forgetful tree equals a plain CART, built from nothing on the samples it still retains. So here a
-tree keeps a list of samples, cuts the list to the retained size after every
-batch and builds again. No incremental structure, no shared orders, no tables.
-
-With `published`, scores are compared exactly in the arithmetic of the authors' program, where
-rounding decides between equal ones; otherwise with a tolerance, so that ties go to the first
-feature and the smallest threshold.
+tree keeps a list of samples, cuts the list to the retained size after every batch and builds again.
 """
 
 from __future__ import annotations
 
-import itertools
 import math
 import warnings
 from functools import cache
 
 from scipy import stats
 
+from tests.naive.cart import Cart, Node, Rules, Sample, class_weights, count, leaf_of
 from tests.naive.rng import NaiveRng
 from tests.naive.stream_tree import early_sizes
 
@@ -104,100 +99,92 @@ class AdaptParameters:
         self.last_right, self.last_total = right, n
 
 
+class PublishedCart(Cart):
+    """Scores in the arithmetic of the authors' program, where rounding decides between equal ones.
+
+    A threshold is the largest value on its left.
+    """
+
+    tolerance = 0.0
+
+    @staticmethod
+    def middle(low, high):
+        return low
+
+    def scores(self, left, right):
+        impurity = {"entropy": entropy, "gini": gini}[self.rules.criterion]
+        found = []
+        for sides in zip(left.astype(int).tolist(), right.astype(int).tolist(), strict=True):
+            n_left, n_right = map(sum, sides)
+            n = n_left + n_right
+            of_left, of_right = (impurity(tuple(side)) for side in sides)
+            found.append(of_left * n_left / n + of_right * n_right / n)
+        return found
+
+
 @cache
 def entropy(counts):
-    """Natural-log entropy of class counts."""
     total = sum(counts)
     value = 0.0
-    for count in counts:
-        if count:
-            value -= (count / total) * math.log(count / total)
+    for n in counts:
+        if n:
+            value -= (n / total) * math.log(n / total)
     return value
 
 
 @cache
 def gini(counts):
-    """Gini impurity of class counts."""
     total = sum(counts)
     value = 1.0
-    for count in counts:
-        value -= (count / total) * (count / total)
+    for n in counts:
+        value -= (n / total) * (n / total)
     return value
-
-
-def score(left, right, impurity):
-    """Weighted impurity after a split, in the order of operations of the authors' program."""
-    n_left, n_right = sum(left), sum(right)
-    n = n_left + n_right
-    return impurity(left) * n_left / n + impurity(right) * n_right / n
-
-
-def best_split(samples, features, n_classes, impurity, tolerance):
-    """The best (feature, largest left value), or None where no feature varies."""
-    whole = [0] * n_classes
-    for _, y, w in samples:
-        whole[y] += w
-    best, found = math.inf, None
-    for feature in features:
-        rows = sorted((x[feature], y, w) for x, y, w in samples)
-        left, right = [0] * n_classes, whole.copy()
-        for (value, y, w), (following, _, _) in itertools.pairwise(rows):
-            left[y] += w
-            right[y] -= w
-            if value == following:
-                continue
-            candidate = score(tuple(left), tuple(right), impurity)
-            if candidate < best - tolerance:
-                best, found = candidate, (feature, value, following)
-    return found
 
 
 class NaiveTree:
     """A forgetful decision tree that is built again from nothing after every batch.
 
-    Samples are (features, class, copies). A leaf is the list of its class counts, which learns
-    every sample at once, except with `published`; an inner node is a tuple.
+    Its leaves learn every sample at once, except with `published`. `features` are those that its
+    splits may use.
     """
 
     def __init__(
         self, n_classes, criterion="entropy", initial_rate=0.3, warm_size=64, published=False
     ):
         self.n_classes = n_classes
-        self.impurity = {"entropy": entropy, "gini": gini}[criterion]
+        self.criterion = criterion
         self.parameters = AdaptParameters(n_classes, initial_rate, warm_size, published)
         self.published = published
-        self.tolerance = 0.0 if published else 1e-12
         self.features = None
         self.samples = []  # the first is forgotten first
-        self.root = [0] * n_classes
+        self.root = Node([], 0)
 
-    def leaf(self, x):
-        node = self.root
-        while isinstance(node, tuple):
-            feature, threshold, left, right = node
-            node = left if x[feature] <= threshold else right
-        return node
+    @property
+    def n_held(self):
+        return count(self.samples)
+
+    def counts(self, x):
+        return class_weights(leaf_of(self.root, x).samples, self.n_classes)
 
     def predict(self, x):
-        counts = self.leaf(x)
+        counts = self.counts(x)
         return counts.index(max(counts))
 
     def see(self, x, y):
         """Answer for a sample, then learn it in its leaf."""
         answer = self.predict(x)
         if not self.published:
-            self.leaf(x)[y] += 1
+            leaf_of(self.root, x).samples.append(Sample(tuple(x), y))
         return answer
 
     def grow_early(self, X, Y, n, copies=None):
         """Grow on the first n samples of the first batch; the published program does not."""
         if self.samples or self.published or n not in early_sizes(len(X)):
             return
-        copies = [1] * n if copies is None else copies
-        self.root = [Y[:n].count(y) for y in range(self.n_classes)]
-        samples = [(tuple(X[i]), Y[i], copies[i]) for i in range(n) if copies[i]]
+        samples = samples_of(X[:n], Y[:n], copies or [1] * len(X))
+        self.root = Node([Sample(tuple(x), y) for x, y in zip(X[:n], Y[:n], strict=True)], 0)
         if samples:
-            self.root = self.build(samples, 0, int(math.log2(n)))
+            self.root = self.build(samples, int(math.log2(n)))
 
     def learn(self, X, Y):
         """Learn a batch; return the answers that were given before."""
@@ -207,33 +194,25 @@ class NaiveTree:
             self.grow_early(X, Y, n)
         right = sum(answer == y for answer, y in zip(answers, Y, strict=True))
         self.parameters.step(len(X), right, len(self.samples))
-        batch = [(tuple(x), y, 1) for x, y in zip(X, Y, strict=True)]
-        self.samples += batch[::-1] if self.published else batch
+        self.add(samples_of(X, Y, [1] * len(X)))
         self.samples = self.samples[max(0, len(self.samples) - self.parameters.retained) :]
-        self.root = self.build(self.samples, 0)
+        self.root = self.build(self.samples, self.parameters.height)
         return answers
 
-    def build(self, samples, height, most=None):
-        most = self.parameters.height if most is None else most
-        counts = [0] * self.n_classes
-        for _, y, copies in samples:
-            counts[y] += copies
-        split = None
-        if max(counts) < sum(counts) and height < most:
-            features = range(len(samples[0][0])) if self.features is None else self.features
-            split = best_split(samples, features, self.n_classes, self.impurity, self.tolerance)
-        if split is None:
-            return counts
-        feature, value, following = split
-        threshold = value if self.published else value / 2 + following / 2
-        left = [s for s in samples if s[0][feature] <= value]
-        right = [s for s in samples if s[0][feature] > value]
-        return (
-            feature,
-            threshold,
-            self.build(left, height + 1, most),
-            self.build(right, height + 1, most),
-        )
+    def add(self, batch):
+        self.samples = self.samples + (batch[::-1] if self.published else batch)
+
+    def build(self, samples, height):
+        kind = PublishedCart if self.published else Cart
+        cart = kind(Rules(self.criterion, max_depth=height))
+        if self.features is not None:
+            cart.features = lambda _: self.features
+        return cart.tree(samples)
+
+
+def samples_of(X, Y, copies):
+    """The samples of a batch that have copies."""
+    return [Sample(tuple(x), y, copies=c) for x, y, c in zip(X, Y, copies, strict=False) if c]
 
 
 class NaiveForest:
@@ -280,7 +259,7 @@ class NaiveForest:
     def predict(self, x):
         votes = [0.0] * self.n_classes
         for tree in self.trees:
-            counts = tree.leaf(x)
+            counts = tree.counts(x)
             if self.published:
                 votes[counts.index(max(counts))] += 1.0
                 continue
@@ -313,13 +292,11 @@ class NaiveForest:
                 tree.parameters.rate = 0.3
             if sum(copies) == 0:
                 if not (self.published or tree.samples or self.n_batches):
-                    tree.root = [Y.count(y) for y in range(self.n_classes)]
+                    tree.root = Node(samples_of(X, Y, [1] * len(X)), 0)
                 continue
-            held = sum(s[2] for s in tree.samples)
-            self.forget(number, tree, max(0, held + sum(copies) - tree.parameters.retained))
-            batch = [(tuple(x), y, c) for x, y, c in zip(X, Y, copies, strict=True) if c]
-            tree.samples += batch[::-1] if self.published else batch
-            tree.root = tree.build(tree.samples, 0)
+            self.forget(number, tree, max(0, tree.n_held + sum(copies) - tree.parameters.retained))
+            tree.add(samples_of(X, Y, copies))
+            tree.root = tree.build(tree.samples, tree.parameters.height)
         self.n_batches += 1
         return answers
 
@@ -329,8 +306,8 @@ class NaiveForest:
         tree = self.trees[number] = NaiveTree(self.n_classes, published=True)
         self.choose_features(number)
         tree.samples = samples
-        tree.parameters.step(sum(s[2] for s in samples), 0, 0)
-        tree.root = tree.build(samples, 0)
+        tree.parameters.step(tree.n_held, 0, 0)
+        tree.root = tree.build(samples, tree.parameters.height)
 
     def copies(self, number, n):
         if not self.bagging:
@@ -346,27 +323,25 @@ class NaiveForest:
         return copies
 
     def adapt(self, tree, copies, hits):
-        held = sum(s[2] for s in tree.samples)
         right = sum(c for c, hit in zip(copies, hits, strict=True) if hit)
         if sum(copies):
-            tree.parameters.step(sum(copies), right, held)
+            tree.parameters.step(sum(copies), right, tree.n_held)
 
     def forget(self, number, tree, k):
         """Draw k of the copies without replacement, one after the other."""
         rng = NaiveRng(self.seed, number, self.n_batches, self.FORGET)
-        ahead = sum(s[2] for s in tree.samples)
-        kept = []
+        ahead, kept = tree.n_held, []
         if k == 0:
             return
-        for x, y, copies in tree.samples:
-            left = copies
-            for _ in range(copies):
+        for sample in tree.samples:
+            left = sample.copies
+            for _ in range(sample.copies):
                 if rng.uniform() * ahead < k:
                     k -= 1
                     left -= 1
                 ahead -= 1
             if left:
-                kept.append((x, y, left))
+                kept.append(sample._replace(copies=left))
         tree.samples = kept
 
     def discarded(self, wrong, right):

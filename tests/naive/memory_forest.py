@@ -1,227 +1,41 @@
-"""The forest that learns how much each memory is worth, as one would explain it.
+"""The forests that learn how much each memory is worth, as one would explain them.
 
 All samples are kept; whatever the core sums up as it goes is computed from them anew. Class counts
 in the nodes are added in order of arrival, as the core does, so that they are equal to the bit.
-With weights that are small multiples of powers of two all scores are, too.
+With weights that are small multiples of powers of two all scores of classes are, too.
+
+The core spreads the growth of a tree over many samples. Here all of it happens at once, when the
+core's tree is ready: `births` tells, of each tree, the number of samples seen then.
 """
 
 from __future__ import annotations
 
+import abc
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from tests.naive import cart
-from tests.naive.cart import GROUP, N_BUCKETS, NO_CODE, Sample, Split, bucket_of, value_of
+import numpy as np
+
+from tests.naive.cart import Rules, Sample
 from tests.naive.columns import Columns
-from tests.naive.memory_tree import Node, Tree
+from tests.naive.memory_tree import (
+    MAX_REGRESSORS,
+    Growth,
+    Node,
+    Numbers,
+    Tree,
+    ridge,
+    standard_of,
+)
 from tests.naive.naive_bayes import NaiveBayes
 from tests.naive.rng import NaiveRng
 
 RENEW, BRANCH = 10, 11  # purposes of random numbers
-FLOOR = 0.01
-LEARNING_RATE = 0.02
-SHARE = 0.005
 FIRST_GROWTH = 10
-HASTE = 2.5
-WALK = 16
-N_SALTS = 254
-
-
-@dataclass(frozen=True)
-class Rules:
-    """When and how a leaf is split."""
-
-    criterion: str = "gini"
-    max_depth: float = math.inf
-    min_samples_split: int = 2
-    min_samples_leaf: int = 1
-
-
-@dataclass
-class Task:
-    """A leaf to be split, its samples, and how many of the columns may vary in it."""
-
-    node: Node
-    samples: list[Sample]
-    n_active: int
-
-
-def offered_columns(samples: list[Sample]) -> list[int]:
-    """The columns with a value among the samples of a growth: only these are offered to it."""
-    found = {
-        column
-        for sample in samples
-        for column, value in enumerate(sample.x)
-        if not math.isnan(value)
-    }
-    return sorted(found)
-
-
-class Growth:
-    """Extremely randomised splits of a leaf and of what is below it, counted in steps."""
-
-    def __init__(
-        self,
-        rules: Rules,
-        columns: Columns,
-        offered: list[int],
-        tree: Tree,
-        task: tuple[Node, list[Sample]],
-        max_features: int,
-        rng: NaiveRng,
-    ) -> None:
-        self.rules, self.tree, self.rng, self.max_features = rules, tree, rng, max_features
-        self.nominal = columns.nominal
-        self.columns = list(offered)  # those that may vary first, in the order drawn
-        self.tasks = [Task(*task, n_active=len(offered))]
-        self.task: Task | None = None
-        self.n_steps = 0
-
-    def advance(self, n_steps: float) -> bool:
-        """Do so many steps, or a few more; say whether the growth has ended."""
-        until = self.n_steps + n_steps
-        while self.n_steps < until and (self.task or self.tasks):
-            if self.task is None:
-                self.open(self.tasks.pop())
-            elif self.n_left > 0 and (self.n_visited < self.max_features or self.best is None):
-                self.visit(self.task)
-            else:
-                task, self.task = self.task, None
-                if self.best is not None:
-                    self.split(task, self.best)
-        return not self.task and not self.tasks
-
-    def open(self, task: Task) -> None:
-        n, rules = len(task.samples), self.rules
-        self.n_steps += 1
-        if (
-            task.node.depth >= rules.max_depth
-            or n < rules.min_samples_split
-            or n < 2 * rules.min_samples_leaf
-        ):
-            return
-        self.n_steps += n
-        if len({sample.y for sample in task.samples}) > 1:
-            self.task, self.n_left, self.n_visited = task, task.n_active, 0
-            self.best: Split | None = None
-            self.best_score = -math.inf
-
-    def visit(self, task: Task) -> None:
-        """Draw a column, and offer its splits; a column that does not vary is not drawn again."""
-        columns, drawn = self.columns, self.rng.below(self.n_left)
-        self.n_left -= 1
-        columns[drawn], columns[self.n_left] = columns[self.n_left], columns[drawn]
-        column = columns[self.n_left]
-        self.n_steps += 2 * len(task.samples)
-        values = [value_of(sample.x, column) for sample in task.samples]
-        present = [value for value in values if not math.isnan(value)]
-        if len(set(present)) + (len(present) < len(values)) <= 1:
-            task.n_active -= 1
-            last = task.n_active
-            columns[self.n_left], columns[last] = columns[last], columns[self.n_left]
-            return
-        self.n_visited += 1
-        splits = self.nominal_splits if column in self.nominal else self.numeric_splits
-        for split in splits(column, values, task.samples):
-            self.offer(split, task.samples)
-
-    def nominal_splits(
-        self, column: int, values: list[float], samples: list[Sample]
-    ) -> list[Split]:
-        """Each value, or the missing ones, against all others; in the order in which they come.
-
-        If there are many values, groups of them.
-        """
-        met = dict.fromkeys("missing" if math.isnan(value) else value for value in values)
-        if len(met) > cart.MANY_VALUES:
-            return self.group_splits(column, values, samples)
-        return [
-            Split(column, NO_CODE, True, True)
-            if value == "missing"
-            else Split(column, float(value), True, False)
-            for value in met
-        ]
-
-    def group_splits(self, column: int, values: list[float], samples: list[Sample]) -> list[Split]:
-        """Put the values into buckets at random, order these by mean target, and cut the order.
-
-        The missing ones are a bucket of their own. What no sample has goes to the heavier side.
-        """
-        salt = self.rng.below(N_SALTS)
-        self.buckets: dict[int, list[Sample]] = {}
-        for value, sample in zip(values, samples, strict=True):
-            bucket = N_BUCKETS if math.isnan(value) else bucket_of(salt, value)
-            self.buckets.setdefault(bucket, []).append(sample)
-        means = self.mean_targets(column, samples)
-        self.order = sorted(sorted(means), key=means.__getitem__)
-        unmet = set(range(N_BUCKETS + 1)) - set(self.order)
-        weights = {b: sum(s.weight for s in found) for b, found in self.buckets.items()}
-        splits = []
-        for cut in range(1, len(self.order)):
-            sides = self.order[:cut], self.order[cut:]
-            left, right = (sum(weights[bucket] for bucket in side) for side in sides)
-            group = {*sides[0], *(unmet if left >= right else ())}
-            mask = float(sum(1 << bucket for bucket in group - {N_BUCKETS}))
-            splits.append(Split(column, mask, GROUP + salt, N_BUCKETS in group))
-        return splits
-
-    def mean_targets(self, column: int, samples: list[Sample]) -> dict[int, float]:
-        """Of each bucket the share of the class that is most frequent in the node."""
-        codes = sorted({sample.y for sample in samples})
-        top = max(codes, key=lambda code: sum(s.weight for s in samples if s.y == code))
-        return {
-            bucket: sum(s.weight for s in found if s.y == top) / sum(s.weight for s in found)
-            for bucket, found in self.buckets.items()
-        }
-
-    def numeric_splits(
-        self, column: int, values: list[float], samples: list[Sample]
-    ) -> list[Split]:
-        """A random threshold; missing values go right, then left."""
-        present = [value for value in values if not math.isnan(value)]
-        low, high = min(present), max(present)
-        threshold = low + self.rng.uniform() * (high - low)
-        if not low <= threshold < high:
-            threshold = low
-        if len(present) < len(values):
-            return [Split(column, threshold, False, left) for left in (False, True)]
-        split = Split(column, threshold, False, False)
-        left = sum(sample.weight for sample in samples if split.goes_left(sample.x))
-        return [split._replace(missing_left=left >= sum(s.weight for s in samples) - left)]
-
-    def offer(self, split: Split, samples: list[Sample]) -> None:
-        left = [sample for sample in samples if split.goes_left(sample.x)]
-        right = [sample for sample in samples if not split.goes_left(sample.x)]
-        if min(len(left), len(right)) >= max(1, self.rules.min_samples_leaf):
-            score = self.score(left) + self.score(right)
-            if score > self.best_score:
-                self.best, self.best_score = split, score
-
-    def score(self, samples: list[Sample]) -> float:
-        """Higher is better: the impurity of the samples, but for a constant."""
-        weight = sum(sample.weight for sample in samples)
-        counts = [
-            sum(sample.weight for sample in samples if sample.y == code)
-            for code in sorted({sample.y for sample in samples})
-        ]
-        if self.rules.criterion == "entropy":
-            return sum(count * math.log(count / weight) for count in counts)
-        return sum(count * count for count in counts) / weight
-
-    def split(self, task: Task, split: Split) -> None:
-        node = task.node
-        self.n_steps += 2 * len(task.samples)
-        node.left = self.tree.new_node(node.depth + 1)
-        node.right = self.tree.new_node(node.depth + 1)
-        node.split, node.gain = split, self.best_score - self.score(task.samples)
-        for child, is_left in ((node.right, False), (node.left, True)):
-            samples = [s for s in task.samples if split.goes_left(s.x) == is_left]
-            for sample in samples:
-                child.learn(sample.y, sample.weight)
-            if len(samples) >= max(2, self.rules.min_samples_split) and task.n_active:
-                self.tasks.append(Task(child, samples, task.n_active))
+LEAST_SAMPLES = 10
+SAMPLES_PER_REGRESSOR = 3
 
 
 @dataclass
@@ -230,17 +44,24 @@ class Group:
 
     memory: int
     trees: range
+    kind: str
     turn: int = 0
     due: float = FIRST_GROWTH
-    tree: Tree | None = None
-    growth: Growth | None = None
-    begun: int = 0
-    caught_up: int | None = None  # samples seen when the grown tree learned last
-    steps: int = 0
+    begun: int = 0  # samples seen when the growth began; 0 if no tree grows
 
 
-class NaiveMemoryForest:
-    """The whole learner; `memories` holds (latest samples to grow on, number of trees)."""
+def offered_columns(samples: list[Sample]) -> list[int]:
+    """The columns with a value among the samples of a growth: only these are offered to it."""
+    found = {c for sample in samples for c, value in enumerate(sample.x) if not math.isnan(value)}
+    return sorted(found)
+
+
+class NaiveMemoryForest(abc.ABC):
+    """What both learners share.
+
+    `memories` holds (latest samples to grow on, number of trees); `linear` names, of each, the
+    nodes that have linear models.
+    """
 
     def __init__(
         self,
@@ -251,26 +72,72 @@ class NaiveMemoryForest:
         max_nodes: int,
         rules: Rules,
         seed: int,
+        linear: Sequence[str] = (),
     ) -> None:
         self.batch_size, self.fading, self.max_features = batch_size, fading, max_features
         self.max_nodes, self.rules, self.seed = max_nodes, rules, seed
         self.columns = Columns()
-        self.labels: list[Any] = []
         self.samples: list[Sample] = []
-        self.naive = NaiveBayes()
         self.groups: list[Group] = []
-        first = 0
-        for memory, n in memories:
-            self.groups.append(Group(memory, range(first, first + n)))
-            first += n
-        self.trees = [Tree() for _ in range(first)]
-        n_groups = len(self.groups)
-        self.weights = [1.0 / n_groups] * n_groups
-        self.exponents = [0.0] * n_groups + [1.0, 0.0]  # of groups, their mixture, naive Bayes
+        self.trees: list[Tree] = []
+        for (memory, n), kind in zip(memories, linear or ["none"] * len(memories), strict=True):
+            self.groups.append(Group(memory, range(len(self.trees), len(self.trees) + n), kind))
+            self.trees += [Tree(kind) for _ in range(n)]
 
     @property
     def n_seen(self) -> int:
         return len(self.samples)
+
+    @abc.abstractmethod
+    def target(self, y: Any) -> float:
+        """The number that stands for a target that is learned."""
+
+    @abc.abstractmethod
+    def weigh(self, sample: Sample) -> None:
+        """Learn from a sample what the trees' answers are worth, before the trees learn it."""
+
+    def learn(self, x: dict[Any, Any], y: Any, weight: float, births: Sequence[int]) -> None:
+        if weight == 0.0:
+            return
+        sample = Sample(self.columns.learned(x), self.target(y), weight)
+        self.weigh(sample)
+        for tree in self.trees:
+            self.learn_leaf(tree, sample)
+        self.samples.append(sample)
+        for number in range(len(self.trees)):
+            if number % self.batch_size == self.n_seen % self.batch_size:
+                self.split_leaves(number)
+        for group in self.groups:
+            self.continue_growth(group, births)
+
+    def learn_leaf(self, tree: Tree, sample: Sample) -> None:
+        leaf = tree.leaf(sample.x)
+        if self.fading < 1.0:
+            leaf.fade(self.fading)
+        leaf.learn(tree.residual(sample).y, sample.weight)
+
+    def split_leaves(self, number: int) -> None:
+        """Split the leaves that several samples of a batch reached, unless they have models."""
+        tree = self.trees[number]
+        if tree.kind == "leaves":
+            return
+        batch = self.samples[max(self.n_seen - self.batch_size, tree.birth, 0) :]
+        reached: dict[int, tuple[Node, list[Sample]]] = {}
+        for sample in batch:
+            leaf = tree.leaf(sample.x)
+            reached.setdefault(leaf.number, (leaf, []))[1].append(sample)
+        for _, (leaf, samples) in sorted(reached.items()):
+            if len(samples) > 1 and tree.n_nodes + 2 <= self.max_nodes:
+                rng = NaiveRng(self.seed, number, self.n_seen, BRANCH)
+                self.split(tree, leaf, samples, self.rules, rng)
+        tree.shrink_to(self.max_nodes)
+
+    def split(
+        self, tree: Tree, leaf: Node, samples: list[Sample], rules: Rules, rng: NaiveRng
+    ) -> None:
+        offered = offered_columns(samples)
+        growth = Growth(rules, self.columns.nominal, tree, self.n_visited(len(offered)), rng)
+        growth.run(leaf, [tree.residual(sample) for sample in samples], offered)
 
     def n_visited(self, n: int) -> int:
         """Features that a split looks at, of n that are offered."""
@@ -283,7 +150,65 @@ class NaiveMemoryForest:
             return max(1, min(100, int(self.max_features * n)))
         return self.max_features
 
-    # --- Answers ---
+    # --- Trees grown anew
+
+    def continue_growth(self, group: Group, births: Sequence[int]) -> None:
+        """Begin the next growth of a group if it is due; end it when the core has."""
+        if self.n_seen >= group.due:
+            assert group.begun == 0, "a growth ends before the next one is due"
+            group.due += max(1.0, min(self.n_seen, group.memory) / len(group.trees))
+            group.begun = self.n_seen
+        number = group.trees[group.turn]
+        if group.begun and births[number] == self.n_seen:
+            self.trees[number] = self.grown(group, number)
+            group.begun, group.turn = 0, (group.turn + 1) % len(group.trees)
+
+    def grown(self, group: Group, number: int) -> Tree:
+        """A tree of the latest samples when its growth began; it learns what came meanwhile."""
+        tree, rules = Tree(group.kind), self.rules
+        samples = self.samples[max(0, group.begun - group.memory) : group.begun]
+        numeric = [c for c in offered_columns(samples) if c not in self.columns.nominal]
+        if tree.kind == "leaves":
+            n = min(len(numeric), MAX_REGRESSORS)
+            least = max(rules.min_samples_leaf, LEAST_SAMPLES, SAMPLES_PER_REGRESSOR * n)
+            rules = replace(rules, min_samples_leaf=least)
+        elif tree.kind == "root":
+            tree.models[0] = ridge(samples, standard_of(samples, numeric))
+        for sample in samples:
+            tree.root.learn(tree.residual(sample).y, sample.weight)
+        rng = NaiveRng(self.seed, number, group.begun, RENEW)
+        self.split(tree, tree.root, samples, rules, rng)
+        tree.shrink_to(self.max_nodes)
+        for leaf in tree.preorder() if tree.kind == "leaves" else []:
+            if leaf.split is None:
+                own = [s for s in samples if tree.leaf(s.x) is leaf]
+                tree.models[leaf.number] = ridge(own, standard_of(samples, numeric))
+                leaf.weight = leaf.mean = leaf.squares = 0.0
+                for sample in own:
+                    leaf.learn(tree.residual(sample).y, sample.weight)
+        for sample in self.samples[group.begun :]:
+            self.learn_leaf(tree, sample)
+        tree.birth = self.n_seen
+        return tree
+
+
+class NaiveClassForest(NaiveMemoryForest):
+    """A pool of the groups, their mixture and naive Bayes."""
+
+    FLOOR, LEARNING_RATE, SHARE = 0.01, 0.02, 0.005
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.labels: list[Any] = []
+        self.naive = NaiveBayes()
+        n = len(self.groups)
+        self.weights = [1.0 / n] * n
+        self.exponents = [0.0] * n + [1.0, 0.0]  # of groups, their mixture, naive Bayes
+
+    def target(self, y: Any) -> float:
+        if y not in self.labels:
+            self.labels.append(y)
+        return self.labels.index(y)
 
     def group_answers(self, x: Sequence[float]) -> list[list[float]]:
         """Per group the mean of the class frequencies in the leaves of its trees."""
@@ -308,7 +233,7 @@ class NaiveMemoryForest:
         ]
         naive = self.naive.answer(x, self.columns.nominal, n)
         return [
-            [math.log((1.0 - FLOOR) * share + FLOOR / n) for share in member]
+            [math.log((1.0 - self.FLOOR) * share + self.FLOOR / n) for share in member]
             for member in [*groups, mixture, naive]
         ]
 
@@ -321,111 +246,119 @@ class NaiveMemoryForest:
         shares = [math.exp(one - max(found)) for one in found]
         return [share / sum(shares) for share in shares]
 
-    def predict_proba(self, x: dict[Any, Any]) -> dict[Any, float]:
+    def predict(self, x: dict[Any, Any]) -> dict[Any, float]:
         if not self.labels:
             return {}
         answer = self.pool(self.member_logs(self.columns.encoded(x)))
         return dict(zip(self.labels, answer, strict=True))
 
-    # --- Learning ---
-
-    def learn(self, x: dict[Any, Any], label: Any, weight: float = 1.0) -> None:
-        if weight == 0.0:
-            return
-        row = self.columns.learned(x)
-        if label not in self.labels:
-            self.labels.append(label)
-        sample = Sample(row, self.labels.index(label), weight)
-        self.weigh(row, int(sample.y))
-        for tree in self.trees:
-            self.learn_leaf(tree.leaf(row), sample)
-        self.samples.append(sample)
-        self.naive.samples.append(sample)
-        for number in range(len(self.trees)):
-            if number % self.batch_size == self.n_seen % self.batch_size:
-                self.split_leaves(number)
-        for group in self.groups:
-            self.continue_growth(group)
-
-    def weigh(self, x: Sequence[float], code: int) -> None:
+    def weigh(self, sample: Sample) -> None:
         """Fixed share of the groups' weights, and a gradient step of the pool's exponents."""
-        logs, groups = self.member_logs(x), self.group_answers(x)
+        code = int(sample.y)
+        logs, groups = self.member_logs(sample.x), self.group_answers(sample.x)
         answer = self.pool(logs)
         for member, log in enumerate(logs):
             slope = sum(p * one for p, one in zip(answer, log, strict=True)) - log[code]
-            self.exponents[member] = max(0.0, self.exponents[member] - LEARNING_RATE * slope)
+            step = self.LEARNING_RATE * slope
+            self.exponents[member] = max(0.0, self.exponents[member] - step)
         raised = [
-            weight * math.sqrt(max(q[code], FLOOR))
+            weight * math.sqrt(max(q[code], self.FLOOR))
             for weight, q in zip(self.weights, groups, strict=True)
         ]
         total, n = sum(raised), len(raised)
-        self.weights = [(1.0 - SHARE) * weight / total + SHARE / n for weight in raised]
+        self.weights = [(1.0 - self.SHARE) * weight / total + self.SHARE / n for weight in raised]
+        self.naive.samples.append(sample)
 
-    def learn_leaf(self, leaf: Node, sample: Sample) -> None:
-        if self.fading < 1.0:
-            leaf.fade(self.fading)
-        leaf.learn(sample.y, sample.weight)
 
-    def split_leaves(self, number: int) -> None:
-        """Split the leaves of a tree that several samples of its batch have reached."""
-        tree = self.trees[number]
-        batch = self.samples[max(self.n_seen - self.batch_size, tree.birth, 0) :]
-        reached: dict[int, tuple[Node, list[Sample]]] = {}
-        for sample in batch:
-            leaf = tree.leaf(sample.x)
-            reached.setdefault(leaf.number, (leaf, []))[1].append(sample)
-        for _, (leaf, samples) in sorted(reached.items()):
-            if len(samples) > 1 and tree.n_nodes + 2 <= self.max_nodes:
-                rng = NaiveRng(self.seed, number, self.n_seen, BRANCH)
-                self.growth(tree, leaf, samples, rng).advance(math.inf)
-        tree.shrink_to(self.max_nodes)
+class NaiveNumberForest(NaiveMemoryForest):
+    """A mixture of the groups and of a stacked answer."""
 
-    def growth(self, tree: Tree, leaf: Node, samples: list[Sample], rng: NaiveRng) -> Growth:
-        offered, task = offered_columns(samples), (leaf, samples)
-        n_visited = self.n_visited(len(offered))
-        return Growth(self.rules, self.columns, offered, tree, task, n_visited, rng)
+    SHARE, DECAY, WORST = 0.02, 0.99, 12.0
+    STACK_DECAY, PRIOR, FIRST_STACK = 0.999, 30.0, 10
 
-    # --- Trees grown anew ---
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        n = len(self.groups) + 1
+        self.members = [1.0 / n] * n
+        self.answers: list[Numbers] = []  # of the members, to all samples but the first
+        self.variances: list[float] = []
+        self.errors: list[float] = []
 
-    def continue_growth(self, group: Group) -> None:
-        """Begin the next growth of a group if it is due; go on; end before the next is due."""
-        if self.n_seen >= group.due:
-            self.begin_growth(group)
-        if group.tree is not None:
-            is_last = self.n_seen + 1 >= group.due
-            self.advance(group, 1 << 60 if is_last else group.steps)
+    def target(self, y: Any) -> float:
+        return float(y)
 
-    def begin_growth(self, group: Group) -> None:
-        """The root learns the latest samples; the growth shall end long before the next is due."""
-        n = min(self.n_seen, group.memory)
-        samples = self.samples[-n:]
-        n_visited = self.n_visited(len(offered_columns(samples)))
-        interval = max(1.0, n / len(group.trees))
-        group.due += interval
-        group.begun, group.caught_up = self.n_seen, None
-        expected = (2.0 * n_visited + 4.0) * math.log2(n + 2.0) * n
-        group.steps = 1 + int(HASTE * expected / interval)
-        group.tree = Tree()
-        for sample in samples:
-            group.tree.root.learn(int(sample.y), sample.weight)
-        rng = NaiveRng(self.seed, group.trees[group.turn], self.n_seen, RENEW)
-        group.growth = self.growth(group.tree, group.tree.root, samples, rng)
+    def member_answers(self, x: Sequence[float]) -> tuple[Numbers, float]:
+        """The answers of the groups and the stacked one, and V."""
+        targets = [s.y for s in self.samples]
+        low, high = min(targets), max(targets)
+        means, variances = [], []
+        for group in self.groups:
+            leaves = [(self.trees[tree], self.trees[tree].leaf(x)) for tree in group.trees]
+            numbers = [leaf.mean + tree.slope(leaf, x) for tree, leaf in leaves]
+            inside = [leaf.squares / (leaf.weight or 1.0) for _, leaf in leaves]
+            means.append(min(max(float(np.mean(numbers)), low), high))
+            variances.append(float(np.mean(inside) + np.var(numbers)))
+        middle = float(np.mean(means))
+        stacked = middle + float(self.stack() @ (np.array(means) - middle))
+        return np.array([*means, min(max(stacked, low), high)]), float(np.mean(variances))
 
-    def advance(self, group: Group, n_steps: int) -> None:
-        """Grow the next tree; then let it learn what came meanwhile, and put it into its place."""
-        assert group.tree is not None
-        assert group.growth is not None
-        if group.caught_up is None:
-            if not group.growth.advance(n_steps):
-                return
-            group.tree.shrink_to(self.max_nodes)
-            group.caught_up = group.begun
-        stop = min(self.n_seen, group.caught_up + 1 + n_steps // WALK)
-        for sample in self.samples[group.caught_up : stop]:
-            self.learn_leaf(group.tree.leaf(sample.x), sample)
-        group.caught_up = stop
-        if stop == self.n_seen:
-            group.tree.birth = self.n_seen
-            self.trees[group.trees[group.turn]] = group.tree
-            group.tree = group.growth = None
-            group.turn = (group.turn + 1) % len(group.trees)
+    def stack(self) -> Numbers:
+        """The slopes of the stacked answer: a ridge regression on all answers, older ones fade."""
+        n = len(self.groups)
+        if len(self.answers) < self.FIRST_STACK:
+            return np.zeros(n)
+        groups = np.array(self.answers)[:, :-1]
+        middle = groups.mean(axis=1)
+        d = groups - middle[:, None]
+        fade = faded(len(d), self.STACK_DECAY)
+        y = np.array([s.y for s in self.samples[1:]]) - middle
+        prior = self.PRIOR * (fade @ (d**2).mean(axis=1)) / fade.sum()
+        if prior == 0.0:
+            return np.zeros(n)
+        found: Numbers = np.linalg.solve(
+            d.T @ (fade[:, None] * d) + prior * np.eye(n), d.T @ (fade * y)
+        )
+        return found
+
+    def predict(self, x: dict[Any, Any]) -> tuple[float, float]:
+        """Mean and variance of the prediction."""
+        if not self.samples:
+            return 0.0, 0.0
+        answers, variance = self.member_answers(self.columns.encoded(x))
+        return float(answers @ self.members), self.spread(variance)
+
+    def spread(self, variance: float) -> float:
+        if not self.errors:
+            return 0.0
+        errors, fade = np.array(self.errors), faded(len(self.errors), self.DECAY)
+        error = fade @ errors / fade.sum()
+        ratios = []
+        for i in range(len(errors)):
+            until = fade[-1 - i :]
+            running = until @ errors[: i + 1] / until.sum()
+            ratios.append(errors[i] / max(self.variances[i] + 0.1 * running, 1e-300))
+        return 0.5 * float(error + fade @ np.array(ratios) / fade.sum() * (variance + 0.1 * error))
+
+    def weigh(self, sample: Sample) -> None:
+        """The fixed share."""
+        if not self.samples:
+            return
+        answers, variance = self.member_answers(sample.x)
+        self.errors.append((sample.y - float(answers @ self.members)) ** 2)
+        self.answers.append(answers)
+        self.variances.append(variance)
+        fade = faded(len(self.answers), self.DECAY)
+        targets = np.array([s.y for s in [*self.samples[1:], sample]])
+        squared = (np.array(self.answers) - targets[:, None]) ** 2
+        running = np.maximum(fade @ squared / fade.sum(), 1e-300)
+        logs = -0.5 * np.log(running) - np.minimum(0.5 * squared[-1] / running, self.WORST)
+        raised = np.array(self.members) * np.exp(0.5 * (logs - logs.max()))
+        self.members = (
+            (1.0 - self.SHARE) * raised / raised.sum() + self.SHARE / len(raised)
+        ).tolist()
+
+
+def faded(n: int, decay: float) -> Numbers:
+    """The weights of the latest n of something, the oldest first."""
+    weights: Numbers = decay ** np.arange(n - 1, -1, -1)
+    return weights

@@ -1,13 +1,33 @@
-"""The trees of the forests with several memories: nodes, and the order of their numbers."""
+"""The trees of the forests with several memories, their linear models, and how they are grown."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from tests.naive.cart import Split
+import numpy as np
+import numpy.typing as npt
+
+from tests.naive.cart import (
+    GROUP,
+    MANY_VALUES,
+    N_BUCKETS,
+    NO_CODE,
+    Rules,
+    Sample,
+    Split,
+    bucket_of,
+    may_split,
+    value_of,
+)
+from tests.naive.rng import NaiveRng
 
 FAINTEST = 1e-200
+N_SALTS = 254
+MAX_REGRESSORS = 64
+
+Numbers = npt.NDArray[np.float64]
 
 
 @dataclass
@@ -19,32 +39,100 @@ class Node:
     split: Split | None = None
     left: Node | None = None
     right: Node | None = None
-    weight: float = 0.0
-    counts: dict[float, float] = field(default_factory=dict)
     gain: float = 0.0
+    weight: float = 0.0
+    counts: dict[float, float] = field(default_factory=dict)  # weights of classes
+    mean: float = 0.0
+    squares: float = 0.0  # deviations from the mean
 
-    def learn(self, code: float, weight: float) -> None:
+    def learn(self, y: float, weight: float) -> None:
+        delta = y - self.mean
         self.weight += weight
-        self.counts[code] = self.counts.get(code, 0.0) + weight
+        self.counts[y] = self.counts.get(y, 0.0) + weight
+        self.mean += delta * (weight / self.weight)
+        self.squares += weight * delta * (y - self.mean)
 
     def become(self, left: Node, right: Node) -> None:
         """Know what two leaves have learned."""
-        self.weight = left.weight + right.weight
-        self.counts = {
-            code: left.counts.get(code, 0.0) + right.counts.get(code, 0.0)
-            for code in left.counts.keys() | right.counts.keys()
-        }
+        self.weight, self.counts, self.mean, self.squares = 0.0, {}, 0.0, 0.0
+        for leaf in (left, right):
+            for y, count in leaf.counts.items():
+                self.counts[y] = self.counts.get(y, 0.0) + count
+            if leaf.weight > 0.0:
+                delta, before = leaf.mean - self.mean, self.weight
+                self.weight += leaf.weight
+                self.mean += delta * (leaf.weight / self.weight)
+                self.squares += leaf.squares + delta**2 * before * leaf.weight / self.weight
 
     def fade(self, fading: float) -> None:
         self.weight *= fading
-        faded = {code: count * fading for code, count in self.counts.items()}
-        self.counts = {code: count for code, count in faded.items() if count >= FAINTEST}
+        self.squares *= fading
+        faded = {y: count * fading for y, count in self.counts.items()}
+        self.counts = {y: count for y, count in faded.items() if count >= FAINTEST}
+
+
+@dataclass
+class Standard:
+    """The regressors of a tree, in standard deviations from their means."""
+
+    columns: list[int]
+    centers: Numbers
+    deviations: Numbers
+
+    def __call__(self, x: Sequence[float]) -> Numbers:
+        values = np.array([value_of(x, column) for column in self.columns])
+        z = (values - self.centers) / self.deviations
+        return np.where(np.isnan(z), 0.0, z)
+
+
+def standard_of(samples: list[Sample], numeric: list[int]) -> Standard:
+    """The first numeric features, without those that do not vary."""
+    used, centers, deviations = [], [], []
+    for column in numeric[:MAX_REGRESSORS]:
+        met = [(value_of(s.x, column), s.weight) for s in samples]
+        pairs = np.array([pair for pair in met if not math.isnan(pair[0])]).reshape(-1, 2)
+        if len(set(pairs[:, 0])) > 1:
+            center = np.average(pairs[:, 0], weights=pairs[:, 1])
+            used.append(column)
+            centers.append(center)
+            deviations.append(np.average((pairs[:, 0] - center) ** 2, weights=pairs[:, 1]) ** 0.5)
+    return Standard(used, np.array(centers), np.array(deviations))
+
+
+@dataclass
+class Model:
+    """A ridge regression on standardised features; it gives what is added to a mean."""
+
+    standard: Standard
+    slopes: Numbers
+    middle: Numbers
+    limit: float
+
+    def __call__(self, x: Sequence[float]) -> float:
+        slope = float((self.standard(x) - self.middle) @ self.slopes)
+        return min(max(slope, -self.limit), self.limit)
+
+
+def ridge(samples: list[Sample], standard: Standard) -> Model:
+    """Solve (Z'WZ + r I) b = Z'W y about the means, r being the mean weight."""
+    n = len(standard.columns)
+    z = np.array([standard(s.x) for s in samples]).reshape(len(samples), n)
+    y, w = np.array([s.y for s in samples]), np.array([s.weight for s in samples])
+    middle = w @ z / w.sum()
+    z = z - middle
+    slopes = np.linalg.solve(z.T @ (w[:, None] * z) + w.mean() * np.eye(n), z.T @ (w * y))
+    return Model(standard, slopes, middle, float(y.max() - y.min()))
 
 
 class Tree:
-    """A tree, and the numbers of its nodes: those freed last are given out first."""
+    """A tree, and the numbers of its nodes: those freed last are given out first.
 
-    def __init__(self) -> None:
+    Its leaves learn what its linear models, in the nodes of a kind, leave of the targets.
+    """
+
+    def __init__(self, kind: str = "none") -> None:
+        self.kind = kind
+        self.models: dict[int, Model] = {}
         self.n_numbers = 0
         self.free: list[int] = []
         self.root = self.new_node(0)
@@ -77,20 +165,202 @@ class Tree:
             node = child
         return node
 
+    def slope(self, leaf: Node, x: Sequence[float]) -> float:
+        model = self.models.get(0 if self.kind == "root" else leaf.number)
+        return 0.0 if model is None else model(x)
+
+    def residual(self, sample: Sample) -> Sample:
+        return sample._replace(y=sample.y - self.slope(self.leaf(sample.x), sample.x))
+
     def shrink_to(self, max_nodes: int) -> None:
         """Make leaves of the lightest splits at the bottom until no more nodes are left."""
         while (excess := self.n_nodes - max(max_nodes, 1)) > 0:
             bottom = [
-                node
+                (node.left.weight + node.right.weight, node.number, node, node.left, node.right)
                 for node in self.preorder()
                 if node.left is not None
                 and node.right is not None
                 and node.left.split is None
                 and node.right.split is None
             ]
-            bottom.sort(key=lambda node: (node.left.weight + node.right.weight, node.number))
-            for node in bottom[: (excess + 1) // 2]:
-                self.free += [node.left.number, node.right.number]
-                node.become(node.left, node.right)
+            for _, _, node, left, right in sorted(bottom)[: (excess + 1) // 2]:
+                self.free += [left.number, right.number]
+                node.become(left, right)
                 node.split = node.left = node.right = None
                 node.gain = 0.0
+
+
+# --- Growth
+
+
+def class_score(criterion: str) -> Callable[[list[Sample]], float]:
+    """Higher is better: the impurity of the samples of a side, but for a constant."""
+
+    def score(samples: list[Sample]) -> float:
+        weight = sum(sample.weight for sample in samples)
+        counts = [
+            sum(sample.weight for sample in samples if sample.y == code)
+            for code in sorted({sample.y for sample in samples})
+        ]
+        if criterion == "entropy":
+            return sum(count * math.log(count / weight) for count in counts)
+        return sum(count * count for count in counts) / weight
+
+    return score
+
+
+def number_score(node: list[Sample]) -> Callable[[list[Sample]], float]:
+    """The same of numbers, which are taken from their mean in the node."""
+    middle = sum(s.weight * s.y for s in node) / sum(s.weight for s in node)
+
+    def score(samples: list[Sample]) -> float:
+        total = sum(s.weight * (s.y - middle) for s in samples)
+        return total**2 / sum(s.weight for s in samples)
+
+    return score
+
+
+def mean_targets(
+    buckets: dict[int, list[Sample]], samples: list[Sample], of_numbers: bool
+) -> dict[int, float]:
+    """Of each bucket the mean target, or the share of the node's most frequent class."""
+
+    def weight(found: list[Sample]) -> float:
+        return sum(s.weight for s in found)
+
+    if of_numbers:
+        middle = sum(s.weight * s.y for s in samples) / weight(samples)
+        return {
+            bucket: sum(s.weight * (s.y - middle) for s in found) / weight(found)
+            for bucket, found in buckets.items()
+        }
+    codes = sorted({sample.y for sample in samples})
+    top = max(codes, key=lambda code: weight([s for s in samples if s.y == code]))
+    return {
+        bucket: weight([s for s in found if s.y == top]) / weight(found)
+        for bucket, found in buckets.items()
+    }
+
+
+class Growth:
+    """Extremely randomised splits of a leaf and of what is below it."""
+
+    def __init__(
+        self, rules: Rules, nominal: frozenset[int], tree: Tree, n_visited: int, rng: NaiveRng
+    ) -> None:
+        self.rules, self.nominal, self.tree = rules, nominal, tree
+        self.n_visited, self.rng = n_visited, rng
+        self.of_numbers = rules.criterion == "variance"
+        # Where sums are not exact, rounding does not decide.
+        self.margin = 1.0 + 1e-12 if self.of_numbers else 1.0
+
+    def run(self, leaf: Node, samples: list[Sample], offered: list[int]) -> None:
+        """Split the leaf and its children, left ones first, until the rules forbid it."""
+        columns = list(offered)  # those that may vary first, in the order drawn
+        tasks = [(leaf, samples, len(columns))]
+        while tasks:
+            node, samples, n_active = tasks.pop()
+            if not may_split(samples, node.depth, self.rules):
+                continue
+            score = number_score(samples) if self.of_numbers else class_score(self.rules.criterion)
+            best, best_score, n_active = self.best_split(samples, columns, n_active, score)
+            if best is None:
+                continue
+            node.left = self.tree.new_node(node.depth + 1)
+            node.right = self.tree.new_node(node.depth + 1)
+            node.split, node.gain = best, best_score - score(samples)
+            for child, is_left in ((node.right, False), (node.left, True)):
+                own = [s for s in samples if best.goes_left(s.x) == is_left]
+                for sample in own:
+                    child.learn(sample.y, sample.weight)
+                if n_active:
+                    tasks.append((child, own, n_active))
+
+    def best_split(
+        self,
+        samples: list[Sample],
+        columns: list[int],
+        n_active: int,
+        score: Callable[[list[Sample]], float],
+    ) -> tuple[Split | None, float, int]:
+        """The best split of some columns that vary; how many of all may vary below it.
+
+        A column that does not vary is not drawn again.
+        """
+        best, best_score = None, -math.inf
+        n_left, n_visited = n_active, 0
+        while n_left > 0 and (n_visited < self.n_visited or best is None):
+            drawn = self.rng.below(n_left)
+            n_left -= 1
+            columns[drawn], columns[n_left] = columns[n_left], columns[drawn]
+            column = columns[n_left]
+            values = [value_of(sample.x, column) for sample in samples]
+            present = [value for value in values if not math.isnan(value)]
+            if len(set(present)) + (len(present) < len(values)) <= 1:
+                n_active -= 1
+                columns[n_left], columns[n_active] = columns[n_active], columns[n_left]
+                continue
+            n_visited += 1
+            splits = self.nominal_splits if column in self.nominal else self.numeric_splits
+            for split in splits(column, values, samples):
+                left = [sample for sample in samples if split.goes_left(sample.x)]
+                right = [sample for sample in samples if not split.goes_left(sample.x)]
+                if min(len(left), len(right)) >= max(1, self.rules.min_samples_leaf):
+                    found = score(left) + score(right)
+                    if best is None or found > best_score * self.margin:
+                        best, best_score = split, found
+        return best, best_score, n_active
+
+    def nominal_splits(
+        self, column: int, values: list[float], samples: list[Sample]
+    ) -> list[Split]:
+        """Each value, or the missing ones, against all others; in the order in which they come.
+
+        If there are many values, groups of them.
+        """
+        met = dict.fromkeys("missing" if math.isnan(value) else value for value in values)
+        if len(met) > MANY_VALUES:
+            return self.group_splits(column, values, samples)
+        return [
+            Split(column, NO_CODE, True, True)
+            if value == "missing"
+            else Split(column, float(value), True, False)
+            for value in met
+        ]
+
+    def group_splits(self, column: int, values: list[float], samples: list[Sample]) -> list[Split]:
+        """Put the values into buckets at random, order these by mean target, and cut the order.
+
+        The missing ones are a bucket of their own. What no sample has goes to the heavier side.
+        """
+        salt = self.rng.below(N_SALTS)
+        buckets: dict[int, list[Sample]] = {}
+        for value, sample in zip(values, samples, strict=True):
+            bucket = N_BUCKETS if math.isnan(value) else bucket_of(salt, value)
+            buckets.setdefault(bucket, []).append(sample)
+        means = mean_targets(buckets, samples, self.of_numbers)
+        order = sorted(sorted(means), key=means.__getitem__)
+        unmet = set(range(N_BUCKETS + 1)) - set(order)
+        weights = {bucket: sum(s.weight for s in found) for bucket, found in buckets.items()}
+        splits = []
+        for cut in range(1, len(order)):
+            left, right = (sum(map(weights.get, side)) for side in (order[:cut], order[cut:]))
+            group = {*order[:cut], *(unmet if left >= right else ())}
+            mask = float(sum(1 << bucket for bucket in group - {N_BUCKETS}))
+            splits.append(Split(column, mask, GROUP + salt, N_BUCKETS in group))
+        return splits
+
+    def numeric_splits(
+        self, column: int, values: list[float], samples: list[Sample]
+    ) -> list[Split]:
+        """A random threshold; missing values go right, then left."""
+        present = [value for value in values if not math.isnan(value)]
+        low, high = min(present), max(present)
+        threshold = low + self.rng.uniform() * (high - low)
+        if not low <= threshold < high:
+            threshold = low
+        if len(present) < len(values):
+            return [Split(column, threshold, False, left) for left in (False, True)]
+        split = Split(column, threshold, False, False)
+        left = sum(sample.weight for sample in samples if split.goes_left(sample.x))
+        return [split._replace(missing_left=left >= sum(s.weight for s in samples) - left)]

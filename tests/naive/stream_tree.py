@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from tests.naive.cart import Node, Rules, Sample, grow, leaf_of
+from tests.naive.cart import Cart, Node, Rules, Sample, leaf_of
 
 
 def early_sizes(batch_size: int) -> list[int]:
@@ -59,8 +58,5 @@ class NaiveStreamTree:
         for leaf in hit.values():
             learned = leaf.samples
             leaf.samples = [s for s in self.batch if leaf_of(self.root, s.x) is leaf]
-            grow(leaf, self.rules)
+            Cart(self.rules).grow(leaf)
             leaf.samples = learned
-
-    def leaf(self, x: Sequence[float]) -> Node:
-        return leaf_of(self.root, x)

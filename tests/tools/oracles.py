@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import river_extra_trees as ret
 from river_extra_trees import persistence
-from tests.naive.cart import NaiveTree, Node, Rules, Sample, Split, class_weights, leaf_of, moments
+from tests.naive.cart import Cart, Node, Rules, Sample, Split, class_weights, leaf_of, moments
 from tests.naive.columns import Columns
 from tests.naive.dynamic_leaves import GaussianLeaf, Sums
 from tests.naive.forgetful import AdaptParameters
@@ -212,7 +212,7 @@ class ForgetfulTree(_GrownTree):
 
     def grow(self, samples: list[Sample], height: int) -> None:
         rules = dataclasses.replace(self.rules(), max_depth=height)
-        self.root = NaiveTree(samples, rules).root
+        self.root = Cart(rules).tree(samples)
 
     def assert_agrees(self, model: Any, asked: list[Row]) -> None:
         (n_retained,) = model.retained_sizes
@@ -242,15 +242,12 @@ class ShrubEnsemble(_Naive):
             None if self.regression else 0,
             **parameters,
             standardise=self.regression,
-            tolerance=1e-12 if self.regression else 0,
         )
 
     def learn(self, x: Row, y: Any, w: float) -> None:
         sample = self.sample(x, y, w)
         if self.naive.n_classes is not None and len(self.labels) > self.naive.n_classes:
             self.naive.n_classes = len(self.labels)
-            for node in (node for tree in self.naive.trees for node in tree.nodes()):
-                node.value.append(0.0)
         self.naive.learn(list(sample.x), y if self.regression else int(sample.y))
 
     def assert_agrees(self, model: Any, asked: list[Row]) -> None:

@@ -19,7 +19,7 @@ from river_extra_trees import (
     StreamDecisionTreeClassifier,
     stream_learner,
 )
-from tests.naive.cart import NaiveTree, Rules, Sample
+from tests.naive.cart import Cart, Rules, Sample
 from tests.naive.rng import NaiveRng
 from tests.tools.growing import assert_same_tree, growths, learn, prime, splits_of, tree_learner
 
@@ -37,7 +37,7 @@ def test_growth_agrees_with_the_naive_tree(growth: tuple[list[Sample], Rules]) -
     samples, rules = growth
     model = tree_learner(rules, len(samples[0].x), batch_size=len(samples))
     learn(model, samples, rules)
-    assert_same_tree(model._core.trees[0], NaiveTree(samples, rules).root, labels_of(model))
+    assert_same_tree(model._core.trees[0], Cart(rules).tree(samples), labels_of(model))
 
 
 @pytest.mark.slow
@@ -53,7 +53,7 @@ def test_one_of_many_values_needs_support(
         model = tree_learner(rules, len(samples[0].x), batch_size=len(samples))
         prime(model._core.schema, len(samples[0].x), rules.nominal, 24)
         learn(model, samples, rules)
-    assert_same_tree(model._core.trees[0], NaiveTree(samples, rules).root, labels_of(model))
+    assert_same_tree(model._core.trees[0], Cart(rules).tree(samples), labels_of(model))
 
 
 @pytest.mark.parametrize("criterion", ["gini", "entropy", "variance"])
@@ -74,7 +74,7 @@ def test_support_of_every_split(criterion: str, support: float) -> None:
             model = tree_learner(rules, 2, batch_size=60)
             prime(model._core.schema, 2, rules.nominal, 24)
             learn(model, samples, rules)
-        assert_same_tree(model._core.trees[0], NaiveTree(samples, rules).root, labels_of(model))
+        assert_same_tree(model._core.trees[0], Cart(rules).tree(samples), labels_of(model))
 
 
 @pytest.mark.parametrize("criterion", ["gini", "entropy"])
@@ -110,7 +110,7 @@ def test_growth_on_a_bootstrap(growth: tuple[list[Sample], Rules]) -> None:
         for _ in range(n):
             copies[rng.below(n)] += 1
         drawn = [s._replace(copies=c) for s, c in zip(samples, copies, strict=True)]
-        root = NaiveTree(drawn, rules).root
+        root = Cart(rules).tree(drawn)
         assert_same_tree(model._core.trees[tree], root, labels_of(model))
 
 

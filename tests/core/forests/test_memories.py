@@ -1,11 +1,9 @@
-"""The forest with several memories against the naive one, sample by sample."""
+"""The forests with several memories against the naive ones, sample by sample."""
 
 from __future__ import annotations
 
-import math
 import pickle
 import random
-from collections import deque
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,288 +13,321 @@ import pytest
 import river_extra_trees as ret
 from river_extra_trees._core.forests.memories import MemoryForest
 from river_extra_trees._core.state import StateError
-from tests.naive.cart import GROUP
-from tests.naive.memory_forest import NaiveMemoryForest, Rules
+from tests.naive.cart import GROUP, Rules, Split
+from tests.naive.memory_forest import NaiveClassForest, NaiveMemoryForest, NaiveNumberForest
 from tests.naive.memory_tree import Node
 from tests.tools.forest_samples import many_values, sample
 
 Row = tuple[dict[Any, Any], Any, float]
+Rows = Iterator[Row]
 
-MEMORIES = [(80, 3), (30, 2)]
-SETTINGS: dict[str, dict[str, Any]] = {
-    "plain": {},
-    "entropy": {"rules": Rules("entropy"), "seed": 2},
-    "all features": {"max_features": None, "seed": 3},
-    "share of features": {"max_features": 0.5, "batch_size": 3, "seed": 4},
-    "log2, leaves that keep all": {"max_features": "log2", "fading": 1.0, "seed": 5},
-    "one feature, leaves of one sample": {"max_features": 1, "fading": 0.0, "seed": 6},
-    "shallow": {"rules": Rules("gini", max_depth=3), "seed": 7},
-    "stumps": {"rules": Rules("entropy", max_depth=1), "batch_size": 25, "seed": 8},
-    "min_samples_split": {"rules": Rules("gini", min_samples_split=8), "seed": 9},
-    "min_samples_leaf": {"rules": Rules("gini", min_samples_leaf=4), "seed": 10},
-    "min_samples 1": {"rules": Rules("gini", min_samples_split=1), "batch_size": 1, "seed": 11},
-    "max_nodes": {"max_nodes": 15, "seed": 12},
-    "max_nodes 1": {"max_nodes": 1, "seed": 13},
-    "max_nodes, large batches": {"max_nodes": 12, "batch_size": 40, "fading": 1.0, "seed": 14},
-    "tiny memories": {"memories": [(1, 1), (7, 4), (2, 3)], "seed": 15},
-    "one memory": {"memories": [(50, 1)], "batch_size": 60, "seed": 2**64 - 1},
+DEFAULTS: dict[bool, dict[str, Any]] = {  # of a regression or not
+    False: {"memories": [(80, 3), (30, 2)], "max_features": "sqrt"},
+    True: {
+        "memories": [(80, 3), (80, 2), (30, 2)],
+        "max_features": 0.5,
+        "linear": ["none", "leaves", "root"],
+    },
 }
 
 
-def rows(n: int, seed: int) -> Iterator[Row]:
-    """Numbers, nominal and missing values, new features, values and classes, drift, weights."""
-    rng = random.Random(seed)
-    for i in range(n):
-        x, a, b, c = sample(rng, i)
-        score = a + 0.2 * b + (c == "r") + 0.2 * rng.random()
-        score = score if i < n // 2 else 2.5 - score
-        label = "low" if score < 0.9 or i < 3 else "middle" if score < 1.5 or i < 70 else "high"
-        yield x, label, rng.choice([1.0, 1.0, 0.5, 2.0, 0.0, 0.25])
-
-
-def both(**changes: Any) -> tuple[MemoryForest, NaiveMemoryForest]:
+def both(regression: bool, **changes: Any) -> tuple[MemoryForest, NaiveMemoryForest]:
     """The core and the naive forest, of the same settings."""
-    settings: dict[str, Any] = {
-        "memories": MEMORIES,
-        "batch_size": 10,
-        "fading": 0.9,
-        "max_features": "sqrt",
-        "max_nodes": 10_000,
-        "rules": Rules(),
-        "seed": 1,
-        **changes,
+    settings = {"batch_size": 10, "fading": 0.9, "max_nodes": 10_000, "seed": 1}
+    settings |= {**DEFAULTS[regression], **changes}
+    given = settings.pop("rules", {})
+    rules = Rules(**{"criterion": "variance" if regression else "gini", **given})
+    for_core = {
+        **{"criterion": rules.criterion, "min_samples_split": rules.min_samples_split},
+        **{"min_samples_leaf": rules.min_samples_leaf, "max_depth": rules.max_depth},
     }
-    rules = settings["rules"]
-    depth = 2**31 - 1 if rules.max_depth == math.inf else rules.max_depth
-    core = MemoryForest(
-        **{**settings, "rules": {**vars(rules), "max_depth": depth}}, regression=False
-    )
-    return core, NaiveMemoryForest(**settings)
+    if rules.max_depth is None:
+        for_core["max_depth"] = 2**31 - 1
+    core = MemoryForest(**settings, rules=for_core, regression=regression)
+    kind = NaiveNumberForest if regression else NaiveClassForest
+    return core, kind(**settings, rules=rules)
 
 
-def naive_nodes(nodes: list[Node], n_labels: int) -> list[tuple[Any, ...]]:
-    """What is compared of a naive tree in preorder: of statistics only those of leaves."""
-    return [
-        (
-            node.number,
-            node.depth,
-            None if node.split is None else tuple(node.split),
-            node.gain,
-            None
-            if node.split
-            else (node.weight, [node.counts.get(code, 0.0) for code in range(n_labels)]),
-        )
-        for node in nodes
-    ]
-
-
-def core_nodes(core: MemoryForest, tree: int) -> list[tuple[Any, ...]]:
-    """The same of the core's."""
-    trees = core.trees[tree]
-    found = []
-    for node in map(trees.node, trees.preorder()):
-        split = tuple(node[name] for name in ("feature", "threshold", "nominal", "missing_left"))
-        found.append(
-            (
-                node["node"],
-                node["depth"],
-                None if node["feature"] < 0 else split,
-                node["gain"],
-                None if node["feature"] >= 0 else (node["weight"], node["values"]),
-            )
-        )
-    return found
+def learn(core: MemoryForest, naive: NaiveMemoryForest, row: Row) -> None:
+    core.learn(*row)
+    naive.learn(*row, births=core.state()["births"].tolist())
 
 
 def assert_same_trees(core: MemoryForest, naive: NaiveMemoryForest) -> None:
-    """Node for node and bit for bit."""
+    """Node for node; of classes to the bit, of numbers but for rounding."""
     for number, tree in enumerate(naive.trees):
-        assert core_nodes(core, number) == naive_nodes(tree.preorder(), len(naive.labels)), number
+        trees, nodes = core.trees[number], tree.preorder()
+        assert trees.preorder() == [node.number for node in nodes], number
+        for node in nodes:
+            found = trees.node(node.number)
+            assert found["depth"] == node.depth
+            if node.split is not None:
+                assert tuple(found[name] for name in Split._fields) == node.split
+            else:
+                assert found["feature"] < 0
+                assert found["weight"] == node.weight
+            if not core.regression:
+                assert_same_classes(found, node)
+                continue
+            if node.split is None:
+                values = [node.mean, node.squares]
+                assert found["values"] == pytest.approx(values, rel=1e-8, abs=1e-9)
+            model = tree.models.get(0 if tree.kind == "root" else node.number)
+            slopes = {}
+            if model is not None:
+                each = model.slopes / model.standard.deviations
+                slopes = dict(zip(model.standard.columns, each, strict=True))
+            said = core.models[number].coefficients_of(node.number)
+            assert said == pytest.approx(slopes, rel=1e-7, abs=1e-9)
+
+
+def assert_same_classes(found: dict[str, Any], node: Node) -> None:
+    assert found["gain"] == node.gain
+    if node.split is None:
+        counts = [node.counts.get(code, 0.0) for code in range(len(found["values"]))]
+        assert found["values"] == counts
 
 
 def assert_same_answers(core: MemoryForest, naive: NaiveMemoryForest, x: dict[Any, Any]) -> None:
-    """The memories' weights to the bit, probabilities but for rounding in naive Bayes."""
-    assert core.window_weights() == [
-        (group.memory, weight) for group, weight in zip(naive.groups, naive.weights, strict=True)
-    ]
-    found, wanted = core.predict_proba(x), naive.predict_proba(x)
+    """The weights of the memories, and what is predicted."""
+    wanted = naive.predict(x)
+    if isinstance(naive, NaiveNumberForest):
+        assert core.mixture.member_weights() == pytest.approx(naive.members, rel=1e-6, abs=1e-9)
+        mean, variance, _ = core.predict_spread(x)
+        assert (mean, variance) == pytest.approx(wanted, rel=1e-6, abs=1e-9)
+        assert core.predict_number(x) == mean
+        return
+    assert [weight for _, weight in core.window_weights()] == naive.weights
+    found = core.predict_proba(x)
     assert list(found) == list(wanted)
     for label, share in wanted.items():
         assert found[label] == pytest.approx(share, rel=1e-10, abs=1e-12)
 
 
-@pytest.mark.parametrize("name", SETTINGS)
-def test_same_as_naive(name: str) -> None:
-    """Trees every other sample: what is wrong in them stays so for longer. Answers, weights."""
-    core, naive = both(**SETTINGS[name])
+def rows(regression: bool, n: int, seed: int) -> Rows:
+    """Numbers, nominal and missing values, new features, values and classes, drift, weights."""
+    rng = random.Random(seed)
+    for i in range(n):
+        x, a, b, c = sample(rng, i)
+        if regression:
+            y: Any = 3.0 * a - b * (c == "r") + 0.25 * rng.randrange(4) + (i > n // 2)
+        else:
+            score = a + 0.2 * b + (c == "r") + 0.2 * rng.random()
+            score = score if i < n // 2 else 2.5 - score
+            y = "low" if score < 0.9 or i < 3 else "middle" if score < 1.5 or i < 70 else "high"
+        yield x, y, rng.choice([1.0, 1.0, 0.5, 2.0, 0.0, 0.25])
+
+
+MIXED: dict[str, Any] = {"memories": [(80, 2), (40, 1), (20, 3)]}
+CLASSES: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "entropy, all features": {"rules": {"criterion": "entropy"}, "max_features": None, "seed": 2},
+    "share of features": {"max_features": 0.5, "batch_size": 3, "seed": 4},
+    "log2, leaves that keep all": {"max_features": "log2", "fading": 1.0, "seed": 5},
+    "one feature, leaves of one sample": {"max_features": 1, "fading": 0.0, "seed": 6},
+    "shallow": {"rules": {"max_depth": 3}, "batch_size": 25, "seed": 7},
+    "min_samples_split": {"rules": {"min_samples_split": 8}, "seed": 9},
+    "min_samples_leaf": {"rules": {"min_samples_leaf": 4}, "seed": 10},
+    "max_nodes": {"max_nodes": 15, "seed": 12},
+    "max_nodes 1": {"max_nodes": 1, "batch_size": 1, "seed": 13},
+    "max_nodes, large batches": {"max_nodes": 12, "batch_size": 40, "fading": 1.0, "seed": 14},
+    "tiny memories": {"memories": [(1, 1), (7, 4), (2, 3)], "seed": 15},
+    "one memory": {"memories": [(50, 1)], "batch_size": 60, "seed": 2**64 - 1},
+}
+NUMBERS: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "means alone": {"linear": ["none"] * 3, "max_features": None, "seed": 2},
+    "models in leaves": {"linear": ["leaves"] * 3, **MIXED},
+    "models in roots": {"linear": ["root"] * 3, **MIXED},
+    "leaves that keep all": {"max_features": "log2", "fading": 1.0, "seed": 5},
+    "shallow": {"rules": {"max_depth": 2, "min_samples_split": 8}, "seed": 7},
+    "min_samples_leaf": {"rules": {"min_samples_leaf": 14}, "seed": 10},
+    "max_nodes": {"max_nodes": 5, "seed": 12},
+    "tiny memories": {"memories": [(1, 1), (7, 4), (2, 3)], "seed": 15},
+}
+CASES = [(False, name) for name in CLASSES] + [(True, name) for name in NUMBERS]
+
+
+@pytest.mark.parametrize(("regression", "name"), CASES)
+def test_same_as_naive(regression: bool, name: str) -> None:
+    """Trees every few samples: what is wrong in them stays so for longer. Answers, weights."""
+    settings = NUMBERS[name] if regression else CLASSES[name]
+    core, naive = both(regression, **settings)
     unknown = {"a": 0.4, "c": "never met", "later": "yes", "unknown": 3.0}
-    for i, (x, y, w) in enumerate(rows(160, seed=3)):
-        if i % 8 == 0:
-            assert_same_answers(core, naive, x)
+    for i, row in enumerate(rows(regression, 130 if regression else 160, seed=3)):
+        if i % 13 == 0:
+            assert_same_answers(core, naive, row[0])
             assert_same_answers(core, naive, unknown)
-        core.learn(x, y, w)
-        naive.learn(x, y, w)
-        if i % 2 == 0:
+        learn(core, naive, row)
+        if i % (10 if regression else 3) == 0:
             assert_same_trees(core, naive)
     core.check()
     sizes = [len(tree.preorder()) for tree in naive.trees]
-    if naive.max_nodes > 1:
-        assert sum(sizes) > 2 * len(sizes)
     assert max(sizes) <= naive.max_nodes
+    assert naive.max_nodes == 1 or sum(sizes) > 1.5 * len(sizes)
+    assert all(tree.models for tree in naive.trees if tree.kind != "none")
 
 
-def rows_with_many_values(n: int, seed: int) -> Iterator[Row]:
-    rng = random.Random(seed)
-    for i in range(n):
+def groups_met(naive: NaiveMemoryForest) -> set[tuple[int, bool]]:
+    splits = [node.split for tree in naive.trees for node in tree.preorder() if node.split]
+    return {(min(split.nominal, GROUP), split.missing_left) for split in splits}
+
+
+GROUPS: list[tuple[bool, dict[str, Any]]] = [
+    (False, {}),
+    (False, {"rules": {"criterion": "entropy"}, "max_features": None, "seed": 2}),
+    (False, {"rules": {"min_samples_leaf": 4}, "seed": 3}),
+    (False, {"batch_size": 60, "max_features": None, "max_nodes": 31, "seed": 4}),
+    *((True, {"max_features": None, "seed": seed}) for seed in (0, 1)),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("regression", "settings"), GROUPS)
+def test_groups_of_values_are_those_of_naive(regression: bool, settings: dict[str, Any]) -> None:
+    """Nodes with many nominal values send groups of them left, missing values among them or not."""
+    memories = [(90, 2), (70, 1), (80, 1)] if regression else [(120, 2), (60, 1)]
+    core, naive = both(regression, memories=memories, **settings)
+    rng, met = random.Random(3), set()
+    for i in range(220):
         x, score = many_values(rng, i)
         label = "low" if score < 2.0 else "high" if score > 5.0 and i > 30 else "middle"
-        yield x, label, rng.choice([1.0, 1.0, 0.5, 2.0])
-
-
-GROUPS: dict[str, dict[str, Any]] = {
-    "plain": {},
-    "entropy, all features": {"rules": Rules("entropy"), "max_features": None, "seed": 2},
-    "min_samples_leaf": {"rules": Rules("gini", min_samples_leaf=4), "seed": 3},
-    "large batches": {"batch_size": 60, "max_features": None, "max_nodes": 31, "seed": 4},
-}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", GROUPS)
-def test_groups_of_values_are_those_of_naive(name: str) -> None:
-    """Nodes with many nominal values send groups of them left, missing values among them or not."""
-    core, naive = both(memories=[(120, 2), (60, 1)], **GROUPS[name])
-    met = set()
-    unknown = {"first": "never met", "second": None, "a": 0.4}
-    for i, (x, y, w) in enumerate(rows_with_many_values(260, seed=3)):
         if i % 20 == 0:
             core = pickle.loads(pickle.dumps(core))
             assert_same_answers(core, naive, x)
-            assert_same_answers(core, naive, unknown)
-        core.learn(x, y, w)
-        naive.learn(x, y, w)
-        if i % 4 == 0:
+            assert_same_answers(core, naive, {"first": "never met", "second": None, "a": 0.4})
+        y = score + rng.random() / 8 if regression else label
+        learn(core, naive, (x, y, rng.choice([1.0, 1.0, 0.5, 2.0])))
+        if i % 8 == 0:
             assert_same_trees(core, naive)
-            nodes = [node for tree in naive.trees for node in tree.preorder()]
-            splits = [node.split for node in nodes if node.split is not None]
-            met |= {(min(split.nominal, GROUP), split.missing_left) for split in splits}
-    core.check()
-    assert {(GROUP, True), (GROUP, False), (0, True), (0, False)} <= met
-    assert (1, False) in met
-
-
-CLASSES: dict[str, dict[str, Any]] = {
-    "shallow": {"rules": Rules("gini", max_depth=2)},
-    "max_nodes, large batches": {"max_nodes": 15, "batch_size": 25},
-}
+            met |= groups_met(naive)
+    assert {(GROUP, True), (GROUP, False)} <= met
+    assert regression or {(0, True), (0, False), (1, False)} <= met
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", CLASSES)
-def test_many_classes_are_those_of_naive(name: str) -> None:
+@pytest.mark.parametrize(
+    "settings", [{"rules": {"max_depth": 2}}, {"max_nodes": 15, "batch_size": 25}], ids=str
+)
+def test_many_classes_are_those_of_naive(settings: dict[str, Any]) -> None:
     """From one class to more than 30; with more than 16, leaves list their classes."""
-    core, naive = both(memories=[(120, 1), (30, 1)], max_features=None, **CLASSES[name])
-    rng = random.Random(1)
-    most = 0
-    for i, (x, _, w) in enumerate(rows(220, seed=5)):
-        y = min(rng.randrange(1 + i // 4), rng.randrange(1 + i // 4))
+    core, naive = both(False, memories=[(120, 1), (30, 1)], max_features=None, **settings)
+    rng, most = random.Random(1), 0
+    for i, (x, _, w) in enumerate(rows(False, 150, seed=5)):
+        y = min(rng.randrange(1 + i // 3), rng.randrange(1 + i // 3))
         if i % 20 == 0:
             core = pickle.loads(pickle.dumps(core))
-        if i == 100:
+        if i == 80:
             assert_same_answers(core, naive, x)
-        core.learn(x, y, w)
-        naive.learn(x, y, w)
-        if i % 3:
-            continue
-        assert_same_trees(core, naive)
-        core.check()
-        leaves = [n for tree in naive.trees for n in tree.preorder() if n.split is None]
-        most = max(most, *(len(leaf.counts) for leaf in leaves))
-    assert len(naive.labels) > 30
+        learn(core, naive, (x, y, w))
+        if i % 6 == 0:
+            assert_same_trees(core, naive)
+            core.check()
+            leaves = [n for tree in naive.trees for n in tree.preorder() if n.split is None]
+            most = max(most, *(len(leaf.counts) for leaf in leaves))
     assert most > 16
+
+
+def test_outliers_are_clipped_as_naive() -> None:
+    """A single target far from all others does not decide about the weights of the members."""
+    core, naive = both(True, memories=[(100, 2), (30, 1), (8, 1)], max_nodes=31)
+    largest = []
+    for i, (x, y, w) in enumerate(rows(True, 150, seed=6)):
+        if i % 3 == 0:
+            assert_same_answers(core, naive, x)
+        learn(core, naive, (x, 1000.0 if i % 60 == 55 else y, w))
+        largest.append(max(core.mixture.member_weights()))
+    assert largest[56] < 0.8
+
+
+# --- States, and what needs no naive forest
 
 
 @pytest.mark.parametrize("due", [105.5, 106.0, 135.5, 1e15])
 def test_a_growth_that_does_not_end_in_time_is_refused(due: float) -> None:
     """A damaged file may have one. Its memory and its samples would be those of another one."""
-    core, _ = both(memories=[(100, 3)])
-    for x, y, _ in rows(105, 1):
+    core, _ = both(False, memories=[(100, 3)])
+    for x, y, _ in rows(False, 105, 1):
         core.learn(x, y, 1.0)
     state = core.state()
     assert state["growths"][0, 3] == 102
     MemoryForest.restored({**state, "due": np.array([102 + 100 / 3])})
     with pytest.raises(StateError, match="a growth is not where one can be"):
         MemoryForest.restored({**state, "due": np.array([due])})
-
-
-def test_a_growth_that_is_overdue_is_refused() -> None:
-    """A damaged file may have one: then more trees would end in a pass than there is room for."""
-    core, _ = both(memories=[(100, 3)])
-    for x, y, _ in rows(105, 1):
-        core.learn(x, y, 1.0)
-    state = core.state()
     growths = state["growths"].copy()
     growths[:, 3] = 0  # no tree grows
     with pytest.raises(StateError, match="a growth is overdue"):
         MemoryForest.restored({**state, "growths": growths, "due": np.array([0.0])})
 
 
-def test_growths_are_spread() -> None:
-    """A tree takes its place when it is ready, before the next growth is due."""
-    core, naive = both(memories=[(100, 1)])
-    waited = []
-    for x, y, w in rows(220, 1):
+def test_a_copy_goes_on_alike() -> None:
+    """A state may be taken at any sample, in each phase of a growth."""
+    core, _ = both(True, memories=[(100, 1), (60, 2), (70, 1)])
+    other = core
+    for i, (x, y, w) in enumerate(rows(True, 200, 4)):
+        if i % 3 == 0:
+            other = pickle.loads(pickle.dumps(other))
         core.learn(x, y, w)
-        naive.learn(x, y, w)
-        waited.append(naive.groups[0].tree is not None)
-    assert 10 < sum(waited) < len(waited)
-    assert_same_trees(core, naive)
+        other.learn(x, y, w)
+        assert core.predict_spread(x) == other.predict_spread(x)
+    other.check()
 
 
-# --- The buffer
+@pytest.mark.parametrize("exponent", [-300, 300])
+@pytest.mark.parametrize("what", ["targets", "features", "weights"])
+def test_units_do_not_matter(what: str, exponent: int) -> None:
+    """Multiplied by a power of two, targets scale the answers; features and weights do nothing."""
+    factor = 2.0**exponent
+    unit = factor if what == "targets" else 1.0
+    one, other = both(True)[0], both(True)[0]
+    for i, (x, y, w) in enumerate(rows(True, 200, 6)):
+        scaled = dict(x)
+        for name in {"a", "b", "late"} & set(x) if what == "features" else ():
+            if isinstance(x[name], float):
+                scaled[name] = x[name] * factor
+        if i % 5 == 0:
+            mean, variance, _ = one.predict_spread(x)
+            found = other.predict_spread(scaled)
+            assert found[0] == pytest.approx(mean * unit, rel=1e-9)
+            assert found[1] == pytest.approx(variance * unit**2, rel=1e-9)
+        one.learn(x, y, w)
+        other.learn(scaled, y * unit, w * (factor if what == "weights" else 1.0))
 
 
-def learned(n: int, **parameters: Any) -> tuple[Any, deque[Any]]:
-    """A model, and the rows that it learned; features come and go."""
-    rng = random.Random(0)
-    model = ret.ExtraTreesClassifier(
-        **{"n_models": 2, "batch_size": 5, "window_sizes": (20, 60), "seed": 1, **parameters}
-    )
-    samples: deque[Any] = deque()
-    for i in range(n):
-        x = {f"{k:02}": rng.random() for k in range(min(1 + i // 300, 9)) if k + i % 50 < 55}
-        y, w = rng.randrange(2) if i > 2 else i % 2, rng.choice([1.0, 2.5])
-        model.learn_one(x, y, w)
-        samples.append(([x.get(f"{k:02}", math.nan) for k in range(9)], y, w))
-    return model, samples
-
-
-# --- Naive Bayes
+def test_a_huge_feature_is_no_regressor() -> None:
+    """A variance that is no number leaves a feature to the splits alone."""
+    core, _ = both(True, memories=[(40, 2)] * 3)
+    rng = random.Random(3)
+    for _ in range(200):
+        a = rng.random()
+        huge = rng.choice([-1.7e308, 1.7e308])
+        core.learn({"a": a, "huge": huge}, 5.0 * a + (huge > 0.0))
+    core.check()
+    slopes = [models.coefficients_of(0) for models in core.models[-2:]]
+    assert all(set(each) == {0} and each[0] == pytest.approx(5.0, rel=0.3) for each in slopes)
+    assert core.predict_number({"a": 0.5, "huge": 1.7e308}) == pytest.approx(3.5, abs=0.5)
 
 
 def test_rescaling_changes_no_answer() -> None:
     """When the unit of naive Bayes gets too large, all sums are divided by it."""
-    core, _ = both()
-    stream = list(rows(120, 5))
-    for x, y, w in stream[:100]:
-        core.learn(x, y, w)
+    core, _ = both(False)
+    stream = list(rows(False, 120, 5))
+    for row in stream[:100]:
+        core.learn(*row)
     state = core.state()
     values = state["naive"].values
     factor = 9.9e49 / values["unit"]
-    values["unit"] *= factor
-    values["total"] *= factor
-    values["class_weights"] *= factor
-    values["counts"] *= factor
+    for name in ("unit", "total", "class_weights", "counts"):
+        values[name] *= factor
     values["moments"][:, :, [0, 2]] *= factor
     values["overall"][:, [0, 2]] *= factor
     large = MemoryForest.restored(state)
-    for x, y, w in stream[100:]:
-        core.learn(x, y, w)
-        large.learn(x, y, w)
+    for row in stream[100:]:
+        core.learn(*row)
+        large.learn(*row)
     assert large.state()["naive"].values["unit"] < 2.0
     for x, _, _ in stream:
-        found, wanted = large.predict_proba(x), core.predict_proba(x)
-        assert found == pytest.approx(wanted, rel=1e-10)
+        assert large.predict_proba(x) == pytest.approx(core.predict_proba(x), rel=1e-10)
 
 
 def test_many_columns_and_classes_take_a_fixed_memory() -> None:

@@ -12,10 +12,7 @@ from typing import Any
 import pytest
 
 import river_extra_trees as ret
-from tests.core.forests import test_memories as classes
-from tests.core.forests import test_memory_regression as numbers
-
-FEATURES = [None, "sqrt", 2]
+from tests.core.forests.test_memories import assert_same_trees, both, learn
 
 
 def rows(n: int, seed: int) -> Iterator[tuple[dict[str, Any], float]]:
@@ -33,32 +30,18 @@ def rows(n: int, seed: int) -> Iterator[tuple[dict[str, Any], float]]:
         yield x, 2.0 * a + x[f"phase{i // 50 % 2}"] % 2
 
 
-@pytest.mark.parametrize("max_features", FEATURES)
-def test_classes_as_naive(max_features: Any) -> None:
+@pytest.mark.parametrize("max_features", [None, "sqrt", 2])
+@pytest.mark.parametrize("regression", [False, True])
+def test_same_as_naive(regression: bool, max_features: Any) -> None:
     """With copies in the middle of growths, when the latest values are newer than the growth."""
-    core, naive = classes.both(max_features=max_features, memories=[(60, 1), (20, 2)])
-    for i, (x, y) in enumerate(rows(120, 1)):
+    settings = {} if regression else {"memories": [(60, 1), (20, 2)]}
+    core, naive = both(regression, max_features=max_features, **settings)
+    for i, (x, y) in enumerate(rows(110, 1 + regression)):
         if i % 5 == 0:
             core = pickle.loads(pickle.dumps(core))
-        core.learn(x, math.floor(y), 1.0)
-        naive.learn(x, math.floor(y), 1.0)
-        if i % 2:
-            classes.assert_same_trees(core, naive)
-    core.check()
-
-
-@pytest.mark.parametrize("max_features", FEATURES)
-def test_numbers_as_naive(max_features: Any) -> None:
-    """Linear models, too, have the numeric columns that are offered."""
-    core, naive = numbers.both(max_features=max_features)
-    for i, (x, y) in enumerate(rows(110, 2)):
-        if i % 5 == 0:
-            core = pickle.loads(pickle.dumps(core))
-        core.learn(x, y, 1.0)
-        naive.births = core.state()["births"].tolist()
-        naive.learn(x, y, 1.0)
-        if i % 10 == 0:
-            numbers.assert_same_trees(core, naive)
+        learn(core, naive, (x, y if regression else math.floor(y), 1.0))
+        if i % (10 if regression else 2) == 0:
+            assert_same_trees(core, naive)
     core.check()
 
 
