@@ -3,28 +3,27 @@
 from __future__ import annotations
 
 import math
+import random
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 import river_extra_trees as ret
 from river_extra_trees import persistence
 from river_extra_trees._estimator.columns import table_of
 from tests.naive import frames as naive
+from tests.tools.forest_samples import sample
 
 MODELS: dict[str, dict[str, Any]] = {
     "StreamDecisionTreeClassifier": {"batch_size": 50},
-    "StreamDecisionTreeRegressor": {"batch_size": 70},
-    "StreamDecisionForestClassifier": {"n_models": 2, "batch_size": 64},
     "ForgetfulDecisionTreeRegressor": {"batch_size": 40},
     "ForgetfulRandomForestClassifier": {"n_models": 3, "batch_size": 90},
     "ShrubEnsembleClassifier": {"n_models": 3, "window_size": 20},
-    "ShrubEnsembleRegressor": {"n_models": 3, "window_size": 20},
     "DynamicTreeClassifier": {"n_particles": 4, "window": 20},
+    "ExtraTreesClassifier": {"n_models": 21, "window_sizes": (10, 40, 200), "batch_size": 20},
+    "ExtraTreesRegressor": {"n_models": 21, "window_sizes": (10, 40, 200), "batch_size": 20},
 }
 
 
@@ -32,88 +31,56 @@ def made(name: str) -> Any:
     return getattr(ret, name)(**MODELS[name], seed=1)
 
 
-def samples(
-    name: str, n: int, rng: np.random.Generator, odd: float
-) -> tuple[pd.DataFrame, list[Any], list[float]]:
-    """Samples. A share `odd` of the rows has a value or a label that may be new."""
-    is_odd = rng.random(n) < odd
-    values = rng.choice(["red", "green", ""], n).astype(object)
-    values[is_odd] = [f"colour {k}" for k in rng.integers(0, 9, is_odd.sum())]
-    numbers = rng.random(n)
-    X = pd.DataFrame(
-        {
-            "a": np.where(rng.random(n) < 0.2, np.nan, numbers),
-            "b": [value or None for value in values],
-            "late": np.where(np.arange(n) >= rng.integers(0, n + 1), rng.random(n), np.nan),
-            "c": rng.random(n),
-        }
-    )
-    w = np.where(rng.random(n) < 0.1, 0.0, rng.choice([1.0, 0.5], n)).tolist()
-    if name.endswith("Regressor"):
-        return X, (numbers * 3).tolist(), w
-    labels = np.where(rng.random(n) < odd / 4, rng.integers(0, 9, n), numbers > 0.5)
-    return X, labels.tolist(), w
+def targets_of(name: str, scores: Any) -> list[Any]:
+    return list(scores if name.endswith("Regressor") else np.minimum(scores * 2, 5).astype(int))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", MODELS)
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(
-    seed=st.integers(0, 2**32),
-    lengths=st.lists(st.one_of(st.integers(0, 9), st.integers(60, 70), st.just(200)), max_size=4),
-    odd=st.sampled_from([0.0, 0.02, 0.5]),
-    numeric=st.booleans(),
-)
-def test_any_rows(name: str, seed: int, lengths: list[int], odd: float, numeric: bool) -> None:
-    """New values, labels and columns, missing values and weights 0 may be in any row."""
-    rng = np.random.default_rng(seed)
-    model = made(name)
-    for n in lengths:
-        X, y, w = samples(name, n, rng, odd)
-        if numeric:
-            del X["b"]
-        state = persistence.save_bytes(model)
-        learned = persistence.load_bytes(state)
-        answered = persistence.load_bytes(state)
-        expected, _ = naive.learn_many(model, X, y, w)
-        learned.learn_many(X, y, w)
-        assert answered.predict_learn_many(X, y, w).tolist() == expected
-        state = persistence.save_bytes(model)
-        assert persistence.save_bytes(learned) == state
-        assert persistence.save_bytes(answered) == state
-        model._core.check()
-        rows = naive.rows_of(X)
-        assert model.predict_many(X).tolist() == [model.predict_one(x) for x in rows]
-        if hasattr(model, "predict_proba_one") and model._core.labels.labels:
-            shares = [list(model.predict_proba_one(x).values()) for x in rows]
-            assert model.predict_proba_many(X).to_numpy().tolist() == shares
+def test_more_rows_than_are_read_ahead(name: str) -> None:
+    """Some of the rows have a value that no model knows."""
+    rng = random.Random(2)
+    samples = [sample(rng, i) for i in range(900)]
+    X = pd.DataFrame(
+        [{**x, "new": f"value {i}"} if i % 90 == 9 else x for i, (x, *_) in enumerate(samples)]
+    )
+    y = targets_of(name, np.array([a + b + (c == "r") for _, a, b, c in samples]) / 3)
+    one_by_one, model = made(name), made(name)
+    expected, _ = naive.learn_many(one_by_one, X[:500], y[:500])
+    assert model.predict_learn_many(X[:500], y[:500]).tolist() == expected
+    assert persistence.save_bytes(model) == persistence.save_bytes(one_by_one)
+    rows = naive.rows_of(X)
+    assert model.predict_many(X).tolist() == [model.predict_one(x) for x in rows]
+    if name.endswith("Classifier"):
+        shares = [list(model.predict_proba_one(x).values()) for x in rows]
+        assert model.predict_proba_many(X).to_numpy().tolist() == shares
 
 
-def test_many_columns() -> None:
+@pytest.mark.parametrize("name", ["StreamDecisionTreeClassifier", "ExtraTreesRegressor"])
+def test_many_columns(name: str) -> None:
     """Fewer rows are read at once if they have many columns."""
-    X = np.random.default_rng(1).random((100, 3000))
-    y = (X[:, 0] > 0.5).tolist()
-    one_by_one, by_rows = made("StreamDecisionTreeClassifier"), made("StreamDecisionTreeClassifier")
-    expected, _ = naive.learn_many(one_by_one, X, y)
-    assert by_rows.predict_learn_many(X, y).tolist() == expected
+    X = np.random.default_rng(1).random((40, 9000))
+    y = targets_of(name, X[:, 0])
+    one_by_one, by_rows = made(name), made(name)
+    expected, _ = naive.learn_many(one_by_one, X[:20], y[:20])
+    assert by_rows.predict_learn_many(X[:20], y[:20]).tolist() == expected
     assert persistence.save_bytes(by_rows) == persistence.save_bytes(one_by_one)
+    assert by_rows.predict_many(X).tolist() == [by_rows.predict_one(x) for x in naive.rows_of(X)]
 
 
 @pytest.mark.parametrize("name", [name for name in MODELS if "batch_size" in MODELS[name]])
 def test_rows_without_weight_after_loading(name: str) -> None:
     """They change nothing, though the window of a loaded model has no memory for columns yet."""
-    model = made(name)
-    n = MODELS[name]["batch_size"]
+    model, n = made(name), MODELS[name]["batch_size"]
     X = np.random.default_rng(3).random((n, 200))
-    y = (X[:, 0] > 0.5).tolist()
+    y = targets_of(name, X[:, 0])
     model.learn_many(X, y)
     state = persistence.save_bytes(model)
     loaded = persistence.load_bytes(state)
     loaded.learn_many(X, y, np.zeros(n))
     loaded.predict_learn_many(X, y, 0.0)
     assert persistence.save_bytes(loaded) == state
-    loaded.learn_many(X, y, np.arange(n) % 3)
-    model.learn_many(X, y, np.arange(n) % 3)
+    for each in (loaded, model):
+        each.learn_many(X, y, np.arange(n) % 3)
     assert persistence.save_bytes(loaded) == persistence.save_bytes(model)
 
 
@@ -121,10 +88,9 @@ def test_rows_without_weight_after_loading(name: str) -> None:
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_numbers_that_become_infinite(name: str, order: Any) -> None:
     """A number that becomes infinite after the batch was checked is read as missing."""
-    rng = np.random.default_rng(2)
-    X = np.array(rng.random((200, 3)), order=order)
+    X = np.array(np.random.default_rng(2).random((200, 3)), order=order)
     model = made(name)
-    model.learn_many(X, (X[:, 0] > 0.5).tolist())
+    model.learn_many(X, targets_of(name, X[:, 0]))
     reader = model._core.reader(table_of(X))
     model._core.ask(reader)
     X[70:140:3, 0] = math.inf
@@ -134,3 +100,17 @@ def test_numbers_that_become_infinite(name: str, order: Any) -> None:
     X[np.isinf(X)] = np.nan
     labels = model._core.labels.labels
     assert [labels[code] for code in reader.labels] == model.predict_many(X).tolist()
+
+
+@pytest.mark.parametrize("name", ["ExtraTreesClassifier", "ExtraTreesRegressor"])
+def test_other_rows_between_an_answer_and_its_target(name: str) -> None:
+    """The weights learn from the predictions for the sample, not from those for other rows."""
+    model, other, rng = made(name), made(name), random.Random(2)
+    rows = [sample(rng, i)[0] for i in range(100)]
+    for i, x in enumerate(rows):
+        assert model.predict_one(x) == other.predict_one(x)
+        if i > 80:
+            model.predict_many(pd.DataFrame(rows[:20]))
+        for each in (model, other):
+            each.learn_one(x, i % 3)
+    assert persistence.save_bytes(model) == persistence.save_bytes(other)

@@ -6,18 +6,14 @@ import math
 import random
 from typing import Any
 
-import pandas as pd
 import pytest
 
-from river_extra_trees import persistence
-from tests.naive import frames as naive
-from tests.tools.contract import FIRST, Case
+from tests.tools.contract import Case
 from tests.tools.estimators import (
     CASES,
     CLASSES,
     CLASSIFIERS,
     TIGHTEST,
-    frozen,
     is_classifier,
     learn,
     make,
@@ -109,44 +105,3 @@ def test_memory_per_sample(
     for _ in range(1100):
         model.learn_one({f"f{k}": rng.random() for k in range(n_columns)}, rng.random() > 0.5)
     assert model._raw_memory_usage <= n_kept * (45 * n_columns + 350)
-
-
-# --- Data frames
-
-
-def table(case: Case, n: int, seed: int = 0) -> tuple[pd.DataFrame, list[Any]]:
-    """Return a frame with missing values and names, and targets."""
-    rows = list(stream(case, n, seed))
-    columns = {name: [x.get(name) for x, _ in rows] for name in ("a", "b", "c")}
-    return pd.DataFrame(columns), [y for _, y in rows]
-
-
-@pytest.mark.parametrize("case", CASES, ids=str)
-def test_frames_are_their_rows(case: Case) -> None:
-    """A frame is learned as its rows are, cut anywhere, and answered as they are."""
-    frame, targets = table(case, 170)
-    one_by_one = learn(make(case), zip(naive.rows_of(frame), targets, strict=True))
-    model = make(case)
-    for start, stop in ((0, 1), (1, 1), (1, 64), (64, 170)):
-        model.learn_many(frame[start:stop], targets[start:stop])
-    assert persistence.save_bytes(model) == persistence.save_bytes(one_by_one)
-    asked, _ = table(case, 40, seed=2)
-    rows = naive.rows_of(asked)
-    assert model.predict_many(asked).to_list() == [model.predict_one(x) for x in rows]
-    if is_classifier(case):
-        shares = [model.predict_proba_one(x) for x in rows]
-        assert model.predict_proba_many(asked).to_dict("records") == shares
-
-
-@pytest.mark.parametrize("case", FIRST, ids=str)
-def test_learn_many_refuses_a_frame_whole(case: Case) -> None:
-    """If one row of a frame is refused, the message names it and no row is learned."""
-    frame, targets = table(case, 50)
-    model = learn(make(case), zip(naive.rows_of(frame), targets, strict=True))
-    before = frozen(model)
-    with pytest.raises(ValueError, match="50"):
-        model.learn_many(frame, targets[1:])
-    frame.loc[31, "a"] = float("inf")
-    with pytest.raises(ValueError, match="31"):
-        model.learn_many(frame, targets)
-    assert frozen(model) == before

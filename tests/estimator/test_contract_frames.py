@@ -1,8 +1,9 @@
-"""What every estimator does with unusual frames: take them, or refuse them and stay as it was."""
+"""Unusual frames, targets and weights: taken or refused; answers are of the types of the frame."""
 
 from __future__ import annotations
 
 import collections
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -12,165 +13,209 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from river import base
 
+import river_extra_trees as ret
 from river_extra_trees import persistence
-from tests.tools.contract import (
-    CORE_CLASSIFIERS,
-    CORES,
-    FIRST,
-    FIRST_CLASSIFIERS,
-    Case,
-    full_of_labels,
-    taught,
-    told,
-)
-from tests.tools.estimators import (
-    frozen,
-    learn,
-    make,
-    stream,
-)
+from river_extra_trees._estimator.answers import frame_of_shares, series_of_numbers
+from river_extra_trees._estimator.columns import labelled_table_of, table_of
+from river_extra_trees._estimator.frames import readable_frame
+from tests.naive import frames as naive
+from tests.tools.contract import CORE_CLASSIFIERS, CORES, FIRST, Case, full_of_labels, taught
+from tests.tools.estimators import frozen, is_classifier, learn, make, stream
+from tests.tools.inputs import Colour, Level
+
+FRAMES: dict[str, Any] = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.table}
 
 
-@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, pa.table], ids=["pd", "pl", "pa"])
-@pytest.mark.parametrize("case", FIRST_CLASSIFIERS, ids=str)
-def test_an_empty_frame_of_probabilities_has_all_columns(case: Case, kind: Any) -> None:
-    """Of numbers, as any other; the labels of a model that has learned nothing are none."""
-    model, x, _ = taught(case)
-    labels = list(model.predict_proba_one(x))
-    for n in (0, 2):
-        found = narwhals.from_native(model.predict_proba_many(kind({"a": [0.5] * n})))
-        assert found.columns == labels
-        assert found.schema.dtypes() == [narwhals.Float64] * len(labels)
-        assert len(found) == n
-    assert narwhals.from_native(make(case).predict_proba_many(kind({"a": [0.5]}))).columns == []
-    assert list(make(case).predict_many(kind({"a": []}))) == []
+def tree_of(labels: tuple[Any, Any] = ("x", "y")) -> ret.StreamDecisionTreeClassifier:
+    model = ret.StreamDecisionTreeClassifier(batch_size=5, seed=1)
+    learned: ret.StreamDecisionTreeClassifier = learn(
+        model, [({"a": float(i % 2)}, labels[i % 2]) for i in range(40)]
+    )
+    return learned
 
 
-def test_a_series_has_one_type_whatever_the_answers() -> None:
-    """That of all labels, so that the answers for two frames fit together."""
-    model = learn(make(("StreamDecisionTreeClassifier", 0)), [({"a": 1.0}, 1)] * 9)
-    assert model.predict_many(pl.DataFrame({"a": [1.0]})).dtype == pl.Int64
-    model.learn_one({"a": 0.0}, 2.5)
-    assert model.predict_many(pl.DataFrame({"a": [1.0]})).dtype == pl.Float64
-    model.learn_one({"a": 0.0}, "text")
-    assert model.predict_many(pl.DataFrame({"a": [1.0]})).to_list() == [1]
-    assert model.predict_many(pl.DataFrame({"a": [1.0]})).dtype == pl.Object
+# --- What is refused
 
 
-class Same:
-    """A label that looks like any other of its kind."""
+class Unwritten:
+    """A number whose conversion raises an error of more than one argument."""
 
-    def __repr__(self) -> str:
-        return "same"
-
-
-@pytest.mark.parametrize("kind", [pl.DataFrame, pa.table], ids=["polars", "pyarrow"])
-def test_no_column_of_probabilities_hides_another(kind: Any) -> None:
-    """Labels that are one as strings are named by their repr, and refused if that is one, too."""
-    model = learn(make(("StreamDecisionTreeClassifier", 0)), [({}, y) for y in (1, "1", 2, "x")])
-    found = narwhals.from_native(model.predict_proba_many(kind({"a": [0.5]})))
-    assert found.columns == ["1", "'1'", "2", "x"]
-    expected = list(model.predict_proba_one({}).values())
-    assert list(found.row(0)) == pytest.approx(expected)
-    learn(model, [({}, Same()), ({}, Same())])
-    with pytest.raises(ValueError, match="same"):
-        model.predict_proba_many(kind({"a": [0.5]}))
-    assert len(model.predict_proba_many(pd.DataFrame({"a": [0.5]})).columns) == 6
+    def __float__(self) -> float:
+        raise UnicodeDecodeError("utf-8", b"x", 0, 1, "this is no number")
 
 
-NO_SEQUENCES: dict[str, Callable[[list[Any]], Any]] = {
-    "none": lambda values: None,
-    "a number": lambda values: 7,
-    "a text": lambda values: "a" * len(values),
-    "bytes": lambda values: b"a" * len(values),
-    "a set": lambda values: {*range(len(values))},
-    "a dict": lambda values: dict.fromkeys(range(len(values)), values[0]),
-    "keys": lambda values: dict.fromkeys(range(len(values))).keys(),
-    "a generator": lambda values: (each for each in values),
-    "a frame of one column": lambda values: pd.DataFrame({"y": values}),
-    "a frame as wide as long": lambda values: pd.DataFrame(
-        dict.fromkeys(range(len(values)), values)
+def frames_of(moments: Any) -> list[Any]:
+    """Three moments as a column of each library."""
+    series = pd.Series(moments if moments.dtype != "M8[D]" else moments.astype("M8[s]"))
+    objects = pd.DataFrame({0: list(moments)}, dtype=object)
+    frames = [pd.DataFrame({0: series}), objects, pl.DataFrame({"0": pl.from_pandas(series)})]
+    return [moments.reshape(-1, 1), objects.to_numpy(), *frames, pa.table({"0": pa.array(series)})]
+
+
+def strings(kind: pa.DataType, offsets: list[int], content: bytes) -> pa.Array:
+    """Three texts with such offsets, as no library would make them."""
+    dtype = np.int32 if kind == pa.string() else np.int64
+    buffers = [None, pa.py_buffer(np.array([0, *offsets], dtype)), pa.py_buffer(content)]
+    return pa.Array.from_buffers(kind, 3, buffers)
+
+
+def view(*numbers: int) -> pa.Array:
+    """A text as a length, four bytes, the number of a buffer and a position in it."""
+    buffers = [None, pa.py_buffer(np.array(numbers, np.int32)), pa.py_buffer(b"x" * 20)]
+    return pa.Array.from_buffers(pa.string_view(), 1, buffers)
+
+
+def coded(codes: list[int], texts: Any = ("x", "y")) -> pa.Array:
+    return pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(texts), safe=False)
+
+
+NUMBERS = pd.DataFrame({"a": [0.0, 1.0, 2.0]})
+LAZY = pl.LazyFrame({"a": [0.0, 1.0, 2.0]})
+CATEGORIES = pd.Categorical.from_codes([0, 1, 100], categories=["x", "y"], validate=False)
+MOMENTS = [np.array(["NaT", 7, "NaT"], unit) for unit in ("M8[D]", "m8[s]")]
+BAD_TEXTS = [strings(kind, [1, 2, 3], b"a\xffb") for kind in (pa.string(), pa.large_string())]
+BAD_OFFSETS = [
+    *(strings(pa.string(), offsets, b"abcd") for offsets in ([0, 5, 4], [0, -3, 4], [2, 1, 4])),
+    strings(pa.large_string(), [1, -(2**63), 4], b"abcd"),  # no 64 bits hold the length
+]
+BAD_OFFSETS += [coded([0, 1, 2], each) for each in BAD_OFFSETS]
+BAD_OFFSETS += [view(-1, 0, 0, 0), view(13, 0, 1, 0), view(13, 0, -1, 0), view(13, 0, 0, 8)]
+UNREAD = r"^feature 'a': pyarrow cannot read the column: "
+NO_SEQUENCES: list[Callable[[list[Any]], Any]] = [
+    *(lambda _: None, lambda values: "a" * len(values), lambda values: b"a" * len(values)),
+    *(set, dict.fromkeys, lambda values: dict.fromkeys(values).keys(), iter),
+    *(lambda values: pd.DataFrame({"y": values}), lambda values: pd.DataFrame([values] * 3)),
+    *(lambda values: pl.DataFrame({"y": values}), lambda values: pl.LazyFrame({"y": values})),
+    *(lambda values: pa.table({"y": values}), lambda values: np.array(values).reshape(-1, 1)),
+]
+NO_NUMBERS = [
+    np.array([1.0 + 5j] * 3),
+    *(np.array([5, 6, 7], unit) for unit in ("M8[ns]", "m8[ns]")),
+]
+MASKED = np.ma.masked_array([[0.0], [1.0], [2.0]], mask=[[True], [False], [False]])
+RECORDS = np.array([(0.0, 1.0)] * 3, dtype=[("a", float), ("b", float)])
+LENGTHS = "^X has 3 rows, y has 3 and w has 1$"
+
+REFUSED: list[tuple[str, Any, type[Exception], str]] = [
+    ("X", LAZY, TypeError, r"lazy frame of polars: call \.collect\(\)"),
+    ("X", narwhals.from_native(LAZY), TypeError, r"lazy frame of narwhals: call \.collect\(\)"),
+    (
+        "X",
+        pd.DataFrame([[0.0, 1.0]] * 3, columns=["a", "a"]),
+        ValueError,
+        "two columns .* name 'a'$",
     ),
-    "a polars frame": lambda values: pl.DataFrame({"y": values}),
-    "a lazy frame": lambda values: pl.LazyFrame({"y": values}),
-    "a table": lambda values: pa.table({"y": values}),
-    "a column vector": lambda values: np.array(values).reshape(-1, 1),
-    "an array of no dimension": lambda values: np.array(values[0]),
-}
+    ("X", pa.table([[0.0] * 3] * 2, names=["a", "a"]), ValueError, "two columns .* name 'a'$"),
+    ("X", np.zeros(3), TypeError, r"of 1 dimension; .*: X.reshape\(1, -1\) makes one row"),
+    ("X", RECORDS, TypeError, r"structured array.*pandas.DataFrame\(X.ravel\(\)\)"),
+    ("X", pd.Series([0.0] * 3), TypeError, r"X is a series; .*X.to_frame\(\)"),
+    ("X", [[0.0]] * 3, TypeError, "data frame .* or an array of two dimensions, not 'list'"),
+    ("X", None, TypeError, "not 'NoneType'"),
+    ("X", MASKED, TypeError, "X is a masked array: pass X.astype"),
+    ("X", pd.DataFrame({"a": [0.0, 1.0, math.inf]}), ValueError, "^row 2: feature 'a': .* finite"),
+    (
+        "X",
+        pd.DataFrame({"a": [0.5, Unwritten(), 1]}),
+        ValueError,
+        "^row 1: feature 'a': 'utf-8' codec",
+    ),
+    ("X", pd.DataFrame({"a": CATEGORIES}), ValueError, "feature 'a': .*has the code 100"),
+    ("X", pa.table({"a": coded([0, 1, 100_000])}), ValueError, "feature 'a': .*bounds: 100000 "),
+    *(
+        ("X", pa.table({"a": pa.chunked_array([coded([0, 1]), coded([place])])}), ValueError, match)
+        for place in (2, -1, 2**31, -(2**40))
+        for match in [rf"^feature 'a': .*out of bounds: {place} "]
+    ),
+    *(
+        ("X", X, TypeError, "^row 1: feature '?0'?: a date")
+        for each in MOMENTS
+        for X in frames_of(each)
+    ),
+    *(
+        ("X", pa.table({"a": each}), ValueError, "^feature 'a': .*UTF8 sequence at string index 1")
+        for each in (*BAD_TEXTS, coded([2, 1, 0], BAD_TEXTS[0]))
+    ),
+    *(("X", pa.table({"a": each}), ValueError, UNREAD) for each in BAD_OFFSETS),
+    ("y", pa.chunked_array([BAD_TEXTS[0]]), ValueError, "^y: .*UTF8 sequence at string index 1"),
+    ("y", pd.Series(CATEGORIES), ValueError, "row 2: y: no category has the code 100"),
+    ("y", pa.chunked_array([coded([0, 1, 100_000])]), ValueError, "y: .* out of bounds: 100000 "),
+    ("y", np.ma.masked_array(["x", "y", "x"]), TypeError, "y is a masked array"),
+    ("y", ["x"], ValueError, "^X has 3 rows and y has 1$"),
+    ("w", np.ma.masked_array([1.0, 2.0, 3.0]), TypeError, "w is a masked array"),
+    *(("w", w, ValueError, LENGTHS) for w in ([1.0], (1.0,), np.ones(1), pd.Series([1.0]))),
+    *(("y", make(["x", "y", "z"]), TypeError, "^y must be a series") for make in NO_SEQUENCES),
+    *(("y", y, TypeError, "^y must be a series") for y in (7, np.array("x"))),
+    *(("w", make([1.0, 2.0, 3.0]), TypeError, r"\bw must be a") for make in NO_SEQUENCES),
+    *(
+        ("w", kind(w), TypeError, "^row 0: w must be a number, not ")
+        for w in NO_NUMBERS
+        for kind in (np.array, pd.Series, list)
+    ),
+]
 
 
-@pytest.mark.parametrize("n", [1, 3])
-@pytest.mark.parametrize("case", CORES, ids=str)
-def test_targets_of_a_frame_must_be_a_sequence(case: Case, n: int) -> None:
-    """What has no order or holds names in place of values is refused by name, unlearned."""
-    model, _, y = taught(case)
+@pytest.mark.parametrize(
+    ("name", "value", "error", "match"),
+    REFUSED,
+    ids=[f"{i}-{each[0]}" for i, each in enumerate(REFUSED)],
+)
+def test_refused(name: str, value: Any, error: type[Exception], match: str) -> None:
+    """In words that say what and where it is; nothing is learned."""
+    model = tree_of()
     before = frozen(model)
-    frame = pd.DataFrame({"a": [0.1] * n, "new": [1.0] * n})
-    for kind, made in NO_SEQUENCES.items():
-        with pytest.raises(TypeError, match=r"^y must be a series"):
-            model.learn_many(frame, made([y] * n))
-        if kind not in ("a number", "an array of no dimension"):  # one weight for all
-            with pytest.raises(TypeError, match=r"\bw must be a (series|number)"):
-                model.learn_many(frame, [y] * n, made([1.0] * n))
+    n = len(value) if name == "X" and hasattr(value, "__len__") else 3
+    given = {"X": NUMBERS, "y": ["x", "y", "x"][:n], "w": 1.0, name: value}
+    for call in (model.learn_many, model.predict_learn_many, model.predict_proba_learn_many):
+        with pytest.raises(error, match=match):
+            call(**given)
+    for ask in (model.predict_many, model.predict_proba_many) if name == "X" else ():
+        with pytest.raises(error, match=match):
+            ask(value)
     assert frozen(model) == before
 
 
-SEQUENCES: dict[str, Callable[[list[Any]], Any]] = {
-    "list": list,
-    "tuple": tuple,
-    "deque": collections.deque,
-    "numpy": lambda values: np.array(values, dtype=object),
-    "pandas, another index": lambda values: pd.Series(values, index=range(len(values), 0, -1)),
-    "index of pandas": pd.Index,
-    "categories": lambda values: pd.Series(values, dtype="category"),
-    "polars": pl.Series,
-    "pyarrow": pa.array,
-    "dictionary of pyarrow": lambda values: pa.array(values).dictionary_encode(),
-    "chunks of pyarrow": lambda values: pa.chunked_array([values]),
-}
-
-
-@pytest.mark.parametrize(("case", "kind"), told(CORES, list(SEQUENCES)))
-def test_targets_of_a_frame_in_any_sequence(case: Case, kind: str) -> None:
-    """They belong to the rows by their position, and so do weights."""
-    model, _, _ = taught(case)
-    twin = model.clone(include_attributes=True)
-    rows = [(x, y, 1.0 + i % 3) for i, (x, y) in enumerate(stream(case, 40, seed=1))]
-    frame = pd.DataFrame({"a": [x.get("a") for x, _, _ in rows]})
-    targets, weights = [y for _, y, _ in rows], [w for _, _, w in rows]
-    model.learn_many(frame, SEQUENCES[kind](targets), SEQUENCES[kind](weights))
-    for x, y, w in rows:
-        twin.learn_one({"a": x.get("a")}, y, w=w)
-    assert persistence.save_bytes(model) == persistence.save_bytes(twin)
-
-
-NO_NUMBERS = {
-    "complex": np.array([1.0 + 5j, 2.0]),
-    "datetime64": np.array([5, 6], "datetime64[ns]"),
-    "timedelta64": np.array([5, 6], "timedelta64[ns]"),
-}
-
-
-@pytest.mark.parametrize("kind", [np.array, pd.Series, list], ids=["numpy", "pandas", "list"])
-@pytest.mark.parametrize("case", [("StreamDecisionTreeRegressor", 0), CORES[0]], ids=str)
-def test_what_numpy_takes_for_numbers_is_refused(case: Case, kind: Any) -> None:
-    """Complex numbers and times, as targets and as weights, by the row."""
-    model, _, y = taught(case)
-    before = frozen(model)
-    frame = pd.DataFrame({"a": [0.1, 0.2]})
-    for values in map(kind, NO_NUMBERS.values()):
-        with pytest.raises(TypeError, match=r"^row 0: w must be a number, not "):
-            model.learn_many(frame, [y, y], values)
-        if isinstance(model, base.Regressor):
+def test_numbers_that_are_none_are_refused_as_targets() -> None:
+    """Those in which numpy finds a float."""
+    model = ret.StreamDecisionTreeRegressor(seed=1)
+    for kind in (np.array, pd.Series, list):
+        for y in map(kind, NO_NUMBERS):
             with pytest.raises(TypeError, match=r"^row 0: the target must be a number, not "):
-                model.learn_many(frame, values)
+                model.learn_many(NUMBERS, y)
+    assert model.n_samples_seen == 0
+
+
+def test_unknown_moments_are_missing() -> None:
+    """In arrays, frames and samples alike."""
+    for unit in ("M8[D]", "m8[s]"):
+        moments = np.array(["NaT"] * 3, unit)
+        for X in frames_of(moments):
+            model = ret.StreamDecisionTreeClassifier(seed=1)
+            model.learn_many(X, [True, False, True])
+            assert (model.n_samples_seen, model._core.schema.names) == (3, [])
+            assert len(model.predict_many(X)) == 3
+        ret.StreamDecisionTreeClassifier().learn_one({"a": moments[0]}, True)
+
+
+@pytest.mark.parametrize("case", FIRST, ids=str)
+def test_a_frame_is_refused_whole(case: Case) -> None:
+    """If one row is refused, the message names it and no row is learned."""
+    rows = list(stream(case, 50))
+    frame = pd.DataFrame({name: [x.get(name) for x, _ in rows] for name in ("a", "b", "c")})
+    targets = [y for _, y in rows]
+    model = make(case)
+    model.learn_many(frame, targets)
+    before = frozen(model)
+    with pytest.raises(ValueError, match="50"):
+        model.learn_many(frame, targets[1:])
+    frame.loc[31, "a"] = math.inf
+    with pytest.raises(ValueError, match="31"):
+        model.learn_many(frame, targets)
     assert frozen(model) == before
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("case", CORE_CLASSIFIERS, ids=str)
+@pytest.mark.parametrize("case", CORE_CLASSIFIERS[:1] + CORE_CLASSIFIERS[3:], ids=str)
 def test_frame_with_too_many_labels(case: Case) -> None:
     """A frame that would bring the 1,025th label is refused whole; no weight brings none."""
     model = full_of_labels(case)
@@ -187,13 +232,182 @@ def test_frame_with_too_many_labels(case: Case) -> None:
         assert "label 1023" not in twin.predict_proba_one({"a": 1.0})
 
 
+# --- What is taken
+
+
+SEQUENCES: dict[str, Callable[[list[Any]], Any]] = {
+    **{"list": list, "tuple": tuple, "deque": collections.deque, "pandas": pd.Index},
+    "numpy": lambda values: np.array(values, dtype=object),
+    "pandas, another index": lambda values: pd.Series(values, index=range(len(values), 0, -1)),
+    "categories": lambda values: pd.Series(values, dtype="category"),
+    **{"polars": pl.Series, "pyarrow": pa.array},
+    "dictionary of pyarrow": lambda values: pa.array(values).dictionary_encode(),
+    "chunks of pyarrow": lambda values: pa.chunked_array([values]),
+}
+
+
+@pytest.mark.parametrize("case", CORES[:2], ids=str)
+def test_targets_of_a_frame_in_any_sequence(case: Case) -> None:
+    """They belong to the rows by their position, and so do weights."""
+    rows = [(x, y, 1.0 + i % 3) for i, (x, y) in enumerate(stream(case, 40, seed=1))]
+    frame = pd.DataFrame({"a": [x.get("a") for x, _, _ in rows]})
+    twin, _, _ = taught(case)
+    for x, y, w in rows:
+        twin.learn_one({"a": x.get("a")}, y, w=w)
+    for kind, make_sequence in SEQUENCES.items():
+        model, _, _ = taught(case)
+        targets, weights = ([row[i] for row in rows] for i in (1, 2))
+        model.learn_many(frame, make_sequence(targets), make_sequence(weights))
+        assert persistence.save_bytes(model) == persistence.save_bytes(twin), kind
+
+
 @pytest.mark.parametrize("case", FIRST, ids=str)
-def test_frame_without_columns(case: Case) -> None:
+def test_frame_without_columns_or_rows(case: Case) -> None:
     """Its rows are samples without features; no samples, if the frame has no rows either."""
-    model, _, y = taught(case)
+    model, x, y = taught(case)
     twin = model.clone(include_attributes=True)
     model.learn_many(pd.DataFrame(index=range(3)), [y] * 3)
     learn(twin, [({}, y)] * 3)
     assert persistence.save_bytes(model) == persistence.save_bytes(twin)
     assert model.predict_many(pd.DataFrame(index=range(2))).to_list() == [model.predict_one({})] * 2
     assert model.predict_many(pl.DataFrame()).to_list() == []
+    assert list(make(case).predict_many(pl.DataFrame({"a": []}))) == []
+    if is_classifier(case):
+        labels = list(model.predict_proba_one(x))
+        for kind in FRAMES.values():
+            found = narwhals.from_native(model.predict_proba_many(kind({"a": [0.5][:0]})))
+            assert (found.columns, len(found)) == (labels, 0)
+            assert found.schema.dtypes() == [narwhals.Float64] * len(labels)
+            nothing = make(case).predict_proba_many(kind({"a": [0.5]}))
+            assert narwhals.from_native(nothing).columns == []
+
+
+# --- What is answered
+
+
+def test_a_series_has_one_type_whatever_the_answers() -> None:
+    """That of all labels, so that the answers for two frames fit together."""
+    model = learn(make(("StreamDecisionTreeClassifier", 0)), [({"a": 1.0}, 1)] * 9)
+    X = pl.DataFrame({"a": [1.0]})
+    for label, dtype in ((1, pl.Int64), (2.5, pl.Float64), ("text", pl.Object)):
+        model.learn_one({"a": 0.0}, label)
+        assert model.predict_many(X).dtype == dtype
+        assert model.predict_many(X).to_list() == [1]
+
+
+class Same:
+    """A label that looks like any other of its kind."""
+
+    def __repr__(self) -> str:
+        return "same"
+
+
+@pytest.mark.parametrize("kind", [pl.DataFrame, pa.table], ids=["polars", "pyarrow"])
+def test_no_column_of_probabilities_hides_another(kind: Any) -> None:
+    """Labels that are one as strings are named by their repr, and refused if that is one, too."""
+    model = learn(make(("StreamDecisionTreeClassifier", 0)), [({}, y) for y in (1, "1", 2, "x")])
+    found = narwhals.from_native(model.predict_proba_many(kind({"a": [0.5]})))
+    assert found.columns == ["1", "'1'", "2", "x"]
+    assert list(found.row(0)) == pytest.approx(list(model.predict_proba_one({}).values()))
+    learn(model, [({}, Same()), ({}, Same())])
+    with pytest.raises(ValueError, match="same"):
+        model.predict_proba_many(kind({"a": [0.5]}))
+    assert len(model.predict_proba_many(pd.DataFrame({"a": [0.5]})).columns) == 6
+
+
+@pytest.mark.parametrize(
+    "labels", [(Colour.RED, 0.5), (Level.LOW, "low"), ((1, 2), (1, 3))], ids=repr
+)
+def test_pyarrow_has_no_objects(labels: tuple[Any, Any]) -> None:
+    """Labels that it has no type for are refused by their types."""
+    match = rf"no series of pyarrow holds these labels .*\b{type(labels[0]).__name__}\b"
+    with pytest.raises(TypeError, match=match):
+        tree_of(labels).predict_many(pa.table({"a": [0.0, 1.0]}))
+
+
+def test_index_of_pandas_is_kept() -> None:
+    """Of objects, too."""
+    for labels in (("x", "y"), (Colour.RED, Colour.BLUE)):
+        frame = pd.DataFrame({"a": [0.0, 1.0]}, index=[7, 5])
+        found = tree_of(labels).predict_many(frame)
+        assert (list(found), list(found.index), found.name) == (list(labels), [7, 5], "prediction")
+        assert list(tree_of(labels).predict_proba_many(frame).index) == [7, 5]
+
+
+@pytest.mark.parametrize("kind", FRAMES)
+def test_numpy_labels(kind: str) -> None:
+    """Labels from an array come back in a series of the type of Python's own."""
+    X = FRAMES[kind]({"a": [0.0, 1.0] * 20})
+    model = ret.StreamDecisionTreeClassifier(batch_size=5, seed=1)
+    model.learn_many(X, np.array([False, True] * 20))
+    found = narwhals.from_native(model.predict_many(X), series_only=True)
+    assert (found.dtype, found.to_list()) == (narwhals.Boolean, [False, True] * 20)
+
+
+@pytest.mark.parametrize("name", ["DynamicTreeRegressor", "ExtraTreesRegressor"])
+@pytest.mark.parametrize("kind", ["polars", "numpy"])
+def test_distributions_of_frames(name: str, kind: str) -> None:
+    """They are those of the rows, also of a snapshot; a bad row is named by its number."""
+    model = getattr(ret, name)(seed=1)
+    X = np.random.default_rng(1).normal(size=(60, 2))
+    model.learn_many(X if kind == "numpy" else pd.DataFrame(X, columns=["a", "b"]), X[:, 0])
+    frame: Any = np.array([[0.25, 1.0], [np.nan, 1.0], [-1.0, 1.0]])
+    if kind == "polars":
+        frame = pl.DataFrame({"a": [0.25, None, -1.0], "b": [1.0] * 3})
+    rows = naive.rows_of(frame)
+    for found in (model, model.snapshot()):
+        answers = found.predict_many(frame, with_dist=True)
+        one_by_one = [model.predict_one(x, with_dist=True) for x in rows]
+        assert [each.components for each in answers] == [each.components for each in one_by_one]
+        assert [each.sample() for each in answers] == [each.sample() for each in one_by_one]
+    assert np.asarray(model.predict_many(frame)).tolist() == [model.predict_one(x) for x in rows]
+    with pytest.raises(ValueError, match="row 1: feature 1: the value must be finite"):
+        model.predict_many(np.array([[0.0, 0.0], [0.0, np.inf]]), with_dist=True)
+
+
+@pytest.mark.parametrize("kind", FRAMES.values())
+def test_frames_of_doubles_need_no_narwhals(kind: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its wrappers would take longer than a tree takes for the frame."""
+    frame = readable_frame(kind({"a": [0.5, 1.5], "b": [2.5, math.nan]}))
+    monkeypatch.setattr(narwhals, "from_native", lambda *_, **__: 1 / 0)
+    assert len(table_of(frame).columns) == 2
+    assert len(series_of_numbers(np.zeros(2), frame)) == 2
+    assert len(frame_of_shares(np.zeros((2, 2)), ["x", "y"], frame)) == 2
+
+
+# --- Labels that another thread learns between two stretches of a frame
+
+
+@pytest.mark.parametrize("learns", [False, True])
+def test_labels_that_come_between_two_stretches(learns: bool) -> None:
+    """They have no room in the answers."""
+    model = tree_of()
+    X = np.array([[0.0], [1.0]] * 300)
+    batch = labelled_table_of(X, ["x", "y"] * 300, 1.0, False) if learns else table_of(X)
+    reader = model._core.reader(batch, learns=learns)
+    model._core.ask(reader, shares=True)
+    n_labels = reader.shares.shape[1]
+    model._core.go_on(reader)
+    for i in range(500):
+        model.learn_one({"a": 0.0}, f"new {i}")
+    model._read_rows(reader)
+    assert reader.shares.shape == (600, n_labels)
+    sums = reader.shares[:, :2].sum(axis=1)
+    assert ((sums > 0.0) & (sums <= 1.0)).all()
+
+
+def test_labels_that_take_the_last_place_between_two_stretches() -> None:
+    """The reader stops at the row that finds none, and nothing of it is learned."""
+    model = tree_of()
+    X = pd.DataFrame({"a": [0.0] * 500 + [1.0] * 100})
+    batch = labelled_table_of(X, ["x"] * 500 + ["new"] * 100, 1.0, False)
+    reader = model._core.reader(batch, learns=True)
+    model._core.go_on(reader)
+    seen = model.n_samples_seen + 600 - reader.row
+    for i in range(1022):
+        model.learn_one({"a": 0.0}, f"other {i}")
+    with pytest.raises(ValueError, match="the label 'new' is one too many"):
+        model._read_rows(reader)
+    assert reader.row == 500
+    assert model.n_samples_seen == seen - 100 + 1022
+    assert len(model.predict_proba_one({})) == 1024

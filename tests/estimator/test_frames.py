@@ -1,8 +1,14 @@
-"""Predictions for data frames: labels come back as they are, or are refused in plain words."""
+"""Frames go into the core as columns, and mean what the dicts of their rows mean, to the bit."""
 
 from __future__ import annotations
 
+import copy
+import datetime
+import decimal
 import math
+import pickle
+import random
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import narwhals
@@ -11,268 +17,340 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 
 import river_extra_trees as ret
-from river_extra_trees import (
-    StreamDecisionTreeClassifier,
-)
-from river_extra_trees._estimator.answers import frame_of_shares, series_of_numbers
-from river_extra_trees._estimator.columns import labelled_table_of, table_of
-from river_extra_trees._estimator.frames import readable_frame
-from tests.tools.estimators import learn
-from tests.tools.inputs import Colour, Level
+from river_extra_trees import persistence
+from river_extra_trees._estimator.columns import column_of
+from tests.naive import frames as naive
+from tests.tools.contract import FIRST, Case
+from tests.tools.estimators import is_classifier, learn, make, stream
 
-FRAMES = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.table}
+pytestmark = pytest.mark.filterwarnings("ignore:the matrix subclass:PendingDeprecationWarning")
 
+Values = list[Any]
 
-def taught(labels: tuple[Any, Any]) -> StreamDecisionTreeClassifier:
-    model = StreamDecisionTreeClassifier(batch_size=5, seed=1)
-    rows = [({"a": float(i % 2)}, labels[i % 2]) for i in range(40)]
-    learned: StreamDecisionTreeClassifier = learn(model, rows)
-    return learned
+# --- Any values
 
 
-@pytest.mark.parametrize(
-    "labels", [(Colour.RED, 0.5), (Level.LOW, "low"), ((1, 2), (1, 3))], ids=repr
-)
-def test_pyarrow_has_no_objects(labels: tuple[Any, Any]) -> None:
-    """Labels that it has no type for are refused by their types."""
-    model = taught(labels)
-    asked = pa.table({"a": [0.0, 1.0]})
-    said = rf"no series of pyarrow holds these labels .*\b{type(labels[0]).__name__}\b"
-    with pytest.raises(TypeError, match=said):
-        model.predict_many(asked)
+# Values of a column, none of which is refused unless the name says so.
+KINDS: dict[str, Callable[[random.Random], Any]] = {
+    "floats": lambda rng: rng.choice([rng.random(), rng.gauss(0, 1), -0.0, 5e-324, math.nan]),
+    "few floats": lambda rng: float(rng.randrange(3)),
+    "whole": lambda rng: rng.choice([rng.randrange(9), 2**53 + 1, -(2**62) - 1, 2**63 - 1]),
+    "infinite": lambda rng: math.inf if rng.random() < 0.02 else rng.random(),
+    "flags": lambda rng: rng.random() < 0.5,
+    "texts": lambda rng: rng.choice(["red", "green", "", "0", "blue\0", "ä"]),
+    "many texts": lambda rng: f"value {rng.randrange(1500)}",
+    "dates": lambda rng: datetime.date(2026, 11, 1 + rng.randrange(20)),
+    "bytes": lambda rng: rng.choice([b"x", b"y"]),
+    "decimals": lambda rng: decimal.Decimal(rng.randrange(99)) / 10,
+    "none": lambda rng: None,
+    "mixed": lambda rng: rng.choice(
+        [1, True, 0.5, "red", None, math.nan, b"x", (1, "pair"), 2**70, np.float32(0.1), pd.NA]
+    ),
+    "mixed, some refused": lambda rng: (
+        rng.choice([math.inf, 1j, [1], pd.Timestamp("2026-11-22"), (math.nan,), 10**400])
+        if rng.random() < 0.02
+        else rng.choice([0.5, "red"])
+    ),
+}
+NUMERIC = ["floats", "few floats", "whole"]
 
 
-def test_index_of_pandas_is_kept() -> None:
-    """Of objects, too."""
-    for labels in (("x", "y"), (Colour.RED, Colour.BLUE)):
-        frame = pd.DataFrame({"a": [0.0, 1.0]}, index=[7, 5])
-        found = taught(labels).predict_many(frame)
-        assert (list(found), list(found.index), found.name) == (list(labels), [7, 5], "prediction")
-        assert list(taught(labels).predict_proba_many(frame).index) == [7, 5]
+def column(library: str, kind: str, n: int, rng: random.Random) -> Any:
+    """Values, a tenth of them missing in some columns, in one of the types of a library."""
+    draw, share = KINDS[kind], rng.choice([0.0, 0.1])
+    missing = math.nan if "floats" in kind else None
+    values = [missing if rng.random() < share else draw(rng) for _ in range(n)]
+    coded = "texts" in kind and rng.random() < 0.5
+    if library == "pandas":
+        plain = [object] if "mixed" in kind or kind in ("bytes", "decimals") else [object, None]
+        return pd.Series(values, dtype="category" if coded else rng.choice(plain))
+    if library == "polars":
+        plain = [pl.Object] if "mixed" in kind else [None]
+        return pl.Series(values, dtype=pl.Categorical if coded else rng.choice(plain))
+    array, cut = pa.array(values, from_pandas=False), rng.randrange(n + 1)
+    array = array.dictionary_encode() if coded else array
+    return pa.chunked_array([array[:cut], array[cut:]], type=array.type)
 
 
-@pytest.mark.parametrize("library", ["polars", "narwhals"])
-def test_lazy_frames_are_refused(library: str) -> None:
-    """In words that say what to do; nothing is learned."""
-    model = taught(("x", "y"))
-    lazy: Any = pl.LazyFrame({"a": [0.0, 1.0]})
-    lazy = lazy if library == "polars" else narwhals.from_native(lazy)
-    n_seen = model.n_samples_seen
-    labels = ["x", "y"]
-    said = rf"lazy frame of {library}: call \.collect\(\)"
-    for call in (model.learn_many, model.predict_learn_many, model.predict_proba_learn_many):
-        with pytest.raises(TypeError, match=said):
-            call(lazy, labels)
-    for ask in (model.predict_many, model.predict_proba_many):
-        with pytest.raises(TypeError, match=said):
-            ask(lazy)
-    assert model.n_samples_seen == n_seen
-
-
-@pytest.mark.parametrize("kind", ["pandas", "pyarrow"])
-def test_two_columns_of_one_name_are_refused(kind: str) -> None:
-    """Which of them were meant, nobody could say."""
-    numbers = [[0.0, 1.0], [1.0, 0.0]]
-    twice = (
-        pd.DataFrame(numbers, columns=["a", "a"])
-        if kind == "pandas"
-        else pa.table(numbers, names=["a", "a"])
-    )
-    with pytest.raises(ValueError, match=r"^two columns of X have the name 'a'$"):
-        taught(("x", "y")).predict_many(twice)
-
-
-RECORDS = np.array([(0.0, 1.0)] * 3, dtype=[("a", float), ("b", float)])
-NO_FRAMES: dict[str, tuple[Any, str]] = {
-    "one dimension": (np.zeros(3), r"of 1 dimension; .*: X.reshape\(1, -1\) makes one row"),
-    "records": (RECORDS, r"structured array.*pandas.DataFrame\(X.ravel\(\)\)"),
-    "a series of pandas": (pd.Series([0.0]), r"X is a series; .*X.to_frame\(\)"),
-    "a list": ([[0.0]], "X must be a data frame .* or an array of two dimensions, not 'list'"),
-    "nothing": (None, "not 'NoneType'"),
+FRAMES: dict[str, Any] = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.table}
+SERIES: dict[str, Any] = {
+    **{"pandas": pd.Series, "polars": pl.Series, "numpy": np.array},
+    "pyarrow": lambda values: pa.chunked_array([values]),
 }
 
 
-@pytest.mark.parametrize("name", NO_FRAMES)
-def test_what_is_no_frame_is_refused_in_plain_words(name: str) -> None:
-    """They say what is accepted, and are not those of another library."""
-    model = taught(("x", "y"))
-    n_seen = model.n_samples_seen
-    X, said = NO_FRAMES[name]
-    for call in (model.predict_many, lambda X: model.learn_many(X, ["x"])):
-        with pytest.raises(TypeError, match=said):
-            call(X)
-    assert model.n_samples_seen == n_seen
+def frame(library: str, kinds: list[str], n: int, rng: random.Random) -> Any:
+    """A frame with such columns, some of them with names that other frames have not."""
+    if library == "numpy":  # of one type
+        values = np.empty((n, len(kinds)), dtype=object)
+        for place in np.ndindex(values.shape):
+            values[place] = KINDS[kinds[-1]](rng)
+        if kinds[-1] in (*NUMERIC, "infinite", "flags", "texts"):
+            values = np.array(values.tolist()).reshape(values.shape)
+        return np.asfortranarray(values) if rng.random() < 0.5 else values
+    columns = {}
+    for i, kind in enumerate(kinds):
+        name = f"{kind[0]}{i if rng.random() < 0.7 else rng.randrange(50)}"
+        try:
+            columns[name] = column(library, kind, n, rng)
+        except (TypeError, ValueError, OverflowError, pa.ArrowException, pl.exceptions.PolarsError):
+            assume(False)
+    return FRAMES[library](columns)
 
 
-@pytest.mark.parametrize("kind", FRAMES)
-def test_numpy_labels(kind: str) -> None:
-    """Labels from an array come back in a series of the type of Python's own."""
-    model = StreamDecisionTreeClassifier(batch_size=5, seed=1)
-    X = FRAMES[kind]({"a": [0.0, 1.0] * 20})
-    model.learn_many(X, np.array([False, True] * 20))
-    found = narwhals.from_native(model.predict_many(X), series_only=True)
-    assert (found.dtype, found.to_list()) == (narwhals.Boolean, [False, True] * 20)
+def targets(case: Case, n: int, library: str, rng: random.Random) -> Values:
+    """Targets; of labels those that a series holds together with the others."""
+    if not is_classifier(case):
+        return [rng.choice([rng.gauss(0, 1), rng.gauss(0, 1), -2.5]) for _ in range(n)]
+    labels = rng.choice([["low", "high"], ["low", "new", "newer"], [1, 2, 3], [True, False]])
+    return [rng.choice(["low", "new"] if library == "pyarrow" else labels) for _ in range(n)]
 
 
-def test_codes_without_a_category() -> None:
-    """They are refused, as features and as labels; libraries make them if nobody checks."""
-    X = {"a": [0.0, 1.0, 2.0]}
-    codes = pd.Categorical.from_codes([0, 1, 100], categories=["x", "y"], validate=False)
-    dictionary = pa.DictionaryArray.from_arrays(pa.array([0, 1, 100_000]), ["x", "y"], safe=False)
-    model = StreamDecisionTreeClassifier(seed=1)
-    for call in (model.learn_many, model.predict_learn_many):
-        with pytest.raises(ValueError, match="row 2: y: no category has the code 100"):
-            call(pd.DataFrame(X), pd.Series(codes))
-        with pytest.raises(ValueError, match=r"y: .* out of bounds: 100000 "):
-            call(pa.table(X), pa.chunked_array([dictionary]))
-    for frame in (pd.DataFrame({"a": codes}), pa.table({"a": dictionary})):
-        with pytest.raises(ValueError, match=r"feature 'a': .*(has the code|bounds:) 100"):
-            model.learn_many(frame, ["x", "y", "x"])
-    assert model.n_samples_seen == 0
+def weights(n: int, rng: random.Random) -> Any:
+    each = [rng.choice([1.0, 0.5, 0.0, 1e-310, 3.0]) for _ in range(n)]
+    return rng.choice([1.0, 1.0, 2.0, each, np.array(each)])
 
 
-@pytest.mark.parametrize("unit", ["datetime64[D]", "timedelta64[s]"])
-def test_moments_that_are_not_known_are_missing(unit: str) -> None:
-    """In arrays, frames and samples alike; those that are known are refused."""
-    known = np.array(["NaT", 7, "NaT"], unit)
-    unknown = np.array(["NaT"] * 3, unit)
-    for array in (known, unknown):
-        series = pd.Series(array if unit != "datetime64[D]" else array.astype("M8[s]"))
-        objects = np.empty((3, 1), object)
-        objects[:, 0] = list(array)
-        frames = [
-            array.reshape(-1, 1),
-            objects,
-            pd.DataFrame({0: series}),
-            pd.DataFrame({0: list(array)}, dtype=object),
-            pl.DataFrame({"0": pl.from_pandas(series)}),
-            pa.table({"0": pa.array(series)}),
-        ]
-        for frame in frames:
-            model = StreamDecisionTreeClassifier(seed=1)
-            if array is known:
-                with pytest.raises(TypeError, match=r"^row 1: feature '?0'?: a date"):
-                    model.learn_many(frame, [True, False, True])
-                assert model.n_samples_seen == 0
-            else:
-                model.learn_many(frame, [True, False, True])
-                assert model.n_samples_seen == 3
-                assert model._core.schema.names == []
-                assert len(model.predict_many(frame)) == 3
-        for value in unknown:
-            StreamDecisionTreeClassifier().learn_one({"a": value}, True)
-        with pytest.raises(TypeError, match=r"^feature 'a': a date"):
-            StreamDecisionTreeClassifier().learn_one({"a": known[1]}, True)
+def rows_of_shares(found: Any, labels: Values) -> list[Values]:
+    if isinstance(found, np.ndarray):
+        return found.tolist()
+    table = narwhals.from_native(found)
+    columns = [table[:, i].to_list() for i in range(len(labels))]
+    assert len(columns) == len(table.columns)
+    return [list(row) for row in zip(*columns, strict=True)]
 
 
-@pytest.mark.parametrize("learns", [False, True])
-def test_labels_that_come_between_two_stretches(learns: bool) -> None:
-    """Another thread may learn them while a frame is answered; they have no room in the answers."""
-    model = taught(("x", "y"))
-    X = np.array([[0.0], [1.0]] * 300)
-    batch = labelled_table_of(X, ["x", "y"] * 300, 1.0, False) if learns else table_of(X)
-    reader = model._core.reader(batch, learns=learns)
-    model._core.ask(reader, shares=True)
-    n_labels = reader.shares.shape[1]
-    model._core.go_on(reader)
-    for i in range(500):
-        model.learn_one({"a": 0.0}, f"new {i}")
-    model._read_rows(reader)
-    assert reader.shares.shape == (600, n_labels)
-    assert (reader.shares[:, :2].sum(axis=1) <= 1.0).all()
-    assert (reader.shares[:, :2].sum(axis=1) > 0.0).all()
+def shown(answers: Any) -> str:
+    return repr(answers.tolist() if isinstance(answers, np.ndarray) else naive.values_of(answers))
 
 
-@pytest.mark.parametrize("method", ["predict_many", "predict_proba_many"])
-def test_answers_name_the_row_that_is_refused(method: str) -> None:
-    """As learning does; a single sample has no number."""
-    model = taught(("x", "y"))
-    X = pd.DataFrame({"a": [0.0, 1.0, math.inf]})
-    with pytest.raises(ValueError, match=r"^row 2: feature 'a': the value must be finite"):
-        getattr(model, method)(X)
-    with pytest.raises(ValueError, match=r"^feature 'a': the value must be finite"):
-        model.predict_one({"a": math.inf})
+def said(call: Callable[..., Any], *arguments: Any) -> tuple[Any, str]:
+    """What a call returns, and what it says if it refuses."""
+    try:
+        return call(*arguments), ""
+    except (TypeError, ValueError) as error:
+        return None, f"{type(error).__name__}: {error}"
 
 
-class Unwritten:
-    """A number whose conversion raises an error of more than one argument."""
-
-    def __float__(self) -> float:
-        raise UnicodeDecodeError("utf-8", b"x", 0, 1, "this is no number")
+LENGTHS = st.integers(0, 9) | st.integers(60, 70) | st.just(260)  # rows are read ahead
 
 
-def test_errors_of_several_arguments_name_feature_and_row() -> None:
-    """They become errors of a class that takes a text."""
-    model = taught(("x", "y"))
-    with pytest.raises(ValueError, match=r"^feature 'a': 'utf-8' codec") as caught:
-        model.learn_one({"a": Unwritten()}, "x")
-    assert type(caught.value) is UnicodeError
-    X = pd.DataFrame({"a": pd.Series([0.5, Unwritten()], dtype=object)})
-    with pytest.raises(ValueError, match=r"^row 1: feature 'a': 'utf-8' codec"):
-        model.learn_many(X, ["x", "y"])
+@pytest.mark.parametrize("case", FIRST, ids=str)
+@settings(max_examples=10)
+@given(
+    seed=st.integers(0, 2**32),
+    library=st.sampled_from([*FRAMES, "numpy"]),
+    kinds=st.sampled_from([NUMERIC, [*KINDS]]),
+    plans=st.lists(
+        st.tuples(LENGTHS, st.lists(st.integers(0, 12), max_size=5)), min_size=1, max_size=3
+    ),
+)
+def test_frames_are_learned_as_their_rows(
+    case: Case, seed: int, library: str, kinds: list[str], plans: list[tuple[int, list[int]]]
+) -> None:
+    """Whatever their types, values, labels and weights; and refused in the same words."""
+    rng = random.Random(seed)
+    model = learn(make(case), stream(case, rng.choice([0, 5, 70])))
+    for n, chosen in plans:
+        X = frame(library, ["few floats", *(kinds[i % len(kinds)] for i in chosen)], n, rng)
+        y, w = SERIES[library](targets(case, n, library, rng)), weights(n, rng)
+        alike, by_answers, by_shares = (copy.deepcopy(model) for _ in range(3))
+        expected, words = said(naive.learn_many, model, X, y, w)
+        assert said(alike.learn_many, X, y, w)[1] == words
+        found, refusal = said(by_answers.predict_learn_many, X, y, w)
+        assert refusal == words
+        state = persistence.save_bytes(model)
+        assert persistence.save_bytes(alike) == persistence.save_bytes(by_answers) == state
+        if words:
+            continue
+        model._core.check()
+        assert shown(found) == repr(expected[0])
+        rows = naive.rows_of(X)
+        assert shown(model.predict_many(X)) == repr([model.predict_one(x) for x in rows])
+        labels = list(model.predict_proba_one({})) if is_classifier(case) else []
+        if labels:
+            found = by_shares.predict_proba_learn_many(X, y, w)
+            assert persistence.save_bytes(by_shares) == state
+            shares = [[share.get(label, math.nan) for label in labels] for share in expected[1]]
+            assert repr(rows_of_shares(found, labels)) == repr(shares)
+            now = [list(model.predict_proba_one(x).values()) for x in rows]
+            assert repr(rows_of_shares(model.predict_proba_many(X), labels)) == repr(now)
 
 
-def test_masked_arrays_are_refused() -> None:
-    """The message says what to do."""
-    model = taught(("x", "y"))
-    X = np.ma.masked_array([[0.0], [1.0]], mask=[[True], [False]])
-    with pytest.raises(TypeError, match=r"X is a masked array: pass X.astype"):
-        model.predict_many(X)
-    X, labels, weights = np.zeros((2, 1)), ["x", "y"], np.ma.masked_array([1.0, 2.0])
-    with pytest.raises(TypeError, match="y is a masked array"):
-        model.learn_many(X, np.ma.masked_array([1, 2]))
-    with pytest.raises(TypeError, match="w is a masked array"):
-        model.learn_many(X, labels, weights)
+# --- However a library lays them out
 
 
-def test_labels_of_another_thread_that_take_the_last_place() -> None:
-    """The reader stops at the row that finds none, and nothing of it is learned."""
-    model = taught(("x", "y"))
-    n = 600
-    labels = ["x"] * 500 + ["new"] * 100
-    batch = labelled_table_of(pd.DataFrame({"a": [0.0] * 500 + [1.0] * 100}), labels, 1.0, False)
-    reader = model._core.reader(batch, learns=True)
-    model._core.go_on(reader)
-    seen = model.n_samples_seen + n - reader.row
-    for i in range(1022):
-        model.learn_one({"a": 0.0}, f"other {i}")
-    with pytest.raises(ValueError, match="the label 'new' is one too many"):
-        model._read_rows(reader)
-    assert reader.row == 500
-    assert model.n_samples_seen == seen - 100 + 1022
-    assert len(model.predict_proba_one({})) == 1024
+NAMES = ["a", "b", "c"]
+ODD_NAMES = ["a\0", "\0", "", "b\0c", "ä\u200b", "\U0001f333"]
+NUMBERS = np.array(
+    [
+        *([0.0, -0.0, np.nan], [1.5, -2.0, 5e-324], [1e308, np.nan, 3.0], [1.0, 0.0, 1.0]),
+        *([np.nan, np.nan, np.nan], [0.0, 1.0, 2.0], [1.5, 1.0, 0.0], [-7.0, 1e-300, 0.0]),
+    ]
+)
+WORDS = ["b", "a", "ä", "", "b\0", "long enough for a buffer of its own"]
+TEXTS = ["b", "a", None, "ä", "", "b\0", WORDS[-1], "b"]
+CODES = [None if text is None else WORDS.index(text) for text in TEXTS]
+KINDS_OF_CODES = [
+    *(pa.int8(), pa.uint8(), pa.int16(), pa.uint16()),
+    *(pa.int32(), pa.uint32(), pa.int64(), pa.uint64()),
+]
 
 
-@pytest.mark.parametrize("name", ["DynamicTreeRegressor", "ExtraTreesRegressor"])
-@pytest.mark.parametrize("kind", ["polars", "numpy"])
-def test_distributions_of_frames(name: str, kind: str) -> None:
-    """They are those of the rows, also of a snapshot; a bad row is named by its number."""
-    model = getattr(ret, name)(seed=1)
-    rng = np.random.default_rng(1)
-    X, numbers = rng.normal(size=(60, 2)), [0.25, None, -1.0]
-    model.learn_many(X if kind == "numpy" else pd.DataFrame(X, columns=["a", "b"]), X[:, 0])
-    frame: Any = np.array([[0.25, 1.0], [np.nan, 1.0], [-1.0, 1.0]])
-    rows: list[dict[Any, Any]] = [{0: n, 1: 1.0} for n in numbers]
-    if kind != "numpy":
-        frame = FRAMES[kind]({"a": numbers, "b": [1.0] * 3})
-        rows = [{"a": n, "b": 1.0} for n in numbers]
-    for found in (model, model.snapshot()):
-        answers = found.predict_many(frame, with_dist=True)
-        one_by_one = [model.predict_one(x, with_dist=True) for x in rows]
-        assert [each.components for each in answers] == [each.components for each in one_by_one]
-        assert [each.sample() for each in answers] == [each.sample() for each in one_by_one]
-    assert np.asarray(model.predict_many(frame)).tolist() == [model.predict_one(x) for x in rows]
-    with pytest.raises(ValueError, match="row 1: feature 1: the value must be finite"):
-        model.predict_many(np.array([[0.0, 0.0], [0.0, np.inf]]), with_dist=True)
+def layouts() -> Iterator[tuple[str, Any]]:
+    """Arrays, frames and tables, of which each holds some values in its own way."""
+    n, k = NUMBERS.shape
+    wide = np.zeros((2 * n, 3 * k))
+    wide[::2, ::-3] = NUMBERS
+    shifted = np.zeros(NUMBERS.nbytes + 1, np.uint8)[1:].view(np.float64).reshape(n, k)
+    shifted[:] = NUMBERS
+    frozen = NUMBERS.copy()
+    frozen.flags.writeable = False
+    arrays = [NUMBERS, np.asfortranarray(NUMBERS), wide[::2, ::-3], NUMBERS[::-1], shifted, frozen]
+    arrays += [NUMBERS.astype(">f8"), NUMBERS.astype(object), NUMBERS.view(np.matrix)]
+    small = np.array([[0, 1, 0], [1, 1, 0], [0, 0, 1]])
+    kinds = ("bool", "int8", "uint64", "float32", "float16", "longdouble")
+    for i, array in enumerate([*arrays, *map(small.astype, kinds)]):
+        yield f"array {i}", array
+
+    block, columns = pd.DataFrame(NUMBERS, columns=NAMES), dict(zip(NAMES, NUMBERS.T, strict=True))
+    parts = pd.concat([block[[name]].copy() for name in NAMES], axis=1)
+    frames = [block, parts, pd.DataFrame(NUMBERS.T.copy(), index=NAMES).T, block[::-2]]
+    frames += [pd.concat([parts, parts]).iloc[:n], parts.astype({"a": object})]
+    frames += [block.astype("Float64"), block.astype("float64[pyarrow]")]
+    frames += [block.astype({name: pd.SparseDtype(float) for name in "bc"})]
+    text = pd.Series(TEXTS, dtype="str")
+    kinds_of_text = (object, "string[python]", "string[pyarrow]", "category")
+    texts = [text, *map(text.astype, kinds_of_text), text.astype("category")[::-1]]
+    texts += [pd.Series([None] * 8, dtype=pd.CategoricalDtype([]))]
+    for values in (WORDS, ["b", 2.5], ["b", (1, "pair")], ["b", b"a"], ["b", "\ud800"]):
+        codes = [-1 if code is None else code % len(values) for code in CODES]
+        texts.append(pd.Series(pd.Categorical.from_codes(codes, pd.Index(values, dtype=object))))
+    for i, each in enumerate([*frames, *(pd.DataFrame({"a": each}) for each in texts)]):
+        yield f"pandas {i}", each
+
+    nulls = pa.table({name: pa.array(each, from_pandas=True) for name, each in columns.items()})
+    found: Any = pl.from_arrow(nulls)
+    strings = pa.array(TEXTS)
+    tables = [pa.table(columns), nulls, pa.concat_tables([nulls[:3], nulls[3:]])]
+    tables += [pl.DataFrame(columns), found, pl.concat([found[:3], found[3:]])]
+    tables += [pa.table({"a": pa.chunked_array([strings[:3], strings[3:]])})]
+    tables += [
+        pa.table({"a": strings.cast(kind)}) for kind in (pa.large_string(), pa.string_view())
+    ]
+    for dtype in (pl.String, pl.Categorical, pl.Enum(WORDS)):
+        tables.append(pl.DataFrame({"a": pl.Series(TEXTS, dtype=dtype)}))
+    for kind in KINDS_OF_CODES:
+        for more in (0, 120):  # a dictionary that is longer than the rows
+            words = pa.array([*WORDS, *map(str, range(more))])
+            coded = pa.DictionaryArray.from_arrays(pa.array(CODES, kind), words)
+            tables.append(pa.table({"a": pa.chunked_array([coded[:3], coded[3:]])}))
+    for library in FRAMES.values():  # names with NUL, none, and beyond ASCII
+        tables.append(library(dict(zip(ODD_NAMES, [*NUMBERS.T, TEXTS] * 2, strict=False))))
+    for i, table in enumerate(tables):
+        yield f"table {i}", table
 
 
-@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, pa.table])
-def test_frames_of_doubles_need_no_narwhals(kind: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its wrappers would take longer than a tree takes for the frame."""
-    frame = readable_frame(kind({"a": [0.5, 1.5], "b": [2.5, math.nan]}))
-    monkeypatch.setattr(narwhals, "from_native", lambda *_, **__: 1 / 0)
-    assert len(table_of(frame).columns) == 2
-    assert len(series_of_numbers(np.zeros(2), frame)) == 2
-    assert len(frame_of_shares(np.zeros((2, 2)), ["x", "y"], frame)) == 2
+LAYOUTS = dict(layouts())
+
+
+@pytest.mark.parametrize("one_model", [False, True])
+def test_layouts(one_model: bool) -> None:
+    """Each, twice; also by a model that has read others before under the same names."""
+
+    def new() -> Any:
+        return ret.StreamDecisionTreeClassifier(batch_size=40 if one_model else 8, seed=1)
+
+    model, by_rows = new(), new()
+    for name, X in LAYOUTS.items():
+        if not one_model:
+            model, by_rows = new(), new()
+        labels = ["u\0" if i % 3 else "v" for i in range(len(X))]
+        for _ in range(2 - one_model):
+            expected, _ = naive.learn_many(by_rows, X, labels)
+            assert naive.values_of(model.predict_learn_many(X, labels)) == expected, name
+            assert persistence.save_bytes(model) == persistence.save_bytes(by_rows), name
+            rows = naive.rows_of(X)
+            assert naive.values_of(model.predict_many(X)) == [by_rows.predict_one(x) for x in rows]
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.lists(st.none() | st.text("ab\0ä", max_size=14), max_size=9),
+            st.lists(st.none() | st.integers(0, 8), max_size=30),
+        ),
+        max_size=3,
+    ),
+    st.sampled_from([pa.string(), pa.large_string(), pa.string_view()]),
+    st.sampled_from(KINDS_OF_CODES),
+    st.integers(0, 9),
+)
+@settings(max_examples=50)
+def test_dictionaries_of_pyarrow(
+    chunks: list[tuple[list[str | None], list[int | None]]],
+    kind: pa.DataType,
+    codes: pa.DataType,
+    start: int,
+) -> None:
+    """With equal texts, null, or texts of no row; each chunk has a dictionary of its own."""
+    arrays, values = [], []
+    for words, places in chunks:
+        inside = [None if each is None or each >= len(words) else each for each in places]
+        dictionary = pa.array(["before", *words], kind)[1:]
+        arrays.append(pa.DictionaryArray.from_arrays(pa.array(inside, codes), dictionary))
+        values += [None if each is None else words[each] for each in inside]
+    found = column_of("a", pa.chunked_array(arrays, pa.dictionary(codes, kind))[start:])
+    rows = [-1] * len(values[start:]) if found.codes is None else found.codes.tolist()
+    assert list(map([*(found.values or []), None].__getitem__, rows)) == values[start:]
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        *(pd.Index(names, dtype=object) for names in (["a", None], [1, 2.5, "a", (1, 2)])),
+        *(pd.RangeIndex(3), pd.Index([0.5, 1.0], dtype="float32"), pd.Index([True, False])),
+        *(pd.MultiIndex.from_tuples([("a", 1), ("b", 2)]), pd.CategoricalIndex(["x", "y"])),
+        *(pd.date_range("2020", periods=2, tz="UTC"), pd.Index(pd.array([1, 2], dtype="Int64"))),
+    ],
+)
+def test_names_of_columns_of_pandas(names: pd.Index) -> None:
+    """They are those of the dicts of the rows."""
+    X = pd.DataFrame(np.zeros((1, len(names))), columns=names)
+    model = ret.StreamDecisionTreeClassifier(seed=1)
+    model.learn_many(X, [0])
+    (row,) = X.to_dict("records")
+    assert {*map(repr, model._schema.names)} == {*map(repr, row)}
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [1, True, 1.0, np.int64(1), True],
+        ["a", np.str_("a"), "b", "a", np.str_("b")],
+        [(1, 2), (1.0, 2.0), (1, True), (1, 2), (1.0, 2.0)],
+        [frozenset([1]), frozenset([True]), frozenset([1]), "x", frozenset([True])],
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("name", ["StreamDecisionTreeClassifier", "ShrubEnsembleClassifier"])
+def test_equal_values_of_different_types(name: str, values: Values) -> None:
+    """A learner keeps the first that it learned, which need not be the first of the frame."""
+    X = pd.DataFrame({"a": range(5), "c": pd.Series(values, dtype=object)})
+    for first in range(5):
+        w = [float(i >= first) for i in range(5)]
+        one_by_one, by_rows = getattr(ret, name)(seed=1), getattr(ret, name)(seed=1)
+        answers = []
+        for i, (y, x) in enumerate(zip(values, X.to_dict("records"), strict=True)):
+            answers.append(one_by_one.predict_proba_one(x))
+            one_by_one.learn_one(x, y, w=w[i])
+        found = by_rows.predict_proba_learn_many(X, values, w)
+        assert pickle.dumps(by_rows) == pickle.dumps(one_by_one)
+        labels = one_by_one._core.labels.labels
+        assert repr(by_rows._core.labels.labels) == repr(labels)
+        shares = [[share.get(label, math.nan) for label in labels] for share in answers]
+        assert repr(rows_of_shares(found, labels)) == repr(shares)
