@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import collections
-import datetime
 import decimal
 import fractions
 import math
 import pickle
 import random
-import time
 import types
 from typing import Any
 
@@ -57,82 +55,42 @@ def same(a: list[float], b: list[float]) -> bool:
     return np.array_equal(a, b, equal_nan=True)
 
 
-@settings(max_examples=40)
-@given(st.lists(ROWS, max_size=20))
-def test_rows_hold_the_values_of_their_names(rows: list[dict[str, Any]]) -> None:
-    """Every value stands in the column of its name and kind; all else is missing."""
-    schema = Schema()
+@settings(max_examples=60)
+@given(st.lists(ROWS, max_size=15), ROWS, st.randoms(use_true_random=False))
+def test_rows_hold_the_values_of_their_names(
+    rows: list[dict[str, Any]], asked: dict[str, Any], shuffler: random.Random
+) -> None:
+    """Each value is in the column of its name and kind, all else is missing; asking brings nothing.
+
+    A schema that reads shuffled keys, or is restored, is equal.
+    """
+    schema, other = Schema(), Schema()
     for x in rows:
         row = schema.learn_row(x)
         schema.check()
         assert same(row, naive_row(schema, x))
         assert same(row, schema.row_of(x))
         assert -1 not in row or -1 in x.values()
-
-
-@settings(max_examples=40)
-@given(st.lists(ROWS, max_size=10), st.randoms(use_true_random=False))
-def test_key_order_does_not_matter(rows: list[dict[str, Any]], shuffler: random.Random) -> None:
-    """Rows with shuffled keys give the same columns, codes and values."""
-    one, other = Schema(), Schema()
-    for x in rows:
         items = list(x.items())
         shuffler.shuffle(items)
-        assert same(one.learn_row(x), other.learn_row(dict(items)))
-    assert one.names == other.names
-    assert one.codes == other.codes
-
-
-@settings(max_examples=40)
-@given(st.lists(ROWS, max_size=10), ROWS)
-def test_encoding_learns_nothing(rows: list[dict[str, Any]], x: dict[str, Any]) -> None:
-    """A row that is only read brings no column and no code."""
-    schema = Schema()
-    for row in rows:
-        schema.learn_row(row)
+        assert same(row, other.learn_row(dict(items)))
     before = pickle.dumps(schema)
-    assert same(schema.row_of(x), naive_row(schema, x))
+    assert same(schema.row_of(asked), naive_row(schema, asked))
     assert pickle.dumps(schema) == before
-
-
-@settings(max_examples=40)
-@given(st.lists(ROWS, max_size=10), ROWS)
-def test_pickling(rows: list[dict[str, Any]], x: dict[str, Any]) -> None:
-    """A restored schema reads rows alike and pickles to the same bytes."""
-    schema = Schema()
-    for row in rows:
-        schema.learn_row(row)
-    data = pickle.dumps(schema)
-    restored = pickle.loads(data)
+    assert (schema.names, schema.codes) == (other.names, other.codes)
+    restored = pickle.loads(before)
     restored.check()
-    assert pickle.dumps(restored) == data
-    assert same(restored.learn_row(x), schema.learn_row(x))
+    assert pickle.dumps(restored) == before
+    assert same(restored.learn_row(asked), schema.learn_row(asked))
 
 
-@pytest.mark.parametrize(
-    "value",
-    [
-        2.0,
-        2,
-        np.float64(2),
-        np.float32(2),
-        np.int64(2),
-        np.uint8(2),
-        decimal.Decimal(2),
-        fractions.Fraction(2),
-        np.array(2.0),
-    ],
-)
-def test_numbers_of_every_type(value: object) -> None:
-    """What can be a float and is no string is a number."""
-    schema = Schema()
-    try:
-        hash(value)
-    except TypeError:
-        with pytest.raises(TypeError, match="'a'"):
-            schema.learn_row({"a": value})
-    else:
-        assert schema.learn_row({"a": value}) == [2.0]
+def test_numbers_of_every_type() -> None:
+    """What can be a float, is no string and is hashable is a number."""
+    numbers = [2.0, 2, np.float64(2), np.float32(2), np.int64(2), np.uint8(2)]
+    for value in (*numbers, decimal.Decimal(2), fractions.Fraction(2)):
+        assert Schema().learn_row({"a": value}) == [2.0]
+    with pytest.raises(TypeError, match="'a'"):
+        Schema().learn_row({"a": np.array(2.0)})
 
 
 class Unhashable(float):
@@ -154,71 +112,40 @@ def test_numbers_of_subclasses_are_read_alike(n_before: int) -> None:
 
 
 NAN = float("nan")
-ARE_NAN = [NAN, np.float32("nan"), np.datetime64("NaT"), pd.NaT, pd.NA]
-HOLD_NAN = [*ARE_NAN, (NAN, "x"), ("x", (1, (NAN,))), frozenset([NAN])]
+HOLD_NAN = [
+    *(NAN, np.float32("nan"), np.datetime64("NaT"), pd.NaT, pd.NA),
+    *((NAN, "x"), ("x", (1, (NAN,))), frozenset([NAN])),
+]
 
 
 @pytest.mark.parametrize("value", HOLD_NAN, ids=repr)
-def test_names_that_are_never_met_again_are_refused(value: Any) -> None:
-    """A dict finds a NaN by its identity alone: each sample would bring a new feature."""
-    schema = Schema()
-    schema.learn_row({"a": 1.0, "b": "red"})
-    before = schema.state()
-    for content in (1.0, "blue", None):
-        for act in (schema.learn_row, schema.row_of):
-            with pytest.raises(ValueError, match=r"^feature .*: a name must not be NaN"):
-                act({"a": 1.0, value: content, "c": 1.0})
-    assert schema.state() == before
-    with pytest.raises(StateError, match="no name to find it by"):
-        Schema.restored({"names": [value], "categories": [None], "max_columns": 9})
+def test_what_is_never_met_again_is_refused(value: Any) -> None:
+    """A dict finds a NaN by its identity alone: each sample would bring a feature, value or class.
 
-
-@pytest.mark.parametrize("value", HOLD_NAN[len(ARE_NAN) :], ids=repr)
-def test_nominal_values_that_are_never_met_again_are_refused(value: Any) -> None:
-    """NaN itself is a missing value; within a tuple it is nothing at all."""
+    As a nominal value, NaN itself is a missing one; within a tuple it is nothing at all.
+    """
     schema = Schema()
     schema.learn_row({"a": 1.0, "b": "red"})
     before = schema.state()
     for act in (schema.learn_row, schema.row_of):
-        with pytest.raises(ValueError, match=r"^feature 'b': a nominal value must not hold NaN"):
-            act({"a": 1.0, "b": value})
+        for content in (1.0, "blue", None):
+            with pytest.raises(ValueError, match=r"^feature .*: a name must not be NaN"):
+                act({"a": 1.0, value: content, "c": 1.0})
+        if isinstance(value, tuple | frozenset):
+            with pytest.raises(ValueError, match=r"^feature 'b': a nominal value must not hold"):
+                act({"a": 1.0, "b": value})
     assert schema.state() == before
+    with pytest.raises(StateError, match="no name to find it by"):
+        Schema.restored({"names": [value], "categories": [None], "max_columns": 9})
     with pytest.raises(StateError, match="equal to themselves"):
         Schema.restored({"names": ["b"], "categories": [[value]], "max_columns": 9})
-
-
-@pytest.mark.parametrize("value", HOLD_NAN, ids=repr)
-def test_labels_that_are_never_met_again_are_refused(value: Any) -> None:
-    """Each sample would bring a new class."""
     model = StreamDecisionTreeClassifier(batch_size=2, seed=1)
     model.learn_one({"a": 1.0}, "x")
-    before = persistence.save_bytes(model)
     with pytest.raises(ValueError, match="a label must not be missing or hold NaN"):
         model.learn_one({"a": 1.0}, value)
-    assert persistence.save_bytes(model) == before
+    assert model._core.labels.labels == ["x"]
     with pytest.raises(StateError, match="a label must not be missing"):
         Labels.restored({"labels": [value]})
-
-
-@pytest.mark.parametrize(
-    "moment",
-    [
-        *(np.datetime64("2026-11-21"), np.timedelta64(1, "s")),
-        *(pd.Timestamp("2026-11-21"), pd.Timestamp("2026-11-21", tz="UTC"), pd.Timedelta(1, "s")),
-        *(datetime.date(2026, 11, 21), datetime.datetime(2026, 11, 21), datetime.timedelta(1)),
-        *(datetime.time(12, 30), time.gmtime(0)),
-    ],
-    ids=repr,
-)
-def test_dates_are_refused_in_our_words(moment: Any) -> None:
-    """All alike: a nominal value, as which some could be taken, comes but once."""
-    schema = Schema()
-    schema.learn_row({"when": "then"})
-    for name in ("when", "new"):
-        for read in (schema.learn_row, schema.row_of):
-            with pytest.raises(TypeError, match=f"^feature '{name}': a date, a time .* numbers"):
-                read({name: moment})
-    assert schema.names == ["when"]
 
 
 class Doubled(dict[str, Any]):

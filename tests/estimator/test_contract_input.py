@@ -54,42 +54,40 @@ def test_feature_is_taken(case: Case, value: Any) -> None:
     for _ in range(30):
         model.learn_one({**x, "a": value}, y)
     assert is_finite(model, {**x, "a": value})
-    assert is_finite(model, x)
     learn(model, stream(case, 60, seed=1))
     assert is_finite(model, x)
 
 
-@pytest.mark.parametrize(("case", "refused"), told(CORES, REFUSED_FEATURES))
-def test_feature_is_refused(case: Case, refused: tuple[Any, type[Exception]]) -> None:
-    """What is neither missing nor a finite number nor a name is refused by name, unlearned."""
-    value, error = refused
+REFUSED = [
+    *told(CORES, [("feature", value, error) for value, error in REFUSED_FEATURES]),
+    *told(CORES, [("sample", x, TypeError) for x in (None, 1.0, "text", [("a", 1.0)])]),
+    *told(CORES, [("weight", w, None) for w in REFUSED_WEIGHTS]),
+    *told(CORE_REGRESSORS, [("target", y, None) for y in REFUSED_TARGETS]),
+    *told(CORE_CLASSIFIERS, [("label", y, None) for y in REFUSED_LABELS]),
+]
+
+
+@pytest.mark.parametrize(("case", "refused"), REFUSED)
+def test_refused(case: Case, refused: tuple[str, Any, type[Exception] | None]) -> None:
+    """Features by name, all else by what it is; nothing is learned."""
+    what, value, error = refused
     model, x, y = taught(case)
     before = frozen(model)
-    for name in ("a", "never seen"):
-        with pytest.raises(error, match=f"feature '{name}'"):
-            model.learn_one({**x, "new": 1.0, name: value}, y)
-        with pytest.raises(error, match=f"feature '{name}'"):
-            model.predict_one({**x, name: value})
-    assert frozen(model) == before
-
-
-@pytest.mark.parametrize(("case", "x"), told(CORES, [None, 1.0, "text", [("a", 1.0)]]))
-def test_sample_must_be_a_mapping(case: Case, x: Any) -> None:
-    """A sample that is no mapping is refused, unlearned."""
-    model, _, y = taught(case)
-    before = frozen(model)
-    with pytest.raises(TypeError):
-        model.learn_one(x, y)
-    assert frozen(model) == before
-
-
-@pytest.mark.parametrize(("case", "y"), told(CORE_REGRESSORS, REFUSED_TARGETS))
-def test_target_is_refused(case: Case, y: Any) -> None:
-    """A target that is no finite number is refused, unlearned."""
-    model, x, _ = taught(case)
-    before = frozen(model)
-    with pytest.raises((TypeError, ValueError), match="target"):
-        model.learn_one({**x, "new": 1.0}, y)
+    errors = (TypeError, ValueError) if error is None else error
+    if what == "feature":
+        for name in ("a", "c", "never seen"):
+            for act in (lambda x: model.learn_one({**x, "new": 1.0}, y), model.predict_one):
+                with pytest.raises(errors, match=f"^feature '{name}'"):
+                    act({**x, name: value})
+    elif what == "sample":
+        with pytest.raises(errors):
+            model.learn_one(value, y)
+    elif what == "weight":
+        with pytest.raises(errors, match=r"\bw\b"):
+            model.learn_one({**x, "new": 1.0}, y, w=value)
+    else:
+        with pytest.raises(errors, match=what):
+            model.learn_one({**x, "new": 1.0}, value)
     assert frozen(model) == before
 
 
@@ -103,16 +101,6 @@ def test_target_of_any_number_type(case: Case, y: Any) -> None:
     assert model.predict_one(x) == twin.predict_one(x)
 
 
-@pytest.mark.parametrize(("case", "label"), told(CORE_CLASSIFIERS, REFUSED_LABELS))
-def test_label_is_refused(case: Case, label: Any) -> None:
-    """A label that is missing or cannot be a key is refused, unlearned."""
-    model, x, _ = taught(case)
-    before = frozen(model)
-    with pytest.raises((TypeError, ValueError), match="label"):
-        model.learn_one({**x, "new": 1.0}, label)
-    assert frozen(model) == before
-
-
 @pytest.mark.parametrize(("case", "labels"), told(CORE_CLASSIFIERS, LABELS))
 def test_labels_of_any_kind(case: Case, labels: tuple[Any, Any]) -> None:
     """Labels of any hashable kind come back as they went in."""
@@ -120,25 +108,13 @@ def test_labels_of_any_kind(case: Case, labels: tuple[Any, Any]) -> None:
     for i in range(120):
         model.learn_one({"a": float(i % 2), "b": i}, labels[i % 2])
     probabilities = model.predict_proba_one({"a": 0.0, "b": 3})
-    assert set(probabilities) == set(labels)
-    assert {type(label) for label in probabilities} == {type(label) for label in labels}
+    assert list(map(repr, probabilities)) == list(map(repr, labels))
     assert model.predict_one({"a": 0.0, "b": 3}) == labels[0]
     assert model.predict_one({"a": 1.0, "b": 4}) == labels[1]
     for kind in (pd.DataFrame, pl.DataFrame):
         answers = model.predict_many(kind({"a": [0.0, 1.0, 0.0], "b": [3, 4, 3]})).to_list()
         assert answers == [labels[0], labels[1], labels[0]]
         assert len({repr(each) for each in answers}) == 2
-        assert model.predict_many(kind({"a": [1.0], "b": [4]})).to_list() == [labels[1]]
-
-
-@pytest.mark.parametrize(("case", "w"), told(CORES, REFUSED_WEIGHTS))
-def test_weight_is_refused(case: Case, w: Any) -> None:
-    """A weight that is no finite number from zero on is refused, unlearned."""
-    model, x, y = taught(case)
-    before = frozen(model)
-    with pytest.raises((TypeError, ValueError), match=r"\bw\b"):
-        model.learn_one({**x, "new": 1.0}, y, w=w)
-    assert frozen(model) == before
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)

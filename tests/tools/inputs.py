@@ -6,6 +6,7 @@ import datetime
 import decimal
 import enum
 import fractions
+import time
 
 import numpy as np
 import pandas as pd
@@ -83,6 +84,9 @@ REFUSED_FEATURES = [
     (pd.Timestamp("2026-11-21"), TypeError),
     (datetime.datetime(2026, 11, 21), TypeError),
     (datetime.date(2026, 11, 21), TypeError),
+    (datetime.timedelta(1), TypeError),
+    (datetime.time(12, 30), TypeError),
+    (time.gmtime(0), TypeError),
     (pd.Timedelta(1, "s"), TypeError),
     (-HUGE, ValueError),
     ({HUGE}, TypeError),
