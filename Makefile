@@ -81,13 +81,11 @@ checked-core: $(VENV)/installed/test ## run the tests of the core with bounds ch
 	@$(RUN) -m pytest -n auto --dist loadgroup --override-ini "pythonpath=build/checked ." \
 		$(CAPTURE) $(CORE_TESTS) $(ARGS)
 
-# Left out is the test of leaks: Python's caches take longer to fill without its own allocator.
-UNSANITIZED := -k "not leak_nothing"
 asan: export RIVER_EXTRA_TREES_BUILD = asan
 asan: $(VENV)/installed/test ## run the tests under the sanitizers, which have to find planted bugs first
 	@$(RUN) setup.py --quiet build_ext --inplace
 	@tools/under_sanitizers.sh $(RUN) tools/planted_bugs.py asan
-	@tools/under_sanitizers.sh $(RUN) -m pytest -n auto --dist loadgroup $(CAPTURE) $(UNSANITIZED) $(ARGS)
+	@tools/under_sanitizers.sh $(RUN) -m pytest -n auto --dist loadgroup $(CAPTURE) $(ARGS)
 
 # The loader of model files and the conversion of input: every line has to be reached.
 WHOLLY_REACHED := persistence/files.py persistence/container.py persistence/values.py persistence/atomic.py \

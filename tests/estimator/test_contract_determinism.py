@@ -44,14 +44,21 @@ def test_key_order(case: Case) -> None:
 
 @pytest.mark.parametrize("case", THREE, ids=str)
 def test_copies_go_on_alike(case: Case) -> None:
-    """A copy made in mid-stream goes on as the original does, and apart from it."""
+    """A copy made in mid-stream goes on as the original does, and apart from it; a clone is new.
+
+    A model that is asked in between learns as one that is not.
+    """
     first, then, asked = split_stream(case)
-    model = learn(make(case), first)
+    model, quiet = make(case), learn(make(case), first)
+    for row in first:
+        answers(model, [row, *asked[:2]])
+        learn(model, [row])
     copies = [
         pickle.loads(pickle.dumps(model)),
         copy.deepcopy(model),
         persistence.load_bytes(persistence.save_bytes(model)),
         model.clone(include_attributes=True),
+        quiet,
     ]
     before = answers(model, asked)
     learn(model, then)
@@ -61,26 +68,8 @@ def test_copies_go_on_alike(case: Case) -> None:
             other.seed = 5
         assert answers(other, asked) == before
         assert answers(learn(other, then), asked) == expected
-
-
-@pytest.mark.parametrize("case", THREE, ids=str)
-def test_clone_starts_afresh(case: Case) -> None:
-    """A clone of a model that has learned behaves as a new one."""
-    first, then, asked = split_stream(case)
-    clone = learn(make(case), first).clone()
+    clone = model.clone()
     assert answers(learn(clone, then), asked) == answers(learn(make(case), then), asked)
-
-
-@pytest.mark.parametrize("case", THREE, ids=str)
-def test_answering_changes_nothing(case: Case) -> None:
-    """A model that is asked in between learns as one that is not."""
-    first, then, asked = split_stream(case)
-    quiet = learn(make(case), first)
-    model = make(case)
-    for row in first:
-        answers(model, [row, *asked[:2]])
-        learn(model, [row])
-    assert answers(learn(quiet, then), asked) == answers(learn(model, then), asked)
 
 
 @pytest.mark.parametrize(

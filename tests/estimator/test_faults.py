@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import _thread
 import copy
-import math
+import io
 import multiprocessing
 import pickle
 import random
@@ -21,12 +21,30 @@ import pytest
 from river_extra_trees import persistence
 from tests.tools.contract import CORES, FIRST
 from tests.tools.estimators import CASES, PARAMETERS, answers, learn, make, stream
-from tests.tools.faults import fuller_stream, state
 from tests.tools.systems import needs_timers
 
 Case = tuple[str, int]
 GROWING = [case for case in FIRST if case[0].startswith(("Stream", "Forgetful"))]
 THREADED = [case for case in CASES if PARAMETERS[case[0]][case[1]].get("n_jobs", 1) > 1]
+
+
+def fuller_stream(case: Case) -> list[Any]:
+    """A stream in which new features, values and labels come all the time."""
+    rows = []
+    for i, (x, y) in enumerate(stream(case, 120, seed=2)):
+        if i % 7 == 3:
+            x = {**x, f"feature {i}": i / 7, "c": f"value {i}"}
+        rows.append((x, f"label {i}" if isinstance(y, str) and i % 11 == 5 else y))
+    return rows
+
+
+def state(model: Any) -> bytes:
+    """The whole state of a model, whichever equal objects in it are one and the same."""
+    file = io.BytesIO()
+    pickler = pickle.Pickler(file)
+    pickler.fast = True
+    pickler.dump(model)
+    return file.getvalue()
 
 
 # --- Signals
@@ -54,7 +72,7 @@ def alarm() -> Iterator[Callable[[float], None]]:
 @pytest.mark.parametrize("case", FIRST + THREADED, ids=str)
 def test_interrupted_anywhere(case: Case, alarm: Callable[[float], None]) -> None:
     """A signal that raises at any instant finds the model as before some sample or after it."""
-    rows = fuller_stream(case, 120, 2)
+    rows = fuller_stream(case)
     twins = [state(make(case))]
     model = make(case)
     for row in rows:
@@ -76,7 +94,7 @@ def test_interrupted_anywhere(case: Case, alarm: Callable[[float], None]) -> Non
     assert n_interrupted > 2
 
 
-# --- Growth that fails
+# --- Growth that is interrupted
 
 
 def other_calls(model: Any) -> dict[str, Callable[[], Any]]:
@@ -86,10 +104,8 @@ def other_calls(model: Any) -> dict[str, Callable[[], Any]]:
         "predict_one": lambda: model.predict_one(x),
         "predict_many": lambda: list(model.predict_many(np.ones((3, 2)))),
         "debug_one": lambda: model.debug_one(x),
-        "n_nodes": lambda: model.n_nodes,
         "to_text": model.to_text,
         "summary": lambda: model.summary["n_nodes"],
-        "importances": lambda: model.feature_importances_,
         "snapshot": lambda: model.snapshot().predict_one(x),
         "save": lambda: persistence.save_bytes(model),
         "pickle": lambda: state(pickle.loads(pickle.dumps(model))),
@@ -105,7 +121,7 @@ def test_any_call_does_the_growth_that_is_due(case: Case, monkeypatch: pytest.Mo
     def interrupt(*_: Any, **__: Any) -> None:
         raise Alarm
 
-    rows = fuller_stream(case, 120, 2)
+    rows = fuller_stream(case)
     for name in list(other_calls(make(case))) if case in CORES else ("predict_one", "save"):
         model, expected, n = make(case), make(case), 0
         for row in rows:
@@ -122,34 +138,6 @@ def test_any_call_does_the_growth_that_is_due(case: Case, monkeypatch: pytest.Mo
             assert not model._forest.growth_is_due
         assert n > 2
         assert state(model) == state(expected)
-
-
-@pytest.mark.parametrize("case", GROWING, ids=str)
-def test_a_growth_that_failed_is_made_up_for(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The batch stays full; the next valid sample lets the trees grow on it first."""
-
-    def fail(_: Any) -> None:
-        raise MemoryError
-
-    rows = fuller_stream(case, 120, 2)
-    expected = learn(make(case), rows + rows[:1])
-    model, n_failures = make(case), 0
-    for i, (x, y) in enumerate(rows):
-        try:
-            with monkeypatch.context() as patch:
-                patch.setattr(type(model), "_grow", fail)
-                model.learn_one(x, y)
-        except MemoryError:
-            n_failures += 1
-            before = state(model._forest)
-            with pytest.raises(ValueError, match="finite"):
-                model.learn_one({"a": math.inf}, y)
-            model.learn_one(x, y, w=0.0)
-            assert state(model._forest) == before
-            if model._forest.n_seen == i:  # the growth before this sample has failed
-                model.learn_one(x, y)
-    assert n_failures > 2
-    assert state(learn(model, rows[:1])) == state(expected)
 
 
 # --- Threads and processes

@@ -106,7 +106,7 @@ OUT_OF_RANGE: dict[str, list[Any]] = {
     "min_samples_leaf": [0],
     "leaf_memory": [0.5],
     "n_swaps": [-1, 1.5],
-    "n_jobs": [0],
+    "n_jobs": [0, -2, 1.5, True, None],
     "splitter": ["worst"],
     "criterion": ["variance"],
     "discard": ["never"],
@@ -148,9 +148,7 @@ def test_a_parameter_of_a_sampler_is_named(parameter: str) -> None:
             sampler.learn_one(x, y)
 
 
-NUMBERS_OF_OTHERS: list[Any] = [
-    *(np.uint8, np.int64, np.float32, np.longdouble, fractions.Fraction),
-]
+NUMBERS_OF_OTHERS = (np.uint8, np.int64, np.float32, np.longdouble, fractions.Fraction)
 
 
 def in_type(value: Any, kind: Any) -> Any:
