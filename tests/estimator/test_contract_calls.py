@@ -16,13 +16,10 @@ import pytest
 from matplotlib import pyplot
 
 from river_extra_trees import persistence, plotting
-from tests.tools.contract import CORES
-from tests.tools.estimators import CLASSES, answers, frozen, learn, make, stream
+from tests.tools.contract import CORES, Case
+from tests.tools.estimators import answers, frozen, learn, make, stream
 from tests.tools.systems import needs_timers
 
-Case = tuple[str, int]
-
-FIRST = [(name, 0) for name in CLASSES]
 IN_USE = "the model is in use"  # by another thread, or by a call that this one is part of
 
 # -------------------------------------------------------------------- arguments
@@ -63,32 +60,19 @@ def good(method: Any, case: Case, **odd: Any) -> dict[str, Any]:
     return {name: values[name] for name in names if name in values} | odd
 
 
-# These two have every method between them, and get every value, and some before any sample; the
-# others, whose methods are for the most part those of a base, get some.
-ALL_METHODS = ("DynamicTreeRegressor", "ExtraTreesClassifier")
-
-
-@pytest.mark.parametrize(
-    ("n", "case"),
-    [*((60, case) for case in FIRST), *((0, case) for case in FIRST if case[0] in ALL_METHODS)],
-    ids=str,
-)
-def test_odd_arguments(n: int, case: Case) -> None:
+@pytest.mark.parametrize("case", [*CORES, ("ExtraTreesClassifier", 0)], ids=str)
+def test_odd_arguments(case: Case) -> None:
     """Each is taken or refused; the model answers as before, unless it was taught."""
-    all_values = n > 0 and case[0] in ALL_METHODS
     rows = list(stream(case, 60))
-    content = frozen(learn(make(case), rows[:n]))
-    model = learn(make(case), rows[:n])
+    content = frozen(learn(make(case), rows))
+    model = learn(make(case), rows)
     wanted = answers(model, rows)
     for name in public_methods(model):
         method = getattr(model, name)
         ours = "river_extra_trees" in str(inspect.getmodule(method))
-        step = 1 if all_values else 5
-        if name == "draw":  # pictures take long, and one function draws the trees of all
-            step = 7 if all_values else len(ODD)
-        values = ODD[FIRST.index(case) % step :: step]
+        step = 1 if case[0].startswith("Dynamic") and name != "draw" else 7  # pictures take long
         for argument in inspect.signature(method).parameters:
-            for odd in values:
+            for odd in ODD[::step]:
                 try:
                     method(**good(method, case, **{argument: odd}))
                 except REFUSALS as error:
@@ -98,7 +82,7 @@ def test_odd_arguments(n: int, case: Case) -> None:
         pyplot.close("all")
         if "learn" in name:
             model._core.check()
-            model = learn(make(case), rows[:n])
+            model = learn(make(case), rows)
         else:
             assert answers(model, rows) == wanted, name
     assert frozen(model) == content
@@ -140,10 +124,9 @@ def test_tree_numbers(case: Case) -> None:
 class Hook:
     """Calls a model, and counts how often that was refused because the model was in use."""
 
-    def __init__(self, model: Any) -> None:
+    def __init__(self) -> None:
         self.acts: list[Callable[[], Any]] = []
         self.refused = 0
-        self.model = model
 
     def __call__(self) -> None:
         for act in self.acts:
@@ -193,37 +176,34 @@ def calling(hook: Hook, kind: type, value: Any) -> Any:
     return Calling(value)
 
 
-PLACES = ["name", "new name", "value", "new value", "number", "target", "weight", "items"]
+class Items(dict[Any, Any]):
+    """A sample whose items call a hook."""
+
+    hook: Hook
+
+    def items(self) -> Any:
+        self.hook()
+        return super().items()
 
 
-def sample(place: str, hook: Hook, case: Case) -> tuple[Any, Any, Any]:
-    """A sample whose own code calls a hook, from one place in it."""
-    (x, y), *_ = stream(case, 1, seed=5)
-    x = {**x, "a": 0.25, "c": "red"}
-    w: Any = 2.0
-    if place == "name":
-        x = {calling(hook, str, name) if name == "a" else name: x[name] for name in x}
-    elif place == "new name":
-        x[calling(hook, str, "new")] = 1.0
-    elif place == "value":
-        x["c"] = calling(hook, str, "red")
-    elif place == "new value":
-        x["c"] = calling(hook, str, "violet")
-    elif place == "number":
-        x["a"] = calling(hook, float, 0.25)
-    elif place == "target":
-        y = calling(hook, type(y), y)
-    elif place == "weight":
-        w = calling(hook, float, 2.0)
-    else:
+def items(x: dict[Any, Any], hook: Hook) -> Items:
+    found = Items(x)
+    found.hook = hook
+    return found
 
-        class Items(dict):  # type: ignore[type-arg]
-            def items(self) -> Any:
-                hook()
-                return super().items()
 
-        x = Items(x)
-    return x, y, w
+Sample = tuple[Any, Any, Any]
+# Samples whose own code calls a hook, from one place in them.
+PLACES: dict[str, Callable[[dict[Any, Any], Any, Hook], Sample]] = {
+    "name": lambda x, y, hook: ({calling(hook, str, "a"): 0.25, "c": "red"}, y, 2.0),
+    "new name": lambda x, y, hook: ({**x, calling(hook, str, "new"): 1.0}, y, 2.0),
+    "value": lambda x, y, hook: ({**x, "c": calling(hook, str, "red")}, y, 2.0),
+    "new value": lambda x, y, hook: ({**x, "c": calling(hook, str, "violet")}, y, 2.0),
+    "number": lambda x, y, hook: ({**x, "a": calling(hook, float, 0.25)}, y, 2.0),
+    "target": lambda x, y, hook: (x, calling(hook, type(y), y), 2.0),
+    "weight": lambda x, y, hook: (x, y, calling(hook, float, 2.0)),
+    "items": lambda x, y, hook: (items(x, hook), y, 2.0),
+}
 
 
 @pytest.mark.parametrize("place", PLACES)
@@ -232,11 +212,12 @@ def test_calls_within_a_call_are_refused(case: Case, place: str) -> None:
     """A model that its own sample calls goes on as if nothing had called it."""
     rows = list(stream(case, 70))
     model, twin = (learn(make(case), rows[:37]) for _ in range(2))
-    quiet, hook = Hook(twin), Hook(model)
-    for _ in range(3):
-        x, y, w = sample(place, quiet, case)
-        twin.learn_one(x, y, w=w)
-        x, y, w = sample(place, hook, case)
+    quiet, hook = Hook(), Hook()
+    for x, target in stream(case, 3, seed=5):
+        x = {**x, "a": 0.25, "c": "red"}
+        asked, y, w = PLACES[place](x, target, quiet)
+        twin.learn_one(asked, y, w=w)
+        x, y, w = PLACES[place](x, target, hook)
         hook.acts = acts_of(model, case)
         model.learn_one(x, y, w=w)
         model.predict_one(x)

@@ -10,6 +10,7 @@ import tracemalloc
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import river_extra_trees as ret
@@ -114,12 +115,15 @@ def test_nodes_name_the_values() -> None:
 
 
 def test_explanations_follow_the_walk() -> None:
-    """The path that is told ends in the leaf that the core finds."""
+    """The path that is told ends in the leaf that the core finds, and rows of a batch take it."""
     model = learned(650, n_models=1, batch_size=1000)
     assert " more}" in model.to_text()
     table = model.to_dataframe()
     assert any(isinstance(threshold, list) for threshold in table["threshold"])
-    for x, _ in samples(60):
+    rows = [x for x, _ in samples(60)]
+    shares = [model.predict_proba_one(x) for x in rows]
+    assert model.predict_proba_many(pd.DataFrame(rows)).to_dict("records") == shares
+    for x in rows:
         row = model._core.row_of(x)
         leaf = list(inspection.path(model._core.nodes(0), row))[-1]
         assert inspection.is_leaf(leaf)
