@@ -96,27 +96,6 @@ def test_another_thread_runs_while_rows_are_answered(name: str) -> None:
     assert persistence.save_bytes(model) == before
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", MODELS)
-def test_another_thread_runs_while_rows_are_learned(name: str) -> None:
-    """Its call is refused, and the model learns as it does alone."""
-    X, y = samples(name)
-    for _ in range(200):  # a thread may take long to wake up
-        model, alone = made(name), made(name)
-        alone.learn_many(X, y)
-        model.learn_many(X[:10], y[:10])
-        other = Other(model)
-        batch = labelled_table_of(X[10:], y[10:], 1.0, model._core.regression)
-        other.gate.release()
-        model._read_rows(model._core.reader(batch, learns=True))
-        was_there = bool(other.said)
-        other.join(60)
-        assert persistence.save_bytes(model) == persistence.save_bytes(alone)
-        if was_there and "in use" in other.said:
-            return
-    pytest.fail("no other thread ran while the rows were learned")
-
-
 class Watcher(threading.Thread):
     """A thread that, once `gate` opens, keeps Python's lock until n rows have been read."""
 

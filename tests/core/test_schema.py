@@ -17,11 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from river_extra_trees import (
-    ShrubEnsembleClassifier,
-    StreamDecisionTreeClassifier,
-    persistence,
-)
+from river_extra_trees import StreamDecisionTreeClassifier
 from river_extra_trees._core.safe_repr import safe_repr
 from river_extra_trees._core.schema import Labels, Schema
 from river_extra_trees._core.state import StateError
@@ -177,53 +173,6 @@ def test_a_name_that_cannot_be_written_has_a_column(name: Any) -> None:
     assert one.learn_row({"a": 1.0, name: 2.0}) == other.learn_row({name: 2.0, "a": 1.0})
     assert one.names == other.names
     assert one.row_of({name: 3.0})[one.names.index(name)] == 3.0
-
-
-class Moody:
-    """A value that is hashable a number of times."""
-
-    def __init__(self, patience: int) -> None:
-        self.patience = patience
-
-    def __hash__(self) -> int:
-        self.patience -= 1
-        if self.patience < 0:
-            raise KeyboardInterrupt
-        return 1
-
-
-def test_rows_that_fail_half_way_leave_the_schema_as_it_was() -> None:
-    """Whenever the value raises, be it that its column is there already."""
-    for known in ({"a": "red"}, {"b": 1.0}):
-        failed = 0
-        for patience in range(20):
-            schema = Schema()
-            schema.learn_row(known)
-            before = pickle.dumps(schema)
-            try:
-                schema.learn_row({"z": "blue", "a": Moody(patience), "0": 1.0})
-            except KeyboardInterrupt:
-                failed += 1
-                assert pickle.dumps(schema) == before
-                schema.check()
-        assert 1 < failed < 20
-
-
-@pytest.mark.parametrize("kind", [StreamDecisionTreeClassifier, ShrubEnsembleClassifier])
-def test_labels_that_fail_half_way_leave_the_model_as_it_was(kind: Any) -> None:
-    """Whether new features came with them or not."""
-    for x in ({"a": 1.0}, {"a": 1.0, "new": "thing"}):
-        failed = 0
-        for patience in range(8):
-            model = kind(seed=1)
-            model.learn_one({"a": 1.0}, "known")
-            before = persistence.save_bytes(model)
-            try:
-                model.learn_one(x, Moody(patience))
-            except KeyboardInterrupt:
-                failed += 1
-                assert persistence.save_bytes(model) == before
-        assert 1 < failed < 8
 
 
 def test_a_name_may_change_its_kind() -> None:

@@ -105,14 +105,6 @@ def test_pickling(n: int, bound: int) -> None:
     assert [restored.node(i) for i in trees.preorder()] == [trees.node(i) for i in trees.preorder()]
 
 
-@pytest.mark.parametrize("damage", ["threshold", "feature", "left", "nominal", "stats"])
-def test_statistics_must_belong_to_the_nodes(damage: str) -> None:
-    """A state with the wrong number of statistics is refused."""
-    state = grown(60).state()
-    with pytest.raises(StateError, match=r"array|node|floats|whole numbers"):
-        Trees.restored({**state, damage: state[damage][:-1]})
-
-
 @pytest.mark.parametrize(
     ("weight", "classes", "problem"),
     [

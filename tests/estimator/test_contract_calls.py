@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import signal
 import sys
 import threading
 import time
@@ -18,7 +17,6 @@ from matplotlib import pyplot
 from river_extra_trees import persistence, plotting
 from tests.tools.contract import CORES, Case
 from tests.tools.estimators import answers, frozen, learn, make, stream
-from tests.tools.systems import needs_timers
 
 IN_USE = "the model is in use"  # by another thread, or by a call that this one is part of
 
@@ -268,34 +266,3 @@ def test_calls_of_threads_are_refused_while_another_runs(case: Case) -> None:
     model._core.check()
     learn(model, rows)
     persistence.load_bytes(persistence.save_bytes(model))
-
-
-@needs_timers
-@pytest.mark.parametrize("case", CORES, ids=str)
-def test_a_signal_handler_may_ask(case: Case) -> None:
-    """A handler that asks now and then changes nothing that is learned."""
-    rows = list(stream(case, 300))
-    asked = 0
-
-    def ask(*_: Any) -> None:
-        nonlocal asked
-        try:
-            model.predict_one(rows[0][0])
-            model.to_text()
-        except RuntimeError as error:
-            assert IN_USE in str(error)
-        asked += 1
-        signal.setitimer(signal.ITIMER_REAL, 2e-4)  # no sooner: it would interrupt itself
-
-    wanted = frozen(learn(make(case), rows))
-    model = make(case)
-    before = signal.signal(signal.SIGALRM, ask)
-    signal.setitimer(signal.ITIMER_REAL, 2e-4)
-    try:
-        learn(model, rows)
-    finally:
-        signal.signal(signal.SIGALRM, lambda *_: None)  # a late handler would start the timer again
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
-    assert asked > 0
-    assert frozen(model) == wanted

@@ -1,10 +1,9 @@
-"""Streams for shrub ensembles: the recorded runs in `golden/shrubs`, and one that changes a lot."""
+"""The recorded runs of shrub ensembles in `golden/shrubs`."""
 
 from __future__ import annotations
 
 import csv
 import json
-import random
 from pathlib import Path
 from typing import Any
 
@@ -51,24 +50,3 @@ class Run:
 def lines(name: str) -> list[list[str]]:
     with (FOLDER / name).open(newline="") as file:
         return list(csv.reader(file))[1:]
-
-
-class Stress:
-    """A stream with missing, nominal, new and vanishing features, new classes and weights."""
-
-    def __init__(self, seed: int, regression: bool) -> None:
-        self.rng = random.Random(seed)
-        self.regression = regression
-
-    def rows(self, n: int) -> Any:
-        rng = self.rng
-        for i in range(n):
-            x: dict[Any, Any] = {"a": rng.randrange(4), "b": rng.random()}
-            if rng.random() < 0.5:
-                x["c"] = rng.choice(["red", "green", 3, float("nan")])
-            if i > n // 2:
-                x[f"late {i % 3}"] = rng.gauss(0, 1)
-            y: Any = x["a"] + x["b"] + rng.gauss(0, 0.1)
-            if not self.regression:
-                y = f"{int(y)}" if rng.random() < 0.9 else f"rare {i // 40}"
-            yield x, y, rng.choice([1.0, 1.0, 0.0, 0.3, 17.0, 1e9])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import pickle
 from typing import Any
 from unittest import mock
@@ -11,7 +10,6 @@ import numpy as np
 import pytest
 import scipy.stats
 from hypothesis import given, settings
-from hypothesis import strategies as st
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from river_extra_trees import (
@@ -40,26 +38,10 @@ def test_growth_agrees_with_the_naive_tree(growth: tuple[list[Sample], Rules]) -
     assert_same_tree(model._core.trees[0], Cart(rules).tree(samples), labels_of(model))
 
 
-@pytest.mark.slow
-@given(growths(max_size=40, n_codes=24), st.sampled_from([0.1, 1.0, 5.0]))
-@settings(max_examples=300)
-def test_one_of_many_values_needs_support(
-    growth: tuple[list[Sample], Rules], support: float
-) -> None:
-    """The deeper the node, the more evidence; ordinary features and few values need none."""
-    samples, rules = growth
-    rules = dataclasses.replace(rules, support=support)
-    with mock.patch.object(stream_learner, "SUPPORT", support):
-        model = tree_learner(rules, len(samples[0].x), batch_size=len(samples))
-        prime(model._core.schema, len(samples[0].x), rules.nominal, 24)
-        learn(model, samples, rules)
-    assert_same_tree(model._core.trees[0], Cart(rules).tree(samples), labels_of(model))
-
-
 @pytest.mark.parametrize("criterion", ["gini", "entropy", "variance"])
 @pytest.mark.parametrize("support", [0.3, 0.6, 1.0])
 def test_support_of_every_split(criterion: str, support: float) -> None:
-    """The same in larger trees, in which support decides on many splits."""
+    """The deeper the node, the more evidence a split by one of many values needs."""
     rng = np.random.default_rng(0)
     for _ in range(3):
         codes, effects = rng.integers(0, 24, (60, 2)), rng.normal(size=24)

@@ -117,18 +117,12 @@ def test_structures_are_sound_at_any_time(max_nodes: int) -> None:
             model._core.check()
 
 
-def with_many_classes(**parameters: Any) -> Any:
-    """A forest that has learned 1,500 samples of 1,024 classes, which no feature foretells."""
-    rng = random.Random(1)
-    model = ret.ExtraTreesClassifier(n_models=8, seed=1, **parameters)
-    for i in range(1_500):
-        model.learn_one({name: rng.random() for name in "abcd"}, i % 1_024)
-    return model
-
-
 def test_a_leaf_takes_memory_for_the_classes_that_it_met() -> None:
     """A row of 1,024 classes would take 8 kB."""
-    model = with_many_classes(window_sizes=(30, 1_200))
+    rng = random.Random(1)
+    model = ret.ExtraTreesClassifier(n_models=8, window_sizes=(30, 1_200), seed=1)
+    for i in range(1_500):
+        model.learn_one({name: rng.random() for name in "abcd"}, i % 1_024)
     for trees in model._core.trees:
         assert trees.__sizeof__() < 200 * trees.n_nodes + 130_000
     assert model._raw_memory_usage < 3_000_000
