@@ -14,9 +14,8 @@ from typing import Any
 import pytest
 
 from river_extra_trees import persistence
-from tests.tools.estimators import CASES, CLASSES, THREE, answers, learn, make, stream
-
-Case = tuple[str, int]
+from tests.tools.contract import ENDS, Case
+from tests.tools.estimators import CASES, CLASSES, answers, learn, make, stream
 
 
 def split_stream(case: Case) -> tuple[list[Any], list[Any], list[Any]]:
@@ -28,7 +27,7 @@ def split_stream(case: Case) -> tuple[list[Any], list[Any], list[Any]]:
     )
 
 
-@pytest.mark.parametrize("case", THREE, ids=str)
+@pytest.mark.parametrize("case", ENDS, ids=str)
 def test_key_order(case: Case) -> None:
     """The order of the keys in a sample does not matter."""
     first, then, asked = split_stream(case)
@@ -42,7 +41,7 @@ def test_key_order(case: Case) -> None:
     assert answers(model, asked) == answers(other, shuffled(asked))
 
 
-@pytest.mark.parametrize("case", THREE, ids=str)
+@pytest.mark.parametrize("case", ENDS, ids=str)
 def test_copies_go_on_alike(case: Case) -> None:
     """A copy made in mid-stream goes on as the original does, and apart from it; a clone is new.
 

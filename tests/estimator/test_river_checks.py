@@ -10,7 +10,11 @@ from tests.tools.estimators import CASES, CLASSES, PARAMETERS, THREE, make
 Case = tuple[str, int]
 
 
-@pytest.mark.parametrize("case", THREE, ids=str)
+@pytest.mark.parametrize(
+    "case",
+    [pytest.param(case, marks=[pytest.mark.slow] if case[1] else []) for case in THREE],
+    ids=str,
+)
 def test_river_checks(case: Case) -> None:
     """The estimator passes all checks of river's."""
     for check in checks.yield_checks(make(case)):

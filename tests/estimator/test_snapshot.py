@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 from river_extra_trees import persistence
-from tests.tools.contract import FIRST, Case
-from tests.tools.estimators import CASES, answers, is_classifier, learn, make, stream
+from tests.tools.contract import ENDS, FIRST, Case
+from tests.tools.estimators import answers, is_classifier, learn, make, stream
 
 
 def said(snapshot: Any, case: Case, rows: list[Any]) -> list[str]:
@@ -22,7 +22,7 @@ def said(snapshot: Any, case: Case, rows: list[Any]) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.parametrize("case", ENDS, ids=str)
 def test_snapshot(case: Case) -> None:
     """It says to the last bit what the model said, also out of a pickle, and cannot learn."""
     model, asked = make(case), list(stream(case, 40, seed=2))
@@ -69,7 +69,7 @@ def test_snapshot_of_frames(case: Case) -> None:
         assert answer.interval() == model.predict_one(x, with_dist=True).interval()
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.parametrize("case", ENDS, ids=str)
 def test_samples_seen(case: Case) -> None:
     """Every learner counts the samples that it has learned, also after a pickle."""
     model = learn(make(case), stream(case, 60))

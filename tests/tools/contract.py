@@ -16,6 +16,7 @@ from tests.tools.estimators import (
     CASES,
     CLASSIFIERS,
     REGRESSORS,
+    TIGHTEST,
     learn,
     make,
     stream,
@@ -25,6 +26,9 @@ Case = tuple[str, int]
 
 # One parameter set of each estimator: how input is read does not depend on the parameters.
 FIRST = [case for case in CASES if case[1] == 0]
+
+# And the set with the tightest bound on memory.
+ENDS = FIRST + TIGHTEST
 
 FIRST_CLASSIFIERS = [case for case in CLASSIFIERS if case[1] == 0]
 
