@@ -15,7 +15,6 @@ from typing import Any
 from river import base
 
 import river_extra_trees
-from river_extra_trees._core.forests.memories import MemoryForest
 from river_extra_trees._estimator.learner import TreeLearner
 
 Row = tuple[dict[Any, Any], Any]
@@ -162,26 +161,6 @@ def stream(case: tuple[str, int], n: int, seed: int = 0) -> Iterator[Row]:
             x["late"] = a + rng.random()
         score = a + 0.1 * b + (c == "red") + 0.1 * rng.random()
         yield x, ("low", "middle", "high")[min(2, int(score))] if is_classifier(case) else score
-
-
-def broken_stream(case: tuple[str, int], n: int) -> Iterator[Row]:
-    """Yield samples of a concept that is half lost half-way: many targets are random from then.
-
-    Forgetful forests fail there, and discard some of their trees.
-    """
-    rng = random.Random(1)
-    rows = list(stream(case, n))
-    for i, (x, y) in enumerate(rows):
-        yield x, rng.choice(rows)[1] if i >= n // 2 and rng.random() < 0.55 else y
-
-
-def begun_anew(model: Any, planted: list[Any]) -> int:
-    """Number of trees of a forest that were swapped or discarded since they were planted."""
-    if hasattr(model._core, "created_at"):
-        return sum(birth > 0 for birth in model._core.created_at)
-    if isinstance(model._core, MemoryForest):
-        return sum(birth > 0 for birth in model._core.state()["births"])
-    return sum(now is not then for now, then in zip(model._core.trees, planted, strict=True))
 
 
 def learn(model: Any, rows: Any) -> Any:
