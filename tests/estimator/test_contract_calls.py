@@ -68,7 +68,9 @@ def test_odd_arguments(case: Case) -> None:
     for name in public_methods(model):
         method = getattr(model, name)
         ours = "river_extra_trees" in str(inspect.getmodule(method))
-        step = 1 if case[0].startswith("Dynamic") and name != "draw" else 7  # pictures take long
+        step = 7 if name == "draw" or not case[0].startswith("Dynamic") else 1
+        if name == "draw" and case != CORES[0]:
+            continue  # pictures take long
         for argument in inspect.signature(method).parameters:
             for odd in ODD[::step]:
                 try:

@@ -58,13 +58,10 @@ def test_a_parameter_of_no_use_is_named(name: str) -> None:
     A regressor, which reads its parameters as the classifier does, meets every third value.
     """
     rows = list(stream((name, 0), 70))
-    sizes = SIZES_OF_FORESTS if name.startswith("StreamDecision") else SIZES
     for i, parameter in enumerate(signature(CLASSES[name]).parameters):
         values = PARAMETERS_OF_ALL_KINDS[i % 3 :: 3 if name.endswith("Regressor") else 1]
         taken = 0
         for value in values:
-            if parameter in sizes and isinstance(value, int) and value == 2**31 - 1:
-                continue  # as many as the memory holds
             model = made_or_refused(parameter, functools.partial(make, (name, 0)), value)
             if model is None:
                 continue
@@ -76,11 +73,9 @@ def test_a_parameter_of_no_use_is_named(name: str) -> None:
         assert taken < len(values) / 2, parameter
 
 
-SIZES = ("n_models", "n_particles", "batch_size", "window_size")
-SIZES_OF_FORESTS = ("n_models", "batch_size")  # whose windows grow with what they hold
 PARAMETERS_OF_ALL_KINDS: list[Any] = [
     *(None, True, False, np.False_, -1, 0, 1, 2, 1.5, 2.5, 0.5, -0.5, np.int64(3), np.float32(0.5)),
-    *(2**31 - 1, 2**31, 2**63, 2**64, 10**400, -(10**400), 10**5000, 1e308, 5e-324),
+    *(2**31, 2**63, 2**64, 10**400, -(10**400), 10**5000, 1e308, 5e-324),
     *(math.inf, math.nan, np.float64("nan"), fractions.Fraction(10**400, 3), 1j, 10.5),
     *("", "x", "1", b"x", (), (1,), [], [1], {}, {1}, np.array([1.0, 2.0]), np.array([1.0])),
     *(np.array([]), np.datetime64("NaT"), pd.NA, Ellipsis, int),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -193,53 +193,27 @@ class Tree:
 # --- Growth
 
 
-def class_score(criterion: str) -> Callable[[list[Sample]], float]:
-    """Higher is better: the impurity of the samples of a side, but for a constant."""
-
-    def score(samples: list[Sample]) -> float:
-        weight = sum(sample.weight for sample in samples)
-        counts = [
-            sum(sample.weight for sample in samples if sample.y == code)
-            for code in sorted({sample.y for sample in samples})
-        ]
-        if criterion == "entropy":
-            return sum(count * math.log(count / weight) for count in counts)
-        return sum(count * count for count in counts) / weight
-
-    return score
+def weight_of(samples: list[Sample]) -> float:
+    return sum(sample.weight for sample in samples)
 
 
-def number_score(node: list[Sample]) -> Callable[[list[Sample]], float]:
-    """The same of numbers, which are taken from their mean in the node."""
-    middle = sum(s.weight * s.y for s in node) / sum(s.weight for s in node)
-
-    def score(samples: list[Sample]) -> float:
-        total = sum(s.weight * (s.y - middle) for s in samples)
-        return total**2 / sum(s.weight for s in samples)
-
-    return score
+def mean_of(samples: list[Sample]) -> float:
+    return sum(s.weight * s.y for s in samples) / weight_of(samples)
 
 
-def mean_targets(
-    buckets: dict[int, list[Sample]], samples: list[Sample], of_numbers: bool
-) -> dict[int, float]:
-    """Of each bucket the mean target, or the share of the node's most frequent class."""
+def score(samples: list[Sample], criterion: str, middle: float) -> float:
+    """Higher is better: the impurity of the samples of a side, but for a constant.
 
-    def weight(found: list[Sample]) -> float:
-        return sum(s.weight for s in found)
-
-    if of_numbers:
-        middle = sum(s.weight * s.y for s in samples) / weight(samples)
-        return {
-            bucket: sum(s.weight * (s.y - middle) for s in found) / weight(found)
-            for bucket, found in buckets.items()
-        }
+    Numbers are taken from their mean in the node.
+    """
+    weight = weight_of(samples)
+    if criterion == "variance":
+        return sum(s.weight * (s.y - middle) for s in samples) ** 2 / weight
     codes = sorted({sample.y for sample in samples})
-    top = max(codes, key=lambda code: weight([s for s in samples if s.y == code]))
-    return {
-        bucket: weight([s for s in found if s.y == top]) / weight(found)
-        for bucket, found in buckets.items()
-    }
+    counts = [weight_of([s for s in samples if s.y == code]) for code in codes]
+    if criterion == "entropy":
+        return sum(count * math.log(count / weight) for count in counts)
+    return sum(count * count for count in counts) / weight
 
 
 class Growth:
@@ -254,6 +228,9 @@ class Growth:
         # Where sums are not exact, rounding does not decide.
         self.margin = 1.0 + 1e-12 if self.of_numbers else 1.0
 
+    def score(self, samples: list[Sample], middle: float) -> float:
+        return score(samples, self.rules.criterion, middle)
+
     def run(self, leaf: Node, samples: list[Sample], offered: list[int]) -> None:
         """Split the leaf and its children, left ones first, until the rules forbid it."""
         columns = list(offered)  # those that may vary first, in the order drawn
@@ -262,13 +239,13 @@ class Growth:
             node, samples, n_active = tasks.pop()
             if not may_split(samples, node.depth, self.rules):
                 continue
-            score = number_score(samples) if self.of_numbers else class_score(self.rules.criterion)
-            best, best_score, n_active = self.best_split(samples, columns, n_active, score)
+            middle = mean_of(samples)
+            best, best_score, n_active = self.best_split(samples, columns, n_active, middle)
             if best is None:
                 continue
             node.left = self.tree.new_node(node.depth + 1)
             node.right = self.tree.new_node(node.depth + 1)
-            node.split, node.gain = best, best_score - score(samples)
+            node.split, node.gain = best, best_score - self.score(samples, middle)
             for child, is_left in ((node.right, False), (node.left, True)):
                 own = [s for s in samples if best.goes_left(s.x) == is_left]
                 for sample in own:
@@ -281,7 +258,7 @@ class Growth:
         samples: list[Sample],
         columns: list[int],
         n_active: int,
-        score: Callable[[list[Sample]], float],
+        middle: float,
     ) -> tuple[Split | None, float, int]:
         """The best split of some columns that vary; how many of all may vary below it.
 
@@ -306,7 +283,7 @@ class Growth:
                 left = [sample for sample in samples if split.goes_left(sample.x)]
                 right = [sample for sample in samples if not split.goes_left(sample.x)]
                 if min(len(left), len(right)) >= max(1, self.rules.min_samples_leaf):
-                    found = score(left) + score(right)
+                    found = self.score(left, middle) + self.score(right, middle)
                     if best is None or found > best_score * self.margin:
                         best, best_score = split, found
         return best, best_score, n_active
@@ -338,10 +315,16 @@ class Growth:
         for value, sample in zip(values, samples, strict=True):
             bucket = N_BUCKETS if math.isnan(value) else bucket_of(salt, value)
             buckets.setdefault(bucket, []).append(sample)
-        means = mean_targets(buckets, samples, self.of_numbers)
+        if not self.of_numbers:  # then the share of the most frequent class in the node counts
+            codes = sorted({sample.y for sample in samples})
+            top = max(codes, key=lambda code: weight_of([s for s in samples if s.y == code]))
+        means = {
+            bucket: mean_of(found if self.of_numbers else [s._replace(y=s.y == top) for s in found])
+            for bucket, found in buckets.items()
+        }
         order = sorted(sorted(means), key=means.__getitem__)
         unmet = set(range(N_BUCKETS + 1)) - set(order)
-        weights = {bucket: sum(s.weight for s in found) for bucket, found in buckets.items()}
+        weights = {bucket: weight_of(found) for bucket, found in buckets.items()}
         splits = []
         for cut in range(1, len(order)):
             left, right = (sum(map(weights.get, side)) for side in (order[:cut], order[cut:]))
@@ -362,5 +345,5 @@ class Growth:
         if len(present) < len(values):
             return [Split(column, threshold, False, left) for left in (False, True)]
         split = Split(column, threshold, False, False)
-        left = sum(sample.weight for sample in samples if split.goes_left(sample.x))
-        return [split._replace(missing_left=left >= sum(s.weight for s in samples) - left)]
+        left = weight_of([sample for sample in samples if split.goes_left(sample.x)])
+        return [split._replace(missing_left=left >= weight_of(samples) - left)]
