@@ -1,4 +1,4 @@
-"""What every estimator answers and holds: from the first sample on, and within its memory."""
+"""What every estimator answers, from the first sample on; and what it explains."""
 
 from __future__ import annotations
 
@@ -8,14 +8,13 @@ from typing import Any
 
 import pytest
 
+from river_extra_trees import StreamDecisionTreeClassifier
+from river_extra_trees._estimator.inspection import path
 from tests.tools.contract import ENDS, Case
 from tests.tools.estimators import (
     CASES,
-    CLASSES,
     CLASSIFIERS,
-    TIGHTEST,
     is_classifier,
-    learn,
     make,
     stream,
 )
@@ -74,34 +73,19 @@ def test_something_is_learned(case: Case) -> None:
         assert error < spread
 
 
-@pytest.mark.parametrize("case", TIGHTEST, ids=str)
-def test_memory_is_bounded(case: Case) -> None:
-    """Once a model has filled its bounds it stays about as large as it is."""
-    model = learn(make(case), stream(case, 2000))
-    size = model._raw_memory_usage
-    learn(model, stream(case, 4000, seed=1))
-    # Three times as many samples: unbounded growth would be threefold, a last doubling of one of
-    # several arrays is not.
-    assert model._raw_memory_usage <= 1.5 * size
-
-
-@pytest.mark.parametrize("n_columns", [8, 64])
-@pytest.mark.parametrize(
-    ("name", "parameters", "n_kept"),
-    [
-        ("DynamicTreeClassifier", {"window": 1000, "n_particles": 2}, 1000),
-        ("ForgetfulDecisionTreeClassifier", {"max_retained": 1000}, 1000),
-        ("ShrubEnsembleClassifier", {"window_size": 500, "n_models": 1}, 500),
-        ("StreamDecisionTreeClassifier", {"batch_size": 1000}, 1000),
-        ("StreamDecisionForestRegressor", {"n_models": 1, "batch_size": 1000}, 1000),
-    ],
-)
-def test_memory_per_sample(
-    name: str, parameters: dict[str, Any], n_kept: int, n_columns: int
-) -> None:
-    """What the page on reliability promises of windows and the space in which trees are grown."""
-    model = CLASSES[name](seed=1, **parameters)
-    rng = random.Random(1)
-    for _ in range(1100):
-        model.learn_one({f"f{k}": rng.random() for k in range(n_columns)}, rng.random() > 0.5)
-    assert model._raw_memory_usage <= n_kept * (45 * n_columns + 350)
+@pytest.mark.parametrize("splitter", ["best", "random"])
+def test_explained_path_is_the_path_taken(splitter: str) -> None:
+    """Values beyond the remembered ones, and missing ones, are explained as they are answered."""
+    generator = random.Random(1)
+    model = StreamDecisionTreeClassifier(batch_size=50, splitter=splitter, seed=1)
+    samples = []
+    for _ in range(1500):
+        name = generator.randrange(3000)
+        x: dict[str, Any] = {"name": f"v{name}", "b": generator.choice([1.0, "one", None])}
+        samples.append(x)
+        model.learn_one(x, name % 3 == 0)
+    nodes = model._core.nodes(0)
+    for x in samples[-300:]:
+        *_, leaf = path(nodes, model._core.row_of(x))
+        shares = [value / leaf["weight"] for value in leaf["values"]]
+        assert shares == pytest.approx(list(model.predict_proba_one(x).values()), rel=1e-12)

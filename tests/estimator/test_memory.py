@@ -1,15 +1,26 @@
-"""The memory that a model tells is the memory that it holds."""
+"""The memory that a model tells is what it holds, and it is bounded; young trees are small."""
 
 from __future__ import annotations
 
 import gc
+import pickle
+import random
 import tracemalloc
 from typing import Any
 
 import pytest
 
-from tests.tools.contract import CORES
-from tests.tools.estimators import PARAMETERS, THREE, is_classifier, learn, make
+from river_extra_trees import persistence
+from tests.tools.contract import CORES, ENDS, Case
+from tests.tools.estimators import (
+    CLASSES,
+    PARAMETERS,
+    TIGHTEST,
+    is_classifier,
+    learn,
+    make,
+    stream,
+)
 
 LONG = "x" * 2000
 
@@ -34,7 +45,7 @@ def rows(kind: str, n: int, classifier: bool) -> list[tuple[dict[Any, Any], Any]
 
 # Texts are held by objects that all have: one estimator on each class of the core tells.
 # Threads have memory of their own.
-ALONE = [(name, i) for name, i in THREE if "n_jobs" not in PARAMETERS[name][i]]
+ALONE = [(name, i) for name, i in ENDS if "n_jobs" not in PARAMETERS[name][i]]
 HELD = [(case, "plain") for case in ALONE] + [
     ((name, 0), kind)
     for name, _ in [*CORES, ("ExtraTreesClassifier", 0)]
@@ -44,7 +55,7 @@ HELD = [(case, "plain") for case in ALONE] + [
 
 
 @pytest.mark.parametrize(("case", "kind"), HELD, ids=str)
-def test_memory_is_what_is_held(case: tuple[str, int], kind: str) -> None:
+def test_memory_is_what_is_held(case: Case, kind: str) -> None:
     """Texts of nominal values, names and labels included: within a fiftieth and 3 kB."""
     learn(make(case), rows(kind, 100, is_classifier(case)))  # what is made once stays
     gc.collect()
@@ -58,3 +69,73 @@ def test_memory_is_what_is_held(case: tuple[str, int], kind: str) -> None:
     finally:
         tracemalloc.stop()
     assert model._raw_memory_usage == pytest.approx(held, rel=0.02, abs=3_000)
+
+
+@pytest.mark.parametrize("case", TIGHTEST, ids=str)
+def test_memory_is_bounded(case: Case) -> None:
+    """Once a model has filled its bounds it stays about as large as it is."""
+    model = learn(make(case), stream(case, 2000))
+    size = model._raw_memory_usage
+    learn(model, stream(case, 4000, seed=1))
+    # Three times as many samples: unbounded growth would be threefold, a last doubling of one of
+    # several arrays is not.
+    assert model._raw_memory_usage <= 1.5 * size
+
+
+@pytest.mark.parametrize("n_columns", [8, 64])
+@pytest.mark.parametrize(
+    ("name", "parameters", "n_kept"),
+    [
+        ("DynamicTreeClassifier", {"window": 1000, "n_particles": 2}, 1000),
+        ("ForgetfulDecisionTreeClassifier", {"max_retained": 1000}, 1000),
+        ("ShrubEnsembleClassifier", {"window_size": 500, "n_models": 1}, 500),
+        ("StreamDecisionTreeClassifier", {"batch_size": 1000}, 1000),
+        ("StreamDecisionForestRegressor", {"n_models": 1, "batch_size": 1000}, 1000),
+    ],
+)
+def test_memory_per_sample(
+    name: str, parameters: dict[str, Any], n_kept: int, n_columns: int
+) -> None:
+    """What the page on reliability promises of windows and the space in which trees are grown."""
+    model = CLASSES[name](seed=1, **parameters)
+    rng = random.Random(1)
+    for _ in range(1100):
+        model.learn_one({f"f{k}": rng.random() for k in range(n_columns)}, rng.random() > 0.5)
+    assert model._raw_memory_usage <= n_kept * (45 * n_columns + 350)
+
+
+TREES = [
+    f"{kind}DecisionTree{task}"
+    for kind in ("Stream", "Forgetful")
+    for task in ("Classifier", "Regressor")
+]
+N_FEATURES = 9
+
+
+def young(name: str, n: int) -> Any:
+    """A tree that has learned n samples of numbers that fill all digits of a float."""
+    model, rng = CLASSES[name](seed=1), random.Random(1)
+    for _ in range(n):
+        x = {f"the feature {i}": rng.random() for i in range(N_FEATURES)}
+        model.learn_one(x, rng.randrange(2))
+    return model
+
+
+@pytest.mark.parametrize("name", TREES)
+def test_a_young_tree_is_small(name: str) -> None:
+    """It takes 2 kB pickled, 3.5 kB in a file and 6 kB in memory, with up to four samples."""
+    for n in (0, 1, 4):
+        model = young(name, n)
+        assert len(pickle.dumps(model, 5)) <= 2000
+        assert len(persistence.save_bytes(model)) <= 3500
+        assert model._raw_memory_usage <= 6000
+
+
+@pytest.mark.parametrize("name", TREES)
+def test_what_only_a_growth_needs_is_given_back(name: str) -> None:
+    """After a batch of 100 samples, a model holds its samples and its tree."""
+    model = young(name, 100)
+    sample = 8 * (N_FEATURES + 3) + 4 * (N_FEATURES + 5)
+    nodes = 200 * (32 + 4 + 5 * 8)
+    assert model.n_nodes > 1
+    assert model._raw_memory_usage <= 6000 + 128 * (sample + 32) + nodes

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import math
 import pickle
-import random
 
 import numpy as np
 import pytest
@@ -13,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
-import river_extra_trees as ret
 from river_extra_trees._estimator.mixture import StudentMixture
 
 COMPONENTS = [(0.0, 1.0, 5.0, 0.5), (4.0, 0.25, 12.0, 0.3), (-3.0, 2.0, 3.5, 0.2)]
@@ -68,37 +66,6 @@ def test_quantile_of_any_mixture(components: list[tuple[float, ...]], p: float) 
     assert low <= high
     assert mixture.sigma >= 0.0
     assert "90% in" in repr(mixture)
-
-
-TARGETS = {
-    "0/1": lambda a, _: float(a > 0),
-    "zero-inflated": lambda a, i: float(i % 5 == 0) * a,
-    "constant": lambda a, i: 3.0,
-    "counts": lambda a, i: float(int(3 * abs(a))),
-    "tiny": lambda a, i: 1e-200 * a,
-    "small": lambda a, i: 1e-145 * a,
-    "large": lambda a, i: 1e144 * a,
-    "noiseless": lambda a, i: 2 * a + 1,
-}
-
-
-@pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize(
-    "options",
-    [{}, {"published": True, "forgetting_factor": 0.9, "leaf": "constant"}],
-    ids=str,
-)
-def test_quantiles_of_answers(target: str, options: dict[str, object]) -> None:
-    """On targets that repeat, and on all scales, from before the first sample on."""
-    rng = random.Random(1)
-    model = ret.DynamicTreeRegressor(n_particles=10, window=60, seed=1, **options)
-    for i in range(250):
-        x = {"a": max(-1.0, min(1.0, rng.gauss(0, 1))), "b": rng.gauss(0, 1)}
-        if i % 10 == 0 or i < 12:
-            answer = model.predict_one(x, with_dist=True)
-            assert all(is_inverse(answer, p) for p in (1e-6, 0.05, 0.5, 0.95))
-            assert "90% in" in repr(answer)
-        model.learn_one(x, TARGETS[target](x["a"], i))
 
 
 @pytest.mark.parametrize("p", [0.0, 1.0, -0.1, math.nan])

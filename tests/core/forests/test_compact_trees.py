@@ -103,20 +103,6 @@ def test_a_weight_needs_a_class(left: int, weight: float) -> None:
         CompactTrees.restored(values)
 
 
-@pytest.mark.parametrize("max_nodes", [7, 40, 10_000])
-def test_structures_are_sound_at_any_time(max_nodes: int) -> None:
-    """Ever new classes, weights that are not whole, leaves that are split and made again."""
-    rng = random.Random(max_nodes)
-    model = ret.ExtraTreesClassifier(
-        n_models=6, batch_size=7, window_sizes=(15, 90), max_nodes=max_nodes, seed=1
-    )
-    for i in range(700):
-        x = {name: rng.random() for name in "abc"}
-        model.learn_one(x, rng.randrange(2 + i // 20), w=rng.choice([1.0, 1.0, 0.3, 1e-305]))
-        if i % 5 == 0:
-            model._core.check()
-
-
 def test_a_leaf_takes_memory_for_the_classes_that_it_met() -> None:
     """A row of 1,024 classes would take 8 kB."""
     rng = random.Random(1)
