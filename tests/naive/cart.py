@@ -156,8 +156,9 @@ class Cart:
     def __init__(self, rules: Rules) -> None:
         self.rules = rules
 
-    def features(self, samples: Sequence[Sample]) -> Sequence[int]:
-        return range(max(len(sample.x) for sample in samples))
+    def features(self, n: int) -> Sequence[int]:
+        """Which of n features are looked at."""
+        return range(n)
 
     def splits_of(self, values: Values, feature: int) -> Iterator[Split]:
         """All splits of one feature, in the order in which they are tried."""
@@ -216,8 +217,10 @@ class Cart:
         of_numbers = self.rules.criterion == "variance"
         scale = squared_deviations(samples) if of_numbers else total(samples)
         best, best_score = None, math.inf
-        for feature in self.features(samples):
-            values = np.array([value_of(s.x, feature) for s in samples])
+        width = max(len(sample.x) for sample in samples)
+        X = np.array([(*s.x, *[math.nan] * (width - len(s.x))) for s in samples])
+        for feature in self.features(width):
+            values = X[:, feature]
             splits = list(self.splits_of(values, feature))
             if not splits:
                 continue
