@@ -13,7 +13,8 @@ import pyarrow as pa
 import pytest
 from river import base, metrics
 
-from river_extra_trees import evaluate, streams
+import river_extra_trees as ret
+from river_extra_trees import evaluate, keyed, persistence, streams
 from river_extra_trees._estimator import rows
 from river_extra_trees._estimator.rows import rows_of
 from river_extra_trees.keyed.frames import keyed_rows
@@ -78,3 +79,22 @@ def test_our_models_read_columns(case: Case, kind: Any, monkeypatch: pytest.Monk
     evaluate.progressive_val_score((X, y), model, metric)
     table = [streams.Batch(range(1, 41), pa.table(columns), y)]
     evaluate.progressive_val_score(table, model, metric)
+
+
+def test_names_with_nul_everywhere() -> None:
+    """Of columns, targets, labels and keys, in evaluations and in models by key."""
+    X = pl.DataFrame({"a\0": [0.0, 1.0] * 20, "": ["red", "gr\0en"] * 20, "y\0": ["u\0", "v"] * 20})
+    model = ret.StreamDecisionTreeClassifier(batch_size=10, seed=1)
+    evaluated = model.clone()
+    evaluate.progressive_val_score(X, evaluated, metrics.Accuracy(), target="y\0")
+    labels, keys = X["y\0"].to_list(), ["k\0", "l"] * 20
+    X = X.drop("y\0")
+    by_key, one_by_one = (keyed.KeyedModels(model.clone()) for _ in range(2))
+    by_key.learn_many(keys, X, labels)
+    for key, x, label in zip(keys, X.to_dicts(), labels, strict=True):
+        model.learn_one(x, label)
+        one_by_one.learn_one(key, x, label)
+    assert persistence.save_bytes(evaluated) == persistence.save_bytes(model)
+    assert list(by_key.predict_many(keys, X)) == [
+        one_by_one.predict_one(key, x) for key, x in zip(keys, X.to_dicts(), strict=True)
+    ]
