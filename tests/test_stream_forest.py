@@ -40,6 +40,7 @@ WITH_A_PROGRAM = ALL[::2]  # the programs classify
 
 
 SWAP = 3
+PUBLISHED = {"published": True}
 
 
 def rows(n: int, seed: int = 0) -> list[tuple[dict[str, Any], int]]:
@@ -92,7 +93,7 @@ def test_growth_agrees_with_the_naive_stream_tree(
 def test_worst_trees_are_replaced(model_class: Any, published: bool) -> None:
     """From the second batch on, always or with probability 1 / b, the worst trees are new."""
     seed = 20  # of its draws some lie between 1 / (b + 1) and 1 / b, some up to 1 / (b - 1)
-    options = {"published": True} if published else {"leaf_memory": None}
+    options = PUBLISHED if published else {"leaf_memory": None}
     model = model_class(n_models=5, batch_size=10, n_swaps=2, seed=seed, **options)
     stream = rows(400)
     n_swapped = 0
@@ -119,7 +120,7 @@ def test_worst_trees_are_replaced(model_class: Any, published: bool) -> None:
     ("model_class", "options"),
     [
         *((model_class, {"leaf_memory": None}) for model_class in FORESTS),
-        (FORESTS[0], {"published": True}),
+        *((FORESTS[0], options) for options in ({"leaf_memory": None, "max_depth": 0}, PUBLISHED)),
     ],
 )
 def test_new_trees_grow_on_the_batch(model_class: Any, options: dict[str, Any]) -> None:
