@@ -108,7 +108,7 @@ EXTREMES = {
     "faint": ((1e150, -1e150, 1.0), (2.3e-308, 1e-100, 1e100)),
     "tiny": ((5e-324, -5e-324, 1e-160, 0.0), (1e-300, 1e-100, 1.0)),
 }
-DEFAULTS = [("ExtraTreesRegressor", -1), ("DynamicTreeRegressor", -1)]
+DEFAULT = -1  # parameters
 
 
 def said(model: Any, x: dict[str, Any]) -> str:
@@ -126,7 +126,8 @@ def said(model: Any, x: dict[str, Any]) -> str:
     ("case", "numbers"),
     [
         *((case, numbers) for case in FIRST_REGRESSORS for numbers in EXTREMES),
-        *((case, "huge") for case in DEFAULTS),
+        *((("DynamicTreeRegressor", DEFAULT), numbers) for numbers in EXTREMES),
+        (("ExtraTreesRegressor", DEFAULT), "huge"),
     ],
     ids=str,
 )
@@ -135,7 +136,7 @@ def test_extreme_targets_and_weights(case: tuple[str, int], numbers: str) -> Non
     targets, weights = EXTREMES[numbers]
     name, i = case
     rng = random.Random(4)
-    model = estimators.CLASSES[name](seed=2) if i < 0 else estimators.make(case)
+    model = estimators.CLASSES[name](seed=2) if i == DEFAULT else estimators.make(case)
     for i in range(120):
         x = {"a": rng.gauss(0.0, 1.0), "b": rng.choice("rgb"), "c": str(rng.randrange(60))}
         y, w = rng.choice(targets), rng.choice(weights)
