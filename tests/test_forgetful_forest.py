@@ -118,6 +118,17 @@ def test_forest_equals_the_naive_forest(name: str, n: int, bagging: bool, publis
     assert naive.n_discarded > 0
 
 
+def test_a_leaf_counts_the_copies_of_its_samples() -> None:
+    """At the end of a batch, a tree of one leaf holds what it retains."""
+    model = ForgetfulRandomForestClassifier(3, batch_size=20, bagging=True, seed=1)
+    for i in range(60):
+        model.learn_one({"a": 1.0}, i % 2)
+    for tree, held in zip(model._core.trees, model._core.retained, strict=True):
+        copies = [n for _, n in held.samples()]
+        assert max(copies) > 1
+        assert tree.node(tree.root())["weight"] == sum(copies)
+
+
 def retained(model: Any, samples: list[Sample]) -> list[Sample]:
     """The samples that the tree holds, by their numbers in the stream."""
     forest = model._core

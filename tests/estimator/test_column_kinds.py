@@ -171,6 +171,7 @@ def test_missing_values_are_counted() -> None:
     transformer = ret.ColumnKinds()
     for x in ({"a": 1}, {"a": 2}, {"b": "x", "a": math.nan}, {"b": "?"}):
         transformer.learn_one(x)
+    transformer.transform_one({"new": 1, "a": None})  # learns nothing
     assert transformer.missing == {"a": 0.5, "b": 0.75}
     assert transformer.summary == {"a": "number, 50.0% missing", "b": "nominal, 75.0% missing"}
 
