@@ -175,6 +175,34 @@ def test_a_name_that_cannot_be_written_has_a_column(name: Any) -> None:
     assert one.row_of({name: 3.0})[one.names.index(name)] == 3.0
 
 
+class Moody:
+    """A value that is hashable a number of times."""
+
+    def __init__(self, patience: int) -> None:
+        self.patience = patience
+
+    def __hash__(self) -> int:
+        self.patience -= 1
+        if self.patience < 0:
+            raise KeyboardInterrupt
+        return 1
+
+
+@pytest.mark.parametrize("patience", range(20))
+def test_rows_that_fail_half_way_leave_the_schema_as_it_was(patience: int) -> None:
+    """Whenever a new value of a column raises."""
+    schema = Schema()
+    schema.learn_row({"a": "red"})
+    before = pickle.dumps(schema)
+    try:
+        schema.learn_row({"z": "blue", "a": Moody(patience), "0": 1.0})
+    except KeyboardInterrupt:
+        assert pickle.dumps(schema) == before
+        schema.check()
+    else:
+        assert patience > 1
+
+
 def test_a_name_may_change_its_kind() -> None:
     """A feature that turns from numbers to strings gets a second column."""
     schema = Schema()
