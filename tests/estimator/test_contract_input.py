@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import functools
 import random
 import sys
 from collections.abc import Iterator
@@ -77,10 +76,10 @@ def test_refused(case: Case, refused: tuple[str, Any, type[Exception] | None]) -
     errors = (TypeError, ValueError) if error is None else error
     if what == "feature":
         for name in ("a", "c", "never seen"):
-            asked = {**x, "c": "never met", "new": 1.0, name: value}
-            for act in (functools.partial(model.learn_one, y=y), model.predict_one):
-                with pytest.raises(errors, match=f"^feature '{name}'"):
-                    act(asked)
+            with pytest.raises(errors, match=f"^feature '{name}'"):
+                model.predict_one({**x, name: value})
+            with pytest.raises(errors, match=f"^feature '{name}'"):
+                model.learn_one({**x, "c": "never met", "new": 1.0, name: value}, y)
     elif what == "sample":
         with pytest.raises(errors):
             model.learn_one(value, y)
