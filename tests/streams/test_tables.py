@@ -270,7 +270,9 @@ def test_rows_of_a_pipe_come_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_header_that_comes_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """As `tail -F` shows it when a log is rotated: it is no row, but counts as one."""
     content = b"a,y\n1,0\n2,1\na,y\n3,0\na,y\nx,1\n4,1\n"
-    batches = list(batches_of(io.BytesIO(content), monkeypatch, "skip"))
+    reader = batches_of(io.BytesIO(content), monkeypatch, "skip")
+    batches = list(reader)
+    assert reader.n_skipped == 1  # the row of x
     assert [row["a"] for batch in batches for row in batch.rows()] == [1, 2, 3, 4]
     assert [number for batch in batches for number in batch.numbers] == [1, 2, 4, 7]
 
