@@ -1,9 +1,8 @@
 """The command line: ``river-extra-trees``, or ``python -m river_extra_trees``.
 
 - `app` defines the commands `race` and `train`; `options` their arguments and options.
-- `streams` opens bundled data sets, and tables by `river_extra_trees.streams`; `columns` reports
-  columns that look wrong.
-- `learners` creates models and metrics from their names, and `listing` lists these names.
+- `streams` opens bundled data sets, and tables by `river_extra_trees.streams`.
+- `learners` creates models and metrics from their names.
 - `race` predicts, scores and learns batch by batch; `report` shows and writes the results.
 - `models` describes and draws saved models, `predict` applies them, `serving` serves them.
 - `outputs` checks that output files can be written, before any time is spent on their content.

@@ -8,9 +8,9 @@ from typing import Annotated
 import typer
 
 import river_extra_trees
-from river_extra_trees.cli import columns, learners, listing, models, options, predict, serving
+from river_extra_trees.cli import learners, models, options, predict, serving
 from river_extra_trees.cli.outputs import check, refusing, write
-from river_extra_trees.cli.streams import files_of, open_stream, skip
+from river_extra_trees.cli.streams import kinds_of, open_stream, skip
 from river_extra_trees.column_kinds import joined, parted
 from river_extra_trees.serving import description
 
@@ -64,7 +64,6 @@ def race(
     weight: options.Weight = None,
     drop: options.Drop = None,
     on_bad_row: options.OnBadRow = "stop",
-    encoding: options.Encoding = "utf-8-sig",
     rolling: Annotated[
         int | None, typer.Option(min=1, help="Score the last N samples instead of all.")
     ] = None,
@@ -78,21 +77,20 @@ def race(
     from river_extra_trees.cli import report
     from river_extra_trees.cli.race import Race, make_entrants
 
-    check(files_of(data), csv, plot, pictures=[plot])
+    check(csv, inputs=(data,), picture=plot)
     stream = open_stream(
         data,
         target=target,
         task=task,
         weight=weight,
-        kinds=columns.declared(nominal, kind),
+        kinds=kinds_of(nominal, kind),
         drop=drop or (),
         limit=limit,
         on_bad_row=on_bad_row,
-        encoding=encoding,
     )
     names = learner or learners.usual_learners(stream.task)
     entrants = make_entrants(names, metric, stream.task, seed, rolling=rolling)
-    contest = Race(entrants, stream.task)
+    contest = Race(entrants)
     ending = report.watch(contest, stream)
     report.write_all(contest, stream, ending, csv, plot)
     ending.leave(contest)
@@ -123,7 +121,6 @@ def train(
     weight: options.Weight = None,
     drop: options.Drop = None,
     on_bad_row: options.OnBadRow = "stop",
-    encoding: options.Encoding = "utf-8-sig",
     every: Annotated[int, typer.Option(min=1, help="Number of samples between two saves.")] = 10000,
     resume: Annotated[
         bool,
@@ -138,10 +135,10 @@ def train(
     from river_extra_trees.cli import report
     from river_extra_trees.cli.race import Race, make_entrants
 
-    check(files_of(data), save)
+    check(save, inputs=(data,))
     saved = models.open_model(Path(learner)) if Path(learner).is_file() else None
     known, saved = parted(saved)
-    kinds = columns.declared(nominal, kind, known)
+    kinds = kinds_of(nominal, kind, known)
     if saved is not None and task is None:
         task = description.task_of(saved)  # type: ignore[assignment]
     stream = open_stream(
@@ -153,7 +150,6 @@ def train(
         drop=drop or (),
         limit=limit,
         on_bad_row=on_bad_row,
-        encoding=encoding,
     )
     (entrant,) = make_entrants([learner], metric, stream.task, seed, saved)
     if resume and save.exists():
@@ -164,7 +160,7 @@ def train(
         entrant.model = found
     model = joined(kinds, entrant.model)
     models.require_file(model)
-    contest = Race([entrant], stream.task, kinds)
+    contest = Race([entrant], kinds)
     try:
         ending = report.watch(contest, stream, lambda: models.save_model(model, save), every)
     finally:
@@ -177,4 +173,3 @@ app.command()(predict.predict)
 app.command()(serving.serve)
 app.command()(models.info)
 app.command()(models.draw)
-app.command("list")(listing.list_names)

@@ -1,21 +1,20 @@
 """Models and metrics from what the user types: ``Name`` or ``Name:key=value,key=value``.
 
-Steps of a pipeline are joined by ``|``. ``DynamicTree`` means `DynamicTreeClassifier` or
-`DynamicTreeRegressor`, whichever the task asks for.
+``DynamicTree`` means `DynamicTreeClassifier` or `DynamicTreeRegressor`, whichever the task asks
+for.
 """
 
 from __future__ import annotations
 
 import ast
-import difflib
 import importlib
 import inspect
 import pkgutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import river
-from river import base, compose
+from river import base
 
 import river_extra_trees
 from river_extra_trees.cli import UserError
@@ -29,7 +28,6 @@ KINDS: Mapping[Task, type[base.Estimator]] = {
     "regression": base.Regressor,
 }
 SUFFIXES: Mapping[Task, str] = {"classification": "Classifier", "regression": "Regressor"}
-OTHER: Mapping[Task, Task] = {"classification": "regression", "regression": "classification"}
 # River's usual trees, and the simplest predictor as a baseline.
 YARDSTICKS: Mapping[Task, list[str]] = {
     "classification": ["NoChangeClassifier", "HoeffdingTreeClassifier", "ARFClassifier"],
@@ -54,8 +52,7 @@ def make_learner(spec: str, task: Task, seed: int) -> base.Estimator:
     Parameters
     ----------
     spec
-        A class of this package or of river, or the dotted name of any class, with parameters;
-        before it, transformers of river.
+        A class of this package or of river, or the dotted name of any class, with parameters.
     task
         The task of the model.
     seed
@@ -68,23 +65,17 @@ def make_learner(spec: str, task: Task, seed: int) -> base.Estimator:
     3
 
     """
-    *first, last = spec.split("|")
-    name, parameters = parse(last.strip())
-    model_class = _find_learner(name, task)
-    if "seed" in inspect.signature(model_class).parameters:
+    name, parameters = parse(spec)
+    found = _dotted(name) if "." in name else _named(name, task)
+    if found is None:
+        known = ", ".join(_classes(river_extra_trees, KINDS[task]))
+        raise UserError(f"there is no learner {name!r}; this package has {known}")
+    if not issubclass(found, KINDS[task]):
+        raise UserError(f"{name} is not a learner for {task}; --task sets the task")
+    if "seed" in inspect.signature(found).parameters:
         parameters.setdefault("seed", seed)
-    model: base.Estimator = _make(name, model_class, parameters)
-    return compose.Pipeline(*map(_make_transformer, first), model) if first else model
-
-
-def _make_transformer(spec: str) -> base.Transformer:
-    """Create a step of a pipeline."""
-    name, parameters = parse(spec.strip())
-    known = short_names(base.Transformer)
-    if name not in known:
-        raise UserError(f"there is no transformer {name!r}{_meant(name, known)}")
-    transformer: base.Transformer = _make(name, known[name], parameters)
-    return transformer
+    model: base.Estimator = _make(name, found, parameters)
+    return model
 
 
 def make_metric(spec: str, model: base.Estimator) -> metrics.base.Metric:
@@ -103,36 +94,15 @@ def make_metric(spec: str, model: base.Estimator) -> metrics.base.Metric:
     name, parameters = parse(spec)
     known = _classes(metrics, metrics.base.Metric)
     if name not in known:
-        raise UserError(f"there is no metric {name!r}{_meant(name, known)}")
-    metric: metrics.base.Metric = _make(name, getattr(metrics, name), parameters)
-    if not _is_single_number(metric):
-        raise UserError(f"the metric {name} does not give a single number")
-    if not metric.works_with(model):
-        raise UserError(f"the metric {name} cannot score {type(model).__name__}")
-    return metric
-
-
-def single_numbers() -> dict[str, type[metrics.base.Metric]]:
-    """Return river's metrics that are single numbers and can be made without parameters."""
-    from river import metrics
-
-    found = {}
-    for name, kind in _classes(metrics, metrics.base.Metric).items():
-        try:
-            metric = kind()
-        except TypeError:
-            continue
-        if _is_single_number(metric):
-            found[name] = kind
-    return found
-
-
-def _is_single_number(metric: metrics.base.Metric) -> bool:
+        raise UserError(f"there is no metric {name!r}; river has {', '.join(known)}")
+    metric: metrics.base.Metric = _make(name, known[name], parameters)
     try:
         float(metric.get())
     except (NotImplementedError, TypeError, ValueError):
-        return False
-    return True
+        raise UserError(f"the metric {name} does not give a single number") from None
+    if not metric.works_with(model):
+        raise UserError(f"the metric {name} cannot score {type(model).__name__}")
+    return metric
 
 
 def parse(spec: str) -> tuple[str, dict[str, Any]]:
@@ -159,52 +129,30 @@ def _value(node: ast.expr) -> Any:
     return node.id if isinstance(node, ast.Name) else ast.literal_eval(node)
 
 
-def _find_learner(name: str, task: Task) -> type[base.Estimator]:
-    """Return the class of a short name (this package first) or of a dotted one."""
-    found = _dotted(name) if "." in name else _named(name, task)
-    if not issubclass(found, KINDS[task]):
-        raise UserError(f"{name} is not a learner for {task}")
-    return found
-
-
-def _dotted(name: str) -> type[base.Estimator]:
+def _dotted(name: str) -> Any:
+    """Return the class of a dotted name, below `river` or as it is; None if there is none."""
     module_name, _, class_name = name.rpartition(".")
     for path in (f"river.{module_name}", module_name):
         try:
             found = getattr(importlib.import_module(path), class_name, None)
         except ImportError:
             continue
-        if inspect.isclass(found) and issubclass(found, base.Estimator):
+        if inspect.isclass(found):
             return found
-    raise UserError(f"there is no learner {name!r}")
+    return None
 
 
-def _named(name: str, task: Task) -> type[base.Estimator]:
-    known = short_names((base.Classifier, base.Regressor))
-    fitting = {each: made for each, made in known.items() if issubclass(made, KINDS[task])}
-    suffix, other = SUFFIXES[task], SUFFIXES[OTHER[task]]
-    found = fitting.get(name) or fitting.get(name + suffix)
-    if found is not None:
-        return found
-    if name in known:
-        twin = name.removesuffix(other) + suffix
-        meant = f"did you mean {twin}, or" if twin in fitting else "did you mean"
-        raise UserError(f"{name} is not a learner for {task}; {meant} --task {OTHER[task]}?")
-    stems = (each.removesuffix(suffix) for each in fitting)
-    raise UserError(f"there is no learner {name!r}{_meant(name, fitting) or _meant(name, stems)}")
-
-
-def short_names(kind: type | tuple[type, ...]) -> dict[str, type[base.Estimator]]:
-    """Return every class of river and of this package that is of a kind, by its name."""
-    found = {}
+def _named(name: str, task: Task) -> Any:
+    """Return a class of this package or of river by its name, which may lack the task."""
+    known: dict[str, Any] = {}
     for entry in pkgutil.iter_modules(river.__path__):
         module = importlib.import_module(f"river.{entry.name}")
-        found.update(_classes(module, kind))
-    found.update(_classes(river_extra_trees, kind))
-    return found
+        known |= _classes(module, base.Estimator)
+    known |= _classes(river_extra_trees, base.Estimator)
+    return known.get(name) or known.get(name + SUFFIXES[task])
 
 
-def _classes(module: Any, kind: type | tuple[type, ...]) -> dict[str, Any]:
+def _classes(module: Any, kind: type) -> dict[str, Any]:
     public = {name: getattr(module, name, None) for name in getattr(module, "__all__", ())}
     return {
         name: value
@@ -223,8 +171,3 @@ def _make(name: str, made: type, parameters: dict[str, Any]) -> Any:
     except Exception as error:  # a learner of any origin may raise anything
         text = " ".join(str(error).split())
         raise UserError(f"cannot create {name}: {text or type(error).__name__}") from error
-
-
-def _meant(name: str, known: Iterable[str]) -> str:
-    close = difflib.get_close_matches(name, list(known), n=1)
-    return f"; did you mean {close[0]}?" if close else ""

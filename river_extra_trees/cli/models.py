@@ -33,7 +33,7 @@ def require_model_file(path: Path) -> None:
         path.stat()
     except OSError as error:
         raise UserError(f"cannot read {path}: {error.strerror}") from error
-    outputs.check([], path)
+    outputs.check(path, inputs=())
 
 
 def printable(text: str) -> str:
@@ -130,7 +130,7 @@ def draw(
     ] = None,
 ) -> None:
     """Draw a tree of a saved model."""
-    outputs.check([file], output, pictures=[output])
+    outputs.check(inputs=(file,), picture=output)
     model = learner_of(open_model(file))
     if tree >= (n := model.summary["n_trees"]):
         raise UserError(f"there is no tree {tree}: the model has {n} trees, numbered from 0")

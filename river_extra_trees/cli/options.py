@@ -11,8 +11,7 @@ Data = Annotated[
     str,
     typer.Argument(
         help="A data set bundled with river, a table (.csv, .txt, .tsv, .jsonl, also with .gz, "
-        ".bz2, .xz or .zst; .parquet, .arrow, .feather), or - for CSV or JSON lines on standard "
-        "input."
+        ".bz2 or .zst; .parquet, .arrow, .feather), or - for CSV or JSON lines on standard input."
     ),
 ]
 File = Annotated[Path, typer.Argument(help="A saved model.")]
@@ -44,4 +43,3 @@ OnBadRow = Annotated[
     Literal["stop", "skip"],
     typer.Option(help="What to do with a row that cannot be read: stop, or skip and count it."),
 ]
-Encoding = Annotated[str, typer.Option(help="The encoding of CSV and JSON lines.")]

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
-import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import typer
@@ -44,59 +42,39 @@ def write(path: Path, write: Callable[[Path], None]) -> None:
     typer.echo(f"wrote {path}")
 
 
-def check(
-    inputs: Sequence[Path | int],
-    *paths: Path | None,
-    pictures: Sequence[Path | None] = (),
-) -> None:
-    """Check that outputs can be written, and replace neither an input nor each other.
+def check(*paths: Path | None, inputs: tuple[Path | str, ...], picture: Path | None = None) -> None:
+    """Check that files can be written and replace no input, before time is spent on them.
 
     Parameters
     ----------
-    inputs
-        The files that are read; 0 is standard input.
     paths
         The files to write, if any.
-    pictures
-        The pictures among them.
+    inputs
+        The files that are read.
+    picture
+        The file of a picture, if one is to be drawn.
 
     Raises
     ------
     UserError
         If one cannot be written. Existing files are unchanged, and no new file remains.
     """
-    outputs = [path for path in paths if path is not None]
-    for picture in pictures:
-        if picture is not None:
-            _require_picture(picture)
-    for path, other in itertools.product(outputs, inputs):
-        if _is_same_file(path, other):
-            raise UserError(f"{path} is an input and would be overwritten; name another output")
-    for path, other in itertools.combinations(outputs, 2):
-        if _is_same_file(path, other):
-            raise UserError(f"{path} and {other} are the same file: one would overwrite the other")
-    for path in outputs:
+    if picture is not None:
+        try:
+            import matplotlib  # noqa: F401
+        except ImportError as error:
+            raise UserError("a picture needs matplotlib: pip install matplotlib") from error
+        if picture.suffix not in PICTURES:
+            raise UserError(
+                f"cannot draw to {picture.name}: the name must end in {', '.join(PICTURES)}"
+            )
+    for path in filter(None, (*paths, picture)):
         if not path.parent.is_dir():
             raise UserError(f"cannot write {path.name}: there is no folder {str(path.parent)!r}")
         try:
             require_replaceable(path)
+            read = [each for each in map(Path, inputs) if path.exists() and each.exists()]
+            if any(map(path.samefile, read)):
+                raise UserError(f"{path} is an input and would be overwritten; name another output")
         except OSError as error:
             raise UserError(f"cannot write {path}: {error.strerror}") from error
-
-
-def _require_picture(path: Path) -> None:
-    """Raise a UserError if no picture can be drawn to a file of this name."""
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError as error:
-        raise UserError("a picture needs matplotlib: pip install matplotlib") from error
-    if path.suffix not in PICTURES:
-        listed = f"{', '.join(PICTURES[:-1])} or {PICTURES[-1]}"
-        raise UserError(f"cannot draw to {path.name}: the name must end in {listed}")
-
-
-def _is_same_file(path: Path, other: Path | int) -> bool:
-    """Whether two names lead to one file, which may not exist yet."""
-    if os.path.exists(path) and os.path.exists(other):
-        return path.is_file() and os.path.samefile(path, other)
-    return not isinstance(other, int) and os.path.realpath(path) == os.path.realpath(other)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import signal
 import time
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any
@@ -16,31 +16,20 @@ from river_extra_trees._estimator.learner import reads_columns
 from river_extra_trees.cli import UserError, learners
 from river_extra_trees.cli.streams import Task
 from river_extra_trees.column_kinds import ColumnKinds
-from river_extra_trees.evaluate.chunks import SMALLEST_CHUNK, Chunk
-from river_extra_trees.evaluate.progressive import score
+from river_extra_trees.evaluate.batches import SMALLEST_BATCH, predicted_and_learned, samples_of
 from river_extra_trees.streams import Batch
 
 # A curve keeps between half of this and this many points, however long the stream is.
 MOST_POINTS = 400
-# Ctrl-C takes effect between chunks of at most this many samples.
-LARGEST_CHUNK = 1024
+# Ctrl-C takes effect between parts of at most this many samples.
+LARGEST_PART = 1024
 # Measuring a large model made of Python objects takes seconds: spend at most this share of time.
 SHARE_FOR_MEMORY = 0.02
 
 
 @dataclass
-class Point:
-    """Scores, time and memory of a learner after a number of samples."""
-
-    items: int
-    scores: dict[str, float]
-    seconds: float
-    memory: int
-
-
-@dataclass
 class Entrant:
-    """A learner with its results so far."""
+    """A learner with its results so far; a point of its curve holds them by name."""
 
     name: str
     model: Any
@@ -49,49 +38,44 @@ class Entrant:
     seconds: float = 0.0
     memory: int = 0
     error: str | None = None
-    curve: list[Point] = field(default_factory=list)
+    curve: list[dict[str, Any]] = field(default_factory=list)
     next_look: float = 0.0
 
     def __post_init__(self) -> None:
-        scored = list(self.metrics.values())
-        self.probabilities = not all(map(_takes_labels, scored))
-        # Of probabilities, `Metrics` gives the most probable label to metrics of labels.
-        self.scored = [metrics.base.Metrics(scored)] if self.probabilities else scored
+        # It gives the most probable label to metrics of labels, if others take probabilities.
+        self.metric = metrics.base.Metrics(list(self.metrics.values()))
+        self.probabilities = not getattr(self.metric, "requires_labels", True)
         if self.probabilities and not hasattr(self.model, "predict_proba_one"):
             raise UserError(f"{self.name} predicts no probabilities, which the metric needs")
 
-    def take(self, chunk: Chunk) -> None:
+    def take(self, batch: Batch) -> None:
         """Predict, score and learn samples; a learner that raises leaves the race."""
-        rows = None if self._reads(chunk) else list(chunk.rows())
-        answers: list[Any] = []
+        reads = len(batch) >= SMALLEST_BATCH and reads_columns(self.model)
+        rows = [] if reads else list(samples_of(batch))
+        predictions: list[Any] = []
         start = time.perf_counter()
         try:
-            if rows is None:
-                answers = chunk.predicted_and_learned(self.model, probabilities=self.probabilities)
-            else:
-                self._take_rows(rows, answers)
+            if reads:
+                predictions = predicted_and_learned(
+                    self.model, batch, probabilities=self.probabilities
+                )
+            predict = self.model.predict_proba_one if self.probabilities else self.model.predict_one
+            for x, y, *weight in rows:
+                prediction = predict(x)
+                self.model.learn_one(x, y, **dict(*weight))
+                predictions.append(prediction)
         except Exception as error:  # a learner of any origin may raise anything
+            n = self.items + len(predictions)
             text = " ".join(str(error).split())
-            n = self.items + len(answers)
             self.error = f"failed after {n:,} samples: {type(error).__name__}: {text}"
         self.seconds += time.perf_counter() - start
-        self.items += len(answers)
-        targets = chunk.targets[: len(answers)]
+        self.items += len(predictions)
         try:
-            for metric in self.scored:
-                score(metric, targets, answers)
+            for y, prediction in zip(batch.targets or (), predictions, strict=False):
+                if prediction is not None and prediction != {}:
+                    self.metric.update(y, prediction)
         except (TypeError, ValueError) as error:
             raise UserError(f"a metric cannot score the targets: {error}") from error
-
-    def _reads(self, chunk: Chunk) -> bool:
-        return len(chunk) >= SMALLEST_CHUNK and reads_columns(self.model)
-
-    def _take_rows(self, rows: list[tuple[Any, ...]], answers: list[Any]) -> None:
-        predict = self.model.predict_proba_one if self.probabilities else self.model.predict_one
-        for x, y, *weight in rows:
-            answer = predict(x)
-            self.model.learn_one(x, y, **dict(*weight))
-            answers.append(answer)
 
     def look(self, *, force: bool = False) -> None:
         """Add the present results to the curve."""
@@ -100,7 +84,9 @@ class Entrant:
             self.memory = self.model._raw_memory_usage
             cost = time.perf_counter() - now
             self.next_look = now + cost / SHARE_FOR_MEMORY
-        self.curve.append(Point(self.items, self.scores(), self.seconds, self.memory))
+        point = {"items": self.items, **self.scores()}
+        point |= {"seconds": round(self.seconds, 6), "memory_bytes": self.memory}
+        self.curve.append(point)
 
     def scores(self) -> dict[str, float]:
         """Return the present scores."""
@@ -150,8 +136,6 @@ class Race:
     ----------
     entrants
         The learners.
-    task
-        The task.
     kinds
         The kinds of the columns, which count missing values; None if nothing keeps them.
 
@@ -159,56 +143,46 @@ class Race:
     ----------
     items
         Number of samples so far.
-    targets
-        The distinct labels so far.
 
     """
 
-    def __init__(
-        self, entrants: list[Entrant], task: Task, kinds: ColumnKinds | None = None
-    ) -> None:
+    def __init__(self, entrants: list[Entrant], kinds: ColumnKinds | None = None) -> None:
         self.entrants = entrants
         self.kinds = kinds
-        self.task = task
         self.items = 0
-        self.targets: set[Hashable] = set()
-        self.spacing = 1
+        self.spacing = 1  # samples between two points of a curve
 
     def run(self, batches: Iterable[Batch], stop_every: int = 0) -> Iterator[int]:
-        """Show all samples to every learner; yield their number after each chunk.
+        """Show all samples to every learner; yield their number after each part.
 
-        A chunk ends after each `stop_every` samples.
+        A part ends after each `stop_every` samples.
         """
         for batch in batches:
             start = 0
             while start < len(batch):
-                stop = min(len(batch), start + self.spacing - self.items % self.spacing)
-                stop = min(stop, start + LARGEST_CHUNK)
+                due = [len(batch) - start, LARGEST_PART, self.spacing - self.items % self.spacing]
                 if stop_every:
-                    stop = min(stop, start + stop_every - self.items % stop_every)
-                self._show(batch[start:stop])
-                start = stop
+                    due.append(stop_every - self.items % stop_every)
+                part = batch[start : start + min(due)]
+                if self.kinds is not None:
+                    self.kinds._count(part.frame)
+                for entrant in self.running:
+                    entrant.take(part)
+                start += len(part)
+                self.items += len(part)
                 if self.items % self.spacing == 0:
                     self.look()
                 yield self.items
 
-    def _show(self, batch: Batch) -> None:
-        targets = batch.targets or []
-        chunk = Chunk(batch.frame, targets, batch.weights, batch.numbers, of_table=True)
-        if self.kinds is not None:
-            self.kinds._count(batch.frame)
-        for entrant in self.entrants:
-            if entrant.error is None:
-                entrant.take(chunk)
-        self.items += len(batch)
-        if self.task == "classification":
-            self.targets.update(targets)
+    @property
+    def running(self) -> list[Entrant]:
+        """The learners that have not failed."""
+        return [entrant for entrant in self.entrants if entrant.error is None]
 
     def look(self) -> None:
         """Record the results of all learners; thin out the curves when they become long."""
-        for entrant in self.entrants:
-            if entrant.error is None:
-                entrant.look()
+        for entrant in self.running:
+            entrant.look()
         if max(len(entrant.curve) for entrant in self.entrants) >= MOST_POINTS:
             self.spacing *= 2
             for entrant in self.entrants:
@@ -216,47 +190,24 @@ class Race:
 
     def finish(self) -> None:
         """Record the final results, with the present memory."""
-        for entrant in self.entrants:
-            if entrant.error is None:
-                if entrant.curve and entrant.curve[-1].items == entrant.items:
-                    entrant.curve.pop()
-                entrant.look(force=True)
-
-    def notes(self) -> Iterator[str]:
-        """Name the metrics whose positive label never occurred."""
-        for name, metric in self.entrants[0].metrics.items():
-            metric = _inner(metric)
-            if getattr(metric, "pos_val", None) not in (None, *self.targets):
-                yield (
-                    f"{name} looks for the label {metric.pos_val!r}, which did not occur; "
-                    f"name another label, as in {type(metric).__name__}:pos_val=spam"
-                )
+        for entrant in self.running:
+            if entrant.curve and entrant.curve[-1]["items"] == entrant.items:
+                entrant.curve.pop()
+            entrant.look(force=True)
 
     def ranking(self) -> list[Entrant]:
         """Return the learners, the best by the first metric first, and failed ones last."""
-        return sorted(self.entrants, key=_rank)
 
+        def rank(entrant: Entrant) -> tuple[bool, float]:
+            metric = entrant.metric[0]
+            value = float(metric.get()) * (-1.0 if metric.bigger_is_better else 1.0)
+            return entrant.error is not None, math.inf if math.isnan(value) else value
 
-def _rank(entrant: Entrant) -> tuple[bool, float]:
-    metric = next(iter(entrant.metrics.values()))
-    sign = -1.0 if metric.bigger_is_better else 1.0
-    value = sign * float(metric.get())
-    return entrant.error is not None, math.inf if math.isnan(value) else value
-
-
-def _takes_labels(metric: Any) -> bool:
-    """Return whether a metric takes labels or numbers, rather than class probabilities."""
-    metric = _inner(metric)
-    return not isinstance(metric, metrics.base.ClassificationMetric) or metric.requires_labels
-
-
-def _inner(metric: Any) -> Any:
-    """Return the metric inside a rolling one, or the metric itself."""
-    return metric.obj if isinstance(metric, utils.Rolling) else metric
+        return sorted(self.entrants, key=rank)
 
 
 class Interruptible:
-    """Handles Ctrl-C and SIGTERM between two chunks, so that all learners end on the same sample.
+    """Handles Ctrl-C and SIGTERM between two parts, so that all learners end on the same sample.
 
     While the race waits for rows, the signal ends the wait. A second signal interrupts at once.
     """

@@ -37,7 +37,7 @@ class Ending:
             raise self.error
         if self.interrupted:
             raise typer.Exit(outputs.INTERRUPTED)
-        if any(entrant.error is not None for entrant in contest.entrants):
+        if len(contest.running) < len(contest.entrants):
             raise typer.Exit(outputs.FAILED)
 
 
@@ -69,23 +69,19 @@ def watch(
         raise ending.error or UserError(f"{stream.name} has no rows")
     contest.finish()
     console.print(table(contest, stream))
-    read = stream.reading() if ending.error is None else ()
-    for note in (*read, *contest.notes(), *stream.notes()):
-        typer.echo(f"note: {note}", err=True)
+    if ending.error is None:
+        for note in stream.notes():
+            typer.echo(f"note: {note}", err=True)
     return ending
 
 
 def table(race: Race, stream: Stream) -> Table:
     """Return the standings, the best learner first."""
-    names = list(race.entrants[0].metrics)
     of = f" of {stream.n_items:,}" if stream.n_items is not None else ""
     title = f"{stream.name}: {stream.task}, {race.items:,}{of} samples"
-    share = stream.share_read
-    if not of and share is not None and share < 1:
-        title += f", {share:.0%} of the file"
     standings = Table(title=title, min_width=len(title))
     standings.add_column("learner", overflow="fold")
-    for column in (*names, "samples/s", "memory"):
+    for column in (*race.entrants[0].metrics, "samples/s", "memory"):
         standings.add_column(column, justify="right", no_wrap=True)
     for entrant in race.ranking():
         scores = [f"{score:.4g}" for score in entrant.scores().values()]
@@ -100,13 +96,7 @@ def records(race: Race) -> Iterator[dict[str, Any]]:
     """Yield every point of every curve."""
     for entrant in race.entrants:
         for point in entrant.curve:
-            yield {
-                "learner": entrant.name,
-                "items": point.items,
-                **point.scores,
-                "seconds": f"{point.seconds:.6f}",
-                "memory_bytes": point.memory,
-            }
+            yield {"learner": entrant.name, **point}
 
 
 def write_csv(path: Path, race: Race) -> None:

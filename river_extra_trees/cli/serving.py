@@ -11,7 +11,7 @@ import typer
 
 from river_extra_trees.cli import UserError, models, outputs
 
-MODULES = ("starlette", "uvicorn", "prometheus_client", "filelock")
+MODULES = ("starlette", "pydantic", "uvicorn", "prometheus_client", "filelock")
 
 
 @outputs.refusing()
@@ -22,10 +22,11 @@ def serve(
     ] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 chooses a free one.")] = 8000,
     snapshot_every: Annotated[
-        str | None,
+        float | None,
         typer.Option(
-            help="How often to save the model if it has learned anything: a time, such as 60s, or "
-            "a number of samples, such as 10000. The model is always saved at the end."
+            min=0.1,
+            help="Seconds between two saves of the model, if it has learned anything. It is always "
+            "saved at the end.",
         ),
     ] = None,
     max_body: Annotated[
@@ -46,13 +47,12 @@ def serve(
     _require_packages()
     from river_extra_trees.serving import endpoints, server, service
 
-    seconds, samples = read_every(snapshot_every)
     models.require_model_file(file)
     with _locked(file):
         model = models.open_model(file)
         listener = _listener(host, port)
         limits = endpoints.Limits(body=int(max_body * 1e6), queue=queue)
-        served = service.Service(model, file, samples, fixed_labels)
+        served = service.Service(model, file, fixed_labels)
         if fixed_labels and not served.has_labels:
             raise UserError("--fixed-labels needs a model that has learned labels")
 
@@ -67,7 +67,7 @@ def serve(
                     err=True,
                 )
 
-        server.serve(served, listener, limits, seconds, ready, log_requests)
+        server.serve(served, listener, limits, snapshot_every, ready, log_requests)
         try:
             if served.unsaved:
                 served.save()
@@ -77,32 +77,6 @@ def serve(
             raise typer.Exit(outputs.FAILED) from error
     typer.echo(
         f"stopped; the model in {file} has learned {served.learner.n_samples_seen:,} samples"
-    )
-
-
-def read_every(text: str | None) -> tuple[float | None, int | None]:
-    """Read an interval of time or of samples.
-
-    Examples
-    --------
-    >>> from river_extra_trees.cli import serving
-    >>> serving.read_every("60s"), serving.read_every("10000"), serving.read_every(None)
-    ((60.0, None), (None, 10000), (None, None))
-
-    """
-    if text is None:
-        return None, None
-    try:
-        if text.endswith("s"):
-            seconds = float(text[:-1])
-            if 0.1 <= seconds < 1e9:
-                return seconds, None
-        elif (samples := int(text)) >= 1:
-            return None, samples
-    except ValueError:
-        pass
-    raise UserError(
-        f"--snapshot-every is {text!r}; write seconds as 60s, or a number of samples as 10000"
     )
 
 

@@ -8,21 +8,20 @@ from __future__ import annotations
 
 import inspect
 import itertools
-import math
-from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass, field
-from pathlib import Path
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any, Literal
 
-from river_extra_trees.cli import UserError, columns
+from river_extra_trees._estimator.fit import listed
+from river_extra_trees.cli import UserError
 from river_extra_trees.column_kinds import ColumnKinds
 from river_extra_trees.streams import Batch, Reader, TableError, open_table
-from river_extra_trees.streams.batch import Roles, Rows
-from river_extra_trees.streams.reader import BATCH_SIZE, PACKED, SUFFIXES, OnBadRow, is_table
+from river_extra_trees.streams.reader import BATCH_SIZE, is_table
+from river_extra_trees.streams.text import Rows, columns_of
 
 Task = Literal["classification", "regression"]
 
-# The task is inferred from this many rows: up to so many different whole numbers are classes.
+# The task is inferred from at least this many rows: few different whole numbers are classes.
 ROWS_TO_INFER_TASK = 1000
 MOST_CLASS_NUMBERS = 20
 
@@ -35,34 +34,47 @@ class Stream:
     task: Task
     batches: Iterator[Batch]
     n_items: int | None
-    kinds: ColumnKinds
-    reader: Reader | None = None
-    suspicions: list[str] = field(default_factory=list)
-
-    @property
-    def share_read(self) -> float | None:
-        """The share of the file that was read, if there is one of known size."""
-        reader = self.reader
-        if reader is None or not reader.n_bytes or reader.n_bytes_read is None:
-            return None
-        return reader.n_bytes_read / reader.n_bytes
+    reader: Reader
 
     def notes(self) -> Iterator[str]:
-        """Report what looks wrong with columns, and how many rows were skipped."""
-        yield from self.suspicions
-        if self.reader is not None:
-            yield from notes_of(self.reader)
-
-    def reading(self) -> Iterator[str]:
-        """Report the kinds of the columns of a table."""
-        if self.reader is not None and self.kinds.columns:
-            yield f"columns: {columns.summary(self.kinds)}"
+        """Report the kinds of the columns of a table, and the rows that were skipped."""
+        if not is_bundled(self.name):
+            by_kind: dict[str, list[Any]] = {}
+            for name, kind in self.reader.kinds.columns.items():
+                by_kind.setdefault(kind, []).append(name)
+            kinds = (f"{len(names)} {kind}: {listed(names)}" for kind, names in by_kind.items())
+            yield f"columns: {'; '.join(kinds)}"
+        yield from notes_of(self.reader)
 
 
 def notes_of(reader: Reader) -> Iterator[str]:
     """Report how many rows were skipped, if any, and why the first one was."""
     if reader.n_skipped:
         yield f"rows skipped: {reader.n_skipped:,}; the first: {reader.first_skipped}"
+
+
+def kinds_of(
+    nominal: list[str] | None, kind: list[str] | None, saved: ColumnKinds | None = None
+) -> ColumnKinds:
+    """Return the kinds that the user declares, together with those of a saved model."""
+    found: dict[Any, str] = dict.fromkeys(nominal or (), "nominal")
+    for text in kind or ():
+        name, equals, each = text.rpartition("=")
+        if not equals:
+            raise UserError(f"--kind is {text!r}; write it as COLUMN=KIND, such as zip=nominal")
+        found[name] = each
+    try:
+        kinds = ColumnKinds(found or None)
+    except ValueError as error:
+        raise UserError(f"--kind: {error}") from error
+    if saved is None:
+        return kinds
+    known = {**(saved.kinds or {}), **saved.columns}
+    for name, each in found.items():
+        if known.get(name, each) != each:
+            raise UserError(f"the model has learned the column {name!r} as {known[name]!r}")
+    saved.kinds = {**(saved.kinds or {}), **found} or None
+    return saved
 
 
 # --- Data sets of river
@@ -80,12 +92,12 @@ def bundled_names() -> list[str]:
     """
     from river import datasets  # which takes over a second, so only where it is needed
 
-    def is_bundled(kind: Any) -> bool:
+    def is_one(kind: Any) -> bool:
         file, remote = datasets.base.FileDataset, datasets.base.RemoteDataset
         is_file = inspect.isclass(kind) and issubclass(kind, file) and not issubclass(kind, remote)
         return is_file and kind().n_outputs is None
 
-    return [name for name in datasets.__all__ if is_bundled(getattr(datasets, name))]
+    return [name for name in datasets.__all__ if is_one(getattr(datasets, name))]
 
 
 def is_bundled(data: str) -> bool:
@@ -93,189 +105,110 @@ def is_bundled(data: str) -> bool:
     return not is_table(data) and data in bundled_names()
 
 
-def _bundled(name: str, task: Task | None, kinds: ColumnKinds) -> Stream:
+def _open_bundled(name: str, kinds: ColumnKinds | None, predicts: bool) -> tuple[Reader, Task]:
     from river import datasets
 
     dataset = getattr(datasets, name)()
-    own: Task = "regression" if dataset.task == "Regression" else "classification"
-    if task not in (None, own):
-        raise UserError(f"{name} is a data set for {own}, not for {task}")
-    return Stream(name, own, _batches_of(dataset, kinds), dataset.n_samples, kinds)
+    reader = Reader(name, kinds=kinds, target="target", predicts=predicts)
+    samples = ({**x, "target": y} for x, y in dataset)
 
+    def rows() -> Iterator[Rows]:
+        first = 1
+        while part := list(itertools.islice(samples, BATCH_SIZE)):
+            yield Rows(range(first, first + len(part)), columns_of(part), {})
+            first += len(part)
 
-def _batches_of(samples: Iterable[tuple[Any, Any]], kinds: ColumnKinds) -> Iterator[Batch]:
-    """Yield samples in river's form in batches."""
-    from river_extra_trees.streams.text import columns_of
-
-    roles = Roles(None, None, (), (), kinds, learns=True, may_lack_targets=False)
-    left, number = iter(samples), 1
-    while chunk := list(itertools.islice(left, BATCH_SIZE)):
-        numbers = range(number, number + len(chunk))
-        batch, _ = roles.batch_of(Rows(numbers, columns_of([x for x, _ in chunk])))
-        batch.targets = [y for _, y in chunk]
-        yield batch
-        number += len(chunk)
+    reader.rows, reader.n_rows = rows(), dataset.n_samples
+    return reader, "regression" if dataset.task == "Regression" else "classification"
 
 
 # --- All streams
 
 
-def files_of(data: str) -> list[Path | int]:
-    """Return the file of a stream by its name; for standard input, the number of the open file.
+def open_reader(data: str, *, predicts: bool = False, **roles: Any) -> tuple[Reader, Task | None]:
+    """Open a data set or a table by its name; return its task if it is known.
 
-    Examples
-    --------
-    >>> from river_extra_trees.cli import streams
-    >>> streams.files_of("Phishing"), [str(path) for path in streams.files_of("table.csv")]
-    ([], ['table.csv'])
-
+    `roles` goes to `open_table`.
     """
-    if data == "-":
-        return [0]
-    return [] if is_bundled(data) else [Path(data)]
+    if is_bundled(data):
+        kinds = roles.get("kinds")
+        if any(roles.get(name) for name in ("target", "weight", "drop", "keep")) or (
+            kinds is not None and kinds.kinds and not kinds.columns
+        ):
+            raise UserError(f"{data} is bundled with river: its target and columns are fixed")
+        return _open_bundled(data, kinds, predicts)
+    try:
+        return open_table(data, predicts=predicts, **roles), None
+    except TableError as error:
+        if is_table(data):
+            raise
+        raise UserError(f"{error}; river's data sets are {', '.join(bundled_names())}") from error
 
 
 def open_stream(
-    data: str,
-    *,
-    target: str | None = None,
-    task: Task | None = None,
-    weight: str | None = None,
-    kinds: ColumnKinds | None = None,
-    drop: Collection[str] = (),
-    limit: int | None = None,
-    on_bad_row: OnBadRow = "stop",
-    encoding: str = "utf-8-sig",
+    data: str, *, task: Task | None = None, limit: int | None = None, **roles: Any
 ) -> Stream:
-    """Open a stream by its name.
+    """Open a stream to learn by its name.
 
     Parameters
     ----------
     data
         The name of a bundled data set, the path of a table, or ``-`` for standard input.
-    target
-        The column to predict; needed for tables.
     task
-        The task; None infers it from the first thousand targets.
-    weight
-        The column of the weights of a table.
-    kinds
-        The kinds of the columns, which learn new columns; None begins with unknown kinds.
-    drop
-        Columns of a table to leave out.
+        The task; None infers it from the first targets.
     limit
         Largest number of rows to read.
-    on_bad_row
-        What happens to rows that cannot be read, ``"stop"`` or ``"skip"``.
-    encoding
-        The encoding of a text.
+    roles
+        Arguments of `open_table`; a table needs a `target`.
 
     """
-    kinds = ColumnKinds() if kinds is None else kinds
-    if is_bundled(data):
-        if target or weight or drop or (kinds.kinds and not kinds.columns):
-            raise UserError(f"{data} is bundled with river: its target and columns are fixed")
-        stream = _bundled(data, task, kinds)
-    else:
-        require_table(data)
-        if not target:
-            raise UserError("name the column to predict with --target")
-        reader = open_table(
-            data,
-            target=target,
-            weight=weight,
-            kinds=kinds,
-            drop=drop,
-            on_bad_row=on_bad_row,
-            encoding=encoding,
-        )
-        stream = _table(reader, kinds, target, task, limit)
+    if is_table(data) and not roles.get("target"):
+        raise UserError("name the column to predict with --target")
+    reader, known = open_reader(data, **roles)
+    if known and task not in (None, known):
+        raise UserError(f"{data} is a data set for {known}, not for {task}")
+    n_items = reader.n_rows
     if limit is not None:
-        stream.batches = _limited(stream.batches, limit)
-        stream.n_items = limit if stream.n_items is None else min(limit, stream.n_items)
-    return stream
-
-
-def open_rows(data: str, *, kinds: ColumnKinds, **choice: Any) -> Reader:
-    """Open rows to predict, whose targets may be missing; `choice` goes to `open_table`.
-
-    If the model has no kinds of columns, the first values determine them.
-    """
-    if is_bundled(data):
-        return Reader(data, _bundled(data, None, kinds).batches)
-    require_table(data)
-    return open_table(data, may_lack_targets=True, kinds=kinds, learns=not kinds.columns, **choice)
-
-
-def require_table(data: str) -> None:
-    """Raise a UserError if a name is not that of a table; `open_table` says more about .json."""
-    if not is_table(data) and not data.lower().endswith(".json"):
-        raise UserError(
-            f"{data!r} is neither a table ({', '.join(SUFFIXES)}; text files also with "
-            f"{', '.join(PACKED)}) nor one of river's bundled data sets "
-            f"({', '.join(bundled_names())})"
-        )
-
-
-def _table(
-    reader: Reader, kinds: ColumnKinds, target: str, task: Task | None, limit: int | None
-) -> Stream:
-    """Return a table as a stream; infer its task, and examine its first batch."""
-    seen: list[Batch] = []
+        n_items = limit if n_items is None else min(limit, n_items)
+    task = known or task
+    reader.has_numeric_targets = task == "regression"
     batches = iter(reader)
-    most = min(limit or math.inf, ROWS_TO_INFER_TASK) if task is None else 0
+    if task is None:
+        most = min(ROWS_TO_INFER_TASK, limit or ROWS_TO_INFER_TASK)
+        first, batches = _begun(batches, most)
+        task = infer_task(y for batch in first for y in batch.targets or ())
+        reader.has_numeric_targets = task == "regression"
+    if limit is not None:
+        batches = _limited(batches, limit)
+    return Stream(reader.name, task, batches, n_items, reader)
+
+
+def _begun(batches: Iterator[Batch], most: int) -> tuple[list[Batch], Iterator[Batch]]:
+    """Read batches of at least so many rows; return them, and all batches."""
+    first: list[Batch] = []
     error: TableError | None = None
     try:
-        while sum(map(len, seen)) < most and (batch := next(batches, None)) is not None:
-            seen.append(batch)
+        while sum(map(len, first)) < most and (batch := next(batches, None)) is not None:
+            first.append(batch)
     except TableError as raised:
         error = raised
-    if task is None:
-        targets = itertools.chain.from_iterable(batch.targets or () for batch in seen)
-        task = infer_task(itertools.islice(targets, int(min(most, ROWS_TO_INFER_TASK))))
 
     def everything() -> Iterator[Batch]:
-        yield from seen
+        yield from first
         if error is not None:
             raise error
         yield from batches
 
-    stream = Stream(reader.name, task, everything(), reader.n_rows, kinds, reader)
-    if task == "regression":
-        stream.batches = _with_numbers(stream.batches, reader, target)
-    stream.batches = _examined(stream, stream.batches)
-    return stream
+    return first, everything()
 
 
 def infer_task(targets: Iterable[Any]) -> Task:
     """Return the task: many different or broken numbers are measurements, all others labels."""
-    numbers = set()
-    for value in targets:
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            return "classification"
-        if isinstance(value, float) and not value.is_integer():
-            return "regression"
-        numbers.add(value)
-    return "regression" if len(numbers) > MOST_CLASS_NUMBERS else "classification"
-
-
-def _with_numbers(batches: Iterator[Batch], reader: Reader, target: str) -> Iterator[Batch]:
-    """Check that every target is a number."""
-    for batch in batches:
-        faults = {
-            number: f"the target {target!r} is {y!r}, not a number"
-            for number, y in zip(batch.numbers, batch.targets or (), strict=True)
-            if isinstance(y, str) or (isinstance(y, float) and not math.isfinite(y))
-        }
-        yield from reader.sift(batch, faults)
-
-
-def _examined(stream: Stream, batches: Iterator[Batch]) -> Iterator[Batch]:
-    """Yield the batches of a stream; keep what looks wrong in the first one."""
-    for batch in itertools.islice(batches, 1):
-        stream.suspicions += columns.suspicions(batch, stream.kinds)
-        yield batch
-    yield from batches
+    numbers = set(targets)
+    if any(isinstance(y, bool) or not isinstance(y, int | float) for y in numbers):
+        return "classification"
+    is_broken = any(isinstance(y, float) and not y.is_integer() for y in numbers)
+    return "regression" if is_broken or len(numbers) > MOST_CLASS_NUMBERS else "classification"
 
 
 def _limited(batches: Iterator[Batch], limit: int) -> Iterator[Batch]:

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import datetime
 import itertools
-import time
 from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal
 from typing import Any
 
-from river import base, evaluate, metrics, utils
-from river.active.base import ActiveLearningClassifier
+from river import base, evaluate
 
 from river_extra_trees._estimator.learner import reads_columns
+from river_extra_trees.streams import Batch
 
-from .chunks import SMALLEST_CHUNK, Chunk, chunks_of
+from .batches import SMALLEST_BATCH, batches_of, predicted_and_learned, samples_of
 
-__all__ = ["iter_progressive_val_score", "progressive_val_score", "score"]
+__all__ = ["iter_progressive_val_score", "progressive_val_score"]
 
 Delay = str | int | datetime.timedelta | Callable[..., Any] | None
 Moment = str | Callable[..., Any] | None
@@ -84,17 +83,9 @@ def iter_progressive_val_score(
     {'Accuracy': Accuracy: 8...%, 'Step': 1250}
 
     """
-    data = chunks_of(dataset, target, weight)
-    first: Any = next(data, None)
-    data = itertools.chain([] if first is None else [first], data)
+    dataset, model = _prepared(dataset, model, metric, moment, delay, step, target, weight)
     options = (step, measure_time, measure_memory, yield_predictions)
-    if isinstance(first, Chunk):
-        is_prompt = moment is None and delay is None
-        if is_prompt and reads_columns(model) and not 0 < step < SMALLEST_CHUNK:
-            # For a negative step, river yields nothing.
-            return _states(data, model, metric, max(0, step), *options[1:])
-        data = itertools.chain.from_iterable(chunk.rows() for chunk in data)
-    return evaluate.iter_progressive_val_score(data, model, metric, moment, delay, *options)
+    return evaluate.iter_progressive_val_score(dataset, model, metric, moment, delay, *options)
 
 
 def progressive_val_score(
@@ -174,86 +165,85 @@ def progressive_val_score(
           learning theory, 203-208.
 
     """
-    states = iter_progressive_val_score(
-        dataset,
-        model,
-        metric,
-        moment,
-        delay,
-        print_every,
-        show_time,
-        show_memory,
-        target=target,
-        weight=weight,
+    samples, learner = _prepared(dataset, model, metric, moment, delay, print_every, target, weight)
+    options = (print_every, show_time, show_memory)
+    return evaluate.progressive_val_score(
+        samples, learner, metric, moment, delay, *options, **print_kwargs
     )
-    for state in states:
-        parts = [f"[{state['Step']:,d}] {metric}"]
-        if isinstance(model, ActiveLearningClassifier):
-            parts.append(f"{state['Samples used']:,d} samples used")
-        if show_time:
-            hours, rest = divmod(state["Time"].seconds, 3600)
-            parts.append(f"{hours:02d}:{rest // 60:02d}:{rest % 60:02d}")
-        if show_memory:
-            parts.append(utils.pretty.humanize_bytes(state["Memory"]))
-        print(" \N{EN DASH} ".join(parts), **print_kwargs)
-    return metric
 
 
-def _states(
-    chunks: Iterator[Chunk],
+def _prepared(
+    dataset: Any,
     model: Any,
     metric: Any,
+    moment: Moment,
+    delay: Delay,
     step: int,
-    measure_time: bool,
-    measure_memory: bool,
-    yield_predictions: bool,
-) -> Iterator[dict[str, Any]]:
-    """Evaluate a model that learns columns; yield the results as river does."""
-    parts = list(metric) if isinstance(metric, metrics.base.Metrics) else [metric]
-    if not metric.works_with(model):
-        names = " + ".join(type(getattr(part, "obj", part)).__name__ for part in parts)
-        raise ValueError(f"{names} cannot score {type(model).__name__}")
-    probabilities = isinstance(model, base.Classifier) and not metric.requires_labels
-    start = time.perf_counter()
-    n, prediction = 0, None
+    target: str | None,
+    weight: str | None,
+) -> tuple[Iterable[Any], Any]:
+    """Return the samples and the model that river evaluates in the place of those given."""
+    items = batches_of(dataset, target, weight)
+    first = next(items, None)
+    items = itertools.chain([] if first is None else [first], items)
+    if not isinstance(first, Batch):
+        return items, model
+    is_prompt = moment is None and delay is None and not 0 < step < SMALLEST_BATCH
+    if is_prompt and reads_columns(model) and metric.works_with(model):
+        kind = LearnedClassifier if isinstance(model, base.Classifier) else LearnedRegressor
+        probabilities = kind is LearnedClassifier and not metric.requires_labels
+        return _learned(items, model, probabilities, step), kind(model)
+    return itertools.chain.from_iterable(map(samples_of, items)), model
 
-    def state() -> dict[str, Any]:
-        found: dict[str, Any] = {type(part).__name__: part for part in parts}
-        found["Step"] = n
-        if measure_time:
-            found["Time"] = datetime.timedelta(seconds=time.perf_counter() - start)
-        if measure_memory:
-            found["Memory"] = model._raw_memory_usage
-        if yield_predictions:
-            found["Prediction"] = prediction
-        return found
 
-    for chunk in chunks:
-        due = range(step - n % step, len(chunk), step) if step else ()
-        for part in _cut(chunk, due):
-            answers = part.predicted_and_learned(model, probabilities=probabilities)
-            targets = part.targets
+def _learned(
+    batches: Iterable[Batch], model: Any, probabilities: bool, step: int
+) -> Iterator[tuple[Any, Any]]:
+    """Let the model learn batches up to the next result; yield its predictions and the targets."""
+    n = 0
+    for batch in batches:
+        due = range(step - n % step, len(batch), step) if step > 0 else ()
+        for start, stop in itertools.pairwise([0, *due, len(batch)]):
+            part = batch[start:stop] if due else batch
+            predictions = predicted_and_learned(model, part, probabilities=probabilities)
+            targets = part.targets or []
             if model._core.regression and isinstance(targets[0], Decimal):
                 targets = list(map(float, targets))  # metrics subtract floats from them
-            score(metric, targets, answers)
-            n, prediction = n + len(part), answers[-1]
-            if step and n % step == 0:
-                yield state()
-    prediction = None
-    if step and n > step and n % step:
-        yield state()
+            yield from zip(predictions, targets, strict=True)
+        n += len(batch)
 
 
-def _cut(chunk: Chunk, stops: Iterable[int]) -> Iterator[Chunk]:
-    """Yield the parts of a chunk that end at these positions, and the rest."""
-    ends = [0, *stops, len(chunk)]
-    if len(ends) == 2:
-        return iter([chunk] if len(chunk) else [])
-    return (chunk[start:stop] for start, stop in itertools.pairwise(ends))
+class Learned(base.Estimator):
+    """A model that has predicted and learned its samples already.
+
+    Parameters
+    ----------
+    model
+        The model itself.
+    """
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+
+    @property
+    def _raw_memory_usage(self) -> int:
+        return int(self.model._raw_memory_usage)
+
+    def predict_one(self, x: Any) -> Any:
+        """Return the prediction, which stands in the place of the features."""
+        return x
+
+    def learn_one(self, x: Any, y: Any) -> None:
+        """Do nothing."""
 
 
-def score(metric: Any, targets: Iterable[Any], predictions: Iterable[Any]) -> None:
-    """Update a metric; as in river, missing predictions are not scored."""
-    for y, prediction in zip(targets, predictions, strict=True):
-        if prediction is not None and prediction != {}:
-            metric.update(y_true=y, y_pred=prediction)
+class LearnedClassifier(Learned, base.Classifier):  # type: ignore[misc]
+    """A classifier that has predicted and learned its samples already."""
+
+    def predict_proba_one(self, x: Any) -> Any:
+        """Return the probabilities, which stand in the place of the features."""
+        return x
+
+
+class LearnedRegressor(Learned, base.Regressor):
+    """A regressor that has predicted and learned its samples already."""

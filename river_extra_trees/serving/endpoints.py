@@ -8,16 +8,15 @@ so that two requests never use the model at the same time.
 from __future__ import annotations
 
 import asyncio
-import base64
 import contextlib
-import hashlib
 import importlib.resources
 import logging
 import os
-import re
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from prometheus_client import (
@@ -29,8 +28,9 @@ from prometheus_client import (
 )
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from starlette.applications import Starlette
-from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -41,28 +41,28 @@ from .service import FAILURES, Service
 
 logger = logging.getLogger("uvicorn.error")  # which the server shows
 
-SECONDS_TO_READ = 30.0  # a body
 SECONDS_BETWEEN_LOOKS = 1.0
 BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 
 PREFIX = "river_extra_trees"  # of all metrics
+# Metrics besides those of requests: their names, texts, and where the application has the values.
 GAUGES = {
-    "process_id": "The process that reports these metrics.",
-    "requests_waiting": "Requests being read, waiting or being processed.",
+    "process_id": ("The process that reports these metrics.", "process_id"),
+    "requests_waiting": ("Requests being read, waiting or being processed.", "waiting"),
     # Not a counter: after a kill, the model continues from its last snapshot.
-    "samples_seen": "Samples that the model has learned.",
-    "model_memory_bytes": "Memory of the model.",
-    "recent_score": "Accuracy or mean absolute error of the latest scored samples.",
-    "samples_unsaved": "Samples learned since the last snapshot.",
-    "last_snapshot_timestamp_seconds": "Time of the last snapshot; 0 if there is none.",
+    "samples_seen": ("Samples that the model has learned.", "point.samples_seen"),
+    "model_memory_bytes": ("Memory of the model.", "point.memory_bytes"),
+    "recent_score": ("Accuracy or mean absolute error, latest samples.", "point.recent_score"),
+    "samples_unsaved": ("Samples learned since the last snapshot.", "service.unsaved"),
+    "last_snapshot_timestamp_seconds": ("Time of the last snapshot, or 0.", "service.saved_at"),
 }
 COUNTERS = {  # since the start
-    "samples_learned": "Samples learned.",
-    "samples_predicted": "Samples predicted.",
-    "snapshot_failures": "Snapshots that failed.",
-    "features_missing": "Features of the model that samples lacked.",
-    "features_unknown": "Features of samples that the model did not know.",
-    "nominal_values_new": "Nominal values that the model did not know.",
+    "samples_learned": ("Samples learned.", "point.learned"),
+    "samples_predicted": ("Samples predicted.", "point.predicted"),
+    "snapshot_failures": ("Snapshots that failed.", "service.monitor.n_failed_saves"),
+    "features_missing": ("Features that samples lacked.", "service.monitor.n_missing"),
+    "features_unknown": ("Features that the model did not know.", "service.monitor.n_unknown"),
+    "nominal_values_new": ("New nominal values.", "service.monitor.n_new_values"),
 }
 OTHER = "other"  # the endpoint, in metrics, of a request that reaches none
 ENDPOINTS = (
@@ -100,8 +100,7 @@ class Application:
     every
         Seconds between two snapshots, if the model has changed; None takes none by time.
     hosts
-        Names of this machine by which browsers may call it; "*" allows all. They keep the pages of
-        other sites from a service that only this machine can reach.
+        Names by which clients may call the service; "*" allows all.
     """
 
     def __init__(
@@ -114,9 +113,9 @@ class Application:
         self.service = service
         self.limits = limits
         self.every = every
-        self.hosts = hosts
         self.thread = ThreadPoolExecutor(1, thread_name_prefix="model")
         self.waiting = 0
+        self.process_id = os.getpid()
         self.point = service.monitor.present(service.model, service.samples_seen)
         self.registry = CollectorRegistry()
         self.registry.register(self)
@@ -134,14 +133,14 @@ class Application:
             registry=self.registry,
         )
         endpoints: dict[str, tuple[str, Endpoint]] = {
-            "/predict": ("POST", self.predict),
-            "/learn": ("POST", self.learn),
-            "/predict-learn": ("POST", self.predict_learn),
+            "/predict": ("POST", partial(self.process, "predict")),
+            "/learn": ("POST", partial(self.process, "learn")),
+            "/predict-learn": ("POST", partial(self.process, "predict_learn")),
             "/snapshot": ("POST", self.snapshot),
             "/": ("GET", self.show_page),
             "/health": ("GET", self.health),
-            "/info": ("GET", self.info),
-            "/status": ("GET", self.status),
+            "/info": ("GET", partial(self.report, "info")),
+            "/status": ("GET", partial(self.report, "status")),
             "/metrics": ("GET", self.metrics),
         }
         self.asgi = Starlette(
@@ -149,6 +148,7 @@ class Application:
                 Route(path, self.timed(path, endpoint), methods=[method])
                 for path, (method, endpoint) in endpoints.items()
             ],
+            middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=hosts)],
             exception_handlers={HTTPException: self.reject_unknown},
             lifespan=self.lifespan,
         )
@@ -209,14 +209,11 @@ class Application:
         async def respond(request: Request) -> Response:
             started = time.perf_counter()
             try:
-                self.check_origin(request)
                 response = await endpoint(request)
             except RequestError as error:
                 response = rejection(error.status, str(error))
             except ClientDisconnect:
                 response = rejection(400, "the connection ended before the body")
-            except asyncio.CancelledError:  # the server waits no longer
-                response = rejection(503, "the service stopped before the request was complete")
             except Exception:
                 logger.exception("%s failed", path)
                 response = rejection(500, "an error of the service, which its log describes")
@@ -226,55 +223,23 @@ class Application:
 
         return respond
 
-    def check_origin(self, request: Request) -> None:
-        """Reject requests of browsers for pages of other sites.
-
-        Browsers send the name by which a page called, so a page that reaches this machine by
-        another name is rejected. So are the requests of other sites that change anything.
-        """
-        headers = request.headers
-        if "*" not in self.hosts and host_of(headers.get("host", "")) not in self.hosts:
-            names = ", ".join(self.hosts)
-            raise RequestError(
-                f"the header Host must be one of {names}; a reverse proxy must set it"
-            )
-        if request.method == "POST" and is_foreign(headers):
-            raise RequestError("requests from pages of other sites are not allowed", 403)
-
     async def reject_unknown(self, request: Request, error: Exception) -> Response:
         """Respond to a request for a path or a method that does not exist."""
         assert isinstance(error, HTTPException)
-        self.count_other(error.status_code)
+        self.requests.labels(OTHER, str(error.status_code)).inc()
         wrong = f"{request.method} {request.url.path}: {error.detail.lower()}"
         response = rejection(error.status_code, f"{wrong}; {ENDPOINTS}")
         response.headers.update(error.headers or {})
         return response
 
-    def count_other(self, status: int) -> None:
-        """Count a request that reached no endpoint."""
-        self.requests.labels(OTHER, str(status)).inc()
-
     # ------------------------------------------------------------------ endpoints
 
-    async def predict(self, request: Request) -> Response:
-        """Predict samples."""
-        return await self.process(request, "predict", learned=False, answered=True)
-
-    async def learn(self, request: Request) -> Response:
-        """Learn samples."""
-        return await self.process(request, "learn", learned=True, answered=False)
-
-    async def predict_learn(self, request: Request) -> Response:
-        """Predict each sample, then learn it."""
-        return await self.process(request, "predict_learn", learned=True, answered=True)
-
-    async def process(
-        self, request: Request, method: str, *, learned: bool, answered: bool
-    ) -> Response:
+    async def process(self, method: str, request: Request) -> Response:
         """Read samples, call a method of the service and write what it returns."""
         service = self.service  # replicas replace it
+        learned, answered = method != "predict", method != "learn"
         many = schema.is_many(request.headers.get("content-type", ""))
-        query = request.query_params.multi_items()
+        query = dict(request.query_params)
         wanted = [schema.read_wanted(query)] if answered else []
         if query and not answered:
             raise RequestError(f"{request.url.path} takes no parameters")
@@ -292,45 +257,29 @@ class Application:
         return Response(content, media_type=kind, headers={schema.SAMPLES_SEEN: str(seen)})
 
     async def body_of(self, request: Request) -> bytes:
-        """Read a body that is neither too long nor too slow."""
-        too_long = RequestError(
-            f"the body is longer than {self.limits.body:,} bytes; send fewer samples at a time", 413
-        )
-        stated = request.headers.get("content-length", "0")
-        if stated.isdecimal() and int(stated) > self.limits.body:
-            raise too_long
+        """Read a body that is not too long."""
         body = bytearray()
-        try:
-            async with asyncio.timeout(SECONDS_TO_READ):
-                async for chunk in request.stream():
-                    body += chunk
-                    if len(body) > self.limits.body:
-                        raise too_long
-        except TimeoutError:
-            raise RequestError(
-                f"the body did not arrive within {SECONDS_TO_READ:.0f} seconds", 408
-            ) from None
+        async for chunk in request.stream():
+            body += chunk
+            if len(body) > self.limits.body:
+                raise RequestError(
+                    f"the body is longer than {self.limits.body:,} bytes; send fewer samples at a "
+                    "time",
+                    413,
+                )
         return bytes(body)
 
     async def snapshot(self, request: Request) -> Response:
         """Save the model."""
         try:
-            return await self.report(self.service.save)
+            return await self.report("save", request)
         except FAILURES as error:
             raise RequestError(f"cannot save to {self.service.path}: {error}", 500) from error
 
-    async def info(self, request: Request) -> Response:
-        """Describe the model."""
-        return await self.report(self.service.info)
-
-    async def status(self, request: Request) -> Response:
-        """Return what the page shows."""
-        return await self.report(self.service.status)
-
-    async def report(self, function: Callable[[], Any]) -> Response:
+    async def report(self, method: str, request: Request) -> Response:
         """Return the result of a method of the service."""
         with self.slot():
-            return json_response(await self.run(function))
+            return json_response(await self.run(getattr(self.service, method)))
 
     async def health(self, request: Request) -> Response:
         """Report that the server is up, without using the model."""
@@ -338,9 +287,8 @@ class Application:
 
     async def show_page(self, request: Request) -> Response:
         """Return the page."""
-        page, policy = page_with_policy()
-        headers = {"Content-Security-Policy": policy, "Cache-Control": "no-store"}
-        return Response(page, media_type="text/html", headers=headers)
+        page = importlib.resources.files(__package__).joinpath("page.html").read_bytes()
+        return Response(page, media_type="text/html")
 
     # ------------------------------------------------------------------ metrics
 
@@ -351,29 +299,13 @@ class Application:
 
     def collect(self) -> Iterator[Metric]:
         """Yield the metrics of the service; the registry calls this."""
-        service, monitor = self.service, self.service.monitor
-        values = {
-            "process_id": os.getpid(),
-            "requests_waiting": self.waiting,
-            "samples_seen": self.point.samples_seen,
-            "model_memory_bytes": self.point.memory_bytes,
-            "recent_score": self.point.recent_score or 0.0,
-            "samples_unsaved": service.unsaved,
-            "last_snapshot_timestamp_seconds": service.saved_at or 0.0,
-            "samples_learned": self.point.learned,
-            "samples_predicted": self.point.predicted,
-            "snapshot_failures": monitor.n_failed_saves,
-            "features_missing": monitor.n_missing,
-            "features_unknown": monitor.n_unknown,
-            "nominal_values_new": monitor.n_new_values,
-        }
-        for name, text in GAUGES.items():
-            yield GaugeMetricFamily(f"{PREFIX}_{name}", text, values[name])
-        for name, text in COUNTERS.items():
-            yield CounterMetricFamily(f"{PREFIX}_{name}", text, values[name])
+        for name, (text, value) in GAUGES.items():
+            yield GaugeMetricFamily(f"{PREFIX}_{name}", text, attrgetter(value)(self) or 0.0)
+        for name, (text, value) in COUNTERS.items():
+            yield CounterMetricFamily(f"{PREFIX}_{name}", text, attrgetter(value)(self) or 0.0)
 
 
-# ---------------------------------------------------------------------- responses and headers
+# ---------------------------------------------------------------------- responses
 
 
 def json_response(document: Any, status: int = 200) -> Response:
@@ -387,47 +319,3 @@ def rejection(status: int, message: str) -> Response:
     if status == 503:
         response.headers["Retry-After"] = "1"
     return response
-
-
-def host_of(text: str) -> str | None:
-    """Return the host of a header, without its port and the brackets of IPv6.
-
-    Examples
-    --------
-    >>> from river_extra_trees.serving import endpoints
-    >>> hosts = ["localhost:8000", "[::1]:8000", "a@localhost", "localhost/x", "[", ""]
-    >>> [endpoints.host_of(host) for host in hosts]
-    ['localhost', '::1', None, None, None, None]
-    """
-    found = HOST.fullmatch(text)
-    return (found[1] or found[2]).lower() if found else None
-
-
-HOST = re.compile(r"(?:([\w.-]+)|\[([0-9A-Fa-f:.]+)\])(?::[0-9]*)?", re.ASCII)
-
-
-def is_foreign(headers: Headers) -> bool:
-    """Return whether a browser sends a request for a page of another site.
-
-    Browsers report this in `Sec-Fetch-Site`. Those that do not, because they are old or the service
-    is on another machine, name the site of the page in `Origin`. Other clients send neither.
-    """
-    site, origin = headers.get("sec-fetch-site"), headers.get("origin")
-    if site is not None:
-        return site not in ("same-origin", "none")
-    return origin is not None and origin.partition("://")[2] != headers.get("host")
-
-
-def page_with_policy() -> tuple[bytes, str]:
-    """Return the page, and the policy by which browsers run its own script and nothing else."""
-    page = importlib.resources.files(__package__).joinpath("page.html").read_bytes()
-    hashes = [
-        f"{tag}-src 'sha256-{base64.b64encode(hashlib.sha256(found[1]).digest()).decode()}'"
-        for tag in ("script", "style")
-        if (found := re.search(rb"<%b>(.*?)</%b>" % (tag.encode(), tag.encode()), page, re.DOTALL))
-    ]
-    policy = (
-        "default-src 'none'; connect-src 'self'; img-src data:; base-uri 'none'; "
-        "form-action 'none'; frame-ancestors 'none'; "
-    )
-    return page, policy + "; ".join(hashes)

@@ -10,11 +10,11 @@ import copy
 import functools
 import logging
 import time
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from pathlib import Path
 from typing import Any
 
-from river import base, compose
+from river import compose
 
 from river_extra_trees import persistence
 from river_extra_trees._core.safe_repr import safe_repr
@@ -47,29 +47,23 @@ class Service:
         A learner of this package, or a pipeline that ends with one.
     path
         The file of the model, which snapshots replace.
-    every
-        Number of samples after which a snapshot is taken; None leaves it to the caller.
     fixed_labels
         Whether samples with labels new to the model are rejected.
     """
 
-    def __init__(
-        self, model: Any, path: Path, every: int | None = None, fixed_labels: bool = False
-    ) -> None:
+    def __init__(self, model: Any, path: Path, fixed_labels: bool = False) -> None:
         self.whole = model
         # The service reads samples by their kinds itself, before it checks and learns them.
         self.kinds, self.model = parted(model)
         self.learner = learner_of(model)
         self.fit = Fit(() if self.kinds is None else self.kinds._columns)
         self.path = path
-        self.every = every
         self.fixed_labels = fixed_labels
         self.classifies = is_classifier(model)
         self.monitor = Monitor(self.classifies)
         self.n_columns = -1  # of the learner, when its nominal columns were last looked up
         self.codes: dict[Any, Any] = {}
-        # Numbers of samples learned when a snapshot was last taken, and last tried.
-        self.saved = self.tried = 0
+        self.saved = 0  # number of samples learned when a snapshot was last taken
         self.saved_at: float | None = None
         self.save_error: str | None = None
 
@@ -92,7 +86,6 @@ class Service:
         """Learn the samples, or none of them."""
         for given, sample in zip(samples, self._checked(samples), strict=True):
             self._learn(given, sample)
-        self._save_if_due()
         return {"learned": len(samples), "samples_seen": self.samples_seen}
 
     def predict_learn(self, samples: Sequence[Sample], wanted: Wanted) -> list[dict[str, Any]]:
@@ -103,7 +96,6 @@ class Service:
             answers.append(self._answer(sample, wanted))
             self._learn(given, sample)
             self.monitor.note_prediction(sample.x, answers[-1]["y"], sample.y)
-        self._save_if_due()
         return answers
 
     def _read(self, samples: Sequence[Sample], learned: bool = False) -> Sequence[Sample]:
@@ -144,10 +136,11 @@ class Service:
     def _checked(self, samples: Sequence[Sample]) -> Sequence[Sample]:
         """Read samples to learn; raise RequestError, with the line, if the model rejects one."""
         samples = self._read(samples, learned=True)
-        check = check_of(self.model)
+        new_labels: set[Hashable] = set()
         for sample in samples:
             try:
-                check(sample.x, sample.y, sample.w)
+                x = before_learner(self.model, sample.x)
+                self.learner._check_next(x, sample.y, sample.w, new_labels)
                 if self.fixed_labels:
                     self._check_label(sample.y)
             except input_errors(self.model) as error:
@@ -198,13 +191,8 @@ class Service:
         """Number of samples learned since the last snapshot."""
         return self.monitor.n_learned - self.saved
 
-    def _save_if_due(self) -> None:
-        if self.every is not None and self.monitor.n_learned - self.tried >= self.every:
-            self.try_save()
-
     def try_save(self) -> None:
         """Save the model if it has changed; log a failure and keep it for page and metrics."""
-        self.tried = self.monitor.n_learned
         if self.unsaved:
             try:
                 self.save()
@@ -303,43 +291,10 @@ class SnapshotService(Service):
         return int(self.snapshot.n_samples_seen)  # its copy of the model does not know
 
 
-Check = Callable[[dict[str, Any], Any, Any], None]
-
-
-def check_of(model: Any) -> Check:
-    """Return a function that raises what learning a sample would raise, after those checked before.
-
-    In a pipeline, copies of the other steps learn the samples.
-    """
-    new_labels: set[Hashable] = set()
-    learner = learner_of(model)
-
-    def check(x: dict[str, Any], y: Any, w: Any) -> None:
-        learner._check_next(x, y, w, new_labels)
-
-    if learner is model:
-        return check
-    *steps, _ = model.steps.items()
-    pipeline = compose.Pipeline(*copy.deepcopy(steps), LastStep(check))
-    return lambda x, y, w: pipeline.learn_one(x, y, w=w)
-
-
-class LastStep(base.Estimator):
-    """The last step of a pipeline that checks samples.
-
-    Parameters
-    ----------
-    check
-        What checks a sample after the other steps.
-    """
-
-    def __init__(self, check: Check) -> None:
-        self.check = check
-
-    @property
-    def _supervised(self) -> bool:
-        return True
-
-    def learn_one(self, x: dict[str, Any], y: Any, w: Any = 1.0) -> None:
-        """Check a sample."""
-        self.check(x, y, w)
+def before_learner(model: Any, x: dict[str, Any]) -> Any:
+    """Return a sample as the other steps of a pipeline pass it to the learner."""
+    if isinstance(model, compose.Pipeline):
+        *steps, _ = model.steps.values()
+        for step in steps:
+            x = step.transform_one(x)
+    return x

@@ -1,9 +1,9 @@
-"""Tables larger than memory, read batch by batch with pyarrow: files, pipes and standard input.
+"""Tables larger than memory, read batch by batch: files, pipes and standard input.
 
-- `reader` opens a table by its name; Parquet and Arrow files are read there.
-- `text` reads CSV and JSON lines.
-- `columns` converts columns by their kinds, and texts to labels.
-- `batch` holds some rows of a table, and the roles of its columns.
+- `reader` opens a table by its name, and gives its columns their roles.
+- `text` reads CSV and JSON lines; pyarrow reads Parquet and Arrow files.
+- `columns` converts columns by their kinds, and targets to labels.
+- `batch` holds some rows of a table.
 
 `river_extra_trees.ColumnKinds` determines how the values of a column are read. CSV has no types, so
 a text in CSV may be a number.

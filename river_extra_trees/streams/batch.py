@@ -1,20 +1,15 @@
-"""Batches of rows, and the roles of the columns of a table."""
+"""Some rows of a table."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
+from river_extra_trees._estimator.frames import opened
 from river_extra_trees._estimator.rows import rows_of, values_by_name
-from river_extra_trees.column_kinds import ColumnKinds
 
-__all__ = ["Batch", "Faults", "Roles", "Rows", "TableError"]
-
-Faults = dict[int, str]  # what is wrong with rows, by their numbers
+__all__ = ["Batch", "TableError"]
 
 
 class TableError(ValueError):
@@ -66,113 +61,20 @@ class Batch:
     def __getitem__(self, rows: slice) -> Batch:
         """Return some successive rows."""
         start, stop, _ = rows.indices(len(self))
-        return self._picked(self.frame.slice(start, stop - start), lambda each: each[start:stop])
-
-    def take(self, positions: Sequence[int]) -> Batch:
-        """Return the rows at some positions."""
-        frame = self.frame.take(np.array(positions, np.int64))
-        return self._picked(frame, lambda each: [each[i] for i in positions])
-
-    def _picked(self, frame: Any, pick: Callable[[Any], Any]) -> Batch:
+        native, library = opened(self.frame)
+        if library == "pyarrow":
+            frame = native.slice(start, stop - start)
+        else:
+            frame = native.iloc[rows] if library == "pandas" else native[rows]
         return Batch(
-            pick(self.numbers),
+            self.numbers[rows],
             frame,
-            None if self.targets is None else pick(self.targets),
-            None if self.weights is None else pick(self.weights),
-            {name: pick(values) for name, values in self.kept.items()},
+            None if self.targets is None else self.targets[rows],
+            None if self.weights is None else self.weights[rows],
+            {name: values[rows] for name, values in self.kept.items()},
             self.unknown,
         )
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """Yield each row as a dict, without its missing values."""
         return rows_of(values_by_name(self.frame), len(self))  # type: ignore[arg-type]
-
-
-@dataclass
-class Rows:
-    """Some rows of a table before their columns have roles and kinds.
-
-    `columns` are arrays of pyarrow, or lists of Python values. They hold the rows in `numbers`;
-    `faults` says what is wrong with these and with rows that could not be read at all. If the
-    columns are `untyped`, all values are texts, which may be numbers.
-    """
-
-    numbers: Sequence[int]
-    columns: Mapping[str, Any]
-    faults: Faults = field(default_factory=dict)
-    untyped: bool = False
-
-
-@dataclass(frozen=True)
-class Roles:
-    """The roles of the columns of a table.
-
-    `target` and `weight` name the columns of targets and weights, if there are any. Columns in
-    `drop` are left out, and those in `keep` are passed on as they are. All others are features,
-    which `kinds` reads. If `learns`, it learns new columns; otherwise, these are left out. A row
-    without a target is bad unless `may_lack_targets`.
-    """
-
-    target: str | None
-    weight: str | None
-    drop: Collection[str]
-    keep: Sequence[str]
-    kinds: ColumnKinds
-    learns: bool
-    may_lack_targets: bool
-
-    @property
-    def others(self) -> list[str]:
-        """The columns that are read besides the features."""
-        roles = (self.target, self.weight, *self.keep)
-        return list(dict.fromkeys(name for name in roles if name is not None))
-
-    def check(self, name: str, header: Sequence[str]) -> None:
-        """Raise a TableError if a table lacks a column that is needed, or has one twice."""
-        if not header:
-            raise TableError(f"{name} is empty")
-        declared = self.kinds.kinds if self.learns and not self.kinds.columns else None
-        for column in (*self.others, *map(str, declared or ()), *self.drop):
-            if column not in header:
-                raise TableError(f"{name} has no column {column!r}; it has {', '.join(header)}")
-        if len(set(header)) < len(header):
-            twice = next(column for column in header if header.count(column) > 1)
-            raise TableError(f"{name} has the column {twice!r} twice")
-
-    def features(self, header: Sequence[str]) -> tuple[list[str], list[str]]:
-        """Return the names of the features, and of the columns that the model does not know."""
-        left_out = {self.target, self.weight, *self.drop}
-        names = [name for name in header if name not in left_out]
-        if self.learns:
-            return names, []
-        known = self.kinds.columns
-        unknown = [name for name in names if name not in known and name not in self.keep]
-        return [name for name in names if name in known], unknown
-
-    def batch_of(self, rows: Rows) -> tuple[Batch, Faults]:
-        """Return rows as a batch, and what is wrong with some of them."""
-        from .columns import frame_of, read_column, values_of
-
-        n = len(rows.numbers)
-        names, unknown = self.features(list(rows.columns))
-        features: dict[str, Any] = {}
-        faults: Faults = {}
-        for name in names:
-            column = rows.columns[name]
-            features[name], found = read_column(self.kinds, name, column, rows.untyped)
-            faults |= {rows.numbers[i]: text for i, text in found.items()}
-        others: dict[str | None, list[Any]] = {
-            name: values_of(rows.columns.get(name, [None] * n), rows.untyped)
-            for name in self.others
-        }
-        targets, weights = others.get(self.target), others.get(self.weight)
-        for number, y in zip(rows.numbers, targets or (), strict=False):
-            if (y is None or y != y) and not self.may_lack_targets:
-                faults[number] = f"the target {self.target!r} is missing"
-        for number, w in zip(rows.numbers, weights or (), strict=False):
-            if isinstance(w, str) or w is None or not 0.0 <= w < math.inf:
-                wanted = "it must be a number from 0 on"
-                faults[number] = f"the weight {self.weight!r} is {w!r}; {wanted}"
-        kept = {name: others[name] for name in self.keep}
-        batch = Batch(rows.numbers, frame_of(features, n), targets, weights, kept, unknown)
-        return batch, faults | rows.faults

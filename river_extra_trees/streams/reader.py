@@ -1,35 +1,34 @@
-"""Tables by their names."""
+"""Tables by their names, and the roles of their columns."""
 
 from __future__ import annotations
 
-import os
+import bisect
+import itertools
+import math
 import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from river_extra_trees.column_kinds import ColumnKinds
 
-from .batch import Batch, Roles, Rows, TableError
-
-if TYPE_CHECKING:
-    from .text import Text
+from .batch import Batch, TableError
+from .text import Rows, read_text
 
 __all__ = ["OnBadRow", "Reader", "is_table", "open_table"]
 
 OnBadRow = Literal["stop", "skip"]
 
 BATCH_SIZE = 8192
-CSV, TSV, JSON_LINES = (".csv", ".txt"), ".tsv", (".jsonl", ".ndjson")
-PARQUET, IPC = ".parquet", (".arrow", ".feather", ".ipc")
-SUFFIXES = (*CSV, TSV, *JSON_LINES, PARQUET, *IPC)
-PACKED = (".gz", ".bz2", ".xz", ".zst")
+PARQUET, IPC = (".parquet",), (".arrow", ".feather")
+SUFFIXES = (".csv", ".txt", ".tsv", ".jsonl", ".ndjson", *PARQUET, *IPC)
+PACKED = (".gz", ".bz2", ".zst")
 # Column chunks are read in pieces of this size, so that large row groups need little memory.
 BUFFER = 1 << 20
 
 
 class Reader:
-    """A table that is read once, batch by batch.
+    """A table that is read once, batch by batch; `open_table` makes one.
 
     Attributes
     ----------
@@ -37,8 +36,6 @@ class Reader:
         The name of the table.
     n_rows
         Number of rows, if it is known before the end.
-    n_bytes
-        Size of a text file.
     n_skipped
         Number of bad rows that were skipped.
     first_skipped
@@ -49,80 +46,111 @@ class Reader:
     def __init__(
         self,
         name: str,
-        batches: Iterator[Batch],
         *,
+        kinds: ColumnKinds | None = None,
+        target: str | None = None,
+        weight: str | None = None,
+        drop: Collection[str] = (),
+        keep: Sequence[str] = (),
         on_bad_row: OnBadRow = "stop",
-        n_rows: int | None = None,
-        n_bytes: int | None = None,
-        text: Text | None = None,
+        predicts: bool = False,
     ) -> None:
         self.name = name
-        self.batches = batches
-        self.n_rows = n_rows
-        self.n_bytes = n_bytes
+        self.kinds = ColumnKinds() if kinds is None else kinds
+        self.target, self.weight, self.drop, self.keep = target, weight, drop, keep
+        self.on_bad_row = on_bad_row
+        self.predicts = predicts
+        self.learns = not (predicts and self.kinds.columns)
+        self.has_numeric_targets = False  # whether a row with another target is bad
+        self.untyped = False  # whether a text may be a number
+        self.rows: Iterator[Rows] = iter(())
+        self.n_rows: int | None = None
         self.n_skipped = 0
         self.first_skipped = ""
-        self._on_bad_row = on_bad_row
-        self._text = text
 
     def __iter__(self) -> Iterator[Batch]:
-        return self.batches
+        for rows in self.rows:
+            yield from self._good(*self._batch_of(rows))
 
-    @property
-    def n_bytes_read(self) -> int | None:
-        """Number of bytes read from a text file, packed as they are; None if unknown."""
-        return None if self._text is None else self._text.position
+    def wanted(self, header: Sequence[str]) -> list[str]:
+        """Return the columns to read; raise a TableError if one is missing or there twice."""
+        if not header:
+            raise TableError(f"{self.name} is empty")
+        others = list(filter(None, (self.target, self.weight, *self.keep)))
+        declared = self.kinds.kinds if self.learns and not self.kinds.columns else None
+        for column in (*others, *map(str, declared or ()), *self.drop):
+            if column not in header:
+                raise TableError(
+                    f"{self.name} has no column {column!r}; it has {', '.join(header)}"
+                )
+        if len(set(header)) < len(header):
+            twice = next(column for column in header if header.count(column) > 1)
+            raise TableError(f"{self.name} has the column {twice!r} twice")
+        return list(dict.fromkeys([*self._features(header)[0], *others]))
 
-    def sift(self, batch: Batch, faults: Mapping[int, str]) -> Iterator[Batch]:
-        """Yield the good rows of a batch, if there are any.
+    def _features(self, header: Collection[str]) -> tuple[list[str], list[str]]:
+        """Return the names of the features, and of the columns that the model does not know."""
+        left_out = {self.target, self.weight, *self.drop}
+        names = [name for name in header if name not in left_out]
+        known = names if self.learns else self.kinds.columns
+        unknown = [name for name in names if name not in known and name not in self.keep]
+        return [name for name in names if name in known], unknown
 
-        Parameters
-        ----------
-        batch
-            Rows.
-        faults
-            What is wrong with rows, by their numbers. Some of these rows may not be in the batch.
+    def _batch_of(self, rows: Rows) -> tuple[Batch, dict[int, str]]:
+        """Return rows as a batch, and what is wrong with some of them, by their numbers."""
+        from .columns import frame_of, labels_of, read_column, values_of
 
-        Raises
-        ------
-        TableError
-            If a bad row ends the reading. It is raised after the rows before it.
-        """
-        if not faults:
-            if len(batch):
-                yield batch
-            return
-        first = min(faults)
-        stops = self._on_bad_row == "stop"
-        good = [i for i, number in enumerate(batch.numbers) if number not in faults]
-        batch = batch.take([i for i in good if not stops or batch.numbers[i] < first])
-        if not stops:
+        numbers, absent = rows.numbers, [None] * len(rows.numbers)
+        faults = dict(rows.faults)
+        names, unknown = self._features(rows.columns)
+        features = {}
+        for name in names:
+            features[name], found = read_column(self.kinds, name, rows.columns[name], self.untyped)
+            faults |= {numbers[i]: text for i, text in found.items()}
+        labels: dict[str, list[Any]] = {}
+        for name in filter(None, (self.target, self.weight)):
+            labels[name], found = labels_of(name, rows.columns.get(name, absent), self.untyped)
+            faults |= {numbers[i]: text for i, text in found.items()}
+        targets, weights = labels.get(self.target or ""), labels.get(self.weight or "")
+        for number, y in zip(numbers, targets or (), strict=False):
+            if y is None and not self.predicts:
+                faults.setdefault(number, f"the target {self.target!r} is missing")
+            elif self.has_numeric_targets and y is not None and not _is_finite(y):
+                faults[number] = f"the target {self.target!r} is {y!r}, not a number"
+        for number, w in zip(numbers, weights or (), strict=False):
+            if not _is_finite(w) or w < 0.0:
+                wanted = "it must be a number from 0 on"
+                faults[number] = f"the weight {self.weight!r} is {w!r}; {wanted}"
+        kept = {name: list(values_of(rows.columns.get(name, absent))) for name in self.keep}
+        frame = frame_of(features, len(numbers))
+        return Batch(numbers, frame, targets, weights, kept, unknown), faults
+
+    def _good(self, batch: Batch, faults: Mapping[int, str]) -> Iterator[Batch]:
+        """Yield the good rows of a batch; raise the error of the first bad one, or skip them."""
+        first = min(faults, default=0)
+        if faults and self.on_bad_row == "stop":
+            if good := bisect.bisect_left(batch.numbers, first):
+                yield batch[:good]
+            raise TableError(f"{self.name}, row {first}: {faults[first]}")
+        if faults:
             self.first_skipped = self.first_skipped or f"row {first}: {faults[first]}"
             self.n_skipped += len(faults)
-        if len(batch):
-            yield batch
-        if stops:
-            raise TableError(f"{self.name}, row {first}: {faults[first]}")
+        bad = [i for i, number in enumerate(batch.numbers) if number in faults]
+        for last, end in itertools.pairwise([-1, *bad, len(batch)]):
+            if last + 1 < end:
+                yield batch[last + 1 : end]
+
+
+def _is_finite(value: Any) -> bool:
+    return isinstance(value, int) or (isinstance(value, float) and math.isfinite(value))
 
 
 def is_table(name: str) -> bool:
     """Return whether a table with this name can be read."""
-    suffix, packed = suffix_of(name)
-    return name == "-" or (suffix in SUFFIXES and not (packed and suffix in (PARQUET, *IPC)))
-
-
-def suffix_of(path: str) -> tuple[str, str]:
-    """Return the suffix that determines the format of a file, and that of its compression.
-
-    Examples
-    --------
-    >>> from river_extra_trees.streams import reader
-    >>> reader.suffix_of("table.csv.gz"), reader.suffix_of("table.parquet")
-    (('.csv', '.gz'), ('.parquet', ''))
-
-    """
-    packed = next((suffix for suffix in PACKED if path.lower().endswith(suffix)), "")
-    return Path(path.lower().removesuffix(packed)).suffix, packed
+    path = Path(name.lower())
+    return (
+        name == "-" or (path.with_suffix("") if path.suffix in PACKED else path).suffix in SUFFIXES
+    )
 
 
 def open_table(
@@ -134,10 +162,8 @@ def open_table(
     drop: Collection[str] = (),
     keep: Sequence[str] = (),
     on_bad_row: OnBadRow = "stop",
-    encoding: str = "utf-8-sig",
     batch_size: int = BATCH_SIZE,
-    may_lack_targets: bool = False,
-    learns: bool = True,
+    predicts: bool = False,
 ) -> Reader:
     r"""Open a table to read it batch by batch, in the memory of a few batches.
 
@@ -145,9 +171,9 @@ def open_table(
     ----------
     source
         The path of a file. ``.csv``, ``.txt`` and ``.tsv`` contain CSV, whose delimiter is a comma,
-        a semicolon, a tab or ``|``; ``.jsonl`` contains JSON lines. Both may be packed by gzip,
-        bzip2, xz or zstd (``.gz``, ``.bz2``, ``.xz``, ``.zst``). Further formats are ``.parquet``,
-        ``.arrow`` and ``.feather``. ``-`` is standard input, which contains CSV or JSON lines.
+        a semicolon, a tab or ``|``; ``.jsonl`` contains JSON lines. Both may be compressed
+        (``.gz``, ``.bz2``, ``.zst``). Further formats are ``.parquet``, ``.arrow`` and
+        ``.feather``. ``-`` is standard input, which contains CSV or JSON lines.
     target
         The column of the targets; None if there is none.
     weight
@@ -161,14 +187,11 @@ def open_table(
     on_bad_row
         ``"stop"`` raises an error at the first row that cannot be read; ``"skip"`` leaves such
         rows out and counts them.
-    encoding
-        The encoding of CSV and JSON lines.
     batch_size
         Largest number of rows of a batch.
-    may_lack_targets
-        Whether the target of a row may be missing. It is then None; otherwise, such a row is bad.
-    learns
-        Whether `kinds` learns the columns that it does not have. Otherwise, these are left out.
+    predicts
+        Whether the rows are to be predicted. Then a target may be missing, and columns that `kinds`
+        does not have are left out, unless it has none.
 
     Raises
     ------
@@ -188,45 +211,6 @@ def open_table(
 
     """
     path = str(source)
-    _check_name(path)
-    kinds = ColumnKinds() if kinds is None else kinds
-    for argument, names in (("keep", keep), ("drop", drop)):
-        if isinstance(names, str):
-            raise TypeError(f"{argument} must be a list of columns: [{names!r}], not {names!r}")
-    if on_bad_row not in ("stop", "skip"):
-        raise ValueError(f"on_bad_row is {on_bad_row!r}; it must be 'stop' or 'skip'")
-    if batch_size < 1:
-        raise ValueError(f"batch_size must be at least 1, not {batch_size!r}")
-    for role, column in (("target", target), ("weight", weight)):
-        if column is not None and column in drop:
-            raise TableError(f"the {role} {column!r} cannot be dropped")
-        if column is not None and column in (kinds.kinds or {}):
-            raise TableError(f"the {role} {column!r} is not a feature: declare no kind for it")
-    if target is not None and target == weight:
-        raise TableError(f"the column {target!r} cannot be both target and weight")
-    try:
-        import pyarrow  # noqa: F401
-    except ImportError as error:
-        raise TableError("reading tables needs pyarrow: pip install pyarrow") from error
-    roles = Roles(target, weight, drop, keep, kinds, learns, may_lack_targets)
-    name = "standard input" if path == "-" else path
-    reader = Reader(name, iter(()), on_bad_row=on_bad_row)
-    if suffix_of(path)[0] in (PARQUET, *IPC):
-        rows = _open_arrow(reader, path, roles, batch_size)
-    else:
-        rows = _open_text(reader, path, roles, encoding)
-    reader.batches = _batches(reader, rows, roles, batch_size)
-    return reader
-
-
-def _check_name(path: str) -> None:
-    """Raise a TableError unless there is a table with this name."""
-    if path.lower().endswith(".json"):
-        raise TableError(
-            f"{path!r} may contain one object per line, or an array: rename it to .jsonl in the "
-            "first case, and in the other make JSON lines of it: jq -c '.[]' table.json > "
-            "table.jsonl"
-        )
     if not is_table(path):
         raise TableError(
             f"{path!r} is not a table: its name must end in {', '.join(SUFFIXES)}; "
@@ -234,117 +218,78 @@ def _check_name(path: str) -> None:
         )
     if path != "-" and not Path(path).is_file():
         raise TableError(f"there is no file {path!r}")
-
-
-def _batches(
-    reader: Reader, rows: Iterator[Rows], roles: Roles, batch_size: int
-) -> Iterator[Batch]:
-    for each in rows:
-        for batch in reader.sift(*roles.batch_of(each)):
-            for start in range(0, len(batch), batch_size):
-                yield batch[start : start + batch_size]
-
-
-def _open_text(reader: Reader, path: str, roles: Roles, encoding: str) -> Iterator[Rows]:
-    from .text import Text, read_csv, read_json_lines, sniffed
-
-    suffix, packed = suffix_of(path)
-    text = Text(reader.name, _opened(path, reader.name), packed, encoding)
-    if path != "-":
-        reader.n_bytes, reader._text = os.stat(path).st_size, text
-    first_mark = text.first_line()[:1] if path == "-" or suffix in JSON_LINES else ""
-    if first_mark == "[":
-        raise TableError(
-            f"{reader.name} is an array of JSON; make JSON lines of it, one object per line, for "
-            "example by: jq -c '.[]' table.json > table.jsonl"
-        )
-    if suffix in JSON_LINES or first_mark == "{":
-        return read_json_lines(text)
-    return read_csv(text, roles, "\t" if suffix == TSV else sniffed(text.first_line()))
-
-
-def _opened(path: str, name: str) -> IO[bytes]:
-    if path == "-":
-        if sys.stdin is None:
-            raise TableError(f"cannot read {name}: it is closed")
-        return sys.stdin.buffer
+    if on_bad_row not in ("stop", "skip"):
+        raise ValueError(f"on_bad_row is {on_bad_row!r}; it must be 'stop' or 'skip'")
+    if batch_size < 1:
+        raise ValueError(f"batch_size must be at least 1, not {batch_size!r}")
     try:
-        return open(path, "rb")
-    except OSError as error:
-        raise TableError(f"cannot read {name}: {error.strerror}") from error
-
-
-# --- Parquet and Arrow
-
-
-def _open_arrow(reader: Reader, path: str, roles: Roles, batch_size: int) -> Iterator[Rows]:
-    """Open a Parquet file, an Arrow file, or a file that contains an Arrow stream."""
-    from pyarrow import ArrowException, parquet
-
-    from .columns import is_readable
-
+        import pyarrow
+    except ImportError as error:
+        raise TableError("reading tables needs pyarrow: pip install pyarrow") from error
+    reader = Reader(
+        "standard input" if path == "-" else path,
+        kinds=kinds,
+        target=target,
+        weight=weight,
+        drop=drop,
+        keep=keep,
+        on_bad_row=on_bad_row,
+        predicts=predicts,
+    )
     try:
-        if path.lower().endswith(PARQUET):
-            file = parquet.ParquetFile(path, pre_buffer=False, buffer_size=BUFFER)
-            schema, reader.n_rows = file.schema_arrow, file.metadata.num_rows
+        if path.lower().endswith((*PARQUET, *IPC)):
+            _open_arrow(reader, path, batch_size)
         else:
-            file = _open_ipc(path)
-            schema = file.schema
-    except (OSError, ArrowException) as error:
-        raise _unreadable(path, error) from error
-    roles.check(path, schema.names)
-    features, unknown = roles.features(schema.names)
-    wanted = list(dict.fromkeys([*features, *roles.others]))
-    for column in wanted:
-        kind = schema.field(column).type
-        if not is_readable(kind):
-            raise TableError(
-                f"{path}: column {column!r} has the type {kind}, which is neither numeric nor "
-                f"nominal; leave it out with --drop {column}"
+            file = (
+                pyarrow.input_stream(path, compression="detect")
+                if path != "-"
+                else sys.stdin.buffer
             )
-    if reader.n_rows is not None:
-        records = file.iter_batches(batch_size, columns=wanted)
+            header, reader.rows = read_text(reader.name, file, batch_size)
+            if header is not None:
+                reader.untyped = True
+                reader.wanted(header)
+    except (OSError, pyarrow.ArrowException) as error:
+        raise _unreadable(path, error) from error
+    return reader
+
+
+def _open_arrow(reader: Reader, path: str, batch_size: int) -> None:
+    from pyarrow import ipc, memory_map, parquet
+
+    if path.lower().endswith(PARQUET):
+        file = parquet.ParquetFile(path, pre_buffer=False, buffer_size=BUFFER)
+        reader.n_rows = file.metadata.num_rows
+        header = file.schema_arrow.names
+        records = file.iter_batches(batch_size, columns=reader.wanted(header))
     else:
-        records = _records_of_ipc(file, wanted, batch_size)
-    return _rows_of_arrow(path, records, unknown)
+        file = ipc.open_file(memory_map(path))
+        header = file.schema.names
+        wanted = reader.wanted(header)
+        records = (
+            whole.select(wanted).slice(start, batch_size)
+            for whole in map(file.get_batch, range(file.num_record_batches))
+            for start in range(0, whole.num_rows, batch_size)
+        )
+    reader.rows = _rows_of_arrow(path, records, header)
 
 
-def _open_ipc(path: str) -> Any:
-    import pyarrow
-    from pyarrow import ipc
-
-    source = pyarrow.memory_map(path)
-    try:
-        return ipc.open_file(source)
-    except pyarrow.ArrowInvalid:
-        source.seek(0)
-        return ipc.open_stream(source)
-
-
-def _records_of_ipc(file: Any, wanted: Sequence[str], batch_size: int) -> Iterator[Any]:
-    is_stream = not hasattr(file, "num_record_batches")
-    for record in file if is_stream else map(file.get_batch, range(file.num_record_batches)):
-        for start in range(0, record.num_rows, batch_size):
-            yield record.select(wanted).slice(start, batch_size)
-
-
-def _rows_of_arrow(path: str, records: Iterator[Any], unknown: Sequence[str]) -> Iterator[Rows]:
+def _rows_of_arrow(path: str, records: Iterator[Any], header: Sequence[str]) -> Iterator[Rows]:
     from pyarrow import ArrowException
 
     n_rows = 0
     while True:
         try:
             record = next(records, None)
-            if record is not None:
-                record.validate(full=True)  # a damaged file may hold offsets beyond its buffers
+            if record is None:
+                return
+            record.validate(full=True)  # a damaged file may hold offsets beyond its buffers
         except (OSError, ArrowException) as error:
             raise _unreadable(path, error) from error
-        if record is None:
-            return
         columns = dict(zip(record.schema.names, record.columns, strict=True))
         numbers = range(n_rows + 1, n_rows + record.num_rows + 1)
         n_rows += record.num_rows
-        yield Rows(numbers, dict.fromkeys(unknown) | columns)
+        yield Rows(numbers, dict.fromkeys(header) | columns, {})
 
 
 def _unreadable(name: str, error: Exception) -> TableError:

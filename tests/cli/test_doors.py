@@ -87,7 +87,7 @@ def typed(column: str, frame: pd.DataFrame) -> pd.DataFrame:
 
 def by_command(name: str) -> Callable[..., list[str]]:
     def answers(path: Path, frame: pd.DataFrame, folder: Path) -> list[str]:
-        data, out = folder / name, folder / "out.parquet"
+        data, out = folder / name, folder / "out.csv"
         plain = frame.drop(columns="y")
         if name.endswith(".csv"):
             plain.to_csv(data, index=False)
@@ -97,7 +97,7 @@ def by_command(name: str) -> Callable[..., list[str]]:
             plain.to_parquet(data)
         result = run("predict", path, data, "--output", out, "--strict")
         assert result.exit_code == 0, result.output
-        return list(pd.read_parquet(out)["prediction"])
+        return list(pd.read_csv(out)["prediction"])
 
     return answers
 
@@ -246,27 +246,6 @@ def test_info_shows_how_columns_are_read(model: Path) -> None:
     assert "missing" in said
 
 
-@pytest.mark.parametrize(
-    ("header", "cells", "says"),
-    [
-        ("a,y", "'{i},5'", "decimal comma (--kind a='decimal comma')"),
-        ("a,y", "{i}%", "looks like a percentage"),
-        ("a,y", "11/{d:02d}/2026", "looks like a date"),
-        ("a,y", "${i}", "an amount of money"),
-        ("a,y", "id{i}", "an identifier? (--drop a)"),
-        (",y", "{i}", "the first column has no name and counts up: an index? (--drop '')"),
-    ],
-)
-def test_training_says_what_looks_wrong(tmp_path: Path, header: str, cells: str, says: str) -> None:
-    """With what to do about it."""
-    path = tmp_path / "t.csv"
-    lines = (cells.replace("'", '"').format(i=i, d=i % 28 + 1) for i in range(60))
-    path.write_text("\n".join([header, *(f"{line},{i % 2}" for i, line in enumerate(lines)), ""]))
-    result = run("train", path, LEARNER, "--target", "y", "--save", tmp_path / "m.model")
-    assert result.exit_code == 0, result.output
-    assert says in result.stderr
-
-
 def test_columns_are_kept(model: Path, tmp_path: Path) -> None:
     """An identifier stands beside its answer, as it was read; a feature may be kept, too."""
     path = tmp_path / "new.csv"
@@ -346,47 +325,11 @@ def test_new_columns_are_normal_where_a_stream_learns(tmp_path: Path) -> None:
     assert (monitor.n_missing, monitor.n_unknown, monitor.n_new_values) == (2, 1, 1)
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "rows"),
-    [
-        ("t.csv", b"a|y\n1|u\n", [{"a": 1.0}]),
-        ("t.txt", b"a;y\n1;u\n", [{"a": 1.0}]),
-        ("t.csv", b" a , y \n1,u\n", [{"a": 1.0}]),
-        ("t.csv", "ä,y\n1,u\n".encode("utf-16"), [{"ä": 1.0}]),
-        ("t.jsonl", '{"a": 1, "y": "u"}\n'.encode("utf-16"), [{"a": 1.0}]),
-    ],
-)
-def test_texts_of_other_programs(
-    tmp_path: Path, name: str, content: bytes, rows: list[dict[str, Any]]
-) -> None:
-    """They are read without an option."""
-    (tmp_path / name).write_bytes(content)
-    table = streams.open_table(tmp_path / name, target="y")
-    assert [row for batch in table for row in batch.rows()] == rows
-
-
-@pytest.mark.parametrize("name", ["t.json", "t.jsonl"])
-def test_arrays_of_json_are_refused(tmp_path: Path, name: str) -> None:
-    """With the command that makes lines of them."""
-    (tmp_path / name).write_text('[{"a": 1}]')
-    with pytest.raises(streams.TableError, match="make JSON lines of it"):
-        streams.open_table(tmp_path / name)
-
-
 def test_a_pipeline_in_a_file_is_a_river_pipeline(model: Path) -> None:
     """Which every program of river runs."""
     loaded = persistence.load(model)
     assert type(loaded) is compose.Pipeline
     assert loaded.predict_one({"size": "2", "colour": "blue", "day": "2026-02-01"}) == "v"
-
-
-@pytest.mark.parametrize("name", ["a.json", "a.jsonl"])
-def test_an_array_of_json_is_refused_with_what_to_do(name: str, tmp_path: Path) -> None:
-    """Whether the name of the file tells it or its first character."""
-    pd.DataFrame(rows_with("day")).to_json(tmp_path / name, orient="records")
-    result = run("race", tmp_path / name, "--target", "y")
-    assert result.exit_code == 2
-    assert "jq -c '.[]' table.json > table.jsonl" in " ".join(result.output.split())
 
 
 def test_all_doors_give_the_same_bits(tmp_path: Path) -> None:
@@ -412,10 +355,10 @@ def test_all_doors_give_the_same_bits(tmp_path: Path) -> None:
     (tmp_path / "d.jsonl").write_text("".join(lines))
     plain.to_parquet(tmp_path / "d.parquet")
     for name in ("d.csv", "d.jsonl", "d.parquet"):
-        out = tmp_path / "out.parquet"
+        out = tmp_path / "out.csv"
         result = run("predict", path, tmp_path / name, "--output", out, "--probabilities")
         assert result.exit_code == 0, result.output
-        answers = pd.read_parquet(out)
+        answers = pd.read_csv(out)
         for label in ("no", "yes"):
             column = next(each for each in answers.columns if label in each)
             assert list(answers[column]) == [each[label] for each in expected]

@@ -78,24 +78,24 @@ def test_curves_in_batches_of_any_size() -> None:
     for size in (1, 400):
         model = river_extra_trees.StreamDecisionTreeClassifier(seed=1)
         entrant = entrant_of(model, Accuracy=metrics.Accuracy(), LogLoss=metrics.LogLoss())
-        contest = race.Race([entrant], "classification")
+        contest = race.Race([entrant])
         contest.spacing = 40
         parts = (
             batch_of(numbers[i : i + size], targets[i : i + size], i + 1)
             for i in range(0, 400, size)
         )
         assert list(contest.run(parts))[-1] == 400
-        curves.append([(point.items, point.scores) for point in entrant.curve])
+        curves.append([(p["items"], p["Accuracy"], p["LogLoss"]) for p in entrant.curve])
     assert curves[0] == curves[1]
 
 
 def test_curves_stay_short() -> None:
     """However long the race, a curve has a bounded number of evenly spaced points."""
     entrant = entrant_of(dummy.NoChangeClassifier())
-    contest = race.Race([entrant], "classification")
+    contest = race.Race([entrant])
     for _ in contest.run(batch_of([1.0], [i % 2], i + 1) for i in range(5000)):
         pass
-    items = [point.items for point in entrant.curve]
+    items = [point["items"] for point in entrant.curve]
     assert race.MOST_POINTS / 2 <= len(items) < race.MOST_POINTS
     assert {later - earlier for earlier, later in itertools.pairwise(items)} == {contest.spacing}
 
@@ -127,21 +127,13 @@ def test_a_learner_that_fails_in_a_batch() -> None:
     """The row is named, and nothing of the batch is scored."""
     model = river_extra_trees.ShrubEnsembleRegressor(seed=1)
     entrant = entrant_of(model, MAE=metrics.MAE())
-    contest = race.Race([entrant], "regression")
+    contest = race.Race([entrant])
     contest.spacing = 1000
     targets = [*range(90), *(["x"] * 10)]
     assert list(contest.run([batch_of(np.arange(100.0), targets)])) == [100]
     assert entrant.error is not None
-    assert "failed after 0 samples: TypeError: row 91 of the table" in entrant.error
+    assert "failed after 0 samples: TypeError: row 91:" in entrant.error
     assert (entrant.items, model.n_samples_seen) == (0, 0)
-
-
-def test_label_that_never_came() -> None:
-    """A binary metric that looks for a label which is not in the stream says so."""
-    result = done("race", "ImageSegments", FAST, "--metric", "F1", "--limit", 50)
-    assert "note: F1 looks for the label True" in result.stderr
-    result = done("race", "ImageSegments", FAST, "--metric", "F1:pos_val=sky", "--limit", 50)
-    assert result.stderr == ""
 
 
 def test_metric_of_probabilities_needs_them() -> None:
@@ -198,17 +190,6 @@ def test_bad_rows_are_skipped_and_counted() -> None:
     assert_refused(run(*usual, stdin=text), "row 3", stdout="2 samples")
 
 
-def test_progress_in_bytes(tmp_path: Path) -> None:
-    """Where the number of rows is not known, the share of the file is."""
-    path = tmp_path / "t.csv"
-    path.write_text("a,y\n" + "1,0\n2,1\n" * 200_000)
-    stream = streams.open_stream(str(path), target="y", task="classification")
-    next(stream.batches)
-    assert 0 < stream.share_read < 0.5  # type: ignore[operator]
-    assert sum(map(len, stream.batches)) > 390_000
-    assert stream.share_read == 1
-
-
 # --- Refusals
 
 
@@ -219,7 +200,7 @@ def test_progress_in_bytes(tmp_path: Path) -> None:
         (["missing.parquet", "--target", "y"], ["no file 'missing.parquet'"]),
         (["Phishing", "--target", "y"], ["bundled"]),
         (["Phishing", "--task", "regression"], ["for classification, not for regression"]),
-        (["Phishing", "StreamForest"], ["did you mean StreamDecisionForest?"]),
+        (["Phishing", "StreamForest"], ["no learner 'StreamForest'", "ExtraTreesClassifier"]),
         (["Phishing", "river.tree.NoSuchTree"], ["no learner 'river.tree.NoSuchTree'"]),
         (["Phishing", "HoeffdingTreeRegressor"], ["is not a learner for classification"]),
         (["Phishing", f"{FAST}:depth=3"], ["no parameter 'depth'", "max_depth"]),
@@ -228,7 +209,7 @@ def test_progress_in_bytes(tmp_path: Path) -> None:
         (["Phishing", "StreamDecisionTreeClassifier:batch_size=0"], ["batch_size"]),
         (["Phishing", f"{__name__}.Broken"], [".Broken: install that first"]),
         (["Phishing", FAST, FAST], ["given twice"]),
-        (["Phishing", FAST, "--metric", "Acuracy"], ["did you mean Accuracy?"]),
+        (["Phishing", FAST, "--metric", "Acuracy"], ["no metric 'Acuracy'", "MacroF1"]),
         (["Phishing", FAST, "--metric", "ConfusionMatrix"], ["not give a single number"]),
         (["Phishing", FAST, "--metric", "MAE"], ["cannot score"]),
         (["Phishing", FAST, "--csv", "no/such/folder.csv"], ["no folder"]),
@@ -310,34 +291,16 @@ def test_outputs_are_written_each_by_itself(
 
 
 @needs_links
-def test_outputs_that_are_one_file_or_an_input_are_refused(tmp_path: Path, table: Path) -> None:
-    """By another name, too: one would overwrite the other."""
-    (tmp_path / "link.png").symlink_to("new.png")
+def test_outputs_that_are_an_input_are_refused(tmp_path: Path, table: Path) -> None:
+    """By another name, too."""
     (tmp_path / "hard.png").hardlink_to(table)
     before = table.read_bytes()
-    for path in (tmp_path / "new.png", tmp_path / "link.png"):
-        result = run("race", "Fishing", "--csv", tmp_path / "new.png", "--plot", path)
-        assert_refused(result, "are the same file", stdout="")
     for option in ("--csv", "--plot"):
         refused = run("race", table, FAST, "--target", "class", option, tmp_path / "hard.png")
         assert_refused(refused, "is an input", stdout="")
     model = tmp_path / "model.png"
     persistence.save(river_extra_trees.StreamDecisionTreeClassifier(), model)
     assert_refused(run("draw", model, "--output", model), "is an input", stdout="")
-    assert table.read_bytes() == before
-    assert not (tmp_path / "new.png").exists()
-
-
-@pytest.mark.slow
-def test_an_output_that_is_standard_input_is_refused(table: Path) -> None:
-    """A file that comes in without its name is recognised."""
-    before = table.read_bytes()
-    with table.open() as rows:
-        command = ("race", "-", FAST, "--target", "class", "--csv", table)
-        running = start(*command, stdin=rows)
-        out, err = running.communicate(timeout=120)
-    assert (running.returncode, out) == (2, "")
-    assert f"{table} is an input" in err
     assert table.read_bytes() == before
 
 
@@ -404,7 +367,7 @@ def test_ctrl_c_while_waiting_for_input(tmp_path: Path) -> None:
 def test_ended_between_items(ending: signal.Signals) -> None:
     """Ctrl-C, or the signal that stops services, ends the race between two chunks."""
     before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
-    contest = race.Race([entrant_of(dummy.NoChangeClassifier())], "classification")
+    contest = race.Race([entrant_of(dummy.NoChangeClassifier())])
     with race.Interruptible() as interruptible:
         batches = (batch_of([1.0], [1], i + 1) for i in range(100))
         for items in contest.run(interruptible.batches(batches)):

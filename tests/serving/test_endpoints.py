@@ -17,7 +17,6 @@ from river import datasets, preprocessing
 
 import river_extra_trees as ret
 from river_extra_trees import persistence
-from river_extra_trees.serving import endpoints
 from river_extra_trees.serving.endpoints import Application, Limits
 from river_extra_trees.serving.service import Service
 from tests.tools.http_service import JSON, LINES, Answer, ask, body_of
@@ -30,14 +29,12 @@ def classifier() -> Any:
     return ret.StreamDecisionTreeClassifier(seed=1)
 
 
-def application(
-    folder: Path, model: Any = None, every: int | None = None, **limits: int
-) -> Application:
+def application(folder: Path, model: Any = None, **limits: int) -> Application:
     """A service of a model, which is on disk, too."""
     path = folder / "m.model"
     model = classifier() if model is None else model
     persistence.save(model, path)
-    return Application(Service(model, path, every), Limits(**limits))
+    return Application(Service(model, path), Limits(**limits))
 
 
 def asked(app: Application, *arguments: Any, **options: Any) -> Answer:
@@ -193,7 +190,7 @@ def malformed(rng: random.Random) -> dict[str, Any]:
     """A request that is wrong for sure."""
     feature = rng.choice(["https", "new", "", "\ud800", "a" * 300])
     good = body_of(*rng.sample(SAMPLES, 3))
-    bad_value = rng.choice(["1e999", "-1e400", "[1]", "{}", "NaN", "Infinity", "9" * 400, "tru"])
+    bad_value = rng.choice(["1e999", "-1e400", "[1]", "{}", "Infinity", "9" * 400, "tru"])
     bad_label = rng.choice(["null", "[]", "{}", "NaN", "-Infinity", '["a"]', ""])
     bad_weight = rng.choice(["-1", "null", '"1"', "1e999", "1e101", "[]", "NaN"])
     name = "" if feature == "\ud800" else feature
@@ -205,7 +202,6 @@ def malformed(rng: random.Random) -> dict[str, Any]:
         lambda: f'{{"x": {{"a": 1}}, "y": true, "w": {bad_weight}}}'.encode(),
         lambda: f'{{"x": {rng.choice(["null", "1", "[1]", "true"])}, "y": true}}'.encode(),
         lambda: f'{{"X": {{}}, "y": {rng.random()}}}'.encode(),
-        lambda: b'{"x": {"a": 1, "a": 2}, "y": true}',
         lambda: b"[" * rng.randrange(1, 3000),
     ]
     text = rng.choice(texts)()
@@ -261,64 +257,10 @@ def test_statuses(tmp_path: Path) -> None:
     for status, says, request in cases:
         answer = asked(app, **request)
         assert (answer.status, says in answer.json["error"]) == (status, True), answer
-    # Pages of other sites can neither name this machine nor ask for snapshots.
+    # Pages of other sites reach this machine by another name.
     guarded = Application(app.service, app.limits, hosts=("localhost",))
-    for host in ("localhost", "localhost:8000", "LOCALHOST"):
-        assert asked(guarded, "/info", headers={"host": host}).status == 200
-    for host in (
-        *("example.org", "localhost.example.org", "localhost@example.org", "[", ""),
-        *("example.org@localhost", "localhost#.example.org", "localhost/.example.org"),
-    ):
-        answer = asked(guarded, "/info", headers={"host": host})
-        assert answer.status == 400
-        assert "Host must be one of localhost" in answer.json["error"]
-
-
-def test_pages_of_other_sites_change_nothing(tmp_path: Path) -> None:
-    """Browsers tell where a page is from, and every request that changes anything is looked at."""
-    app, good = application(tmp_path), body_of(SAMPLES[0])
-    own = {"host": "localhost:8000", "origin": "http://localhost:8000"}
-    strangers: list[dict[str, str]] = [
-        {"sec-fetch-site": "cross-site"},
-        {"sec-fetch-site": "same-site"},
-        {**own, "sec-fetch-site": "cross-site"},
-        {"origin": "http://example.org"},
-        {"origin": "null"},
-        {**own, "origin": "http://localhost:9000"},
-    ]
-    for path in ("/predict", "/learn", "/predict-learn", "/snapshot"):
-        for headers in strangers:
-            answer = asked(app, path, good, headers=headers)
-            assert (answer.status, "other sites" in answer.json["error"]) == (403, True)
-    assert app.service.monitor.n_learned == app.service.monitor.n_predicted == 0
-    assert asked(app, "/info", headers=strangers[0]).status == 200  # browsers hide the answer
-    proxied = {"host": "inside", "origin": "https://example.org", "sec-fetch-site": "same-origin"}
-    for n, headers in enumerate((own, proxied, {"sec-fetch-site": "none"}, {}), start=1):
-        assert asked(app, "/learn", good, headers=headers).json["samples_seen"] == n
-
-
-def test_a_slow_body_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its place in the queue becomes free."""
-    monkeypatch.setattr(endpoints, "SECONDS_TO_READ", 0.05)
-    app = application(tmp_path, queue=1)
-    assert asked(app, "/learn", []).status == 408  # nothing ever comes
-    assert asked(app, "/learn", [body_of(*SAMPLES[:1]), b""]).status == 200
-
-
-def test_a_stop_is_told(tmp_path: Path) -> None:
-    """The server cancels what takes too long when it stops."""
-    app = application(tmp_path)
-
-    async def stop() -> Answer:
-        task = asyncio.create_task(ask(app.asgi, "/learn", []))
-        while not app.waiting:
-            await asyncio.sleep(0)
-        task.cancel()
-        return await task
-
-    answer = asyncio.run(stop())
-    assert (answer.status, "stopped" in answer.json["error"]) == (503, True)
-    assert app.waiting == 0
+    for host, status in (("localhost", 200), ("LOCALHOST:8000", 200), ("example.org", 400)):
+        assert asked(guarded, "/info", headers={"host": host}).status == status
 
 
 def test_a_full_queue_refuses(tmp_path: Path) -> None:
@@ -365,27 +307,23 @@ def test_an_error_of_the_service_is_told_and_counted(tmp_path: Path) -> None:
 
 
 def test_snapshots(tmp_path: Path) -> None:
-    """A snapshot is the model; after a number of samples it comes by itself."""
-    app = application(tmp_path, every=100)
+    """A snapshot is the model."""
+    app = application(tmp_path)
     path = app.service.path
-    for sample in SAMPLES[:99]:
-        asked(app, "/learn", body_of(sample))
-    assert persistence.load(path).n_samples_seen == 0
-    asked(app, "/learn", body_of(SAMPLES[99]))
-    assert path.read_bytes() == content(app)
-    asked(app, "/learn", body_of(SAMPLES[100]))
+    asked(app, "/learn", body_of(SAMPLES[0]))
     assert asked(app, "/info").json["unsaved_samples"] == 1
-    assert asked(app, "/snapshot", b"").json["samples_seen"] == 101
+    assert asked(app, "/snapshot", b"").json["samples_seen"] == 1
     assert path.read_bytes() == content(app)
     assert asked(app, "/info").json["unsaved_samples"] == 0
 
 
 def test_a_failed_snapshot_is_told(tmp_path: Path) -> None:
     """The service goes on, the failure is counted, and the next one succeeds."""
-    app = application(tmp_path, every=1)
+    app = application(tmp_path)
     path = app.service.path
     app.service.path = tmp_path / "absent" / "m.model"
     assert asked(app, "/learn", body_of(SAMPLES[0])).status == 200
+    app.service.try_save()
     answer = asked(app, "/snapshot", b"")
     assert (answer.status, "cannot save" in answer.json["error"]) == (500, True)
     app.look()
@@ -396,17 +334,6 @@ def test_a_failed_snapshot_is_told(tmp_path: Path) -> None:
     app.service.path = path
     assert asked(app, "/snapshot", b"").status == 200
     assert asked(app, "/info").json["save_error"] is None
-
-
-def test_a_failed_snapshot_is_tried_again_when_one_is_due(tmp_path: Path) -> None:
-    """On a full disk, requests do not all wait for a save that fails."""
-    app = application(tmp_path, every=10)
-    app.service.path = tmp_path / "absent" / "m.model"
-    failures = []
-    for sample in SAMPLES[:25]:
-        asked(app, "/learn", body_of(sample))
-        failures.append(app.service.monitor.n_failed_saves)
-    assert failures == [0] * 9 + [1] * 10 + [2] * 6
 
 
 def test_metrics(tmp_path: Path) -> None:

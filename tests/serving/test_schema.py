@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -18,40 +19,34 @@ def test_samples_of_lines() -> None:
     assert found == [Sample(1, {"a": 1, "b": None}, "s", 1.0), Sample(3, {}, 2, 0.5)]
 
 
-REFUSED = [
-    (b"", "line 1: not JSON"),
-    (b"\xff", "line 1: not UTF-8"),
-    (b"[" * 100_000, "nested too deeply"),
-    (b"1" * 5000, "too many digits"),
-    (b"[1]", "a sample must be an object"),
-    (b'{"x": {"a": NaN}, "y": 1}', "NaN is not JSON; send null"),
-    (b'{"x": {"a": 1, "a": 2}, "y": 1}', "'a' occurs twice"),
-    (b'{"x": {}, "y": 1, "z": 1}', "no field 'z'; it has x, y, w"),
-    (b'{"x": {}}', "the field 'y' is missing"),
-    (b'{"y": 1}', "the field 'x' is missing"),
-    (b'{"x": [1], "y": 1}', "x must be an object of features by name, not a list"),
-    (
-        b'{"x": {"a": {}}, "y": 1}',
-        "feature 'a' must be a number, a string, true, false or null, not",
-    ),
-]
-
-
-@pytest.mark.parametrize(("body", "says"), REFUSED)
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        (b"", "line 1: Invalid JSON"),
+        (b"\xff", "line 1: Invalid JSON"),
+        (b"[" * 100_000, "line 1: Invalid JSON"),
+        (b"[1]", "line 1: Input should be an object"),
+        (b'{"x": {}, "y": 1, "z": 1}', "line 1: z: Extra inputs are not permitted"),
+        (b'{"x": {}}', "line 1: y: Field required"),
+        (b'{"y": 1}', "line 1: x: Field required"),
+        (b'{"x": {}, "y": -Infinity}', "line 1: y: Value error, must be finite"),
+        (b'{"x": [1], "y": 1}', "line 1: x: Input should be an object"),
+    ],
+)
 def test_what_is_no_sample_is_refused(body: bytes, says: str) -> None:
-    """The message says what is wrong."""
-    with pytest.raises(RequestError, match=says.replace("[", r"\[")) as caught:
+    """The message says what is wrong, and in which field."""
+    with pytest.raises(RequestError, match=re.escape(says)) as caught:
         schema.read_samples(body, many=False, learned=True)
-    assert 400 <= caught.value.status < 500
+    assert caught.value.status == 400
 
 
 def test_the_line_is_named() -> None:
     """The message names the line of many."""
-    with pytest.raises(RequestError, match=r"^line 2: the field 'y' is missing"):
+    with pytest.raises(RequestError, match=r"^line 2: y: Field required"):
         schema.read_samples(b'{"x": {}, "y": 1}\n{"x": {}}', many=True, learned=True)
     with pytest.raises(RequestError, match="contains no sample"):
         schema.read_samples(b"\n\n", many=True, learned=True)
-    with pytest.raises(RequestError, match="a sample to predict has no target"):
+    with pytest.raises(RequestError, match="line 1: y: Extra inputs"):
         schema.read_samples(b'{"x": {}, "y": 1}', many=False, learned=False)
 
 
@@ -72,13 +67,13 @@ def test_infinite_bounds_are_null() -> None:
 @pytest.mark.parametrize(
     ("query", "says"),
     [
-        ([("interval", "1")], "between 0 and 1"),
-        ([("interval", "x")], "between 0 and 1"),
-        ([("probabilities", "yes")], "true or false"),
-        ([("proba", "1")], "no parameter 'proba'"),
+        ({"interval": "1"}, "interval: Input should be less than 1"),
+        ({"interval": "x"}, "interval: Input should be a valid number"),
+        ({"probabilities": "perhaps"}, "probabilities: Input should be a valid boolean"),
+        ({"proba": "1"}, "proba: Extra inputs are not permitted"),
     ],
 )
-def test_what_cannot_be_wanted_is_refused(query: list[tuple[str, str]], says: str) -> None:
+def test_what_cannot_be_wanted_is_refused(query: dict[str, str], says: str) -> None:
     """Parameters of a query are checked."""
     with pytest.raises(RequestError, match=says):
         schema.read_wanted(query)

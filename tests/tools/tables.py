@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import bz2
 import gzip
-import lzma
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,6 @@ PACK = {
     "": bytes,
     ".gz": gzip.compress,
     ".bz2": bz2.compress,
-    ".xz": lzma.compress,
     ".zst": lambda content: pa.compress(content, "zstd", asbytes=True),
 }
 

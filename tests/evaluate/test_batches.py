@@ -16,7 +16,7 @@ from river import metrics
 
 import river_extra_trees as ret
 from river_extra_trees import evaluate
-from river_extra_trees.evaluate.chunks import chunks_of
+from river_extra_trees.evaluate.batches import batches_of, samples_of
 
 KINDS: dict[str, Any] = {
     "pandas": pd.DataFrame,
@@ -51,10 +51,10 @@ def test_a_column_of_targets_is_split_off(kind: str, what: str) -> None:
         names = list(FEATURES)
         names.insert(place, "y")
         columns = FEATURES | {"y": TARGETS[what]}
-        (chunk,) = chunks_of(KINDS[kind]({name: columns[name] for name in names}), "y")
-        assert chunk.targets == TARGETS[what]
-        assert list(chunk.rows()) == list(zip(rows, TARGETS[what], strict=True))
-        assert list(chunk[1:3].rows()) == list(zip(rows, TARGETS[what], strict=True))[1:3]
+        (batch,) = batches_of(KINDS[kind]({name: columns[name] for name in names}), "y")
+        assert batch.targets == TARGETS[what]
+        assert list(samples_of(batch)) == list(zip(rows, TARGETS[what], strict=True))
+        assert list(samples_of(batch[1:3])) == list(zip(rows, TARGETS[what], strict=True))[1:3]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -62,17 +62,17 @@ def test_the_target_has_to_be_there(kind: str) -> None:
     """Without its name, or without a column of this name, the frame is refused."""
     frame = KINDS[kind]({"a": [0.5], "b": [1.5]})
     with pytest.raises(ValueError, match=r"name the column of the targets: target=\.\.\."):
-        next(chunks_of(frame, None))
+        next(batches_of(frame, None))
     with pytest.raises(ValueError, match="no column 'y'; the frame has a, b"):
-        next(chunks_of(frame, "y"))
+        next(batches_of(frame, "y"))
 
 
 @pytest.mark.parametrize("scalars", [np.array([1, 0], object), [np.int64(1), np.int64(0)]])
 def test_numpy_scalars_become_numbers_of_python(scalars: Any) -> None:
     """In a series of objects, too: as predictions of a model that has learned them."""
     for targets in (scalars, pd.Series([np.int64(1), np.int64(0)], dtype=object)):
-        (chunk,) = chunks_of((pd.DataFrame({"a": [0.5, 1.5]}), targets), None)
-        assert [type(y) for y in chunk.targets] == [int, int]
+        (batch,) = batches_of((pd.DataFrame({"a": [0.5, 1.5]}), targets), None)
+        assert [type(y) for y in batch.targets] == [int, int]
 
 
 @pytest.mark.parametrize("kind", ["pandas", "polars", "pyarrow"])
