@@ -80,7 +80,7 @@ def test_alm_is_that_of_discarding() -> None:
         model.learn_one({"x": i / 40}, math.sin(i))
     scores = model._core.scores("alm")
     slot = model._core.pool.slots()[0]
-    row = model._core.pool.point(slot)[0]
+    row = model._core.pool.sample(slot)[0]
     assert math.isinf(model.predict_one({"x": row[0]}, with_dist=True).variance)
     assert model.acquisition_one({"x": row[0]}, "alm") == pytest.approx(scores[slot], rel=1e-9)
 

@@ -37,7 +37,7 @@ the object above it contains::
       |
       `- ParticleFilter    dynamic/filter: particles, each a version of one tree (particles: their
           |                  data; step and moves learn a sample; scores)
-          |- Pool          pool: the active samples
+          |- Window        the active samples
           `- SharedTrees   shared_trees: particles share their equal nodes
                              (leaf_models: the leaves' predictive distributions)
 

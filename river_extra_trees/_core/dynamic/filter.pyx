@@ -3,7 +3,7 @@
 import numpy as np
 
 from libc.math cimport NAN, fabs
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memset
 
 from ..arrays cimport view
@@ -12,16 +12,16 @@ from ..learner cimport Learner
 from ..linalg cimport MAX_REGRESSORS, Fit, fit, slopes_of
 from ..schema cimport Labels, Schema
 from ..shares cimport first_largest, total_of
+from ..window cimport Window
 from .leaf_models cimport Predictive, predictive
 from .particles cimport (
-    ALC, ALM, ENTROPY, LARGEST_REGRESSOR, MAX_DECAYS, OLDEST, RANDOM, Particles, Policy, fill_v,
-    finish_leaf, fit_scratch, follow, gather, n_rules, row_score, score_subtree, set_prior,
-    set_shares, sum_beliefs, sum_subtree,
+    ALC, ALM, ENTROPY, LARGEST_REGRESSOR, MAX_DECAYS, OLDEST, RANDOM, Particles, Policy,
+    features_of, fill_v, finish_leaf, follow, gather, n_rules, row_score, score_subtree,
+    set_constants, set_shares, sum_beliefs, sum_subtree, v_of,
 )
-from .pool cimport Pool, x_of
 from .scores cimport alc_at, leaf_entropy, least_useful, scores
-from .shared_trees cimport Node, SharedTrees, restored_trees
-from .step cimport learn_row, oldest, random, rejuvenate, retire_slot
+from .shared_trees cimport Node, SharedTrees, leaf_at, restored_trees
+from .step cimport learn_row, random, rejuvenate, retire_slot
 
 from ..state import (
     LARGEST_FLOAT, LARGEST_TARGET, State, captured, fields_of, put_back, require,
@@ -50,13 +50,14 @@ SETTINGS = {        # the arguments of the constructor
 MUTABLE = {         # see `set_policy`
     "discard": ("word", tuple(POLICIES)), "rejuvenate_every": ("whole",),
 }
-PARTS = {"schema": ("part", Schema), "labels": ("part", Labels), "pool": ("part", Pool)}
+PARTS = {"schema": ("part", Schema), "labels": ("part", Labels), "pool": ("part", Window)}
 CONTENT = {
     "global_statistics": ("numbers", "row", SUMS), "prior": ("numbers", "prior", SUMS),
-    "df_offset": ("number",), "per_leaf": ("number",),
     "fill": ("numbers", "regressors", FILL),
     "fill_weight": ("numbers", "regressors", {"least": 0.0}),
-    "lowest": ("number",), "highest": ("number",), "n_seen": ("whole",), "n_steps": ("whole",),
+    "v": ("numbers", "samples", "regressors", FILL),        # without the target
+    "drawn": ("whole_numbers", np.int32, "samples", {"most": LARGEST_INT}),
+    "lowest": ("number",), "highest": ("number",), "n_steps": ("whole",),
     "log_evidence": ("number",), "log_predictive": ("number",),
     "factor_posterior": ("numbers", "beliefs", {"least": LEAST_POSTERIOR, "most": 1.0}),
     "stratum": ("array", np.int32, "bounds"), **TREES,
@@ -82,11 +83,6 @@ cdef class ParticleFilter(Particles):
         """
         self.policy, self.rejuvenate_every = POLICIES[discard], rejuvenate_every
 
-    cdef int check_slot(self, int slot) except -1:
-        if not 0 <= slot < self.pool.capacity or self.pool.arrival[slot] < 0:
-            raise ValueError(f"no active sample in slot {slot}")
-        return 0
-
     cdef int check_sample(self, double target, double weight) except -1:
         """Raise if the target is so large that the sums of squares of a long stream overflow."""
         if self.regression and weight * target * target > LARGEST_SQUARE:
@@ -96,26 +92,33 @@ cdef class ParticleFilter(Particles):
         return 0
 
     cdef int take(self, double target, double weight) except -1 nogil:
-        cdef size_t capacity = self.pool.capacity
         cdef int leaving = self.chosen(self.policy) if self.pool.size >= self.window else -1
-        if self.pool.size - (leaving >= 0) == self.pool.capacity:
-            capacity *= 2
-        follow(self, capacity)
-        fit_scratch(self)
+        if leaving < 0:
+            self.pool.reserve_one(self.schema, self.window)
+        else:
+            self.pool.reserve_rows(self.schema, self.pool.capacity)
+        follow(self)
         if leaving >= 0:
             retire_slot(self, leaving)
-        gather(self, self.schema.row, 0, self.n_alive)
-        learn_row(self, target, weight)
-        if self.rejuvenate_every and self.n_seen % self.rejuvenate_every == 0:
+        learn_row(self, target, weight, leaving)
+        if self.rejuvenate_every and self.pool.n_seen % self.rejuvenate_every == 0:
             with gil:
                 rejuvenate(self)
         return 0
 
     def retire(self, int slot):
         """Move an active sample into the priors of its leaves."""
+        cdef uint8_t[::1] gone = np.zeros(self.pool.capacity, np.uint8)
         with self.using():
-            self.check_slot(slot)
+            slots = [self.drawn[i] for i in range(self.pool.size)]
+            if slot not in slots:
+                raise ValueError(f"no active sample in slot {slot}")
             retire_slot(self, slot)
+            slots.remove(slot)
+            for i in range(len(slots)):
+                self.drawn[i] = slots[i]
+            gone[slot] = True
+            self.pool.release(&gone[0])
 
     def to_retire(self, str discard):
         """Slot of the active sample to retire next: the "oldest", one at "random", or the sample
@@ -127,7 +130,7 @@ cdef class ParticleFilter(Particles):
     cdef int chosen(self, Policy policy) except? -1 nogil:
         """Slot of the active sample to retire next."""
         if policy == OLDEST:
-            return oldest(self)
+            return self.pool.by_arrival[0]
         return random(self) if policy == RANDOM else least_useful(self, policy)
 
     def rejuvenate(self):
@@ -214,6 +217,11 @@ cdef class ParticleFilter(Particles):
             shares[k] = (row[1 + k] + a) / whole
         return shares
 
+    @property
+    def n_seen(self):
+        """Number of samples learned."""
+        return self.pool.n_seen
+
     # --- Scores: section 4 -------------------------------------------------------------------
 
     def scores(self, str criterion):
@@ -299,6 +307,12 @@ cdef class ParticleFilter(Particles):
         return view(self.belief, "f8", (n_rules(self), self.n_decays),
                     (sizeof(self.belief[0]), sizeof(double)))
 
+    cdef object regressors_by_slot(self):
+        """`active_v` without the targets."""
+        cdef int q = self.model.n_regressors
+        return view(self.active_v, "f8", (self.capacity, q),
+                    ((q + 1) * sizeof(double), sizeof(double)))
+
     def settings(self):
         """The arguments that make an empty filter of the same kind, and its policy."""
         return fields_of(self, {**SETTINGS, **MUTABLE}, {
@@ -311,10 +325,15 @@ cdef class ParticleFilter(Particles):
     DEFAULTS = {"discard": "oldest", "rejuvenate_every": 0}
 
     cdef dict fields(self):
+        cdef dict number = {slot: i for i, slot in enumerate(self.pool.slots())}
+        cdef dict trees = self.trees.state(self.roots, self.n_alive)
+        slots = trees["leaf_slots"].tolist()
+        trees["leaf_slots"] = np.array([number[slot] for slot in slots], np.int32)
         return fields_of(self, FIELDS, {
-            **self.settings(), **self.views(), **self.trees.state(self.roots, self.n_alive),
-            "df_offset": self.model.df_offset, "per_leaf": self.model.per_leaf,
-            "n_regions": self.trees.n_regions, "factor_posterior": self.beliefs().ravel(),
+            **self.settings(), **self.views(), **trees,
+            "factor_posterior": self.beliefs().ravel(),
+            "v": self.regressors_by_slot().take(np.array(list(number), np.intp), 0),
+            "drawn": np.array([number[self.drawn[i]] for i in range(len(number))], np.int32),
         })
 
     cdef Learner serving_copy(self):
@@ -323,8 +342,9 @@ cdef class ParticleFilter(Particles):
         rows = state["rows"]
         rows[:, self.model.width:] = rows[:, : self.model.width]
         return self.restored({
-            **state, "pool": Pool(n_columns=self.pool.n_columns, size_v=self.pool.size_v),
-            "n_active": np.zeros_like(state["n_active"]), "leaf_slots": np.zeros(0, np.int32),
+            **state, "pool": Window.restored({"n_seen": self.pool.n_seen}), "v": state["v"][:0],
+            "drawn": np.zeros(0, np.int32), "leaf_slots": np.zeros(0, np.int32),
+            "n_active": np.zeros_like(state["n_active"]),
         })
 
     @classmethod
@@ -352,29 +372,33 @@ cdef class ParticleFilter(Particles):
 
     cdef int load(self, object state) except -1:
         """Fill an empty filter from a state."""
-        cdef Pool pool
-        cdef int width
+        cdef int i, width, n
         parts = state.read(PARTS)
-        self.schema, self.labels, pool = parts["schema"], parts["labels"], parts["pool"]
+        self.schema, self.labels, self.pool = parts["schema"], parts["labels"], parts["pool"]
         require(not self.regression or len(self.labels) == 0,
                 "ParticleFilter: a regression has labels")
-        follow(self, self.pool.capacity)
-        width = self.model.width
-        require(pool.n_columns == self.schema.n_columns and pool.size <= self.window
-                and pool.size_v == self.model.n_regressors + 1,
+        self.pool.check_codes(self.schema, -1 if self.regression else <int>len(self.labels))
+        n = self.pool.size
+        require(self.pool.n_fresh == 0 and n <= self.window,
                 "ParticleFilter: the pool is not its own")
+        follow(self)
+        width = self.model.width
         fields = state.read(
-            CONTENT, row=width, prior=width if self.regression else 0,
+            CONTENT, row=width, prior=width if self.regression else 0, samples=n,
             regressors=self.model.n_regressors, beliefs=n_rules(self) * self.n_decays,
             bounds=self.n_decays + 1, **{"two rows": 2 * width})
-        check_numbers(self, pool, fields)
-        self.pool = pool
-        self.n_seen, self.n_steps = fields["n_seen"], fields["n_steps"]
-        self.lowest, self.highest = fields["lowest"], fields["highest"]
+        check_sums(self, fields)
+        require(np.array_equal(np.sort(fields["drawn"]), np.arange(n)),
+                "ParticleFilter: a draw is of no sample")
+        self.regressors_by_slot()[:n] = fields["v"]
+        for i in range(n):
+            v_of(self, i)[self.model.n_regressors] = self.pool.target[i]
+            self.drawn[i] = fields["drawn"][i]
+        self.n_steps, self.lowest, self.highest = (
+            fields["n_steps"], fields["lowest"], fields["highest"])
         self.log_evidence, self.log_predictive = fields["log_evidence"], fields["log_predictive"]
-        set_prior(self)     # its row is saved: the statistics have changed since it was computed
-        self.model.df_offset, self.model.per_leaf = fields["df_offset"], fields["per_leaf"]
         put_back(self.views(), fields)
+        set_constants(self)
         self.beliefs()[...] = fields["factor_posterior"].reshape(n_rules(self), -1)
         sum_beliefs(self)
         self.load_trees(fields)
@@ -383,8 +407,8 @@ cdef class ParticleFilter(Particles):
     cdef int load_trees(self, dict fields) except -1:
         """Restore trees, roots, and what follows from the particles."""
         cdef SharedTrees trees = restored_trees(
-            self.model.width, self.pool.n_columns, self.published, fields)
-        cdef double[::1] decays = np.empty(trees.n_nodes)
+            self.model.width, self.schema, self.published, fields)
+        cdef int[::1] stratum = np.empty(trees.n_nodes, np.int32)
         cdef int i, k
         self.n_alive, self.trees = <int>len(fields["roots"]), trees
         put_back({"roots": view(self.roots, "i4", (self.n_alive,))}, fields)
@@ -395,23 +419,23 @@ cdef class ParticleFilter(Particles):
         set_shares(self, 0)
         for k in range(self.n_decays):
             for i in range(self.stratum[k], self.stratum[k + 1]):
-                decays[self.roots[i]] = self.decays[k]
+                stratum[self.roots[i]] = k
         for i in range(trees.n_nodes):      # children come after their parents
             if trees.nodes[i].split.feature >= 0:
-                decays[trees.nodes[i].left] = decays[trees.nodes[i].right] = decays[i]
+                stratum[trees.nodes[i].left] = stratum[trees.nodes[i].right] = stratum[i]
             else:
-                trees.leaves[trees.nodes[i].left].decay = decays[i]
+                leaf_at(trees, i).stratum = stratum[i]
         check_samples(self, fields)
         for i in range(trees.n_leaves):
             finish_leaf(self, i)
         return 0
 
     cdef int check_structure(self) except -1:
-        cdef ParticleFilter other = self.restored(self.fields())
+        cdef ParticleFilter other = self.restored(captured(self.fields(), self.DEFAULTS))
         cdef int i
         found = self.trees.nodes_below(self.roots, self.n_alive)
         here, there = self.trees.node_views(), other.trees.node_views()
-        leaves = here["left"].take(found).compress(there["feature"] < 0)
+        leaves = here["left"].take(found).compress(there["n_leaves"] == 1)
         require(
             self.trees.nodes_in_use == len(found)
             and self.trees.leaves_in_use == other.trees.n_leaves
@@ -419,7 +443,7 @@ cdef class ParticleFilter(Particles):
                      for name in ("depth", "refs", "n_leaves")])
             and all([np.array_equal(self.trees.leaf_views()[name].take(leaves),
                                     other.trees.leaf_views()[name], equal_nan=True)
-                     for name in ("decay", "log_marginal")])
+                     for name in ("stratum", "log_marginal")])
             and all([self.share[i] == other.share[i] for i in range(self.n_alive)]),
             "ParticleFilter: depths, sizes, references, shares or scores do not follow from the "
             "state")
@@ -458,17 +482,11 @@ cdef dict fitted(ParticleFilter filter, const double* row):
 
 # --- Checks of a restored filter --------------------------------------------------------------
 
-cdef int check_numbers(ParticleFilter filter, Pool pool, dict fields) except -1:
-    """Check times, labels, and that no sum of weights or squares is negative or can overflow."""
+cdef int check_sums(ParticleFilter filter, dict fields) except -1:
+    """Check times, and that no sum of weights or squares is negative or can overflow."""
     cdef int q = filter.model.n_regressors
-    samples = pool.state()
-    target = samples["v"][:, q]
-    require(np.all((fields["times"] >= 0) & (fields["times"] <= fields["n_seen"]))
-            and np.all(samples["arrival"] <= fields["n_seen"]),
-            "ParticleFilter: a leaf or a sample is of the future")
-    require(filter.regression or np.all(
-        (target >= 0) & (target < len(filter.labels)) & (target == target // 1.0)),
-        "ParticleFilter: a target is no known label")
+    require(np.all((fields["times"] >= 0) & (fields["times"] <= filter.pool.n_seen)),
+            "ParticleFilter: a leaf is of the future")
     for name in ("rows", "global_statistics", *(("prior",) if filter.regression else ())):
         rows = fields[name].reshape(-1, filter.model.width)
         sound = (rows[:, 0] >= 0.0) & (rows[:, 0] <= LARGEST_TOTAL)
@@ -480,14 +498,14 @@ cdef int check_numbers(ParticleFilter filter, Pool pool, dict fields) except -1:
 
 cdef int check_samples(ParticleFilter filter, dict fields) except -1:
     """Check that each leaf holds the active samples that reach it, each once, and no others."""
-    cdef int capacity = filter.pool.capacity, slot, hit
+    cdef int n = filter.pool.size, slot, hit
     held = fields["leaf_slots"].astype(np.int64)
-    require(np.all((held >= 0) & (held < capacity)), "ParticleFilter: a leaf holds no sample")
-    held += np.repeat(np.arange(len(fields["n_active"])), fields["n_active"]) * capacity
+    require(np.all((held >= 0) & (held < n)), "ParticleFilter: a leaf holds no sample")
+    held += np.repeat(np.arange(len(fields["n_active"])), fields["n_active"]) * n
     found = []
-    for slot in filter.pool.slots():
-        gather(filter, x_of(filter.pool, slot), 0, filter.n_alive)
-        found += [<int64_t>filter.trees.nodes[filter.hits[hit].node].left * capacity + slot
+    for slot in range(n):       # in order of arrival
+        gather(filter, features_of(filter, slot), 0, filter.n_alive)
+        found += [<int64_t>filter.trees.nodes[filter.hits[hit].node].left * n + slot
                   for hit in range(filter.n_hits)]
     require(np.array_equal(np.sort(found), np.sort(held)),
             "ParticleFilter: a sample is not where its features lead")

@@ -5,8 +5,10 @@ import numpy as np
 from libc.math cimport INFINITY, log
 
 from ..linalg cimport Fit, LeafModel, fit, leverage, solved_of, substitute_back
-from .particles cimport ALC, ALM, ENTROPY, Particles, Policy, decay_ahead, decayed
-from .pool cimport Pool, column_of, v_of, x_of
+from ..window cimport Window
+from .particles cimport (
+    ALC, ALM, ENTROPY, Particles, Policy, count_present, decay_ahead, decayed, v_of,
+)
 from .shared_trees cimport Leaf, Node, SharedTrees
 
 # Smallest value of the degrees of freedom minus two in a variance.
@@ -56,18 +58,19 @@ cdef class Acquisition:
 
     cdef void range_of_all(self, int node) noexcept:
         """The box of a root: the range of the active samples."""
-        cdef Pool pool = self.filter.pool
-        cdef int i, column, n_present
+        cdef Window pool = self.filter.pool
+        cdef int i, column
         cdef const int* order
         cdef double* box = self.box_of(node)
         for i in range(self.filter.model.n_regressors):
             column = self.filter.regressors[i]
-            order = column_of(pool, pool.order, column)
-            n_present = pool.n_present[column]
-            box[2 * i] = box[2 * i + 1] = self.filter.fill[i]
-            if n_present:
-                box[2 * i] = x_of(pool, order[0])[column]
-                box[2 * i + 1] = x_of(pool, order[n_present - 1])[column]
+            if column >= pool.n_columns or pool.places[column] < 0:
+                box[2 * i] = box[2 * i + 1] = self.filter.fill[i]
+                continue
+            order = pool.order_of(column)
+            box[2 * i] = pool.values_of(column)[order[0]]
+            box[2 * i + 1] = pool.values_of(column)[
+                order[count_present(self.filter, column) - 1]]
 
     cdef void hand_down(self, int node, int child, bint left) noexcept nogil:
         """Pass share and box of a node to one of its children."""
@@ -132,7 +135,6 @@ cdef class Acquisition:
         """Add the scores of the samples of a leaf to `sums`, see `scores`."""
         cdef int leaf = self.filter.trees.nodes[node].left, i, slot
         cdef const Leaf* here = &self.filter.trees.leaves[leaf]
-        cdef const int* slots = self.filter.trees.slots + here.slots
         cdef const double* v
         cdef double* cells
         cdef double n = self.share[node], worth = 0.0, mean, lever
@@ -143,8 +145,8 @@ cdef class Acquisition:
         else:
             posterior = fit(&self.filter.model, row, True)
         for i in range(here.n_active):
-            slot = slots[i]
-            v = v_of(self.filter.pool, slot)
+            slot = here.slots[i]
+            v = v_of(self.filter, slot)
             cells = &sums[slot, 0]
             if criterion == ALC:
                 worth = self.alc_in(node, &posterior, v)
@@ -177,12 +179,11 @@ cdef double[:, ::1] scores(Particles filter, Policy criterion):
 cdef int least_useful(Particles filter, Policy criterion) except? -1 with gil:
     """Slot of the sample with the smallest score, the oldest of equal ones."""
     cdef double[:, ::1] sums = scores(filter, criterion)
-    cdef int slot, best = -1
-    for slot in range(filter.pool.capacity):
-        if filter.pool.arrival[slot] >= 0 and (best < 0 or sums[slot, 0] < sums[best, 0] or (
-                sums[slot, 0] == sums[best, 0]
-                and filter.pool.arrival[slot] < filter.pool.arrival[best])):
-            best = slot
+    cdef const int* slots = filter.pool.by_arrival
+    cdef int i, best = slots[0]
+    for i in range(1, filter.pool.size):
+        if sums[slots[i], 0] < sums[best, 0]:
+            best = slots[i]
     return best
 
 

@@ -14,9 +14,8 @@ statistics of the old ones.
 
 from .particles cimport Particles
 
-cdef int learn_row(Particles filter, double target, double weight) except -1 nogil
+cdef int learn_row(Particles filter, double target, double weight, int gone) except -1 nogil
 cdef int rejuvenate(Particles filter) except -1
 
 cdef void retire_slot(Particles filter, int slot) noexcept nogil
-cdef int oldest(Particles filter) noexcept nogil
 cdef int random(Particles filter) noexcept nogil

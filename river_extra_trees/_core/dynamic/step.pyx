@@ -12,11 +12,10 @@ from ..rng cimport DISCARD, REJUVENATE, RESAMPLE, Rng, below, rng_for, uniform
 from .leaf_models cimport log_marginal
 from .moves cimport move_all
 from .particles cimport (
-    MAX_DECAYS, MAX_RULES, Particles, add_roots, divide_particles, decays_by_leaf, fill_v,
-    finish_leaf, fit_scratch, gather, limited, n_rules, refresh, set_shares,
-    sum_beliefs, sum_slots, update_time, weigh_samples, weight_at,
+    MAX_DECAYS, MAX_RULES, Particles, add_roots, divide_particles, decays_by_leaf, features_of,
+    fill_v, finish_leaf, fit_scratch, gather, limited, n_rules, refresh, set_shares, sum_beliefs,
+    sum_slots, update_time, v_of, weigh_samples, weight_at,
 )
-from .pool cimport v_of, x_of
 from .shared_trees cimport Leaf, SharedTrees, leaf_at, side
 
 # Tolerance for expected numbers of copies that are whole numbers.
@@ -37,11 +36,10 @@ cdef double RULE_SWITCH = 0.001
 
 # --- Learning ------------------------------------------------------------------------------
 
-cdef int learn_row(Particles filter, double target, double weight) except -1 nogil:
-    """Learn the row that the schema encoded last, after `gather`."""
+cdef int learn_row(Particles filter, double target, double weight, int gone) except -1 nogil:
+    """Learn the row that the schema encoded last, in place of a retired sample if `gone` >= 0."""
     cdef int slot, i
     cdef const double* x = filter.schema.row
-    filter.n_seen += 1
     for i in range(filter.model.n_regressors):
         if not isnan(x[filter.regressors[i]]):
             filter.fill_weight[i] += weight
@@ -53,25 +51,31 @@ cdef int learn_row(Particles filter, double target, double weight) except -1 nog
         add_sample(&filter.model, filter.global_statistics, filter.v, weight)
         filter.lowest = min(filter.lowest, target)
         filter.highest = max(filter.highest, target)
-    slot = filter.pool.push(x, filter.schema.filled, filter.schema.n_filled, filter.v, weight,
-                            filter.n_seen)
-    step(filter, slot, 0, filter.n_alive)
+    slot = filter.pool.slide(filter.schema, target, weight, gone)
+    memcpy(v_of(filter, slot), filter.v, (filter.model.n_regressors + 1) * sizeof(double))
+    if gone < 0:
+        filter.drawn[filter.pool.size - 1] = slot
+    fit_scratch(filter)
+    step(filter, x, slot, 0, filter.n_alive)
     filter.log_evidence += filter.log_predictive            # p(y^T | x^T), section 2.3
     filter.n_alive = filter.n_particles
-    if filter.n_seen % filter.window == 0 or filter.n_seen & (filter.n_seen - 1) == 0:
+    if (
+        filter.pool.n_seen % filter.window == 0
+        or filter.pool.n_seen & (filter.pool.n_seen - 1) == 0
+    ):
         refresh(filter)
     return 0
 
 
-cdef int step(Particles filter, int slot, int first, int stop) except -1 nogil:
-    """Weigh, resample, add, move: the recursion of section 2.3. After `gather`.
+cdef int step(Particles filter, const double* x, int slot, int first, int stop) except -1 nogil:
+    """Weigh, resample, add, move: the recursion of section 2.3.
 
     The sample is added first, to each distinct leaf, because its log predictive density is the
     increase of the log marginal likelihood of the leaf. This order does not change the result of
     the resampling.
     """
-    cdef const double* x = x_of(filter.pool, slot)
     filter.n_steps += 1
+    gather(filter, x, first, stop)
     add_to_leaves(filter, slot)
     filter.log_predictive = weigh(filter, first, stop)
     if first == 0:      # a sample of the stream, not of a rejuvenation
@@ -83,7 +87,7 @@ cdef int step(Particles filter, int slot, int first, int stop) except -1 nogil:
 
 cdef int add_to_leaves(Particles filter, int slot) except -1 nogil:
     """Add the sample to each distinct leaf, and store its log predictive density there."""
-    cdef const double* v = v_of(filter.pool, slot)
+    cdef const double* v = v_of(filter, slot)
     cdef double weight
     cdef double before, after
     cdef int hit, leaf
@@ -185,7 +189,7 @@ cdef int copy_particle(Particles filter, int particle, int n, int copies) noexce
         filter.resampled[n] = filter.roots[particle]
         filter.resampled_pairs[n] = filter.pair_of[particle]
         n += 1
-    filter.trees.count(filter.roots[particle], copies - 1)
+    filter.trees.add_references(filter.roots[particle], copies - 1)
     return n
 
 
@@ -269,15 +273,14 @@ cdef inline int first_rule(Particles filter) noexcept nogil:
 cdef void retire_slot(Particles filter, int slot) noexcept nogil:
     """Move an active sample into the prior of its leaf, equation (3), once per distinct leaf."""
     cdef int hit
-    gather(filter, x_of(filter.pool, slot), 0, filter.n_alive)
+    gather(filter, features_of(filter, slot), 0, filter.n_alive)
     for hit in range(filter.n_hits):
         retire_from(filter, filter.hits[hit].node, slot)
-    filter.pool.release(slot)
 
 
 cdef void retire_from(Particles filter, int node, int slot) noexcept nogil:
     """Move an active sample of a leaf into its prior."""
-    cdef const double* v = v_of(filter.pool, slot)
+    cdef const double* v = v_of(filter, slot)
     cdef int leaf = filter.trees.nodes[node].left
     cdef Leaf* here = &filter.trees.leaves[leaf]
     cdef double* retired = filter.trees.retired(leaf)
@@ -288,29 +291,14 @@ cdef void retire_from(Particles filter, int node, int slot) noexcept nogil:
     if decays_by_leaf(filter):        # sum again: subtraction would leave rounding errors
         memcpy(filter.trees.total(leaf), retired, filter.model.width * sizeof(double))
         weigh_samples(filter, leaf)
-        sum_slots(filter, filter.trees.slots + here.slots, here.n_active, filter.trees.total(leaf))
+        sum_slots(filter, here.slots, here.n_active, filter.trees.total(leaf))
         finish_leaf(filter, leaf)
-
-
-cdef int oldest(Particles filter) noexcept nogil:
-    """Slot of the active sample that arrived first."""
-    cdef int slot, first = -1
-    for slot in range(filter.pool.capacity):
-        if filter.pool.arrival[slot] >= 0 and (
-            first < 0 or filter.pool.arrival[slot] < filter.pool.arrival[first]
-        ):
-            first = slot
-    return first
 
 
 cdef int random(Particles filter) noexcept nogil:
     """Slot of an active sample drawn at random."""
-    cdef Rng rng = rng_for(filter.seed, 0, filter.n_seen, DISCARD)
-    cdef int left = <int>below(&rng, filter.pool.size), slot = 0
-    while filter.pool.arrival[slot] < 0 or left > 0:
-        left -= filter.pool.arrival[slot] >= 0
-        slot += 1
-    return slot
+    cdef Rng rng = rng_for(filter.seed, 0, filter.pool.n_seen, DISCARD)
+    return filter.drawn[below(&rng, filter.pool.size)]
 
 
 # --- Rejuvenation ---------------------------------------------------------------------------
@@ -332,8 +320,7 @@ cdef int rejuvenate(Particles filter) except -1:
     slots = shuffled_slots(filter)
     add_roots(filter, n)
     for slot in slots:
-        gather(filter, x_of(filter.pool, slot), n, 2 * n)
-        step(filter, slot, n, 2 * n)
+        step(filter, features_of(filter, slot), slot, n, 2 * n)
     let_half_inherit(filter)
     filter.log_predictive = log_predictive
     join(filter)
@@ -359,7 +346,7 @@ cdef int let_half_inherit(Particles filter) except -1:
         root = filter.roots[particle]
         if root in heirs:
             heir = heirs[root]
-            filter.trees.hold(heir)
+            filter.trees.add_references(heir, 1)
         else:
             heir = copied(filter, root)
             hand_down(filter, heir, filter.roots[particle - n])
@@ -389,6 +376,7 @@ cdef int hand_down(Particles filter, int root, int old) except -1:
     """Add the retired statistics of the leaves of one tree to the leaves of another."""
     cdef int node, leaf, part, slot
     cdef const double* retired
+    cdef const double* x
     stack = [(old, ())]
     while stack:
         node, around = stack.pop()
@@ -400,9 +388,9 @@ cdef int hand_down(Particles filter, int root, int old) except -1:
         leaf = filter.trees.nodes[node].left
         update_time(filter, leaf)
         for slot in near:
-            part = root
+            part, x = root, features_of(filter, slot)
             while filter.trees.nodes[part].split.feature >= 0:
-                part = side(&filter.trees.nodes[part], x_of(filter.pool, slot))
+                part = side(&filter.trees.nodes[part], x)
             part = filter.trees.nodes[part].left
             retired = filter.trees.retired(leaf)
             merge(&filter.model, filter.trees.total(part), retired, 1.0 / len(near))
@@ -424,7 +412,7 @@ cdef list slots_below(Particles filter, int node):
     found = []
     for node in leaves_below(filter, node):
         leaf = leaf_at(filter.trees, node)
-        found += [filter.trees.slots[leaf.slots + i] for i in range(leaf.n_active)]
+        found += [leaf.slots[i] for i in range(leaf.n_active)]
     return found
 
 

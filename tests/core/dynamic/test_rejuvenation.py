@@ -79,5 +79,5 @@ def test_new_trees_learn_the_samples_in_any_order() -> None:
         model._core.rejuvenate()
         for (leaf, *others), _ in trees_of(model._core)[1:]:  # the old tree is the first
             if not others:
-                met.add(tuple(leaf["slots"]))
+                met.add(tuple(leaf["active"]))
     assert met == set(itertools.permutations(range(3)))

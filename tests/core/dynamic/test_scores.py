@@ -124,7 +124,7 @@ def places(particles: ParticleFilter, leaf: str, x: Array) -> list[Place]:
         for node in nodes
         if node["feature"] < 0
     )
-    active = np.array([particles.pool.point(slot)[0] for slot in particles.pool.slots()])
+    active = np.array([particles.pool.sample(slot)[0] for slot in particles.pool.slots()])
     found = []
     for root, nodes in trees.items():
         here = leaf_at(nodes, x)
@@ -209,7 +209,7 @@ def test_scoresing_by_a_score_goes_on_as_the_naive_one(criterion: str) -> None:
             slot = particles.to_retire(criterion)
             if row >= 100:
                 expected = NAIVE[criterion](
-                    particles, "linear", np.array(particles.pool.point(slot)[0])
+                    particles, "linear", np.array(particles.pool.sample(slot)[0])
                 )
                 assert particles.scores(criterion)[slot] == pytest.approx(expected, rel=1e-8)
             particles.retire(slot)
@@ -226,9 +226,9 @@ def test_random_discards_are_uniform() -> None:
     for step in range(n_steps + n_active):
         pool = model._core.pool
         before = pool.slots()
-        arrivals = [pool.point(slot)[3] for slot in before]
+        arrivals = [pool.sample(slot)[3] for slot in before]
         model.learn_one({}, float(step % 3))
-        left = {pool.point(slot)[3] for slot in pool.slots()}
+        left = {pool.sample(slot)[3] for slot in pool.slots()}
         if len(before) == n_active:
             (gone,) = [age for age, arrival in enumerate(arrivals) if arrival not in left]
             ages.append(gone)
