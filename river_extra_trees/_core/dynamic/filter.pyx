@@ -1,4 +1,4 @@
-"""A particle filter of dynamic trees: learning, answers, state. See the header."""
+"""The particle filter as Python uses it: particles that learn samples, answer, and can be saved."""
 
 import numpy as np
 
@@ -13,14 +13,14 @@ from ..linalg cimport MAX_REGRESSORS, Fit, fit, slopes_of
 from ..schema cimport Labels, Schema
 from ..shares cimport first_largest, total_of
 from ..window cimport Window
-from .leaf_models cimport Predictive, predictive
+from .leaf_models cimport Predictive, class_share, predictive
 from .particles cimport (
-    ALC, ALM, ENTROPY, LARGEST_REGRESSOR, MAX_DECAYS, OLDEST, RANDOM, Particles, Policy,
+    ALC, ALM, ENTROPY, LARGEST_REGRESSOR, MAX_DECAYS, OLDEST, RANDOM, Particles, Policy, Regressor,
     features_of, fill_v, finish_leaf, follow, gather, n_rules, row_score, score_subtree,
     set_constants, set_shares, sum_beliefs, sum_subtree, v_of,
 )
 from .scores cimport alc_at, leaf_entropy, least_useful, scores
-from .shared_trees cimport Node, SharedTrees, leaf_at, restored_trees
+from .shared_trees cimport Node, restored_trees
 from .step cimport learn_row, random, rejuvenate, retire_slot
 
 from ..state import (
@@ -59,7 +59,7 @@ CONTENT = {
     "drawn": ("whole_numbers", np.int32, "samples", {"most": LARGEST_INT}),
     "lowest": ("number",), "highest": ("number",), "n_steps": ("whole",),
     "log_evidence": ("number",), "log_predictive": ("number",),
-    "factor_posterior": ("numbers", "beliefs", {"least": LEAST_POSTERIOR, "most": 1.0}),
+    "belief": ("numbers", "rules", "factors", {"least": LEAST_POSTERIOR, "most": 1.0}),
     "stratum": ("array", np.int32, "bounds"), **TREES,
     "rows": ("numbers", "leaves", "two rows", SUMS),
 }
@@ -163,38 +163,34 @@ cdef class ParticleFilter(Particles):
         cdef Predictive student
         cdef list parts = []
         with self.using():
-            self.find_leaves(x)
+            self.schema.encode(x)
+            self.find_row()
             for hit in range(self.n_hits):
                 student = predictive(&self.model, self.statistics_of(hit), self.v)
                 parts.append((self.clamped(student.mean), student.scale2, student.df,
                               self.hits[hit].share))
         return parts
 
-    cdef int find_leaf(self, int tree, object x) except -1:
-        """Find the leaf of x in one tree: the first hit."""
-        if not 0 <= tree < self.n_alive:
-            raise IndexError(f"there is no tree {tree}, only 0 to {self.n_alive - 1}")
-        self.schema.encode(x)
-        fill_v(self, self.schema.row, 0.0)
-        gather(self, self.schema.row, tree, tree + 1)
-        return 0
-
     def number_of_tree(self, int tree, x):
         """The mean that one tree predicts."""
         with self.using():
-            self.find_leaf(tree, x)
+            if not 0 <= tree < self.n_alive:
+                raise IndexError(f"there is no tree {tree}, only 0 to {self.n_alive - 1}")
+            self.schema.encode(x)
+            fill_v(self, self.schema.row, 0.0)
+            gather(self, self.schema.row, tree, tree + 1)
             return self.clamped(predictive(&self.model, self.statistics_of(0), self.v).mean)
 
     cdef double* row_shares(self) except? NULL nogil:
         cdef int hit, k
-        cdef const double* chances
         cdef double* answer = self.model.prior      # scratch here: no other use in classification
+        cdef const double* row
         self.find_row()
         memset(answer, 0, self.model.width * sizeof(double))
         for hit in range(self.n_hits):
-            chances = self.class_chances(hit)
+            row = self.statistics_of(hit)
             for k in range(self.model.n_classes):
-                answer[k] += self.hits[hit].share * chances[k]
+                answer[k] += self.hits[hit].share * class_share(&self.model, row, k)
         return answer
 
     cdef int row_label(self) except -1 nogil:
@@ -205,17 +201,6 @@ cdef class ParticleFilter(Particles):
         for k in range(n):
             shares[k] /= total
         return first_largest(shares, n)
-
-    cdef const double* class_chances(self, int hit) noexcept nogil:
-        """Probabilities of the classes in a leaf that was found."""
-        cdef int k
-        cdef double a = self.model.concentration
-        cdef double* shares = self.row_other + self.model.width
-        cdef const double* row = self.statistics_of(hit)
-        cdef double whole = row[0] + a * self.model.n_classes
-        for k in range(self.model.n_classes):       # Dirichlet(a, ..., a), section 2.1
-            shares[k] = (row[1 + k] + a) / whole
-        return shares
 
     @property
     def n_seen(self):
@@ -292,26 +277,21 @@ cdef class ParticleFilter(Particles):
     # --- State ------------------------------------------------------------------------------
 
     cdef dict views(self):
-        """The arrays of the filter itself, see `state.py`."""
-        cdef tuple row = (self.model.width,), regressors = (self.model.n_regressors,)
+        """The arrays of the filter itself, see `state.py`; `v` by slot, without the targets."""
+        cdef int q = self.model.n_regressors
+        cdef Regressor* here = self.regressors
+        cdef tuple row = (self.model.width,), n = (q,), step = (sizeof(Regressor),)
         return {
             "global_statistics": view(self.global_statistics, "f8", row),
             "prior": view(self.model.prior, "f8", row if self.regression else (0,)),
-            "fill": view(self.fill, "f8", regressors),
-            "fill_weight": view(self.fill_weight, "f8", regressors),
+            "fill": view(&here.fill, "f8", n, step),
+            "fill_weight": view(&here.fill_weight, "f8", n, step),
+            "v": view(self.active_v, "f8", (self.capacity, q),
+                      ((q + 1) * sizeof(double), sizeof(double))),
+            "belief": view(self.belief, "f8", (n_rules(self), self.n_decays),
+                           (sizeof(self.belief[0]), sizeof(double))),
             "stratum": view(self.stratum, "i4", (self.n_decays + 1,)),
         }
-
-    cdef object beliefs(self):
-        """The probabilities of the forgetting factors by rule."""
-        return view(self.belief, "f8", (n_rules(self), self.n_decays),
-                    (sizeof(self.belief[0]), sizeof(double)))
-
-    cdef object regressors_by_slot(self):
-        """`active_v` without the targets."""
-        cdef int q = self.model.n_regressors
-        return view(self.active_v, "f8", (self.capacity, q),
-                    ((q + 1) * sizeof(double), sizeof(double)))
 
     def settings(self):
         """The arguments that make an empty filter of the same kind, and its policy."""
@@ -325,16 +305,17 @@ cdef class ParticleFilter(Particles):
     DEFAULTS = {"discard": "oldest", "rejuvenate_every": 0}
 
     cdef dict fields(self):
-        cdef dict number = {slot: i for i, slot in enumerate(self.pool.slots())}
-        cdef dict trees = self.trees.state(self.roots, self.n_alive)
-        slots = trees["leaf_slots"].tolist()
-        trees["leaf_slots"] = np.array([number[slot] for slot in slots], np.int32)
-        return fields_of(self, FIELDS, {
-            **self.settings(), **self.views(), **trees,
-            "factor_posterior": self.beliefs().ravel(),
-            "v": self.regressors_by_slot().take(np.array(list(number), np.intp), 0),
-            "drawn": np.array([number[self.drawn[i]] for i in range(len(number))], np.int32),
-        })
+        """Beside attributes and views: active samples are numbered by their order of arrival."""
+        cdef dict fields = {
+            **self.settings(), **self.views(), **self.trees.state(self.roots, self.n_alive)}
+        cdef int i
+        slots = self.pool.slots()
+        number = {slot: i for i, slot in enumerate(slots)}
+        fields["v"] = fields["v"].take(np.array(slots, np.intp), 0)
+        fields["drawn"] = np.array([number[self.drawn[i]] for i in range(len(slots))], np.int32)
+        fields["leaf_slots"] = np.array(
+            [number[slot] for slot in fields["leaf_slots"].tolist()], np.int32)
+        return fields_of(self, FIELDS, fields)
 
     cdef Learner serving_copy(self):
         """A copy in which all samples are retired, which does not change the predictions."""
@@ -372,61 +353,38 @@ cdef class ParticleFilter(Particles):
 
     cdef int load(self, object state) except -1:
         """Fill an empty filter from a state."""
-        cdef int i, width, n
+        cdef int i, n
         parts = state.read(PARTS)
         self.schema, self.labels, self.pool = parts["schema"], parts["labels"], parts["pool"]
+        n = self.pool.size
         require(not self.regression or len(self.labels) == 0,
                 "ParticleFilter: a regression has labels")
         self.pool.check_codes(self.schema, -1 if self.regression else <int>len(self.labels))
-        n = self.pool.size
         require(self.pool.n_fresh == 0 and n <= self.window,
                 "ParticleFilter: the pool is not its own")
         follow(self)
-        width = self.model.width
         fields = state.read(
-            CONTENT, row=width, prior=width if self.regression else 0, samples=n,
-            regressors=self.model.n_regressors, beliefs=n_rules(self) * self.n_decays,
-            bounds=self.n_decays + 1, **{"two rows": 2 * width})
-        check_sums(self, fields)
-        require(np.array_equal(np.sort(fields["drawn"]), np.arange(n)),
-                "ParticleFilter: a draw is of no sample")
-        self.regressors_by_slot()[:n] = fields["v"]
+            CONTENT, row=self.model.width, prior=self.model.width if self.regression else 0,
+            samples=n, regressors=self.model.n_regressors, rules=n_rules(self),
+            factors=self.n_decays, bounds=self.n_decays + 1, **{"two rows": 2 * self.model.width})
+        check_fields(self, fields)
+        views = self.views()
+        views["v"] = views["v"][:n]
+        put_back(views, fields)
         for i in range(n):
             v_of(self, i)[self.model.n_regressors] = self.pool.target[i]
             self.drawn[i] = fields["drawn"][i]
         self.n_steps, self.lowest, self.highest = (
             fields["n_steps"], fields["lowest"], fields["highest"])
         self.log_evidence, self.log_predictive = fields["log_evidence"], fields["log_predictive"]
-        put_back(self.views(), fields)
-        set_constants(self)
-        self.beliefs()[...] = fields["factor_posterior"].reshape(n_rules(self), -1)
         sum_beliefs(self)
-        self.load_trees(fields)
-        return 0
-
-    cdef int load_trees(self, dict fields) except -1:
-        """Restore trees, roots, and what follows from the particles."""
-        cdef SharedTrees trees = restored_trees(
-            self.model.width, self.schema, self.published, fields)
-        cdef int[::1] stratum = np.empty(trees.n_nodes, np.int32)
-        cdef int i, k
-        self.n_alive, self.trees = <int>len(fields["roots"]), trees
+        set_constants(self)
+        self.trees = restored_trees(self.model.width, self.schema, self.published, fields)
+        self.n_alive = <int>len(fields["roots"])
         put_back({"roots": view(self.roots, "i4", (self.n_alive,))}, fields)
-        require(self.stratum[0] == 0 and self.stratum[self.n_decays] == self.n_alive
-                and all([self.stratum[i] < self.stratum[i + 1] for i in range(self.n_decays)])
-                and fabs(float(np.sum(fields["factor_posterior"])) - 1.0) < 1e-9,
-                "ParticleFilter: the factor posterior does not sum to one, or has no particles")
         set_shares(self, 0)
-        for k in range(self.n_decays):
-            for i in range(self.stratum[k], self.stratum[k + 1]):
-                stratum[self.roots[i]] = k
-        for i in range(trees.n_nodes):      # children come after their parents
-            if trees.nodes[i].split.feature >= 0:
-                stratum[trees.nodes[i].left] = stratum[trees.nodes[i].right] = stratum[i]
-            else:
-                leaf_at(trees, i).stratum = stratum[i]
         check_samples(self, fields)
-        for i in range(trees.n_leaves):
+        for i in range(self.trees.n_leaves):
             finish_leaf(self, i)
         return 0
 
@@ -476,15 +434,21 @@ cdef dict fitted(ParticleFilter filter, const double* row):
         "residual_variance": variance,
         "spread": row[0] * variance * (1.0 + 1.0 / posterior.weight) if posterior.proper else 0.0,
         "intercept": means[size - 1] - sum(slopes[i] * means[i] for i in range(len(slopes))),
-        "coefficients": {filter.regressors[i]: slopes[i] for i in range(len(slopes))},
+        "coefficients": {filter.regressors[i].feature: slopes[i] for i in range(len(slopes))},
     }
 
 
 # --- Checks of a restored filter --------------------------------------------------------------
 
-cdef int check_sums(ParticleFilter filter, dict fields) except -1:
-    """Check times, and that no sum of weights or squares is negative or can overflow."""
+cdef int check_fields(ParticleFilter filter, dict fields) except -1:
+    """Check what relates fields; no sum of weights or squares may be negative or overflow."""
     cdef int q = filter.model.n_regressors
+    bounds, n = fields["stratum"], filter.n_decays
+    require(bounds[0] == 0 and bounds[n] == len(fields["roots"]) and np.all(bounds[:n] < bounds[1:])
+            and fabs(float(np.sum(fields["belief"])) - 1.0) < 1e-9,
+            "ParticleFilter: the factor posterior does not sum to one, or has no particles")
+    require(np.array_equal(np.sort(fields["drawn"]), np.arange(filter.pool.size)),
+            "ParticleFilter: a draw is of no sample")
     require(np.all((fields["times"] >= 0) & (fields["times"] <= filter.pool.n_seen)),
             "ParticleFilter: a leaf is of the future")
     for name in ("rows", "global_statistics", *(("prior",) if filter.regression else ())):

@@ -14,15 +14,14 @@ from libc.stdint cimport int64_t, uint64_t
 from libc.stdlib cimport qsort
 from libc.string cimport memcpy, memset
 
-from ..linalg cimport BATCH_SIZE, Fit, merge
+from ..linalg cimport BATCH_SIZE, Fit, add_samples, merge
 from ..rng cimport MOVE, Rng, rng_for, uniform
 from .leaf_models cimport (
     add_to_cells, evidence, fit_batch, log_multinomial, published_score, to_cells,
 )
 from .particles cimport (
     LEAST_PROPOSALS, MOST_PROPOSALS, Column, Cut, LeafHit, LeafParent, Particles, SplitScan,
-    decays_by_leaf, finish_leaf, leaf_score, row_score, score_subtree, sum_slots, sum_subtree, v_of,
-    weigh_samples,
+    decays_by_leaf, finish_leaf, leaf_score, row_score, score_subtree, sum_subtree, v_of, weigh_samples,
 )
 from .shared_trees cimport MAX_DEPTH, Leaf, Node, leaf_at
 
@@ -52,7 +51,7 @@ cdef int move_at(Particles filter, const double* x, LeafHit* hit, Rng* rng) exce
     cdef Cut* cuts = filter.cuts
     cdef double u, grow
     cdef LeafParent* pair
-    cdef int cut
+    cdef int cut, depth, new
     if filter.published:
         n_cuts = min(n_cuts, 1)
     grow = mean_odds(cuts, n_cuts)
@@ -63,11 +62,15 @@ cdef int move_at(Particles filter, const double* x, LeafHit* hit, Rng* rng) exce
         if filter.published:
             grow = mean_odds(cuts, n_cuts)
         u = uniform(rng) * (1.0 + pair.prune_odds + grow)       # equation (2), equal p_m
-        if u < pair.prune_odds:
-            apply_prune(filter, x, particle, pair)
-        elif u < pair.prune_odds + grow:
-            cut = draw_cut(cuts, n_cuts, (u - pair.prune_odds) * n_cuts)
-            apply_grow(filter, x, particle, hit.node, &cuts[cut])
+        if u < pair.prune_odds + grow:
+            if u < pair.prune_odds:
+                depth = filter.trees.nodes[pair.parent].depth
+                new = pruned_leaf(filter, pair)
+            else:
+                depth = filter.trees.nodes[hit.node].depth
+                cut = draw_cut(cuts, n_cuts, (u - pair.prune_odds) * n_cuts)
+                new = grown_split(filter, hit.node, &cuts[cut])
+            filter.roots[particle] = filter.trees.path_copy(filter.roots[particle], x, depth, new)
         particle = filter.next[particle]
         cuts += filter.published     # in dynaTree, each particle has its own proposal
     return 0
@@ -127,18 +130,15 @@ cdef double pruned_score(Particles filter, int parent) noexcept nogil:
     return row_score(filter, row, row + filter.model.width)
 
 
-cdef int apply_prune(Particles filter, const double* x, int particle,
-                     LeafParent* pair) except -1 nogil:
-    """Replace the parent by one leaf, which the particles of the pair share."""
-    cdef int depth = filter.trees.nodes[pair.parent].depth
+cdef int pruned_leaf(Particles filter, LeafParent* pair) except -1 nogil:
+    """A reference to the leaf in place of the parent, which the particles of the pair share."""
     if pair.pruned < 0:
         pair.pruned = leaf_in_place_of(filter, pair.parent)
     if pair.pruned < 0:
         pair.pruned = new_pruned_leaf(filter, pair)
     else:
         filter.trees.add_references(pair.pruned, 1)
-    filter.roots[particle] = filter.trees.path_copy(filter.roots[particle], x, depth, pair.pruned)
-    return 0
+    return pair.pruned
 
 
 cdef int leaf_in_place_of(Particles filter, int node) noexcept nogil:
@@ -175,16 +175,13 @@ cdef int new_pruned_leaf(Particles filter, LeafParent* pair) except -1 nogil:
     return node
 
 
-cdef int apply_grow(Particles filter, const double* x, int particle, int node,
-                    Cut* cut) except -1 nogil:
-    """Split the leaf in this particle; all particles with the same cut share the split."""
-    cdef int depth = filter.trees.nodes[node].depth
+cdef int grown_split(Particles filter, int node, Cut* cut) except -1 nogil:
+    """A reference to the split in place of a leaf, which all particles with the same cut share."""
     if cut.grown < 0:
         cut.grown = new_split(filter, node, cut)
     else:
         filter.trees.add_references(cut.grown, 1)
-    filter.roots[particle] = filter.trees.path_copy(filter.roots[particle], x, depth, cut.grown)
-    return 0
+    return cut.grown
 
 
 cdef int new_split(Particles filter, int node, const Cut* cut) except -1 nogil:
@@ -221,7 +218,8 @@ cdef int new_child(Particles filter, int node, const Cut* cut, bint left) except
         if inside == left:
             here.slots[here.n_active] = column.order[i]
             here.n_active += 1
-    sum_slots(filter, here.slots, n_here, filter.trees.total(leaf))
+    add_samples(&filter.model, filter.trees.total(leaf), filter.active_v, here.slots, n_here,
+                filter.sample_weight)
     merge(&filter.model, filter.trees.total(leaf), filter.trees.retired(old), share)
     merge(&filter.model, filter.trees.retired(leaf), filter.trees.retired(old), share)
     here.time, here.stratum = filter.trees.leaves[old].time, filter.trees.leaves[old].stratum

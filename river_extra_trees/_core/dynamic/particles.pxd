@@ -10,11 +10,16 @@ stay and prune depend.
 from libc.stdint cimport int64_t, uint64_t
 
 from ..learner cimport Learner
-from ..linalg cimport LeafModel
+from ..linalg cimport MAX_REGRESSORS, LeafModel
 from ..split cimport Split
 from ..window cimport Window
 from .leaf_models cimport BATCH_PAIRS
 from .shared_trees cimport MAX_DEPTH, Leaf, SharedTrees
+
+cdef struct Regressor:
+    int feature
+    double fill             # running mean, which replaces missing values
+    double fill_weight
 
 cdef struct LeafHit:
     int node                # the leaf's node
@@ -83,21 +88,18 @@ cdef class Particles(Learner):
     cdef readonly Window pool       # the active samples
     cdef readonly SharedTrees trees
     cdef LeafModel model
-    cdef double* block              # memory of the following arrays, and of the row of the prior
-    cdef size_t block_bytes
+    cdef double* block              # memory of the following rows, of the row of the prior, and of
+                                    #   the scratch of the model
     cdef double* global_statistics  # row of all samples with slow decay; it scales the prior
-    cdef double* active_v           # active_v[slot * (q + 1) ...]: v of an active sample, which is
-                                    #   its q regressors and target, see `linalg`
-    cdef int* drawn                 # drawn[k], k < pool.size: slot that k stands for in a draw
-    cdef int capacity               # of these two, in slots
-    cdef double* v                  # scratch: v of the new sample
-    cdef double* x                  # scratch: features of an active sample, see `features_of`
     cdef double* row_other          # scratch: two rows
     cdef double* row_decayed        # scratch: decayed row of a leaf that is only read
+    cdef Regressor regressors[MAX_REGRESSORS]
+    cdef double v[MAX_REGRESSORS + 1]   # scratch: v of the new sample, see `linalg`
+    cdef double* x                  # scratch: features of an active sample, see `features_of`
     cdef int n_columns              # capacity of `x`
-    cdef double* fill               # per regressor: running mean, which replaces missing values
-    cdef double* fill_weight
-    cdef int* regressors            # column of each regressor
+    cdef double* active_v           # active_v[slot * (q + 1) ...]: v of an active sample
+    cdef int* drawn                 # drawn[k], k < pool.size: slot that k stands for in a draw
+    cdef int capacity               # of these two, in slots
     cdef readonly double lowest, highest    # targets seen
 
     cdef readonly int n_particles
@@ -152,7 +154,6 @@ cdef class Particles(Learner):
     cdef SplitScan scan
 
     cdef int allocate_particles(self) except -1
-    cdef int find_leaves(self, object x) except -1
     cdef int find_row(self) except -1 nogil
     cdef const double* statistics_of(self, int hit) noexcept nogil
 
@@ -173,7 +174,6 @@ cdef double decay_ahead(Particles filter, int leaf, int ahead) noexcept nogil
 cdef double weight_at(Particles filter, int slot, const Leaf* leaf) noexcept nogil
 cdef void weigh_samples(Particles filter, int leaf) noexcept nogil
 cdef const double* decayed(Particles filter, int leaf, int ahead, double* row) noexcept nogil
-cdef void sum_slots(Particles filter, const int* slots, int n, double* row) noexcept nogil
 cdef double row_score(Particles filter, const double* total,
                       const double* retired) noexcept nogil
 cdef double leaf_score(Particles filter, int leaf) noexcept nogil

@@ -23,15 +23,10 @@ cdef class Particles(Learner):
 
     Parameters
     ----------
-    n_particles
-        Number of trees.
-    window
-        Largest number of active samples. When the window is full, one sample retires before the
-        next is learned.
-    classifier
-        Whether targets are labels.
-    linear
-        Whether leaves have linear models of the numeric features; only in a regression.
+    n_particles, window
+        Number of trees, and largest number of active samples.
+    classifier, linear
+        Whether targets are labels, and whether leaves have linear models of the numeric features.
     min_samples_leaf
         Smallest number of active samples on each side of a split; 0: see `least_leaf`.
     alpha, beta
@@ -81,6 +76,7 @@ cdef class Particles(Learner):
     def __dealloc__(self):
         free(self.weights)
         free(self.block)
+        free(self.x)
         free(self.active_v)
         free(self.drawn)
         free(self.scratch)
@@ -108,15 +104,11 @@ cdef class Particles(Learner):
         return 0
 
     def __sizeof__(self):
-        return (
-            object.__sizeof__(self) + self.particle_bytes + self.block_bytes + self.scratch_bytes
-            + self.capacity * ((self.model.n_regressors + 1) * sizeof(double) + sizeof(int))
-        )
-
-    cdef int find_leaves(self, object x) except -1:
-        """Find the leaves of x."""
-        self.schema.encode(x)
-        return self.find_row()
+        cdef size_t n_doubles = (
+            5 * self.model.width + scratch_size(self.model.n_regressors) + self.n_columns
+            + self.capacity * (self.model.n_regressors + 1))
+        return (object.__sizeof__(self) + self.particle_bytes + self.scratch_bytes
+                + n_doubles * sizeof(double) + self.capacity * sizeof(int))
 
     cdef int find_row(self) except -1 nogil:
         """Find the leaves of the row that the schema encoded last."""
@@ -283,10 +275,6 @@ cdef const double* decayed(Particles filter, int leaf, int ahead, double* row) n
     return row
 
 
-cdef void sum_slots(Particles filter, const int* slots, int n, double* row) noexcept nogil:
-    add_samples(&filter.model, row, filter.active_v, slots, n, filter.sample_weight)
-
-
 cdef double row_score(Particles filter, const double* total,
                       const double* retired) noexcept nogil:
     """Log marginal likelihood of a leaf with these statistics: section 2.1, or dynaTree."""
@@ -361,24 +349,32 @@ cdef int reshape(Particles filter, int n_classes) except -1:
 
     A new feature is missing in earlier samples; their statistics have the value 0 for it.
     """
-    cdef int n_columns = filter.schema.n_columns, column, n_old = filter.model.n_regressors
-    cdef list regressors = [
-        column for column in range(filter.n_columns, n_columns)
-        if filter.linear and not filter.schema.has_codes(column)][:MAX_REGRESSORS - n_old]
-    cdef int n_regressors = n_old + <int>len(regressors)
-    cdef int width = row_width(filter.model.multinomial, n_regressors, n_classes)
+    cdef int n_columns = filter.schema.n_columns, q = filter.model.n_regressors, column, width
     cdef size_t n_leaf_rows = 2 * <size_t>filter.trees.leaf_capacity
-    cdef double* rows = <double*>zeroed(n_leaf_rows * width, sizeof(double))
-    copy_rows(filter, filter.trees.rows, rows, n_leaf_rows, width, n_regressors)
+    cdef double* rows
+    cdef double* block
+    for column in range(filter.n_columns, n_columns):
+        if filter.linear and q < MAX_REGRESSORS and not filter.schema.has_codes(column):
+            memset(&filter.regressors[q], 0, sizeof(Regressor))
+            filter.regressors[q].feature = column
+            q += 1
+    width = row_width(filter.model.multinomial, q, n_classes)
+    rows = <double*>zeroed(n_leaf_rows * width, sizeof(double))
+    copy_rows(filter, filter.trees.rows, rows, n_leaf_rows, width, q)
     free(filter.trees.rows)
     filter.trees.rows, filter.trees.width = rows, width
-    move_active(filter, n_regressors)
-    move_block(filter, n_columns, width, n_regressors)
-    filter.model.n_regressors, filter.model.n_classes = n_regressors, n_classes
-    filter.model.width = width
-    for column in regressors:
-        filter.regressors[n_old] = column
-        n_old += 1
+    block = <double*>zeroed(5 * width + scratch_size(q), sizeof(double))
+    if filter.block != NULL:
+        copy_rows(filter, filter.block, block, 2, width, q)
+    free(filter.block)
+    filter.block = filter.global_statistics = block
+    filter.model.prior = block + width
+    filter.row_other, filter.row_decayed = block + 2 * width, block + 4 * width
+    filter.model.scratch = block + 5 * width
+    filter.x = <double*>resized(filter.x, max(1, n_columns), sizeof(double))
+    filter.n_columns = n_columns
+    move_active(filter, q)
+    filter.model.n_regressors, filter.model.n_classes, filter.model.width = q, n_classes, width
     set_split_prior(filter)
     if filter.leaves_follow:
         filter.min_samples_leaf = least_leaf(filter)
@@ -409,64 +405,39 @@ cdef int least_leaf(Particles filter) noexcept nogil:
 
 cdef int move_active(Particles filter, int n_regressors) except -1 nogil:
     """Move v of the active samples to memory with the capacity of the pool; new cells are 0."""
-    cdef int size = n_regressors + 1, old = filter.model.n_regressors, slot
+    cdef size_t size = n_regressors + 1, capacity = filter.pool.capacity, slot
     cdef double* moved
-    cdef size_t capacity = filter.pool.capacity
     filter.drawn = <int*>resized(filter.drawn, capacity, sizeof(int))
     moved = <double*>zeroed(product(capacity, size), sizeof(double))
-    for slot in range(min(filter.capacity, filter.pool.capacity)):
-        memcpy(moved + <Py_ssize_t>slot * size, v_of(filter, slot), old * sizeof(double))
-        moved[<Py_ssize_t>slot * size + n_regressors] = v_of(filter, slot)[old]
+    for slot in range(min(<size_t>filter.capacity, capacity)):
+        copy_v(filter, v_of(filter, slot), moved + slot * size, n_regressors)
     free(filter.active_v)
     filter.active_v, filter.capacity = moved, filter.pool.capacity
     return 0
 
 
-cdef int move_block(Particles filter, int n_columns, int width, int n_regressors) except -1:
-    """Replace `block`, which contains single rows and data per column, and copy its content."""
-    cdef int size = n_regressors + 1, n_old = filter.model.n_regressors
-    cdef size_t n_doubles = 5 * width + 3 * size + scratch_size(n_regressors) + n_columns
-    cdef size_t n_bytes = n_doubles * sizeof(double) + size * sizeof(int)
-    cdef double* block = <double*>zeroed(n_bytes, 1)
-    cdef double* fill = block + 5 * width
-    cdef int* regressors = <int*>(block + n_doubles)
-    if filter.block != NULL:
-        copy_rows(filter, filter.global_statistics, block, 1, width, n_regressors)
-        copy_rows(filter, filter.model.prior, block + width, 1, width, n_regressors)
-        memcpy(fill, filter.fill, n_old * sizeof(double))
-        memcpy(fill + size, filter.fill_weight, n_old * sizeof(double))
-        memcpy(regressors, filter.regressors, n_old * sizeof(int))
-    free(filter.block)
-    filter.block = filter.global_statistics = block
-    filter.model.prior = block + width
-    filter.row_other, filter.row_decayed = block + 2 * width, block + 4 * width
-    filter.fill, filter.fill_weight, filter.v = fill, fill + size, fill + 2 * size
-    filter.x = fill + 3 * size
-    filter.model.scratch = filter.x + n_columns
-    filter.regressors = regressors
-    filter.block_bytes, filter.n_columns = n_bytes, n_columns
-    return 0
+cdef void copy_v(Particles filter, const double* v, double* into, int n_regressors) noexcept nogil:
+    """Copy regressors and target of the current shape; new regressors are before the target."""
+    memcpy(into, v, filter.model.n_regressors * sizeof(double))
+    into[n_regressors] = v[filter.model.n_regressors]
 
 
 cdef void copy_rows(Particles filter, const double* rows, double* into, size_t n_rows,
                     int width, int n_regressors) noexcept nogil:
     """Copy rows of the current shape into zeroed rows of a new shape."""
-    cdef size_t i, old = filter.model.n_regressors, old_width = filter.model.width
-    cdef double* to_row
-    cdef const double* row
+    cdef size_t i, old = filter.model.n_regressors
+    cdef size_t triangle = old * (old + 1) // 2
     for i in range(n_rows):
-        row, to_row = rows + i * old_width, into + i * width
+        into[0] = rows[0]
         if filter.model.multinomial:
-            memcpy(to_row, row, old_width * sizeof(double))
-            continue
-        memcpy(to_row, row, (1 + old) * sizeof(double))
-        to_row[1 + n_regressors] = row[1 + old]
-        row, to_row = row + 2 + old, to_row + 2 + n_regressors
-        memcpy(to_row, row, (old * (old + 1) // 2) * sizeof(double))
-        row += old * (old + 1) // 2
-        to_row += n_regressors * (n_regressors + 1) // 2
-        memcpy(to_row, row, old * sizeof(double))
-        to_row[n_regressors] = row[old]
+            memcpy(into, rows, filter.model.width * sizeof(double))
+        else:
+            copy_v(filter, rows + 1, into + 1, n_regressors)
+            memcpy(into + 2 + n_regressors, rows + 2 + old, triangle * sizeof(double))
+            copy_v(filter, rows + 2 + old + triangle,
+                   into + 2 + n_regressors + n_regressors * (n_regressors + 1) // 2, n_regressors)
+        rows += filter.model.width
+        into += width
 
 
 cdef int fit_scratch(Particles filter) except -1 nogil:
@@ -581,8 +552,8 @@ cdef void fill_v(Particles filter, const double* x, double target) noexcept nogi
     cdef int i
     cdef double value
     for i in range(filter.model.n_regressors):
-        value = x[filter.regressors[i]]
-        filter.v[i] = filter.fill[i] if isnan(value) else limited(value)
+        value = x[filter.regressors[i].feature]
+        filter.v[i] = filter.regressors[i].fill if isnan(value) else limited(value)
     filter.v[filter.model.n_regressors] = target
 
 

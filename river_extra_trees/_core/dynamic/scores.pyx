@@ -6,6 +6,7 @@ from libc.math cimport INFINITY, log
 
 from ..linalg cimport Fit, LeafModel, fit, leverage, solved_of, substitute_back
 from ..window cimport Window
+from .leaf_models cimport class_share
 from .particles cimport (
     ALC, ALM, ENTROPY, Particles, Policy, count_present, decay_ahead, decayed, v_of,
 )
@@ -63,9 +64,9 @@ cdef class Acquisition:
         cdef const int* order
         cdef double* box = self.box_of(node)
         for i in range(self.filter.model.n_regressors):
-            column = self.filter.regressors[i]
+            column = self.filter.regressors[i].feature
             if column >= pool.n_columns or pool.places[column] < 0:
-                box[2 * i] = box[2 * i + 1] = self.filter.fill[i]
+                box[2 * i] = box[2 * i + 1] = self.filter.regressors[i].fill
                 continue
             order = pool.order_of(column)
             box[2 * i] = pool.values_of(column)[order[0]]
@@ -82,7 +83,7 @@ cdef class Acquisition:
             for i in range(2 * q):
                 cut[i] = box[i]
             for i in range(q):
-                if not here.split.nominal and self.filter.regressors[i] == here.split.feature:
+                if not here.split.nominal and self.filter.regressors[i].feature == here.split.feature:
                     if left:
                         cut[2 * i + 1] = max(cut[2 * i], min(cut[2 * i + 1], here.split.threshold))
                     else:
@@ -192,7 +193,8 @@ cdef double alc_at(Particles filter, object x) except? -1.0:
     cdef double total = 0.0
     cdef int hit
     cdef Fit posterior
-    filter.find_leaves(x)
+    filter.schema.encode(x)
+    filter.find_row()
     for hit in range(filter.n_hits):
         posterior = fit(&filter.model, filter.statistics_of(hit), True)
         total += filter.hits[hit].share * acquisition.alc_in(
@@ -205,7 +207,6 @@ cdef double leaf_entropy(const LeafModel* model, const double* row) noexcept nog
     cdef double share, entropy = 0.0
     cdef int k
     for k in range(model.n_classes):
-        share = (row[1 + k] + model.concentration) / (
-            row[0] + model.n_classes * model.concentration)
+        share = class_share(model, row, k)
         entropy -= share * log(share)
     return entropy

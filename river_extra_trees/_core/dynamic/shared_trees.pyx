@@ -376,20 +376,22 @@ cdef SharedTrees restored_trees(int width, Schema schema, bint published, dict f
     views["refs"][...] = 0
     trees.n_regions = np.max(fields["regions"])
     ways = {}       # from a region to the only way to it
-    for child in fields["roots"]:
+    strata = np.repeat(np.arange(len(fields["stratum"]) - 1), np.diff(fields["stratum"]))
+    for child, stratum in zip(fields["roots"].tolist(), strata.tolist(), strict=True):
         require(0 <= child < n, "SharedTrees: a root does not exist")
-        lead(trees, child, 0, ways, None)
+        lead(trees, child, 0, stratum, ways, None)
     for i in range(n):
         here = &trees.nodes[i]
         require(here.refs > 0, "SharedTrees: a node is in no tree")
         if links[i, 0] < 0:
+            leaf_at(trees, i).stratum = here.memo
             continue
         here.split.feature, here.left, here.right = links[i, 0], links[i, 1], links[i, 2]
         here.split.nominal = schema.has_codes(here.split.feature)
         for right in range(2):
             child = here.right if right else here.left
             require(i < child < n, "SharedTrees: a child does not exist, or is above its parent")
-            lead(trees, child, here.depth + 1, ways, (
+            lead(trees, child, here.depth + 1, here.memo, ways, (
                 here.region, here.split.feature, here.split.threshold, here.split.missing_left,
                 right))
     for i in range(n - 1, -1, -1):
@@ -400,11 +402,12 @@ cdef SharedTrees restored_trees(int width, Schema schema, bint published, dict f
     return trees
 
 
-cdef int lead(SharedTrees trees, int node, int depth, dict ways, tuple way) except -1:
+cdef int lead(SharedTrees trees, int node, int depth, int stratum, dict ways,
+              tuple way) except -1:
     """Add a reference from a root or a parent, which leads one way to the region of the node."""
     cdef Node* here = &trees.nodes[node]
     require(depth <= MAX_DEPTH, "SharedTrees: a node is too deep")
     require(ways.setdefault(here.region, way) == way, "SharedTrees: a region in two places")
     here.refs += 1
-    here.depth = <short>depth
+    here.depth, here.memo = <short>depth, stratum
     return 0

@@ -4,17 +4,18 @@ Equations and sections are those of Anagnostopoulos and Gramacy (2013).
 """
 
 from libc.math cimport INFINITY, exp, isfinite, isnan, log, pow
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memset
 
-from ..linalg cimport add_sample, merge, scale
+from ..linalg cimport add_sample, add_samples, merge, scale
 from ..moments cimport follow_mean
 from ..rng cimport DISCARD, REJUVENATE, RESAMPLE, Rng, below, rng_for, uniform
+from ..shares cimport share_weights
 from .leaf_models cimport log_marginal
 from .moves cimport move_all
 from .particles cimport (
-    MAX_DECAYS, MAX_RULES, Particles, add_roots, divide_particles, decays_by_leaf, features_of,
+    MAX_DECAYS, MAX_RULES, Particles, Regressor, add_roots, divide_particles, decays_by_leaf, features_of,
     fill_v, finish_leaf, fit_scratch, gather, limited, n_rules, refresh, set_shares, sum_beliefs,
-    sum_slots, update_time, v_of, weigh_samples, weight_at,
+    update_time, v_of, weigh_samples, weight_at,
 )
 from .shared_trees cimport Leaf, SharedTrees, leaf_at, side
 
@@ -40,11 +41,12 @@ cdef int learn_row(Particles filter, double target, double weight, int gone) exc
     """Learn the row that the schema encoded last, in place of a retired sample if `gone` >= 0."""
     cdef int slot, i
     cdef const double* x = filter.schema.row
+    cdef Regressor* here
     for i in range(filter.model.n_regressors):
-        if not isnan(x[filter.regressors[i]]):
-            filter.fill_weight[i] += weight
-            follow_mean(&filter.fill[i], limited(x[filter.regressors[i]]), weight,
-                        filter.fill_weight[i])
+        here = &filter.regressors[i]
+        if not isnan(x[here.feature]):
+            here.fill_weight += weight
+            follow_mean(&here.fill, limited(x[here.feature]), weight, here.fill_weight)
     fill_v(filter, x, target)
     if not filter.model.multinomial:
         scale(&filter.model, filter.global_statistics, 1.0 - 0.1 / filter.window)
@@ -237,12 +239,10 @@ cdef void update_factor_posterior(Particles filter) noexcept nogil:
     p(k | r) = (1 - s) * (p(r, k) f(k)) ** a / sum over j of (p(r, j) f(j)) ** a + s / K
     p(r) = (1 - RULE_SWITCH) * sum over k of p(r, k) f(k) / sum over all rules + RULE_SWITCH / rules
     """
-    cdef int rule, k, particle, first = first_rule(filter), n = n_rules(filter)
-    cdef double joint, switched, evidence = 0.0
+    cdef int rule, k, particle, first = 0 if filter.regression else 2, n = n_rules(filter)
+    cdef double joint, evidence = 0.0
     cdef double of_rule[MAX_RULES]
-    cdef double total[MAX_RULES]
-    for rule in range(n):
-        of_rule[rule] = total[rule] = 0.0
+    memset(of_rule, 0, sizeof(of_rule))
     for k in range(filter.n_decays):
         joint = 0.0
         for particle in range(filter.stratum[k], filter.stratum[k + 1]):
@@ -252,19 +252,12 @@ cdef void update_factor_posterior(Particles filter) noexcept nogil:
             filter.belief[rule][k] = joint * (filter.belief[rule][k] / filter.factor_posterior[k])
             of_rule[rule] += filter.belief[rule][k]
             filter.belief[rule][k] = pow(filter.belief[rule][k], BELIEF_KEPT[first + rule])
-            total[rule] += filter.belief[rule][k]
     for rule in range(n):
+        share_weights(filter.belief[rule], filter.n_decays, SWITCH[first + rule])
         of_rule[rule] = (1.0 - RULE_SWITCH) * (of_rule[rule] / evidence) + RULE_SWITCH / n
-        switched = SWITCH[first + rule]
         for k in range(filter.n_decays):
-            filter.belief[rule][k] = of_rule[rule] * (
-                (1.0 - switched) * filter.belief[rule][k] / total[rule]
-                + switched / filter.n_decays)
+            filter.belief[rule][k] *= of_rule[rule]
     sum_beliefs(filter)
-
-
-cdef inline int first_rule(Particles filter) noexcept nogil:
-    return 0 if filter.regression else 2
 
 
 # --- Retirement ----------------------------------------------------------------------------
@@ -291,7 +284,8 @@ cdef void retire_from(Particles filter, int node, int slot) noexcept nogil:
     if decays_by_leaf(filter):        # sum again: subtraction would leave rounding errors
         memcpy(filter.trees.total(leaf), retired, filter.model.width * sizeof(double))
         weigh_samples(filter, leaf)
-        sum_slots(filter, here.slots, here.n_active, filter.trees.total(leaf))
+        add_samples(&filter.model, filter.trees.total(leaf), filter.active_v, here.slots,
+                    here.n_active, filter.sample_weight)
         finish_leaf(filter, leaf)
 
 

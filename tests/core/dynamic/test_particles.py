@@ -309,7 +309,7 @@ def test_two_rules_learn_the_belief_in_the_forgetting_factors() -> None:
         x = {"a": rng.random()}
         y = (3 if i < 75 else -3) * x["a"] + rng.normal(0.0, 0.1)
         core = model._core
-        belief = core.state()["factor_posterior"].reshape(2, 6)
+        belief = core.state()["belief"]
         leaves = core.mixture(x)
         limits = core.lowest, core.highest
         model.learn_one(x, y)
@@ -320,7 +320,7 @@ def test_two_rules_learn_the_belief_in_the_forgetting_factors() -> None:
         given = joint**kept / (joint**kept).sum(axis=1, keepdims=True)
         rule = 0.999 * joint.sum(axis=1, keepdims=True) / joint.sum() + 0.0005
         expected = rule * ((1.0 - switch) * given + switch / 6)
-        found = core.state()["factor_posterior"].reshape(2, 6)
+        found = core.state()["belief"]
         np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-10)
         np.testing.assert_allclose(list(model.forgetting_factors.values()), found.sum(axis=0))
         compared += 1
