@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from libc.math cimport NAN, fabs
+from libc.math cimport NAN, fabs, isnan
 from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memset
 
@@ -20,7 +20,7 @@ from .particles cimport (
     set_constants, set_shares, sum_beliefs, sum_subtree, v_of,
 )
 from .scores cimport alc_at, leaf_entropy, least_useful, scores
-from .shared_trees cimport Node, restored_trees
+from .shared_trees cimport Leaf, Node, restored_trees
 from .step cimport learn_row, random, rejuvenate, retire_slot
 
 from ..state import (
@@ -244,7 +244,7 @@ cdef class ParticleFilter(Particles):
             here = &self.trees.nodes[node]
             n_active = sum_subtree(self, node, row)
             gain, left, right = 0.0, -1, -1
-            if here.split.feature >= 0:
+            if here.leaf == NULL:
                 gain = score_subtree(self, node, True) - self.log_stop[here.depth]
                 gain = max(0.0, gain - row_score(self, row, row + self.model.width))
                 left, right = numbers[here.left], numbers[here.right]
@@ -384,27 +384,31 @@ cdef class ParticleFilter(Particles):
         put_back({"roots": view(self.roots, "i4", (self.n_alive,))}, fields)
         set_shares(self, 0)
         check_samples(self, fields)
-        for i in range(self.trees.n_leaves):
-            finish_leaf(self, i)
+        for i in range(self.trees.n_nodes):
+            if self.trees.nodes[i].leaf != NULL:
+                finish_leaf(self, self.trees.nodes[i].leaf)
         return 0
 
     cdef int check_structure(self) except -1:
         cdef ParticleFilter other = self.restored(captured(self.fields(), self.DEFAULTS))
+        cdef const int[::1] found = self.trees.nodes_below(self.roots, self.n_alive)
+        cdef const Leaf* leaf
+        cdef const Leaf* same
         cdef int i
-        found = self.trees.nodes_below(self.roots, self.n_alive)
         here, there = self.trees.node_views(), other.trees.node_views()
-        leaves = here["left"].take(found).compress(there["n_leaves"] == 1)
-        require(
+        sound = (
             self.trees.nodes_in_use == len(found)
-            and self.trees.leaves_in_use == other.trees.n_leaves
-            and all([np.array_equal(here[name].take(found), there[name])
+            and self.trees.leaves_in_use == other.trees.leaves_in_use
+            and all([np.array_equal(here[name].take(found.base), there[name])
                      for name in ("depth", "refs", "n_leaves")])
-            and all([np.array_equal(self.trees.leaf_views()[name].take(leaves),
-                                    other.trees.leaf_views()[name], equal_nan=True)
-                     for name in ("stratum", "log_marginal")])
-            and all([self.share[i] == other.share[i] for i in range(self.n_alive)]),
-            "ParticleFilter: depths, sizes, references, shares or scores do not follow from the "
-            "state")
+            and all([self.share[i] == other.share[i] for i in range(self.n_alive)]))
+        for i in range(len(found)):
+            leaf, same = self.trees.nodes[found[i]].leaf, other.trees.nodes[i].leaf
+            sound = sound and (leaf == NULL or (
+                leaf.stratum == same.stratum and (leaf.log_marginal == same.log_marginal or (
+                    isnan(leaf.log_marginal) and isnan(same.log_marginal)))))
+        require(sound, "ParticleFilter: depths, sizes, references, shares or scores do not follow "
+                "from the state")
         return 0
 
 
@@ -465,11 +469,12 @@ cdef int check_samples(ParticleFilter filter, dict fields) except -1:
     cdef int n = filter.pool.size, slot, hit
     held = fields["leaf_slots"].astype(np.int64)
     require(np.all((held >= 0) & (held < n)), "ParticleFilter: a leaf holds no sample")
-    held += np.repeat(np.arange(len(fields["n_active"])), fields["n_active"]) * n
+    leaves = np.flatnonzero(fields["links"][:, 0] < 0)
+    held += np.repeat(leaves, fields["n_active"]) * n
     found = []
     for slot in range(n):       # in order of arrival
         gather(filter, features_of(filter, slot), 0, filter.n_alive)
-        found += [<int64_t>filter.trees.nodes[filter.hits[hit].node].left * n + slot
+        found += [<int64_t>filter.hits[hit].node * n + slot
                   for hit in range(filter.n_hits)]
     require(np.array_equal(np.sort(found), np.sort(held)),
             "ParticleFilter: a sample is not where its features lead")

@@ -23,7 +23,7 @@ from .particles cimport (
     LEAST_PROPOSALS, MOST_PROPOSALS, Column, Cut, LeafHit, LeafParent, Particles, SplitScan,
     decays_by_leaf, finish_leaf, leaf_score, row_score, score_subtree, sum_subtree, v_of, weigh_samples,
 )
-from .shared_trees cimport MAX_DEPTH, Leaf, Node, leaf_at
+from .shared_trees cimport MAX_DEPTH, Leaf, Node
 
 
 cdef int move_all(Particles filter, const double* x, int first, int stop) except -1 nogil:
@@ -148,18 +148,18 @@ cdef int leaf_in_place_of(Particles filter, int node) noexcept nogil:
     step.
     """
     cdef int64_t region = filter.trees.nodes[node].region
-    cdef const Node* leaf
+    cdef const Node* other
     cdef int i
     if decays_by_leaf(filter):
         return -1
     for i in range(filter.n_hits):
-        leaf = &filter.trees.nodes[filter.hits[i].node]
-        if leaf.region == region and leaf.split.feature < 0 and leaf.refs > 0:
+        other = &filter.trees.nodes[filter.hits[i].node]
+        if other.region == region and other.leaf != NULL:
             return filter.hits[i].node
     for i in range(filter.n_pairs):
         if filter.pairs[i].pruned >= 0:
-            leaf = &filter.trees.nodes[filter.pairs[i].pruned]
-            if leaf.region == region:
+            other = &filter.trees.nodes[filter.pairs[i].pruned]
+            if other.region == region:
                 return filter.pairs[i].pruned
     return -1
 
@@ -168,10 +168,10 @@ cdef int new_pruned_leaf(Particles filter, LeafParent* pair) except -1 nogil:
     """Make a leaf with all samples below the parent."""
     cdef int n_active = sum_subtree(filter, pair.parent, filter.row_other)
     cdef int node = filter.trees.leaf_for(pair.parent, n_active)
-    memcpy(filter.trees.total(filter.trees.nodes[node].left), filter.row_other,
-           2 * filter.model.width * sizeof(double))
-    leaf_at(filter.trees, node).time = filter.pool.n_seen
-    finish_leaf(filter, filter.trees.nodes[node].left)
+    cdef Leaf* leaf = filter.trees.nodes[node].leaf
+    memcpy(leaf.total, filter.row_other, 2 * filter.model.width * sizeof(double))
+    leaf.time = filter.pool.n_seen
+    finish_leaf(filter, leaf)
     return node
 
 
@@ -200,29 +200,27 @@ cdef int new_child(Particles filter, int node, const Cut* cut, bint left) except
     It inherits the retired statistics of the leaf in proportion to its active samples (section
     3.2).
     """
-    cdef int old = filter.trees.nodes[node].left, n = filter.trees.leaves[old].n_active
+    cdef const Leaf* old = filter.trees.nodes[node].leaf
     cdef const Column* column = &filter.columns[cut.column]
-    cdef int n_left = cut.n_left + (n - column.n_present) * cut.split.missing_left
-    cdef int n_here = n_left if left else n - n_left
+    cdef int n_left = cut.n_left + (old.n_active - column.n_present) * cut.split.missing_left
+    cdef int n = n_left if left else old.n_active - n_left, i
     cdef int child = filter.trees.new_leaf(
-        filter.trees.nodes[node].depth + 1, filter.trees.new_region(), n_here)
-    cdef int leaf = filter.trees.nodes[child].left, i
-    cdef Leaf* here = &filter.trees.leaves[leaf]
-    cdef double share = <double>n_here / n
+        filter.trees.nodes[node].depth + 1, filter.trees.new_region(), n)
+    cdef Leaf* leaf = filter.trees.nodes[child].leaf
+    cdef double share = <double>n / old.n_active
     cdef bint inside
-    for i in range(n):
+    for i in range(old.n_active):
         inside = (
             cut.split.missing_left if i >= column.n_present
             else cut.start <= i < cut.start + cut.n_left
         )
         if inside == left:
-            here.slots[here.n_active] = column.order[i]
-            here.n_active += 1
-    add_samples(&filter.model, filter.trees.total(leaf), filter.active_v, here.slots, n_here,
-                filter.sample_weight)
-    merge(&filter.model, filter.trees.total(leaf), filter.trees.retired(old), share)
-    merge(&filter.model, filter.trees.retired(leaf), filter.trees.retired(old), share)
-    here.time, here.stratum = filter.trees.leaves[old].time, filter.trees.leaves[old].stratum
+            leaf.slots[leaf.n_active] = column.order[i]
+            leaf.n_active += 1
+    add_samples(&filter.model, leaf.total, filter.active_v, leaf.slots, n, filter.sample_weight)
+    merge(&filter.model, leaf.total, old.retired, share)
+    merge(&filter.model, leaf.retired, old.retired, share)
+    leaf.time, leaf.stratum = old.time, old.stratum
     finish_leaf(filter, leaf)
     return child
 
@@ -236,13 +234,13 @@ cdef int propose_all(Particles filter, const LeafHit* hit, Rng* rng) noexcept no
     by systematic sampling. In dynaTree, each particle has its own, independent proposal. Columns of
     which no active sample has a value are left out, since they have no place for a cut.
     """
-    cdef int leaf = filter.trees.nodes[hit.node].left, particle = hit.first, n = 0, i
-    cdef int n_columns = filter.pool.n_live, n_placed = 0
+    cdef const Leaf* leaf = filter.trees.nodes[hit.node].leaf
+    cdef int particle = hit.first, n = 0, i, n_columns = filter.pool.n_live, n_placed = 0
     cdef double u = uniform(rng), place
     cdef Cut* cut
     # Halved instead of doubling `min_samples_leaf`, which could overflow.
     if (
-        filter.trees.leaves[leaf].n_active // 2 < filter.min_samples_leaf or filter.alpha <= 0.0
+        leaf.n_active // 2 < filter.min_samples_leaf or filter.alpha <= 0.0
         or n_columns == 0 or filter.trees.nodes[hit.node].depth >= MAX_DEPTH
     ):
         return 0
@@ -260,8 +258,8 @@ cdef int propose_all(Particles filter, const LeafHit* hit, Rng* rng) noexcept no
         cut.column = min(<int>place, n_columns - 1)
         cut.odds, cut.grown = NULL, -1
         if filter.columns[cut.column].n_present < 0:
-            sort_leaf(filter, &filter.trees.leaves[leaf], &filter.columns[cut.column])
-        if place_cut(filter, rng, filter.trees.leaves[leaf].n_active, cut, place - cut.column):
+            sort_leaf(filter, leaf, &filter.columns[cut.column])
+        if place_cut(filter, rng, leaf.n_active, cut, place - cut.column):
             cut.place = (
                 2 * <int64_t>cut.column + cut.split.missing_left << 32 | cut.start + cut.n_left)
             filter.in_order[n_placed] = cut
@@ -355,7 +353,7 @@ cdef void score_cuts(Particles filter, int node, int n_placed) noexcept nogil:
     """Compute the odds of all cuts placed in one leaf against staying."""
     cdef int depth = filter.trees.nodes[node].depth, i, n = 0, first
     cdef Cut** cuts = filter.in_order
-    begin_scan(filter, filter.trees.nodes[node].left)
+    begin_scan(filter, filter.trees.nodes[node].leaf)
     filter.scan.base = (
         filter.log_split[depth] + 2.0 * filter.log_stop[depth + 1] - filter.log_stop[depth]
         - leaf_score(filter, filter.scan.leaf)
@@ -379,29 +377,28 @@ cdef void score_cuts(Particles filter, int node, int n_placed) noexcept nogil:
     score_waiting(filter)
 
 
-cdef void begin_scan(Particles filter, int leaf) noexcept nogil:
+cdef void begin_scan(Particles filter, const Leaf* leaf) noexcept nogil:
     """Compute the cells of the leaf, its prior and its samples about the means of the leaf."""
     cdef SplitScan* scan = &filter.scan
-    cdef const Leaf* here = &filter.trees.leaves[leaf]
-    cdef const double* total = filter.trees.total(leaf)
+    cdef const double* means = leaf.total + 1
     cdef const double* v
     cdef size_t size = filter.model.n_regressors + 1, k
     cdef int i
     scan.leaf, scan.n_waiting = leaf, 0
-    to_cells(&filter.model, filter.trees.retired(leaf), total + 1, scan.retired)
-    to_cells(&filter.model, total, total + 1, scan.high)
+    to_cells(&filter.model, leaf.retired, means, scan.retired)
+    to_cells(&filter.model, leaf.total, means, scan.high)
     if filter.model.multinomial:
         memset(scan.low, 0, filter.model.width * sizeof(double))
-        for i in range(here.n_active):
-            scan.offsets[here.slots[i]] = filter.active_v[here.slots[i]]
+        for i in range(leaf.n_active):
+            scan.offsets[leaf.slots[i]] = filter.active_v[leaf.slots[i]]
         return
-    to_cells(&filter.model, filter.model.prior, total + 1, scan.low)
+    to_cells(&filter.model, filter.model.prior, means, scan.low)
     for i in range(filter.model.width):
         scan.high[i] += scan.low[i]
-    for i in range(here.n_active):
-        v = v_of(filter, here.slots[i])
+    for i in range(leaf.n_active):
+        v = v_of(filter, leaf.slots[i])
         for k in range(size):
-            scan.offsets[here.slots[i] * size + k] = v[k] - total[1 + k]
+            scan.offsets[leaf.slots[i] * size + k] = v[k] - means[k]
 
 
 cdef void scan_numeric(Particles filter, Cut** cuts, int n) noexcept nogil:
@@ -436,7 +433,7 @@ cdef void begin_pass(Particles filter, const Cut* cut, bint with_missing) noexce
     memset(filter.scan.passed, 0, filter.model.width * sizeof(double))
     if with_missing:
         pass_samples(filter, cut, filter.columns[cut.column].n_present,
-                     filter.trees.leaves[filter.scan.leaf].n_active)
+                     filter.scan.leaf.n_active)
 
 
 cdef void pass_samples(Particles filter, const Cut* cut, int start, int stop) noexcept nogil:
@@ -452,7 +449,7 @@ cdef void add_cut(Particles filter, Cut* cut, int n_passed, bint with_missing) n
     3.2).
     """
     cdef SplitScan* scan = &filter.scan
-    cdef int n = filter.trees.leaves[scan.leaf].n_active, i
+    cdef int n = scan.leaf.n_active, i
     cdef double share, moved
     cdef double* cells = scan.batch + 2 * scan.n_waiting
     if with_missing:
@@ -499,8 +496,8 @@ cdef double regression_score(Particles filter, int lane, const Fit* fit) noexcep
     if not filter.published:
         return evidence(&filter.model, fit, fit.weight - filter.model.prior[0])
     # The factorisation leaves the mean of the target in the first cell of the last row.
-    mean = filter.trees.total(scan.leaf)[size]
+    mean = scan.leaf.total[size]
     mean += scan.batch[size * (size + 1) // 2 * BATCH_SIZE + lane]
     return published_score(
-        &filter.model, fit, mean, filter.trees.retired(scan.leaf),
+        &filter.model, fit, mean, scan.leaf.retired,
         1.0 - share if lane % 2 else share)

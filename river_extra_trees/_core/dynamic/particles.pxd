@@ -65,7 +65,7 @@ cdef struct SplitScan:      # scratch for scoring the cuts proposed at one leaf
     double shares[BATCH_PAIRS]      # share of the retired samples that the first child inherits
     double base             # log odds of a cut without the evidence of its children
     int n_waiting
-    int leaf
+    const Leaf* leaf
 
 cdef enum:
     # Cuts proposed per leaf and step: one per particle with the leaf, within these bounds.
@@ -168,15 +168,16 @@ cdef inline int n_rules(Particles filter) noexcept nogil:
 # --- Statistics of leaves
 cdef void set_constants(Particles filter) noexcept nogil
 cdef void refresh(Particles filter) noexcept nogil
-cdef void finish_leaf(Particles filter, int leaf) noexcept nogil
-cdef void update_time(Particles filter, int leaf) noexcept nogil
-cdef double decay_ahead(Particles filter, int leaf, int ahead) noexcept nogil
+cdef void finish_leaf(Particles filter, Leaf* leaf) noexcept nogil
+cdef void update_time(Particles filter, Leaf* leaf) noexcept nogil
+cdef double decay_ahead(Particles filter, const Leaf* leaf, int ahead) noexcept nogil
 cdef double weight_at(Particles filter, int slot, const Leaf* leaf) noexcept nogil
-cdef void weigh_samples(Particles filter, int leaf) noexcept nogil
-cdef const double* decayed(Particles filter, int leaf, int ahead, double* row) noexcept nogil
+cdef void weigh_samples(Particles filter, const Leaf* leaf) noexcept nogil
+cdef const double* decayed(Particles filter, const Leaf* leaf, int ahead,
+                           double* row) noexcept nogil
 cdef double row_score(Particles filter, const double* total,
                       const double* retired) noexcept nogil
-cdef double leaf_score(Particles filter, int leaf) noexcept nogil
+cdef double leaf_score(Particles filter, const Leaf* leaf) noexcept nogil
 cdef double score_subtree(Particles filter, int node, bint read_only) noexcept nogil
 cdef int sum_subtree(Particles filter, int node, double* row) noexcept nogil
 

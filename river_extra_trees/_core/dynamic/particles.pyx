@@ -13,7 +13,7 @@ from ..memory cimport free, product, resized, zeroed
 from ..sorting cimport rank
 from ..window cimport Window
 from .leaf_models cimport log_gamma, log_marginal, published_score
-from .shared_trees cimport MAX_DEPTH, Leaf, Node, SharedTrees, pop, side
+from .shared_trees cimport MAX_DEPTH, Leaf, Node, SharedTrees, empty_leaf, pop, side
 
 LARGEST_REGRESSOR = 1e50
 
@@ -118,7 +118,7 @@ cdef class Particles(Learner):
 
     cdef const double* statistics_of(self, int hit) noexcept nogil:
         """Statistics of a leaf that was found, decayed to the time of the next sample."""
-        return decayed(self, self.trees.nodes[self.hits[hit].node].left, 1, self.row_other)
+        return decayed(self, self.trees.nodes[self.hits[hit].node].leaf, 1, self.row_other)
 
 
 # --- Statistics of leaves ------------------------------------------------------------------
@@ -209,15 +209,13 @@ cdef void refresh(Particles filter) noexcept nogil:
     cdef int node
     set_prior(filter)
     for node in range(filter.trees.n_nodes):
-        if filter.trees.nodes[node].refs and filter.trees.nodes[node].split.feature < 0:
-            finish_leaf(filter, filter.trees.nodes[node].left)
+        if filter.trees.nodes[node].leaf != NULL:
+            finish_leaf(filter, filter.trees.nodes[node].leaf)
 
 
-cdef void finish_leaf(Particles filter, int leaf) noexcept nogil:
+cdef void finish_leaf(Particles filter, Leaf* leaf) noexcept nogil:
     """Cache the log marginal likelihood of a leaf."""
-    cdef Leaf* here = &filter.trees.leaves[leaf]
-    here.log_marginal = log_marginal(
-        &filter.model, filter.trees.total(leaf), True, &here.is_linear)
+    leaf.log_marginal = log_marginal(&filter.model, leaf.total, True, &leaf.is_linear)
 
 
 cdef double decay_after(Particles filter, const Leaf* leaf, int64_t age) noexcept nogil:
@@ -229,15 +227,14 @@ cdef double decay_after(Particles filter, const Leaf* leaf, int64_t age) noexcep
     return pow(filter.decays[leaf.stratum], <double>age)
 
 
-cdef void update_time(Particles filter, int leaf) noexcept nogil:
+cdef void update_time(Particles filter, Leaf* leaf) noexcept nogil:
     """Decay the statistics of a leaf to the present: section 5, per sample of the stream."""
-    cdef Leaf* here = &filter.trees.leaves[leaf]
     cdef double factor = decay_ahead(filter, leaf, 0)
     if factor == 1.0:
         return
-    scale(&filter.model, filter.trees.total(leaf), factor)
-    scale(&filter.model, filter.trees.retired(leaf), factor)
-    here.time = filter.pool.n_seen
+    scale(&filter.model, leaf.total, factor)
+    scale(&filter.model, leaf.retired, factor)
+    leaf.time = filter.pool.n_seen
     finish_leaf(filter, leaf)
 
 
@@ -247,30 +244,29 @@ cdef double weight_at(Particles filter, int slot, const Leaf* leaf) noexcept nog
     return filter.pool.weight[slot] * decay_after(filter, leaf, age)
 
 
-cdef void weigh_samples(Particles filter, int leaf) noexcept nogil:
+cdef void weigh_samples(Particles filter, const Leaf* leaf) noexcept nogil:
     """Set `sample_weight` to the weights of the active samples of a leaf."""
-    cdef const Leaf* here = &filter.trees.leaves[leaf]
     cdef int i
-    if filter.published or filter.decays[here.stratum] == 1.0:
+    if filter.published or filter.decays[leaf.stratum] == 1.0:
         filter.sample_weight = filter.pool.weight
         return
     filter.sample_weight = filter.decayed_weight
-    for i in range(here.n_active):
-        filter.decayed_weight[here.slots[i]] = weight_at(filter, here.slots[i], here)
+    for i in range(leaf.n_active):
+        filter.decayed_weight[leaf.slots[i]] = weight_at(filter, leaf.slots[i], leaf)
 
 
-cdef double decay_ahead(Particles filter, int leaf, int ahead) noexcept nogil:
+cdef double decay_ahead(Particles filter, const Leaf* leaf, int ahead) noexcept nogil:
     """Factor of the weights in a leaf `ahead` samples from now."""
-    cdef const Leaf* here = &filter.trees.leaves[leaf]
-    return decay_after(filter, here, filter.pool.n_seen + ahead - here.time)
+    return decay_after(filter, leaf, filter.pool.n_seen + ahead - leaf.time)
 
 
-cdef const double* decayed(Particles filter, int leaf, int ahead, double* row) noexcept nogil:
+cdef const double* decayed(Particles filter, const Leaf* leaf, int ahead,
+                           double* row) noexcept nogil:
     """Statistics of a leaf `ahead` samples from now; in `row` if they differ from the present."""
     cdef double share = decay_ahead(filter, leaf, ahead)
     if share == 1.0:
-        return filter.trees.total(leaf)
-    memcpy(row, filter.trees.total(leaf), filter.model.width * sizeof(double))
+        return leaf.total
+    memcpy(row, leaf.total, filter.model.width * sizeof(double))
     scale(&filter.model, row, share)
     return row
 
@@ -287,10 +283,11 @@ cdef double row_score(Particles filter, const double* total,
     return log_marginal(&filter.model, total, True, &is_linear)
 
 
-cdef double leaf_score(Particles filter, int leaf) noexcept nogil:
+cdef double leaf_score(Particles filter, const Leaf* leaf) noexcept nogil:
+    """The score of a leaf as it is, from the cache if possible."""
     if filter.published:
-        return row_score(filter, filter.trees.total(leaf), filter.trees.retired(leaf))
-    return filter.trees.leaves[leaf].log_marginal
+        return row_score(filter, leaf.total, leaf.retired)
+    return leaf.log_marginal
 
 
 cdef double score_subtree(Particles filter, int node, bint read_only) noexcept nogil:
@@ -301,33 +298,31 @@ cdef double score_subtree(Particles filter, int node, bint read_only) noexcept n
     filter.trees.stack[0] = node
     while n_stack:
         here = &filter.trees.nodes[pop(filter.trees, &n_stack)]
-        if here.split.feature >= 0:
+        if here.leaf == NULL:
             score += filter.log_split[here.depth]       # pi(T) of section 2.1
         elif read_only:
-            score += filter.log_stop[here.depth] + (
-                leaf_score(filter, here.left) if decay_ahead(filter, here.left, 0) == 1.0 else
-                row_score(filter, decayed(filter, here.left, 0, filter.row_decayed), NULL))
+            score += filter.log_stop[here.depth] + row_score(
+                filter, decayed(filter, here.leaf, 0, filter.row_decayed), here.leaf.retired)
         else:
-            update_time(filter, here.left)
-            score += filter.log_stop[here.depth] + leaf_score(filter, here.left)
+            update_time(filter, here.leaf)
+            score += filter.log_stop[here.depth] + leaf_score(filter, here.leaf)
     return score
 
 
 cdef int sum_subtree(Particles filter, int node, double* row) noexcept nogil:
     """Sum the statistics of a subtree (two rows); return its number of active samples."""
-    cdef int n_stack = 1, n_active = 0, leaf
+    cdef int n_stack = 1, n_active = 0
     cdef double share
+    cdef const Leaf* leaf
     filter.trees.stack[0] = node
     memset(row, 0, 2 * filter.model.width * sizeof(double))
     while n_stack:
-        node = pop(filter.trees, &n_stack)
-        if filter.trees.nodes[node].split.feature >= 0:
-            continue
-        leaf = filter.trees.nodes[node].left
-        share = decay_ahead(filter, leaf, 0)
-        n_active += filter.trees.leaves[leaf].n_active
-        merge(&filter.model, row, filter.trees.total(leaf), share)
-        merge(&filter.model, row + filter.model.width, filter.trees.retired(leaf), share)
+        leaf = filter.trees.nodes[pop(filter.trees, &n_stack)].leaf
+        if leaf != NULL:
+            share = decay_ahead(filter, leaf, 0)
+            n_active += leaf.n_active
+            merge(&filter.model, row, leaf.total, share)
+            merge(&filter.model, row + filter.model.width, leaf.retired, share)
     return n_active
 
 
@@ -350,22 +345,29 @@ cdef int reshape(Particles filter, int n_classes) except -1:
     A new feature is missing in earlier samples; their statistics have the value 0 for it.
     """
     cdef int n_columns = filter.schema.n_columns, q = filter.model.n_regressors, column, width
-    cdef size_t n_leaf_rows = 2 * <size_t>filter.trees.leaf_capacity
-    cdef double* rows
+    cdef int node
     cdef double* block
+    cdef Leaf* leaf
+    cdef Leaf* wider
     for column in range(filter.n_columns, n_columns):
         if filter.linear and q < MAX_REGRESSORS and not filter.schema.has_codes(column):
             memset(&filter.regressors[q], 0, sizeof(Regressor))
             filter.regressors[q].feature = column
             q += 1
     width = row_width(filter.model.multinomial, q, n_classes)
-    rows = <double*>zeroed(n_leaf_rows * width, sizeof(double))
-    copy_rows(filter, filter.trees.rows, rows, n_leaf_rows, width, q)
-    free(filter.trees.rows)
-    filter.trees.rows, filter.trees.width = rows, width
+    for node in range(filter.trees.n_nodes):
+        leaf = filter.trees.nodes[node].leaf
+        if leaf != NULL:
+            wider = empty_leaf(width)
+            copy_rows(filter, leaf.total, wider.total, width, q)
+            leaf.total, leaf.retired = wider.total, wider.retired
+            wider[0] = leaf[0]
+            filter.trees.nodes[node].leaf = wider
+            free(leaf)
+    filter.trees.width = width
     block = <double*>zeroed(5 * width + scratch_size(q), sizeof(double))
     if filter.block != NULL:
-        copy_rows(filter, filter.block, block, 2, width, q)
+        copy_rows(filter, filter.block, block, width, q)
     free(filter.block)
     filter.block = filter.global_statistics = block
     filter.model.prior = block + width
@@ -422,12 +424,12 @@ cdef void copy_v(Particles filter, const double* v, double* into, int n_regresso
     into[n_regressors] = v[filter.model.n_regressors]
 
 
-cdef void copy_rows(Particles filter, const double* rows, double* into, size_t n_rows,
-                    int width, int n_regressors) noexcept nogil:
-    """Copy rows of the current shape into zeroed rows of a new shape."""
-    cdef size_t i, old = filter.model.n_regressors
+cdef void copy_rows(Particles filter, const double* rows, double* into, int width,
+                    int n_regressors) noexcept nogil:
+    """Copy two rows of the current shape into zeroed rows of a new shape."""
+    cdef size_t old = filter.model.n_regressors
     cdef size_t triangle = old * (old + 1) // 2
-    for i in range(n_rows):
+    for _ in range(2):
         into[0] = rows[0]
         if filter.model.multinomial:
             memcpy(into, rows, filter.model.width * sizeof(double))
@@ -491,14 +493,14 @@ cdef int count_present(Particles filter, int column) noexcept nogil:
 
 cdef int add_roots(Particles filter, int first) except -1:
     """Make an empty tree per forgetting factor, for its particles from `first` on."""
-    cdef int node, leaf, particle, k
+    cdef int node, particle, k
+    cdef Leaf* leaf
     divide_particles(filter, filter.stratum)
     set_shares(filter, first)
     for k in range(filter.n_decays):
         node = filter.trees.new_leaf(0, filter.trees.new_region(), 0)
-        leaf = filter.trees.nodes[node].left
-        filter.trees.leaves[leaf].stratum = k
-        filter.trees.leaves[leaf].time = filter.pool.n_seen
+        leaf = filter.trees.nodes[node].leaf
+        leaf.stratum, leaf.time = k, filter.pool.n_seen
         finish_leaf(filter, leaf)
         for particle in range(filter.stratum[k], filter.stratum[k + 1]):
             filter.roots[first + particle] = node
@@ -574,11 +576,11 @@ cdef void gather(Particles filter, const double* x, int first, int stop) noexcep
             pair = filter.pair_of[particle - 1]
         else:
             n_path = 0
-            while nodes[node].split.feature >= 0 and nodes[node].stamp != filter.epoch:
+            while nodes[node].leaf == NULL and nodes[node].stamp != filter.epoch:
                 path[n_path] = node
                 n_path += 1
                 node = side(&nodes[node], x)
-            if nodes[node].split.feature >= 0:
+            if nodes[node].leaf == NULL:
                 pair = nodes[node].memo
             else:
                 if nodes[node].stamp != filter.epoch:

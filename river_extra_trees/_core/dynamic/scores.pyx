@@ -51,11 +51,11 @@ cdef class Acquisition:
         for i in range(self.n_nodes):
             node = self.nodes[i]
             here = &trees.nodes[node]
-            if here.split.feature >= 0:
+            if here.leaf == NULL:
                 self.hand_down(node, here.left, True)
                 self.hand_down(node, here.right, False)
             else:
-                self.mass += self.weight_of(here.left) * self.share[node]
+                self.mass += self.weight_of(here.leaf) * self.share[node]
 
     cdef void range_of_all(self, int node) noexcept:
         """The box of a root: the range of the active samples."""
@@ -90,9 +90,9 @@ cdef class Acquisition:
                         cut[2 * i] = min(cut[2 * i + 1], max(cut[2 * i], here.split.threshold))
         self.share[child] += self.share[node]
 
-    cdef double weight_of(self, int leaf) noexcept nogil:
+    cdef double weight_of(self, const Leaf* leaf) noexcept nogil:
         """Weight of the samples of a leaf, decayed to the time of the next sample."""
-        return self.filter.trees.total(leaf)[0] * decay_ahead(self.filter, leaf, 1)
+        return leaf.total[0] * decay_ahead(self.filter, leaf, 1)
 
     cdef double* box_of(self, int node) noexcept nogil:
         return &self.boxes[2 * <Py_ssize_t>node * self.filter.model.n_regressors]
@@ -126,7 +126,7 @@ cdef class Acquisition:
 
     cdef double alc_in(self, int node, const Fit* posterior, const double* v) noexcept nogil:
         """ALC of v over the whole space, in which a leaf has the weight of its samples."""
-        cdef int leaf = self.filter.trees.nodes[node].left
+        cdef const Leaf* leaf = self.filter.trees.nodes[node].leaf
         cdef double share = self.weight_of(leaf) / max(1e-300, self.mass)
         if not posterior.proper:
             return INFINITY
@@ -134,8 +134,8 @@ cdef class Acquisition:
 
     cdef void score_leaf(self, int node, Policy criterion, double[:, ::1] sums) noexcept nogil:
         """Add the scores of the samples of a leaf to `sums`, see `scores`."""
-        cdef int leaf = self.filter.trees.nodes[node].left, i, slot
-        cdef const Leaf* here = &self.filter.trees.leaves[leaf]
+        cdef const Leaf* leaf = self.filter.trees.nodes[node].leaf
+        cdef int i, slot
         cdef const double* v
         cdef double* cells
         cdef double n = self.share[node], worth = 0.0, mean, lever
@@ -145,8 +145,8 @@ cdef class Acquisition:
             worth = leaf_entropy(&self.filter.model, row)
         else:
             posterior = fit(&self.filter.model, row, True)
-        for i in range(here.n_active):
-            slot = here.slots[i]
+        for i in range(leaf.n_active):
+            slot = leaf.slots[i]
             v = v_of(self.filter, slot)
             cells = &sums[slot, 0]
             if criterion == ALC:
@@ -170,7 +170,7 @@ cdef double[:, ::1] scores(Particles filter, Policy criterion):
     cdef double[:, ::1] sums = np.zeros((filter.pool.capacity, 3))
     cdef int i
     for i in range(acquisition.n_nodes):
-        if filter.trees.nodes[acquisition.nodes[i]].split.feature < 0:
+        if filter.trees.nodes[acquisition.nodes[i]].leaf != NULL:
             acquisition.score_leaf(acquisition.nodes[i], criterion, sums)
     for i in range(filter.pool.capacity):
         sums[i, 0] += sums[i, 2] - sums[i, 1] * sums[i, 1]

@@ -7,7 +7,7 @@ from libc.stdint cimport int64_t
 from libc.string cimport memcpy, memset
 
 from ..arrays cimport view
-from ..memory cimport free, resized
+from ..memory cimport free, raise_memory_error, resized, zeroed
 from ..schema cimport Schema
 
 from ..state import put_back, require
@@ -24,25 +24,25 @@ FIELDS = {      # of the nodes below some roots, and of the leaves in the order 
     "rows": ("numbers", "leaves", "two rows"),
     "leaf_slots": ("array", np.int32, "leaf slots"),
 }
-NODE_FIELDS = ("cuts", "missing_left", "regions")
-LEAF_FIELDS = ("times", "n_active", "rows")
-
 cdef enum:
     LEAST_SLOTS = 4         # capacity of a new leaf
 
 
-cdef int larger(int capacity) except -1 nogil:
-    """A capacity that has grown by a quarter."""
-    if capacity > INT_MAX // 2:
-        with gil:
-            raise MemoryError("the trees are too large")
-    return capacity + capacity // 4 + 1
+cdef Leaf* empty_leaf(int width) except NULL nogil:
+    """A leaf without samples, and without memory for slots."""
+    cdef Leaf* leaf = <Leaf*>zeroed(1, sizeof(Leaf) + 2 * <size_t>width * sizeof(double))
+    leaf.total = <double*>(leaf + 1)
+    leaf.retired = leaf.total + width
+    return leaf
+
+
+cdef void free_leaf(Leaf* leaf) noexcept nogil:
+    free(leaf.slots)
+    free(leaf)
 
 
 cdef class SharedTrees:
-    """Nodes, leaves and their statistics, with reference counts.
-
-    Pointers are valid until the next new node or leaf.
+    """Nodes and leaves, with reference counts. Pointers to nodes are valid until the next new one.
 
     Parameters
     ----------
@@ -52,15 +52,14 @@ cdef class SharedTrees:
 
     def __cinit__(self, int width=1):
         self.width = width
-        self.free_node = self.free_leaf = -1
+        self.free_node = -1
 
     def __dealloc__(self):
-        cdef int leaf
-        for leaf in range(self.n_leaves):
-            free(self.leaves[leaf].slots)
+        cdef int node
+        for node in range(self.n_nodes):
+            if self.nodes[node].leaf != NULL:
+                free_leaf(self.nodes[node].leaf)
         free(self.nodes)
-        free(self.leaves)
-        free(self.rows)
         free(self.stack)
 
     # --- Nodes and leaves -------------------------------------------------------------------
@@ -72,11 +71,13 @@ cdef class SharedTrees:
             self.free_node = self.nodes[node].left
         else:
             node = self.n_nodes
-            if node == self.node_capacity:
-                capacity = larger(node)
+            if node == self.capacity:
+                if node > INT_MAX // 2:
+                    raise_memory_error()
+                capacity = node + node // 4 + 1
                 self.nodes = <Node*>resized(self.nodes, capacity, sizeof(Node))
                 self.stack = <int*>resized(self.stack, capacity, sizeof(int))
-                self.node_capacity = capacity
+                self.capacity = capacity
             self.n_nodes += 1
         memset(&self.nodes[node], 0, sizeof(Node))
         self.nodes[node].refs = 1
@@ -90,26 +91,13 @@ cdef class SharedTrees:
 
     cdef int new_leaf(self, int depth, int64_t region, int n_slots) except -1 nogil:
         """Node of an empty leaf with room for n slots."""
-        cdef int node = self.new_node(), leaf = self.free_leaf, capacity
-        cdef size_t row_bytes = 2 * self.width * sizeof(double)
-        if leaf >= 0:
-            self.free_leaf = self.leaves[leaf].n_active
-        else:
-            leaf = self.n_leaves
-            if leaf == self.leaf_capacity:
-                capacity = larger(leaf)
-                self.leaves = <Leaf*>resized(self.leaves, capacity, sizeof(Leaf))
-                self.rows = <double*>resized(self.rows, capacity, row_bytes)
-                self.leaf_capacity = capacity
-            self.n_leaves += 1
+        cdef int node = self.new_node(), capacity = max(n_slots, <int>LEAST_SLOTS)
+        cdef Leaf* leaf = empty_leaf(self.width)
+        self.nodes[node].leaf = leaf
         self.leaves_in_use += 1
-        memset(&self.leaves[leaf], 0, sizeof(Leaf))
-        memset(self.total(leaf), 0, row_bytes)
-        capacity = max(n_slots, <int>LEAST_SLOTS)
-        self.leaves[leaf].slots = <int*>resized(NULL, capacity, sizeof(int))
-        self.leaves[leaf].capacity = capacity
+        leaf.slots = <int*>resized(NULL, capacity, sizeof(int))
+        leaf.capacity = capacity
         self.nodes[node].split.feature = -1
-        self.nodes[node].left = leaf
         self.nodes[node].n_leaves = 1
         self.nodes[node].depth = <short>depth
         self.nodes[node].region = region
@@ -118,14 +106,13 @@ cdef class SharedTrees:
     cdef int leaf_for(self, int parent, int n_slots) except -1 nogil:
         """Node of a leaf with the n slots of all leaves below the parent."""
         cdef int node = self.new_leaf(self.nodes[parent].depth, self.nodes[parent].region, n_slots)
-        cdef int n_stack = 1, old
-        cdef Leaf* whole = leaf_at(self, node)
+        cdef int n_stack = 1
+        cdef Leaf* whole = self.nodes[node].leaf
         cdef const Leaf* part
         self.stack[0] = parent
         while n_stack:
-            old = pop(self, &n_stack)
-            if self.nodes[old].split.feature < 0:
-                part = leaf_at(self, old)
+            part = self.nodes[pop(self, &n_stack)].leaf
+            if part != NULL:
                 memcpy(whole.slots + whole.n_active, part.slots, part.n_active * sizeof(int))
                 whole.n_active += part.n_active
                 whole.stratum = part.stratum
@@ -133,20 +120,19 @@ cdef class SharedTrees:
 
     cdef int copy_node(self, int node) except -1 nogil:
         """A copy of a node; its children are those of the node."""
-        cdef int copy, leaf, old = self.nodes[node].left
-        cdef Leaf* here
-        if self.nodes[node].split.feature >= 0:
+        cdef int copy
+        cdef const Leaf* old = self.nodes[node].leaf
+        cdef Leaf* leaf
+        if old == NULL:
             copy = self.new_node()
             self.nodes[copy] = self.nodes[node]
             self.nodes[copy].stamp = 0
             self.nodes[copy].refs = 1
             return copy
-        copy = self.leaf_for(node, self.leaves[old].n_active)
-        leaf = self.nodes[copy].left
-        here = &self.leaves[leaf]
-        here.time, here.log_marginal = self.leaves[old].time, self.leaves[old].log_marginal
-        here.is_linear = self.leaves[old].is_linear
-        memcpy(self.total(leaf), self.total(old), 2 * self.width * sizeof(double))
+        copy = self.leaf_for(node, old.n_active)
+        leaf = self.nodes[copy].leaf
+        leaf.time, leaf.log_marginal, leaf.is_linear = old.time, old.log_marginal, old.is_linear
+        memcpy(leaf.total, old.total, 2 * self.width * sizeof(double))
         return copy
 
     cdef int add_slot(self, Leaf* leaf, int slot) except -1 nogil:
@@ -178,18 +164,15 @@ cdef class SharedTrees:
     cdef void release(self, int node) noexcept nogil:
         """Release a reference; free nodes without references."""
         cdef Node* gone = &self.nodes[node]
-        cdef Leaf* leaf
         gone.refs -= 1
         if gone.refs:
             return
-        if gone.split.feature >= 0:     # no deeper than MAX_DEPTH
+        if gone.leaf == NULL:       # no deeper than MAX_DEPTH
             self.release(gone.left)
             self.release(gone.right)
         else:
-            leaf = &self.leaves[gone.left]
-            free(leaf.slots)
-            leaf.slots, leaf.capacity, leaf.n_active = NULL, 0, self.free_leaf
-            self.free_leaf = gone.left
+            free_leaf(gone.leaf)
+            gone.leaf = NULL
             self.leaves_in_use -= 1
         gone.left = self.free_node
         self.free_node = node
@@ -203,7 +186,7 @@ cdef class SharedTrees:
         while stack:
             node = stack.pop()
             found.append(node)
-            if self.nodes[node].split.feature >= 0:
+            if self.nodes[node].leaf == NULL:
                 stack += [self.nodes[node].right, self.nodes[node].left]
         return found
 
@@ -222,7 +205,7 @@ cdef class SharedTrees:
         while at < n:
             here = &self.nodes[found[at]]
             at += 1
-            if here.split.feature >= 0:
+            if here.leaf == NULL:
                 n += self.append(here.left, found + n)
                 n += self.append(here.right, found + n)
         for i in range(n):
@@ -280,21 +263,8 @@ cdef class SharedTrees:
             "cuts": view(&node.split.threshold, "f8", n, step),
             "missing_left": view(&node.split.missing_left, "u1", n, step),
             "regions": view(&node.region, "i8", n, step),
-            "left": view(&node.left, "i4", n, step),
             "refs": view(&node.refs, "i4", n, step), "depth": view(&node.depth, "i2", n, step),
             "n_leaves": view(&node.n_leaves, "i4", n, step),
-        }
-
-    cdef dict leaf_views(self):
-        """The fields of all leaves as arrays."""
-        cdef Leaf* leaf = self.leaves
-        cdef tuple n = (self.n_leaves,), step = (sizeof(Leaf),)
-        return {
-            "times": view(&leaf.time, "i8", n, step),
-            "stratum": view(&leaf.stratum, "i4", n, step),
-            "log_marginal": view(&leaf.log_marginal, "f8", n, step),
-            "n_active": view(&leaf.n_active, "i4", n, step),
-            "rows": view(self.rows, "f8", (self.n_leaves, 2 * self.width)),
         }
 
     cdef object nodes_below(self, const int* roots, int n_roots):
@@ -307,39 +277,40 @@ cdef class SharedTrees:
         cdef const int[::1] found = self.nodes_below(roots, n_roots)
         cdef int[::1] number = np.full(self.n_nodes, -1, np.int32)
         cdef int[:, ::1] links = np.full((found.shape[0], 3), -1, np.int32)
+        cdef double[:, ::1] rows = np.empty((self.leaves_in_use, 2 * self.width))
         cdef const Node* here
-        cdef const Leaf* leaf
         cdef Py_ssize_t i, k
-        cdef list slots = []
+        cdef list times = [], n_active = [], slots = []
         for i in range(found.shape[0]):
             number[found[i]] = <int>i
         for i in range(found.shape[0]):
             here = &self.nodes[found[i]]
-            if here.split.feature >= 0:
+            if here.leaf == NULL:
                 links[i, 0], links[i, 1], links[i, 2] = (
                     here.split.feature, number[here.left], number[here.right])
-            else:
-                leaf = &self.leaves[here.left]
-                slots += [leaf.slots[k] for k in range(leaf.n_active)]
+                continue
+            memcpy(&rows[len(times), 0], here.leaf.total, rows.shape[1] * sizeof(double))
+            times.append(here.leaf.time)
+            n_active.append(here.leaf.n_active)
+            slots += [here.leaf.slots[k] for k in range(here.leaf.n_active)]
         nodes = {name: values.take(found.base) for name, values in self.node_views().items()}
-        numbers = nodes["left"].compress(links.base[:, 0] < 0)
-        leaves = {name: values.take(numbers, 0) for name, values in self.leaf_views().items()}
         ranks = np.unique(nodes["regions"], return_inverse=True)[1]
-        nodes["regions"] = ranks.astype(np.int64) + 1       # regions of other nodes are forgotten
         return {
-            **{name: nodes[name] for name in NODE_FIELDS},
-            **{name: leaves[name] for name in LEAF_FIELDS},
             "roots": np.array([number[roots[i]] for i in range(n_roots)], np.int32),
-            "links": links.base, "leaf_slots": np.array(slots, np.int32),
+            "links": links.base, "cuts": nodes["cuts"], "missing_left": nodes["missing_left"],
+            "regions": ranks.astype(np.int64) + 1,      # those of other nodes are forgotten
+            "times": np.array(times, np.int64), "n_active": np.array(n_active, np.int32),
+            "rows": rows.base, "leaf_slots": np.array(slots, np.int32),
         }
 
     def __sizeof__(self):
-        cdef int leaf
+        cdef int node
+        n_slots = sum([self.nodes[node].leaf.capacity for node in range(self.n_nodes)
+                       if self.nodes[node].leaf != NULL])
         return (
             object.__sizeof__(self)
-            + <size_t>self.node_capacity * (sizeof(Node) + sizeof(int))
-            + <size_t>self.leaf_capacity * (sizeof(Leaf) + 2 * self.width * sizeof(double))
-            + sum([self.leaves[leaf].capacity for leaf in range(self.n_leaves)]) * sizeof(int)
+            + <size_t>self.capacity * (sizeof(Node) + sizeof(int)) + n_slots * sizeof(int)
+            + <size_t>self.leaves_in_use * (sizeof(Leaf) + 2 * self.width * sizeof(double))
         )
 
 
@@ -352,6 +323,7 @@ cdef SharedTrees restored_trees(int width, Schema schema, bint published, dict f
     cdef SharedTrees trees = SharedTrees(width)
     cdef const int[:, ::1] links = fields["links"]
     cdef const int[::1] n_active = fields["n_active"], slots = fields["leaf_slots"]
+    cdef const double[:, ::1] rows = fields["rows"]
     cdef Node* here
     cdef int i, child, right, n = <int>len(links), leaf = 0, first = 0
     inner = links.base[:, 0] >= 0
@@ -366,13 +338,15 @@ cdef SharedTrees restored_trees(int width, Schema schema, bint published, dict f
         if links[i, 0] >= 0:
             trees.new_node()
             continue
-        trees.new_leaf(0, 0, n_active[leaf])
+        here = &trees.nodes[trees.new_leaf(0, 0, n_active[leaf])]
+        here.leaf.time, here.leaf.n_active = fields["times"][leaf], n_active[leaf]
+        memcpy(here.leaf.total, &rows[leaf, 0], 2 * width * sizeof(double))
         if n_active[leaf]:
-            memcpy(trees.leaves[leaf].slots, &slots[first], n_active[leaf] * sizeof(int))
+            memcpy(here.leaf.slots, &slots[first], n_active[leaf] * sizeof(int))
         first += n_active[leaf]
         leaf += 1
-    views = {**trees.node_views(), **trees.leaf_views()}
-    put_back({name: views[name] for name in (*NODE_FIELDS, *LEAF_FIELDS)}, fields)
+    views = trees.node_views()
+    put_back({name: views[name] for name in ("cuts", "missing_left", "regions")}, fields)
     views["refs"][...] = 0
     trees.n_regions = np.max(fields["regions"])
     ways = {}       # from a region to the only way to it
@@ -383,8 +357,8 @@ cdef SharedTrees restored_trees(int width, Schema schema, bint published, dict f
     for i in range(n):
         here = &trees.nodes[i]
         require(here.refs > 0, "SharedTrees: a node is in no tree")
-        if links[i, 0] < 0:
-            leaf_at(trees, i).stratum = here.memo
+        if here.leaf != NULL:
+            here.leaf.stratum = here.memo
             continue
         here.split.feature, here.left, here.right = links[i, 0], links[i, 1], links[i, 2]
         here.split.nominal = schema.has_codes(here.split.feature)
@@ -396,7 +370,7 @@ cdef SharedTrees restored_trees(int width, Schema schema, bint published, dict f
                 right))
     for i in range(n - 1, -1, -1):
         here = &trees.nodes[i]
-        if here.split.feature >= 0:     # a forged tree can have more leaves than nodes
+        if here.leaf == NULL:       # a forged tree can have more leaves than nodes
             here.n_leaves = min(trees.nodes[here.left].n_leaves
                                 + trees.nodes[here.right].n_leaves, <int>(LARGEST_INT // 4))
     return trees

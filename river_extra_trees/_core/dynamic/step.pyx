@@ -17,7 +17,7 @@ from .particles cimport (
     fill_v, finish_leaf, fit_scratch, gather, limited, n_rules, refresh, set_shares, sum_beliefs,
     update_time, v_of, weigh_samples, weight_at,
 )
-from .shared_trees cimport Leaf, SharedTrees, leaf_at, side
+from .shared_trees cimport Leaf, SharedTrees, side
 
 # Tolerance for expected numbers of copies that are whole numbers.
 cdef double ROUNDING = 1e-9
@@ -90,23 +90,20 @@ cdef int step(Particles filter, const double* x, int slot, int first, int stop) 
 cdef int add_to_leaves(Particles filter, int slot) except -1 nogil:
     """Add the sample to each distinct leaf, and store its log predictive density there."""
     cdef const double* v = v_of(filter, slot)
-    cdef double weight
     cdef double before, after
-    cdef int hit, leaf
+    cdef int hit
     cdef bint was_linear, dummy
-    cdef Leaf* here
+    cdef Leaf* leaf
     for hit in range(filter.n_hits):
-        leaf = filter.trees.nodes[filter.hits[hit].node].left
+        leaf = filter.trees.nodes[filter.hits[hit].node].leaf
         update_time(filter, leaf)
-        here = &filter.trees.leaves[leaf]
-        before, was_linear = here.log_marginal, here.is_linear
-        weight = weight_at(filter, slot, here)
-        add_sample(&filter.model, filter.trees.total(leaf), v, weight)
-        filter.trees.add_slot(here, slot)
+        before, was_linear = leaf.log_marginal, leaf.is_linear
+        add_sample(&filter.model, leaf.total, v, weight_at(filter, slot, leaf))
+        filter.trees.add_slot(leaf, slot)
         finish_leaf(filter, leaf)
-        after = here.log_marginal
-        if here.is_linear != was_linear:    # compare marginal likelihoods of the same model
-            after = log_marginal(&filter.model, filter.trees.total(leaf), was_linear, &dummy)
+        after = leaf.log_marginal
+        if leaf.is_linear != was_linear:    # compare marginal likelihoods of the same model
+            after = log_marginal(&filter.model, leaf.total, was_linear, &dummy)
         if before == -INFINITY:     # no density without variance; weight 0, as in dynaTree
             filter.hits[hit].log_weight = -INFINITY
         else:
@@ -268,24 +265,21 @@ cdef void retire_slot(Particles filter, int slot) noexcept nogil:
     cdef int hit
     gather(filter, features_of(filter, slot), 0, filter.n_alive)
     for hit in range(filter.n_hits):
-        retire_from(filter, filter.hits[hit].node, slot)
+        retire_from(filter, filter.trees.nodes[filter.hits[hit].node].leaf, slot)
 
 
-cdef void retire_from(Particles filter, int node, int slot) noexcept nogil:
+cdef void retire_from(Particles filter, Leaf* leaf, int slot) noexcept nogil:
     """Move an active sample of a leaf into its prior."""
-    cdef const double* v = v_of(filter, slot)
-    cdef int leaf = filter.trees.nodes[node].left
-    cdef Leaf* here = &filter.trees.leaves[leaf]
-    cdef double* retired = filter.trees.retired(leaf)
-    filter.trees.remove_slot(here, slot)
+    filter.trees.remove_slot(leaf, slot)
     if decays_by_leaf(filter):        # power prior, section 5, leaf by leaf
-        scale(&filter.model, retired, filter.decays[0])
-    add_sample(&filter.model, retired, v, weight_at(filter, slot, here))    # equation (4)
+        scale(&filter.model, leaf.retired, filter.decays[0])
+    add_sample(&filter.model, leaf.retired, v_of(filter, slot),
+               weight_at(filter, slot, leaf))                               # equation (4)
     if decays_by_leaf(filter):        # sum again: subtraction would leave rounding errors
-        memcpy(filter.trees.total(leaf), retired, filter.model.width * sizeof(double))
+        memcpy(leaf.total, leaf.retired, filter.model.width * sizeof(double))
         weigh_samples(filter, leaf)
-        add_samples(&filter.model, filter.trees.total(leaf), filter.active_v, here.slots,
-                    here.n_active, filter.sample_weight)
+        add_samples(&filter.model, leaf.total, filter.active_v, leaf.slots, leaf.n_active,
+                    filter.sample_weight)
         finish_leaf(filter, leaf)
 
 
@@ -368,35 +362,35 @@ cdef void join(Particles filter) noexcept nogil:
 
 cdef int hand_down(Particles filter, int root, int old) except -1:
     """Add the retired statistics of the leaves of one tree to the leaves of another."""
-    cdef int node, leaf, part, slot
-    cdef const double* retired
+    cdef int node, part, slot
     cdef const double* x
+    cdef Leaf* leaf
+    cdef Leaf* heir
     stack = [(old, ())]
     while stack:
         node, around = stack.pop()
         near = slots_below(filter, node) or around
-        if filter.trees.nodes[node].split.feature >= 0:
+        leaf = filter.trees.nodes[node].leaf
+        if leaf == NULL:
             stack += [(filter.trees.nodes[node].left, near),
                       (filter.trees.nodes[node].right, near)]
             continue
-        leaf = filter.trees.nodes[node].left
         update_time(filter, leaf)
         for slot in near:
             part, x = root, features_of(filter, slot)
-            while filter.trees.nodes[part].split.feature >= 0:
+            while filter.trees.nodes[part].leaf == NULL:
                 part = side(&filter.trees.nodes[part], x)
-            part = filter.trees.nodes[part].left
-            retired = filter.trees.retired(leaf)
-            merge(&filter.model, filter.trees.total(part), retired, 1.0 / len(near))
-            merge(&filter.model, filter.trees.retired(part), retired, 1.0 / len(near))
+            heir = filter.trees.nodes[part].leaf
+            merge(&filter.model, heir.total, leaf.retired, 1.0 / len(near))
+            merge(&filter.model, heir.retired, leaf.retired, 1.0 / len(near))
     for node in leaves_below(filter, root):
-        finish_leaf(filter, filter.trees.nodes[node].left)
+        finish_leaf(filter, filter.trees.nodes[node].leaf)
     return 0
 
 
 cdef list leaves_below(Particles filter, int node):
     """Nodes of the leaves of a subtree."""
-    return [node for node in filter.trees.below(node) if filter.trees.nodes[node].split.feature < 0]
+    return [node for node in filter.trees.below(node) if filter.trees.nodes[node].leaf != NULL]
 
 
 cdef list slots_below(Particles filter, int node):
@@ -405,7 +399,7 @@ cdef list slots_below(Particles filter, int node):
     cdef const Leaf* leaf
     found = []
     for node in leaves_below(filter, node):
-        leaf = leaf_at(filter.trees, node)
+        leaf = filter.trees.nodes[node].leaf
         found += [leaf.slots[i] for i in range(leaf.n_active)]
     return found
 
@@ -414,11 +408,11 @@ cdef int copied(Particles filter, int old) except -1:
     """Copy a tree completely, with new regions."""
     cdef SharedTrees trees = filter.trees
     cdef int copy
-    if trees.nodes[old].split.feature < 0:
-        update_time(filter, trees.nodes[old].left)
+    if trees.nodes[old].leaf != NULL:
+        update_time(filter, trees.nodes[old].leaf)
     copy = trees.copy_node(old)
     trees.nodes[copy].region = trees.new_region()
-    if trees.nodes[copy].split.feature >= 0:      # no deeper than MAX_DEPTH
+    if trees.nodes[copy].leaf == NULL:      # no deeper than MAX_DEPTH
         trees.nodes[copy].left = copied(filter, trees.nodes[old].left)
         trees.nodes[copy].right = copied(filter, trees.nodes[old].right)
     return copy
