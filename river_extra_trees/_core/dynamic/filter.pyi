@@ -1,13 +1,11 @@
 from collections.abc import Hashable, Mapping
 from typing import Any, Self
 
-from river_extra_trees._core.dynamic.shared_trees import SharedTrees
 from river_extra_trees._core.learner import Learner
 from river_extra_trees._core.window import Window
 
 class ParticleFilter(Learner):
     pool: Window
-    trees: SharedTrees
     lowest: float
     highest: float
     n_particles: int

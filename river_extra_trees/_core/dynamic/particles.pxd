@@ -86,7 +86,7 @@ cdef double LARGEST_REGRESSOR       # larger values are replaced by this one
 
 cdef class Particles(Learner):
     cdef readonly Window pool       # the active samples
-    cdef readonly SharedTrees trees
+    cdef SharedTrees trees
     cdef LeafModel model
     cdef double* block              # memory of the following rows, of the row of the prior, and of
                                     #   the scratch of the model

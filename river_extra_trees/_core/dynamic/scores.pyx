@@ -3,6 +3,7 @@
 import numpy as np
 
 from libc.math cimport INFINITY, log
+from libc.string cimport memcpy
 
 from ..linalg cimport Fit, LeafModel, fit, leverage, solved_of, substitute_back
 from ..window cimport Window
@@ -23,33 +24,26 @@ cdef class Acquisition:
     """
 
     cdef Particles filter
-    cdef int[::1] nodes         # distinct nodes, parents before children
-    cdef int n_nodes
+    cdef const int[::1] nodes   # distinct nodes, parents before children
     cdef double[::1] share      # per node id: sum of the weights of its trees
     cdef double[::1] boxes      # boxes[2 (node id * n_regressors + i)]: bounds of regressor i
     cdef double mass            # mean weight of all samples in a tree
 
     def __cinit__(self, Particles filter not None):
-        cdef size_t n = filter.trees.n_nodes
+        cdef SharedTrees trees = filter.trees
+        cdef size_t n = trees.n_nodes
+        cdef const Node* here
+        cdef int particle, node
         self.filter = filter
-        self.nodes = np.empty(n, np.int32)
+        self.nodes = trees.nodes_below(filter.roots, filter.n_alive)
         self.share = np.zeros(n)
         self.boxes = np.zeros(2 * n * filter.model.n_regressors + 1)
-        self.visit_all()
-
-    cdef void visit_all(self) noexcept:
-        """List every node once, and pass shares and boxes from parents to children."""
-        cdef SharedTrees trees = self.filter.trees
-        cdef const Node* here
-        cdef int particle, node, i
-        self.n_nodes = trees.distinct(self.filter.roots, self.filter.n_alive, &self.nodes[0])
-        for particle in range(self.filter.n_alive):
-            node = self.filter.roots[particle]
+        for particle in range(filter.n_alive):
+            node = filter.roots[particle]
             if self.share[node] == 0.0:
                 self.range_of_all(node)
-            self.share[node] += self.filter.share[particle]
-        for i in range(self.n_nodes):
-            node = self.nodes[i]
+            self.share[node] += filter.share[particle]
+        for node in self.nodes:
             here = &trees.nodes[node]
             if here.leaf == NULL:
                 self.hand_down(node, here.left, True)
@@ -75,19 +69,16 @@ cdef class Acquisition:
 
     cdef void hand_down(self, int node, int child, bint left) noexcept nogil:
         """Pass share and box of a node to one of its children."""
-        cdef int i, q = self.filter.model.n_regressors
+        cdef int i
+        cdef size_t q = self.filter.model.n_regressors
         cdef const double* box = self.box_of(node)
         cdef double* cut = self.box_of(child)
         cdef const Node* here = &self.filter.trees.nodes[node]
         if self.share[child] == 0.0:
-            for i in range(2 * q):
-                cut[i] = box[i]
+            memcpy(cut, box, 2 * q * sizeof(double))
             for i in range(q):
-                if not here.split.nominal and self.filter.regressors[i].feature == here.split.feature:
-                    if left:
-                        cut[2 * i + 1] = max(cut[2 * i], min(cut[2 * i + 1], here.split.threshold))
-                    else:
-                        cut[2 * i] = min(cut[2 * i + 1], max(cut[2 * i], here.split.threshold))
+                if self.filter.regressors[i].feature == here.split.feature:
+                    cut[2 * i + left] = max(cut[2 * i], min(cut[2 * i + 1], here.split.threshold))
         self.share[child] += self.share[node]
 
     cdef double weight_of(self, const Leaf* leaf) noexcept nogil:
@@ -97,40 +88,36 @@ cdef class Acquisition:
     cdef double* box_of(self, int node) noexcept nogil:
         return &self.boxes[2 * <Py_ssize_t>node * self.filter.model.n_regressors]
 
-    cdef double alc(self, const Fit* posterior, const double* v, const double* box) noexcept nogil:
-        """Decrease of the predictive variance, averaged over the box, by another sample at v.
+    cdef double alc(self, int node, const Fit* posterior, const double* v) noexcept nogil:
+        """Decrease of the predictive variance by another sample at v in the leaf fitted last.
 
-        The closed form of section 4.2: with u = S^-1 (v - mean) the covariance of the predictions
-        at z and v is 1/n + (z - mean)'u, and over a box its square averages to the square of its
-        value in the middle plus sum u_i^2 width_i^2 / 12.
+        Averaged over the whole space, in which a leaf has the weight of its samples, by the closed
+        form of section 4.2: with u = S^-1 (v - mean) the covariance of the predictions at z and v
+        is 1/n + (z - mean)'u, and over a box its square averages to the square of its value in the
+        middle plus sum u_i^2 width_i^2 / 12.
         """
         cdef const LeafModel* model = &self.filter.model
-        cdef int size = model.n_regressors + 1, n_cells = size * (size + 1) // 2, i
-        cdef int q = posterior.n_regressors
-        cdef const double* means = model.scratch + n_cells
-        cdef const double* factor = model.scratch
-        cdef double centre = 1.0 / posterior.weight, spread = 0.0, mean, width
+        cdef int size = model.n_regressors + 1, i
+        cdef const double* box = self.box_of(node)
+        cdef const double* means = model.scratch + size * (size + 1) // 2
         cdef double* solved = solved_of(model)
-        cdef double lever = leverage(model, posterior, v, &mean)
-        for i in range(q):
-            solved[i] /= factor[i * (i + 1) // 2 + i]
-        substitute_back(factor, q, solved)
-        for i in range(q - 1, -1, -1):
+        cdef double centre = 1.0 / posterior.weight, spread = 0.0, share, mean, width, lever
+        if not posterior.proper:
+            return INFINITY
+        share = self.weight_of(self.filter.trees.nodes[node].leaf) / max(1e-300, self.mass)
+        lever = leverage(model, posterior, v, &mean)
+        for i in range(posterior.n_regressors):
+            solved[i] /= model.scratch[i * (i + 1) // 2 + i]
+        substitute_back(model.scratch, posterior.n_regressors, solved)
+        for i in range(posterior.n_regressors - 1, -1, -1):
             centre += solved[i] * (0.5 * (box[2 * i] + box[2 * i + 1]) - means[i])
             width = box[2 * i + 1] - box[2 * i]
             spread += solved[i] * solved[i] * width * width / 12.0
-        return (        # (s^2 - R) / (|eta| - m - 3) of the paper, df being |eta| - m - 1
+        # (s^2 - R) / (|eta| - m - 3) of the paper, df being |eta| - m - 1
+        return share * (
             posterior.sse / max(LEAST_DF, posterior.df - 2.0) / (1.0 + lever)
             * (centre * centre + spread)
         )
-
-    cdef double alc_in(self, int node, const Fit* posterior, const double* v) noexcept nogil:
-        """ALC of v over the whole space, in which a leaf has the weight of its samples."""
-        cdef const Leaf* leaf = self.filter.trees.nodes[node].leaf
-        cdef double share = self.weight_of(leaf) / max(1e-300, self.mass)
-        if not posterior.proper:
-            return INFINITY
-        return share * self.alc(posterior, v, self.box_of(node))
 
     cdef void score_leaf(self, int node, Policy criterion, double[:, ::1] sums) noexcept nogil:
         """Add the scores of the samples of a leaf to `sums`, see `scores`."""
@@ -150,7 +137,7 @@ cdef class Acquisition:
             v = v_of(self.filter, slot)
             cells = &sums[slot, 0]
             if criterion == ALC:
-                worth = self.alc_in(node, &posterior, v)
+                worth = self.alc(node, &posterior, v)
             elif criterion == ALM and not posterior.proper:
                 worth = INFINITY
             elif criterion == ALM:
@@ -168,10 +155,10 @@ cdef double[:, ::1] scores(Particles filter, Policy criterion):
     """
     cdef Acquisition acquisition = Acquisition(filter)
     cdef double[:, ::1] sums = np.zeros((filter.pool.capacity, 3))
-    cdef int i
-    for i in range(acquisition.n_nodes):
-        if filter.trees.nodes[acquisition.nodes[i]].leaf != NULL:
-            acquisition.score_leaf(acquisition.nodes[i], criterion, sums)
+    cdef int i, node
+    for node in acquisition.nodes:
+        if filter.trees.nodes[node].leaf != NULL:
+            acquisition.score_leaf(node, criterion, sums)
     for i in range(filter.pool.capacity):
         sums[i, 0] += sums[i, 2] - sums[i, 1] * sums[i, 1]
     return sums
@@ -197,7 +184,7 @@ cdef double alc_at(Particles filter, object x) except? -1.0:
     filter.find_row()
     for hit in range(filter.n_hits):
         posterior = fit(&filter.model, filter.statistics_of(hit), True)
-        total += filter.hits[hit].share * acquisition.alc_in(
+        total += filter.hits[hit].share * acquisition.alc(
             filter.hits[hit].node, &posterior, filter.v)
     return total
 

@@ -48,7 +48,7 @@ cdef class SharedTrees:
     cdef int n_nodes            # in use or free
     cdef int capacity           # of `nodes`
     cdef int free_node          # the first free node, or -1
-    cdef readonly int width     # doubles of one row of statistics
+    cdef int width     # doubles of one row of statistics
     cdef int nodes_in_use, leaves_in_use
     cdef int64_t n_regions      # the largest region so far
 
@@ -61,13 +61,13 @@ cdef class SharedTrees:
     cdef void add_references(self, int node, int n) noexcept nogil
     cdef void release(self, int node) noexcept nogil
     cdef list below(self, int node)
-    cdef int distinct(self, const int* roots, int n_roots, int* found) noexcept nogil
+    cdef object nodes_below(self, const int* roots, int n_roots)
     cdef bint append(self, int node, int* place) noexcept nogil
     cdef int own(self, int node) except -1 nogil
     cdef int path_copy(self, int at, const double* x, int depth, int node) except -1 nogil
-    cdef int copy_node(self, int node) except -1 nogil
+    cdef int copied_leaf(self, int node) except -1 nogil
+    cdef int copied_split(self, int node) except -1 nogil
     cdef dict node_views(self)
-    cdef object nodes_below(self, const int* roots, int n_roots)
     cdef dict state(self, const int* roots, int n_roots)
 
 cdef Leaf* empty_leaf(int width) except NULL nogil

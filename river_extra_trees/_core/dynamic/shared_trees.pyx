@@ -118,21 +118,21 @@ cdef class SharedTrees:
                 whole.stratum = part.stratum
         return node
 
-    cdef int copy_node(self, int node) except -1 nogil:
-        """A copy of a node; its children are those of the node."""
-        cdef int copy
+    cdef int copied_leaf(self, int node) except -1 nogil:
+        """A copy of a leaf."""
         cdef const Leaf* old = self.nodes[node].leaf
-        cdef Leaf* leaf
-        if old == NULL:
-            copy = self.new_node()
-            self.nodes[copy] = self.nodes[node]
-            self.nodes[copy].stamp = 0
-            self.nodes[copy].refs = 1
-            return copy
-        copy = self.leaf_for(node, old.n_active)
-        leaf = self.nodes[copy].leaf
+        cdef int copy = self.leaf_for(node, old.n_active)
+        cdef Leaf* leaf = self.nodes[copy].leaf
         leaf.time, leaf.log_marginal, leaf.is_linear = old.time, old.log_marginal, old.is_linear
         memcpy(leaf.total, old.total, 2 * self.width * sizeof(double))
+        return copy
+
+    cdef int copied_split(self, int node) except -1 nogil:
+        """A copy of an inner node, whose children are those of the node."""
+        cdef int copy = self.new_node()
+        self.nodes[copy] = self.nodes[node]
+        self.nodes[copy].stamp = 0
+        self.nodes[copy].refs = 1
         return copy
 
     cdef int add_slot(self, Leaf* leaf, int slot) except -1 nogil:
@@ -190,27 +190,28 @@ cdef class SharedTrees:
                 stack += [self.nodes[node].right, self.nodes[node].left]
         return found
 
-    cdef int distinct(self, const int* roots, int n_roots, int* found) noexcept nogil:
-        """List every node below some roots once, breadth first; return their number.
+    cdef object nodes_below(self, const int* roots, int n_roots):
+        """Every node below some roots once, breadth first, so that children follow their parents.
 
-        Within a depth, the order is that of roots and paths. `found` needs room for all nodes. The
-        stamps of the nodes are reset.
+        Within a depth, the order is that of roots and paths. The stamps of the nodes are reset.
         """
+        cdef int[::1] found = np.empty(self.n_nodes, np.int32)
+        cdef int* nodes = &found[0]
         cdef int i, n = 0, at = 0
         cdef const Node* here
         for i in range(self.n_nodes):
             self.nodes[i].stamp = 0
         for i in range(n_roots):
-            n += self.append(roots[i], found + n)
+            n += self.append(roots[i], nodes + n)
         while at < n:
-            here = &self.nodes[found[at]]
+            here = &self.nodes[nodes[at]]
             at += 1
             if here.leaf == NULL:
-                n += self.append(here.left, found + n)
-                n += self.append(here.right, found + n)
+                n += self.append(here.left, nodes + n)
+                n += self.append(here.right, nodes + n)
         for i in range(n):
-            self.nodes[found[i]].stamp = 0
-        return n
+            self.nodes[nodes[i]].stamp = 0
+        return found.base[:n]
 
     cdef bint append(self, int node, int* place) noexcept nogil:
         """Append a node, unless it is listed already; return whether it was appended."""
@@ -227,7 +228,7 @@ cdef class SharedTrees:
         cdef int copy
         if self.nodes[node].refs == 1:
             return node
-        copy = self.copy_node(node)
+        copy = self.copied_split(node)
         self.nodes[node].refs -= 1
         self.nodes[self.nodes[node].left].refs += 1
         self.nodes[self.nodes[node].right].refs += 1
@@ -266,11 +267,6 @@ cdef class SharedTrees:
             "refs": view(&node.refs, "i4", n, step), "depth": view(&node.depth, "i2", n, step),
             "n_leaves": view(&node.n_leaves, "i4", n, step),
         }
-
-    cdef object nodes_below(self, const int* roots, int n_roots):
-        """All distinct nodes, breadth first, so that children come after their parents."""
-        cdef int[::1] found = np.empty(self.n_nodes, np.int32)
-        return found.base[:self.distinct(roots, n_roots, &found[0])]
 
     cdef dict state(self, const int* roots, int n_roots):
         """Splits and leaves; depths, sizes and references follow from the links."""

@@ -410,9 +410,10 @@ cdef int copied(Particles filter, int old) except -1:
     cdef int copy
     if trees.nodes[old].leaf != NULL:
         update_time(filter, trees.nodes[old].leaf)
-    copy = trees.copy_node(old)
-    trees.nodes[copy].region = trees.new_region()
-    if trees.nodes[copy].leaf == NULL:      # no deeper than MAX_DEPTH
+        copy = trees.copied_leaf(old)
+    else:       # no deeper than MAX_DEPTH
+        copy = trees.copied_split(old)
         trees.nodes[copy].left = copied(filter, trees.nodes[old].left)
         trees.nodes[copy].right = copied(filter, trees.nodes[old].right)
+    trees.nodes[copy].region = trees.new_region()
     return copy

@@ -1,2 +1,0 @@
-class SharedTrees:
-    width: int
