@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from libc.math cimport NAN, fabs, isnan
+from libc.math cimport NAN, fabs
 from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memset
 
@@ -10,6 +10,7 @@ from ..arrays cimport view
 from ..guarded cimport begin_step, end_step
 from ..learner cimport Learner
 from ..linalg cimport MAX_REGRESSORS, Fit, fit, slopes_of
+from ..rng cimport DISCARD, Rng, below, rng_for
 from ..schema cimport Labels, Schema
 from ..shares cimport first_largest, total_of
 from ..window cimport Window
@@ -20,8 +21,8 @@ from .particles cimport (
     set_constants, set_shares, sum_beliefs, sum_subtree, v_of,
 )
 from .scores cimport alc_at, leaf_entropy, least_useful, scores
-from .shared_trees cimport Leaf, Node, restored_trees
-from .step cimport learn_row, random, rejuvenate, retire_slot
+from .shared_trees cimport Node, restored_trees
+from .step cimport learn_row, rejuvenate, retire_slot
 
 from ..state import (
     LARGEST_FLOAT, LARGEST_TARGET, State, captured, fields_of, put_back, require,
@@ -129,9 +130,13 @@ cdef class ParticleFilter(Particles):
 
     cdef int chosen(self, Policy policy) except? -1 nogil:
         """Slot of the active sample to retire next."""
+        cdef Rng rng
         if policy == OLDEST:
             return self.pool.by_arrival[0]
-        return random(self) if policy == RANDOM else least_useful(self, policy)
+        if policy == RANDOM:
+            rng = rng_for(self.seed, 0, self.pool.n_seen, DISCARD)
+            return self.drawn[below(&rng, self.pool.size)]
+        return least_useful(self, policy)
 
     def rejuvenate(self):
         """Add as many new particles, grown from the active samples in random order."""
@@ -389,26 +394,24 @@ cdef class ParticleFilter(Particles):
                 finish_leaf(self, self.trees.nodes[i].leaf)
         return 0
 
+    cdef list derived(self):
+        """What a restored filter computes anew, of particles and nodes."""
+        cdef const Node* here
+        cdef int node
+        cdef list found = [
+            self.trees.nodes_in_use, self.trees.leaves_in_use, self.particle_shares()]
+        for node in self.trees.nodes_below(self.roots, self.n_alive):
+            here = &self.trees.nodes[node]
+            found.append((here.depth, here.refs, here.n_leaves))
+            if here.leaf != NULL:
+                found.append((here.leaf.stratum, here.leaf.log_marginal))
+        return found
+
     cdef int check_structure(self) except -1:
         cdef ParticleFilter other = self.restored(captured(self.fields(), self.DEFAULTS))
-        cdef const int[::1] found = self.trees.nodes_below(self.roots, self.n_alive)
-        cdef const Leaf* leaf
-        cdef const Leaf* same
-        cdef int i
-        here, there = self.trees.node_views(), other.trees.node_views()
-        sound = (
-            self.trees.nodes_in_use == len(found)
-            and self.trees.leaves_in_use == other.trees.leaves_in_use
-            and all([np.array_equal(here[name].take(found.base), there[name])
-                     for name in ("depth", "refs", "n_leaves")])
-            and all([self.share[i] == other.share[i] for i in range(self.n_alive)]))
-        for i in range(len(found)):
-            leaf, same = self.trees.nodes[found[i]].leaf, other.trees.nodes[i].leaf
-            sound = sound and (leaf == NULL or (
-                leaf.stratum == same.stratum and (leaf.log_marginal == same.log_marginal or (
-                    isnan(leaf.log_marginal) and isnan(same.log_marginal)))))
-        require(sound, "ParticleFilter: depths, sizes, references, shares or scores do not follow "
-                "from the state")
+        require(repr(self.derived()) == repr(other.derived()),     # also NaN, by their repr
+                "ParticleFilter: depths, sizes, references, shares or scores do not follow from "
+                "the state")
         return 0
 
 

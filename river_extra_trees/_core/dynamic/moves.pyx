@@ -1,4 +1,4 @@
-"""Moves of the particles at the leaf of a sample. See the header.
+"""Moves of the particles at the leaf of a sample.
 
 Stay, grow or prune: equation (2) and section 2.3 of the paper. In the paper, each particle draws
 one cut and takes it with probability o / (1 + p + o), where o and p are the odds of growing and
@@ -7,9 +7,13 @@ grows with probability m / (1 + p + m), where m is the mean of o over the propos
 of them with probability proportional to its o. This estimates the posterior probability of growing,
 integrated over the place of the cut; more proposals give a better estimate. The odds of a cut do
 not depend on the particle, and particles that take the same cut share the new leaves.
+
+The odds come from scans over the sorted samples of the leaf. The statistics of the children of a
+cut are sums over the samples scanned so far, and the differences to those of the whole leaf. Cuts
+are collected and scored in batches.
 """
 
-from libc.math cimport INFINITY, isfinite
+from libc.math cimport INFINITY, exp, isfinite
 from libc.stdint cimport int64_t, uint64_t
 from libc.stdlib cimport qsort
 from libc.string cimport memcpy, memset
@@ -24,6 +28,21 @@ from .particles cimport (
     decays_by_leaf, finish_leaf, leaf_score, row_score, score_subtree, sum_subtree, v_of, weigh_samples,
 )
 from .shared_trees cimport MAX_DEPTH, Leaf, Node
+
+cdef extern from *:
+    """
+    #ifdef _MSC_VER
+    #include <intrin.h>
+    static int lowest_bit(unsigned long long word) {
+        unsigned long place;
+        _BitScanForward64(&place, word);
+        return (int)place;
+    }
+    #else
+    #define lowest_bit __builtin_ctzll
+    #endif
+    """
+    int lowest_bit(unsigned long long word) noexcept nogil
 
 
 cdef int move_all(Particles filter, const double* x, int first, int stop) except -1 nogil:
@@ -132,12 +151,18 @@ cdef double pruned_score(Particles filter, int parent) noexcept nogil:
 
 cdef int pruned_leaf(Particles filter, LeafParent* pair) except -1 nogil:
     """A reference to the leaf in place of the parent, which the particles of the pair share."""
+    cdef Leaf* leaf
     if pair.pruned < 0:
         pair.pruned = leaf_in_place_of(filter, pair.parent)
-    if pair.pruned < 0:
-        pair.pruned = new_pruned_leaf(filter, pair)
-    else:
+    if pair.pruned >= 0:
         filter.trees.add_references(pair.pruned, 1)
+        return pair.pruned
+    pair.pruned = filter.trees.leaf_for(
+        pair.parent, sum_subtree(filter, pair.parent, filter.row_other))
+    leaf = filter.trees.nodes[pair.pruned].leaf
+    memcpy(leaf.total, filter.row_other, 2 * filter.model.width * sizeof(double))
+    leaf.time = filter.pool.n_seen
+    finish_leaf(filter, leaf)
     return pair.pruned
 
 
@@ -164,34 +189,19 @@ cdef int leaf_in_place_of(Particles filter, int node) noexcept nogil:
     return -1
 
 
-cdef int new_pruned_leaf(Particles filter, LeafParent* pair) except -1 nogil:
-    """Make a leaf with all samples below the parent."""
-    cdef int n_active = sum_subtree(filter, pair.parent, filter.row_other)
-    cdef int node = filter.trees.leaf_for(pair.parent, n_active)
-    cdef Leaf* leaf = filter.trees.nodes[node].leaf
-    memcpy(leaf.total, filter.row_other, 2 * filter.model.width * sizeof(double))
-    leaf.time = filter.pool.n_seen
-    finish_leaf(filter, leaf)
-    return node
-
-
 cdef int grown_split(Particles filter, int node, Cut* cut) except -1 nogil:
     """A reference to the split in place of a leaf, which all particles with the same cut share."""
-    if cut.grown < 0:
-        cut.grown = new_split(filter, node, cut)
-    else:
+    cdef int left, right
+    cdef Node* split
+    if cut.grown >= 0:
         filter.trees.add_references(cut.grown, 1)
-    return cut.grown
-
-
-cdef int new_split(Particles filter, int node, const Cut* cut) except -1 nogil:
-    """Make the split of a leaf, with two new leaves."""
-    cdef int new = filter.trees.new_node(), left = new_child(filter, node, cut, True)
-    cdef int right = new_child(filter, node, cut, False)
-    cdef Node* split = &filter.trees.nodes[new]
+        return cut.grown
+    cut.grown = filter.trees.new_node()
+    left, right = new_child(filter, node, cut, True), new_child(filter, node, cut, False)
+    split = &filter.trees.nodes[cut.grown]
     split.split, split.left, split.right, split.n_leaves = cut.split, left, right, 2
     split.region, split.depth = filter.trees.nodes[node].region, filter.trees.nodes[node].depth
-    return new
+    return cut.grown
 
 
 cdef int new_child(Particles filter, int node, const Cut* cut, bint left) except -1 nogil:
@@ -486,6 +496,11 @@ cdef void score_waiting(Particles filter) noexcept nogil:
     for i in range(scan.n_waiting):
         scan.waiting[i].found = odds(scan.base + scores[2 * i] + scores[2 * i + 1])
     scan.n_waiting = 0
+
+
+cdef inline double odds(double log_odds) noexcept nogil:
+    """Odds from their logarithm; 0 for NaN."""
+    return exp(min(log_odds, 600.0)) if log_odds == log_odds else 0.0
 
 
 cdef double regression_score(Particles filter, int lane, const Fit* fit) noexcept nogil:

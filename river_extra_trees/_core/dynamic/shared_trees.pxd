@@ -67,7 +67,6 @@ cdef class SharedTrees:
     cdef int path_copy(self, int at, const double* x, int depth, int node) except -1 nogil
     cdef int copied_leaf(self, int node) except -1 nogil
     cdef int copied_split(self, int node) except -1 nogil
-    cdef dict node_views(self)
     cdef dict state(self, const int* roots, int n_roots)
 
 cdef Leaf* empty_leaf(int width) except NULL nogil

@@ -3,14 +3,13 @@
 import numpy as np
 
 from libc.limits cimport INT_MAX
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memcpy, memset
 
-from ..arrays cimport view
 from ..memory cimport free, raise_memory_error, resized, zeroed
 from ..schema cimport Schema
 
-from ..state import put_back, require
+from ..state import require
 
 LARGEST_INT, LARGEST_REGION = 2**31 - 1, 2**62
 FIELDS = {      # of the nodes below some roots, and of the leaves in the order of their nodes
@@ -256,47 +255,36 @@ cdef class SharedTrees:
 
     # --- State ------------------------------------------------------------------------------
 
-    cdef dict node_views(self):
-        """The fields of all nodes as arrays."""
-        cdef Node* node = self.nodes
-        cdef tuple n = (self.n_nodes,), step = (sizeof(Node),)
-        return {
-            "cuts": view(&node.split.threshold, "f8", n, step),
-            "missing_left": view(&node.split.missing_left, "u1", n, step),
-            "regions": view(&node.region, "i8", n, step),
-            "refs": view(&node.refs, "i4", n, step), "depth": view(&node.depth, "i2", n, step),
-            "n_leaves": view(&node.n_leaves, "i4", n, step),
-        }
-
     cdef dict state(self, const int* roots, int n_roots):
         """Splits and leaves; depths, sizes and references follow from the links."""
         cdef const int[::1] found = self.nodes_below(roots, n_roots)
-        cdef int[::1] number = np.full(self.n_nodes, -1, np.int32)
-        cdef int[:, ::1] links = np.full((found.shape[0], 3), -1, np.int32)
         cdef double[:, ::1] rows = np.empty((self.leaves_in_use, 2 * self.width))
         cdef const Node* here
-        cdef Py_ssize_t i, k
+        cdef int node, i, k
+        cdef list links = [], cuts = [], missing_left = [], regions = []
         cdef list times = [], n_active = [], slots = []
-        for i in range(found.shape[0]):
-            number[found[i]] = <int>i
-        for i in range(found.shape[0]):
-            here = &self.nodes[found[i]]
+        number = {node: i for i, node in enumerate(found)}
+        for node in found:
+            here = &self.nodes[node]
+            regions.append(here.region)
+            cuts.append(here.split.threshold)
+            missing_left.append(here.split.missing_left)
             if here.leaf == NULL:
-                links[i, 0], links[i, 1], links[i, 2] = (
-                    here.split.feature, number[here.left], number[here.right])
+                links.append((here.split.feature, number[here.left], number[here.right]))
                 continue
+            links.append((-1, -1, -1))
             memcpy(&rows[len(times), 0], here.leaf.total, rows.shape[1] * sizeof(double))
             times.append(here.leaf.time)
             n_active.append(here.leaf.n_active)
             slots += [here.leaf.slots[k] for k in range(here.leaf.n_active)]
-        nodes = {name: values.take(found.base) for name, values in self.node_views().items()}
-        ranks = np.unique(nodes["regions"], return_inverse=True)[1]
+        ranks = np.unique(regions, return_inverse=True)[1]      # other nodes are forgotten
         return {
             "roots": np.array([number[roots[i]] for i in range(n_roots)], np.int32),
-            "links": links.base, "cuts": nodes["cuts"], "missing_left": nodes["missing_left"],
-            "regions": ranks.astype(np.int64) + 1,      # those of other nodes are forgotten
-            "times": np.array(times, np.int64), "n_active": np.array(n_active, np.int32),
-            "rows": rows.base, "leaf_slots": np.array(slots, np.int32),
+            "links": np.array(links, np.int32), "cuts": np.array(cuts),
+            "missing_left": np.array(missing_left, np.uint8),
+            "regions": ranks.astype(np.int64) + 1, "times": np.array(times, np.int64),
+            "n_active": np.array(n_active, np.int32), "rows": rows.base,
+            "leaf_slots": np.array(slots, np.int32),
         }
 
     def __sizeof__(self):
@@ -320,6 +308,9 @@ cdef SharedTrees restored_trees(int width, Schema schema, bint published, dict f
     cdef const int[:, ::1] links = fields["links"]
     cdef const int[::1] n_active = fields["n_active"], slots = fields["leaf_slots"]
     cdef const double[:, ::1] rows = fields["rows"]
+    cdef const double[::1] cuts = fields["cuts"]
+    cdef const uint8_t[::1] missing_left = fields["missing_left"]
+    cdef const int64_t[::1] regions = fields["regions"]
     cdef Node* here
     cdef int i, child, right, n = <int>len(links), leaf = 0, first = 0
     inner = links.base[:, 0] >= 0
@@ -331,19 +322,17 @@ cdef SharedTrees restored_trees(int width, Schema schema, bint published, dict f
     require(published or len(np.unique(leaf_regions)) == len(leaf_regions),
             "SharedTrees: two leaves of a region")
     for i in range(n):
-        if links[i, 0] >= 0:
-            trees.new_node()
+        trees.new_node() if links[i, 0] >= 0 else trees.new_leaf(0, 0, n_active[leaf])
+        here = &trees.nodes[i]
+        here.region, here.refs = regions[i], 0
+        if here.leaf == NULL:
             continue
-        here = &trees.nodes[trees.new_leaf(0, 0, n_active[leaf])]
         here.leaf.time, here.leaf.n_active = fields["times"][leaf], n_active[leaf]
         memcpy(here.leaf.total, &rows[leaf, 0], 2 * width * sizeof(double))
         if n_active[leaf]:
             memcpy(here.leaf.slots, &slots[first], n_active[leaf] * sizeof(int))
         first += n_active[leaf]
         leaf += 1
-    views = trees.node_views()
-    put_back({name: views[name] for name in ("cuts", "missing_left", "regions")}, fields)
-    views["refs"][...] = 0
     trees.n_regions = np.max(fields["regions"])
     ways = {}       # from a region to the only way to it
     strata = np.repeat(np.arange(len(fields["stratum"]) - 1), np.diff(fields["stratum"]))
@@ -357,6 +346,7 @@ cdef SharedTrees restored_trees(int width, Schema schema, bint published, dict f
             here.leaf.stratum = here.memo
             continue
         here.split.feature, here.left, here.right = links[i, 0], links[i, 1], links[i, 2]
+        here.split.threshold, here.split.missing_left = cuts[i], missing_left[i]
         here.split.nominal = schema.has_codes(here.split.feature)
         for right in range(2):
             child = here.right if right else here.left

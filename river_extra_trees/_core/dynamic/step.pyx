@@ -1,6 +1,14 @@
-"""One step of particle learning, and rejuvenation. See the header.
+"""One step of particle learning, and rejuvenation.
 
 Equations and sections are those of Anagnostopoulos and Gramacy (2013).
+
+Several forgetting factors compete, which the paper leaves as future work at the end of section 5.
+Each factor has its own particles. The best factor is a hidden state that may change at every
+sample, and the filter computes its posterior distribution by Bayesian model averaging, as in
+dynamic model averaging (Raftery, Karny and Ettler 2010) with the switches of fixed share (Herbster
+and Warmuth 1998). Fixed share keeps the probability of every factor above zero, so that the filter
+returns to a short memory a few samples after a change. In a regression, one such rule forgets old
+evidence and another does not; Bayes' rule decides between them in the same way.
 """
 
 from libc.math cimport INFINITY, exp, isfinite, isnan, log, pow
@@ -8,7 +16,7 @@ from libc.string cimport memcpy, memset
 
 from ..linalg cimport add_sample, add_samples, merge, scale
 from ..moments cimport follow_mean
-from ..rng cimport DISCARD, REJUVENATE, RESAMPLE, Rng, below, rng_for, uniform
+from ..rng cimport REJUVENATE, RESAMPLE, Rng, below, rng_for, uniform
 from ..shares cimport share_weights
 from .leaf_models cimport log_marginal
 from .moves cimport move_all
@@ -24,11 +32,10 @@ cdef double ROUNDING = 1e-9
 
 # Two rules learn the probabilities of the forgetting factors of a regression; a classification has
 # the third alone. `BELIEF_KEPT` is the exponent of the posterior, by which old evidence is
-# forgotten, as in dynamic model averaging (Raftery, Karny and Ettler 2010, section 3). `SWITCH` is
-# the probability of a switch to a random factor before each sample, as in fixed share (Herbster and
-# Warmuth 1998). The first rule follows a drift: every factor keeps SWITCH / K of the posterior, and
-# the log of this is the evidence that the factor needs to return. The second rule forgets nothing
-# and hardly switches: where nothing drifts, evidence that fades would never settle.
+# forgotten (Raftery, Karny and Ettler 2010, section 3). `SWITCH` is the probability of a switch to
+# a random factor before each sample. The first rule follows a drift: every factor keeps SWITCH / K
+# of the posterior, and the log of this is the evidence that the factor needs to return. The second
+# rule hardly switches: where nothing drifts, evidence that fades would never settle.
 cdef double[3] BELIEF_KEPT = [0.95, 1.0, 1.0]
 cdef double[3] SWITCH = [0.01, 0.0001, 0.005]
 # The same probability for a switch of the rule.
@@ -281,12 +288,6 @@ cdef void retire_from(Particles filter, Leaf* leaf, int slot) noexcept nogil:
         add_samples(&filter.model, leaf.total, filter.active_v, leaf.slots, leaf.n_active,
                     filter.sample_weight)
         finish_leaf(filter, leaf)
-
-
-cdef int random(Particles filter) noexcept nogil:
-    """Slot of an active sample drawn at random."""
-    cdef Rng rng = rng_for(filter.seed, 0, filter.pool.n_seen, DISCARD)
-    return filter.drawn[below(&rng, filter.pool.size)]
 
 
 # --- Rejuvenation ---------------------------------------------------------------------------
