@@ -73,14 +73,8 @@ cdef class ParticleFilter(Particles):
     # --- Learning ---------------------------------------------------------------------------
 
     def set_policy(self, *, discard, int64_t rejuvenate_every):
-        """Set what holds from the next sample on.
-
-        Parameters
-        ----------
-        discard
-            Which active sample retires if the window is full, see `to_retire`.
-        rejuvenate_every
-            Number of samples after which the particles are rejuvenated; 0: never.
+        """Set which active sample retires from a full window, see `to_retire`, and after how many
+        samples the particles are rejuvenated; 0: never.
         """
         self.policy, self.rejuvenate_every = POLICIES[discard], rejuvenate_every
 

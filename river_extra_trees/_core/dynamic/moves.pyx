@@ -214,8 +214,7 @@ cdef int new_child(Particles filter, int node, const Cut* cut, bint left) except
     cdef const Column* column = &filter.columns[cut.column]
     cdef int n_left = cut.n_left + (old.n_active - column.n_present) * cut.split.missing_left
     cdef int n = n_left if left else old.n_active - n_left, i
-    cdef int child = filter.trees.new_leaf(
-        filter.trees.nodes[node].depth + 1, filter.trees.new_region(), n)
+    cdef int child = filter.trees.new_leaf(filter.trees.nodes[node].depth + 1, n)
     cdef Leaf* leaf = filter.trees.nodes[child].leaf
     cdef double share = <double>n / old.n_active
     cdef bint inside

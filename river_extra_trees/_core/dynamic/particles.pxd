@@ -92,7 +92,7 @@ cdef class Particles(Learner):
                                     #   the scratch of the model
     cdef double* global_statistics  # row of all samples with slow decay; it scales the prior
     cdef double* row_other          # scratch: two rows
-    cdef double* row_decayed        # scratch: decayed row of a leaf that is only read
+    cdef double* row_decayed        # scratch: see `decayed`
     cdef Regressor regressors[MAX_REGRESSORS]
     cdef double v[MAX_REGRESSORS + 1]   # scratch: v of the new sample, see `linalg`
     cdef double* x                  # scratch: features of an active sample, see `features_of`
@@ -173,8 +173,7 @@ cdef void update_time(Particles filter, Leaf* leaf) noexcept nogil
 cdef double decay_ahead(Particles filter, const Leaf* leaf, int ahead) noexcept nogil
 cdef double weight_at(Particles filter, int slot, const Leaf* leaf) noexcept nogil
 cdef void weigh_samples(Particles filter, const Leaf* leaf) noexcept nogil
-cdef const double* decayed(Particles filter, const Leaf* leaf, int ahead,
-                           double* row) noexcept nogil
+cdef const double* decayed(Particles filter, const Leaf* leaf, int ahead) noexcept nogil
 cdef double row_score(Particles filter, const double* total,
                       const double* retired) noexcept nogil
 cdef double leaf_score(Particles filter, const Leaf* leaf) noexcept nogil

@@ -118,7 +118,7 @@ cdef class Particles(Learner):
 
     cdef const double* statistics_of(self, int hit) noexcept nogil:
         """Statistics of a leaf that was found, decayed to the time of the next sample."""
-        return decayed(self, self.trees.nodes[self.hits[hit].node].leaf, 1, self.row_other)
+        return decayed(self, self.trees.nodes[self.hits[hit].node].leaf, 1)
 
 
 # --- Statistics of leaves ------------------------------------------------------------------
@@ -260,15 +260,14 @@ cdef double decay_ahead(Particles filter, const Leaf* leaf, int ahead) noexcept 
     return decay_after(filter, leaf, filter.pool.n_seen + ahead - leaf.time)
 
 
-cdef const double* decayed(Particles filter, const Leaf* leaf, int ahead,
-                           double* row) noexcept nogil:
-    """Statistics of a leaf `ahead` samples from now; in `row` if they differ from the present."""
+cdef const double* decayed(Particles filter, const Leaf* leaf, int ahead) noexcept nogil:
+    """Statistics of a leaf `ahead` samples from now, until the next call."""
     cdef double share = decay_ahead(filter, leaf, ahead)
     if share == 1.0:
         return leaf.total
-    memcpy(row, leaf.total, filter.model.width * sizeof(double))
-    scale(&filter.model, row, share)
-    return row
+    memcpy(filter.row_decayed, leaf.total, filter.model.width * sizeof(double))
+    scale(&filter.model, filter.row_decayed, share)
+    return filter.row_decayed
 
 
 cdef double row_score(Particles filter, const double* total,
@@ -302,7 +301,7 @@ cdef double score_subtree(Particles filter, int node, bint read_only) noexcept n
             score += filter.log_split[here.depth]       # pi(T) of section 2.1
         elif read_only:
             score += filter.log_stop[here.depth] + row_score(
-                filter, decayed(filter, here.leaf, 0, filter.row_decayed), here.leaf.retired)
+                filter, decayed(filter, here.leaf, 0), here.leaf.retired)
         else:
             update_time(filter, here.leaf)
             score += filter.log_stop[here.depth] + leaf_score(filter, here.leaf)
@@ -498,7 +497,7 @@ cdef int add_roots(Particles filter, int first) except -1:
     divide_particles(filter, filter.stratum)
     set_shares(filter, first)
     for k in range(filter.n_decays):
-        node = filter.trees.new_leaf(0, filter.trees.new_region(), 0)
+        node = filter.trees.new_leaf(0, 0)
         leaf = filter.trees.nodes[node].leaf
         leaf.stratum, leaf.time = k, filter.pool.n_seen
         finish_leaf(filter, leaf)

@@ -127,7 +127,7 @@ cdef class Acquisition:
         cdef double* cells
         cdef double n = self.share[node], worth = 0.0, mean, lever
         cdef Fit posterior
-        cdef const double* row = decayed(self.filter, leaf, 1, self.filter.row_other)
+        cdef const double* row = decayed(self.filter, leaf, 1)
         if criterion == ENTROPY:
             worth = leaf_entropy(&self.filter.model, row)
         else:

@@ -53,8 +53,7 @@ cdef class SharedTrees:
     cdef int64_t n_regions      # the largest region so far
 
     cdef int new_node(self) except -1 nogil
-    cdef int64_t new_region(self) noexcept nogil
-    cdef int new_leaf(self, int depth, int64_t region, int n_slots) except -1 nogil
+    cdef int new_leaf(self, int depth, int n_slots) except -1 nogil
     cdef int leaf_for(self, int parent, int n_slots) except -1 nogil
     cdef int add_slot(self, Leaf* leaf, int slot) except -1 nogil
     cdef void remove_slot(self, Leaf* leaf, int slot) noexcept nogil

@@ -83,13 +83,8 @@ cdef class SharedTrees:
         self.nodes_in_use += 1
         return node
 
-    cdef int64_t new_region(self) noexcept nogil:
-        """Number of a new region."""
-        self.n_regions += 1
-        return self.n_regions
-
-    cdef int new_leaf(self, int depth, int64_t region, int n_slots) except -1 nogil:
-        """Node of an empty leaf with room for n slots."""
+    cdef int new_leaf(self, int depth, int n_slots) except -1 nogil:
+        """Node of an empty leaf in a new region, with room for n slots."""
         cdef int node = self.new_node(), capacity = max(n_slots, <int>LEAST_SLOTS)
         cdef Leaf* leaf = empty_leaf(self.width)
         self.nodes[node].leaf = leaf
@@ -99,15 +94,17 @@ cdef class SharedTrees:
         self.nodes[node].split.feature = -1
         self.nodes[node].n_leaves = 1
         self.nodes[node].depth = <short>depth
-        self.nodes[node].region = region
+        self.n_regions += 1
+        self.nodes[node].region = self.n_regions
         return node
 
     cdef int leaf_for(self, int parent, int n_slots) except -1 nogil:
         """Node of a leaf with the n slots of all leaves below the parent."""
-        cdef int node = self.new_leaf(self.nodes[parent].depth, self.nodes[parent].region, n_slots)
+        cdef int node = self.new_leaf(self.nodes[parent].depth, n_slots)
         cdef int n_stack = 1
         cdef Leaf* whole = self.nodes[node].leaf
         cdef const Leaf* part
+        self.nodes[node].region = self.nodes[parent].region
         self.stack[0] = parent
         while n_stack:
             part = self.nodes[pop(self, &n_stack)].leaf
@@ -322,7 +319,7 @@ cdef SharedTrees restored_trees(int width, Schema schema, bint published, dict f
     require(published or len(np.unique(leaf_regions)) == len(leaf_regions),
             "SharedTrees: two leaves of a region")
     for i in range(n):
-        trees.new_node() if links[i, 0] >= 0 else trees.new_leaf(0, 0, n_active[leaf])
+        trees.new_node() if links[i, 0] >= 0 else trees.new_leaf(0, n_active[leaf])
         here = &trees.nodes[i]
         here.region, here.refs = regions[i], 0
         if here.leaf == NULL:

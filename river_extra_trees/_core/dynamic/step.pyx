@@ -384,14 +384,10 @@ cdef int hand_down(Particles filter, int root, int old) except -1:
             heir = filter.trees.nodes[part].leaf
             merge(&filter.model, heir.total, leaf.retired, 1.0 / len(near))
             merge(&filter.model, heir.retired, leaf.retired, 1.0 / len(near))
-    for node in leaves_below(filter, root):
-        finish_leaf(filter, filter.trees.nodes[node].leaf)
+    for node in filter.trees.below(root):
+        if filter.trees.nodes[node].leaf != NULL:
+            finish_leaf(filter, filter.trees.nodes[node].leaf)
     return 0
-
-
-cdef list leaves_below(Particles filter, int node):
-    """Nodes of the leaves of a subtree."""
-    return [node for node in filter.trees.below(node) if filter.trees.nodes[node].leaf != NULL]
 
 
 cdef list slots_below(Particles filter, int node):
@@ -399,9 +395,10 @@ cdef list slots_below(Particles filter, int node):
     cdef int i
     cdef const Leaf* leaf
     found = []
-    for node in leaves_below(filter, node):
+    for node in filter.trees.below(node):
         leaf = filter.trees.nodes[node].leaf
-        found += [leaf.slots[i] for i in range(leaf.n_active)]
+        if leaf != NULL:
+            found += [leaf.slots[i] for i in range(leaf.n_active)]
     return found
 
 
@@ -416,5 +413,6 @@ cdef int copied(Particles filter, int old) except -1:
         copy = trees.copied_split(old)
         trees.nodes[copy].left = copied(filter, trees.nodes[old].left)
         trees.nodes[copy].right = copied(filter, trees.nodes[old].right)
-    trees.nodes[copy].region = trees.new_region()
+    trees.n_regions += 1
+    trees.nodes[copy].region = trees.n_regions
     return copy
