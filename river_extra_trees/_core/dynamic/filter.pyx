@@ -305,16 +305,17 @@ cdef class ParticleFilter(Particles):
 
     cdef dict fields(self):
         """Beside attributes and views: active samples are numbered by their order of arrival."""
-        cdef dict fields = {
-            **self.settings(), **self.views(), **self.trees.state(self.roots, self.n_alive)}
-        cdef int i
-        slots = self.pool.slots()
-        number = {slot: i for i, slot in enumerate(slots)}
-        fields["v"] = fields["v"].take(np.array(slots, np.intp), 0)
-        fields["drawn"] = np.array([number[self.drawn[i]] for i in range(len(slots))], np.int32)
-        fields["leaf_slots"] = np.array(
-            [number[slot] for slot in fields["leaf_slots"].tolist()], np.int32)
-        return fields_of(self, FIELDS, fields)
+        cdef int[::1] number = np.zeros(self.pool.capacity, np.int32)
+        cdef int i, n = self.pool.size
+        for i in range(n):
+            number[self.pool.by_arrival[i]] = i
+        slots = np.array(self.pool.slots(), np.intp)
+        views = self.views()
+        views["v"] = views["v"].take(slots, 0)
+        return fields_of(self, FIELDS, {
+            **self.settings(), **views, **self.trees.state(self.roots, self.n_alive, number),
+            "drawn": np.array([number[self.drawn[i]] for i in range(n)], np.int32),
+        })
 
     cdef Learner serving_copy(self):
         """A copy in which all samples are retired, which does not change the predictions."""

@@ -69,8 +69,7 @@ cdef class Acquisition:
 
     cdef void hand_down(self, int node, int child, bint left) noexcept nogil:
         """Pass share and box of a node to one of its children."""
-        cdef int i
-        cdef size_t q = self.filter.model.n_regressors
+        cdef int i, q = self.filter.model.n_regressors
         cdef const double* box = self.box_of(node)
         cdef double* cut = self.box_of(child)
         cdef const Node* here = &self.filter.trees.nodes[node]

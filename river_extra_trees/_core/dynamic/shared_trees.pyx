@@ -252,36 +252,48 @@ cdef class SharedTrees:
 
     # --- State ------------------------------------------------------------------------------
 
-    cdef dict state(self, const int* roots, int n_roots):
-        """Splits and leaves; depths, sizes and references follow from the links."""
+    cdef dict state(self, const int* roots, int n_roots, const int[::1] number_of):
+        """Splits and leaves; depths, sizes and references follow from the links.
+
+        `number_of` numbers the slots of the active samples.
+        """
         cdef const int[::1] found = self.nodes_below(roots, n_roots)
-        cdef double[:, ::1] rows = np.empty((self.leaves_in_use, 2 * self.width))
+        cdef int[::1] number = np.zeros(self.n_nodes, np.int32)
+        cdef int[:, ::1] links = np.full((len(found), 3), -1, np.int32)
+        cdef double[::1] cuts = np.zeros(len(found))
+        cdef uint8_t[::1] missing_left = np.zeros(len(found), np.uint8)
+        cdef int64_t[::1] regions = np.zeros(len(found), np.int64)
+        cdef int64_t[::1] times = np.zeros(self.leaves_in_use, np.int64)
+        cdef int[::1] n_active = np.zeros(self.leaves_in_use, np.int32), slots
+        cdef double[:, ::1] rows = np.zeros((self.leaves_in_use, 2 * self.width))
         cdef const Node* here
-        cdef int node, i, k
-        cdef list links = [], cuts = [], missing_left = [], regions = []
-        cdef list times = [], n_active = [], slots = []
-        number = {node: i for i, node in enumerate(found)}
-        for node in found:
-            here = &self.nodes[node]
-            regions.append(here.region)
-            cuts.append(here.split.threshold)
-            missing_left.append(here.split.missing_left)
+        cdef int i, k, leaf = 0, n_slots = 0
+        for i in range(<int>found.shape[0]):
+            number[found[i]] = i
+            here = &self.nodes[found[i]]
+            n_slots += here.leaf.n_active if here.leaf != NULL else 0
+        slots = np.zeros(n_slots, np.int32)
+        n_slots = 0
+        for i in range(<int>found.shape[0]):
+            here = &self.nodes[found[i]]
+            cuts[i], regions[i] = here.split.threshold, here.region
+            missing_left[i] = here.split.missing_left
             if here.leaf == NULL:
-                links.append((here.split.feature, number[here.left], number[here.right]))
+                links[i, 0], links[i, 1], links[i, 2] = (
+                    here.split.feature, number[here.left], number[here.right])
                 continue
-            links.append((-1, -1, -1))
-            memcpy(&rows[len(times), 0], here.leaf.total, rows.shape[1] * sizeof(double))
-            times.append(here.leaf.time)
-            n_active.append(here.leaf.n_active)
-            slots += [here.leaf.slots[k] for k in range(here.leaf.n_active)]
+            memcpy(&rows[leaf, 0], here.leaf.total, rows.shape[1] * sizeof(double))
+            times[leaf], n_active[leaf] = here.leaf.time, here.leaf.n_active
+            for k in range(here.leaf.n_active):
+                slots[n_slots] = number_of[here.leaf.slots[k]]
+                n_slots += 1
+            leaf += 1
         ranks = np.unique(regions, return_inverse=True)[1]      # other nodes are forgotten
         return {
             "roots": np.array([number[roots[i]] for i in range(n_roots)], np.int32),
-            "links": np.array(links, np.int32), "cuts": np.array(cuts),
-            "missing_left": np.array(missing_left, np.uint8),
-            "regions": ranks.astype(np.int64) + 1, "times": np.array(times, np.int64),
-            "n_active": np.array(n_active, np.int32), "rows": rows.base,
-            "leaf_slots": np.array(slots, np.int32),
+            "links": links.base, "cuts": cuts.base, "missing_left": missing_left.base,
+            "regions": ranks.astype(np.int64) + 1, "times": times.base,
+            "n_active": n_active.base, "rows": rows.base, "leaf_slots": slots.base,
         }
 
     def __sizeof__(self):
