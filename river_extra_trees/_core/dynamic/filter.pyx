@@ -3,24 +3,22 @@
 import numpy as np
 
 from libc.math cimport NAN, fabs
-from libc.stdint cimport int64_t, uint8_t
+from libc.stdint cimport int64_t
 from libc.string cimport memset
 
 from ..arrays cimport view
-from ..guarded cimport begin_step, end_step
 from ..learner cimport Learner
 from ..linalg cimport MAX_REGRESSORS, Fit, fit, slopes_of
-from ..rng cimport DISCARD, Rng, below, rng_for
 from ..schema cimport Labels, Schema
 from ..shares cimport first_largest, total_of
 from ..window cimport Window
 from .leaf_models cimport Predictive, class_share, predictive
 from .particles cimport (
-    ALC, ALM, ENTROPY, LARGEST_REGRESSOR, MAX_DECAYS, OLDEST, RANDOM, Particles, Policy, Regressor,
+    ALC, ALM, ENTROPY, LARGEST_REGRESSOR, MAX_DECAYS, OLDEST, RANDOM, Particles, Regressor,
     features_of, fill_v, finish_leaf, follow, gather, n_rules, row_score, score_subtree,
     set_constants, set_shares, sum_beliefs, sum_subtree, v_of,
 )
-from .scores cimport alc_at, leaf_entropy, least_useful, scores
+from .scores cimport alc_at, leaf_entropy, to_retire
 from .shared_trees cimport Node, restored_trees
 from .step cimport learn_row, rejuvenate, retire_slot
 
@@ -87,7 +85,7 @@ cdef class ParticleFilter(Particles):
         return 0
 
     cdef int take(self, double target, double weight) except -1 nogil:
-        cdef int leaving = self.chosen(self.policy) if self.pool.size >= self.window else -1
+        cdef int leaving = to_retire(self, self.policy) if self.pool.size >= self.window else -1
         if leaving < 0:
             self.pool.reserve_one(self.schema, self.window)
         else:
@@ -100,44 +98,6 @@ cdef class ParticleFilter(Particles):
             with gil:
                 rejuvenate(self)
         return 0
-
-    def retire(self, int slot):
-        """Move an active sample into the priors of its leaves."""
-        cdef uint8_t[::1] gone = np.zeros(self.pool.capacity, np.uint8)
-        with self.using():
-            slots = [self.drawn[i] for i in range(self.pool.size)]
-            if slot not in slots:
-                raise ValueError(f"no active sample in slot {slot}")
-            retire_slot(self, slot)
-            slots.remove(slot)
-            for i in range(len(slots)):
-                self.drawn[i] = slots[i]
-            gone[slot] = True
-            self.pool.release(&gone[0])
-
-    def to_retire(self, str discard):
-        """Slot of the active sample to retire next: the "oldest", one at "random", or the sample
-        with the smallest score by a criterion of `scores`; the oldest of equal ones.
-        """
-        with self.using():
-            return self.chosen(POLICIES[discard])
-
-    cdef int chosen(self, Policy policy) except? -1 nogil:
-        """Slot of the active sample to retire next."""
-        cdef Rng rng
-        if policy == OLDEST:
-            return self.pool.by_arrival[0]
-        if policy == RANDOM:
-            rng = rng_for(self.seed, 0, self.pool.n_seen, DISCARD)
-            return self.drawn[below(&rng, self.pool.size)]
-        return least_useful(self, policy)
-
-    def rejuvenate(self):
-        """Add as many new particles, grown from the active samples in random order."""
-        with self.using():
-            begin_step(self)
-            rejuvenate(self)
-            end_step(self)
 
     # --- Answers: averages over the predictive distributions of the leaves --------------------
 
@@ -205,20 +165,6 @@ cdef class ParticleFilter(Particles):
     def n_seen(self):
         """Number of samples learned."""
         return self.pool.n_seen
-
-    # --- Scores: section 4 -------------------------------------------------------------------
-
-    def scores(self, str criterion):
-        """Score of each active sample, averaged over the trees, by slot.
-
-        "alc": decrease of the predictive variance over the space. "alm": predictive variance at
-        the sample, including the variance among the trees. "entropy": entropy of the predictive
-        class probabilities at the sample.
-        """
-        cdef double[:, ::1] found
-        with self.using():
-            found = scores(self, POLICIES[criterion])
-            return {slot: found[<int>slot, 0] for slot in self.pool.slots()}
 
     def alc_at(self, x):
         """Decrease of the predictive variance over the space if the target at x were known."""

@@ -6,10 +6,11 @@ from libc.math cimport INFINITY, log
 from libc.string cimport memcpy
 
 from ..linalg cimport Fit, LeafModel, fit, leverage, solved_of, substitute_back
+from ..rng cimport DISCARD, Rng, below, rng_for
 from ..window cimport Window
 from .leaf_models cimport class_share
 from .particles cimport (
-    ALC, ALM, ENTROPY, Particles, Policy, count_present, decay_ahead, decayed, v_of,
+    ALC, ALM, ENTROPY, OLDEST, RANDOM, Particles, Policy, count_present, decay_ahead, decayed, v_of,
 )
 from .shared_trees cimport Leaf, Node, SharedTrees
 
@@ -148,8 +149,10 @@ cdef class Acquisition:
 
 
 cdef double[:, ::1] scores(Particles filter, Policy criterion):
-    """The score of the sample in every slot, in the first of three columns.
+    """The score of the sample in every slot, in the first of three columns, averaged over the trees.
 
+    ALC: decrease of the predictive variance over the space. ALM: predictive variance at the sample,
+    including the variance among the trees. ENTROPY: entropy of the predictive class probabilities.
     The others are scratch: the sums of the means and of their squares over the trees.
     """
     cdef Acquisition acquisition = Acquisition(filter)
@@ -161,6 +164,17 @@ cdef double[:, ::1] scores(Particles filter, Policy criterion):
     for i in range(filter.pool.capacity):
         sums[i, 0] += sums[i, 2] - sums[i, 1] * sums[i, 1]
     return sums
+
+
+cdef int to_retire(Particles filter, Policy policy) except? -1 nogil:
+    """Slot of the active sample to retire next."""
+    cdef Rng rng
+    if policy == OLDEST:
+        return filter.pool.by_arrival[0]
+    if policy == RANDOM:
+        rng = rng_for(filter.seed, 0, filter.pool.n_seen, DISCARD)
+        return filter.drawn[below(&rng, filter.pool.size)]
+    return least_useful(filter, policy)
 
 
 cdef int least_useful(Particles filter, Policy criterion) except? -1 with gil:
