@@ -25,7 +25,8 @@ from .leaf_models cimport (
 )
 from .particles cimport (
     LEAST_PROPOSALS, MOST_PROPOSALS, Column, Cut, LeafHit, LeafParent, Particles, SplitScan,
-    decays_by_leaf, finish_leaf, leaf_score, row_score, score_subtree, sum_subtree, v_of, weigh_samples,
+    decays_by_leaf, finish_leaf, leaf_score, row_score, score_subtree, sum_subtree, v_of,
+    weigh_samples,
 )
 from .shared_trees cimport MAX_DEPTH, Leaf, Node
 
@@ -424,7 +425,8 @@ cdef void scan_numeric(Particles filter, Cut** cuts, int n) noexcept nogil:
         add_cut(filter, cuts[i], cuts[i].n_left, missing_left)
     begin_pass(filter, cuts[0], not missing_left)
     for i in range(n - 1, after - 1, -1):
-        pass_samples(filter, cuts[0], cuts[i].n_left, cuts[i + 1].n_left if i < n - 1 else n_present)
+        stop = cuts[i + 1].n_left if i < n - 1 else n_present
+        pass_samples(filter, cuts[0], cuts[i].n_left, stop)
         add_cut(filter, cuts[i], n_present - cuts[i].n_left, not missing_left)
 
 

@@ -153,7 +153,6 @@ cdef class Particles(Learner):
     cdef double* decayed_weight
     cdef SplitScan scan
 
-    cdef int allocate_particles(self) except -1
     cdef int find_row(self) except -1 nogil
     cdef const double* statistics_of(self, int hit) noexcept nogil
 

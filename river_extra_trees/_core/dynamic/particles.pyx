@@ -6,8 +6,7 @@ from libc.string cimport memcpy, memset
 
 from ..learner cimport STRETCH, Learner
 from ..linalg cimport (
-    BATCH_SIZE, MAX_REGRESSORS, Fit, LeafModel, add_samples, fit, merge, row_width, scale,
-    scratch_size,
+    BATCH_SIZE, MAX_REGRESSORS, Fit, LeafModel, fit, merge, row_width, scale, scratch_size,
 )
 from ..memory cimport free, product, resized, zeroed
 from ..sorting cimport rank
@@ -51,6 +50,10 @@ cdef class Particles(Learner):
                   int min_samples_leaf, double alpha, double beta, double leaf_bonus, decays,
                   double prior_weight, bint published, uint64_t seed):
         cdef int k, age, rule
+        cdef size_t n = 2 * n_particles     # so many are there after a rejuvenation
+        cdef size_t n_cuts = max(n_particles, <int>LEAST_PROPOSALS)
+        if not published:
+            n_cuts = min(n_cuts, <size_t>MOST_PROPOSALS)
         assert 1 <= len(decays) <= min(MAX_DECAYS, n_particles) and not (classifier and linear)
         self.regression, self.linear, self.published = not classifier, linear, published
         self.model.multinomial = classifier
@@ -69,24 +72,6 @@ cdef class Particles(Learner):
         sum_beliefs(self)
         self.lowest, self.highest = INFINITY, -INFINITY
         self.pool, self.trees = Window(), SharedTrees()
-        self.allocate_particles()
-        reshape(self, classifier)
-        add_roots(self, 0)
-
-    def __dealloc__(self):
-        free(self.weights)
-        free(self.block)
-        free(self.x)
-        free(self.active_v)
-        free(self.drawn)
-        free(self.scratch)
-
-    cdef int allocate_particles(self) except -1:
-        """Allocate the arrays per particle; after a rejuvenation there are twice as many."""
-        cdef size_t n = 2 * self.n_particles
-        cdef size_t n_cuts = max(self.n_particles, <int>LEAST_PROPOSALS)
-        if not self.published:
-            n_cuts = min(n_cuts, <size_t>MOST_PROPOSALS)
         self.particle_bytes = (
             n * (2 * sizeof(double) + sizeof(LeafHit) + sizeof(LeafParent) + 5 * sizeof(int))
             + n_cuts * (sizeof(Cut) + sizeof(Cut*)))
@@ -101,7 +86,16 @@ cdef class Particles(Learner):
         self.pair_of = self.resampled_pairs + n
         self.next = self.pair_of + n
         self.roots = self.next + n
-        return 0
+        reshape(self, classifier)
+        add_roots(self, 0)
+
+    def __dealloc__(self):
+        free(self.weights)
+        free(self.block)
+        free(self.x)
+        free(self.active_v)
+        free(self.drawn)
+        free(self.scratch)
 
     def __sizeof__(self):
         cdef size_t n_doubles = (
@@ -570,30 +564,26 @@ cdef void gather(Particles filter, const double* x, int first, int stop) noexcep
     filter.epoch += 1
     filter.n_hits = filter.n_pairs = 0
     for particle in range(first, stop):
-        node = filter.roots[particle]
-        if particle > first and node == filter.roots[particle - 1]:
-            pair = filter.pair_of[particle - 1]
+        node, n_path = filter.roots[particle], 0
+        while nodes[node].leaf == NULL and nodes[node].stamp != filter.epoch:
+            path[n_path] = node
+            n_path += 1
+            node = side(&nodes[node], x)
+        if nodes[node].leaf == NULL:
+            pair = nodes[node].memo
         else:
-            n_path = 0
-            while nodes[node].leaf == NULL and nodes[node].stamp != filter.epoch:
-                path[n_path] = node
-                n_path += 1
-                node = side(&nodes[node], x)
-            if nodes[node].leaf == NULL:
-                pair = nodes[node].memo
-            else:
-                if nodes[node].stamp != filter.epoch:
-                    nodes[node].stamp = filter.epoch
-                    nodes[node].memo = filter.n_hits
-                    filter.hits[filter.n_hits].node = node
-                    filter.hits[filter.n_hits].share = 0.0
-                    filter.n_hits += 1
-                pair = filter.n_pairs
-                filter.pairs[pair].hit = nodes[node].memo
-                filter.pairs[pair].parent = path[n_path - 1] if n_path else -1
-                filter.n_pairs += 1
-            for i in range(n_path):
-                nodes[path[i]].stamp = filter.epoch
-                nodes[path[i]].memo = pair
+            if nodes[node].stamp != filter.epoch:
+                nodes[node].stamp = filter.epoch
+                nodes[node].memo = filter.n_hits
+                filter.hits[filter.n_hits].node = node
+                filter.hits[filter.n_hits].share = 0.0
+                filter.n_hits += 1
+            pair = filter.n_pairs
+            filter.pairs[pair].hit = nodes[node].memo
+            filter.pairs[pair].parent = path[n_path - 1] if n_path else -1
+            filter.n_pairs += 1
+        for i in range(n_path):
+            nodes[path[i]].stamp = filter.epoch
+            nodes[path[i]].memo = pair
         filter.pair_of[particle] = pair
         filter.hits[filter.pairs[pair].hit].share += filter.share[particle]

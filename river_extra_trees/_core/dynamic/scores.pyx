@@ -149,7 +149,7 @@ cdef class Acquisition:
 
 
 cdef double[:, ::1] scores(Particles filter, Policy criterion):
-    """The score of the sample in every slot, in the first of three columns, averaged over the trees.
+    """The score of each slot's sample, averaged over the trees, in the first of three columns.
 
     ALC: decrease of the predictive variance over the space. ALM: predictive variance at the sample,
     including the variance among the trees. ENTROPY: entropy of the predictive class probabilities.

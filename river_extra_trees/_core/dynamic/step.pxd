@@ -1,4 +1,4 @@
-"""One step of particle learning: add a sample, weigh the particles, resample, move; rejuvenation."""
+"""One step of particle learning: add a sample, weigh the particles, resample, move."""
 
 from .particles cimport Particles
 

@@ -21,9 +21,9 @@ from ..shares cimport share_weights
 from .leaf_models cimport log_marginal
 from .moves cimport move_all
 from .particles cimport (
-    MAX_DECAYS, MAX_RULES, Particles, Regressor, add_roots, divide_particles, decays_by_leaf, features_of,
-    fill_v, finish_leaf, fit_scratch, gather, limited, n_rules, refresh, set_shares, sum_beliefs,
-    update_time, v_of, weigh_samples, weight_at,
+    MAX_DECAYS, MAX_RULES, Particles, Regressor, add_roots, decays_by_leaf, divide_particles,
+    features_of, fill_v, finish_leaf, fit_scratch, gather, limited, n_rules, refresh, set_shares,
+    sum_beliefs, update_time, v_of, weigh_samples, weight_at,
 )
 from .shared_trees cimport Leaf, SharedTrees, side
 
