@@ -7,7 +7,7 @@ from libc.stdint cimport uint8_t
 from river_extra_trees._core.dynamic cimport scores as core_scores
 from river_extra_trees._core.dynamic cimport step as core_step
 from river_extra_trees._core.dynamic.particles cimport (
-    ALC, ALM, ENTROPY, OLDEST, RANDOM, Particles, Policy,
+    ALC, ALM, ENTROPY, OLDEST, RANDOM, Particles,
 )
 
 POLICIES = {"oldest": OLDEST, "random": RANDOM, "alc": ALC, "alm": ALM, "entropy": ENTROPY}
