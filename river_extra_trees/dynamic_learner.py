@@ -129,13 +129,13 @@ class DynamicTreeLearner(TreeLearner):
         """
         pool, schema = self._core.state()["pool"].values, self._schema
         samples = []
-        for row, values in zip(pool["x"].tolist(), pool["v"].tolist(), strict=True):
+        for row, target in zip(pool["data"].T.tolist(), pool["target"].tolist(), strict=True):
             x = {
                 schema.names[column]: schema.value_of(column, number)
                 for column, number in enumerate(row)
                 if not math.isnan(number)
             }
-            samples.append((x, self._target_of(values[-1])))
+            samples.append((x, self._target_of(target)))
         return samples
 
     @abc.abstractmethod

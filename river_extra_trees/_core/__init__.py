@@ -37,7 +37,7 @@ the object above it contains::
       |
       `- ParticleFilter    dynamic/filter: particles, each a version of one tree (particles: their
           |                  data; step and moves learn a sample; scores)
-          |- Pool          pool: the active samples
+          |- Window        the active samples
           `- SharedTrees   shared_trees: particles share their equal nodes
                              (leaf_models: the leaves' predictive distributions)
 
@@ -99,7 +99,7 @@ How a learner is saved and restored::
 
 All modules use: `guarded` (one call at a time), `memory` (allocation), `lists` (list items without
 the GIL), `rng` (named streams of random numbers), `split` (the struct of a split), `shares` (the
-largest share, the sum of shares), `moments` (running means and variances), `linalg` (least
-squares), `state` (saving, and validation when loading), `arrays` (memory as numpy arrays),
+largest share, the sum of shares, fixed share), `moments` (running means and variances), `linalg`
+(least squares), `state` (saving, and validation when loading), `arrays` (memory as numpy arrays),
 `safe_repr` (values in messages).
 """

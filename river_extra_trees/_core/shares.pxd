@@ -1,4 +1,6 @@
-"""Shares of labels: predicted probabilities that are not normalised to a sum of one."""
+"""Shares of labels, which are predicted probabilities that are not normalised; weights of
+predictions.
+"""
 
 
 cdef inline int first_largest(const double* shares, int n) noexcept nogil:
@@ -17,3 +19,13 @@ cdef inline double total_of(const double* shares, int n) noexcept nogil:
     for code in range(n):
         total += shares[code]
     return total
+
+
+cdef inline void share_weights(double* weights, int n, double share) noexcept nogil:
+    """Divide the weights by their sum, then mix them with equal weights: fixed share (Herbster and
+    Warmuth 1998).
+    """
+    cdef double total = total_of(weights, n)
+    cdef int k
+    for k in range(n):
+        weights[k] = (1.0 - share) * weights[k] / total + share / n

@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._core.dynamic import ParticleFilter
-from .._core.dynamic.pool import Pool
 from .._core.forests.buffer import Buffer
 from .._core.forests.compact_trees import CompactTrees
 from .._core.forests.forgetful import ForgetfulForest
@@ -36,7 +35,6 @@ __all__ = ["Decoder", "Encoder", "is_plain"]
 # The tags of the core classes in model files. They are part of the format: a class may be renamed
 # or moved, but its tag stays.
 CORE_CLASSES: dict[str, Any] = {
-    "active_samples": Pool,
     "class_pool": ClassPool,
     "compact_trees": CompactTrees,
     "dynamic_trees": ParticleFilter,

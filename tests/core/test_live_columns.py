@@ -96,3 +96,25 @@ def test_a_wide_sample_that_left_the_window_costs_nothing(kind: str) -> None:
     ratios = [seconds(wide, 300, i) / seconds(plain, 300, i) for i in range(5)]
     assert min(ratios) < 4.0
     assert wide._core.window.n_live <= 3
+
+
+def test_moves_propose_no_cuts_in_columns_without_values() -> None:
+    """Columns whose last value retires are no longer live: moves do not propose cuts in them."""
+    model = ret.DynamicTreeClassifier(n_particles=20, window=30, seed=1)
+    usual = ret.DynamicTreeClassifier(n_particles=20, window=30, seed=1)
+    rng = random.Random(1)
+    wide = {f"W{i}": float(i) for i in range(2_000)}  # the first columns
+    for i in range(400):
+        x = {"a": rng.random(), "b": rng.random()}
+        model.learn_one(x | wide if i == 0 else x, x["a"] > 0.5)
+        usual.learn_one(x, x["a"] > 0.5)
+        if i in (0, 29, 30):
+            assert model._core.pool.n_live == (2_002 if i < 30 else 2)
+            model._core.check()
+            assert pickle.loads(pickle.dumps(model))._core.pool.n_live == model._core.pool.n_live
+    # With proposals in all columns, one in a thousand would be for the column that matters.
+    assert model.n_nodes > 0.6 * usual.n_nodes
+    for _ in range(30):
+        model.learn_one({"c": 1.0}, True)
+    assert model._core.pool.n_live == 1
+    model._core.check()

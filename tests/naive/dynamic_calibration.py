@@ -22,11 +22,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import stats
 
+from tests.compiled import Compiled
 from tests.naive.dynamic import DynamicTree, FadingTree, Leaf, Tree
 from tests.naive.dynamic_filters import filter_of, naive_tree, row_of
 from tests.naive.dynamic_leaves import GaussianLeaf, MultinomialLeaf
 from tests.naive.dynamic_problems import fields_of, mutants
 from tests.tools.particle_trees import trees_of
+
+filters = Compiled("particle_filters")
 
 Array = np.ndarray
 
@@ -123,7 +126,7 @@ def learned_trees(problem: Problem, model: DynamicTree, seed: int) -> list[Tree]
     particles = filter_of(model, problem.n_particles, seed, decay=problem.decay)
     for row in range(problem.n_rows):
         if row >= problem.n_active:
-            particles.retire(particles.to_retire("oldest"))
+            filters.retire_oldest(particles)
         particles.learn(row_of(model.X[row]), float(model.y[row]))
     trees, counts = zip(*trees_of(particles), strict=True)
     rng = np.random.default_rng(seed)

@@ -8,10 +8,13 @@ from dataclasses import replace
 import numpy as np
 
 from river_extra_trees._core.dynamic import ParticleFilter
+from tests.compiled import Compiled
 from tests.naive import dynamic_enumeration as enumeration
 from tests.naive.dynamic import DynamicTree, Leaf, Split, Tree
 from tests.naive.dynamic_leaves import GaussianLeaf, InformedLeaf, LeafModel, MultinomialLeaf, Sums
 from tests.tools.particle_trees import Node, trees_of
+
+filters = Compiled("particle_filters")
 
 
 def row_of(x: np.ndarray) -> dict[str, float]:
@@ -54,7 +57,7 @@ def learn_stream(model: DynamicTree, particles: ParticleFilter, window: int = 10
     log_evidence = 0.0
     for row in range(len(model.y)):
         if row >= window:
-            particles.retire(particles.to_retire("oldest"))
+            filters.retire_oldest(particles)
         particles.learn(row_of(model.X[row]), float(model.y[row]))
         if row >= model.min_samples_leaf:
             log_evidence += particles.log_predictive
@@ -86,14 +89,14 @@ def leaf_at(nodes: list[dict], x: np.ndarray) -> dict:
 
 
 def naive_tree(model: DynamicTree, particles: ParticleFilter, tree: list[Node]) -> Tree:
-    """A tree of `trees_of`; active rows are numbered by their order of arrival."""
-    arrival = {slot: particles.pool.point(slot)[3] - 1 for slot in particles.pool.slots()}
+    """A tree of `trees_of`; rows are numbered by their order in the stream."""
+    arrival = [particles.pool.sample(slot)[3] for slot in particles.pool.slots()]
     nodes = iter(tree)
 
     def build() -> Tree:
         node = next(nodes)
         if node["feature"] < 0:
-            rows = tuple(sorted(arrival[slot] for slot in node["slots"]))
+            rows = tuple(sorted(arrival[number] for number in node["active"]))
             return Leaf(rows, sums_of(model.leaf_model, node["retired"]))
         left = build()
         return Split(node["feature"], node["threshold"], left, build())
@@ -104,9 +107,9 @@ def naive_tree(model: DynamicTree, particles: ParticleFilter, tree: list[Node]) 
 def leaf_with_prior(particles: ParticleFilter, n_features: int) -> InformedLeaf:
     """A regression leaf with the prior that the particles has at present."""
     state, flat = particles.state(), GaussianLeaf(n_features, particles.linear)
-    return InformedLeaf(
-        n_features, particles.linear, sums_of(flat, list(state["prior"])), state["df_offset"]
-    )
+    df_offset = 1.0 if state["prior"][0] > 0.0 else -len(state["fill"]) - 1.0
+    prior = sums_of(flat, list(state["prior"]))
+    return InformedLeaf(n_features, particles.linear, prior, df_offset)
 
 
 def structures(model: DynamicTree, particles: ParticleFilter) -> dict[enumeration.Key, float]:

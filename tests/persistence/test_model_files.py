@@ -207,7 +207,7 @@ def test_tags_are_fixed() -> None:
         sorted(found)
         == sorted(values.CORE_CLASSES)
         == [
-            *("active_samples", "buffer", "class_pool", "compact_trees", "dynamic_trees"),
+            *("buffer", "class_pool", "compact_trees", "dynamic_trees"),
             *("forgetful_forest", "labels", "linear_models", "memory_forest"),
             *("naive_bayes", "number_mixture", "schema", "shrub_ensemble", "stream_forest"),
             *("trees", "window"),

@@ -29,14 +29,14 @@ def trees_of(particles: ParticleFilter) -> list[tuple[list[Node], int]]:
 
 
 def leaves_of(state: dict[str, Any]) -> dict[int, Node]:
-    """What each leaf holds, by the number of its node."""
+    """What each leaf holds, by the number of its node; active samples in order of arrival."""
     numbers = np.flatnonzero(state["links"][:, 0] < 0).tolist()
     stops = np.cumsum(state["n_active"])
     slots = np.split(state["leaf_slots"], stops[:-1])
     width = state["rows"].shape[1] // 2
     return {
         node: {
-            "slots": slots[i].tolist(),
+            "active": slots[i].tolist(),
             "total": state["rows"][i, :width].tolist(),
             "retired": state["rows"][i, width:].tolist(),
             "time": int(state["times"][i]),
@@ -62,13 +62,11 @@ def nodes_below(
         if feature < 0:
             node.update(leaves[number], decay=decay)
         else:
-            nominal, missing_left = state["flags"][number].tolist()
             node.update(
                 left=left,
                 right=right,
                 threshold=float(state["cuts"][number]),
-                nominal=bool(nominal),
-                missing_left=bool(missing_left),
+                missing_left=bool(state["missing_left"][number]),
             )
             stack += [(right, depth + 1), (left, depth + 1)]
         found.append(node)

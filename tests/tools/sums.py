@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from river_extra_trees._core.dynamic import ParticleFilter
@@ -40,7 +41,8 @@ def row_of(particles: ParticleFilter, state: dict[str, Any], values: list[float]
     n_regressors = len(state["fill"]) if particles.regression else 0
     row = leaf_statistics.Statistics(n_regressors, n_classes).take(values)
     prior = list(state["prior"]) if particles.regression else [0.0] * len(values)
-    row.set_prior(prior, state["df_offset"], state["per_leaf"])
+    per_leaf = -n_classes * math.lgamma(1.0 / n_classes) if n_classes else 0.0
+    row.set_prior(prior, 1.0 if prior[0] > 0.0 else -n_regressors - 1.0, per_leaf)
     return row
 
 
@@ -49,10 +51,11 @@ def check_leaf(particles: ParticleFilter, node: Node, state: dict[str, Any]) -> 
     decay = 1.0 if particles.published else node["decay"]
     total, retired = (row_of(particles, state, node[name]) for name in ("total", "retired"))
     summed = retired.copy()
-    for slot in node["slots"]:
-        _, v, weight, arrival = particles.pool.point(slot)
-        z = v[:-1] if particles.regression else []
-        summed.add(z, v[-1], weight * decay ** (node["time"] - arrival))
+    slots = particles.pool.slots()
+    for number in node["active"]:
+        _, target, weight, arrival = particles.pool.sample(slots[number])
+        z = state["v"][number].tolist()
+        summed.add(z, target, weight * decay ** (node["time"] - arrival - 1))
     assert summed.agrees(total)
     for one in (total, retired):
         one.scale(decay ** (particles.n_seen - node["time"]))

@@ -1,25 +1,10 @@
 from collections.abc import Hashable, Mapping
 from typing import Any, Self
 
-from river_extra_trees._core.dynamic.pool import Pool
-from river_extra_trees._core.dynamic.shared_trees import SharedTrees
 from river_extra_trees._core.learner import Learner
 
 class ParticleFilter(Learner):
-    pool: Pool
-    trees: SharedTrees
     lowest: float
-    highest: float
-    n_particles: int
-    window: int
-    min_samples_leaf: int
-    alpha: float
-    beta: float
-    leaf_bonus: float
-    published: bool
-    linear: bool
-    n_seen: int
-    n_steps: int
     log_evidence: float
     log_predictive: float
     def __new__(
@@ -38,14 +23,9 @@ class ParticleFilter(Learner):
         published: bool,
         seed: int,
     ) -> Self: ...
-    rejuvenate_every: int
     def set_policy(self, *, discard: str, rejuvenate_every: int) -> None: ...
-    def retire(self, slot: int) -> None: ...
-    def to_retire(self, discard: str) -> int: ...
-    def rejuvenate(self) -> None: ...
     def mixture(self, x: Mapping[Hashable, Any]) -> list[tuple[float, float, float, float]]: ...
     def number_of_tree(self, tree: int, x: Mapping[Hashable, Any]) -> float: ...
-    def scores(self, criterion: str) -> dict[int, float]: ...
     def alc_at(self, x: Mapping[Hashable, Any]) -> float: ...
     def factor_weights(self) -> dict[float, float]: ...
     def particle_shares(self) -> list[float]: ...

@@ -1,4 +1,4 @@
-"""A particle filter of dynamic trees: learning, answers, state. See the header."""
+"""The particle filter as Python uses it: particles that learn samples, answer, and can be saved."""
 
 import numpy as np
 
@@ -7,21 +7,20 @@ from libc.stdint cimport int64_t
 from libc.string cimport memset
 
 from ..arrays cimport view
-from ..guarded cimport begin_step, end_step
 from ..learner cimport Learner
 from ..linalg cimport MAX_REGRESSORS, Fit, fit, slopes_of
 from ..schema cimport Labels, Schema
 from ..shares cimport first_largest, total_of
-from .leaf_models cimport Predictive, predictive
+from ..window cimport Window
+from .leaf_models cimport Predictive, class_share, predictive
 from .particles cimport (
-    ALC, ALM, ENTROPY, LARGEST_REGRESSOR, MAX_DECAYS, OLDEST, RANDOM, Particles, Policy, fill_v,
-    finish_leaf, fit_scratch, follow, gather, n_rules, row_score, score_subtree, set_prior,
-    set_shares, sum_beliefs, sum_subtree,
+    ALC, ALM, ENTROPY, LARGEST_REGRESSOR, MAX_DECAYS, OLDEST, RANDOM, Particles, Regressor,
+    features_of, fill_v, finish_leaf, follow, gather, n_rules, row_score, score_subtree,
+    set_constants, set_shares, sum_beliefs, sum_subtree, v_of,
 )
-from .pool cimport Pool, x_of
-from .scores cimport alc_at, leaf_entropy, least_useful, scores
-from .shared_trees cimport Node, SharedTrees, restored_trees
-from .step cimport learn_row, oldest, random, rejuvenate, retire_slot
+from .scores cimport alc_at, leaf_entropy, to_retire
+from .shared_trees cimport Node, restored_trees
+from .step cimport learn_row, rejuvenate, retire_slot
 
 from ..state import (
     LARGEST_FLOAT, LARGEST_TARGET, State, captured, fields_of, put_back, require,
@@ -50,15 +49,16 @@ SETTINGS = {        # the arguments of the constructor
 MUTABLE = {         # see `set_policy`
     "discard": ("word", tuple(POLICIES)), "rejuvenate_every": ("whole",),
 }
-PARTS = {"schema": ("part", Schema), "labels": ("part", Labels), "pool": ("part", Pool)}
+PARTS = {"schema": ("part", Schema), "labels": ("part", Labels), "pool": ("part", Window)}
 CONTENT = {
     "global_statistics": ("numbers", "row", SUMS), "prior": ("numbers", "prior", SUMS),
-    "df_offset": ("number",), "per_leaf": ("number",),
     "fill": ("numbers", "regressors", FILL),
     "fill_weight": ("numbers", "regressors", {"least": 0.0}),
-    "lowest": ("number",), "highest": ("number",), "n_seen": ("whole",), "n_steps": ("whole",),
+    "v": ("numbers", "samples", "regressors", FILL),        # without the target
+    "drawn": ("whole_numbers", np.int32, "samples", {"most": LARGEST_INT}),
+    "lowest": ("number",), "highest": ("number",), "n_steps": ("whole",),
     "log_evidence": ("number",), "log_predictive": ("number",),
-    "factor_posterior": ("numbers", "beliefs", {"least": LEAST_POSTERIOR, "most": 1.0}),
+    "belief": ("numbers", "rules", "factors", {"least": LEAST_POSTERIOR, "most": 1.0}),
     "stratum": ("array", np.int32, "bounds"), **TREES,
     "rows": ("numbers", "leaves", "two rows", SUMS),
 }
@@ -71,21 +71,10 @@ cdef class ParticleFilter(Particles):
     # --- Learning ---------------------------------------------------------------------------
 
     def set_policy(self, *, discard, int64_t rejuvenate_every):
-        """Set what holds from the next sample on.
-
-        Parameters
-        ----------
-        discard
-            Which active sample retires if the window is full, see `to_retire`.
-        rejuvenate_every
-            Number of samples after which the particles are rejuvenated; 0: never.
+        """Set which active sample retires from a full window, see `to_retire`, and after how many
+        samples the particles are rejuvenated; 0: never.
         """
         self.policy, self.rejuvenate_every = POLICIES[discard], rejuvenate_every
-
-    cdef int check_slot(self, int slot) except -1:
-        if not 0 <= slot < self.pool.capacity or self.pool.arrival[slot] < 0:
-            raise ValueError(f"no active sample in slot {slot}")
-        return 0
 
     cdef int check_sample(self, double target, double weight) except -1:
         """Raise if the target is so large that the sums of squares of a long stream overflow."""
@@ -96,46 +85,19 @@ cdef class ParticleFilter(Particles):
         return 0
 
     cdef int take(self, double target, double weight) except -1 nogil:
-        cdef size_t capacity = self.pool.capacity
-        cdef int leaving = self.chosen(self.policy) if self.pool.size >= self.window else -1
-        if self.pool.size - (leaving >= 0) == self.pool.capacity:
-            capacity *= 2
-        follow(self, capacity)
-        fit_scratch(self)
+        cdef int leaving = to_retire(self, self.policy) if self.pool.size >= self.window else -1
+        if leaving < 0:
+            self.pool.reserve_one(self.schema, self.window)
+        else:
+            self.pool.reserve_rows(self.schema, self.pool.capacity)
+        follow(self)
         if leaving >= 0:
             retire_slot(self, leaving)
-        gather(self, self.schema.row, 0, self.n_alive)
-        learn_row(self, target, weight)
-        if self.rejuvenate_every and self.n_seen % self.rejuvenate_every == 0:
+        learn_row(self, target, weight, leaving)
+        if self.rejuvenate_every and self.pool.n_seen % self.rejuvenate_every == 0:
             with gil:
                 rejuvenate(self)
         return 0
-
-    def retire(self, int slot):
-        """Move an active sample into the priors of its leaves."""
-        with self.using():
-            self.check_slot(slot)
-            retire_slot(self, slot)
-
-    def to_retire(self, str discard):
-        """Slot of the active sample to retire next: the "oldest", one at "random", or the sample
-        with the smallest score by a criterion of `scores`; the oldest of equal ones.
-        """
-        with self.using():
-            return self.chosen(POLICIES[discard])
-
-    cdef int chosen(self, Policy policy) except? -1 nogil:
-        """Slot of the active sample to retire next."""
-        if policy == OLDEST:
-            return oldest(self)
-        return random(self) if policy == RANDOM else least_useful(self, policy)
-
-    def rejuvenate(self):
-        """Add as many new particles, grown from the active samples in random order."""
-        with self.using():
-            begin_step(self)
-            rejuvenate(self)
-            end_step(self)
 
     # --- Answers: averages over the predictive distributions of the leaves --------------------
 
@@ -160,38 +122,34 @@ cdef class ParticleFilter(Particles):
         cdef Predictive student
         cdef list parts = []
         with self.using():
-            self.find_leaves(x)
+            self.schema.encode(x)
+            self.find_row()
             for hit in range(self.n_hits):
                 student = predictive(&self.model, self.statistics_of(hit), self.v)
                 parts.append((self.clamped(student.mean), student.scale2, student.df,
                               self.hits[hit].share))
         return parts
 
-    cdef int find_leaf(self, int tree, object x) except -1:
-        """Find the leaf of x in one tree: the first hit."""
-        if not 0 <= tree < self.n_alive:
-            raise IndexError(f"there is no tree {tree}, only 0 to {self.n_alive - 1}")
-        self.schema.encode(x)
-        fill_v(self, self.schema.row, 0.0)
-        gather(self, self.schema.row, tree, tree + 1)
-        return 0
-
     def number_of_tree(self, int tree, x):
         """The mean that one tree predicts."""
         with self.using():
-            self.find_leaf(tree, x)
+            if not 0 <= tree < self.n_alive:
+                raise IndexError(f"there is no tree {tree}, only 0 to {self.n_alive - 1}")
+            self.schema.encode(x)
+            fill_v(self, self.schema.row, 0.0)
+            gather(self, self.schema.row, tree, tree + 1)
             return self.clamped(predictive(&self.model, self.statistics_of(0), self.v).mean)
 
     cdef double* row_shares(self) except? NULL nogil:
         cdef int hit, k
-        cdef const double* chances
         cdef double* answer = self.model.prior      # scratch here: no other use in classification
+        cdef const double* row
         self.find_row()
         memset(answer, 0, self.model.width * sizeof(double))
         for hit in range(self.n_hits):
-            chances = self.class_chances(hit)
+            row = self.statistics_of(hit)
             for k in range(self.model.n_classes):
-                answer[k] += self.hits[hit].share * chances[k]
+                answer[k] += self.hits[hit].share * class_share(&self.model, row, k)
         return answer
 
     cdef int row_label(self) except -1 nogil:
@@ -203,30 +161,10 @@ cdef class ParticleFilter(Particles):
             shares[k] /= total
         return first_largest(shares, n)
 
-    cdef const double* class_chances(self, int hit) noexcept nogil:
-        """Probabilities of the classes in a leaf that was found."""
-        cdef int k
-        cdef double a = self.model.concentration
-        cdef double* shares = self.row_other + self.model.width
-        cdef const double* row = self.statistics_of(hit)
-        cdef double whole = row[0] + a * self.model.n_classes
-        for k in range(self.model.n_classes):       # Dirichlet(a, ..., a), section 2.1
-            shares[k] = (row[1 + k] + a) / whole
-        return shares
-
-    # --- Scores: section 4 -------------------------------------------------------------------
-
-    def scores(self, str criterion):
-        """Score of each active sample, averaged over the trees, by slot.
-
-        "alc": decrease of the predictive variance over the space. "alm": predictive variance at
-        the sample, including the variance among the trees. "entropy": entropy of the predictive
-        class probabilities at the sample.
-        """
-        cdef double[:, ::1] found
-        with self.using():
-            found = scores(self, POLICIES[criterion])
-            return {slot: found[<int>slot, 0] for slot in self.pool.slots()}
+    @property
+    def n_seen(self):
+        """Number of samples learned."""
+        return self.pool.n_seen
 
     def alc_at(self, x):
         """Decrease of the predictive variance over the space if the target at x were known."""
@@ -251,7 +189,7 @@ cdef class ParticleFilter(Particles):
             here = &self.trees.nodes[node]
             n_active = sum_subtree(self, node, row)
             gain, left, right = 0.0, -1, -1
-            if here.split.feature >= 0:
+            if here.leaf == NULL:
                 gain = score_subtree(self, node, True) - self.log_stop[here.depth]
                 gain = max(0.0, gain - row_score(self, row, row + self.model.width))
                 left, right = numbers[here.left], numbers[here.right]
@@ -284,20 +222,21 @@ cdef class ParticleFilter(Particles):
     # --- State ------------------------------------------------------------------------------
 
     cdef dict views(self):
-        """The arrays of the filter itself, see `state.py`."""
-        cdef tuple row = (self.model.width,), regressors = (self.model.n_regressors,)
+        """The arrays of the filter itself, see `state.py`; `v` by slot, without the targets."""
+        cdef int q = self.model.n_regressors
+        cdef Regressor* here = self.regressors
+        cdef tuple row = (self.model.width,), n = (q,), step = (sizeof(Regressor),)
         return {
             "global_statistics": view(self.global_statistics, "f8", row),
             "prior": view(self.model.prior, "f8", row if self.regression else (0,)),
-            "fill": view(self.fill, "f8", regressors),
-            "fill_weight": view(self.fill_weight, "f8", regressors),
+            "fill": view(&here.fill, "f8", n, step),
+            "fill_weight": view(&here.fill_weight, "f8", n, step),
+            "v": view(self.active_v, "f8", (self.capacity, q),
+                      ((q + 1) * sizeof(double), sizeof(double))),
+            "belief": view(self.belief, "f8", (n_rules(self), self.n_decays),
+                           (sizeof(self.belief[0]), sizeof(double))),
             "stratum": view(self.stratum, "i4", (self.n_decays + 1,)),
         }
-
-    cdef object beliefs(self):
-        """The probabilities of the forgetting factors by rule."""
-        return view(self.belief, "f8", (n_rules(self), self.n_decays),
-                    (sizeof(self.belief[0]), sizeof(double)))
 
     def settings(self):
         """The arguments that make an empty filter of the same kind, and its policy."""
@@ -311,10 +250,17 @@ cdef class ParticleFilter(Particles):
     DEFAULTS = {"discard": "oldest", "rejuvenate_every": 0}
 
     cdef dict fields(self):
+        """Beside attributes and views: active samples are numbered by their order of arrival."""
+        cdef int[::1] number = np.zeros(self.pool.capacity, np.int32)
+        cdef int i, n = self.pool.size
+        for i in range(n):
+            number[self.pool.by_arrival[i]] = i
+        slots = np.array(self.pool.slots(), np.intp)
+        views = self.views()
+        views["v"] = views["v"].take(slots, 0)
         return fields_of(self, FIELDS, {
-            **self.settings(), **self.views(), **self.trees.state(self.roots, self.n_alive),
-            "df_offset": self.model.df_offset, "per_leaf": self.model.per_leaf,
-            "n_regions": self.trees.n_regions, "factor_posterior": self.beliefs().ravel(),
+            **self.settings(), **views, **self.trees.state(self.roots, self.n_alive, number),
+            "drawn": np.array([number[self.drawn[i]] for i in range(n)], np.int32),
         })
 
     cdef Learner serving_copy(self):
@@ -323,8 +269,9 @@ cdef class ParticleFilter(Particles):
         rows = state["rows"]
         rows[:, self.model.width:] = rows[:, : self.model.width]
         return self.restored({
-            **state, "pool": Pool(n_columns=self.pool.n_columns, size_v=self.pool.size_v),
-            "n_active": np.zeros_like(state["n_active"]), "leaf_slots": np.zeros(0, np.int32),
+            **state, "pool": Window.restored({"n_seen": self.pool.n_seen}), "v": state["v"][:0],
+            "drawn": np.zeros(0, np.int32), "leaf_slots": np.zeros(0, np.int32),
+            "n_active": np.zeros_like(state["n_active"]),
         })
 
     @classmethod
@@ -352,77 +299,60 @@ cdef class ParticleFilter(Particles):
 
     cdef int load(self, object state) except -1:
         """Fill an empty filter from a state."""
-        cdef Pool pool
-        cdef int width
+        cdef int i, n
         parts = state.read(PARTS)
-        self.schema, self.labels, pool = parts["schema"], parts["labels"], parts["pool"]
+        self.schema, self.labels, self.pool = parts["schema"], parts["labels"], parts["pool"]
+        n = self.pool.size
         require(not self.regression or len(self.labels) == 0,
                 "ParticleFilter: a regression has labels")
-        follow(self, self.pool.capacity)
-        width = self.model.width
-        require(pool.n_columns == self.schema.n_columns and pool.size <= self.window
-                and pool.size_v == self.model.n_regressors + 1,
+        self.pool.check_codes(self.schema, -1 if self.regression else <int>len(self.labels))
+        require(self.pool.n_fresh == 0 and n <= self.window,
                 "ParticleFilter: the pool is not its own")
+        follow(self)
         fields = state.read(
-            CONTENT, row=width, prior=width if self.regression else 0,
-            regressors=self.model.n_regressors, beliefs=n_rules(self) * self.n_decays,
-            bounds=self.n_decays + 1, **{"two rows": 2 * width})
-        check_numbers(self, pool, fields)
-        self.pool = pool
-        self.n_seen, self.n_steps = fields["n_seen"], fields["n_steps"]
-        self.lowest, self.highest = fields["lowest"], fields["highest"]
+            CONTENT, row=self.model.width, prior=self.model.width if self.regression else 0,
+            samples=n, regressors=self.model.n_regressors, rules=n_rules(self),
+            factors=self.n_decays, bounds=self.n_decays + 1, **{"two rows": 2 * self.model.width})
+        check_fields(self, fields)
+        views = self.views()
+        views["v"] = views["v"][:n]
+        put_back(views, fields)
+        for i in range(n):
+            v_of(self, i)[self.model.n_regressors] = self.pool.target[i]
+            self.drawn[i] = fields["drawn"][i]
+        self.n_steps, self.lowest, self.highest = (
+            fields["n_steps"], fields["lowest"], fields["highest"])
         self.log_evidence, self.log_predictive = fields["log_evidence"], fields["log_predictive"]
-        set_prior(self)     # its row is saved: the statistics have changed since it was computed
-        self.model.df_offset, self.model.per_leaf = fields["df_offset"], fields["per_leaf"]
-        put_back(self.views(), fields)
-        self.beliefs()[...] = fields["factor_posterior"].reshape(n_rules(self), -1)
         sum_beliefs(self)
-        self.load_trees(fields)
+        set_constants(self)
+        self.trees = restored_trees(self.model.width, self.schema, self.published, fields)
+        self.n_alive = <int>len(fields["roots"])
+        put_back({"roots": view(self.roots, "i4", (self.n_alive,))}, fields)
+        set_shares(self, 0)
+        check_samples(self, fields)
+        for i in range(self.trees.n_nodes):
+            if self.trees.nodes[i].leaf != NULL:
+                finish_leaf(self, self.trees.nodes[i].leaf)
         return 0
 
-    cdef int load_trees(self, dict fields) except -1:
-        """Restore trees, roots, and what follows from the particles."""
-        cdef SharedTrees trees = restored_trees(
-            self.model.width, self.pool.n_columns, self.published, fields)
-        cdef double[::1] decays = np.empty(trees.n_nodes)
-        cdef int i, k
-        self.n_alive, self.trees = <int>len(fields["roots"]), trees
-        put_back({"roots": view(self.roots, "i4", (self.n_alive,))}, fields)
-        require(self.stratum[0] == 0 and self.stratum[self.n_decays] == self.n_alive
-                and all([self.stratum[i] < self.stratum[i + 1] for i in range(self.n_decays)])
-                and fabs(float(np.sum(fields["factor_posterior"])) - 1.0) < 1e-9,
-                "ParticleFilter: the factor posterior does not sum to one, or has no particles")
-        set_shares(self, 0)
-        for k in range(self.n_decays):
-            for i in range(self.stratum[k], self.stratum[k + 1]):
-                decays[self.roots[i]] = self.decays[k]
-        for i in range(trees.n_nodes):      # children come after their parents
-            if trees.nodes[i].split.feature >= 0:
-                decays[trees.nodes[i].left] = decays[trees.nodes[i].right] = decays[i]
-            else:
-                trees.leaves[trees.nodes[i].left].decay = decays[i]
-        check_samples(self, fields)
-        for i in range(trees.n_leaves):
-            finish_leaf(self, i)
-        return 0
+    cdef list derived(self):
+        """What a restored filter computes anew, of particles and nodes."""
+        cdef const Node* here
+        cdef int node
+        cdef list found = [
+            self.trees.nodes_in_use, self.trees.leaves_in_use, self.particle_shares()]
+        for node in self.trees.nodes_below(self.roots, self.n_alive):
+            here = &self.trees.nodes[node]
+            found.append((here.depth, here.refs, here.n_leaves))
+            if here.leaf != NULL:
+                found.append((here.leaf.stratum, here.leaf.log_marginal))
+        return found
 
     cdef int check_structure(self) except -1:
-        cdef ParticleFilter other = self.restored(self.fields())
-        cdef int i
-        found = self.trees.nodes_below(self.roots, self.n_alive)
-        here, there = self.trees.node_views(), other.trees.node_views()
-        leaves = here["left"].take(found).compress(there["feature"] < 0)
-        require(
-            self.trees.nodes_in_use == len(found)
-            and self.trees.leaves_in_use == other.trees.n_leaves
-            and all([np.array_equal(here[name].take(found), there[name])
-                     for name in ("depth", "refs", "n_leaves")])
-            and all([np.array_equal(self.trees.leaf_views()[name].take(leaves),
-                                    other.trees.leaf_views()[name], equal_nan=True)
-                     for name in ("decay", "log_marginal")])
-            and all([self.share[i] == other.share[i] for i in range(self.n_alive)]),
-            "ParticleFilter: depths, sizes, references, shares or scores do not follow from the "
-            "state")
+        cdef ParticleFilter other = self.restored(captured(self.fields(), self.DEFAULTS))
+        require(repr(self.derived()) == repr(other.derived()),     # also NaN, by their repr
+                "ParticleFilter: depths, sizes, references, shares or scores do not follow from "
+                "the state")
         return 0
 
 
@@ -452,23 +382,23 @@ cdef dict fitted(ParticleFilter filter, const double* row):
         "residual_variance": variance,
         "spread": row[0] * variance * (1.0 + 1.0 / posterior.weight) if posterior.proper else 0.0,
         "intercept": means[size - 1] - sum(slopes[i] * means[i] for i in range(len(slopes))),
-        "coefficients": {filter.regressors[i]: slopes[i] for i in range(len(slopes))},
+        "coefficients": {filter.regressors[i].feature: slopes[i] for i in range(len(slopes))},
     }
 
 
 # --- Checks of a restored filter --------------------------------------------------------------
 
-cdef int check_numbers(ParticleFilter filter, Pool pool, dict fields) except -1:
-    """Check times, labels, and that no sum of weights or squares is negative or can overflow."""
+cdef int check_fields(ParticleFilter filter, dict fields) except -1:
+    """Check what relates fields; no sum of weights or squares may be negative or overflow."""
     cdef int q = filter.model.n_regressors
-    samples = pool.state()
-    target = samples["v"][:, q]
-    require(np.all((fields["times"] >= 0) & (fields["times"] <= fields["n_seen"]))
-            and np.all(samples["arrival"] <= fields["n_seen"]),
-            "ParticleFilter: a leaf or a sample is of the future")
-    require(filter.regression or np.all(
-        (target >= 0) & (target < len(filter.labels)) & (target == target // 1.0)),
-        "ParticleFilter: a target is no known label")
+    bounds, n = fields["stratum"], filter.n_decays
+    require(bounds[0] == 0 and bounds[n] == len(fields["roots"]) and np.all(bounds[:n] < bounds[1:])
+            and fabs(float(np.sum(fields["belief"])) - 1.0) < 1e-9,
+            "ParticleFilter: the factor posterior does not sum to one, or has no particles")
+    require(np.array_equal(np.sort(fields["drawn"]), np.arange(filter.pool.size)),
+            "ParticleFilter: a draw is of no sample")
+    require(np.all((fields["times"] >= 0) & (fields["times"] <= filter.pool.n_seen)),
+            "ParticleFilter: a leaf is of the future")
     for name in ("rows", "global_statistics", *(("prior",) if filter.regression else ())):
         rows = fields[name].reshape(-1, filter.model.width)
         sound = (rows[:, 0] >= 0.0) & (rows[:, 0] <= LARGEST_TOTAL)
@@ -480,14 +410,15 @@ cdef int check_numbers(ParticleFilter filter, Pool pool, dict fields) except -1:
 
 cdef int check_samples(ParticleFilter filter, dict fields) except -1:
     """Check that each leaf holds the active samples that reach it, each once, and no others."""
-    cdef int capacity = filter.pool.capacity, slot, hit
+    cdef int n = filter.pool.size, slot, hit
     held = fields["leaf_slots"].astype(np.int64)
-    require(np.all((held >= 0) & (held < capacity)), "ParticleFilter: a leaf holds no sample")
-    held += np.repeat(np.arange(len(fields["n_active"])), fields["n_active"]) * capacity
+    require(np.all((held >= 0) & (held < n)), "ParticleFilter: a leaf holds no sample")
+    leaves = np.flatnonzero(fields["links"][:, 0] < 0)
+    held += np.repeat(leaves, fields["n_active"]) * n
     found = []
-    for slot in filter.pool.slots():
-        gather(filter, x_of(filter.pool, slot), 0, filter.n_alive)
-        found += [<int64_t>filter.trees.nodes[filter.hits[hit].node].left * capacity + slot
+    for slot in range(n):       # in order of arrival
+        gather(filter, features_of(filter, slot), 0, filter.n_alive)
+        found += [<int64_t>filter.hits[hit].node * n + slot
                   for hit in range(filter.n_hits)]
     require(np.array_equal(np.sort(found), np.sort(held)),
             "ParticleFilter: a sample is not where its features lead")

@@ -42,6 +42,11 @@ cdef void add_to_cells(const LeafModel* model, double* cells, const double* offs
                        const int* slots, int n, const double* weights) noexcept nogil
 cdef void fit_batch(const LeafModel* model, double* cells, int n_leaves, Fit* fits) noexcept nogil
 
+cdef inline double class_share(const LeafModel* model, const double* row, int k) noexcept nogil:
+    """Predictive probability of class k in a leaf: sections 2.1 and 4.3."""
+    return (row[1 + k] + model.concentration) / (
+        row[0] + model.concentration * model.n_classes)
+
 cdef inline double stirling(double x, double* product) noexcept nogil:
     """Stirling's series for log(gamma(x)) + log(factor), x > 0; `product` is multiplied by factor.
 

@@ -203,8 +203,7 @@ cdef void fit_batch(const LeafModel* model, double* cells, int n_leaves, Fit* fi
         if here.n_regressors > 0:
             here.determinant, here.log_rest = factor.determinant[lane], factor.log_rest[lane]
             here.sse = max(factor.residual[lane], RESIDUAL_TOLERANCE * factor.total[lane])
-            here.proper = here.sse > 0.0
         else:
             here.determinant, here.log_rest = here.weight, 0.0
             here.sse = factor.total[lane]
-            here.proper = here.df > 0.0 and here.sse > 0.0 and here.weight > 0.0
+        here.proper = here.df > 0.0 and here.sse > 0.0 and here.weight > 0.0

@@ -5,18 +5,21 @@ sample, and then moves each particle: it stays, grows or prunes at the leaf of t
 is the same for several particles is done once: a `LeafHit` is a distinct leaf that contains the
 sample, and a `LeafParent` is a distinct pair of such a leaf and its parent, on which the odds of
 stay and prune depend.
-
-The other modules of this package contain the functions on these data.
 """
 
-from libc.stdint cimport int64_t, uint8_t, uint64_t
+from libc.stdint cimport int64_t, uint64_t
 
 from ..learner cimport Learner
-from ..linalg cimport LeafModel
+from ..linalg cimport MAX_REGRESSORS, LeafModel
 from ..split cimport Split
+from ..window cimport Window
 from .leaf_models cimport BATCH_PAIRS
-from .pool cimport Pool
 from .shared_trees cimport MAX_DEPTH, Leaf, SharedTrees
+
+cdef struct Regressor:
+    int feature
+    double fill             # running mean, which replaces missing values
+    double fill_weight
 
 cdef struct LeafHit:
     int node                # the leaf's node
@@ -32,26 +35,37 @@ cdef struct LeafParent:
     int pruned              # node of the leaf that replaces the parent, or -1
     double prune_odds       # odds of prune against stay; -1: not computed yet
 
+cdef struct Column:         # a live column of the pool, and the samples of the current leaf in it
+    int feature
+    const double* x         # by slot
+    const int* ranked       # the slots of the pool in sorted order
+    int* rank               # by slot: position in `ranked`
+    int* order              # sorted slots of the leaf; missing values last
+    int n_present           # number of those with a value; -1: not sorted yet
+
 cdef struct Cut:
     Split split
-    double* odds            # odds of this cut against stay, a cell of `memo`; NULL: no cut
+    int column              # of `columns`
     int start               # of the sorted present values, `n_left` from `start` on go left
     int n_left
+    int64_t place           # equal cuts have the same; a scan follows it; -1: no cut
+    double* odds            # `found` of the first of equal cuts; NULL: no cut
+    double found            # odds of this cut against stay
     int grown               # node that replaces the leaf; -1: no particle has taken the cut yet
 
 cdef struct SplitScan:      # scratch for scoring the cuts proposed at one leaf
-    double* offsets         # offsets[slot * size_v ...]: v minus its means in the leaf
+    double* offsets         # offsets[slot * (q + 1) ...]: v minus its means in the leaf
     # Cells (see `linalg` and `leaf_models`):
     double* passed          # of the samples scanned so far
     double* low             # of the prior
     double* high            # of the prior and all samples of the leaf
     double* retired         # of the retired samples of the leaf
     double* batch           # of the children of the cuts that wait for their odds, interleaved
-    double* waiting[BATCH_PAIRS]    # destinations of these odds
+    Cut* waiting[BATCH_PAIRS]       # these cuts
     double shares[BATCH_PAIRS]      # share of the retired samples that the first child inherits
     double base             # log odds of a cut without the evidence of its children
     int n_waiting
-    int leaf
+    const Leaf* leaf
 
 cdef enum:
     # Cuts proposed per leaf and step: one per particle with the leaf, within these bounds.
@@ -71,20 +85,21 @@ cdef enum Policy:           # which active sample retires from a full window
 cdef double LARGEST_REGRESSOR       # larger values are replaced by this one
 
 cdef class Particles(Learner):
-    cdef readonly Pool pool
-    cdef readonly SharedTrees trees
+    cdef readonly Window pool       # the active samples
+    cdef SharedTrees trees
     cdef LeafModel model
-    cdef double* block              # memory of the following arrays, and of the row of the prior
-    cdef size_t block_bytes
+    cdef double* block              # memory of the following rows, of the row of the prior, and of
+                                    #   the scratch of the model
     cdef double* global_statistics  # row of all samples with slow decay; it scales the prior
-    cdef double* v                  # scratch: v of the new sample, see `linalg`
     cdef double* row_other          # scratch: two rows
-    cdef double* row_decayed        # scratch: decayed row of a leaf that is only read
-    cdef int n_columns              # capacity of `nominal`
-    cdef double* fill               # per regressor: running mean, which replaces missing values
-    cdef double* fill_weight
-    cdef int* regressors            # column of each regressor
-    cdef uint8_t* nominal           # per column
+    cdef double* row_decayed        # scratch: see `decayed`
+    cdef Regressor regressors[MAX_REGRESSORS]
+    cdef double v[MAX_REGRESSORS + 1]   # scratch: v of the new sample, see `linalg`
+    cdef double* x                  # scratch: features of an active sample, see `features_of`
+    cdef int n_columns              # capacity of `x`
+    cdef double* active_v           # active_v[slot * (q + 1) ...]: v of an active sample
+    cdef int* drawn                 # drawn[k], k < pool.size: slot that k stands for in a draw
+    cdef int capacity               # of these two, in slots
     cdef readonly double lowest, highest    # targets seen
 
     cdef readonly int n_particles
@@ -99,10 +114,11 @@ cdef class Particles(Learner):
     cdef double* weights            # scratch
     cdef Cut* cuts                  # scratch: proposals at one leaf, at most MOST_PROPOSALS; in
                                     #   dynaTree one per particle
+    cdef Cut** in_order             # scratch: these proposals, in the order of a scan
     cdef LeafHit* hits
     cdef LeafParent* pairs
     cdef int n_hits, n_pairs
-    cdef unsigned int epoch         # number of the current search for leaves
+    cdef uint64_t epoch             # number of the current search for leaves
 
     cdef readonly int window
     cdef public int min_samples_leaf        # public for a test that prevents splits
@@ -122,7 +138,6 @@ cdef class Particles(Learner):
     cdef double log_split[MAX_DEPTH + 2]    # log prior probability of a split at each depth
     cdef double log_stop[MAX_DEPTH + 2]     # log prior probability of a leaf at each depth
     cdef readonly uint64_t seed
-    cdef readonly int64_t n_seen    # samples learned: the time for forgetting
     cdef readonly int64_t n_steps   # steps taken, including those of rejuvenations
     cdef readonly double log_evidence
     cdef readonly double log_predictive     # of the last sample learned
@@ -131,23 +146,13 @@ cdef class Particles(Learner):
 
     cdef void* scratch              # memory of the following arrays, for the cuts of one leaf
     cdef size_t scratch_bytes
-    cdef int scratch_capacity       # capacity of the pool that it fits; 0 if it is out of date
-    cdef int* order                 # order[column * capacity ...]: sorted slots of the current leaf
-    cdef int* n_present             # per column: number of present values; -1: not sorted yet
-    cdef double* memo               # memo[(2 column + missing_left) * (capacity + 1) + i]: odds of
-                                    #   a proposed cut; i is n_left, or start for a nominal column
-    cdef uint64_t* proposed         # proposed[(2 column + missing_left) * n_words ...]: bit i is
-                                    #   set if cut i is proposed
-    cdef int n_words                # capacity // 64 + 1
-    cdef uint64_t* bits             # scratch for sorting: one bit per rank in the pool
-    cdef int* positions             # scratch: the proposed cuts of one column, in sorted order
+    cdef Column* columns            # the n_live live columns
+    cdef uint64_t* bits             # for sorting: one bit per rank in the pool
     cdef const double* sample_weight    # per slot: weight in the current leaf; in the pool, or in
                                         #   `decayed_weight` if samples decay
-    cdef double* decayed_weight         # scratch
+    cdef double* decayed_weight
     cdef SplitScan scan
 
-    cdef int allocate_particles(self) except -1
-    cdef int find_leaves(self, object x) except -1
     cdef int find_row(self) except -1 nogil
     cdef const double* statistics_of(self, int hit) noexcept nogil
 
@@ -160,24 +165,23 @@ cdef inline int n_rules(Particles filter) noexcept nogil:
     return MAX_RULES if filter.regression and filter.n_decays > 1 else 1
 
 # --- Statistics of leaves
-cdef void set_prior(Particles filter) noexcept nogil
+cdef void set_constants(Particles filter) noexcept nogil
 cdef void refresh(Particles filter) noexcept nogil
-cdef void finish_leaf(Particles filter, int leaf) noexcept nogil
-cdef void update_time(Particles filter, int leaf) noexcept nogil
-cdef double decay_ahead(Particles filter, int leaf, int ahead) noexcept nogil
+cdef void finish_leaf(Particles filter, Leaf* leaf) noexcept nogil
+cdef void update_time(Particles filter, Leaf* leaf) noexcept nogil
+cdef double decay_ahead(Particles filter, const Leaf* leaf, int ahead) noexcept nogil
 cdef double weight_at(Particles filter, int slot, const Leaf* leaf) noexcept nogil
-cdef void weigh_samples(Particles filter, int leaf) noexcept nogil
-cdef const double* decayed(Particles filter, int leaf, int ahead, double* row) noexcept nogil
-cdef void sum_slots(Particles filter, const int* slots, int n, double* row) noexcept nogil
+cdef void weigh_samples(Particles filter, const Leaf* leaf) noexcept nogil
+cdef const double* decayed(Particles filter, const Leaf* leaf, int ahead) noexcept nogil
 cdef double row_score(Particles filter, const double* total,
                       const double* retired) noexcept nogil
-cdef double leaf_score(Particles filter, int leaf) noexcept nogil
+cdef double leaf_score(Particles filter, const Leaf* leaf) noexcept nogil
 cdef double score_subtree(Particles filter, int node, bint read_only) noexcept nogil
 cdef int sum_subtree(Particles filter, int node, double* row) noexcept nogil
 
-cdef int follow(Particles filter, size_t capacity) except -1 nogil
-cdef int reshape(Particles filter, int n_classes, size_t capacity) except -1
+cdef int follow(Particles filter) except -1 nogil
 cdef int fit_scratch(Particles filter) except -1 nogil
+cdef int count_present(Particles filter, int column) noexcept nogil
 
 # --- Particles
 cdef int add_roots(Particles filter, int first) except -1
@@ -186,8 +190,13 @@ cdef void sum_beliefs(Particles filter) noexcept nogil
 cdef void set_shares(Particles filter, int first) noexcept nogil
 
 # --- The leaves of a sample
+cdef const double* features_of(Particles filter, int slot) noexcept nogil
 cdef void fill_v(Particles filter, const double* x, double target) noexcept nogil
 cdef void gather(Particles filter, const double* x, int first, int stop) noexcept nogil
+
+cdef inline double* v_of(Particles filter, Py_ssize_t slot) noexcept nogil:
+    """Regressors and target of an active sample."""
+    return filter.active_v + slot * (filter.model.n_regressors + 1)
 
 cdef inline double limited(double value) noexcept nogil:
     """Limit a regressor, so that products with others are finite."""

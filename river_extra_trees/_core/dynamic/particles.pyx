@@ -1,17 +1,18 @@
 """The data of a particle filter. See the header."""
 
-from libc.math cimport INFINITY, isnan, log, log1p, pow
-from libc.stdint cimport int64_t, uint8_t, uint64_t
+from libc.math cimport INFINITY, NAN, isnan, log, log1p, pow
+from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from ..learner cimport STRETCH, Learner
 from ..linalg cimport (
-    BATCH_SIZE, MAX_REGRESSORS, Fit, add_samples, fit, merge, row_width, scale, scratch_size,
+    BATCH_SIZE, MAX_REGRESSORS, Fit, LeafModel, fit, merge, row_width, scale, scratch_size,
 )
-from ..memory cimport free, resized, zeroed
+from ..memory cimport free, product, resized, zeroed
+from ..sorting cimport rank
+from ..window cimport Window
 from .leaf_models cimport log_gamma, log_marginal, published_score
-from .pool cimport Pool
-from .shared_trees cimport MAX_DEPTH, MIN_BLOCK, Leaf, Node, SharedTrees, pop, side
+from .shared_trees cimport MAX_DEPTH, Leaf, Node, SharedTrees, empty_leaf, pop, side
 
 LARGEST_REGRESSOR = 1e50
 
@@ -21,15 +22,10 @@ cdef class Particles(Learner):
 
     Parameters
     ----------
-    n_particles
-        Number of trees.
-    window
-        Largest number of active samples. When the window is full, one sample retires before the
-        next is learned.
-    classifier
-        Whether targets are labels.
-    linear
-        Whether leaves have linear models of the numeric features; only in a regression.
+    n_particles, window
+        Number of trees, and largest number of active samples.
+    classifier, linear
+        Whether targets are labels, and whether leaves have linear models of the numeric features.
     min_samples_leaf
         Smallest number of active samples on each side of a split; 0: see `least_leaf`.
     alpha, beta
@@ -54,6 +50,10 @@ cdef class Particles(Learner):
                   int min_samples_leaf, double alpha, double beta, double leaf_bonus, decays,
                   double prior_weight, bint published, uint64_t seed):
         cdef int k, age, rule
+        cdef size_t n = 2 * n_particles     # so many are there after a rejuvenation
+        cdef size_t n_cuts = max(n_particles, <int>LEAST_PROPOSALS)
+        if not published:
+            n_cuts = min(n_cuts, <size_t>MOST_PROPOSALS)
         assert 1 <= len(decays) <= min(MAX_DECAYS, n_particles) and not (classifier and linear)
         self.regression, self.linear, self.published = not classifier, linear, published
         self.model.multinomial = classifier
@@ -71,46 +71,38 @@ cdef class Particles(Learner):
                 self.powers[k][age] = pow(self.decays[k], <double>age)
         sum_beliefs(self)
         self.lowest, self.highest = INFINITY, -INFINITY
-        self.pool, self.trees = Pool(), SharedTrees()
-        self.allocate_particles()
-        reshape(self, classifier, self.pool.capacity)
-        add_roots(self, 0)
-
-    def __dealloc__(self):
-        free(self.weights)
-        free(self.block)
-        free(self.scratch)
-
-    cdef int allocate_particles(self) except -1:
-        """Allocate the arrays per particle; after a rejuvenation there are twice as many."""
-        cdef size_t n = 2 * self.n_particles
-        cdef size_t n_cuts = max(self.n_particles, <int>LEAST_PROPOSALS)
-        if not self.published:
-            n_cuts = min(n_cuts, <size_t>MOST_PROPOSALS)
+        self.pool, self.trees = Window(), SharedTrees()
         self.particle_bytes = (
             n * (2 * sizeof(double) + sizeof(LeafHit) + sizeof(LeafParent) + 5 * sizeof(int))
-            + n_cuts * sizeof(Cut))
+            + n_cuts * (sizeof(Cut) + sizeof(Cut*)))
         self.weights = <double*>zeroed(1, self.particle_bytes)
         self.share = self.weights + n
         self.hits = <LeafHit*>(self.share + n)
         self.pairs = <LeafParent*>(self.hits + n)
         self.cuts = <Cut*>(self.pairs + n)
-        self.resampled = <int*>(self.cuts + n_cuts)
+        self.in_order = <Cut**>(self.cuts + n_cuts)
+        self.resampled = <int*>(self.in_order + n_cuts)
         self.resampled_pairs = self.resampled + n
         self.pair_of = self.resampled_pairs + n
         self.next = self.pair_of + n
         self.roots = self.next + n
-        return 0
+        reshape(self, classifier)
+        add_roots(self, 0)
+
+    def __dealloc__(self):
+        free(self.weights)
+        free(self.block)
+        free(self.x)
+        free(self.active_v)
+        free(self.drawn)
+        free(self.scratch)
 
     def __sizeof__(self):
-        return (
-            object.__sizeof__(self) + self.particle_bytes + self.block_bytes + self.scratch_bytes
-        )
-
-    cdef int find_leaves(self, object x) except -1:
-        """Find the leaves of x."""
-        self.schema.encode(x)
-        return self.find_row()
+        cdef size_t n_doubles = (
+            5 * self.model.width + scratch_size(self.model.n_regressors) + self.n_columns
+            + self.capacity * (self.model.n_regressors + 1))
+        return (object.__sizeof__(self) + self.particle_bytes + self.scratch_bytes
+                + n_doubles * sizeof(double) + self.capacity * sizeof(int))
 
     cdef int find_row(self) except -1 nogil:
         """Find the leaves of the row that the schema encoded last."""
@@ -120,7 +112,7 @@ cdef class Particles(Learner):
 
     cdef const double* statistics_of(self, int hit) noexcept nogil:
         """Statistics of a leaf that was found, decayed to the time of the next sample."""
-        return decayed(self, self.trees.nodes[self.hits[hit].node].left, 1, self.row_other)
+        return decayed(self, self.trees.nodes[self.hits[hit].node].leaf, 1)
 
 
 # --- Statistics of leaves ------------------------------------------------------------------
@@ -172,33 +164,38 @@ cdef void set_prior(Particles filter) noexcept nogil:
     cdef double* prior = filter.model.prior
     cdef double* cells = prior + 1 + size
     cdef double weight = weight_of_prior(filter)
+    if not filter.model.multinomial:
+        memset(prior, 0, filter.model.width * sizeof(double))
+        if filter.global_statistics[0] > 0.0 and not filter.published:
+            merge(&filter.model, prior, filter.global_statistics,
+                  weight / filter.global_statistics[0])
+        if prior[0] > 0.0:
+            for i in range(size - 1):
+                cells[i] = cells[i] * (1.0 + 1e-4) + weight * 1e-9 * (
+                    prior[1 + i] * prior[1 + i] + 1e-9)
+                cells += i + 1
+            inflate_prior(filter, cells, size, prior[size])
+    set_constants(filter)
+
+
+cdef void set_constants(Particles filter) noexcept nogil:
+    """Compute what follows from the row of the prior, or from the number of classes."""
+    cdef LeafModel* model = &filter.model
     cdef bint is_linear
-    if filter.model.multinomial:
+    model.per_leaf = 0.0
+    if model.multinomial:
         # As in dynaTree; the paper has a0 = (1, ..., 1), section 3.1.
-        filter.model.concentration = 1.0 / filter.model.n_classes
-        filter.model.per_leaf = (
-            log_gamma(filter.model.n_classes * filter.model.concentration)
-            - filter.model.n_classes * log_gamma(filter.model.concentration)
+        model.concentration = 1.0 / model.n_classes
+        model.per_leaf = (
+            log_gamma(model.n_classes * model.concentration)
+            - model.n_classes * log_gamma(model.concentration)
         )
-        return
-    memset(prior, 0, filter.model.width * sizeof(double))
-    if filter.published or weight <= 0.0 or filter.global_statistics[0] <= 0.0:
-        filter.model.df_offset = -size      # the flat prior, equation (1)
-        filter.model.per_leaf = 0.0
-        return
-    merge(&filter.model, prior, filter.global_statistics,
-          weight / filter.global_statistics[0])
-    for i in range(size - 1):
-        cells[i] = cells[i] * (1.0 + 1e-4) + weight * 1e-9 * (
-            prior[1 + i] * prior[1 + i] + 1e-9)
-        cells += i + 1
-    inflate_prior(filter, cells, size, prior[size])
-    # `per_leaf` is chosen so that the log marginal likelihood of no samples is 0.
-    filter.model.df_offset = 1.0
-    filter.model.per_leaf = 0.0
-    memset(filter.row_other, 0, filter.model.width * sizeof(double))
-    filter.model.per_leaf = -log_marginal(
-        &filter.model, filter.row_other, True, &is_linear)
+    elif model.prior[0] <= 0.0:
+        model.df_offset = -(model.n_regressors + 1)     # the flat prior, equation (1)
+    else:       # the log marginal likelihood of no samples is 0
+        model.df_offset = 1.0
+        memset(filter.row_other, 0, model.width * sizeof(double))
+        model.per_leaf = -log_marginal(model, filter.row_other, True, &is_linear)
 
 
 cdef void refresh(Particles filter) noexcept nogil:
@@ -206,78 +203,65 @@ cdef void refresh(Particles filter) noexcept nogil:
     cdef int node
     set_prior(filter)
     for node in range(filter.trees.n_nodes):
-        if filter.trees.nodes[node].refs and filter.trees.nodes[node].split.feature < 0:
-            finish_leaf(filter, filter.trees.nodes[node].left)
+        if filter.trees.nodes[node].leaf != NULL:
+            finish_leaf(filter, filter.trees.nodes[node].leaf)
 
 
-cdef void finish_leaf(Particles filter, int leaf) noexcept nogil:
+cdef void finish_leaf(Particles filter, Leaf* leaf) noexcept nogil:
     """Cache the log marginal likelihood of a leaf."""
-    cdef Leaf* here = &filter.trees.leaves[leaf]
-    here.log_marginal = log_marginal(
-        &filter.model, filter.trees.total(leaf), True, &here.is_linear)
+    leaf.log_marginal = log_marginal(&filter.model, leaf.total, True, &leaf.is_linear)
 
 
 cdef double decay_after(Particles filter, const Leaf* leaf, int64_t age) noexcept nogil:
     """Factor of a weight in a leaf after `age` samples: decay ** age, by the table if possible."""
-    cdef int k
-    if leaf.decay == 1.0 or filter.published:
+    if filter.published or filter.decays[leaf.stratum] == 1.0:
         return 1.0
     if 0 <= age < N_POWERS:
-        for k in range(filter.n_decays):
-            if filter.decays[k] == leaf.decay:
-                return filter.powers[k][age]
-    return pow(leaf.decay, <double>age)
+        return filter.powers[leaf.stratum][age]
+    return pow(filter.decays[leaf.stratum], <double>age)
 
 
-cdef void update_time(Particles filter, int leaf) noexcept nogil:
+cdef void update_time(Particles filter, Leaf* leaf) noexcept nogil:
     """Decay the statistics of a leaf to the present: section 5, per sample of the stream."""
-    cdef Leaf* here = &filter.trees.leaves[leaf]
-    cdef double factor = decay_after(filter, here, filter.n_seen - here.time)
+    cdef double factor = decay_ahead(filter, leaf, 0)
     if factor == 1.0:
         return
-    scale(&filter.model, filter.trees.total(leaf), factor)
-    scale(&filter.model, filter.trees.retired(leaf), factor)
-    here.time = filter.n_seen
+    scale(&filter.model, leaf.total, factor)
+    scale(&filter.model, leaf.retired, factor)
+    leaf.time = filter.pool.n_seen
     finish_leaf(filter, leaf)
 
 
 cdef double weight_at(Particles filter, int slot, const Leaf* leaf) noexcept nogil:
     """Weight of an active sample in a leaf, decayed to the time of the leaf."""
-    cdef int64_t age = leaf.time - filter.pool.arrival[slot]
+    cdef int64_t age = leaf.time - filter.pool.arrival[slot] - 1
     return filter.pool.weight[slot] * decay_after(filter, leaf, age)
 
 
-cdef void weigh_samples(Particles filter, int leaf) noexcept nogil:
+cdef void weigh_samples(Particles filter, const Leaf* leaf) noexcept nogil:
     """Set `sample_weight` to the weights of the active samples of a leaf."""
-    cdef const Leaf* here = &filter.trees.leaves[leaf]
-    cdef const int* slots = filter.trees.slots + here.slots
     cdef int i
-    if here.decay == 1.0 or filter.published:
+    if filter.published or filter.decays[leaf.stratum] == 1.0:
         filter.sample_weight = filter.pool.weight
         return
     filter.sample_weight = filter.decayed_weight
-    for i in range(here.n_active):
-        filter.decayed_weight[slots[i]] = weight_at(filter, slots[i], here)
+    for i in range(leaf.n_active):
+        filter.decayed_weight[leaf.slots[i]] = weight_at(filter, leaf.slots[i], leaf)
 
 
-cdef double decay_ahead(Particles filter, int leaf, int ahead) noexcept nogil:
+cdef double decay_ahead(Particles filter, const Leaf* leaf, int ahead) noexcept nogil:
     """Factor of the weights in a leaf `ahead` samples from now."""
-    cdef const Leaf* here = &filter.trees.leaves[leaf]
-    return decay_after(filter, here, filter.n_seen + ahead - here.time)
+    return decay_after(filter, leaf, filter.pool.n_seen + ahead - leaf.time)
 
 
-cdef const double* decayed(Particles filter, int leaf, int ahead, double* row) noexcept nogil:
-    """Statistics of a leaf `ahead` samples from now; in `row` if they differ from the present."""
+cdef const double* decayed(Particles filter, const Leaf* leaf, int ahead) noexcept nogil:
+    """Statistics of a leaf `ahead` samples from now, until the next call."""
     cdef double share = decay_ahead(filter, leaf, ahead)
     if share == 1.0:
-        return filter.trees.total(leaf)
-    memcpy(row, filter.trees.total(leaf), filter.model.width * sizeof(double))
-    scale(&filter.model, row, share)
-    return row
-
-
-cdef void sum_slots(Particles filter, const int* slots, int n, double* row) noexcept nogil:
-    add_samples(&filter.model, row, filter.pool.v, slots, n, filter.sample_weight)
+        return leaf.total
+    memcpy(filter.row_decayed, leaf.total, filter.model.width * sizeof(double))
+    scale(&filter.model, filter.row_decayed, share)
+    return filter.row_decayed
 
 
 cdef double row_score(Particles filter, const double* total,
@@ -292,10 +276,11 @@ cdef double row_score(Particles filter, const double* total,
     return log_marginal(&filter.model, total, True, &is_linear)
 
 
-cdef double leaf_score(Particles filter, int leaf) noexcept nogil:
+cdef double leaf_score(Particles filter, const Leaf* leaf) noexcept nogil:
+    """The score of a leaf as it is, from the cache if possible."""
     if filter.published:
-        return row_score(filter, filter.trees.total(leaf), filter.trees.retired(leaf))
-    return filter.trees.leaves[leaf].log_marginal
+        return row_score(filter, leaf.total, leaf.retired)
+    return leaf.log_marginal
 
 
 cdef double score_subtree(Particles filter, int node, bint read_only) noexcept nogil:
@@ -306,79 +291,85 @@ cdef double score_subtree(Particles filter, int node, bint read_only) noexcept n
     filter.trees.stack[0] = node
     while n_stack:
         here = &filter.trees.nodes[pop(filter.trees, &n_stack)]
-        if here.split.feature >= 0:
+        if here.leaf == NULL:
             score += filter.log_split[here.depth]       # pi(T) of section 2.1
         elif read_only:
-            score += filter.log_stop[here.depth] + (
-                leaf_score(filter, here.left) if decay_ahead(filter, here.left, 0) == 1.0 else
-                row_score(filter, decayed(filter, here.left, 0, filter.row_decayed), NULL))
+            score += filter.log_stop[here.depth] + row_score(
+                filter, decayed(filter, here.leaf, 0), here.leaf.retired)
         else:
-            update_time(filter, here.left)
-            score += filter.log_stop[here.depth] + leaf_score(filter, here.left)
+            update_time(filter, here.leaf)
+            score += filter.log_stop[here.depth] + leaf_score(filter, here.leaf)
     return score
 
 
 cdef int sum_subtree(Particles filter, int node, double* row) noexcept nogil:
     """Sum the statistics of a subtree (two rows); return its number of active samples."""
-    cdef int n_stack = 1, n_active = 0, leaf
+    cdef int n_stack = 1, n_active = 0
     cdef double share
+    cdef const Leaf* leaf
     filter.trees.stack[0] = node
     memset(row, 0, 2 * filter.model.width * sizeof(double))
     while n_stack:
-        node = pop(filter.trees, &n_stack)
-        if filter.trees.nodes[node].split.feature >= 0:
-            continue
-        leaf = filter.trees.nodes[node].left
-        share = decay_ahead(filter, leaf, 0)
-        n_active += filter.trees.leaves[leaf].n_active
-        merge(&filter.model, row, filter.trees.total(leaf), share)
-        merge(&filter.model, row + filter.model.width, filter.trees.retired(leaf), share)
+        leaf = filter.trees.nodes[pop(filter.trees, &n_stack)].leaf
+        if leaf != NULL:
+            share = decay_ahead(filter, leaf, 0)
+            n_active += leaf.n_active
+            merge(&filter.model, row, leaf.total, share)
+            merge(&filter.model, row + filter.model.width, leaf.retired, share)
     return n_active
 
 
 # --- Shape ----------------------------------------------------------------------------------
 
-cdef int follow(Particles filter, size_t capacity) except -1 nogil:
+cdef int follow(Particles filter) except -1 nogil:
     """Adapt the filter to the columns and labels learned, and to the capacity of the pool."""
     cdef int n_classes = max(filter.model.n_classes, filter.n_labels())
-    if filter.schema.n_columns != filter.pool.n_columns or n_classes != filter.model.n_classes:
+    if filter.schema.n_columns != filter.n_columns or n_classes != filter.model.n_classes:
         with gil:
-            reshape(filter, n_classes, capacity)
-    elif capacity != <size_t>filter.pool.capacity:
-        with gil:
-            filter.pool = filter.pool.resized(capacity, filter.pool.n_columns, filter.pool.size_v)
+            reshape(filter, n_classes)
+    elif filter.pool.capacity != filter.capacity:
+        move_active(filter, filter.model.n_regressors)
     return 0
 
 
-cdef int reshape(Particles filter, int n_classes, size_t capacity) except -1:
-    """Change the shape of all data that depend on the columns, the classes and the capacity.
+cdef int reshape(Particles filter, int n_classes) except -1:
+    """Change the shape of all data that depend on the columns and the classes.
 
     A new feature is missing in earlier samples; their statistics have the value 0 for it.
     """
-    cdef int n_columns = filter.schema.n_columns, column
-    cdef int old_columns = filter.pool.n_columns, n_old = filter.model.n_regressors
-    cdef list regressors = [
-        column for column in range(old_columns, n_columns)
-        if filter.linear and not filter.schema.has_codes(column)][:MAX_REGRESSORS - n_old]
-    cdef int n_regressors = n_old + <int>len(regressors)
-    cdef int width = row_width(filter.model.multinomial, n_regressors, n_classes)
-    cdef size_t n_leaf_rows = 2 * <size_t>filter.trees.leaf_capacity
-    cdef double* rows = <double*>zeroed(n_leaf_rows * width, sizeof(double))
-    copy_rows(filter, filter.trees.rows, rows, n_leaf_rows, width, n_regressors)
-    free(filter.trees.rows)
-    filter.trees.rows, filter.trees.width = rows, width
-    if (filter.pool.n_columns, filter.pool.size_v, filter.pool.capacity) != (
-            n_columns, n_regressors + 1, capacity):
-        filter.pool = filter.pool.resized(capacity, n_columns, n_regressors + 1)
-    move_block(filter, n_columns, width, n_regressors)
-    filter.model.n_regressors, filter.model.n_classes = n_regressors, n_classes
-    filter.model.width = width
-    filter.scratch_capacity = 0
-    for column in range(old_columns, n_columns):
-        filter.nominal[column] = filter.schema.has_codes(column)
-    for column in regressors:
-        filter.regressors[n_old] = column
-        n_old += 1
+    cdef int n_columns = filter.schema.n_columns, q = filter.model.n_regressors, column, width
+    cdef int node
+    cdef double* block
+    cdef Leaf* leaf
+    cdef Leaf* wider
+    for column in range(filter.n_columns, n_columns):
+        if filter.linear and q < MAX_REGRESSORS and not filter.schema.has_codes(column):
+            memset(&filter.regressors[q], 0, sizeof(Regressor))
+            filter.regressors[q].feature = column
+            q += 1
+    width = row_width(filter.model.multinomial, q, n_classes)
+    for node in range(filter.trees.n_nodes):
+        leaf = filter.trees.nodes[node].leaf
+        if leaf != NULL:
+            wider = empty_leaf(width)
+            copy_rows(filter, leaf.total, wider.total, width, q)
+            leaf.total, leaf.retired = wider.total, wider.retired
+            wider[0] = leaf[0]
+            filter.trees.nodes[node].leaf = wider
+            free(leaf)
+    filter.trees.width = width
+    block = <double*>zeroed(5 * width + scratch_size(q), sizeof(double))
+    if filter.block != NULL:
+        copy_rows(filter, filter.block, block, width, q)
+    free(filter.block)
+    filter.block = filter.global_statistics = block
+    filter.model.prior = block + width
+    filter.row_other, filter.row_decayed = block + 2 * width, block + 4 * width
+    filter.model.scratch = block + 5 * width
+    filter.x = <double*>resized(filter.x, max(1, n_columns), sizeof(double))
+    filter.n_columns = n_columns
+    move_active(filter, q)
+    filter.model.n_regressors, filter.model.n_classes, filter.model.width = q, n_classes, width
     set_split_prior(filter)
     if filter.leaves_follow:
         filter.min_samples_leaf = least_leaf(filter)
@@ -407,108 +398,106 @@ cdef int least_leaf(Particles filter) noexcept nogil:
     return 2 * q + 4 if filter.published else max(4, min(q + 3, filter.window // 8))
 
 
-cdef int move_block(Particles filter, int n_columns, int width, int n_regressors) except -1:
-    """Replace `block`, which contains single rows and data per column, and copy its content."""
-    cdef int size = n_regressors + 1, n_old = filter.model.n_regressors
-    cdef size_t n_bytes = ((5 * width + 3 * size + scratch_size(n_regressors)) * sizeof(double)
-                           + size * sizeof(int) + n_columns)
-    cdef double* block = <double*>zeroed(n_bytes, 1)
-    cdef double* fill = block + 5 * width
-    cdef int* regressors = <int*>(fill + 3 * size + scratch_size(n_regressors))
-    cdef uint8_t* nominal = <uint8_t*>(regressors + size)
-    if filter.block != NULL:
-        copy_rows(filter, filter.global_statistics, block, 1, width, n_regressors)
-        copy_rows(filter, filter.model.prior, block + width, 1, width, n_regressors)
-        memcpy(fill, filter.fill, n_old * sizeof(double))
-        memcpy(fill + size, filter.fill_weight, n_old * sizeof(double))
-        memcpy(regressors, filter.regressors, n_old * sizeof(int))
-        memcpy(nominal, filter.nominal, filter.n_columns)
-    free(filter.block)
-    filter.block = filter.global_statistics = block
-    filter.model.prior = block + width
-    filter.row_other, filter.row_decayed = block + 2 * width, block + 4 * width
-    filter.fill, filter.fill_weight, filter.v = fill, fill + size, fill + 2 * size
-    filter.model.scratch = fill + 3 * size
-    filter.regressors, filter.nominal = regressors, nominal
-    filter.block_bytes, filter.n_columns = n_bytes, n_columns
+cdef int move_active(Particles filter, int n_regressors) except -1 nogil:
+    """Move v of the active samples to memory with the capacity of the pool; new cells are 0."""
+    cdef size_t size = n_regressors + 1, capacity = filter.pool.capacity, slot
+    cdef double* moved
+    filter.drawn = <int*>resized(filter.drawn, capacity, sizeof(int))
+    moved = <double*>zeroed(product(capacity, size), sizeof(double))
+    for slot in range(min(<size_t>filter.capacity, capacity)):
+        copy_v(filter, v_of(filter, slot), moved + slot * size, n_regressors)
+    free(filter.active_v)
+    filter.active_v, filter.capacity = moved, filter.pool.capacity
     return 0
 
 
-cdef void copy_rows(Particles filter, const double* rows, double* into, size_t n_rows,
-                    int width, int n_regressors) noexcept nogil:
-    """Copy rows of the current shape into zeroed rows of a new shape."""
-    cdef size_t i, old = filter.model.n_regressors, old_width = filter.model.width
-    cdef double* to_row
-    cdef const double* row
-    for i in range(n_rows):
-        row, to_row = rows + i * old_width, into + i * width
+cdef void copy_v(Particles filter, const double* v, double* into, int n_regressors) noexcept nogil:
+    """Copy regressors and target of the current shape; new regressors are before the target."""
+    memcpy(into, v, filter.model.n_regressors * sizeof(double))
+    into[n_regressors] = v[filter.model.n_regressors]
+
+
+cdef void copy_rows(Particles filter, const double* rows, double* into, int width,
+                    int n_regressors) noexcept nogil:
+    """Copy two rows of the current shape into zeroed rows of a new shape."""
+    cdef size_t old = filter.model.n_regressors
+    cdef size_t triangle = old * (old + 1) // 2
+    for _ in range(2):
+        into[0] = rows[0]
         if filter.model.multinomial:
-            memcpy(to_row, row, old_width * sizeof(double))
-            continue
-        memcpy(to_row, row, (1 + old) * sizeof(double))
-        to_row[1 + n_regressors] = row[1 + old]
-        row, to_row = row + 2 + old, to_row + 2 + n_regressors
-        memcpy(to_row, row, (old * (old + 1) // 2) * sizeof(double))
-        row += old * (old + 1) // 2
-        to_row += n_regressors * (n_regressors + 1) // 2
-        memcpy(to_row, row, old * sizeof(double))
-        to_row[n_regressors] = row[old]
+            memcpy(into, rows, filter.model.width * sizeof(double))
+        else:
+            copy_v(filter, rows + 1, into + 1, n_regressors)
+            memcpy(into + 2 + n_regressors, rows + 2 + old, triangle * sizeof(double))
+            copy_v(filter, rows + 2 + old + triangle,
+                   into + 2 + n_regressors + n_regressors * (n_regressors + 1) // 2, n_regressors)
+        rows += filter.model.width
+        into += width
 
 
 cdef int fit_scratch(Particles filter) except -1 nogil:
-    """Allocate the scratch memory for the cuts of a leaf that contains all samples of the pool.
+    """Allocate the scratch memory for a leaf with all samples of the pool; rank them by column.
 
     See `Particles` and `SplitScan` for its parts.
     """
-    cdef size_t capacity = filter.pool.capacity, columns = filter.pool.n_columns
-    cdef size_t width = filter.model.width, n_words = capacity // 64 + 1
+    cdef size_t capacity = filter.pool.capacity, width = filter.model.width, i
+    cdef size_t n_live = filter.pool.n_live, n_words = capacity // 64 + 1
+    cdef size_t size = filter.model.n_regressors + 1
     cdef size_t n_bytes = (
-        ((4 + BATCH_SIZE) * width + capacity * (filter.pool.size_v + 1)
-         + 2 * columns * (capacity + 1)) * sizeof(double)
-        + (2 * columns + 1) * n_words * sizeof(uint64_t)
-        + ((columns + 1) * (capacity + 1)) * sizeof(int)
+        ((4 + BATCH_SIZE) * width + capacity * (size + 1)) * sizeof(double)
+        + n_words * sizeof(uint64_t) + n_live * (sizeof(Column) + 2 * capacity * sizeof(int))
     )
-    cdef double* doubles
-    cdef uint64_t* words
-    if filter.scratch_capacity == filter.pool.capacity:
-        return 0
+    cdef int* ranks
     if n_bytes > filter.scratch_bytes:
         filter.scratch = resized(filter.scratch, n_bytes, 1)
         filter.scratch_bytes = n_bytes
-    memset(filter.scratch, 0, filter.scratch_bytes)
-    doubles = <double*>filter.scratch
-    filter.scan.passed, filter.scan.low = doubles, doubles + width
-    filter.scan.high, filter.scan.retired = doubles + 2 * width, doubles + 3 * width
-    filter.scan.batch = doubles + 4 * width
+    filter.scan.passed = <double*>filter.scratch
+    filter.scan.low, filter.scan.high = filter.scan.passed + width, filter.scan.passed + 2 * width
+    filter.scan.retired = filter.scan.passed + 3 * width
+    filter.scan.batch = filter.scan.passed + 4 * width
     filter.scan.offsets = filter.scan.batch + BATCH_SIZE * width
-    filter.decayed_weight = filter.scan.offsets + capacity * filter.pool.size_v
-    filter.memo = filter.decayed_weight + capacity
-    words = <uint64_t*>(filter.memo + 2 * columns * (capacity + 1))
-    filter.n_words = <int>n_words
-    filter.bits, filter.proposed = words, words + n_words
-    filter.positions = <int*>(filter.proposed + 2 * columns * n_words)
-    filter.n_present = filter.positions + capacity + 1
-    filter.order = filter.n_present + columns
-    filter.scratch_capacity = filter.pool.capacity
+    filter.decayed_weight = filter.scan.offsets + capacity * size
+    filter.bits = <uint64_t*>(filter.decayed_weight + capacity)
+    filter.columns = <Column*>(filter.bits + n_words)
+    ranks = <int*>(filter.columns + n_live)
+    for i in range(n_live):
+        filter.columns[i].rank = ranks + 2 * i * capacity
+        filter.columns[i].order = ranks + (2 * i + 1) * capacity
+        rank_column(filter, &filter.columns[i], filter.pool.live[i])
     return 0
+
+
+cdef void rank_column(Particles filter, Column* column, int feature) noexcept nogil:
+    """Rank the samples of the pool by a live column."""
+    cdef int i, n_present = count_present(filter, feature)
+    column.feature = feature
+    column.x, column.ranked = filter.pool.values_of(feature), filter.pool.order_of(feature)
+    for i in range(filter.pool.n_sorted):
+        column.rank[column.ranked[i]] = i if i < n_present else -1
+
+
+cdef int count_present(Particles filter, int column) noexcept nogil:
+    """Number of active samples with a value in a live column; missing values come last."""
+    return rank(filter.pool.order_of(column), filter.pool.n_sorted, filter.pool.values_of(column),
+                NAN, False)
 
 
 # --- Particles -----------------------------------------------------------------------------
 
 cdef int add_roots(Particles filter, int first) except -1:
     """Make an empty tree per forgetting factor, for its particles from `first` on."""
-    cdef int node, leaf, particle, k
+    cdef int node, particle, k
+    cdef Leaf* leaf
     divide_particles(filter, filter.stratum)
     set_shares(filter, first)
     for k in range(filter.n_decays):
-        node = filter.trees.new_leaf(0, filter.trees.new_region(), MIN_BLOCK)
-        leaf = filter.trees.nodes[node].left
-        filter.trees.leaves[leaf].decay = filter.decays[k]
-        filter.trees.leaves[leaf].time = filter.n_seen
+        node = filter.trees.new_leaf(0, 0)
+        leaf = filter.trees.nodes[node].leaf
+        leaf.stratum, leaf.time = k, filter.pool.n_seen
         finish_leaf(filter, leaf)
         for particle in range(filter.stratum[k], filter.stratum[k + 1]):
             filter.roots[first + particle] = node
-        filter.trees.count(node, filter.stratum[k + 1] - filter.stratum[k] - 1)
+        filter.trees.add_references(node, filter.stratum[k + 1] - filter.stratum[k] - 1)
     return 0
 
 
@@ -545,24 +534,22 @@ cdef void set_shares(Particles filter, int first) noexcept nogil:
 
 # --- The leaves of a sample -----------------------------------------------------------------
 
+cdef const double* features_of(Particles filter, int slot) noexcept nogil:
+    """The features of an active sample, until the next call."""
+    cdef int column
+    for column in range(filter.n_columns):
+        filter.x[column] = filter.pool.value(column, slot)
+    return filter.x
+
+
 cdef void fill_v(Particles filter, const double* x, double target) noexcept nogil:
     """Fill v of a sample; the running mean replaces a missing regressor."""
     cdef int i
     cdef double value
     for i in range(filter.model.n_regressors):
-        value = x[filter.regressors[i]]
-        filter.v[i] = filter.fill[i] if isnan(value) else limited(value)
+        value = x[filter.regressors[i].feature]
+        filter.v[i] = filter.regressors[i].fill if isnan(value) else limited(value)
     filter.v[filter.model.n_regressors] = target
-
-
-cdef void next_epoch(Particles filter) noexcept nogil:
-    """Start a new epoch, which invalidates the memos of all nodes."""
-    cdef int node
-    filter.epoch += 1
-    if filter.epoch == 0:      # overflow: reset the stamps, so that no old one looks current
-        for node in range(filter.trees.n_nodes):
-            filter.trees.nodes[node].stamp = 0
-        filter.epoch = 1
 
 
 cdef void gather(Particles filter, const double* x, int first, int stop) noexcept nogil:
@@ -574,33 +561,29 @@ cdef void gather(Particles filter, const double* x, int first, int stop) noexcep
     cdef Node* nodes = filter.trees.nodes
     cdef int path[MAX_DEPTH + 2]
     cdef int particle, node, n_path, i, pair
-    next_epoch(filter)
+    filter.epoch += 1
     filter.n_hits = filter.n_pairs = 0
     for particle in range(first, stop):
-        node = filter.roots[particle]
-        if particle > first and node == filter.roots[particle - 1]:
-            pair = filter.pair_of[particle - 1]
+        node, n_path = filter.roots[particle], 0
+        while nodes[node].leaf == NULL and nodes[node].stamp != filter.epoch:
+            path[n_path] = node
+            n_path += 1
+            node = side(&nodes[node], x)
+        if nodes[node].leaf == NULL:
+            pair = nodes[node].memo
         else:
-            n_path = 0
-            while nodes[node].split.feature >= 0 and nodes[node].stamp != filter.epoch:
-                path[n_path] = node
-                n_path += 1
-                node = side(&nodes[node], x)
-            if nodes[node].split.feature >= 0:
-                pair = nodes[node].memo
-            else:
-                if nodes[node].stamp != filter.epoch:
-                    nodes[node].stamp = filter.epoch
-                    nodes[node].memo = filter.n_hits
-                    filter.hits[filter.n_hits].node = node
-                    filter.hits[filter.n_hits].share = 0.0
-                    filter.n_hits += 1
-                pair = filter.n_pairs
-                filter.pairs[pair].hit = nodes[node].memo
-                filter.pairs[pair].parent = path[n_path - 1] if n_path else -1
-                filter.n_pairs += 1
-            for i in range(n_path):
-                nodes[path[i]].stamp = filter.epoch
-                nodes[path[i]].memo = pair
+            if nodes[node].stamp != filter.epoch:
+                nodes[node].stamp = filter.epoch
+                nodes[node].memo = filter.n_hits
+                filter.hits[filter.n_hits].node = node
+                filter.hits[filter.n_hits].share = 0.0
+                filter.n_hits += 1
+            pair = filter.n_pairs
+            filter.pairs[pair].hit = nodes[node].memo
+            filter.pairs[pair].parent = path[n_path - 1] if n_path else -1
+            filter.n_pairs += 1
+        for i in range(n_path):
+            nodes[path[i]].stamp = filter.epoch
+            nodes[path[i]].memo = pair
         filter.pair_of[particle] = pair
         filter.hits[filter.pairs[pair].hit].share += filter.share[particle]

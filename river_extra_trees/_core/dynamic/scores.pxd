@@ -8,6 +8,6 @@ from ..linalg cimport LeafModel
 from .particles cimport Particles, Policy
 
 cdef double[:, ::1] scores(Particles filter, Policy criterion)
-cdef int least_useful(Particles filter, Policy criterion) except? -1 with gil
+cdef int to_retire(Particles filter, Policy policy) except? -1 nogil
 cdef double alc_at(Particles filter, object x) except? -1.0
 cdef double leaf_entropy(const LeafModel* model, const double* row) noexcept nogil

@@ -6,107 +6,82 @@ reference-counted. So a node has the same region of the feature space and the sa
 trees. A sample changes a leaf in the same way for all trees that contain it, so that leaves are
 changed in place.
 
-There are two arrays of structs, each with a free list, and rows and slot lists:
-
-rows[leaf * 2 * width]           statistics of all samples of the leaf, active and retired
-rows[leaf * 2 * width + width]   statistics of the retired samples
-slots[leaf.slots ...]            slots of the active samples of the leaf in the pool, in a block of
-                                 4, 8, 16, ... cells; free blocks of each size form a list
+A leaf is a struct in front of two rows of statistics, see `linalg`: those of all its samples, and
+those of its retired samples.
 """
 
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint64_t
 
+from ..schema cimport Schema
 from ..split cimport Split, goes_left
 
 cdef enum:
     MAX_DEPTH = 60      # leaves this deep are not split; the prior makes them improbable anyway
-    MIN_BLOCK = 4
-    N_BLOCK_SIZES = 26
+
+cdef struct Leaf:
+    double* total       # statistics of all samples, active and retired
+    double* retired     # statistics of the retired samples
+    int* slots          # the n_active slots of the active samples in the pool
+    int n_active
+    int capacity        # of `slots`
+    int64_t time        # number of samples of the stream up to which the weights have decayed
+    double log_marginal     # log marginal likelihood of `total` at `time`
+    int stratum         # number of the forgetting factor
+    bint is_linear      # whether log_marginal used the regressors
 
 cdef struct Node:
     Split split         # of an inner node
     int64_t region      # nodes with one region contain the same samples: a leaf, the splits that
                         #   replace it in other trees, and the leaf to which these are pruned
-    int left            # node; for a leaf, its id in `leaves`; for a free node, the next free node
+    Leaf* leaf          # NULL: an inner node
+    uint64_t stamp      # scratch of `gather`: `memo` is valid while this is the current epoch
+    int memo            # scratch of `gather`
+    int left            # node; for a free node, the next free node
     int right           # node
     int refs            # references from roots and parents; 0: free
     int n_leaves        # number of leaves below; 1 for a leaf
-    unsigned int stamp  # scratch of `gather`: `memo` is valid while this is the current epoch
-    int memo            # scratch of `gather`
     short depth         # 0 for the root
-
-cdef struct Leaf:
-    int64_t time        # number of samples of the stream up to which the weights have decayed
-    double log_marginal     # log marginal likelihood of the row at `time`
-    double decay        # forgetting factor per sample of the stream
-    int slots           # start of the block; for a free leaf, the next free leaf
-    int block           # the block has MIN_BLOCK << block cells
-    int n_active
-    bint is_linear      # whether log_marginal used the regressors
 
 cdef class SharedTrees:
     cdef Node* nodes
-    cdef Leaf* leaves
-    cdef double* rows
-    cdef int* slots
     cdef int* stack             # scratch: node ids, as many as there are nodes
-    cdef int n_nodes, node_capacity, free_node
-    cdef int n_leaves, leaf_capacity, free_leaf
-    cdef int n_cells, cell_capacity
-    cdef int free_block[N_BLOCK_SIZES]
-    cdef readonly int width     # doubles of one row of statistics
-    cdef readonly int nodes_in_use, leaves_in_use
-    cdef readonly int64_t n_regions     # number of regions so far
+    cdef int n_nodes            # in use or free
+    cdef int capacity           # of `nodes`
+    cdef int free_node          # the first free node, or -1
+    cdef int width     # doubles of one row of statistics
+    cdef int nodes_in_use, leaves_in_use
+    cdef int64_t n_regions      # the largest region so far
 
-    cdef int reserve(self, size_t n_nodes, size_t n_leaves, size_t n_cells) except -1 nogil
     cdef int new_node(self) except -1 nogil
-    cdef int64_t new_region(self) noexcept nogil
-    cdef int new_leaf(self, int depth, int64_t region, int n_slots) except -1 nogil
+    cdef int new_leaf(self, int depth, int n_slots) except -1 nogil
     cdef int leaf_for(self, int parent, int n_slots) except -1 nogil
-    cdef int new_block(self, int block) except -1 nogil
-    cdef void free_slots_of(self, Leaf* leaf) noexcept nogil
     cdef int add_slot(self, Leaf* leaf, int slot) except -1 nogil
     cdef void remove_slot(self, Leaf* leaf, int slot) noexcept nogil
-    cdef void hold(self, int node) noexcept nogil
-    cdef void count(self, int node, int change) noexcept nogil
+    cdef void add_references(self, int node, int n) noexcept nogil
     cdef void release(self, int node) noexcept nogil
     cdef list below(self, int node)
-    cdef int distinct(self, const int* roots, int n_roots, int* found) noexcept nogil
+    cdef object nodes_below(self, const int* roots, int n_roots)
     cdef bint append(self, int node, int* place) noexcept nogil
     cdef int own(self, int node) except -1 nogil
-    cdef int path_copy(self, int root, const double* x, int depth, int node) except -1 nogil
-    cdef int copy_node(self, int node) except -1 nogil
-    cdef dict node_views(self)
-    cdef dict leaf_views(self)
-    cdef object nodes_below(self, const int* roots, int n_roots)
-    cdef dict state(self, const int* roots, int n_roots)
-    cdef double* total(self, int leaf) noexcept nogil
-    cdef double* retired(self, int leaf) noexcept nogil
+    cdef int path_copy(self, int at, const double* x, int depth, int node) except -1 nogil
+    cdef int copied_leaf(self, int node) except -1 nogil
+    cdef int copied_split(self, int node) except -1 nogil
+    cdef dict state(self, const int* roots, int n_roots, const int[::1] number_of)
 
-cdef SharedTrees restored_trees(int width, int n_columns, bint published, dict fields)
+cdef Leaf* empty_leaf(int width) except NULL nogil
+cdef SharedTrees restored_trees(int width, Schema schema, bint published, dict fields)
 
 cdef inline int side(const Node* node, const double* x) noexcept nogil:
     """The child of an inner node that x belongs to."""
     return node.left if goes_left(&node.split, x[node.split.feature]) else node.right
-
-cdef inline Leaf* leaf_at(SharedTrees trees, int node) noexcept nogil:
-    """The leaf of a node."""
-    return &trees.leaves[trees.nodes[node].left]
 
 cdef inline int pop(SharedTrees trees, int* n_stack) noexcept nogil:
     """Pop a node from the stack, and push its children, the right one last."""
     cdef int node
     n_stack[0] -= 1
     node = trees.stack[n_stack[0]]
-    if trees.nodes[node].split.feature >= 0:
+    if trees.nodes[node].leaf == NULL:
         trees.stack[n_stack[0]] = trees.nodes[node].left
         trees.stack[n_stack[0] + 1] = trees.nodes[node].right
         n_stack[0] += 2
     return node
-
-cdef inline int block_for(int n) noexcept nogil:
-    """The smallest block with room for n slots."""
-    cdef int block = 0
-    while (MIN_BLOCK << block) < n:
-        block += 1
-    return block

@@ -1,34 +1,41 @@
-"""One step of particle learning, and rejuvenation. See the header.
+"""One step of particle learning, and rejuvenation.
 
 Equations and sections are those of Anagnostopoulos and Gramacy (2013).
+
+Several forgetting factors compete, which the paper leaves as future work at the end of section 5.
+Each factor has its own particles. The best factor is a hidden state that may change at every
+sample, and the filter computes its posterior distribution by Bayesian model averaging, as in
+dynamic model averaging (Raftery, Karny and Ettler 2010) with the switches of fixed share (Herbster
+and Warmuth 1998). Fixed share keeps the probability of every factor above zero, so that the filter
+returns to a short memory a few samples after a change. In a regression, one such rule forgets old
+evidence and another does not; Bayes' rule decides between them in the same way.
 """
 
 from libc.math cimport INFINITY, exp, isfinite, isnan, log, pow
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memset
 
-from ..linalg cimport add_sample, merge, scale
+from ..linalg cimport add_sample, add_samples, merge, scale
 from ..moments cimport follow_mean
-from ..rng cimport DISCARD, REJUVENATE, RESAMPLE, Rng, below, rng_for, uniform
+from ..rng cimport REJUVENATE, RESAMPLE, Rng, below, rng_for, uniform
+from ..shares cimport share_weights
 from .leaf_models cimport log_marginal
 from .moves cimport move_all
 from .particles cimport (
-    MAX_DECAYS, MAX_RULES, Particles, add_roots, divide_particles, decays_by_leaf, fill_v,
-    finish_leaf, fit_scratch, gather, limited, n_rules, refresh, set_shares,
-    sum_beliefs, sum_slots, update_time, weigh_samples, weight_at,
+    MAX_DECAYS, MAX_RULES, Particles, Regressor, add_roots, decays_by_leaf, divide_particles,
+    features_of, fill_v, finish_leaf, fit_scratch, gather, limited, n_rules, refresh, set_shares,
+    sum_beliefs, update_time, v_of, weigh_samples, weight_at,
 )
-from .pool cimport v_of, x_of
-from .shared_trees cimport Leaf, SharedTrees, leaf_at, side
+from .shared_trees cimport Leaf, SharedTrees, side
 
 # Tolerance for expected numbers of copies that are whole numbers.
 cdef double ROUNDING = 1e-9
 
 # Two rules learn the probabilities of the forgetting factors of a regression; a classification has
 # the third alone. `BELIEF_KEPT` is the exponent of the posterior, by which old evidence is
-# forgotten, as in dynamic model averaging (Raftery, Karny and Ettler 2010, section 3). `SWITCH` is
-# the probability of a switch to a random factor before each sample, as in fixed share (Herbster and
-# Warmuth 1998). The first rule follows a drift: every factor keeps SWITCH / K of the posterior, and
-# the log of this is the evidence that the factor needs to return. The second rule forgets nothing
-# and hardly switches: where nothing drifts, evidence that fades would never settle.
+# forgotten (Raftery, Karny and Ettler 2010, section 3). `SWITCH` is the probability of a switch to
+# a random factor before each sample. The first rule follows a drift: every factor keeps SWITCH / K
+# of the posterior, and the log of this is the evidence that the factor needs to return. The second
+# rule hardly switches: where nothing drifts, evidence that fades would never settle.
 cdef double[3] BELIEF_KEPT = [0.95, 1.0, 1.0]
 cdef double[3] SWITCH = [0.01, 0.0001, 0.005]
 # The same probability for a switch of the rule.
@@ -37,41 +44,47 @@ cdef double RULE_SWITCH = 0.001
 
 # --- Learning ------------------------------------------------------------------------------
 
-cdef int learn_row(Particles filter, double target, double weight) except -1 nogil:
-    """Learn the row that the schema encoded last, after `gather`."""
+cdef int learn_row(Particles filter, double target, double weight, int gone) except -1 nogil:
+    """Learn the row that the schema encoded last, in place of a retired sample if `gone` >= 0."""
     cdef int slot, i
     cdef const double* x = filter.schema.row
-    filter.n_seen += 1
+    cdef Regressor* here
     for i in range(filter.model.n_regressors):
-        if not isnan(x[filter.regressors[i]]):
-            filter.fill_weight[i] += weight
-            follow_mean(&filter.fill[i], limited(x[filter.regressors[i]]), weight,
-                        filter.fill_weight[i])
+        here = &filter.regressors[i]
+        if not isnan(x[here.feature]):
+            here.fill_weight += weight
+            follow_mean(&here.fill, limited(x[here.feature]), weight, here.fill_weight)
     fill_v(filter, x, target)
     if not filter.model.multinomial:
         scale(&filter.model, filter.global_statistics, 1.0 - 0.1 / filter.window)
         add_sample(&filter.model, filter.global_statistics, filter.v, weight)
         filter.lowest = min(filter.lowest, target)
         filter.highest = max(filter.highest, target)
-    slot = filter.pool.push(x, filter.schema.filled, filter.schema.n_filled, filter.v, weight,
-                            filter.n_seen)
-    step(filter, slot, 0, filter.n_alive)
+    slot = filter.pool.slide(filter.schema, target, weight, gone)
+    memcpy(v_of(filter, slot), filter.v, (filter.model.n_regressors + 1) * sizeof(double))
+    if gone < 0:
+        filter.drawn[filter.pool.size - 1] = slot
+    fit_scratch(filter)
+    step(filter, x, slot, 0, filter.n_alive)
     filter.log_evidence += filter.log_predictive            # p(y^T | x^T), section 2.3
     filter.n_alive = filter.n_particles
-    if filter.n_seen % filter.window == 0 or filter.n_seen & (filter.n_seen - 1) == 0:
+    if (
+        filter.pool.n_seen % filter.window == 0
+        or filter.pool.n_seen & (filter.pool.n_seen - 1) == 0
+    ):
         refresh(filter)
     return 0
 
 
-cdef int step(Particles filter, int slot, int first, int stop) except -1 nogil:
-    """Weigh, resample, add, move: the recursion of section 2.3. After `gather`.
+cdef int step(Particles filter, const double* x, int slot, int first, int stop) except -1 nogil:
+    """Weigh, resample, add, move: the recursion of section 2.3.
 
     The sample is added first, to each distinct leaf, because its log predictive density is the
     increase of the log marginal likelihood of the leaf. This order does not change the result of
     the resampling.
     """
-    cdef const double* x = x_of(filter.pool, slot)
     filter.n_steps += 1
+    gather(filter, x, first, stop)
     add_to_leaves(filter, slot)
     filter.log_predictive = weigh(filter, first, stop)
     if first == 0:      # a sample of the stream, not of a rejuvenation
@@ -83,24 +96,21 @@ cdef int step(Particles filter, int slot, int first, int stop) except -1 nogil:
 
 cdef int add_to_leaves(Particles filter, int slot) except -1 nogil:
     """Add the sample to each distinct leaf, and store its log predictive density there."""
-    cdef const double* v = v_of(filter.pool, slot)
-    cdef double weight
+    cdef const double* v = v_of(filter, slot)
     cdef double before, after
-    cdef int hit, leaf
+    cdef int hit
     cdef bint was_linear, dummy
-    cdef Leaf* here
+    cdef Leaf* leaf
     for hit in range(filter.n_hits):
-        leaf = filter.trees.nodes[filter.hits[hit].node].left
+        leaf = filter.trees.nodes[filter.hits[hit].node].leaf
         update_time(filter, leaf)
-        here = &filter.trees.leaves[leaf]
-        before, was_linear = here.log_marginal, here.is_linear
-        weight = weight_at(filter, slot, here)
-        add_sample(&filter.model, filter.trees.total(leaf), v, weight)
-        filter.trees.add_slot(here, slot)
+        before, was_linear = leaf.log_marginal, leaf.is_linear
+        add_sample(&filter.model, leaf.total, v, weight_at(filter, slot, leaf))
+        filter.trees.add_slot(leaf, slot)
         finish_leaf(filter, leaf)
-        after = here.log_marginal
-        if here.is_linear != was_linear:    # compare marginal likelihoods of the same model
-            after = log_marginal(&filter.model, filter.trees.total(leaf), was_linear, &dummy)
+        after = leaf.log_marginal
+        if leaf.is_linear != was_linear:    # compare marginal likelihoods of the same model
+            after = log_marginal(&filter.model, leaf.total, was_linear, &dummy)
         if before == -INFINITY:     # no density without variance; weight 0, as in dynaTree
             filter.hits[hit].log_weight = -INFINITY
         else:
@@ -185,7 +195,7 @@ cdef int copy_particle(Particles filter, int particle, int n, int copies) noexce
         filter.resampled[n] = filter.roots[particle]
         filter.resampled_pairs[n] = filter.pair_of[particle]
         n += 1
-    filter.trees.count(filter.roots[particle], copies - 1)
+    filter.trees.add_references(filter.roots[particle], copies - 1)
     return n
 
 
@@ -233,12 +243,10 @@ cdef void update_factor_posterior(Particles filter) noexcept nogil:
     p(k | r) = (1 - s) * (p(r, k) f(k)) ** a / sum over j of (p(r, j) f(j)) ** a + s / K
     p(r) = (1 - RULE_SWITCH) * sum over k of p(r, k) f(k) / sum over all rules + RULE_SWITCH / rules
     """
-    cdef int rule, k, particle, first = first_rule(filter), n = n_rules(filter)
-    cdef double joint, switched, evidence = 0.0
+    cdef int rule, k, particle, first = 0 if filter.regression else 2, n = n_rules(filter)
+    cdef double joint, evidence = 0.0
     cdef double of_rule[MAX_RULES]
-    cdef double total[MAX_RULES]
-    for rule in range(n):
-        of_rule[rule] = total[rule] = 0.0
+    memset(of_rule, 0, sizeof(of_rule))
     for k in range(filter.n_decays):
         joint = 0.0
         for particle in range(filter.stratum[k], filter.stratum[k + 1]):
@@ -248,19 +256,12 @@ cdef void update_factor_posterior(Particles filter) noexcept nogil:
             filter.belief[rule][k] = joint * (filter.belief[rule][k] / filter.factor_posterior[k])
             of_rule[rule] += filter.belief[rule][k]
             filter.belief[rule][k] = pow(filter.belief[rule][k], BELIEF_KEPT[first + rule])
-            total[rule] += filter.belief[rule][k]
     for rule in range(n):
+        share_weights(filter.belief[rule], filter.n_decays, SWITCH[first + rule])
         of_rule[rule] = (1.0 - RULE_SWITCH) * (of_rule[rule] / evidence) + RULE_SWITCH / n
-        switched = SWITCH[first + rule]
         for k in range(filter.n_decays):
-            filter.belief[rule][k] = of_rule[rule] * (
-                (1.0 - switched) * filter.belief[rule][k] / total[rule]
-                + switched / filter.n_decays)
+            filter.belief[rule][k] *= of_rule[rule]
     sum_beliefs(filter)
-
-
-cdef inline int first_rule(Particles filter) noexcept nogil:
-    return 0 if filter.regression else 2
 
 
 # --- Retirement ----------------------------------------------------------------------------
@@ -269,48 +270,24 @@ cdef inline int first_rule(Particles filter) noexcept nogil:
 cdef void retire_slot(Particles filter, int slot) noexcept nogil:
     """Move an active sample into the prior of its leaf, equation (3), once per distinct leaf."""
     cdef int hit
-    gather(filter, x_of(filter.pool, slot), 0, filter.n_alive)
+    gather(filter, features_of(filter, slot), 0, filter.n_alive)
     for hit in range(filter.n_hits):
-        retire_from(filter, filter.hits[hit].node, slot)
-    filter.pool.release(slot)
+        retire_from(filter, filter.trees.nodes[filter.hits[hit].node].leaf, slot)
 
 
-cdef void retire_from(Particles filter, int node, int slot) noexcept nogil:
+cdef void retire_from(Particles filter, Leaf* leaf, int slot) noexcept nogil:
     """Move an active sample of a leaf into its prior."""
-    cdef const double* v = v_of(filter.pool, slot)
-    cdef int leaf = filter.trees.nodes[node].left
-    cdef Leaf* here = &filter.trees.leaves[leaf]
-    cdef double* retired = filter.trees.retired(leaf)
-    filter.trees.remove_slot(here, slot)
+    filter.trees.remove_slot(leaf, slot)
     if decays_by_leaf(filter):        # power prior, section 5, leaf by leaf
-        scale(&filter.model, retired, filter.decays[0])
-    add_sample(&filter.model, retired, v, weight_at(filter, slot, here))    # equation (4)
+        scale(&filter.model, leaf.retired, filter.decays[0])
+    add_sample(&filter.model, leaf.retired, v_of(filter, slot),
+               weight_at(filter, slot, leaf))                               # equation (4)
     if decays_by_leaf(filter):        # sum again: subtraction would leave rounding errors
-        memcpy(filter.trees.total(leaf), retired, filter.model.width * sizeof(double))
+        memcpy(leaf.total, leaf.retired, filter.model.width * sizeof(double))
         weigh_samples(filter, leaf)
-        sum_slots(filter, filter.trees.slots + here.slots, here.n_active, filter.trees.total(leaf))
+        add_samples(&filter.model, leaf.total, filter.active_v, leaf.slots, leaf.n_active,
+                    filter.sample_weight)
         finish_leaf(filter, leaf)
-
-
-cdef int oldest(Particles filter) noexcept nogil:
-    """Slot of the active sample that arrived first."""
-    cdef int slot, first = -1
-    for slot in range(filter.pool.capacity):
-        if filter.pool.arrival[slot] >= 0 and (
-            first < 0 or filter.pool.arrival[slot] < filter.pool.arrival[first]
-        ):
-            first = slot
-    return first
-
-
-cdef int random(Particles filter) noexcept nogil:
-    """Slot of an active sample drawn at random."""
-    cdef Rng rng = rng_for(filter.seed, 0, filter.n_seen, DISCARD)
-    cdef int left = <int>below(&rng, filter.pool.size), slot = 0
-    while filter.pool.arrival[slot] < 0 or left > 0:
-        left -= filter.pool.arrival[slot] >= 0
-        slot += 1
-    return slot
 
 
 # --- Rejuvenation ---------------------------------------------------------------------------
@@ -332,8 +309,7 @@ cdef int rejuvenate(Particles filter) except -1:
     slots = shuffled_slots(filter)
     add_roots(filter, n)
     for slot in slots:
-        gather(filter, x_of(filter.pool, slot), n, 2 * n)
-        step(filter, slot, n, 2 * n)
+        step(filter, features_of(filter, slot), slot, n, 2 * n)
     let_half_inherit(filter)
     filter.log_predictive = log_predictive
     join(filter)
@@ -359,7 +335,7 @@ cdef int let_half_inherit(Particles filter) except -1:
         root = filter.roots[particle]
         if root in heirs:
             heir = heirs[root]
-            filter.trees.hold(heir)
+            filter.trees.add_references(heir, 1)
         else:
             heir = copied(filter, root)
             hand_down(filter, heir, filter.roots[particle - n])
@@ -387,34 +363,31 @@ cdef void join(Particles filter) noexcept nogil:
 
 cdef int hand_down(Particles filter, int root, int old) except -1:
     """Add the retired statistics of the leaves of one tree to the leaves of another."""
-    cdef int node, leaf, part, slot
-    cdef const double* retired
+    cdef int node, part, slot
+    cdef const double* x
+    cdef Leaf* leaf
+    cdef Leaf* heir
     stack = [(old, ())]
     while stack:
         node, around = stack.pop()
         near = slots_below(filter, node) or around
-        if filter.trees.nodes[node].split.feature >= 0:
+        leaf = filter.trees.nodes[node].leaf
+        if leaf == NULL:
             stack += [(filter.trees.nodes[node].left, near),
                       (filter.trees.nodes[node].right, near)]
             continue
-        leaf = filter.trees.nodes[node].left
         update_time(filter, leaf)
         for slot in near:
-            part = root
-            while filter.trees.nodes[part].split.feature >= 0:
-                part = side(&filter.trees.nodes[part], x_of(filter.pool, slot))
-            part = filter.trees.nodes[part].left
-            retired = filter.trees.retired(leaf)
-            merge(&filter.model, filter.trees.total(part), retired, 1.0 / len(near))
-            merge(&filter.model, filter.trees.retired(part), retired, 1.0 / len(near))
-    for node in leaves_below(filter, root):
-        finish_leaf(filter, filter.trees.nodes[node].left)
+            part, x = root, features_of(filter, slot)
+            while filter.trees.nodes[part].leaf == NULL:
+                part = side(&filter.trees.nodes[part], x)
+            heir = filter.trees.nodes[part].leaf
+            merge(&filter.model, heir.total, leaf.retired, 1.0 / len(near))
+            merge(&filter.model, heir.retired, leaf.retired, 1.0 / len(near))
+    for node in filter.trees.below(root):
+        if filter.trees.nodes[node].leaf != NULL:
+            finish_leaf(filter, filter.trees.nodes[node].leaf)
     return 0
-
-
-cdef list leaves_below(Particles filter, int node):
-    """Nodes of the leaves of a subtree."""
-    return [node for node in filter.trees.below(node) if filter.trees.nodes[node].split.feature < 0]
 
 
 cdef list slots_below(Particles filter, int node):
@@ -422,9 +395,10 @@ cdef list slots_below(Particles filter, int node):
     cdef int i
     cdef const Leaf* leaf
     found = []
-    for node in leaves_below(filter, node):
-        leaf = leaf_at(filter.trees, node)
-        found += [filter.trees.slots[leaf.slots + i] for i in range(leaf.n_active)]
+    for node in filter.trees.below(node):
+        leaf = filter.trees.nodes[node].leaf
+        if leaf != NULL:
+            found += [leaf.slots[i] for i in range(leaf.n_active)]
     return found
 
 
@@ -432,11 +406,13 @@ cdef int copied(Particles filter, int old) except -1:
     """Copy a tree completely, with new regions."""
     cdef SharedTrees trees = filter.trees
     cdef int copy
-    if trees.nodes[old].split.feature < 0:
-        update_time(filter, trees.nodes[old].left)
-    copy = trees.copy_node(old)
-    trees.nodes[copy].region = trees.new_region()
-    if trees.nodes[copy].split.feature >= 0:      # no deeper than MAX_DEPTH
+    if trees.nodes[old].leaf != NULL:
+        update_time(filter, trees.nodes[old].leaf)
+        copy = trees.copied_leaf(old)
+    else:       # no deeper than MAX_DEPTH
+        copy = trees.copied_split(old)
         trees.nodes[copy].left = copied(filter, trees.nodes[old].left)
         trees.nodes[copy].right = copied(filter, trees.nodes[old].right)
+    trees.n_regions += 1
+    trees.nodes[copy].region = trees.n_regions
     return copy

@@ -8,19 +8,11 @@ from libc.string cimport memcpy, memset
 from ..arrays cimport view
 from ..linalg cimport init_model, row_width, scratch_size, solve_ridge
 from ..memory cimport free, product, resized, zeroed
-from ..shares cimport total_of
+from ..shares cimport share_weights
 
 from ..state import (
     LARGEST_FLOAT, LARGEST_TARGET, State, fields_of, put_back, reduced, require,
 )
-
-cdef void share_weights(double* weights, int n, double share) noexcept nogil:
-    """Divide the weights by their sum, then mix them with equal weights (fixed share)."""
-    cdef double total = total_of(weights, n)
-    cdef int k
-    for k in range(n):
-        weights[k] = (1.0 - share) * weights[k] / total + share / n
-
 
 # --- Classes ---------------------------------------------------------------------------------
 

@@ -11,12 +11,15 @@ import pytest
 from river_extra_trees import DynamicTreeRegressor
 from river_extra_trees._core.dynamic import ParticleFilter
 from river_extra_trees._estimator.mixture import StudentMixture
+from tests.compiled import Compiled
 from tests.golden.dynatree import data, table
 from tests.naive.dynamic import DynamicTree
 from tests.naive.dynamic_filters import filter_of, leaf_at, row_of, sums_of
 from tests.naive.dynamic_leaves import GaussianLeaf, MultinomialLeaf
 from tests.tools.particle_trees import sizes_of, trees_of
 from tests.tools.sums import check_sums
+
+filters = Compiled("particle_filters")
 
 MIN_SAMPLES_LEAF = {"constant": 4, "linear": 14, "class": 1}
 
@@ -78,7 +81,7 @@ def test_log_predictive_of_one_leaf_is_dynatree_s(
     rows = table("exact_single_leaf_logpred")
     for row, expected in enumerate(rows):
         if particles.pool.size == window:
-            particles.retire(particles.to_retire("oldest"))
+            filters.retire_oldest(particles)
         known = leaf != "class" or len(particles.labels.labels) == 3  # dynaTree knows
         learn(particles, model, row)
         if row >= model.min_samples_leaf and known:
@@ -95,7 +98,7 @@ def test_answers_of_one_leaf_are_dynatree_s(
     model, particles = one_leaf(leaf, factor)
     for row in range(200):
         if particles.pool.size == window:
-            particles.retire(particles.to_retire("oldest"))
+            filters.retire_oldest(particles)
         learn(particles, model, row)
     X, y = data("class_test" if leaf == "class" else "fried_test")
     name = "linear_augmented" if leaf == "linear" else leaf
@@ -163,7 +166,7 @@ def test_grow_over_a_retired_prior_is_as_frequent_as_in_dynatree(
     for row in range(59):
         learn(particles, model, row)
     for _ in range(k):
-        particles.retire(particles.to_retire("oldest"))
+        filters.retire_oldest(particles)
     for row in range(59, 60 + k):
         learn(particles, model, row)
     shares = split_shares(particles, model.X.shape[1])
@@ -210,7 +213,7 @@ def test_trees_after_a_retirement_are_as_large_as_in_dynatree(
     before = np.array(sizes_of(particles)[0])
     slots = particles.pool.slots()
     for row in reversed(range(k)):
-        particles.retire(slots[row])
+        filters.retire(particles, slots[row])
     densities = densities_at(particles, model, 120)
     learn(particles, model, 120)
     after = np.array(sizes_of(particles)[0])
@@ -235,7 +238,7 @@ def test_a_leaf_without_spread_has_no_density(leaf: str, factor: float) -> None:
     evidence, without = 0.0, 0
     for row in range(200):
         if particles.pool.size == 60:
-            particles.retire(particles.to_retire("oldest"))
+            filters.retire_oldest(particles)
         with np.errstate(invalid="ignore"):
             densities = densities_at(particles, model, row) if row > 40 else np.ones(1)
         learn(particles, model, row)
@@ -262,7 +265,7 @@ def test_structures_stay_sound(leaf: str, decay: float, as_published: bool) -> N
     rng = np.random.default_rng(0)
     for row in range(200):
         while particles.pool.size >= 40 or (particles.pool.size and rng.random() < 0.3):
-            particles.retire(int(rng.choice(particles.pool.slots())))
+            filters.retire(particles, int(rng.choice(particles.pool.slots())))
         x = row_of(model.X[row])
         if rng.random() < 0.3:
             del x[rng.choice(sorted(x))]
@@ -273,16 +276,6 @@ def test_structures_stay_sound(leaf: str, decay: float, as_published: bool) -> N
             particles.check()
             check_sums(particles)
     particles.check()
-
-
-def test_retiring_a_free_slot_is_refused() -> None:
-    """A slot that holds no point, or no slot at all."""
-    model = published("constant")
-    particles = filter_of(model, 5, 0)
-    learn(particles, model, 0)
-    for slot in (-1, 3, 10_000):
-        with pytest.raises(ValueError, match="no active sample"):
-            particles.retire(slot)
 
 
 def test_half_of_the_particles_follow_the_belief_in_their_forgetting_factor() -> None:
@@ -309,7 +302,7 @@ def test_two_rules_learn_the_belief_in_the_forgetting_factors() -> None:
         x = {"a": rng.random()}
         y = (3 if i < 75 else -3) * x["a"] + rng.normal(0.0, 0.1)
         core = model._core
-        belief = core.state()["factor_posterior"].reshape(2, 6)
+        belief = core.state()["belief"]
         leaves = core.mixture(x)
         limits = core.lowest, core.highest
         model.learn_one(x, y)
@@ -320,7 +313,7 @@ def test_two_rules_learn_the_belief_in_the_forgetting_factors() -> None:
         given = joint**kept / (joint**kept).sum(axis=1, keepdims=True)
         rule = 0.999 * joint.sum(axis=1, keepdims=True) / joint.sum() + 0.0005
         expected = rule * ((1.0 - switch) * given + switch / 6)
-        found = core.state()["factor_posterior"].reshape(2, 6)
+        found = core.state()["belief"]
         np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-10)
         np.testing.assert_allclose(list(model.forgetting_factors.values()), found.sum(axis=0))
         compared += 1
