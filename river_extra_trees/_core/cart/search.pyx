@@ -8,7 +8,7 @@ from libc.math cimport INFINITY, log
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from ..memory cimport free, product, raise_memory_error, resized
+from ..memory cimport free, product, resized, take
 from ..rng cimport below
 from ..sorting cimport sort_slots
 from ..split cimport (
@@ -29,15 +29,6 @@ for _i in range(1, TABLE):
 
 
 # --- Scratch memory -------------------------------------------------------------------------------
-
-
-cdef size_t take(size_t* end, size_t n, size_t size) except? 0 nogil:
-    """Reserve n items at the end of the block; return their offset. Raises a MemoryError."""
-    cdef size_t begin = end[0], bytes = product(n, size)
-    if begin > <size_t>-1 - bytes:
-        raise_memory_error()
-    end[0] = begin + bytes
-    return begin
 
 
 cdef class Workspace:
