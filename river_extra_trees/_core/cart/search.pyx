@@ -72,6 +72,7 @@ cdef class Workspace:
         self.samples = <int*>take(&end, n, sizeof(int))
         self.copies = <int*>take(&end, n, sizeof(int))
         self.code = <int*>take(&end, n, sizeof(int))
+        self.whole_counts = <int*>take(&end, product(2, n_classes), sizeof(int))
         self.slot_of = <int*>take(&end, n, sizeof(int))
         self.range_of_slot = <int*>take(&end, n_slots, sizeof(int))
         self.sample_of = <int*>take(&end, n_slots, sizeof(int))
@@ -333,13 +334,12 @@ cdef inline void scan_whole(Workspace work, int column, const int* ranked, int n
     To move a sample takes no multiplication of large numbers and no logarithm, so samples are moved
     one by one. Whether a threshold is considered is computed without branches on the classes, which
     no processor can predict; it is rarely considered, because most thresholds are worse than the
-    best one so far. The counts of the classes are whole numbers in `waiting`; those of the sides
-    stay as they are.
+    best one so far. The counts per class of the two sides stay as they are.
     """
     cdef const double* data = work.values + <Py_ssize_t>column * work.n
     cdef const int* codes = work.code
     cdef const int* copies = work.copies
-    cdef int* left_counts = <int*>work.waiting
+    cdef int* left_counts = work.whole_counts
     cdef int* right_counts = left_counts + work.trees.n_values
     cdef bint skip = work.min_samples_leaf <= 1, mixed = False, considered, is_ahead
     cdef int k = ranked[0], code = codes[k], first = code, i, of_left, of_right

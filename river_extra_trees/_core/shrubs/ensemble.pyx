@@ -755,15 +755,13 @@ cdef class Shrubs(Learner):
 
     cdef int check_samples(self) except -1:
         """Check that trees and window fit the schema and the labels."""
-        cdef int k, node, n_values = 2 if self.regression else len(self.labels)
-        require(self.trees.regression == self.regression and self.trees.n_values == n_values
-                and self.width == (1 if self.regression else n_values)
-                and not (self.regression and self.labels.labels)
-                and self.trees.fits(self.schema.codes),
+        cdef int k, node, n_labels = len(self.labels)
+        require(self.trees.fits(self.schema.codes, self.regression, n_labels)
+                and self.width == (1 if self.regression else n_labels),
                 "Shrubs: the trees do not belong to this ensemble")
         require(self.window.n_fresh == 0 and self.window.capacity == self.window_size,
                 "Shrubs: the window does not belong to this ensemble")
-        self.window.check_codes(self.schema, -1 if self.regression else n_values)
+        self.window.check_codes(self.schema, -1 if self.regression else n_labels)
         for k in range(self.trees.n_roots):
             for node in self.trees.preorder(k):
                 require(self.trees.row(node)[WEIGHT] > 0.0, "Shrubs: a node was grown on no sample")
