@@ -12,7 +12,7 @@ from ..memory cimport free, product, resized, take
 from ..rng cimport below
 from ..sorting cimport sort_slots
 from ..split cimport (
-    ENTROPY, GINI, MANY_VALUES, NO_VALUE, VARIANCE, Candidate, random_threshold,
+    ENTROPY, GINI, MANY_VALUES, NO_VALUE, VARIANCE, Candidate, Split, goes_left, random_threshold,
 )
 from ..trees cimport HEADER, VISITED, WEIGHT
 
@@ -465,21 +465,20 @@ cdef void try_random(Workspace work, const Task* task, int column, Candidate* be
     cdef const int* ranked = work.ranked + <Py_ssize_t>column * work.n
     cdef int n_missing = count_missing(work, task, column)
     cdef int present = task.end - n_missing, i, missing_left
-    cdef double threshold
-    if work.nominal[column]:
-        threshold = data[ranked[task.start + <int>below(&work.rng, present - task.start)]]
+    cdef Split split
+    split.nominal = work.nominal[column]
+    if split.nominal:
+        split.threshold = data[ranked[task.start + <int>below(&work.rng, present - task.start)]]
     else:
-        threshold = random_threshold(
+        split.threshold = random_threshold(
             &work.rng, data[ranked[task.start]], data[ranked[present - 1]])
     for missing_left in range(2 if n_missing else 1):
         begin_scan(work)
-        for i in range(task.start, present):
-            if (data[ranked[i]] == threshold if work.nominal[column]
-                    else data[ranked[i]] <= threshold):
+        split.missing_left = missing_left
+        for i in range(task.start, task.end):
+            if goes_left(&split, data[ranked[i]]):
                 move_sample(work, ranked[i])
-        if missing_left:
-            move_samples(work, ranked, present, task.end)
-        consider(work, column, threshold, work.nominal[column], missing_left, best)
+        consider(work, column, split.threshold, split.nominal, missing_left, best)
 
 
 cdef void rank_few(Workspace work, const Task* task, int column) noexcept nogil:
@@ -532,18 +531,20 @@ cdef inline bint is_behind(Workspace work, const Candidate* best) noexcept nogil
 
 cdef void consider(Workspace work, int column, double threshold, bint nominal, bint missing_left,
                    Candidate* best) noexcept nogil:
-    """Keep the current split as the best split if the rules allow it and it is better."""
-    cdef double score
+    """Keep the current split as the best one if the rules allow it and it is better.
+
+    Better is a score that is larger by more than the tolerance.
+    """
+    cdef double score, lead, removed = 0.0
     cdef Side* left = &work.left
     cdef Side* right = &work.right
     if left.copies < work.min_samples_leaf or right.copies < work.min_samples_leaf:
         return
     if left.weight <= 0.0 or right.weight <= 0.0:   # lost by rounding, the other side is heavier
         return
-    if work.published != NONE:        # a separate function, which keeps this one fast
-        consider_as_published(work, column, threshold, nominal, missing_left, best)
-        return
-    if work.criterion == GINI:      # one division: whole weights give exact scores
+    if work.published != NONE:
+        score = published_score(work, &removed)
+    elif work.criterion == GINI:    # one division: whole weights give exact scores
         score = ((left.score * right.weight + right.score * left.weight)
                  / (left.weight * right.weight))
     elif work.criterion == ENTROPY:
@@ -552,14 +553,6 @@ cdef void consider(Workspace work, int column, double threshold, bint nominal, b
     else:
         score = (left.score * left.score / left.weight
                  + right.score * right.score / right.weight)
-    keep_better(work, column, threshold, nominal, missing_left, score, 0.0, best)
-
-
-cdef inline void keep_better(Workspace work, int column, double threshold, bint nominal,
-                             bint missing_left, double score, double removed,
-                             Candidate* best) noexcept nogil:
-    """Keep a split as the best one if its score is better by more than the tolerance."""
-    cdef double lead
     if score - score != 0.0:        # infinite or NaN after an overflow
         return
     if best.split.feature >= 0:
@@ -583,13 +576,6 @@ cdef double node_score(Workspace work) noexcept nogil:
     if work.criterion == ENTROPY:
         return work.node.score - x_log_x(work.node.weight)
     return 0.0
-
-
-cdef void consider_as_published(Workspace work, int column, double threshold, bint nominal,
-                                bint missing_left, Candidate* best) noexcept nogil:
-    cdef double removed = 0.0
-    cdef double score = published_score(work, &removed)
-    keep_better(work, column, threshold, nominal, missing_left, score, removed, best)
 
 
 # --- Scores of the published programs, with their order of arithmetic and thus their rounding ----

@@ -26,7 +26,6 @@ from ..split cimport Candidate
 from ..trees cimport Trees
 from .buckets cimport Buckets
 from .buffer cimport Buffer
-from .compact_trees cimport CompactTrees
 
 cdef struct Task:           # a leaf to be split
     int node
@@ -66,7 +65,7 @@ cdef class Growth:
 
     # All arrays are parts of one memory block, which lives from `reserve` to `release`.
     cdef char* block
-    cdef size_t block_bytes
+    cdef readonly size_t block_bytes
     # Per sample:
     cdef int* places
     cdef double* numbers                    # targets of a regression, or residuals of a model
@@ -83,17 +82,16 @@ cdef class Growth:
     cdef double* counts                     # memory of the counts of the four sides below
     cdef int n_classes
     cdef Side node, left, missing, right
-    cdef Buckets buckets                    # memory per nominal value, bucket and class
+    cdef Buckets buckets                    # per nominal value, bucket and class
 
     cdef int reserve(self, Trees trees, int widest, int n_columns, int n_labels,
                      int n_samples) except -1 nogil
-    cdef size_t lay_out(self, size_t n, size_t n_columns) except 0 nogil
+    cdef size_t lay_out(self, size_t n, size_t n_columns, int widest) except 0 nogil
     cdef void offer_column(self, Schema schema, int column) noexcept nogil
     cdef void learn_root(self, Trees trees, int i) noexcept nogil
     cdef void begin(self, int node, int n_samples, int max_features, Rng rng) noexcept nogil
     cdef bint advance(self, Trees trees, int64_t n_steps) noexcept nogil
     cdef void release(self) noexcept nogil
-    cdef size_t n_bytes(self)
     cdef void open_node(self, Trees trees) noexcept nogil
     cdef double side_score(self, const Side* side) noexcept nogil
     cdef void visit_column(self) noexcept nogil
@@ -111,6 +109,5 @@ cdef class Growth:
                     bint missing_left) noexcept nogil
     cdef bint is_best(self, int column) noexcept nogil
     cdef void split_node(self, Trees trees) noexcept nogil
-    cdef int part_numbers(self, Trees trees, const int* children, int n) noexcept nogil
-    cdef int part_classes(self, CompactTrees trees, const int* children, int n) noexcept nogil
+    cdef int part(self, Trees trees, const int* children, int n) noexcept nogil
     cdef void push(self, int node, int start, int end) noexcept nogil

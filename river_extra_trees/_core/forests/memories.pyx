@@ -505,7 +505,7 @@ cdef class MemoryForest(Ensemble):
         if self.regression:
             size += self.answer_capacity * <size_t>self.n_trees * sizeof(double)
         for small in self.small:
-            size += small.n_bytes + small.growth.n_bytes()
+            size += small.n_bytes + small.growth.block_bytes
         for group in self.groups:
             size += group.growth.n_bytes()      # the tree that grows tells its own size
             size += len(group.ready) * sizeof(int64_t)
