@@ -54,3 +54,16 @@ cdef inline void* trimmed(void* memory, size_t size) noexcept nogil:
 cdef inline Py_ssize_t enough(Py_ssize_t n, Py_ssize_t capacity) noexcept nogil:
     """The capacity if it is at least n; else n, but at least 17/16 of the capacity."""
     return capacity if n <= capacity else max(n, capacity + capacity // 16)
+
+
+cdef inline size_t take(size_t* end, size_t n, size_t size) except? <size_t>-1 nogil:
+    """Reserve n items at the end of a block of memory; return their address.
+
+    Whoever lays out a block takes the parts with the strictest alignment first. A MemoryError is
+    raised if the block would not fit into memory.
+    """
+    cdef size_t begin = end[0], bytes = product(n, size)
+    if begin > <size_t>-1 - bytes:
+        raise_memory_error()
+    end[0] = begin + bytes
+    return begin

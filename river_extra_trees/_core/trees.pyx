@@ -287,12 +287,16 @@ cdef class Trees:
 
     # ---------------------------------------------------------------- description as Python values
 
-    def fits(self, codes):
-        """Whether all columns of splits exist, and nominal splits are those of nominal columns.
+    def fits(self, codes, bint regression, int n_labels, double fading=1.0):
+        """Whether trees can belong to a learner with this schema, these labels and this decay.
 
-        `codes` are those of a schema: per column None if it is numeric.
+        `codes` are those of the schema: per column None if it is numeric. All columns of splits
+        must exist, and nominal splits be those of nominal columns.
         """
         cdef int i
+        if (self.regression != regression or self.n_values != (2 if regression else n_labels)
+                or (regression and n_labels) or self.fading != fading):
+            return False
         for i in range(self.n_used):
             if self.nodes[i].split.feature >= 0 and (
                     self.nodes[i].split.feature >= len(codes)

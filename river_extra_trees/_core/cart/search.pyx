@@ -8,11 +8,11 @@ from libc.math cimport INFINITY, log
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from ..memory cimport free, product, raise_memory_error, resized
+from ..memory cimport free, product, resized, take
 from ..rng cimport below
 from ..sorting cimport sort_slots
 from ..split cimport (
-    ENTROPY, GINI, MANY_VALUES, NO_VALUE, VARIANCE, Candidate, random_threshold,
+    ENTROPY, GINI, MANY_VALUES, NO_VALUE, VARIANCE, Candidate, Split, goes_left, random_threshold,
 )
 from ..trees cimport HEADER, VISITED, WEIGHT
 
@@ -29,15 +29,6 @@ for _i in range(1, TABLE):
 
 
 # --- Scratch memory -------------------------------------------------------------------------------
-
-
-cdef size_t take(size_t* end, size_t n, size_t size) except? 0 nogil:
-    """Reserve n items at the end of the block; return their offset. Raises a MemoryError."""
-    cdef size_t begin = end[0], bytes = product(n, size)
-    if begin > <size_t>-1 - bytes:
-        raise_memory_error()
-    end[0] = begin + bytes
-    return begin
 
 
 cdef class Workspace:
@@ -81,6 +72,7 @@ cdef class Workspace:
         self.samples = <int*>take(&end, n, sizeof(int))
         self.copies = <int*>take(&end, n, sizeof(int))
         self.code = <int*>take(&end, n, sizeof(int))
+        self.whole_counts = <int*>take(&end, product(2, n_classes), sizeof(int))
         self.slot_of = <int*>take(&end, n, sizeof(int))
         self.range_of_slot = <int*>take(&end, n_slots, sizeof(int))
         self.sample_of = <int*>take(&end, n_slots, sizeof(int))
@@ -342,13 +334,12 @@ cdef inline void scan_whole(Workspace work, int column, const int* ranked, int n
     To move a sample takes no multiplication of large numbers and no logarithm, so samples are moved
     one by one. Whether a threshold is considered is computed without branches on the classes, which
     no processor can predict; it is rarely considered, because most thresholds are worse than the
-    best one so far. The counts of the classes are whole numbers in `waiting`; those of the sides
-    stay as they are.
+    best one so far. The counts per class of the two sides stay as they are.
     """
     cdef const double* data = work.values + <Py_ssize_t>column * work.n
     cdef const int* codes = work.code
     cdef const int* copies = work.copies
-    cdef int* left_counts = <int*>work.waiting
+    cdef int* left_counts = work.whole_counts
     cdef int* right_counts = left_counts + work.trees.n_values
     cdef bint skip = work.min_samples_leaf <= 1, mixed = False, considered, is_ahead
     cdef int k = ranked[0], code = codes[k], first = code, i, of_left, of_right
@@ -474,21 +465,20 @@ cdef void try_random(Workspace work, const Task* task, int column, Candidate* be
     cdef const int* ranked = work.ranked + <Py_ssize_t>column * work.n
     cdef int n_missing = count_missing(work, task, column)
     cdef int present = task.end - n_missing, i, missing_left
-    cdef double threshold
-    if work.nominal[column]:
-        threshold = data[ranked[task.start + <int>below(&work.rng, present - task.start)]]
+    cdef Split split
+    split.nominal = work.nominal[column]
+    if split.nominal:
+        split.threshold = data[ranked[task.start + <int>below(&work.rng, present - task.start)]]
     else:
-        threshold = random_threshold(
+        split.threshold = random_threshold(
             &work.rng, data[ranked[task.start]], data[ranked[present - 1]])
     for missing_left in range(2 if n_missing else 1):
         begin_scan(work)
-        for i in range(task.start, present):
-            if (data[ranked[i]] == threshold if work.nominal[column]
-                    else data[ranked[i]] <= threshold):
+        split.missing_left = missing_left
+        for i in range(task.start, task.end):
+            if goes_left(&split, data[ranked[i]]):
                 move_sample(work, ranked[i])
-        if missing_left:
-            move_samples(work, ranked, present, task.end)
-        consider(work, column, threshold, work.nominal[column], missing_left, best)
+        consider(work, column, split.threshold, split.nominal, missing_left, best)
 
 
 cdef void rank_few(Workspace work, const Task* task, int column) noexcept nogil:
@@ -541,18 +531,20 @@ cdef inline bint is_behind(Workspace work, const Candidate* best) noexcept nogil
 
 cdef void consider(Workspace work, int column, double threshold, bint nominal, bint missing_left,
                    Candidate* best) noexcept nogil:
-    """Keep the current split as the best split if the rules allow it and it is better."""
-    cdef double score
+    """Keep the current split as the best one if the rules allow it and it is better.
+
+    Better is a score that is larger by more than the tolerance.
+    """
+    cdef double score, lead, removed = 0.0
     cdef Side* left = &work.left
     cdef Side* right = &work.right
     if left.copies < work.min_samples_leaf or right.copies < work.min_samples_leaf:
         return
     if left.weight <= 0.0 or right.weight <= 0.0:   # lost by rounding, the other side is heavier
         return
-    if work.published != NONE:        # a separate function, which keeps this one fast
-        consider_as_published(work, column, threshold, nominal, missing_left, best)
-        return
-    if work.criterion == GINI:      # one division: whole weights give exact scores
+    if work.published != NONE:
+        score = published_score(work, &removed)
+    elif work.criterion == GINI:    # one division: whole weights give exact scores
         score = ((left.score * right.weight + right.score * left.weight)
                  / (left.weight * right.weight))
     elif work.criterion == ENTROPY:
@@ -561,14 +553,6 @@ cdef void consider(Workspace work, int column, double threshold, bint nominal, b
     else:
         score = (left.score * left.score / left.weight
                  + right.score * right.score / right.weight)
-    keep_better(work, column, threshold, nominal, missing_left, score, 0.0, best)
-
-
-cdef inline void keep_better(Workspace work, int column, double threshold, bint nominal,
-                             bint missing_left, double score, double removed,
-                             Candidate* best) noexcept nogil:
-    """Keep a split as the best one if its score is better by more than the tolerance."""
-    cdef double lead
     if score - score != 0.0:        # infinite or NaN after an overflow
         return
     if best.split.feature >= 0:
@@ -592,13 +576,6 @@ cdef double node_score(Workspace work) noexcept nogil:
     if work.criterion == ENTROPY:
         return work.node.score - x_log_x(work.node.weight)
     return 0.0
-
-
-cdef void consider_as_published(Workspace work, int column, double threshold, bint nominal,
-                                bint missing_left, Candidate* best) noexcept nogil:
-    cdef double removed = 0.0
-    cdef double score = published_score(work, &removed)
-    keep_better(work, column, threshold, nominal, missing_left, score, removed, best)
 
 
 # --- Scores of the published programs, with their order of arithmetic and thus their rounding ----

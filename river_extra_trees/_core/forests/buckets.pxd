@@ -18,13 +18,11 @@ cdef class Buckets:
     cdef double* rows           # per bucket its weight, then the sums of the target
     cdef int* sizes             # number of samples
     cdef int width              # of a row
-    cdef int n_rows             # allocated numbers of samples
-    cdef size_t n_cells         # allocated doubles in rows
     cdef int* numbers           # scratch per value: 1 + its number in the node; 0: not met
-    cdef int n_values           # allocated numbers of values
+    cdef int n_values           # of these
 
-    cdef int reserve(self, int n_values, size_t width) except -1 nogil
-    cdef size_t n_bytes(self) noexcept
+    cdef int lay_out(self, size_t* end, int n_values, size_t width) except -1 nogil
+    cdef void forget_numbers(self) noexcept nogil
     cdef int number_values(self, const double* values, int n, int* met, int* found) noexcept nogil
     cdef void clear(self, int n_rows, int width) noexcept nogil
     cdef void add_numbers(self, const int* buckets, const double* weights, const double* targets,

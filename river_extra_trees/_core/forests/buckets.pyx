@@ -4,7 +4,7 @@ cimport cython
 from libc.stdint cimport uint64_t
 from libc.string cimport memset
 
-from ..memory cimport free, product, resized
+from ..memory cimport product, take
 from ..schema cimport OTHER
 from ..sorting cimport sort_slots
 from ..split cimport MANY_VALUES
@@ -12,35 +12,23 @@ from ..split cimport MANY_VALUES
 
 @cython.final
 cdef class Buckets:
-    """The sums over the samples of each bucket; they need memory only after `reserve`."""
+    """The sums over the samples of each bucket, in the memory of a growth."""
 
-    def __dealloc__(self):
-        free(self.rows)
-        free(self.sizes)
-        free(self.numbers)
+    cdef int lay_out(self, size_t* end, int n_values, size_t width) except -1 nogil:
+        """Take memory for rows of this width and columns of up to n_values values.
 
-    cdef int reserve(self, int n_values, size_t width) except -1 nogil:
-        """Allocate the memory for rows of this width and columns of up to n_values values.
-
-        One of these is the missing value.
+        One of these is the missing value. `end` is the beginning of the memory: so `numbers`, which
+        stay zero between two nodes, keep their place.
         """
         cdef int n_rows = n_values if n_values <= MANY_VALUES else <int>N_ROWS
-        if product(n_rows, width) > self.n_cells:
-            self.rows = <double*>resized(self.rows, product(n_rows, width), sizeof(double))
-            self.n_cells = n_rows * width
-        if n_rows > self.n_rows:
-            self.sizes = <int*>resized(self.sizes, n_rows, sizeof(int))
-            self.n_rows = n_rows
-        if n_values > self.n_values:
-            self.numbers = <int*>resized(self.numbers, n_values, sizeof(int))
-            memset(self.numbers, 0, n_values * sizeof(int))
-            self.n_values = n_values
+        self.numbers = <int*>take(end, n_values + n_values % 2, sizeof(int))    # aligns the rows
+        self.rows = <double*>take(end, product(n_rows, width), sizeof(double))
+        self.sizes = <int*>take(end, n_rows + n_rows % 2, sizeof(int))
+        self.n_values = n_values
         return 0
 
-    cdef size_t n_bytes(self) noexcept:
-        """Number of allocated bytes."""
-        return (self.n_cells * sizeof(double)
-                + (<size_t>self.n_rows + self.n_values) * sizeof(int))
+    cdef void forget_numbers(self) noexcept nogil:
+        memset(self.numbers, 0, self.n_values * sizeof(int))
 
     cdef int number_values(self, const double* values, int n, int* met, int* found) noexcept nogil:
         """Number the values of n samples in the order in which they come; return their number.

@@ -449,15 +449,13 @@ cdef class Forest(Ensemble):
     cdef int check_structure(self) except -1:
         """Raise a StateError if the valid parts of the forest are not consistent."""
         cdef Trees trees
-        n_values = 2 if self.regression else len(self.labels)
-        require(self.trees and not (self.regression and self.labels.labels),
-                "Forest: there is no tree, or a regression has labels")
+        require(self.trees, "Forest: there is no tree")
         require(self.root_statistics.n_used == 1, "Forest: the root statistics are no leaf")
         for trees in [self.root_statistics, *self.trees]:
-            require(trees.n_roots == 1 and trees.regression == self.regression
-                    and trees.n_values == n_values and trees.fits(self.schema.codes)
-                    and trees.fading == (1.0 if trees is self.root_statistics else self.fading),
-                    "Forest: a tree does not belong to it")
+            require(trees.n_roots == 1 and trees.fits(
+                self.schema.codes, self.regression, len(self.labels),
+                1.0 if trees is self.root_statistics else self.fading),
+                "Forest: a tree does not belong to it")
         require(self.n_gathered() <= self.batch_size,
                 "Forest: the batch has too many samples")
         require(self.n_batches > 0 or self.n_early <= self.n_gathered(),

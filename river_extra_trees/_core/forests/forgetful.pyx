@@ -98,12 +98,6 @@ cdef class Retained:
             kept += left > 0
         self.n = kept
 
-    cdef void mark(self, int* counts_of_slot) noexcept nogil:
-        """Write the number of copies of every retained sample; other slots are unchanged."""
-        cdef int i
-        for i in range(self.n):
-            counts_of_slot[self.slots[i]] = self.counts[i]
-
     def samples(self):
         """The retained (slot, copies), in order of forgetting."""
         return [(self.slots[i], self.counts[i]) for i in range(self.n)]

@@ -26,7 +26,6 @@ from ..split cimport Candidate
 from ..trees cimport Trees
 from .buckets cimport Buckets
 from .buffer cimport Buffer
-from .compact_trees cimport CompactTrees
 
 cdef struct Task:           # a leaf to be split
     int node
@@ -64,7 +63,10 @@ cdef class Growth:
     cdef double node_score
     cdef bint is_plain                      # whether there are two classes and all weights are 1
 
-    # Memory per sample:
+    # All arrays are parts of one memory block, which lives from `reserve` to `release`.
+    cdef char* block
+    cdef readonly size_t block_bytes
+    # Per sample:
     cdef int* places
     cdef double* numbers                    # targets of a regression, or residuals of a model
     cdef int* codes                         # class codes in the current task (classification)
@@ -72,28 +74,24 @@ cdef class Growth:
     cdef double* weights
     cdef double* values                     # values of the current column, or scratch
     cdef int* spare
-    cdef int capacity
-    # Memory per column:
+    # Per column:
     cdef int* columns                       # those that were offered
     cdef int n_offered
     cdef uint8_t* nominal                   # by number of the column: whether it is nominal
-    cdef int column_capacity
-    # Memory per class:
+    # Per class:
     cdef double* counts                     # memory of the counts of the four sides below
     cdef int n_classes
-    cdef int class_capacity
     cdef Side node, left, missing, right
-    cdef Buckets buckets                    # memory per nominal value, bucket and class
+    cdef Buckets buckets                    # per nominal value, bucket and class
 
     cdef int reserve(self, Trees trees, int widest, int n_columns, int n_labels,
                      int n_samples) except -1 nogil
+    cdef size_t lay_out(self, size_t n, size_t n_columns, int widest) except 0 nogil
     cdef void offer_column(self, Schema schema, int column) noexcept nogil
     cdef void learn_root(self, Trees trees, int i) noexcept nogil
     cdef void begin(self, int node, int n_samples, int max_features, Rng rng) noexcept nogil
     cdef bint advance(self, Trees trees, int64_t n_steps) noexcept nogil
-    cdef int reserve_samples(self, int n) except -1 nogil
     cdef void release(self) noexcept nogil
-    cdef size_t n_bytes(self)
     cdef void open_node(self, Trees trees) noexcept nogil
     cdef double side_score(self, const Side* side) noexcept nogil
     cdef void visit_column(self) noexcept nogil
@@ -111,6 +109,5 @@ cdef class Growth:
                     bint missing_left) noexcept nogil
     cdef bint is_best(self, int column) noexcept nogil
     cdef void split_node(self, Trees trees) noexcept nogil
-    cdef int part_numbers(self, Trees trees, const int* children, int n) noexcept nogil
-    cdef int part_classes(self, CompactTrees trees, const int* children, int n) noexcept nogil
+    cdef int part(self, Trees trees, const int* children, int n) noexcept nogil
     cdef void push(self, int node, int start, int end) noexcept nogil

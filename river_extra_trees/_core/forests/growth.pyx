@@ -5,7 +5,7 @@ from libc.math cimport INFINITY, log
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from ..memory cimport free, product, resized
+from ..memory cimport free, product, resized, take
 from ..moments cimport follow_moments
 from ..rng cimport Rng, below
 from ..schema cimport OTHER, Schema
@@ -86,17 +86,7 @@ cdef class Growth:
         self.buckets = Buckets()
 
     def __dealloc__(self):
-        free(self.tasks)
-        free(self.places)
-        free(self.numbers)
-        free(self.codes)
-        free(self.targets)
-        free(self.weights)
-        free(self.values)
-        free(self.spare)
-        free(self.columns)
-        free(self.nominal)
-        free(self.counts)
+        free(self.block)
 
     # ---------------------------------------------------------------- memory
 
@@ -104,67 +94,50 @@ cdef class Growth:
                      int n_samples) except -1 nogil:
         """Allocate all memory that the growth of a tree on n_samples samples may need.
 
-        `widest` is the largest number of values of a nominal column, see `Buckets.reserve`. Labels
+        `widest` is the largest number of values of a nominal column, see `Buckets.lay_out`. Labels
         and columns are those of the samples; the tree may not know all of them yet.
         """
-        cdef size_t values
-        if n_samples > self.capacity:
-            self.reserve_samples(max(n_samples, 2 * min(self.capacity, n_samples // 2 + 1)))
-        if n_columns > self.column_capacity:
-            self.columns = <int*>resized(self.columns, n_columns, sizeof(int))
-            self.nominal = <uint8_t*>resized(self.nominal, n_columns, 1)
-            self.column_capacity = n_columns
-        values = 1 if self.criterion == VARIANCE else max(1, n_labels)
-        if <int>values > self.class_capacity:
-            self.counts = <double*>resized(self.counts, product(4, values), sizeof(double))
-            self.class_capacity = <int>values
-        self.buckets.reserve(widest, values + 1)
+        cdef size_t bytes
+        cdef bint is_new = widest != self.buckets.n_values
+        self.n_classes = 1 if self.criterion == VARIANCE else max(1, n_labels)
+        bytes = self.lay_out(n_samples, n_columns, widest)
+        if bytes > self.block_bytes:
+            self.release()
+            self.block = <char*>resized(NULL, bytes, 1)
+            self.block_bytes = bytes
+            self.lay_out(n_samples, n_columns, widest)
+            is_new = True
+        if is_new:
+            self.buckets.forget_numbers()
         # All new nodes, and a root if there is none.
         trees.reserve(
             1 - trees.n_roots + 2 * <Py_ssize_t>(n_samples // max(1, self.min_samples_leaf)),
             n_labels)
-        self.n_classes = <int>values
         return 0
+
+    cdef size_t lay_out(self, size_t n, size_t n_columns, int widest) except 0 nogil:
+        """Divide the block for the growth on n samples; return its size in bytes."""
+        cdef size_t begin = <size_t>self.block, end = begin
+        cdef size_t n_numbers = n if self.criterion == VARIANCE else 0
+        self.buckets.lay_out(&end, widest, self.n_classes + 1)
+        self.weights = <double*>take(&end, n, sizeof(double))
+        self.values = <double*>take(&end, n, sizeof(double))
+        self.numbers = <double*>take(&end, n_numbers, sizeof(double))
+        self.targets = <double*>take(&end, n_numbers, sizeof(double))
+        self.counts = <double*>take(&end, product(4, self.n_classes), sizeof(double))
+        # At most one of two children is below the top of the stack, and it has at least 2 samples.
+        self.tasks = <Task*>take(&end, n // 2 + 2, sizeof(Task))
+        self.places = <int*>take(&end, n, sizeof(int))
+        self.spare = <int*>take(&end, n, sizeof(int))
+        self.codes = <int*>take(&end, n - n_numbers, sizeof(int))
+        self.columns = <int*>take(&end, n_columns, sizeof(int))
+        self.nominal = <uint8_t*>take(&end, n_columns, 1)
+        return end - begin
 
     cdef void release(self) noexcept nogil:
-        """Free the memory per sample."""
-        free(self.places)
-        free(self.spare)
-        free(self.weights)
-        free(self.values)
-        free(self.numbers)
-        free(self.targets)
-        free(self.codes)
-        free(self.tasks)
-        self.places = self.spare = self.codes = NULL
-        self.weights = self.values = self.numbers = self.targets = NULL
-        self.tasks = NULL
-        self.capacity = 0
-
-    cdef int reserve_samples(self, int n) except -1 nogil:
-        self.places = <int*>resized(self.places, n, sizeof(int))
-        self.spare = <int*>resized(self.spare, n, sizeof(int))
-        self.weights = <double*>resized(self.weights, n, sizeof(double))
-        self.values = <double*>resized(self.values, n, sizeof(double))
-        if self.criterion == VARIANCE:
-            self.numbers = <double*>resized(self.numbers, n, sizeof(double))
-            self.targets = <double*>resized(self.targets, n, sizeof(double))
-        else:
-            self.codes = <int*>resized(self.codes, n, sizeof(int))
-        # At most one of two children is below the top of the stack, and it has at least 2 samples.
-        self.tasks = <Task*>resized(self.tasks, n // 2 + 2, sizeof(Task))
-        self.capacity = n
-        return 0
-
-    cdef size_t n_bytes(self):
-        """Number of allocated bytes."""
-        return (
-            self.capacity * (<size_t>2 * sizeof(int) + 2 * sizeof(double) + (
-                2 * sizeof(double) if self.criterion == VARIANCE else sizeof(int)))
-            + (self.capacity // 2 + 2)
-            * sizeof(Task) + self.column_capacity * (sizeof(int) + 1)
-            + self.class_capacity * 4 * sizeof(double) + self.buckets.n_bytes()
-        )
+        """Free the memory of the growth."""
+        free(self.block)
+        self.block, self.block_bytes = NULL, 0
 
     # ---------------------------------------------------------------- steps of a growth
 
@@ -484,54 +457,39 @@ cdef class Growth:
         trees.nodes[parent].left, trees.nodes[parent].right = children[0], children[1]
         self.n_steps += 2 * n
         self.buffer.gather(self.best.split.feature, self.places + start, n, self.values)
-        if self.criterion == VARIANCE:
-            n_left = self.part_numbers(trees, children, n)
-        else:
-            n_left = self.part_classes(<CompactTrees>trees, children, n)
+        n_left = self.part(trees, children, n)
         self.push(children[1], start + n_left, self.task.end)
         self.push(children[0], start, start + n_left)   # grown first
 
-    cdef int part_numbers(self, Trees trees, const int* children, int n) noexcept nogil:
+    cdef int part(self, Trees trees, const int* children, int n) noexcept nogil:
         """Partition the samples of the current task by `values`, the left child first; let the
         children learn them. Return the number of samples that go left."""
-        cdef int i, left, n_left = 0, n_right = 0
+        cdef int i, left, n_left = 0, n_right = 0, n_classes = self.n_classes
+        cdef bint is_regression = self.criterion == VARIANCE
         cdef int* places = self.places + self.task.start
         cdef double* numbers = self.numbers + self.task.start
-        cdef (double*)[2] rows
-        rows[0], rows[1] = trees.row(children[0]), trees.row(children[1])
-        for i in range(n):
-            left = goes_left(&self.best.split, self.values[i])
-            count_number(rows[1 - left], numbers[i], self.weights[i], 1.0, 1.0)
-            if left:
-                numbers[n_left] = numbers[i]
-                places[n_left] = places[i]
-                n_left += 1
-            else:
-                self.values[n_right] = numbers[i]
-                self.spare[n_right] = places[i]
-                n_right += 1
-        memcpy(places + n_left, self.spare, n_right * sizeof(int))
-        memcpy(numbers + n_left, self.values, n_right * sizeof(double))
-        return n_left
-
-    cdef int part_classes(self, CompactTrees trees, const int* children, int n) noexcept nogil:
-        """`part_numbers` for a classification."""
-        cdef int i, left, n_left = 0, n_right = 0, n_classes = self.n_classes
-        cdef int* places = self.places + self.task.start
         cdef double* counts = self.left.counts          # the right side's follow
         cdef double[2] weights
         memset(counts, 0, 2 * n_classes * sizeof(double))
         weights[0] = weights[1] = 0.0
         for i in range(n):                              # no branch that depends on the sample
             left = goes_left(&self.best.split, self.values[i])
-            weights[1 - left] += self.weights[i]
-            counts[(1 - left) * n_classes + self.codes[i]] += self.weights[i]
             self.spare[n_right] = places[n_left] = places[i]
+            if is_regression:
+                count_number(trees.row(children[1 - left]), numbers[i], self.weights[i], 1.0, 1.0)
+                self.targets[n_right] = numbers[n_left] = numbers[i]
+            else:
+                weights[1 - left] += self.weights[i]
+                counts[(1 - left) * n_classes + self.codes[i]] += self.weights[i]
             n_left += left
             n_right += 1 - left
         memcpy(places + n_left, self.spare, n_right * sizeof(int))
+        if is_regression:
+            memcpy(numbers + n_left, self.targets, n_right * sizeof(double))
+            return n_left
         for i in range(2):
-            trees.set_leaf(children[i], weights[i], counts + i * n_classes, n_classes)
+            (<CompactTrees>trees).set_leaf(
+                children[i], weights[i], counts + i * n_classes, n_classes)
         return n_left
 
     cdef void push(self, int node, int start, int end) noexcept nogil:

@@ -83,7 +83,7 @@ cdef class MemoryForest(Ensemble):
     cdef int* recent                    # the columns with a value in the last batch_size samples
     cdef int n_recent
     cdef int widest                     # number of values of the widest nominal column, see ...
-    cdef unsigned long n_changes        # ... `Buckets.reserve`, after so many changes of the schema
+    cdef unsigned long n_changes        # ... `Growth.reserve`, after so many changes of the schema
     cdef readonly dict rules            # arguments of `Growth`
     cdef list small                     # of SmallBatch, per thread
     cdef int64_t* births                # per tree: samples seen when it replaced the one before

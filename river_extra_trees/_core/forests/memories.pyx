@@ -505,7 +505,7 @@ cdef class MemoryForest(Ensemble):
         if self.regression:
             size += self.answer_capacity * <size_t>self.n_trees * sizeof(double)
         for small in self.small:
-            size += small.n_bytes + small.growth.n_bytes()
+            size += small.n_bytes + small.growth.block_bytes
         for group in self.groups:
             size += group.growth.n_bytes()      # the tree that grows tells its own size
             size += len(group.ready) * sizeof(int64_t)
@@ -643,14 +643,10 @@ cdef class MemoryForest(Ensemble):
         cdef Group group
         cdef int i
         cdef int64_t n_seen = self.buffer.n_seen
-        n_values = 2 if self.regression else len(self.labels)
-        require(not (self.regression and self.labels.labels),
-                "MemoryForest: a regression has labels")
         for trees in self.trees:
-            require(trees.n_roots == 1 and trees.regression == self.regression
-                    and trees.n_values == n_values and trees.fading == self.fading
-                    and trees.fits(self.schema.codes),
-                    "MemoryForest: a tree does not belong to it")
+            require(trees.n_roots == 1 and trees.fits(
+                self.schema.codes, self.regression, len(self.labels), self.fading),
+                "MemoryForest: a tree does not belong to it")
         for i in range(self.n_trees):
             require(0 <= self.births[i] <= n_seen, "MemoryForest: a tree comes later")
         self.check_models()

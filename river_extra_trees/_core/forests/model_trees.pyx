@@ -301,7 +301,7 @@ cdef class TreeGrowth:
 
     cdef size_t n_bytes(self):
         """Number of allocated bytes."""
-        return self.growth.n_bytes() + self.ridge.n_bytes() + self.capacity * sizeof(double)
+        return self.growth.block_bytes + self.ridge.n_bytes() + self.capacity * sizeof(double)
 
     # ---------------------------------------------------------------- steps of a growth
 

@@ -186,12 +186,7 @@ cdef class StreamForest(Forest):
             leaf = trees.walk_slot(trees.roots[0], self.window, slot)
             if trees.row(leaf)[VISITED] != batch:
                 trees.clear(leaf)
-            if self.regression:
-                trees.add_number(leaf, self.window.target[slot], n * self.window.weight[slot],
-                                 batch)
-            else:
-                trees.add_class(leaf, <int>self.window.target[slot],
-                                n * self.window.weight[slot], batch)
+            trees.learn(leaf, self.window.target[slot], n * self.window.weight[slot], batch)
 
     def tree_losses(self):
         """The prequential loss of each tree in this batch."""

@@ -309,7 +309,6 @@ cdef class Shrubs(Learner):
         """Lines 6 to 8: grow a tree of weight zero on the window."""
         cdef int tree = self.trees.n_roots, i, slot, n_splits, root
         cdef int64_t step = self.window.n_seen
-        cdef int* leaves = self.leaves + <Py_ssize_t>tree * self.window_size
         self.trees.reserve(1, self.trees.n_values)
         self.trees.new_root()
         root = self.trees.roots[tree]
@@ -322,9 +321,7 @@ cdef class Shrubs(Learner):
         self.sizes[tree] = 2 * n_splits + 1
         self.births[tree] = step - 1
         self.n_trained += 1
-        for i in range(self.window.n_sorted):
-            slot = self.window.by_arrival[i]
-            leaves[slot] = self.trees.walk_slot(root, self.window, slot)
+        self.find_leaves(tree)
         if self.sums_run():
             self.count_newcomer(tree)
         return 0
@@ -734,17 +731,17 @@ cdef class Shrubs(Learner):
         self.total_weight, self.n_trained = fields["total_weight"], fields["n_trained"]
         self.since_rebuild = fields["since_rebuild"]
         self.check_samples()
-        self.find_leaves()
+        for k in range(self.trees.n_roots):
+            self.find_leaves(k)
         return self.check_structure()
 
-    cdef void find_leaves(self) noexcept nogil:
-        """Compute the leaf of every sample of the window in every tree."""
-        cdef int i, k, slot
+    cdef void find_leaves(self, int tree) noexcept nogil:
+        """Compute the leaf of every sample of the window in a tree."""
+        cdef int i, slot
         for i in range(self.window.n_sorted):
             slot = self.window.by_arrival[i]
-            for k in range(self.trees.n_roots):
-                self.leaves[<Py_ssize_t>k * self.window_size + slot] = self.trees.walk_slot(
-                    self.trees.roots[k], self.window, slot)
+            self.leaves[<Py_ssize_t>tree * self.window_size + slot] = self.trees.walk_slot(
+                self.trees.roots[tree], self.window, slot)
 
     # --- Invariants ---------------------------------------------------------------------------
 
@@ -755,15 +752,13 @@ cdef class Shrubs(Learner):
 
     cdef int check_samples(self) except -1:
         """Check that trees and window fit the schema and the labels."""
-        cdef int k, node, n_values = 2 if self.regression else len(self.labels)
-        require(self.trees.regression == self.regression and self.trees.n_values == n_values
-                and self.width == (1 if self.regression else n_values)
-                and not (self.regression and self.labels.labels)
-                and self.trees.fits(self.schema.codes),
+        cdef int k, node, n_labels = len(self.labels)
+        require(self.trees.fits(self.schema.codes, self.regression, n_labels)
+                and self.width == (1 if self.regression else n_labels),
                 "Shrubs: the trees do not belong to this ensemble")
         require(self.window.n_fresh == 0 and self.window.capacity == self.window_size,
                 "Shrubs: the window does not belong to this ensemble")
-        self.window.check_codes(self.schema, -1 if self.regression else n_values)
+        self.window.check_codes(self.schema, -1 if self.regression else n_labels)
         for k in range(self.trees.n_roots):
             for node in self.trees.preorder(k):
                 require(self.trees.row(node)[WEIGHT] > 0.0, "Shrubs: a node was grown on no sample")

@@ -147,9 +147,9 @@ def group_state() -> dict[str, Any]:
 @pytest.mark.parametrize("nominal", [1, GROUP])
 def test_nominal_splits_fit_nominal_columns_only(nominal: int) -> None:
     trees = Trees.restored({**group_state(), "nominal": np.array([nominal, 0, 0], np.uint8)})
-    assert trees.fits([{"a": 0}])
-    assert not trees.fits([None])
-    assert not trees.fits([])
+    assert trees.fits([{"a": 0}], False, 2)
+    assert not trees.fits([None], False, 2)
+    assert not trees.fits([], False, 2)
 
 
 @pytest.mark.parametrize("mask", [-1.0, 0.5, 2.0**N_BUCKETS, 1e300])
