@@ -11,10 +11,10 @@ from typing import Annotated, Any, TextIO
 
 import typer
 
-from river_extra_trees._estimator.answers import names_of
 from river_extra_trees._estimator.columns import table_of
 from river_extra_trees._estimator.fit import Fit
 from river_extra_trees._estimator.learner import reads_columns
+from river_extra_trees._estimator.predictions import names_of
 from river_extra_trees._estimator.rows import labels_of_codes
 from river_extra_trees.cli import UserError, columns, models, options, outputs, streams
 from river_extra_trees.column_kinds import parted
@@ -157,12 +157,12 @@ class Predictions:
     def _of_columns(self, batch: Batch) -> Columns:
         model = self.model
         samples = table_of(batch.frame)
-        answered = model._answered(samples)
+        answered = model._predicted(samples)
         if answered.numbers is not None:
             return [answered.numbers.tolist()]
         found: Columns = [labels_of_codes(answered.labels, model._core.labels.labels)]
         if self.labels:
-            found += model._answered(samples, True).shares.T.tolist()
+            found += model._predicted(samples, True).shares.T.tolist()
         return found
 
     def _of_row(self, x: dict[str, Any]) -> list[Any]:

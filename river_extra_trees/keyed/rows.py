@@ -8,7 +8,6 @@ from itertools import compress
 
 import numpy as np
 
-from .._estimator.answers import frame_of_shares, series_of_codes, series_of_numbers
 from .._estimator.columns import check_lengths
 from .._estimator.frames import (
     Sample,
@@ -18,6 +17,7 @@ from .._estimator.frames import (
     values_of,
     weights_of,
 )
+from .._estimator.predictions import frame_of_shares, series_of_codes, series_of_numbers
 from .._estimator.rows import rows_of, values_by_name
 from .keys import Key, plain_key
 

@@ -16,9 +16,9 @@ import river_extra_trees as ret
 from river_extra_trees import (
     StreamDecisionTreeClassifier,
 )
-from river_extra_trees._estimator.answers import frame_of_shares, series_of_numbers
 from river_extra_trees._estimator.columns import labelled_table_of, table_of
 from river_extra_trees._estimator.frames import readable_frame
+from river_extra_trees._estimator.predictions import frame_of_shares, series_of_numbers
 from tests.tools.estimators import learn
 from tests.tools.inputs import Colour, Level
 
