@@ -13,6 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib
+import numpy as np
+from matplotlib import pyplot
+from matplotlib.figure import Figure
 from river import datasets, drift, metrics, utils
 from river.datasets import synth
 
@@ -51,7 +54,7 @@ def window_weights() -> plotting.WindowWeightsDisplay:
     return display.plot()
 
 
-def band() -> plotting.PredictiveBandDisplay:
+def band() -> Figure:
     rng = random.Random(1)
     model = ret.DynamicTreeRegressor(
         n_particles=300, leaf="constant", window=25, discard="alc", forgetting_factor=1.0, seed=1
@@ -59,10 +62,17 @@ def band() -> plotting.PredictiveBandDisplay:
     for _ in range(150):
         x = rng.uniform(-3.0, 2.0)
         model.learn_one({"x": x}, x + x * x + rng.gauss(0.0, 1.0))
-    display = plotting.PredictiveBandDisplay.from_estimator(
-        model, "x", (-3, 2), samples=model.active_samples()
-    )
-    return display.plot()
+    figure, ax = pyplot.subplots(figsize=(7, 4), layout="constrained")
+    xs = np.linspace(-3.0, 2.0, 120)
+    found = [model.predict_one({"x": x}, with_dist=True) for x in xs]
+    for level, colour in ((0.9, "#c7dff0"), (0.5, "#8fbfe0")):
+        low, high = zip(*(each.interval(level) for each in found), strict=True)
+        ax.fill_between(xs, low, high, color=colour, label=f"{level:.0%} interval")
+    ax.plot(xs, [each.mean for each in found], color="#0072B2", label="predictive mean")
+    ax.plot(*zip(*((x["x"], y) for x, y in model.active_samples()), strict=True), "k.")
+    ax.set(xlabel="x", ylabel="target", xlim=(-3.0, 2.0))
+    ax.legend()
+    return figure
 
 
 def main(folder: Path) -> None:
@@ -77,14 +87,14 @@ def main(folder: Path) -> None:
     pictures: dict[str, Any] = {
         "prequential": prequential(),
         "window_weights": window_weights(),
-        "band": band(),
         "leaf_map": plotting.LeafMapDisplay.from_estimator(tree, samples[-300:]).plot(),
         "tree": plotting.TreeDisplay.from_estimator(segments, max_depth=4).plot(),
         "importances": plotting.ImportancesDisplay.from_estimator(segments, n_features=10).plot(),
     }
+    figures = {name: display.figure_ for name, display in pictures.items()} | {"band": band()}
     folder.mkdir(parents=True, exist_ok=True)
-    for name, display in pictures.items():
-        display.figure_.savefig(folder / f"{name}.png", dpi=110)
+    for name, figure in figures.items():
+        figure.savefig(folder / f"{name}.png", dpi=110)
         print(f"wrote {folder / name}.png")
 
 

@@ -23,6 +23,7 @@
 import math
 import random
 
+import matplotlib.pyplot as plt
 from river import drift, metrics, tree, utils
 
 import river_extra_trees as ret
@@ -126,9 +127,16 @@ for n_samples, (x, y) in enumerate(strengths(), start=1):
         low, high = model.predict_one(x, with_dist=True).interval(0.9)
         inside.update(True, low <= y <= high)
     model.learn_one(x, y)
-band = plotting.PredictiveBandDisplay.from_estimator(
-    model, "temperature", (600, 900)
-).plot()
+temperatures = range(600, 901, 3)
+found = [
+    model.predict_one({"temperature": each}, with_dist=True)
+    for each in temperatures
+]
+for level in (0.9, 0.5):
+    low, high = zip(*(each.interval(level) for each in found), strict=True)
+    plt.fill_between(temperatures, low, high, color="C0", alpha=0.3)
+plt.plot(temperatures, [each.mean for each in found])
+plt.xlabel("temperature")
 print(f"{inside.get():.0%} of the parts were inside the 90 % interval")
 
 # %% [markdown]

@@ -20,6 +20,7 @@ import math
 import random
 
 import matplotlib.pyplot as plt
+import numpy as np
 from river import metrics
 
 import river_extra_trees as ret
@@ -43,12 +44,21 @@ def wave(n, seed=7):
 
 
 model = ret.DynamicTreeRegressor(n_particles=100, window=120, seed=1)
-live = plotting.Live(seconds=0.4)
+figure, ax = plt.subplots(figsize=(7, 4))
+live = plotting.Live(figure, seconds=0.4)
 
 
-def band(model):
-    return plotting.PredictiveBandDisplay.from_estimator(
-        model, "x", (-3, 3), n_points=80, samples=model.active_samples()
+def draw_bands(ax, model, start, stop, levels=(0.9, 0.5)):
+    xs = np.linspace(start, stop, 80)
+    found = [model.predict_one({"x": x}, with_dist=True) for x in xs]
+    for level in levels:
+        low, high = zip(*(each.interval(level) for each in found), strict=True)
+        ax.fill_between(
+            xs, low, high, color="C0", alpha=0.3, label=f"{level:.0%} interval"
+        )
+    ax.plot(xs, [each.mean for each in found], label="predictive mean")
+    ax.plot(
+        *zip(*((x["x"], y) for x, y in model.active_samples()), strict=True), "k."
     )
 
 
@@ -61,10 +71,11 @@ for n_samples, (x, y) in enumerate(wave(600), start=1):
     model.learn_one(x, y)
     if n_samples >= 20 and (live.due or n_samples == 600):
         factor = probable_factor(model)
-        live.draw(
-            band(model),
-            f"after {n_samples} samples, forgetting factor {factor:.3f}",
-        )
+        ax.clear()
+        draw_bands(ax, model, -3, 3)
+        ax.set_title(f"after {n_samples} samples, forgetting factor {factor:.3f}")
+        ax.legend()
+        live.show()
 
 # %% [markdown]
 # ## Coverage
@@ -124,9 +135,7 @@ panels = dict(zip((25, 75, 150, 300), axes.flat, strict=True))
 for n_samples, (x, y) in enumerate(parabola(300), start=1):
     model.learn_one(x, y)
     if n_samples in panels:
-        plotting.PredictiveBandDisplay.from_estimator(
-            model, "x", (-3, 2), levels=(0.9,), samples=model.active_samples()
-        ).plot(panels[n_samples])
+        draw_bands(panels[n_samples], model, -3, 2, levels=(0.9,))
         panels[n_samples].set_title(f"t = {n_samples}")
 plt.show()
 

@@ -8,11 +8,10 @@ from collections.abc import Hashable
 from river import base
 
 from . import inspection
-from .answers import PredictsLabels, check_labels, frame_of_shares, series_of_codes
 from .columns import table_of
 from .frames import Sample, readable_frame
 from .learner import TreeLearner
-from .snapshot import ClassifierSnapshot
+from .predictions import check_labels, frame_of_shares, series_of_codes
 
 if typing.TYPE_CHECKING:
     from river_extra_trees._core.columns import Column
@@ -21,20 +20,8 @@ if typing.TYPE_CHECKING:
 __all__ = ["TreeClassifier"]
 
 
-class TreeClassifier(TreeLearner, PredictsLabels, base.MiniBatchClassifier):
+class TreeClassifier(TreeLearner, base.MiniBatchClassifier):
     """A multi-class classifier that learns sample by sample or in mini-batches."""
-
-    def snapshot(self) -> ClassifierSnapshot:
-        """Take a read-only copy for serving, which keeps predicting as the model does now.
-
-        It is smaller than the model, because it lacks the samples and other data that only learning
-        needs.
-
-        Returns
-        -------
-        The copy.
-        """
-        return ClassifierSnapshot(self._for_serving(), self.n_samples_seen)
 
     def predict_one(self, x: Sample) -> typing.Any:
         """Predict the label of a sample.
@@ -68,20 +55,71 @@ class TreeClassifier(TreeLearner, PredictsLabels, base.MiniBatchClassifier):
     def _multiclass(self) -> bool:
         return True
 
+    def _labels(self) -> list[typing.Any]:
+        """Return the labels learned so far."""
+        return list(self._core.labels.labels)
+
     def _check_label(self, y: typing.Any, coming: set[Hashable]) -> None:
         self._core.labels.foresee(y, coming)
 
-    def _check_answers(self, frame: typing.Any, table: Table, shares: bool) -> None:
+    def _check_predictions(self, frame: typing.Any, table: Table, shares: bool) -> None:
         targets = typing.cast("Column", table.targets)
         known = dict.fromkeys([*self._core.labels.labels, *targets.values])
         check_labels(list(known), frame, shares)
 
-    def _predict_frame(self, frame: typing.Any) -> tuple[typing.Any, list[typing.Any]]:
-        return self._answered(table_of(frame)).labels, self._core.labels.labels
+    def predict_many(self, X: typing.Any) -> typing.Any:
+        """Predict the rows of a data frame.
 
-    def _predict_proba_frame(self, frame: typing.Any) -> tuple[typing.Any, list[typing.Any]]:
-        shares = self._answered(table_of(frame), True).shares
-        return shares, self._core.labels.labels[: shares.shape[1]]
+        Parameters
+        ----------
+        X
+            A data frame of any library that narwhals supports, or a two-dimensional array, whose
+            columns are named 0, 1, ...
+
+        Returns
+        -------
+        A series of the library of X, or an array. Its type depends on all labels learned so far. If
+        no type of the library holds all labels, such as 1 and "one" together or the members of an
+        `Enum`, the series holds Python objects.
+
+        Raises
+        ------
+        TypeError
+            If X is not a data frame, or if its library has no series of Python objects (pyarrow)
+            and the labels need one.
+        ValueError, TypeError
+            If a row is invalid, as for `predict_one`.
+        """
+        frame = readable_frame(X)
+        codes = self._predicted(table_of(frame)).labels
+        return series_of_codes(codes, self._core.labels.labels, frame)
+
+    def predict_proba_many(self, X: typing.Any) -> typing.Any:
+        """Predict the class probabilities of the rows of a data frame.
+
+        Parameters
+        ----------
+        X
+            A data frame of any library that narwhals supports, or a two-dimensional array, whose
+            columns are named 0, 1, ...
+
+        Returns
+        -------
+        A data frame of the library of X with one column per label learned so far. If column names
+        must be strings, the name is `str(label)`; for labels with the same `str`, such as 1 and
+        "1", and labels that UTF-8 cannot encode, it is `repr(label)`. For an array, an array with
+        one column per label in the order of `predict_proba_one`.
+
+        Raises
+        ------
+        TypeError
+            If X is not a data frame.
+        ValueError, TypeError
+            If a row is invalid, as for `predict_proba_one`, or two labels have the same `repr`.
+        """
+        frame = readable_frame(X)
+        shares = self._predicted(table_of(frame), True).shares
+        return frame_of_shares(shares, self._core.labels.labels[: shares.shape[1]], frame)
 
     def predict_learn_many(self, X: typing.Any, y: typing.Any, w: typing.Any = 1.0) -> typing.Any:
         """Predict each row of a data frame, then learn it: test-then-train in one call.
@@ -109,7 +147,7 @@ class TreeClassifier(TreeLearner, PredictsLabels, base.MiniBatchClassifier):
             As `learn_many` and `predict_many`.
         """
         frame = readable_frame(X)
-        reader = self._answered_and_learned(frame, y, w)
+        reader = self._predicted_and_learned(frame, y, w)
         return series_of_codes(reader.labels, self._core.labels.labels, frame)
 
     def predict_proba_learn_many(
@@ -140,7 +178,7 @@ class TreeClassifier(TreeLearner, PredictsLabels, base.MiniBatchClassifier):
             As `learn_many` and `predict_proba_many`.
         """
         frame = readable_frame(X)
-        reader = self._answered_and_learned(frame, y, w, True)
+        reader = self._predicted_and_learned(frame, y, w, True)
         labels = self._core.labels.labels[: reader.shares.shape[1]]
         return frame_of_shares(reader.shares[:, : len(labels)], labels, frame)
 

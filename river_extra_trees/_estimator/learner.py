@@ -24,6 +24,7 @@ from . import inspection
 from .columns import labelled_table_of
 from .frames import Sample, readable_frame
 from .parameters import n_threads_of
+from .snapshot import Snapshot
 
 if typing.TYPE_CHECKING:
     import pandas as pd
@@ -135,11 +136,19 @@ class TreeLearner(base.Estimator):
         """Number of samples learned, without those of weight zero."""
         return self._core.n_seen
 
-    def _for_serving(self) -> typing.Self:
-        """Return a copy that predicts the same, without the data that only learning needs."""
-        copy: typing.Self = self.clone()
+    def snapshot(self) -> Snapshot:
+        """Take a read-only copy for serving, which keeps predicting as the model does now.
+
+        It is smaller than the model, because it lacks the samples and other data that only learning
+        needs.
+
+        Returns
+        -------
+        The copy.
+        """
+        copy = self.clone()
         copy._core = self._core.for_serving()
-        return copy
+        return Snapshot(copy, self.n_samples_seen)
 
     def _state(self) -> dict[str, typing.Any]:
         """Return the part of a model file beside the parameters; `core` is the core object."""
@@ -222,23 +231,23 @@ class TreeLearner(base.Estimator):
         """Make the threads for a call that reads a table."""
         return Team(n_threads_of(getattr(self, "n_jobs", 1), self._n_trees))
 
-    def _answered(self, table: Table, shares: bool = False) -> Reader:
+    def _predicted(self, table: Table, shares: bool = False) -> Reader:
         """Predict the rows of a table."""
         reader = self._core.reader(table)
         self._core.ask(reader, shares)
         self._read_rows(reader)
         return reader
 
-    def _check_answers(self, frame: typing.Any, table: Table, shares: bool) -> None:
+    def _check_predictions(self, frame: typing.Any, table: Table, shares: bool) -> None:
         """Raise if no series of the library of the frame can hold the predictions."""
 
-    def _answered_and_learned(
+    def _predicted_and_learned(
         self, frame: typing.Any, y: typing.Any, w: typing.Any, shares: bool = False
     ) -> Reader:
         """Predict each row of a frame, then learn it."""
         table = self._table_of(frame, y, w)
         reader = self._core.reader(table, learns=True)
-        self._check_answers(frame, table, shares)
+        self._check_predictions(frame, table, shares)
         self._core.ask(reader, shares)
         self._read_rows(reader)
         return reader

@@ -8,12 +8,11 @@ import typing
 from river import base
 
 from . import inspection
-from .answers import PredictsNumbers, series_of_numbers
 from .columns import table_of
 from .frames import Sample, readable_frame
 from .learner import TreeLearner
+from .predictions import series_of_numbers
 from .rows import rows_of, values_by_name
-from .snapshot import RegressorSnapshot
 
 if typing.TYPE_CHECKING:
     from .mixture import StudentMixture
@@ -21,20 +20,8 @@ if typing.TYPE_CHECKING:
 __all__ = ["DistributionRegressor", "TreeRegressor"]
 
 
-class TreeRegressor(TreeLearner, PredictsNumbers, base.MiniBatchRegressor):
+class TreeRegressor(TreeLearner, base.MiniBatchRegressor):
     """A regressor that learns sample by sample or in mini-batches."""
-
-    def snapshot(self) -> RegressorSnapshot:
-        """Take a read-only copy for serving, which keeps predicting as the model does now.
-
-        It is smaller than the model, because it lacks the samples and other data that only learning
-        needs.
-
-        Returns
-        -------
-        The copy.
-        """
-        return RegressorSnapshot(self._for_serving(), self.n_samples_seen)
 
     def predict_one(self, x: Sample) -> float:
         """Predict the target of a sample.
@@ -50,8 +37,28 @@ class TreeRegressor(TreeLearner, PredictsNumbers, base.MiniBatchRegressor):
         """
         return self._core.predict_number(x)
 
-    def _predict_frame(self, frame: typing.Any) -> typing.Any:
-        return self._answered(table_of(frame)).numbers
+    def predict_many(self, X: typing.Any) -> typing.Any:
+        """Predict the rows of a data frame.
+
+        Parameters
+        ----------
+        X
+            A data frame of any library that narwhals supports, or a two-dimensional array, whose
+            columns are named 0, 1, ...
+
+        Returns
+        -------
+        A series of the library of X, or an array.
+
+        Raises
+        ------
+        TypeError
+            If X is not a data frame.
+        ValueError, TypeError
+            If a row is invalid, as for `predict_one`.
+        """
+        frame = readable_frame(X)
+        return series_of_numbers(self._predicted(table_of(frame)).numbers, frame)
 
     def predict_learn_many(self, X: typing.Any, y: typing.Any, w: typing.Any = 1.0) -> typing.Any:
         """Predict each row of a data frame, then learn it: test-then-train in one call.
@@ -78,7 +85,7 @@ class TreeRegressor(TreeLearner, PredictsNumbers, base.MiniBatchRegressor):
             As `learn_many`.
         """
         frame = readable_frame(X)
-        reader = self._answered_and_learned(frame, y, w)
+        reader = self._predicted_and_learned(frame, y, w)
         return series_of_numbers(reader.numbers, frame)
 
     def _describe(self, node: inspection.Node) -> str:

@@ -5,14 +5,40 @@ from __future__ import annotations
 import typing
 from collections.abc import Hashable
 
-from .answers import PredictsLabels, PredictsNumbers
 from .frames import Sample
 
-__all__ = ["ClassifierSnapshot", "RegressorSnapshot"]
+__all__ = ["Snapshot"]
 
 
-class _Snapshot:
-    """Base class of snapshots."""
+class Snapshot:
+    """A read-only copy of a learner, without the data that only learning needs.
+
+    The method `snapshot` of a learner makes one. Probabilities are those of classifiers.
+
+    Parameters
+    ----------
+    model
+        Model to wrap. Nothing else may use it afterwards.
+    n_samples_seen
+        Number of samples that the model has learned.
+
+    Examples
+    --------
+    >>> import pickle
+    >>> import river_extra_trees as ret
+    >>> from river import datasets
+
+    >>> model = ret.ExtraTreesClassifier(seed=42)
+    >>> for x, y in datasets.Phishing().take(500):
+    ...     model.learn_one(x, y)
+    >>> snapshot = model.snapshot()
+    >>> snapshot
+    Snapshot(ExtraTreesClassifier, n_samples_seen=500)
+    >>> snapshot.predict_proba_one(x) == model.predict_proba_one(x)
+    True
+    >>> len(pickle.dumps(snapshot)) < len(pickle.dumps(model))
+    True
+    """
 
     def __init__(self, model: typing.Any, n_samples_seen: int) -> None:
         self._model = model
@@ -34,49 +60,6 @@ class _Snapshot:
         """
         return self._model.predict_one(x, **options)
 
-    def _predict_frame(self, frame: typing.Any) -> typing.Any:
-        return self._model._predict_frame(frame)
-
-    @property
-    def _raw_memory_usage(self) -> int:
-        """Bytes in memory."""
-        return int(self._model._raw_memory_usage)
-
-    def __repr__(self) -> str:
-        learner, n = type(self._model).__name__, self.n_samples_seen
-        return f"{type(self).__name__}({learner}, n_samples_seen={n})"
-
-
-class RegressorSnapshot(_Snapshot, PredictsNumbers):
-    """A read-only copy of a regressor, without the data that only learning needs.
-
-    The method `snapshot` of a regressor makes one.
-
-    Parameters
-    ----------
-    model
-        Model to wrap. Nothing else may use it afterwards.
-    n_samples_seen
-        Number of samples that the model has learned.
-
-    Examples
-    --------
-    >>> import pickle
-    >>> import river_extra_trees as ret
-    >>> from river import datasets
-
-    >>> model = ret.ExtraTreesRegressor(seed=42)
-    >>> for x, y in datasets.TrumpApproval().take(500):
-    ...     model.learn_one(x, y)
-    >>> snapshot = model.snapshot()
-    >>> snapshot
-    RegressorSnapshot(ExtraTreesRegressor, n_samples_seen=500)
-    >>> snapshot.predict_one(x) == model.predict_one(x)
-    True
-    >>> len(pickle.dumps(snapshot)) < len(pickle.dumps(model))
-    True
-    """
-
     def predict_many(self, X: typing.Any, **options: typing.Any) -> typing.Any:
         """Predict the rows of a data frame, as the model did.
 
@@ -93,34 +76,6 @@ class RegressorSnapshot(_Snapshot, PredictsNumbers):
         """
         return self._model.predict_many(X, **options)
 
-
-class ClassifierSnapshot(_Snapshot, PredictsLabels):
-    """A read-only copy of a classifier, without the data that only learning needs.
-
-    The method `snapshot` of a classifier makes one.
-
-    Parameters
-    ----------
-    model
-        Model to wrap. Nothing else may use it afterwards.
-    n_samples_seen
-        Number of samples that the model has learned.
-
-    Examples
-    --------
-    >>> import river_extra_trees as ret
-    >>> from river import datasets
-
-    >>> model = ret.ExtraTreesClassifier(seed=42)
-    >>> for x, y in datasets.Phishing().take(500):
-    ...     model.learn_one(x, y)
-    >>> snapshot = model.snapshot()
-    >>> snapshot
-    ClassifierSnapshot(ExtraTreesClassifier, n_samples_seen=500)
-    >>> snapshot.predict_proba_one(x) == model.predict_proba_one(x)
-    True
-    """
-
     def predict_proba_one(self, x: Sample) -> dict[Hashable, float]:
         """Predict the probability of each label, as the model did.
 
@@ -133,8 +88,27 @@ class ClassifierSnapshot(_Snapshot, PredictsLabels):
         -------
         Probabilities by label.
         """
-        answer: dict[Hashable, float] = self._model.predict_proba_one(x)
-        return answer
+        return typing.cast(dict[Hashable, float], self._model.predict_proba_one(x))
 
-    def _predict_proba_frame(self, frame: typing.Any) -> typing.Any:
-        return self._model._predict_proba_frame(frame)
+    def predict_proba_many(self, X: typing.Any) -> typing.Any:
+        """Predict the class probabilities of the rows of a data frame, as the model did.
+
+        Parameters
+        ----------
+        X
+            A data frame, or a two-dimensional array.
+
+        Returns
+        -------
+        A data frame of the library of X.
+        """
+        return self._model.predict_proba_many(X)
+
+    @property
+    def _raw_memory_usage(self) -> int:
+        """Bytes in memory."""
+        return int(self._model._raw_memory_usage)
+
+    def __repr__(self) -> str:
+        learner, n = type(self._model).__name__, self.n_samples_seen
+        return f"Snapshot({learner}, n_samples_seen={n})"

@@ -11,10 +11,10 @@ from typing import Annotated, Any, TextIO
 
 import typer
 
-from river_extra_trees._estimator.answers import names_of
 from river_extra_trees._estimator.columns import table_of
 from river_extra_trees._estimator.fit import Fit
 from river_extra_trees._estimator.learner import reads_columns
+from river_extra_trees._estimator.predictions import names_of
 from river_extra_trees._estimator.rows import labels_of_codes
 from river_extra_trees.cli import UserError, models, options, outputs, streams
 from river_extra_trees.column_kinds import parted
@@ -151,11 +151,11 @@ def _predictions(model: Any, labels: list[Any], batch: Batch) -> tuple[Columns, 
     """Return the predictions, the probabilities of labels, and the error of the row after them."""
     if reads_columns(model):
         table = table_of(batch.frame)
-        found = model._answered(table)
+        found = model._predicted(table)
         if found.numbers is not None:
             return [found.numbers.tolist()], None
         predicted = labels_of_codes(found.labels, model._core.labels.labels)
-        shares = model._answered(table_of(batch.frame), True).shares.T.tolist() if labels else []
+        shares = model._predicted(table_of(batch.frame), True).shares.T.tolist() if labels else []
         return [predicted, *shares], None
     rows: list[list[Any]] = []
     for x in batch.rows():  # of a pipeline

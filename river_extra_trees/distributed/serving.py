@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 from .._estimator.extras import import_extra
 from .._estimator.parameters import check_parameter, check_whole
-from .._estimator.snapshot import ClassifierSnapshot, RegressorSnapshot
+from .._estimator.snapshot import Snapshot
 from .keyed import connected
 
 __all__ = ["Answer", "SnapshotServer"]
@@ -318,7 +318,7 @@ def bind_to_loopback() -> None:
 def check_snapshot(snapshot: typing.Any) -> None:
     """Raise a ValueError unless this is a snapshot."""
     check_parameter(
-        isinstance(snapshot, ClassifierSnapshot | RegressorSnapshot),
+        isinstance(snapshot, Snapshot),
         "snapshot",
         snapshot,
         "a snapshot, as snapshot() of a learner returns it",

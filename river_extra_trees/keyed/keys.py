@@ -7,7 +7,7 @@ import numbers
 import pickle
 import typing
 
-__all__ = ["Key", "key_named", "name_of", "plain_key", "shard_of"]
+__all__ = ["Key", "name_of", "plain_key", "shard_of"]
 
 Key = str | bytes | int
 
@@ -41,11 +41,6 @@ def plain_key(key: typing.Any) -> Key:
 def name_of(key: typing.Any) -> bytes:
     """Convert a key to bytes that are unique, also among keys of different types."""
     return pickle.dumps(plain_key(key), protocol=5)
-
-
-def key_named(name: bytes) -> Key:
-    """Convert bytes to a key; the inverse of `name_of`."""
-    return typing.cast(Key, pickle.loads(name))
 
 
 def shard_of(key: typing.Any, n: int) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import threading
 import typing
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from river import base
@@ -13,14 +13,15 @@ from river import base
 from river_extra_trees._core.safe_repr import safe_repr
 
 from .._estimator.frames import Sample
-from .._estimator.parameters import check_choice, check_parameter, check_whole
+from .._estimator.parameters import check_parameter, check_whole
 from .cache import ModelCache
-from .frames import frame_of_probabilities, keyed_rows, labelled_rows, series_of_predictions
-from .keys import PLAIN, Key, plain_key
+from .keys import Key, plain_key
+from .methods import KeyedMethods
 from .pooled import PooledModel, likeliest
-from .store import Entry, Store
+from .rows import Rows
+from .store import Store
 
-__all__ = ["Counts", "ExclusiveLock", "KeyedModels"]
+__all__ = ["Counts", "KeyedModels"]
 
 
 class Counts(typing.NamedTuple):
@@ -47,32 +48,7 @@ class Counts(typing.NamedTuple):
     refusal: str
 
 
-class ExclusiveLock:
-    """Allows one call at a time: `with lock(): ...`. A concurrent call raises RuntimeError.
-
-    `lock()` returns the `threading.Lock`, because no signal is handled between the moment at which
-    a `with` statement takes a lock and its block. A call that is interrupted at any moment
-    therefore releases the lock. Two threads that call `lock()` at the same moment may both get it;
-    then one of them waits for the other.
-    """
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-
-    def __call__(self) -> threading.Lock:
-        """Return the lock for a `with` statement; RuntimeError if another call holds it."""
-        if self._lock.locked():
-            raise RuntimeError(
-                "the models are in use: another call has not ended; hold a lock around every call "
-                "to share one object among threads"
-            )
-        return self._lock
-
-    def __reduce__(self) -> typing.Any:
-        return ExclusiveLock, ()  # a copy starts unlocked
-
-
-class KeyedModels:
+class KeyedModels(KeyedMethods):
     """One model per key, in one process.
 
     Each key gets a clone of the model with its first sample, and this clone learns only the samples
@@ -94,13 +70,11 @@ class KeyedModels:
         Model to clone for each key: any classifier or regressor of river.
     max_models
         Largest number of models in memory; `None` sets no limit. When it is exceeded, the model
-        whose key has the oldest last sample leaves the memory.
+        whose key has the oldest last sample leaves the memory. A store keeps it until the next
+        sample of its key; without a store, it is dropped.
     time_to_live
         Number of samples after the last sample of a key until its model is dropped; `None` never
         drops it.
-    when_full
-        What happens to a model that leaves the memory: `"drop"` deletes it; `"spill"` writes it to
-        the store, and the next sample of its key restores it.
     store
         Path of the file in which models are kept, or `None`. It is created if it does not exist.
         Only one process can have it open, and a process that is forked from it cannot use it. It
@@ -116,8 +90,7 @@ class KeyedModels:
 
     Notes
     -----
-    A call during another call, for example from a second thread, raises `RuntimeError` and changes
-    nothing. To share the models among threads, hold a lock around every call.
+    Threads can share the models: a call waits until those of other threads have ended.
 
     With a pooled model, there are three predictions for each sample of a key: that of the pooled
     model, that of the key's own model, and their mean. The prediction is their weighted mean. The
@@ -178,7 +151,6 @@ class KeyedModels:
         model: base.Estimator,
         max_models: int | None = None,
         time_to_live: int | None = None,
-        when_full: str = "drop",
         store: str | Path | None = None,
         pooled: base.Estimator | None = None,
     ) -> None:
@@ -186,40 +158,37 @@ class KeyedModels:
         check_parameter(is_model, "model", model, "a classifier or a regressor")
         check_whole("max_models", max_models, 1, optional=True)
         check_whole("time_to_live", time_to_live, 1, optional=True)
-        check_choice("when_full", when_full, "drop", "spill")
-        has_store = store is not None or when_full == "drop"
-        check_parameter(has_store, "store", store, "a file when models spill")
-        self._pooled = None
-        if pooled is not None:
-            self._pooled = PooledModel(pooled, isinstance(model, base.Classifier))
+        is_classifier = isinstance(model, base.Classifier)
+        self._pooled = None if pooled is None else PooledModel(pooled, is_classifier)
         self._parameters = {"model": text_of(model), "pooled model": text_of(pooled)}
         self.model = model
         self.note = {}
-        self._lock = ExclusiveLock()
-        self._n_seen = 0
-        self._n_refused = 0
-        self._refusal = ""
+        self._lock = threading.Lock()
+        self._n_seen, self._n_refused, self._refusal = 0, 0, ""
         self._store = None if store is None else Store(store)
+        self._cache = ModelCache(model, max_models, time_to_live, self._store)
         try:
-            if self._store is not None:
-                self._resume(self._store)
-            spills = when_full == "spill"
-            self._cache = ModelCache(model, max_models, time_to_live, spills, self._store)
+            if self._store is not None and (state := self._store.state()) is not None:
+                self._resume(self._store, state)
         except BaseException:
-            self._close()
+            self.close()
             raise
 
-    def _resume(self, store: Store) -> None:
+    def _resume(self, store: Store, state: dict[str, typing.Any]) -> None:
         """Continue from the last commit; raise if it belongs to another model."""
-        state = store.state()
-        if state is None:
-            return
         for name, text in self._parameters.items():
             if state[name] != text:
                 raise ValueError(f"the {name} of {store.path} is {state[name]}, not {text}")
         self._pooled = state["pooled state"]
         self._n_seen, self._n_refused, self._refusal = state["counts"]
+        self._cache.now = state["now"]
         self.note = state["note"]
+
+    def __getstate__(self) -> dict[str, typing.Any]:
+        return {**vars(self), "_lock": None}
+
+    def __setstate__(self, state: dict[str, typing.Any]) -> None:
+        vars(self).update(state, _lock=threading.Lock())
 
     # ------------------------------------------------------------------ learning
 
@@ -244,12 +213,9 @@ class KeyedModels:
         TypeError
             If the key has another type.
         """
-        with self._lock():
-            self._learn(key if type(key) in PLAIN else plain_key(key), x, y, w)
+        self._call("_learn", plain_key(key), x, y, w, False)
 
-    def _learn(
-        self, key: Key, x: Sample, y: typing.Any, w: float, predicts: bool = False
-    ) -> typing.Any:
+    def _learn(self, key: Key, x: Sample, y: typing.Any, w: float, predicts: bool) -> typing.Any:
         """Learn a sample; return the prediction made before, if requested."""
         entry, is_known = self._cache.enter(key)
         prediction = None
@@ -273,94 +239,26 @@ class KeyedModels:
             self._n_seen += 1
         return prediction
 
-    def learn_many(
-        self, keys: typing.Any, X: typing.Any, y: typing.Any, w: typing.Any = 1.0
-    ) -> None:
-        """Learn the rows of a data frame.
+    def _learn_rows(self, rows: Rows, predicts: bool) -> list[typing.Any]:
+        with self._lock:
+            labelled = zip(rows.samples(), rows.y, rows.w, strict=True)
+            return [self._learn(key, x, y, w, predicts) for (key, x), y, w in labelled]
 
-        The models are the same, bit for bit, as after `learn_one` of each row in turn.
+    def _predict_rows(self, rows: Rows, probabilities: bool) -> list[typing.Any]:
+        with self._lock:
+            return [self._predict(key, x, probabilities) for key, x in rows.samples()]
 
-        Parameters
-        ----------
-        keys
-            A series or another sequence with the key of each row.
-        X
-            A data frame of any library that narwhals supports (pandas, polars, pyarrow, ...), or a
-            two-dimensional array, whose columns are named 0, 1, ...
-        y
-            A series or another sequence with the target of each row.
-        w
-            One weight for all rows, or a series or another sequence with the weight of each row.
+    def _call(self, method: str, key: Key, *arguments: typing.Any) -> typing.Any:
+        with self._lock:
+            return getattr(self, method)(key, *arguments)
 
-        Raises
-        ------
-        TypeError, ValueError
-            If a key is not a string, bytes or an integer, or if the lengths differ. Then nothing is
-            learned.
-        """
-        self._learn_rows(labelled_rows(keys, X, y, w), predicts=False)
+    # ------------------------------------------------------------------ one key, with the lock
 
-    def predict_learn_many(
-        self, keys: typing.Any, X: typing.Any, y: typing.Any, w: typing.Any = 1.0
-    ) -> typing.Any:
-        """Predict each row of a data frame, then learn it: test-then-train in one call.
-
-        Predictions and models are the same, bit for bit, as with `predict_one` and `learn_one` for
-        each row in turn.
-
-        Parameters
-        ----------
-        keys, X, y, w
-            As for `learn_many`.
-
-        Returns
-        -------
-        A series of the library of X, as from `predict_many`. The prediction for a row that is
-        invalid for its model is missing.
-
-        Raises
-        ------
-        TypeError, ValueError
-            As `learn_many`.
-        """
-        predictions = self._learn_rows(labelled_rows(keys, X, y, w), predicts=True)
-        return series_of_predictions(predictions, X)
-
-    def _learn_rows(
-        self, rows: Iterable[tuple[Key, Sample, typing.Any, float]], predicts: bool
-    ) -> list[typing.Any]:
-        """Learn samples; return the predictions made before, `None` if they are not requested."""
-        with self._lock():
-            return [self._learn(*row, predicts) for row in rows]
-
-    # ------------------------------------------------------------------ predictions
-
-    def predict_one(self, key: Key, x: Sample) -> typing.Any:
-        """Predict the label or target of a sample.
-
-        Parameters
-        ----------
-        key
-            Key of the sample.
-        x
-            Features.
-
-        Returns
-        -------
-        The prediction; `None` for an unknown key, unless there is a pooled model.
-        """
-        return self._predict_rows([(plain_key(key), x)])[0]
-
-    def _predict_rows(
-        self, rows: Iterable[tuple[Key, Sample]], probabilities: bool = False
-    ) -> list[typing.Any]:
-        """Predict samples."""
+    def _predict(self, key: Key, x: Sample, probabilities: bool) -> typing.Any:
+        """Predict a label or target, or probabilities."""
         if probabilities and not hasattr(self.model, "predict_proba_one"):
             raise AttributeError(f"{type(self.model).__name__} predicts no probabilities")
-        with self._lock():
-            return [self._predict(self._cache.find(key), x, probabilities) for key, x in rows]
-
-    def _predict(self, entry: Entry | None, x: Sample, probabilities: bool) -> typing.Any:
+        entry = self._cache.find(key)
         if self._pooled is not None:
             found = self._pooled.predict(entry, x)
             return (found or {}) if probabilities else likeliest(found)
@@ -368,124 +266,30 @@ class KeyedModels:
             return {} if probabilities else None
         return entry.model.predict_proba_one(x) if probabilities else entry.model.predict_one(x)
 
-    def predict_proba_one(self, key: Key, x: Sample) -> dict[Hashable, float]:
-        """Predict the probability of each label.
+    def _has(self, key: Key) -> bool:
+        """Whether there is a model of a key."""
+        return self._cache.find(key) is not None
 
-        Parameters
-        ----------
-        key
-            Key of the sample.
-        x
-            Features.
+    def _copy(self, key: Key) -> typing.Any:
+        """Copy the model of a key; `None` if there is none."""
+        entry = self._cache.find(key)
+        return None if entry is None else copy.deepcopy(entry.model)
 
-        Returns
-        -------
-        Probabilities by label; empty for an unknown key, unless there is a pooled model.
-        """
-        found = self._predict_rows([(plain_key(key), x)], probabilities=True)[0]
-        return typing.cast(dict[Hashable, float], found)
+    def _forget(self, key: Key) -> bool:
+        """Drop the model of a key; return whether there was one."""
+        is_known = self._has(key)
+        self._cache.drop(key)
+        return is_known
 
-    def predict_many(self, keys: typing.Any, X: typing.Any) -> typing.Any:
-        """Predict the rows of a data frame.
-
-        Parameters
-        ----------
-        keys
-            A series or another sequence with the key of each row.
-        X
-            A data frame, as for `learn_many`.
-
-        Returns
-        -------
-        A series of the library of X with the prediction for each row; those for unknown keys are
-        missing. If no type of the library holds all predictions, the series holds Python objects;
-        pyarrow has no series of objects, so that a TypeError is raised.
-
-        Raises
-        ------
-        TypeError, ValueError
-            As `learn_many`, and if a row is invalid for its model.
-        """
-        return series_of_predictions(self._predict_rows(keyed_rows(keys, X)), X)
-
-    def predict_proba_many(self, keys: typing.Any, X: typing.Any) -> typing.Any:
-        """Predict the class probabilities of the rows of a data frame.
-
-        Parameters
-        ----------
-        keys
-            A series or another sequence with the key of each row.
-        X
-            A data frame, as for `learn_many`.
-
-        Returns
-        -------
-        A data frame of the library of X, with one column for each label that a model of these rows
-        has learned, in the order of their first row. The probability of a label that the model of a
-        row does not know is NaN.
-
-        Raises
-        ------
-        TypeError, ValueError
-            As `predict_many`.
-        """
-        predictions = self._predict_rows(keyed_rows(keys, X), probabilities=True)
-        return frame_of_probabilities(predictions, X)
-
-    # ------------------------------------------------------------------ models
+    # ------------------------------------------------------------------ all models
 
     def __len__(self) -> int:
-        with self._lock():
-            return len(self._cache)
-
-    def __contains__(self, key: Key) -> bool:
-        with self._lock():
-            return self._cache.find(plain_key(key)) is not None
-
-    def model_of(self, key: Key) -> typing.Any:
-        """Return a copy of the model of a key.
-
-        Parameters
-        ----------
-        key
-            The key.
-
-        Returns
-        -------
-        The copy, or `None` for an unknown key.
-        """
-        with self._lock():
-            entry = self._cache.find(plain_key(key))
-            return None if entry is None else copy.deepcopy(entry.model)
-
-    def forget(self, key: Key) -> bool:
-        """Drop the model of a key; the next sample of the key starts a new one.
-
-        A pooled model keeps what it has learned from the key. The model leaves the store with the
-        next `commit`.
-
-        Parameters
-        ----------
-        key
-            The key.
-
-        Returns
-        -------
-        Whether there was a model.
-        """
-        key = plain_key(key)
-        with self._lock():
-            is_known = self._cache.find(key) is not None
-            self._cache.drop(key)
-            return is_known
+        return self.counts().n_models
 
     def counts(self) -> Counts:
         """Return the numbers of models, and of learned and refused samples."""
-        with self._lock():
-            n_models, n_in_memory = len(self._cache), self._cache.n_in_memory
-            return Counts(n_models, n_in_memory, self._n_seen, self._n_refused, self._refusal)
-
-    # ------------------------------------------------------------------ the store
+        with self._lock:
+            return Counts(*self._cache.counts(), self._n_seen, self._n_refused, self._refusal)
 
     def commit(self, note: Mapping[str, typing.Any] | None = None) -> None:
         """Write the models that have changed since the last commit to the store.
@@ -501,11 +305,12 @@ class KeyedModels:
         RuntimeError
             If there is no store.
         """
-        with self._lock():
+        with self._lock:
             note = self.note if note is None else dict(note)
             state = {
                 **self._parameters,
                 "counts": (self._n_seen, self._n_refused, self._refusal),
+                "now": self._cache.now,
                 "note": note,
                 "pooled state": self._pooled,
             }
@@ -514,18 +319,9 @@ class KeyedModels:
 
     def close(self) -> None:
         """Close the store, if there is one. Changes since the last commit are lost."""
-        with self._lock():
-            self._close()
-
-    def _close(self) -> None:
-        if self._store is not None:
-            self._store.close()
-
-    def __enter__(self) -> typing.Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
+        with self._lock:
+            if self._store is not None:
+                self._store.close()
 
 
 def text_of(model: base.Estimator | None) -> str:

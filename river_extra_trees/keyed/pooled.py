@@ -63,6 +63,11 @@ class Record(typing.NamedTuple):
 NEW = Record()
 
 
+def is_nothing(prediction: typing.Any) -> bool:
+    """Whether a model has predicted nothing."""
+    return prediction is None or prediction == {}
+
+
 def likeliest(prediction: typing.Any) -> typing.Any:
     """Return the most probable label, in a tie the first one; return a number unchanged."""
     if not isinstance(prediction, dict):
@@ -98,35 +103,15 @@ class PooledModel:
         self._squares = 0.0  # sum of their squared errors
 
     def predict(self, entry: Entry | None, x: Sample) -> typing.Any:
-        """Predict probabilities or a number; `None` or empty if nothing is known.
-
-        Parameters
-        ----------
-        entry
-            The entry of the key, or `None`.
-        x
-            Features.
-        """
+        """Predict probabilities or a number; `None` or empty if nothing is known."""
         record = NEW if entry is None or entry.record is None else entry.record
-        return self._mixed(record, self._own(entry, x), self._pooled(x))
+        return self._mixed(record, *self._both(entry, x))
 
     def learn(self, entry: Entry, x: Sample, y: typing.Any, w: float) -> typing.Any:
-        """Learn a sample before the own model of its key does; return the prediction before.
-
-        Parameters
-        ----------
-        entry
-            The entry of the key.
-        x
-            Features.
-        y
-            The target.
-        w
-            Weight of the sample.
-        """
+        """Learn a sample before the own model of its key does; return the prediction before."""
         prediction, record = None, entry.record or NEW
         try:
-            own, pooled = self._own(entry, x), self._pooled(x)
+            own, pooled = self._both(entry, x)
             prediction = self._mixed(record, own, pooled)
             self.model.learn_one(x, y, **({} if w == 1.0 else {"w": w}))
         except Exception:  # an error of the pooled model must not stop the keys
@@ -136,23 +121,24 @@ class PooledModel:
             entry.record = self._updated(record, own, pooled, y)
         return prediction
 
-    def _own(self, entry: Entry | None, x: Sample) -> typing.Any:
-        return None if entry is None or entry.record is None else self._ask(entry.model, x)
+    def _both(self, entry: Entry | None, x: Sample) -> tuple[typing.Any, typing.Any]:
+        """Return the prediction of the key's own model, and that of the pooled model.
 
-    def _ask(self, model: typing.Any, x: Sample) -> typing.Any:
-        return model.predict_proba_one(x) if self._classifier else model.predict_one(x)
-
-    def _pooled(self, x: Sample) -> typing.Any:
-        return self._ask(self.model, x) if self._classifier or self._n_learned else None
+        A prediction is `None` or empty if nothing is known.
+        """
+        method = "predict_proba_one" if self._classifier else "predict_one"
+        own = None
+        if entry is not None and entry.record is not None:
+            own = getattr(entry.model, method)(x)
+        can_predict = self._classifier or self._n_learned
+        return own, getattr(self.model, method)(x) if can_predict else None
 
     # ------------------------------------------------------------------ weights
 
     def _mixed(self, record: Record, own: typing.Any, pooled: typing.Any) -> typing.Any:
         """Mix the prediction of the key's own model with that of the pooled model."""
-        if own is None or own == {}:
-            return pooled
-        if pooled is None or pooled == {}:
-            return own
+        if is_nothing(own) or is_nothing(pooled):
+            return pooled if is_nothing(own) else own
         products = map(math.prod, zip(self._counts[record.age], record.weights, strict=True))
         pool, mean, alone = products
         share = (0.5 * mean + alone) / (pool + mean + alone)
@@ -168,7 +154,7 @@ class PooledModel:
     ) -> Record:
         """Return the record of a key after a sample."""
         record, before = record._replace(n=record.n + 1), record
-        if own is None or own == {} or pooled is None or pooled == {}:
+        if is_nothing(own) or is_nothing(pooled):
             return record
         if self._classifier:
             fits = self._label_fits(own, pooled, y)

@@ -10,10 +10,9 @@ import pickle
 import sqlite3
 import typing
 import weakref
-from collections.abc import Iterator
 from pathlib import Path
 
-from .keys import Key, key_named, name_of
+from .keys import Key, name_of
 
 __all__ = ["Entry", "Store"]
 
@@ -143,14 +142,13 @@ class Store:
 
     def read(self, key: Key) -> Entry | None:
         """Return the entry of a key; `None` if it has none."""
-        statement = "SELECT last, name, model FROM models WHERE name = ?"
+        statement = "SELECT last, model FROM models WHERE name = ?"
         row = self._run(statement, name_of(key)).fetchone()
-        return None if row is None else entry_of(*row)[1]
-
-    def entries(self) -> Iterator[tuple[Key, Entry]]:
-        """Iterate over keys and entries, in the order of their last samples."""
-        for row in self._run("SELECT last, name, model FROM models ORDER BY last"):
-            yield entry_of(*row)
+        if row is None:
+            return None
+        last, content = row
+        model, record = pickle.loads(content)
+        return Entry(model, record, last, stored=last)
 
     def write(self, key: Key, entry: Entry) -> None:
         """Write an entry unless the file holds it already; replace an earlier one of the key."""
@@ -160,19 +158,13 @@ class Store:
             self._change(statement, entry.last, name_of(key), content)
             entry.stored = entry.last
 
-    def delete(self, key: Key) -> bool:
-        """Delete the entry of a key; return whether there was one."""
-        return self._change("DELETE FROM models WHERE name = ?", name_of(key)).rowcount > 0
+    def delete(self, key: Key) -> None:
+        """Delete the entry of a key, if there is one."""
+        self._change("DELETE FROM models WHERE name = ?", name_of(key))
 
-    def delete_before(self, last: int) -> list[Key]:
-        """Delete the entries whose last sample is before a number; return their keys."""
-        rows = self._change("DELETE FROM models WHERE last < ? RETURNING name", last)
-        return [key_named(name) for (name,) in rows.fetchall()]
-
-    def keep_latest(self, n: int | None) -> None:
-        """Delete all entries but the n latest ones; `None` deletes nothing."""
-        latest = "SELECT last FROM models ORDER BY last DESC LIMIT ?"
-        self._change(f"DELETE FROM models WHERE last NOT IN ({latest})", -1 if n is None else n)
+    def delete_before(self, last: int) -> None:
+        """Delete the entries whose last sample is before a number."""
+        self._change("DELETE FROM models WHERE last < ?", last)
 
     # ------------------------------------------------------------------ transactions
 
@@ -200,12 +192,6 @@ class Store:
             f"models that keep a file ({self.path}) cannot be copied or pickled: commit, close and "
             "copy the file"
         )
-
-
-def entry_of(last: int, name: bytes, content: bytes) -> tuple[Key, Entry]:
-    """Return the key and the entry of a row."""
-    model, record = pickle.loads(content)
-    return key_named(name), Entry(model, record, last, stored=last)
 
 
 STORES: weakref.WeakSet[Store] = weakref.WeakSet()

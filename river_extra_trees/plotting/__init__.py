@@ -9,13 +9,11 @@ and the figure in `figure_`.
 - `LeafMapDisplay`: the leaves of one tree in the plane of two features.
 - `WindowWeightsDisplay`: the weights of the window sizes of extra trees over the stream.
 - `ImportancesDisplay`: the importance of each feature for the splits.
-- `PredictiveBandDisplay`: a predictive distribution along one feature.
 - `Live`: a figure that is updated while a stream runs.
 """
 
 from __future__ import annotations
 
-from .bands import PredictiveBandDisplay
 from .importances import ImportancesDisplay
 from .leaf_map import LeafMapDisplay
 from .live import Live
@@ -27,7 +25,6 @@ __all__ = [
     "ImportancesDisplay",
     "LeafMapDisplay",
     "Live",
-    "PredictiveBandDisplay",
     "PrequentialDisplay",
     "TreeDisplay",
     "WindowWeightsDisplay",

@@ -118,7 +118,7 @@ class AxesDisplay(Display):
 
         Returns
         -------
-        This display.
+        This display, with the axes in `ax_` and their figure in `figure_`.
         """
         if ax is None:
             self._draw_in(None)
@@ -156,16 +156,9 @@ class Colours:
         The learner that the tree belongs to.
     leaves
         The nodes to colour; the scale of numbers spans their means.
-    numbers
-        Other numbers that the scale spans.
     """
 
-    def __init__(
-        self,
-        model: TreeLearner,
-        leaves: Sequence[dict[str, typing.Any]],
-        numbers: Sequence[float] = (),
-    ) -> None:
+    def __init__(self, model: TreeLearner, leaves: Sequence[dict[str, typing.Any]]) -> None:
         self.labels: list[Hashable] | None = None
         self.low = self.high = 0.0
         if isinstance(model, base.Classifier):
@@ -173,7 +166,6 @@ class Colours:
             self.labels = list(model.predict_proba_one({}))
         else:
             means = [leaf["values"][0] for leaf in leaves if leaf["weight"] > 0.0]
-            means += numbers
             self.low, self.high = min(means, default=0.0), max(means, default=0.0)
 
     def of(self, node: dict[str, typing.Any]) -> Colour:
@@ -181,7 +173,7 @@ class Colours:
         if node["weight"] <= 0.0:
             return (1.0, 1.0, 1.0)
         if self.labels is None:
-            return self.pale(node["values"][0])
+            return mixed_with_white(self.of_number(node["values"][0]), FULLEST - PALEST)
         best = heaviest(node)
         share = node["values"][best] / node["weight"]
         return mixed_with_white(of_class(best), PALEST + (FULLEST - PALEST) * share)
@@ -196,10 +188,6 @@ class Colours:
         place = (value - self.low) / (self.high - self.low) if self.high > self.low else 0.5
         red, green, blue, _ = self.scale.cmap(place)
         return red, green, blue
-
-    def pale(self, value: float) -> Colour:
-        """Return the colour of a leaf that predicts a number."""
-        return mixed_with_white(self.of_number(value), FULLEST - PALEST)
 
     @property
     def scale(self) -> ScalarMappable:

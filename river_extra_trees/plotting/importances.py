@@ -28,13 +28,6 @@ class ImportancesDisplay(AxesDisplay):
     n_others
         Number of the other features. Their importances are the remainder to 1.
 
-    Attributes
-    ----------
-    ax_
-        The axes drawn on.
-    figure_
-        The figure that holds them.
-
     Examples
     --------
     >>> import river_extra_trees as ret

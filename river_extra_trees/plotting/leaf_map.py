@@ -7,8 +7,6 @@ import typing
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from river_extra_trees._estimator.extras import import_extra
 from river_extra_trees._estimator.inspection import goes_left, is_leaf
 
@@ -34,32 +32,25 @@ __all__ = ["LeafMapDisplay"]
 
 Limits = tuple[float, float]
 Features = tuple[Hashable, Hashable]
-N_SHADES = 24  # of a leaf with a linear model, from one side to the other
 MARGIN = 0.03  # of the range of the samples, on all sides
 
 
 @dataclass
 class Region:
-    """A rectangle in the plane that belongs to one leaf.
-
-    A leaf with a linear model has answers at the corners: bottom left, bottom right, top left, top
-    right.
-    """
+    """A rectangle in the plane that belongs to one leaf."""
 
     limits: tuple[Limits, Limits]
     node: dict[str, typing.Any]
-    answers: tuple[float, ...] = ()
 
 
 class LeafMapDisplay(AxesDisplay):
     """The leaves of a tree as rectangles in the plane of two numeric features.
 
-    Every leaf has the colour and the hatch of its prediction, paler where it is less certain. The
-    colours of leaves with linear models, of `ExtraTreesRegressor` and
-    `DynamicTreeRegressor`, follow these.
-    Samples are points with the colour and the marker of their class, or with the colour of their
-    number. If the tree uses more than two features, the map shows the plane on which the others
-    have the given values.
+    Every leaf has the colour and the hatch of its prediction, paler where it is less certain, or
+    the colour of its mean. A linear model in the leaf does not change the colour. Samples are
+    points with the colour and the marker of their class, or with the colour of their number. If the
+    tree uses more than two features, the map shows the plane on which the others have the given
+    values.
 
     Parameters
     ----------
@@ -73,13 +64,6 @@ class LeafMapDisplay(AxesDisplay):
         The colours of the leaves.
     note
         What is said above the map of the other features.
-
-    Attributes
-    ----------
-    ax_
-        The axes drawn on.
-    figure_
-        The figure that holds them.
 
     Examples
     --------
@@ -153,11 +137,7 @@ class LeafMapDisplay(AxesDisplay):
             raise ValueError(f"no sample has numbers for both {features[0]!r} and {features[1]!r}")
         limits = tuple(_limits([x[name] for x, _ in shown]) for name in features)
         regions = _regions(model, tree, features, typing.cast(typing.Any, limits), at or {})
-        colours = Colours(
-            model,
-            [region.node for region in regions if not region.answers],
-            [answer for region in regions for answer in region.answers],
-        )
+        colours = Colours(model, [region.node for region in regions])
         return cls(features, regions, shown, colours, _note(model, tree, features, at or {}))
 
     def _size(self) -> tuple[float, float]:
@@ -170,14 +150,11 @@ class LeafMapDisplay(AxesDisplay):
             box = (left, bottom), right - left, top - bottom
             hatch = self.colours.hatch_of(region.node)
             colour = self.colours.of(region.node)
-            if region.answers:
-                self._draw_answers(ax, region)
-            else:
-                ax.add_patch(
-                    patches.Rectangle(
-                        *box, facecolor=colour, edgecolor=HATCH_COLOUR, hatch=hatch, linewidth=0
-                    )
+            ax.add_patch(
+                patches.Rectangle(
+                    *box, facecolor=colour, edgecolor=HATCH_COLOUR, hatch=hatch, linewidth=0
                 )
+            )
             ax.add_patch(patches.Rectangle(*box, fill=False, edgecolor="#555555", linewidth=0.8))
         self._draw_samples(ax)
         limits = [
@@ -189,20 +166,6 @@ class LeafMapDisplay(AxesDisplay):
         ax.set_ylabel(written(self.features[1]))
         if self.note:
             ax.set_title(self.note, fontsize="small", loc="left")
-
-    def _draw_answers(self, ax: Axes, region: Region) -> None:
-        """Fill a leaf with the colours of its answers; between the corners they are linear."""
-        way = (np.arange(N_SHADES) + 0.5) / N_SHADES
-        corners = np.reshape(region.answers, (2, 2))
-        rows = np.outer(1.0 - way, corners[0]) + np.outer(way, corners[1])
-        answers = np.outer(rows[:, 0], 1.0 - way) + np.outer(rows[:, 1], way)
-        ax.imshow(
-            [[self.colours.pale(answer) for answer in line] for line in answers],
-            extent=(*region.limits[0], *region.limits[1]),
-            origin="lower",
-            aspect="auto",
-            interpolation="bilinear",
-        )
 
     def _draw_samples(self, ax: Axes) -> None:
         """Draw points in the colours of their targets."""
@@ -268,10 +231,7 @@ def _note(
     at: Mapping[Hashable, typing.Any],
 ) -> str:
     """Return what the map leaves out: the features that the tree uses besides."""
-    nodes = model._nodes(tree)
-    used = {node["feature"] for node in nodes if not is_leaf(node)}
-    used |= {name for node in nodes if node.get("linear_model") for name in node["coefficients"]}
-    used -= {*features}
+    used = {node["feature"] for node in model._nodes(tree) if not is_leaf(node)} - {*features}
     if not used:
         return ""
     n_given = sum(name in at for name in used)
@@ -297,8 +257,6 @@ def _regions(
         region = open_regions.pop()
         node = region.node
         if is_leaf(node):
-            if node.get("linear_model"):
-                region.answers = _answers(model, tree, region, features, at)
             closed.append(region)
         elif node["feature"] not in features or node["nominal"] or math.isinf(node["cut"]):
             # A number is missing for a nominal split of its feature. A split on missing values
@@ -310,25 +268,6 @@ def _regions(
         else:
             open_regions += _halves(region, features.index(node["feature"]), nodes)
     return closed
-
-
-def _answers(
-    model: TreeLearner,
-    tree: int,
-    region: Region,
-    features: Features,
-    at: Mapping[Hashable, typing.Any],
-) -> tuple[float, ...]:
-    """Return what a tree answers at the corners of a region."""
-    # Of two regions, the one below has the values at their common border.
-    (left, right), (bottom, top) = (
-        (math.nextafter(low, high), high) for low, high in region.limits
-    )
-    return tuple(
-        model._core.number_of_tree(tree, {**at, features[0]: first, features[1]: second})
-        for second in (bottom, top)
-        for first in (left, right)
-    )
 
 
 def _halves(region: Region, axis: int, nodes: dict[int, dict[str, typing.Any]]) -> list[Region]:

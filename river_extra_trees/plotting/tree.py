@@ -53,13 +53,6 @@ class TreeDisplay(AxesDisplay):
     note
         The title: which part of which tree this is.
 
-    Attributes
-    ----------
-    ax_
-        The axes drawn on.
-    figure_
-        The figure that holds them.
-
     Examples
     --------
     >>> import river_extra_trees as ret

@@ -39,13 +39,6 @@ class WindowWeightsDisplay(AxesDisplay):
     drifts
         Numbers of learned samples at which the stream is known to change.
 
-    Attributes
-    ----------
-    ax_
-        The axes drawn on.
-    figure_
-        The figure that holds them.
-
     Examples
     --------
     >>> import river_extra_trees as ret

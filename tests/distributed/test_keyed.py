@@ -121,7 +121,7 @@ def test_whatever_happens(seed: int, tmp_path: Path) -> None:
     rng = random.Random(seed)
     keys, X, y = frame_of(2000, 60, seed)
     bounds: dict[str, Any] = rng.choice(
-        [{}, {"max_models": 40}, {"max_models": 30, "when_full": "spill"}, {"time_to_live": 100}]
+        [{}, {"max_models": 30}, {"time_to_live": 100}, {"max_models": 30, "time_to_live": 900}]
     )
     with DistributedKeyedModels(TREE, 3, tmp_path / "calm", **bounds) as calm:
         calm.learn_many(keys, X, y)
@@ -165,6 +165,11 @@ def test_repeated_samples(tmp_path: Path) -> None:
         assert models.counts().n_samples_seen == 200
 
 
+def learn_and_commit(models: DistributedKeyedModels, *frame: Any) -> None:
+    models.learn_many(*frame)
+    models.commit()
+
+
 @pytest.mark.parametrize("method", ["commit", "learn"])
 def test_a_disk_that_is_full(method: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A worker that could not learn or commit is told; the models go on from the last commit."""
@@ -179,13 +184,10 @@ def test_a_disk_that_is_full(method: str, tmp_path: Path, monkeypatch: pytest.Mo
     with monkeypatch.context() as patch:
         name = {"commit": "store.Store.commit", "learn": "models.KeyedModels._learn_rows"}[method]
         patch.setattr(f"river_extra_trees.keyed.{name}", fail)
-        models.learn_many(keys[100:200], X[100:200], y[100:200])
         with pytest.raises(OSError, match="no space left"):
-            models.commit()
-    if method == "learn":  # the error stays, so that no later frame is learned without this one
-        with pytest.raises(OSError, match="no space left"):
-            models.commit()
-    models._stop()
+            learn_and_commit(models, keys[100:200], X[100:200], y[100:200])
+    with pytest.raises(RuntimeError, match="are closed"):  # no frame is learned without this one
+        models.learn_many(keys[200:], X[200:], y[200:])
     with DistributedKeyedModels(TREE, 2, tmp_path) as models:
         assert models.position == 100
         models.learn_many(keys[100:], X[100:], y[100:])
@@ -202,11 +204,10 @@ def test_without_a_folder() -> None:
     workers = list(models._workers)
     models.learn_many(keys[:30], X[:30], y[:30])
     workers[0].crash()
-    models.learn_many(keys[30:], X[30:], y[30:])
     with pytest.raises(RuntimeError, match="a worker has died"):
         models.counts()
     with pytest.raises(RuntimeError, match="a worker has died"):
-        models.close()
+        models.learn_many(keys[30:], X[30:], y[30:])
     assert all(worker.held is None for worker in workers)
     models.close()
     for call in (lambda: models.learn_many(keys, X, y), lambda: models.predict_one("a", {})):
@@ -228,15 +229,14 @@ def test_samples_that_cannot_be_sent() -> None:
         assert models.counts().n_samples_seen == 50
 
 
-def test_error_in_a_context() -> None:
+def test_error_in_a_context(tmp_path: Path) -> None:
     """The error of the body is not hidden by that of a worker that died before."""
 
     def stop(error: Exception | None) -> None:
-        with DistributedKeyedModels(TREE) as models:
+        with DistributedKeyedModels(TREE, folder=tmp_path) as models:
             models.learn_many(["a"], pd.DataFrame({"x": [0.0]}), [1.0])
             for worker in models._workers:
                 worker.crash()
-            models.learn_many(["a"], pd.DataFrame({"x": [0.0]}), [1.0])
             if error is not None:
                 raise error
 
@@ -272,8 +272,6 @@ def test_folder_of_others(given: dict[str, Any], message: str, tmp_path: Path) -
         ({"n_workers": 0}, "n_workers"),
         ({"max_models": 1}, "max_models"),
         ({"time_to_live": 0}, "time_to_live"),
-        ({"when_full": "spill"}, "folder"),
-        ({"when_full": "weep"}, "when_full"),
         ({"model": "tree"}, "model"),
         ({"pooled": ret.StreamDecisionTreeClassifier()}, "pooled"),
     ],

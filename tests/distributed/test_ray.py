@@ -58,7 +58,8 @@ def test_keyed_models(ray: Any, tmp_path: Path) -> None:
     models.learn_many(keys[:2000], X[:2000], y[:2000])
     models.commit()
     models.learn_many(keys[2000:2500], X[2000:2500], y[2000:2500])
-    os.kill(models._of_all("process")[1], signal.SIGKILL)
+    process = ray.get(models._workers[1].__ray_call__.remote(lambda _: os.getpid()))
+    os.kill(process, signal.SIGKILL)
     with pytest.raises(RuntimeError, match="a worker has died"):
         models.predict_many(keys[:50], X[:50])
     models._stop()

@@ -16,7 +16,7 @@ import pytest
 
 import river_extra_trees as ret
 from river_extra_trees import persistence
-from river_extra_trees._estimator.answers import frame_of_shares, series_of_numbers
+from river_extra_trees._estimator.predictions import frame_of_shares, series_of_numbers
 from river_extra_trees._estimator.columns import labelled_table_of, table_of
 from river_extra_trees._estimator.frames import readable_frame
 from tests.naive import frames as naive

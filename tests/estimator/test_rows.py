@@ -17,7 +17,7 @@ import river_extra_trees as ret
 from river_extra_trees import evaluate, keyed, persistence, streams
 from river_extra_trees._estimator import rows
 from river_extra_trees._estimator.rows import rows_of
-from river_extra_trees.keyed.frames import keyed_rows
+from river_extra_trees.keyed.rows import rows_in
 from tests.tools.contract import FIRST, Case
 from tests.tools.estimators import make
 
@@ -56,7 +56,7 @@ def test_other_models_get_the_same_rows_everywhere() -> None:
     model = Recorder()
     evaluate.progressive_val_score((frame, [True] * 3), model, metrics.Accuracy())
     assert model.seen == expected
-    assert list(keyed_rows(["k"] * 3, frame)) == [("k", x) for x in expected]
+    assert list(rows_in(["k"] * 3, frame).samples()) == [("k", x) for x in expected]
 
 
 @pytest.mark.parametrize("case", FIRST, ids=str)

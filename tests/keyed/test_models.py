@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 import math
 import pickle
+import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +17,10 @@ import pyarrow as pa
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
+from river import base
 
 import river_extra_trees as ret
-from river_extra_trees.keyed import KeyedModels
+from river_extra_trees.keyed import Counts, KeyedModels
 from tests.naive import keyed as naive
 from tests.tools.keyed_samples import (
     MODELS,
@@ -40,7 +43,7 @@ from tests.tools.keyed_samples import (
     bad=st.sampled_from([0.0, 0.2]),
     max_models=st.none() | st.integers(1, 5),
     time_to_live=st.none() | st.integers(1, 12),
-    when_full=st.sampled_from(["drop", "spill"]),
+    has_store=st.booleans(),
     calls=st.lists(
         st.sampled_from(["one", "many", "predict and learn", "forget", "commit"]), max_size=6
     ),
@@ -54,23 +57,23 @@ def test_same_as_a_dict(
     bad: float,
     max_models: int | None,
     time_to_live: int | None,
-    when_full: str,
+    has_store: bool,
     calls: list[str],
     library: str,
 ) -> None:
     """Whatever the bounds and the calls, models and answers are those of a dict of models."""
-    store = tmp_path_factory.mktemp("keyed") / "models.db"
+    store = tmp_path_factory.mktemp("keyed") / "models.db" if has_store else None
     model = MODELS[name]
-    plain = naive.KeyedModels(model, max_models, time_to_live, when_full)
+    plain = naive.KeyedModels(model, None if has_store else max_models, time_to_live)
     library = "pandas" if name in RIVER else library  # whose columns hold anything
     samples = samples_of(name, keys, seed, bad)
     n = len(samples) // max(1, len(calls)) + 1
-    with KeyedModels(model, max_models, time_to_live, when_full, store) as models:
+    with KeyedModels(model, max_models, time_to_live, store) as models:
         for i, call in enumerate(calls):
             part = samples[i * n : (i + 1) * n]
             if call == "forget":
                 assert models.forget(i) == plain.forget(i)
-            elif call == "commit":
+            elif call == "commit" and has_store:
                 models.commit({"at": i})
             elif call == "one":
                 learn_one_by_one(models, plain, part)
@@ -160,19 +163,18 @@ def test_missing_numbers() -> None:
     assert answers.isna().to_dict() == {7: False, 8: True}
 
 
-@pytest.mark.parametrize("when_full", ["drop", "spill"])
-def test_least_recently_learned_leaves(tmp_path: Path, when_full: str) -> None:
+@pytest.mark.parametrize("has_store", [False, True])
+def test_least_recently_learned_leaves(tmp_path: Path, has_store: bool) -> None:
     """Only learning counts as use: answers do not change what is kept."""
-    store = tmp_path / "models.db" if when_full == "spill" else None
-    models = KeyedModels(TREE, 2, when_full=when_full, store=store)
+    models = KeyedModels(TREE, 2, store=tmp_path / "models.db" if has_store else None)
     for key in ("a", "b"):
         models.learn_one(key, {"x": 0.0}, "yes")
     models.predict_one("a", {"x": 0.0})
     models.learn_one("c", {"x": 0.0}, "yes")
     assert models.counts().n_in_memory == 2
-    assert [key in models for key in "abc"] == [when_full == "spill", True, True]
-    assert models.predict_one("a", {"x": 0.0}) == ("yes" if when_full == "spill" else None)
-    assert models.forget("a") == (when_full == "spill")
+    assert [key in models for key in "abc"] == [has_store, True, True]
+    assert models.predict_one("a", {"x": 0.0}) == ("yes" if has_store else None)
+    assert models.forget("a") == has_store
     assert not models.forget("a")
     models.close()
 
@@ -259,3 +261,46 @@ def test_a_key_that_a_dictionary_names_twice() -> None:
     models = KeyedModels(ret.StreamDecisionTreeRegressor(leaf_memory=None, seed=1))
     said = models.predict_learn_many(pa.chunked_array([codes]), X, [1.0, 3.0, 5.0, 7.0])
     assert said.to_pylist() == [None, 1.0, 2.0, 3.0]
+
+
+class Slow(base.Regressor):
+    """Predicts while it is told to, and says when it has begun."""
+
+    def __init__(self, begun: threading.Event, goes_on: threading.Event) -> None:
+        self.begun, self.goes_on = begun, goes_on
+
+    def clone(self, *_: Any, **__: Any) -> Slow:
+        return self
+
+    def learn_one(self, x: Any, y: Any) -> None:
+        self.begun.set()
+        self.goes_on.wait(60)
+
+    def predict_one(self, x: Any) -> float:
+        return 0.0
+
+
+def test_a_second_call_waits() -> None:
+    """Threads take turns, and none of their samples is lost."""
+    begun, goes_on = threading.Event(), threading.Event()
+    models = KeyedModels(Slow(begun, goes_on))
+    first = threading.Thread(target=models.learn_one, args=("a", {}, 1.0))
+    first.start()
+    assert begun.wait(60)
+    X = pd.DataFrame({"x": [0.0]})
+    calls: list[Callable[[], object]] = [
+        lambda: models.learn_one("b", {}, 1.0),
+        lambda: models.learn_many(["b"], X, [1.0]),
+        lambda: models.predict_one("a", {}),
+        lambda: models.predict_many(["a"], X),
+        lambda: models.model_of("new"),
+        models.counts,
+    ]
+    others = [threading.Thread(target=call) for call in calls]
+    for other in others:
+        other.start()
+    assert all(other.is_alive() for other in others)
+    goes_on.set()
+    for thread in (first, *others):
+        thread.join()
+    assert models.counts() == Counts(2, 2, 3, 0, "")

@@ -76,14 +76,12 @@ def test_frames_are_learned_as_samples_are(regression: bool, bounds: dict[str, i
 
 
 @pytest.mark.parametrize("regression", [False, True])
-@pytest.mark.parametrize("when_full", ["drop", "spill"])
-def test_the_prior_is_kept_in_the_store(tmp_path: Path, regression: bool, when_full: str) -> None:
+def test_the_prior_is_kept_in_the_store(tmp_path: Path, regression: bool) -> None:
     """A stream that is continued from the store ends as one that was never interrupted."""
     model, rows = tree(regression), samples(regression)
 
     def opened(name: str) -> KeyedModels:
-        path = tmp_path / name
-        return KeyedModels(model, 9, None, when_full, path, pooled=model)
+        return KeyedModels(model, 9, store=tmp_path / name, pooled=model)
 
     whole = opened("whole")
     for key, x, y in rows:
@@ -98,7 +96,7 @@ def test_the_prior_is_kept_in_the_store(tmp_path: Path, regression: bool, when_f
             assert models.predict_one(key, x) == whole.predict_one(key, x)
     whole.close()
     with pytest.raises(ValueError, match="the pooled model of"):
-        KeyedModels(model, 9, None, when_full, tmp_path / "parts")
+        KeyedModels(model, 9, store=tmp_path / "parts")
 
 
 def test_a_new_key_is_answered_by_the_pooled_model() -> None:

@@ -71,7 +71,7 @@ def test_bad_calls() -> None:
         with pytest.raises(TypeError, match="a key must be a string, bytes or a whole number"):
             call()
     with pytest.raises(AttributeError, match="predicts no probabilities"):
-        KeyedModels(MODELS["regression tree"]).predict_proba_many([], np.zeros((0, 1)))
+        KeyedModels(MODELS["regression tree"]).predict_proba_many(["a"], np.zeros((1, 1)))
     assert models.counts() == (0, 0, 0, 0, "")
 
 
@@ -82,8 +82,6 @@ def test_bad_calls() -> None:
         ({"model": preprocessing.StandardScaler()}, "model must be a classifier or a regressor"),
         ({"max_models": 0}, "max_models must be None or a whole number from 1"),
         ({"time_to_live": 1.5}, "time_to_live must be None or a whole number from 1"),
-        ({"when_full": "keep"}, "when_full must be 'drop' or 'spill'"),
-        ({"when_full": "spill"}, "store must be a file when models spill"),
     ],
 )
 def test_bad_parameters(changes: dict[str, Any], message: str) -> None:

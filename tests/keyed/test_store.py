@@ -43,8 +43,7 @@ BOUNDS: list[dict[str, Any]] = [
     {},
     {"max_models": 3},
     {"time_to_live": 20},
-    {"max_models": 3, "when_full": "spill"},
-    {"max_models": 3, "time_to_live": 12, "when_full": "spill"},
+    {"max_models": 3, "time_to_live": 12},
 ]
 
 
@@ -62,8 +61,7 @@ def test_continues_from_the_last_commit(tmp_path: Path, bounds: dict[str, Any]) 
         assert models.note == {"position": 61}
         counts = models.counts()
         assert counts.n_samples_seen == 61
-        plain = {**bounds, "max_models": None} if "when_full" in bounds else bounds
-        plain = {name: value for name, value in plain.items() if name != "when_full"}
+        plain = {**bounds, "max_models": None}
         assert contents(models) == contents(learn(KeyedModels(MODEL, **plain), 0, 61))
         learn(models, 61, 120)
         models.commit()
@@ -79,7 +77,7 @@ WRITER = """
 import sys
 from tests.keyed.test_store import MODEL, learn
 from river_extra_trees.keyed import KeyedModels
-models = KeyedModels(MODEL, max_models=3, when_full="spill", store=sys.argv[1])
+models = KeyedModels(MODEL, max_models=3, store=sys.argv[1])
 at = models.note.get("position", 0)
 while True:
     learn(models, at, at + 20)
@@ -106,7 +104,7 @@ def test_killed_process(tmp_path: Path) -> None:
             said = int(writer.stdout.readline())
         writer.send_signal(signal.SIGKILL)
         writer.communicate()
-        with KeyedModels(MODEL, store=path, max_models=3, when_full="spill") as models:
+        with KeyedModels(MODEL, store=path, max_models=3) as models:
             position = models.note["position"]
             assert position >= said > before
             assert models.counts().n_samples_seen == position
@@ -142,7 +140,7 @@ def test_commits_are_incremental(tmp_path: Path) -> None:
 
 def test_spilled_models_that_did_not_change_are_not_written_again(tmp_path: Path) -> None:
     """A model that the last commit wrote leaves the memory without a write."""
-    with KeyedModels(MODEL, 2, when_full="spill", store=tmp_path / "models.db") as models:
+    with KeyedModels(MODEL, 2, store=tmp_path / "models.db") as models:
         learn(models, 0, 40)
         models.commit()
         store = models._store
@@ -159,7 +157,7 @@ def test_memory_and_file_stay_bounded(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr("river_extra_trees.keyed.store.LOG", 10)
     path = tmp_path / "models.db"
     sizes = []
-    with KeyedModels(MODEL, 20, 100, "spill", path) as models:
+    with KeyedModels(MODEL, 20, 100, path) as models:
         for i in range(1_500):
             models.learn_one(f"key {i}", {"a": float(i)}, 1.0)
             if i % 250 == 249:
@@ -209,7 +207,7 @@ def test_other_files(tmp_path: Path) -> None:
 def test_a_full_disk(tmp_path: Path) -> None:
     """A write that fails is raised, nothing more is written, and the last commit is kept."""
     path = tmp_path / "models.db"
-    models = KeyedModels(MODEL, 2, when_full="spill", store=path)
+    models = KeyedModels(MODEL, 2, store=path)
     learn(models, 0, 20)
     models.commit({"position": 20})
     store = models._store
@@ -221,7 +219,7 @@ def test_a_full_disk(tmp_path: Path) -> None:
     with pytest.raises((sqlite3.OperationalError, RuntimeError)):
         models.commit({"position": -1})
     models.close()
-    with KeyedModels(MODEL, 2, when_full="spill", store=path) as models:
+    with KeyedModels(MODEL, 2, store=path) as models:
         assert models.note == {"position": 20}
         assert contents(models) == contents(learn(KeyedModels(MODEL), 0, 20))
 
@@ -238,7 +236,7 @@ def test_nothing_to_commit_to() -> None:
 
 def test_expired_after_an_answer(tmp_path: Path) -> None:
     """A spilled model that has answered and then expired takes no other one with it."""
-    with KeyedModels(MODEL, 1, 5, "spill", tmp_path / "models.db") as models:
+    with KeyedModels(MODEL, 1, 5, tmp_path / "models.db") as models:
         for key in "acb":
             models.learn_one(key, {"a": 0.0}, 1.0)
         models.predict_one("a", {"a": 0.0})
@@ -294,7 +292,7 @@ def use(models, **calls):
     models.close()
 
 model = ret.StreamDecisionTreeRegressor(leaf_memory=None, seed=1)
-models = KeyedModels(model, store=sys.argv[1], max_models=1, when_full="spill")
+models = KeyedModels(model, store=sys.argv[1], max_models=1)
 for key in "ab":
     models.learn_one(key, {"x": 1}, 1.0)
 models.commit({"position": 2})

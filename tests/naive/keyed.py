@@ -15,10 +15,9 @@ class KeyedModels:
         model: Any,
         max_models: int | None = None,
         time_to_live: int | None = None,
-        when_full: str = "drop",
     ) -> None:
         self.model = model
-        self.max_models = max_models if when_full == "drop" else None
+        self.max_models = max_models
         self.time_to_live = time_to_live
         self.now = 0
         self.models: dict[Any, Any] = {}

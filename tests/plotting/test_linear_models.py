@@ -1,4 +1,4 @@
-"""What is shown of trees with linear models: texts, trees and maps say what the tree answers."""
+"""What is shown of trees with linear models: texts and trees say what the tree answers."""
 
 from __future__ import annotations
 
@@ -99,51 +99,10 @@ def test_texts_tell_what_is_added_to_the_means(model: Any, tree: int) -> None:
         assert (added, weight[:7]) == (ADDED[tree], "weight ")
 
 
-@pytest.mark.parametrize("tree", ADDED)
-def test_maps_have_the_colours_of_answers(model: Any, tree: int) -> None:
-    """At the corners of each leaf; the scale spans them, and the title names what is held."""
-    at = {"c": 0.3, "colour": "red"}
-    display = plotting.LeafMapDisplay.from_estimator(
-        model, rows(50, 3), features=("a", "b"), at=at, tree=tree
-    )
-    assert len(display.regions) > 1
-    found = []
-    for region in display.regions:
-        (left, right), (bottom, top) = region.limits
-        inside = [
-            {**at, "a": a, "b": b} for b in (bottom + 1e-9, top) for a in (left + 1e-9, right)
-        ]
-        wanted = [answer(model, tree, x) for x in inside]
-        found += wanted
-        if tree == MEANS:
-            assert region.answers == ()
-        else:
-            assert region.answers == pytest.approx(wanted, rel=1e-6, abs=1e-6)
-    assert (display.colours.low, display.colours.high) == pytest.approx((min(found), max(found)))
-    ax = display.plot().ax_
-    assert len(ax.images) == (0 if tree == MEANS else len(display.regions))
-    if tree != MEANS:
-        assert display.note.startswith("other features of the tree:")
-        image, region = ax.images[0], display.regions[0]
-        assert image.get_extent() == [*region.limits[0], *region.limits[1]]
-        corner = np.asarray(image.get_array())[0, 0]
-        assert corner == pytest.approx(display.colours.pale(region.answers[0]), abs=0.05)
-
-
-def test_maps_of_dynamic_trees_have_the_colours_of_answers() -> None:
+def test_boxes_of_dynamic_trees_tell_of_linear_models() -> None:
     """Their leaves are linear, too."""
     model = ret.DynamicTreeRegressor(n_particles=3, seed=1)
     for x, y in rows(300, 0):
         model.learn_one(x, y)
-    at = {"c": 0.3, "colour": "red"}
-    display = plotting.LeafMapDisplay.from_estimator(
-        model, rows(50, 3), features=("a", "b"), at=at, tree=1
-    )
-    assert any(region.answers for region in display.regions)
-    for region in display.regions:
-        if region.answers:
-            (_, right), (_, top) = region.limits
-            wanted = model._core.number_of_tree(1, {**at, "a": right, "b": top})
-            assert region.answers[-1] == wanted
     boxes = plotting.TreeDisplay.from_estimator(model, tree=1).plot().boxes
     assert any("about the fit)\n+ linear model" in box.text for box in boxes)

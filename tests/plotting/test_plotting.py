@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import random
 import subprocess
 import sys
 import types
@@ -400,35 +399,6 @@ def test_map_that_cannot_be() -> None:
         plotting.LeafMapDisplay.from_estimator(model, bananas())
     with pytest.raises(ValueError, match="no sample has numbers for both 'a' and 'b'"):
         plotting.LeafMapDisplay.from_estimator(model, [({"a": "x"}, 1)], features=("a", "b"))
-
-
-# --- Bands
-
-
-def test_bands_are_the_predictive_distribution() -> None:
-    """Mean and intervals are those of `predict_one` at each value; wider levels lie outside."""
-    rng = random.Random(1)
-    model = ret.DynamicTreeRegressor(n_particles=20, window=50, seed=1)
-    for _ in range(100):
-        x = rng.uniform(0, 1)
-        model.learn_one({"x": x, "z": rng.random()}, x + rng.gauss(0, 0.1))
-    display = plotting.PredictiveBandDisplay.from_estimator(
-        model, "x", (0, 1), at={"z": 0.5}, n_points=5
-    )
-    answer = model.predict_one({"x": 0.25, "z": 0.5}, with_dist=True)
-    assert display.means[1] == answer.mean
-    assert (display.intervals[0.9][0][1], display.intervals[0.9][1][1]) == answer.interval(0.9)
-    assert np.all(display.intervals[0.9][0] < display.intervals[0.5][0])
-    assert np.all(display.intervals[0.9][1] > display.intervals[0.5][1])
-    ax = display.plot().ax_
-    assert len(ax.collections) == 2
-    assert ax.get_xlabel() == "x\nz = 0.5"
-    labels = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert labels == ["90% interval", "50% interval", "predictive mean"]
-    samples = [({"x": 0.5}, 0.4), ({"z": 1.0}, 0.1)]
-    display = plotting.PredictiveBandDisplay.from_estimator(model, "x", (0, 1), samples=samples)
-    assert display.samples == [(0.5, 0.4)]
-    assert display.plot().ax_.get_xlabel() == "x\nall other features are missing"
 
 
 # --- Importances

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import typing
 from collections.abc import Hashable, Iterator
+from itertools import compress
 
 import numpy as np
 
-from .._estimator.answers import frame_of_shares, series_of_codes, series_of_numbers
 from .._estimator.columns import check_lengths
 from .._estimator.frames import (
     Sample,
@@ -17,72 +17,75 @@ from .._estimator.frames import (
     values_of,
     weights_of,
 )
+from .._estimator.predictions import frame_of_shares, series_of_codes, series_of_numbers
 from .._estimator.rows import rows_of, values_by_name
 from .keys import Key, plain_key
 
-__all__ = [
-    "frame_of_probabilities",
-    "keyed_rows",
-    "keys_of",
-    "labelled_rows",
-    "series_of_predictions",
-    "targets_of",
-]
+__all__ = ["Rows", "frame_of_probabilities", "labelled_rows", "rows_in", "series_of_predictions"]
 
 
-def keys_of(keys: typing.Any, n: int) -> list[Key]:
-    """Return the keys of the n rows of a data frame.
+class Rows(typing.NamedTuple):
+    """Rows of a data frame, as lists of Python values.
+
+    Attributes
+    ----------
+    keys
+        Their keys.
+    columns
+        Their features, a list for each name.
+    y, w
+        Their targets and weights; empty for a prediction.
+    """
+
+    keys: list[Key]
+    columns: dict[Hashable, list[typing.Any]]
+    y: list[typing.Any]
+    w: list[typing.Any]
+
+    def samples(self) -> Iterator[tuple[Key, Sample]]:
+        """Return the key and the features of each row."""
+        return zip(self.keys, rows_of(self.columns, len(self.keys)), strict=True)
+
+    def take(self, mask: list[bool]) -> Rows:
+        """Return the rows for which a mask is true."""
+        columns = {name: list(compress(each, mask)) for name, each in self.columns.items()}
+        keys, y, w = (list(compress(each, mask)) for each in (self.keys, self.y, self.w))
+        return Rows(keys, columns, y, w)
+
+
+def rows_in(keys: typing.Any, X: typing.Any) -> Rows:
+    """Return the rows of a data frame; see `KeyedMethods.predict_many`.
 
     Raises
     ------
     TypeError, ValueError
-        If there are not n keys, or if a key is not a string, bytes or an integer.
+        If there is not a key for each row, or if a key is not a string, bytes or an integer.
     """
+    frame = readable_frame(X)
     plain = [plain_key(key) for key in values_of(keys, "keys")]
-    if len(plain) != n:
-        raise ValueError(f"X has {n} rows, and there are {len(plain)} keys")
-    return plain
+    if len(plain) != len(frame):
+        raise ValueError(f"X has {len(frame)} rows, and there are {len(plain)} keys")
+    return Rows(plain, values_by_name(frame), [], [])
 
 
-def targets_of(y: typing.Any, w: typing.Any, n: int) -> tuple[list[typing.Any], list[typing.Any]]:
-    """Return the targets and the weights of the n rows of a data frame.
+def labelled_rows(keys: typing.Any, X: typing.Any, y: typing.Any, w: typing.Any) -> Rows:
+    """Return the rows of a data frame with targets and weights; see `KeyedMethods.learn_many`.
 
     Raises
     ------
     TypeError, ValueError
-        If there are not n targets, or neither one weight nor n.
+        As `rows_in`, or if there is not a target for each row, or neither one weight nor one for
+        each row.
     """
+    rows = rows_in(keys, X)
+    n = len(rows.keys)
     targets, weights = values_of(y, "y"), weights_of(w, n)
     check_lengths(n, len(targets), None if is_one_weight(w) else len(weights))
-    return targets, weights
-
-
-def keyed_rows(keys: typing.Any, X: typing.Any) -> Iterator[tuple[Key, Sample]]:
-    """Return the key and the features of each row; see `KeyedModels.predict_many`."""
-    frame = readable_frame(X)
-    plain = keys_of(keys, len(frame))
-    return zip(plain, rows_of(values_by_name(frame), len(plain)), strict=True)
-
-
-def labelled_rows(
-    keys: typing.Any, X: typing.Any, y: typing.Any, w: typing.Any
-) -> Iterator[tuple[Key, Sample, typing.Any, float]]:
-    """Return key, features, target and weight of each row; see `KeyedModels.learn_many`."""
-    frame = readable_frame(X)
-    plain, n = keys_of(keys, len(frame)), len(frame)
-    return zip(plain, rows_of(values_by_name(frame), n), *targets_of(y, w, n), strict=True)
+    return rows._replace(y=targets, w=weights)
 
 
 def series_of_predictions(predictions: list[typing.Any], X: typing.Any) -> typing.Any:
-    """Make a series of the library of a frame from predictions; `None` becomes missing.
-
-    Parameters
-    ----------
-    predictions
-        The prediction for each row.
-    X
-        The frame.
-    """
+    """Make a series of the library of the frame X from predictions; `None` becomes missing."""
     frame = readable_frame(X)
     if all(type(each) in (float, type(None)) for each in predictions):
         library = opened(frame)[1]
@@ -104,15 +107,7 @@ def series_of_predictions(predictions: list[typing.Any], X: typing.Any) -> typin
 
 
 def frame_of_probabilities(predictions: list[dict[Hashable, float]], X: typing.Any) -> typing.Any:
-    """Make a frame of the library of X from probabilities; those of unknown labels become NaN.
-
-    Parameters
-    ----------
-    predictions
-        The probabilities for each row.
-    X
-        The frame.
-    """
+    """Make a frame of the library of X from probabilities; those of unknown labels become NaN."""
     labels = list(dict.fromkeys(label for prediction in predictions for label in prediction))
     shares = [[prediction.get(label, np.nan) for label in labels] for prediction in predictions]
     array = np.array(shares, dtype=float).reshape(len(predictions), len(labels))
