@@ -57,7 +57,7 @@ notebooks: $(NOTEBOOKS) ## make and run the notebooks of examples/notebooks (SKI
 
 examples/notebooks/%.ipynb: examples/notebooks/%.py $(SOURCES) | build $(VENV)/installed/notebooks
 	@echo "Running $< ..."
-	@$(RUN) -m jupytext --quiet --to ipynb --execute $<
+	@$(RUN) -m jupytext --quiet --to ipynb --set-kernel python3 --execute $<
 
 docs: $(NOTEBOOKS) $(VENV)/installed/docs ## build the pages of the documentation in build/docs
 	@NO_MKDOCS_2_WARNING=1 $(RUN) -m mkdocs build --quiet --strict
@@ -77,14 +77,14 @@ checked: ## run the tests with bounds checks and C asserts
 # Compiled into a folder of its own, from which the tests import: the usual build stays in place.
 checked-core: $(VENV)/installed/test ## run the tests of the core with bounds checks and C asserts
 	@RIVER_EXTRA_TREES_BUILD=checked $(RUN) setup.py --quiet build --build-lib build/checked
-	@$(RUN) tools/planted_bugs.py checked
+	@$(RUN) -m tools.planted_bugs checked
 	@$(RUN) -m pytest -n auto --dist loadgroup --override-ini "pythonpath=build/checked ." \
 		$(CAPTURE) $(CORE_TESTS) $(ARGS)
 
 asan: export RIVER_EXTRA_TREES_BUILD = asan
 asan: $(VENV)/installed/test ## run the tests under the sanitizers, which have to find planted bugs first
 	@$(RUN) setup.py --quiet build_ext --inplace
-	@tools/under_sanitizers.sh $(RUN) tools/planted_bugs.py asan
+	@tools/under_sanitizers.sh $(RUN) -m tools.planted_bugs asan
 	@tools/under_sanitizers.sh $(RUN) -m pytest -n auto --dist loadgroup $(CAPTURE) $(ARGS)
 
 # The loader of model files and the conversion of input: every line has to be reached.

@@ -120,7 +120,7 @@ def test_ablation(task: str, stream: str) -> None:
 def test_many_values() -> None:
     """A line for each case, with the scores of all trees."""
     options = ["--rows", 150, "--cases", "noise", "value and numbers"]
-    assert len(tables.read(succeed("studies.many_values", *options))[0]) == 1 + 7
+    assert len(tables.read(succeed("studies.many_values", *options))[0]) == 1 + 3
 
 
 TREE = "StreamDecisionTreeClassifier"
@@ -131,7 +131,6 @@ COSTS: dict[str, tuple[list[object], str]] = {
     ),
     "tails": (["--streams", "Phishing", "--samples", 100, TREE], f"| {TREE} | 100 "),
     "frames": (["--rows", 1000, "--repeats", 1, TREE], "| learn_many "),
-    "kinds": (["--repeats", 1], "| ImageSegments | frames "),
     "wide": (["--names", 50, TREE], f"| {TREE} "),
     "keyed": (["--samples", 500, "--keys", 9, "--repeats", 1], f"| {TREE} "),
     "dynatree": (["--particles", 2, "--warm", 0, "--steps", 8], "| linear "),

@@ -1,19 +1,20 @@
 """Check that a build stops at bugs that were planted on purpose; fail if it misses one.
 
-Usage: tools/planted_bugs.py asan|checked. `make asan` and `make checked-core` do this before the
-tests: a green run of checks that are blind, for instance because of -fwrapv, would prove nothing.
-The sanitizers have to be loaded by tools/under_sanitizers.sh.
+Usage: python -m tools.planted_bugs asan|checked. `make asan` and `make checked-core` do this before
+the tests: a green run of checks that are blind, for instance because of -fwrapv, would prove
+nothing. The sanitizers have to be loaded by tools/under_sanitizers.sh.
 """
 
 from __future__ import annotations
 
-import runpy
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
+from tests.compiled import SUFFIX, build
+
+SOURCE = Path(__file__).parents[1] / "tests" / "planted" / "planted.pyx"
 BUGS = {
     "asan": {
         "heap_overflow": ("heap_overflow(8)", "heap-buffer-overflow"),
@@ -28,30 +29,12 @@ BUGS = {
 }
 
 
-def build(folder: Path, mode: str) -> None:
-    """Compile the bugs as the core is compiled."""
-    setup = runpy.run_path(str(ROOT / "setup.py"))
-    script = (
-        "from Cython.Build import cythonize\n"
-        "from setuptools import Extension, setup\n"
-        f"setup(ext_modules=cythonize([Extension('planted', ['planted.pyx'],"
-        f" extra_compile_args={setup['COMPILE_FLAGS'][mode]!r},"
-        f" extra_link_args={setup['LINK_FLAGS'].get(mode, [])!r})],"
-        f" compiler_directives={setup['directives'](mode)!r}, quiet=True))\n"
-    )
-    source = ROOT / "tests" / "planted" / "planted.pyx"
-    (folder / "planted.pyx").write_text(source.read_text())
-    (folder / "setup.py").write_text(script)
-    command = [sys.executable, "setup.py", "--quiet", "build_ext", "--inplace"]
-    subprocess.run(command, cwd=folder, check=True)
-
-
 def main() -> int:
     """Return the number of bugs that were missed."""
     missed = 0
     mode = sys.argv[1]
     with tempfile.TemporaryDirectory() as name:
-        build(Path(name), mode)
+        build(SOURCE, mode, Path(name, f"planted{SUFFIX}"))
         for bug, (call, message) in BUGS[mode].items():
             command = [sys.executable, "-c", f"import planted; planted.{call}"]
             done = subprocess.run(command, cwd=name, capture_output=True, text=True)

@@ -1,13 +1,3 @@
-# ---
-# jupyter:
-#   jupytext:
-#     formats: py:percent
-#   kernelspec:
-#     display_name: Python 3
-#     language: python
-#     name: python3
-# ---
-
 # %% [markdown]
 # # Demo
 #
@@ -58,7 +48,7 @@ def parts(n=6000, seed=1):
 
 # %%
 learners = {
-    "stream forest": ret.ExtraTreesClassifier(seed=1),
+    "extra trees": ret.ExtraTreesClassifier(seed=1),
     "forgetful forest": ret.ForgetfulRandomForestClassifier(seed=1),
     "shrubs": ret.ShrubEnsembleClassifier(seed=1),
     "river's Hoeffding tree": tree.HoeffdingTreeClassifier(),
@@ -78,8 +68,8 @@ race = plotting.PrequentialDisplay.from_stream(
 # ## Adaptation to concept drift
 #
 # The forgetful tree adapts the number of samples that it retains to its accuracy: the number grows
-# while the concept is stable, and drops after the change. The trees of the stream forest are grown
-# on windows of several lengths, and the forest learns a weight for each length.
+# while the concept is stable, and drops after the change. Extra trees are grown on windows of
+# several lengths, and the forest learns a weight for each length.
 
 # %%
 forgetful = ret.ForgetfulDecisionTreeClassifier(seed=1)
@@ -91,7 +81,7 @@ for n_samples, (x, y) in enumerate(parts(), start=1):
     if n_samples % 100 == 0:
         remembered = {
             "forgetful tree": forgetful.retained_sizes[0],
-            "stream forest, on average": sum(
+            "extra trees, on average": sum(
                 min(size, n_samples) * weight
                 for size, weight in forest.window_weights.items()
             ),
@@ -166,4 +156,5 @@ print(
 )
 
 # %% [markdown]
-# Next: [the first five minutes](first_five_minutes.ipynb) with river's own data sets.
+# Next: [prediction intervals](dynamic_trees.ipynb) of dynamic trees, a choice under [a memory
+# budget](memory_budget.ipynb), and [a year of logs](replay_a_year.ipynb) from a file.

@@ -1,13 +1,3 @@
-# ---
-# jupyter:
-#   jupytext:
-#     formats: py:percent
-#   kernelspec:
-#     display_name: Python 3
-#     language: python
-#     name: python3
-# ---
-
 # %% [markdown]
 # # Choosing a learner under a memory budget
 #
@@ -31,7 +21,7 @@ BUDGET = 400_000  # bytes
 # %%
 candidates = {
     "stream tree": ret.StreamDecisionTreeClassifier(seed=1),
-    "stream forest, 3 trees": ret.ExtraTreesClassifier(
+    "extra trees, 3 trees": ret.ExtraTreesClassifier(
         n_models=3, window_sizes=(125, 500, 2000), seed=1
     ),
     "forgetful tree": ret.ForgetfulDecisionTreeClassifier(seed=1),

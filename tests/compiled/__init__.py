@@ -7,6 +7,7 @@ import hashlib
 import importlib.util
 import os
 import runpy
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -36,16 +37,15 @@ class Compiled:
 @functools.cache
 def compiled(name: str) -> ModuleType:
     """Compile a module of this folder as the core is compiled, unless that is done; import it."""
-    source = Path(__file__).with_name(f"{name}.pyx").read_text()
+    source = Path(__file__).with_name(f"{name}.pyx")
     headers = sorted((ROOT / "river_extra_trees" / "_core").rglob("*.pxd"))
-    setup = runpy.run_path(str(ROOT / "setup.py"))
-    mode = setup["build_mode"]()
-    texts = [source, mode, sys.version, *(header.read_text() for header in headers)]
+    mode = runpy.run_path(str(ROOT / "setup.py"))["build_mode"]()
+    texts = [mode, sys.version, *(path.read_text() for path in (source, *headers))]
     digest = hashlib.sha256("".join(texts).encode()).hexdigest()[:10]
     path = ROOT / "build" / f"tests-{digest}" / f"{name}{SUFFIX}"
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
-        build(name, source, setup, mode, path)
+        build(source, mode, path)
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
     assert spec.loader is not None
@@ -54,22 +54,23 @@ def compiled(name: str) -> ModuleType:
     return module
 
 
-def build(name: str, source: str, setup: dict[str, object], mode: str, path: Path) -> None:
+def build(source: Path, mode: str, path: Path) -> None:
     """Compile a module in a folder of its own, then move it to its place at once."""
-    flags, links = setup["COMPILE_FLAGS"][mode], setup["LINK_FLAGS"].get(mode, [])  # type: ignore
+    setup = runpy.run_path(str(ROOT / "setup.py"))
+    flags, links = setup["COMPILE_FLAGS"][mode], setup["LINK_FLAGS"].get(mode, [])
     if os.name == "posix" and mode == "release":
         flags = [*flags, "-O1"]  # compiles in half the time; the last one wins
     script = (
         "from Cython.Build import cythonize\n"
         "from setuptools import Extension, setup\n"
-        f"setup(ext_modules=cythonize([Extension({name!r}, [{name + '.pyx'!r}],"
+        f"setup(ext_modules=cythonize([Extension({source.stem!r}, [{source.name!r}],"
         f" extra_compile_args={flags!r}, extra_link_args={links!r})],"
-        f" compiler_directives={setup['directives'](mode)!r},"  # type: ignore[operator]
+        f" compiler_directives={setup['directives'](mode)!r},"
         f" include_path=[{str(ROOT)!r}], quiet=True))\n"
     )
     with tempfile.TemporaryDirectory(dir=path.parent) as folder:
-        Path(folder, f"{name}.pyx").write_text(source)
+        shutil.copy(source, folder)
         Path(folder, "setup.py").write_text(script)
         command = [sys.executable, "setup.py", "--quiet", "build_ext", "--inplace"]
         subprocess.run(command, cwd=folder, check=True, capture_output=True)
-        os.replace(Path(folder, f"{name}{SUFFIX}"), path)
+        os.replace(Path(folder, path.name), path)

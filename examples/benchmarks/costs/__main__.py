@@ -18,7 +18,7 @@ import sys
 from river_extra_trees.cli import UserError
 
 MEASUREMENTS = (
-    *("speed", "tails", "frames", "threads", "kinds", "wide", "keyed", "dynatree", "serve", "soak"),
+    *("speed", "tails", "frames", "threads", "wide", "keyed", "dynatree", "serve", "soak"),
 )
 
 

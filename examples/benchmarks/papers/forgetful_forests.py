@@ -8,7 +8,6 @@ river's have the settings of the paper's section 5.
     ... forests --rows 2000     forests on the first rows, beside river's adaptive random forest
     ... whole                   our forests on whole streams
     ... rates                   initial rates and numbers of trees on the paper's tuning streams
-    ... oracle                  the forgetful tree against plain CART on the retained samples
     ... phishing                precision and recall of phishing pages
 
 The streams `forgetful_*` come from the authors' repository; `common/streams.py` says where they are
@@ -56,11 +55,11 @@ def batches(stream: Rows, size: int) -> Iterator[Rows]:
         yield stream[start : start + size]
 
 
-def run(model: Any, stream: Rows, batch: int, score: metrics.base.Metric) -> float:
-    """Score all answers after the first batch; return the seconds spent learning."""
+def run(model: Any, stream: Rows, batch: int, score: Any, n_unscored: int = 1) -> float:
+    """Score all answers after the first batches; return the seconds spent learning."""
     seconds = 0.0
     for number, rows in enumerate(batches(stream, batch)):
-        if number:
+        if number >= n_unscored:
             for x, y in rows:
                 score.update(y, model.predict_one(x))
         start = user_seconds()
@@ -181,16 +180,8 @@ def phishing(rows: int | None, repeats: int) -> None:
     }
     lines = []
     for name, make in makers.items():
-        scores = [metrics.Accuracy(), metrics.Precision(), metrics.Recall(), metrics.F1()]
-        model = make(1)
-        for number, batch in enumerate(batches(stream, 100)):
-            if number >= 5:
-                for x, y in batch:
-                    answer = model.predict_one(x)
-                    for score in scores:
-                        score.update(y, answer)
-            for x, y in batch:
-                model.learn_one(x, y)
+        scores = metrics.Accuracy() + metrics.Precision() + metrics.Recall() + metrics.F1()
+        run(make(1), stream, 100, scores, n_unscored=5)
         lines.append([name, *(f"{score.get():.4f}" for score in scores)])
     tables.show(["phishing", "accuracy", "precision", "recall", "F1"], lines)
 
@@ -218,35 +209,7 @@ def rates(rows: int | None, repeats: int) -> None:
     tables.show(["setting", "mean accuracy"], lines)
 
 
-def oracle(rows: int | None, repeats: int) -> None:
-    """Compare the forgetful tree with plain CART, regrown on the retained samples."""
-    from tests.naive.forgetful import NaiveTree
-
-    lines = []
-    for name in STREAMS:
-        stream, size = read(name, rows), BATCH.get(name, 100)
-        keys = sorted(stream[0][0])
-        # Classes are numbered as they appear, and all of them do so in the first batch.
-        codes = {y: code for code, y in enumerate(dict.fromkeys(y for _, y in stream))}
-        plain, model = NaiveTree(len(codes)), ForgetfulDecisionTreeClassifier(size)
-        compared = different = 0
-        for number, part in enumerate(batches(stream, size)):
-            answers = []
-            for x, y in part:
-                answers.append(model.predict_one(x))
-                model.learn_one(x, y)
-            if len(part) < size:
-                break  # it is still waiting for the rest of its batch
-            X = [tuple(x[key] for key in keys) for x, _ in part]
-            expected = plain.learn(X, [codes[y] for _, y in part])
-            if number:
-                compared += len(part)
-                different += sum(codes[a] != e for a, e in zip(answers, expected, strict=True))
-        lines.append([name, str(compared), str(different)])
-    tables.show(["stream", "predictions compared", "different"], lines)
-
-
-PARTS = {part.__name__: part for part in (trees, forests, whole, phishing, rates, oracle)}
+PARTS = {part.__name__: part for part in (trees, forests, whole, phishing, rates)}
 
 
 def main() -> None:

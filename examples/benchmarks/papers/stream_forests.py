@@ -1,7 +1,6 @@
 """The experiments of Xu et al. (2022) on stream decision trees and forests.
 
     python -m examples.benchmarks.papers.stream_forests accuracy    Figure 2, pen digits and splice
-    python -m examples.benchmarks.papers.stream_forests suite       Figure 5, sets of OpenML-CC18
     python -m examples.benchmarks.papers.stream_forests streams     whole streams, in batches of 100
 
 `accuracy`: each learner takes the training rows in random order, in batches of 100; scikit-learn's
@@ -34,14 +33,6 @@ from examples.benchmarks.common.streams import Rows
 from river_extra_trees import StreamDecisionForestClassifier, StreamDecisionTreeClassifier
 from river_extra_trees.cli import UserError
 
-# Data sets of OpenML-CC18 with at most 11,000 rows and 100 features.
-SUITE = [
-    *("analcatdata_authorship", "analcatdata_dmft", "balance_scale", "banknote", "breast_w"),
-    *("blood_transfusion", "car", "cmc", "credit_approval", "credit_g", "cylinder_bands"),
-    *("diabetes", "eucalyptus", "ilpd", "jm1", "kc1", "kc2", "kr_vs_kp", "ozone_8hr", "pc1"),
-    *("pendigits", "phishing", "segment", "sick", "spambase", "splice", "texture"),
-    *("tic_tac_toe", "vehicle", "wdbc"),
-]
 STREAMS = ["elec", "phishing", "power", "gradual", "abrupt"]
 
 
@@ -165,31 +156,6 @@ def accuracy(rows: int, repeats: int) -> None:
         tables.show(["data: learner", *heads, "learning, s", "pickle, kB"], lines)
 
 
-def suite(rows: int, repeats: int) -> None:
-    """Relative difference of stream and batch forests of 100 trees, equation (2) of the paper."""
-    lines, effects = [], []
-    for name in SUITE:
-        found = streams.load(name, "classification", rows)
-        random.Random(0).shuffle(found)
-        shares = []
-        for make in (LEARNERS["stream forest of 100"], LEARNERS["batch forest of 100"]):
-            folds = [
-                run(make, *fold(found, i), i, [len(found) - len(found[i::5])])[0]
-                for i in range(min(5, repeats))
-            ]
-            shares.append(statistics.mean(folds))
-        effects.append(100 * (shares[0] - shares[1]) / shares[1])
-        lines.append([name, *(f"{share:.1f}" for share in shares), f"{effects[-1]:+.1f}"])
-    near = sum(-5 <= effect <= 5 for effect in effects)
-    lines.append(["within 5 %, share of the data sets", "", "", f"{near / len(effects):.2f}"])
-    tables.show(["data", "stream forest, %", "batch forest, %", "effect size, %"], lines)
-
-
-def fold(rows: Rows, i: int) -> tuple[Rows, Rows]:
-    """Return the rows outside the fold and those of the fold."""
-    return [row for j, row in enumerate(rows) if j % 5 != i], rows[i::5]
-
-
 def on_streams(rows: int, repeats: int) -> None:
     """Answers on whole batches of 100 before they are learned, as the program was measured."""
     lines = []
@@ -214,7 +180,7 @@ def on_streams(rows: int, repeats: int) -> None:
     tables.show(["stream: learner", "accuracy", "learning, s"], lines)
 
 
-PARTS = {"accuracy": accuracy, "suite": suite, "streams": on_streams}
+PARTS = {"accuracy": accuracy, "streams": on_streams}
 
 
 def main() -> None:
@@ -223,7 +189,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("part", choices=PARTS)
-    parser.add_argument("--repeats", type=int, default=3, help="random orders or folds")
+    parser.add_argument("--repeats", type=int, default=3, help="random orders")
     parser.add_argument("--rows", type=int, default=sys.maxsize, help="only the first rows")
     options = parser.parse_args()
     PARTS[options.part](options.rows, options.repeats)

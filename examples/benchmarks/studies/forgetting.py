@@ -15,7 +15,6 @@ import math
 import random
 import statistics
 import sys
-from collections.abc import Iterator
 from typing import Any
 
 from river import metrics
@@ -56,14 +55,6 @@ def r2_of(rows: streams.Rows, factor: Any, seed: int) -> float:
     return r2.get()
 
 
-def friedman(n: int, seed: int) -> Iterator[tuple[dict[str, float], float]]:
-    rng = random.Random(seed)
-    for _ in range(n):
-        x = [rng.random() for _ in range(5)]
-        y = 10 * math.sin(math.pi * x[0] * x[1]) + 20 * (x[2] - 0.5) ** 2 + 10 * x[3] + 5 * x[4]
-        yield {f"x{i}": value for i, value in enumerate(x)}, y + rng.gauss(0, 1)
-
-
 def show_coverage(options: argparse.Namespace) -> None:
     """Print the share of targets inside the interval, and the error, of samples 1,000 to 2,000."""
     lines = []
@@ -75,8 +66,7 @@ def show_coverage(options: argparse.Namespace) -> None:
             model = ret.DynamicTreeRegressor(
                 leaf=leaf, window=window, forgetting_factor=factor, seed=seed
             )
-            rows = drifting_friedman(2000, speed, seed) if speed else friedman(2000, seed)
-            for i, (x, y) in enumerate(rows):
+            for i, (x, y) in enumerate(drifting_friedman(2000, speed, seed)):
                 if i >= 1000:
                     answer = model.predict_one(x, with_dist=True)
                     inside.append(0.05 <= answer.cdf(y) <= 0.95)

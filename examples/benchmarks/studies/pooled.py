@@ -20,6 +20,7 @@ from typing import Any
 
 import river_extra_trees as ret
 from examples.benchmarks.common import streams, tables
+from river_extra_trees.cli.streams import Task
 from river_extra_trees.keyed import KeyedModels
 
 AGES = (0, 1, 2, 4, 8, 16, 32, 64)
@@ -59,18 +60,11 @@ def mixed(n: int) -> Iterator[Sample]:
         yield key, x, follows if rng.random() < 0.9 else not follows
 
 
-def chicks(n: int) -> Iterator[Sample]:
-    """The weights of chicks by their age and diet."""
-    for x, y in streams.load("ChickWeights", "regression", n):
-        rest = {name: value for name, value in x.items() if name != "chick"}
-        yield str(x["chick"]), rest, y
-
-
-def grouped(name: str, *by: str) -> Callable[[int], Iterator[Sample]]:
+def grouped(name: str, task: Task, *by: str) -> Callable[[int], Iterator[Sample]]:
     """The rows of a stream, with some of the features as the key."""
 
     def rows(n: int) -> Iterator[Sample]:
-        for x, y in streams.load(name, "classification", n):
+        for x, y in streams.load(name, task, n):
             rest = {feature: value for feature, value in x.items() if feature not in by}
             yield ", ".join(str(x.get(feature)) for feature in by), rest, y
 
@@ -80,9 +74,12 @@ def grouped(name: str, *by: str) -> Callable[[int], Iterator[Sample]]:
 STREAMS: dict[str, tuple[Callable[[int], Iterator[Sample]], bool]] = {
     "shifted": (shifted, True),
     "mixed": (mixed, False),
-    "ChickWeights": (chicks, True),
-    "adult": (grouped("adult", "occupation", "education"), False),
-    "bank_marketing": (grouped("bank_marketing", "job", "education", "month"), False),
+    "ChickWeights": (grouped("ChickWeights", "regression", "chick"), True),
+    "adult": (grouped("adult", "classification", "occupation", "education"), False),
+    "bank_marketing": (
+        grouped("bank_marketing", "classification", "job", "education", "month"),
+        False,
+    ),
 }
 
 
