@@ -25,16 +25,14 @@ from tests.naive.dynamic_calibration import (
 pytestmark = pytest.mark.slow  # the exact laws of core/dynamic/test_enumeration.py are quick
 
 # In which every wrong formula below is noticed.
-N_REPLICATIONS = dict.fromkeys(PROBLEMS, 200) | {"constant": 600, "retiring": 600}
+N_REPLICATIONS = dict.fromkeys(PROBLEMS, 200) | {"constant": 600}
 
 # A wrong formula, and the problem that brings it out soon.
 CONTROLS = [
     ("constant", "depth exponent"),
-    ("constant", "prior exponent"),
     ("linear", "degrees of freedom"),
     ("linear", "determinant"),
     ("multinomial", "Dirichlet"),
-    ("retiring", "degrees of freedom"),
     ("forgetting", "no forgetting"),
 ]
 
