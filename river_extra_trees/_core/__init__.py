@@ -4,7 +4,7 @@ Most modules are a pair of files: the `.pxd` declares the data layout, the `.pyx
 
 Words. The *batch* of a family: the samples between two growths of its trees, as in the papers. A
 `Table`: samples as columns, such as a frame. A *stretch*: the rows of a table that one call of
-`go_on` reads, at most 256, or 4,096 if it only predicts them. Rows *read ahead*: rows of a stretch
+`read_stretch` reads, at most 256, or 4,096 if it only predicts them. Rows *read ahead*: rows of a stretch
 that are encoded together, at most 256. A *block*: columns in one array of doubles; in `Buffer`, the
 samples that share an allocation.
 
@@ -54,7 +54,7 @@ How one sample is learned::
       |   |- Schema.admit      encodes x as a row; adds columns for new features
       |   |- begin_step        from here on, only a lack of memory can fail, and breaks the model
       |   |- reserve           memory for the row; trees allocate theirs where they need it
-      |   |- take              the family learns the row; no Python code runs here
+      |   |- update            the family learns the row; no Python code runs here
       |   `- end_step
       `- estimator._grow       forests, when a batch is full: plan (Python), then grow (compiled)
 
@@ -68,21 +68,21 @@ How a `Table` is learned or predicted::
       |                          become numbers, and codes of nominal values (columns)
       |- core.reader           links the columns and their values to the schema; rejects the whole
       |                          table if a row is invalid (table)
-      |- core.go_on            reads a stretch of rows, or fewer if the batch of the family is full;
+      |- core.read_stretch     reads a stretch of rows, or fewer if the batch of the family is full;
       |   |                      the threads of a `Team` share the work (team):
       |   |- run               in all families without the GIL: rows without new features, nominal
       |   |   |                  values or labels
       |   |   |- Reader.read_ahead   encodes several rows, column by column (ahead)
-      |   |   |- answer_row, reserve, take   predict and learn one row after the other
+      |   |   |- predict_row, reserve, update   predict and learn one row after the other
       |   |   `- or several rows go down each tree together: in a `Forest`; in
       |   |        `MemoryForest` (tree_pass), whose trees also learn them one after the other;
       |   |        in `Shrubs`, if no row is learned
       |   `- the row at which `run` stops, with the GIL:
       |       |- Reader.read   encodes the row; looks up what it does not know
-      |       |- answer_row    the prediction, if `predict_many` or `predict_learn_many` asks
+      |       |- predict_row   the prediction, if `predict_many` or `predict_learn_many` asks
       |       |- Schema.admit  with the row as a dict, if a feature or a nominal value is new
-      |       `- reserve, take     as above
-      `- estimator._grow       when the batch of the family is full; then `go_on` again
+      |       `- reserve, update  as above
+      `- estimator._grow       when the batch of the family is full; then `read_stretch` again
 
 No module calls functions of C that other libraries export, such as Arrow streams: an error of
 these could end the process, where one of their Python functions raises an exception.

@@ -2,23 +2,23 @@
 
 One sample: `learn` reads the weight and the target, `Labels.learn` adds a new label, `Schema.admit`
 encodes the row. If one of them fails, the learner stays as it was. Then the step begins, see
-`guarded`: `reserve` allocates memory, and `take` learns the row. If memory runs out, the learner
+`guarded`: `reserve` allocates memory, and `update` learns the row. If memory runs out, the learner
 refuses all later calls. `learn` returns whether the batch of the family is
 full now. The estimator then plans the growth, and the core object grows the trees. If the growth
 fails or a signal interrupts it, the batch stays full, and no sample is learned until the growth
 has succeeded.
 
 A `Table` of samples, such as a frame: `reader` checks all rows and links the columns to the schema.
-`go_on` then reads row after row, predicts it if asked to, and learns it as `learn` does. It stops
-after a stretch of rows, or when the batch of the family is full.
+`read_stretch` then reads row after row, predicts it if asked to, and learns it as `learn` does. It
+stops after a stretch of rows, or when the batch of the family is full.
 """
 
 from .table cimport Reader
 from .guarded cimport Guarded
 from .schema cimport Labels, Schema
 
-# Number of rows in a stretch: the maximum that one call of `go_on` reads. Between two calls Python
-# handles signals, and other threads can use the model.
+# Number of rows in a stretch: the maximum that one call of `read_stretch` reads. Between two calls
+# Python handles signals, and other threads can use the model.
 cdef enum:
     STRETCH = 256           # of rows that are learned
     LONG_STRETCH = 4096     # of rows that are only predicted, which takes less time
@@ -27,7 +27,7 @@ cdef class Learner(Guarded):
     cdef readonly Schema schema
     cdef readonly Labels labels         # empty in a regression
     cdef readonly bint regression
-    cdef int most_rows                  # that one call of `go_on` predicts without learning them
+    cdef int most_rows                  # that `read_stretch` predicts without learning them
 
     # --- Methods that a family overrides ------------------------------------------------------
     # Raises an error if the family cannot learn a sample.
@@ -37,7 +37,7 @@ cdef class Learner(Guarded):
     # Extends the statistics to `n_labels` labels; `reserve` has allocated the memory.
     cdef void widen(self, int n_labels) noexcept
     # Learns the row that the schema encoded last.
-    cdef int take(self, double target, double weight) except -1 nogil
+    cdef int update(self, double target, double weight) except -1 nogil
     # Whether the batch is full, so that the trees have to grow before the next sample.
     cdef bint batch_is_full(self) noexcept nogil
     # Predicts and learns rows without the GIL, until a row has a new feature, value or label or the
@@ -74,5 +74,5 @@ cdef class Learner(Guarded):
     cdef int refuse_targets(self, Reader reader, list refusals) except -1
     cdef bint read_rows(self, Reader reader, Py_ssize_t stop) except -1
     cdef int learn_next(self, Reader reader, bint is_known, double weight) except -1
-    cdef int answer_row(self, Reader reader) except -1 nogil
+    cdef int predict_row(self, Reader reader) except -1 nogil
     cdef int n_labels(self) noexcept nogil

@@ -126,7 +126,7 @@ cdef class Learner(Guarded):
         self.reserve(self.n_labels())
         if is_new:
             self.widen(self.n_labels())
-        self.take(target, weight)
+        self.update(target, weight)
         end_step(self)
         return 0
 
@@ -169,13 +169,13 @@ cdef class Learner(Guarded):
         return 0
 
     def ask(self, Reader reader, bint shares=False):
-        """Let `go_on` predict each row before learning it: number or label, or label shares."""
+        """Let `read_stretch` predict each row before learning it: number, label or label shares."""
         cdef Py_ssize_t n_labels = len(self.labels.labels)
         if reader.learns:
             n_labels = min(n_labels + len(reader.table.targets.values), <Py_ssize_t>MAX_LABELS)
         reader.ask(self.regression, n_labels if shares else None)
 
-    def go_on(self, Reader reader, Team team=None):
+    def read_stretch(self, Reader reader, Team team=None):
         """Predict and learn some of the next rows; return whether the batch is full now.
 
         Call it again for the next rows, if necessary after the growth. Between the calls Python
@@ -215,7 +215,7 @@ cdef class Learner(Guarded):
                     n_careful = CAREFUL
             is_known = reader.read()
             if reader.asks and not reader.answered:
-                self.answer_row(reader)
+                self.predict_row(reader)
                 reader.answered = True
             weight = reader.weight() if reader.learns else 0.0
             if weight > 0.0:
@@ -255,12 +255,12 @@ cdef class Learner(Guarded):
                     return 0
                 reader.ahead.copy(i, self.schema.row, reader.columns, reader.n_columns)
                 if reader.asks:
-                    self.answer_row(reader)
+                    self.predict_row(reader)
                     reader.answered = True
                 if reader.ahead.weights[i] > 0.0:       # as in `learn_row`
                     begin_step(self)
                     self.reserve(n_labels)
-                    self.take(reader.ahead.targets[i], reader.ahead.weights[i])
+                    self.update(reader.ahead.targets[i], reader.ahead.weights[i])
                     end_step(self)
                 reader.row += 1
                 reader.answered = False
@@ -270,7 +270,7 @@ cdef class Learner(Guarded):
         """Number of learned labels."""
         return <int>length_of(<PyObject*>self.labels.labels)
 
-    cdef int answer_row(self, Reader reader) except -1 nogil:
+    cdef int predict_row(self, Reader reader) except -1 nogil:
         """Store the predictions for the row that was read last."""
         cdef Py_ssize_t row = reader.row
         cdef int n = self.n_labels()
@@ -279,7 +279,7 @@ cdef class Learner(Guarded):
         if reader.asks_labels:
             reader.label_answers[row] = self.row_label() if n else -1
         if reader.asks_shares:
-            reader.put_shares(row, self.row_shares(), n)
+            reader.store_shares(row, self.row_shares(), n)
         return 0
 
     def validate(self, x, y, w):
@@ -409,7 +409,7 @@ cdef class Learner(Guarded):
     cdef void widen(self, int n_labels) noexcept:
         pass
 
-    cdef int take(self, double target, double weight) except -1 nogil:
+    cdef int update(self, double target, double weight) except -1 nogil:
         raise_missing()
 
     cdef bint batch_is_full(self) noexcept nogil:

@@ -67,7 +67,7 @@ cdef class Schema:
     cdef int encode(self, object x) except -1
     cdef int admit(self, object x) except -1
     cdef int validate(self, object x) except -1
-    cdef list news(self, dict x)
+    cdef list new_entries(self, dict x)
     cdef bint by_layout(self, dict x) except -1
     cdef bint store(self, Py_ssize_t i, PyObject* value) except -1
     cdef int by_name(self, dict x, list fresh) except -1

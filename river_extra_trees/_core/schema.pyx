@@ -74,7 +74,7 @@ cdef class Schema:
         if type(x) is not dict:
             x = as_dict(x)
         if not self.by_layout(<dict>x):
-            fresh = self.news(<dict>x)
+            fresh = self.new_entries(<dict>x)
             if fresh:
                 self.commit(<dict>x, fresh)
         return 0
@@ -83,10 +83,10 @@ cdef class Schema:
         if type(x) is not dict:
             x = as_dict(x)
         if not self.by_layout(<dict>x):
-            self.news(<dict>x)
+            self.new_entries(<dict>x)
         return 0
 
-    cdef list news(self, dict x):
+    cdef list new_entries(self, dict x):
         """Read a row to learn from; return what has no column or code yet, sorted by `order_of`.
 
         All invalid input raises an error here. After that, `commit` fails only if memory is short,

@@ -294,20 +294,21 @@ cdef class Reader:
 
     # --- Predictions and labels ---------------------------------------------------------------
 
-    cdef void answer(self, Py_ssize_t row, const double* shares, int n) noexcept nogil:
+    cdef void store_prediction(self, Py_ssize_t row, const double* shares, int n) noexcept nogil:
         """Store the prediction for a row from the shares of n labels, or from one number."""
         if self.asks_numbers:
             self.number_answers[row] = shares[0]
         elif self.asks_shares:
-            self.put_shares(row, shares, n)
+            self.store_shares(row, shares, n)
         elif self.asks_labels:
             self.label_answers[row] = first_largest(shares, n) if n else -1
 
-    cdef void put_shares(self, Py_ssize_t row, const double* shares, int n) noexcept nogil:
+    cdef void store_shares(self, Py_ssize_t row, const double* shares, int n) noexcept nogil:
         """Store the shares of the first n labels as the prediction for a row."""
         cdef double total = total_of(shares, n)
         cdef int code
-        # Between two calls of `go_on`, another thread may learn labels that have no column here.
+        # Between two calls of `read_stretch`, another thread may learn labels that have no column
+        # here.
         for code in range(<int>min(n, self.share_answers.shape[1])):
             self.share_answers[row, code] = shares[code] / total
 

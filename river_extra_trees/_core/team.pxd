@@ -45,7 +45,7 @@ cdef class Team:
     cdef int raise_error(self) except -1 with gil
     cdef int serve(self, int thread) except -1 nogil
     cdef int do_tasks(self, int thread) except -1 nogil
-    cdef long take(self) noexcept nogil
+    cdef long next_task(self) noexcept nogil
     cdef void finish(self) noexcept nogil
     cdef void sleep(self, int thread) noexcept nogil
     cdef void wake(self, int thread) noexcept nogil

@@ -144,7 +144,7 @@ cdef class Team:
         finally:
             if not is_done:         # tasks that nobody has begun are skipped
                 self.finish()
-                while self.take() >= 0:
+                while self.next_task() >= 0:
                     self.finish()
             PyThread_acquire_lock(self.ended, WAIT_LOCK)
             PyThread_release_lock(self.ended)
@@ -165,14 +165,14 @@ cdef class Team:
 
     cdef int do_tasks(self, int thread) except -1 nogil:
         """Do tasks of the current job until all have begun."""
-        cdef long task = self.take()
+        cdef long task = self.next_task()
         while task >= 0:
             (<Job>self.job).do(task - self.first, thread)
             self.finish()
-            task = self.take()
+            task = self.next_task()
         return 0
 
-    cdef long take(self) noexcept nogil:
+    cdef long next_task(self) noexcept nogil:
         """The next task that nobody has begun, or -1."""
         cdef long task = load(&self.next)
         while task < load(&self.end):

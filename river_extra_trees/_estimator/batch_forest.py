@@ -64,7 +64,7 @@ class BatchForest(TreeLearner):
         splitters: list[Splitter] | None = None  # for all growths of this call
         with self._team() as team:
             while reader.row < reader.n:
-                if self._forest.go_on(reader, team):
+                if self._forest.read_stretch(reader, team):
                     splitters = splitters or self._new_splitters()
                     self._grow(splitters)
 

@@ -225,7 +225,7 @@ class TreeLearner(base.Estimator):
         """Predict the rows of a table if predictions are requested, and learn them if it learns."""
         with self._team() as team:
             while reader.row < reader.n:
-                self._core.go_on(reader, team)
+                self._core.read_stretch(reader, team)
 
     def _team(self) -> Team:
         """Make the threads for a call that reads a table."""

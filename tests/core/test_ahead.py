@@ -96,7 +96,7 @@ def test_numbers_that_become_infinite(name: str, order: Any) -> None:
     X[70:140:3, 0] = math.inf
     X[71:140:3, 1] = -math.inf
     while reader.row < reader.n:
-        model._core.go_on(reader)
+        model._core.read_stretch(reader)
     X[np.isinf(X)] = np.nan
     labels = model._core.labels.labels
     assert [labels[code] for code in reader.labels] == model.predict_many(X).tolist()

@@ -92,7 +92,7 @@ def test_a_stretch_of_rows_never_waits_for_the_lock(name: str, asks: bool, learn
             model._core.ask(reader)
         watcher = Watcher(reader, stretch)
         watcher.gate.release()
-        model._core.go_on(reader)
+        model._core.read_stretch(reader)
         watcher.join(100)
         assert watcher.n_read in (-1, stretch)
         if watcher.n_read == stretch:

@@ -387,7 +387,7 @@ def test_labels_that_come_between_two_stretches(learns: bool) -> None:
     reader = model._core.reader(batch, learns=learns)
     model._core.ask(reader, shares=True)
     n_labels = reader.shares.shape[1]
-    model._core.go_on(reader)
+    model._core.read_stretch(reader)
     for i in range(500):
         model.learn_one({"a": 0.0}, f"new {i}")
     model._read_rows(reader)
@@ -402,7 +402,7 @@ def test_labels_that_take_the_last_place_between_two_stretches() -> None:
     X = pd.DataFrame({"a": [0.0] * 500 + [1.0] * 100})
     batch = labelled_table_of(X, ["x"] * 500 + ["new"] * 100, 1.0, False)
     reader = model._core.reader(batch, learns=True)
-    model._core.go_on(reader)
+    model._core.read_stretch(reader)
     seen = model.n_samples_seen + 600 - reader.row
     for i in range(1022):
         model.learn_one({"a": 0.0}, f"other {i}")

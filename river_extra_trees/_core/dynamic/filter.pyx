@@ -84,7 +84,7 @@ cdef class ParticleFilter(Particles):
                 f"is {target:g} and w is {weight:g}")
         return 0
 
-    cdef int take(self, double target, double weight) except -1 nogil:
+    cdef int update(self, double target, double weight) except -1 nogil:
         cdef int leaving = to_retire(self, self.policy) if self.pool.size >= self.window else -1
         if leaving < 0:
             self.pool.reserve_one(self.schema, self.window)

@@ -99,7 +99,7 @@ cdef class Forest(Ensemble):
                     const double* weights, int* slots) noexcept nogil:
         self.window.push(values, stride, self.schema, n, targets, weights, slots)
 
-    cdef int take(self, double target, double weight) except -1 nogil:
+    cdef int update(self, double target, double weight) except -1 nogil:
         cdef int slot, position = self.n_gathered()
         self.store(self.schema.row, 1, 1, &target, &weight, &slot)
         self.learn_rows(NULL, &target, &weight, &slot, 1, position, self.n_labels())
@@ -328,9 +328,10 @@ cdef class Forest(Ensemble):
         for i in range(n):
             if self.regression:
                 mean = self.mean_of_trees(leaves + i)
-                reader.answer(reader.row + first + i, &mean, 1)
+                reader.store_prediction(reader.row + first + i, &mean, 1)
             else:
-                reader.answer(reader.row + first + i, votes + <Py_ssize_t>i * n_labels, n_labels)
+                reader.store_prediction(
+                    reader.row + first + i, votes + <Py_ssize_t>i * n_labels, n_labels)
 
     # --- Predictions --------------------------------------------------------------------------
 

@@ -302,7 +302,7 @@ cdef class MemoryForest(Ensemble):
             group.growth.trees.widen(n_labels)
         self.n_row = -1
 
-    cdef int take(self, double target, double weight) except -1 nogil:
+    cdef int update(self, double target, double weight) except -1 nogil:
         cdef int tree, g
         cdef int64_t arrival = self.buffer.n_seen
         cdef PyObject* group

@@ -235,7 +235,7 @@ cdef class TreePass(Job):
         for i in range(self.n):
             if self.forest.regression:
                 combine_numbers(self.forest, answers)
-                reader.answer(reader.row + i, &self.forest.mixture.mean, 1)
+                reader.store_prediction(reader.row + i, &self.forest.mixture.mean, 1)
                 if self.is_learned(i):
                     self.forest.mixture.learn(self.ahead.targets[i])
             else:
@@ -248,7 +248,7 @@ cdef class TreePass(Job):
             memcpy(self.forest.pool.naive_answer(width), self.naive + i * width,
                    width * sizeof(double))
             self.forest.pool.pool(answers, width)
-        reader.answer(reader.row + i, self.forest.pool.pooled, width)
+        reader.store_prediction(reader.row + i, self.forest.pool.pooled, width)
         if self.is_learned(i):
             self.forest.pool.weigh(answers, <int>self.ahead.targets[i], width)
 

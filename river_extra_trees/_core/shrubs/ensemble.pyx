@@ -243,7 +243,7 @@ cdef class Shrubs(Learner):
         self.trees.widen(n_labels)
         self.width = n_labels
 
-    cdef int take(self, double target, double weight) except -1 nogil:
+    cdef int update(self, double target, double weight) except -1 nogil:
         """One step of Algorithm 1."""
         cdef double step_size = self.step_size, l2 = self.l2
         cdef bint train = self.window.n_seen % self.update_interval == 0
@@ -636,8 +636,8 @@ cdef class Shrubs(Learner):
                     self.schema.n_columns, self.schema.is_numeric(),
                     reader.ahead.leaves + <Py_ssize_t>k * AHEAD)
             for i in range(n):
-                reader.answer(reader.row + i, self.shares_in(reader.ahead.leaves + i, AHEAD),
-                              n_labels)
+                reader.store_prediction(
+                    reader.row + i, self.shares_in(reader.ahead.leaves + i, AHEAD), n_labels)
             reader.row += n
         return 0
 
