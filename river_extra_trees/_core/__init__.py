@@ -4,9 +4,9 @@ Most modules are a pair of files: the `.pxd` declares the data layout, the `.pyx
 
 Words. The *batch* of a family: the samples between two growths of its trees, as in the papers. A
 `Table`: samples as columns, such as a frame. A *stretch*: the rows of a table that one call of
-`read_stretch` reads, at most 256, or 4,096 if it only predicts them. Rows *read ahead*: rows of a stretch
-that are encoded together, at most 256. A *block*: columns in one array of doubles; in `Buffer`, the
-samples that share an allocation.
+`read_stretch` reads, at most 256, or 4,096 if it only predicts them. Rows *read ahead*: rows of a
+stretch that are encoded together, at most 256. A *block*: columns in one array of doubles; in
+`Buffer`, the samples that share an allocation.
 
 Classes. A learner of any family inherits from `Learner`; an indented line below names a part that
 the object above it contains::
