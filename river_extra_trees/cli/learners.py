@@ -135,7 +135,7 @@ def _dotted(name: str) -> Any:
     for path in (f"river.{module_name}", module_name):
         try:
             found = getattr(importlib.import_module(path), class_name, None)
-        except ImportError:
+        except (ImportError, TypeError, ValueError):  # the others for a name that begins with a dot
             continue
         if inspect.isclass(found):
             return found

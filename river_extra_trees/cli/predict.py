@@ -155,16 +155,18 @@ def _predictions(model: Any, labels: list[Any], batch: Batch) -> tuple[Columns, 
         if found.numbers is not None:
             return [found.numbers.tolist()], None
         predicted = labels_of_codes(found.labels, model._core.labels.labels)
-        shares = model._predicted(table_of(batch.frame), True).shares.T.tolist() if labels else []
+        shares = model._predicted(table, True).shares.T.tolist() if labels else []
         return [predicted, *shares], None
     rows: list[list[Any]] = []
+    error = None
     for x in batch.rows():  # of a pipeline
         try:
             shares = model.predict_proba_one(x) if labels else {}
             rows.append([model.predict_one(x), *(shares[label] for label in labels)])
-        except input_errors(model) as error:
-            return [list(column) for column in zip(*rows, strict=True)] or [[]], error
-    return [list(column) for column in zip(*rows, strict=True)], None
+        except input_errors(model) as raised:
+            error = raised
+            break
+    return [list(column) for column in zip(*rows, strict=True)] or [[]], error
 
 
 def _write_csv(file: TextIO, header: list[str], records: Iterator[Columns]) -> None:

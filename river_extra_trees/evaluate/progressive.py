@@ -207,8 +207,8 @@ def _learned(
             part = batch[start:stop] if due else batch
             predictions = predicted_and_learned(model, part, probabilities=probabilities)
             targets = part.targets or []
-            if model._core.regression and isinstance(targets[0], Decimal):
-                targets = list(map(float, targets))  # metrics subtract floats from them
+            if model._core.regression:  # metrics subtract floats from the targets
+                targets = [float(y) if isinstance(y, Decimal) else y for y in targets]
             yield from zip(predictions, targets, strict=True)
         n += len(batch)
 

@@ -202,6 +202,8 @@ def test_bad_rows_are_skipped_and_counted() -> None:
         (["Phishing", "--task", "regression"], ["for classification, not for regression"]),
         (["Phishing", "StreamForest"], ["no learner 'StreamForest'", "ExtraTreesClassifier"]),
         (["Phishing", "river.tree.NoSuchTree"], ["no learner 'river.tree.NoSuchTree'"]),
+        (["Phishing", ".Tree"], ["no learner '.Tree'"]),
+        (["Phishing", "..Tree"], ["no learner '..Tree'"]),
         (["Phishing", "HoeffdingTreeRegressor"], ["is not a learner for classification"]),
         (["Phishing", f"{FAST}:depth=3"], ["no parameter 'depth'", "max_depth"]),
         (["Phishing", f"{FAST}:max_depth="], ["Name:key=value"]),

@@ -12,6 +12,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from river import evaluate as river_evaluate
 from river import metrics
 
 import river_extra_trees as ret
@@ -91,3 +92,17 @@ def test_decimal_targets_are_scored_as_numbers(kind: str) -> None:
     frame = KINDS[kind](decimals)
     evaluate.progressive_val_score(frame, model, metrics.Accuracy(), target="y")
     assert {type(label) for label in model.predict_proba_one({})} == {decimal.Decimal}
+
+
+@pytest.mark.parametrize("targets", [[], [1.0, decimal.Decimal(2), 3]])
+def test_a_frame_without_rows_and_targets_of_several_types(targets: list[Any]) -> None:
+    """A regressor learns them as river does."""
+    frame = pd.DataFrame({"a": [0.5] * len(targets)})
+    model, by_rows = (
+        ret.StreamDecisionTreeRegressor(seed=1),
+        ret.StreamDecisionTreeRegressor(seed=1),
+    )
+    found = evaluate.progressive_val_score((frame, targets), model, metrics.MAE())
+    rows = [({"a": 0.5}, float(y)) for y in targets]
+    assert found.get() == river_evaluate.progressive_val_score(rows, by_rows, metrics.MAE()).get()
+    assert model.predict_one({"a": 0.5}) == by_rows.predict_one({"a": 0.5})
