@@ -151,11 +151,8 @@ cdef class SharedTrees:
     # --- References -------------------------------------------------------------------------
 
     cdef void add_references(self, int node, int n) noexcept nogil:
-        """Add n references, or release one if n is negative."""
-        if n < 0:
-            self.release(node)
-        else:
-            self.nodes[node].refs = self.nodes[node].refs + n
+        """Add n references."""
+        self.nodes[node].refs += n
 
     cdef void release(self, int node) noexcept nogil:
         """Release a reference; free nodes without references."""

@@ -195,7 +195,10 @@ cdef int copy_particle(Particles filter, int particle, int n, int copies) noexce
         filter.resampled[n] = filter.roots[particle]
         filter.resampled_pairs[n] = filter.pair_of[particle]
         n += 1
-    filter.trees.add_references(filter.roots[particle], copies - 1)
+    if copies:
+        filter.trees.add_references(filter.roots[particle], copies - 1)
+    else:
+        filter.trees.release(filter.roots[particle])
     return n
 
 
