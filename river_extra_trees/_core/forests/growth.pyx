@@ -470,13 +470,16 @@ cdef class Growth:
         cdef double* numbers = self.numbers + self.task.start
         cdef double* counts = self.left.counts          # the right side's follow
         cdef double[2] weights
+        cdef (double*)[2] rows                          # of a regression: statistics of the children
         memset(counts, 0, 2 * n_classes * sizeof(double))
         weights[0] = weights[1] = 0.0
+        if is_regression:
+            rows[0], rows[1] = trees.row(children[0]), trees.row(children[1])
         for i in range(n):                              # no branch that depends on the sample
             left = goes_left(&self.best.split, self.values[i])
             self.spare[n_right] = places[n_left] = places[i]
             if is_regression:
-                count_number(trees.row(children[1 - left]), numbers[i], self.weights[i], 1.0, 1.0)
+                count_number(rows[1 - left], numbers[i], self.weights[i], 1.0, 1.0)
                 self.targets[n_right] = numbers[n_left] = numbers[i]
             else:
                 weights[1 - left] += self.weights[i]
