@@ -470,7 +470,7 @@ cdef class Growth:
         cdef double* numbers = self.numbers + self.task.start
         cdef double* counts = self.left.counts          # the right side's follow
         cdef double[2] weights
-        cdef (double*)[2] rows                          # of a regression: statistics of the children
+        cdef (double*)[2] rows                          # of a regression: those of the children
         memset(counts, 0, 2 * n_classes * sizeof(double))
         weights[0] = weights[1] = 0.0
         if is_regression:
