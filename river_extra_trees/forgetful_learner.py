@@ -110,15 +110,17 @@ class ForgetfulLearner(BatchForest):
         return [self._new_parameters().resume(values) for values in self._forest.parameters]
 
     def _grow(self, splitters: list[Splitter] | None = None) -> None:
-        """Let the trees forget samples, and grow them on a batch."""
+        """Let the trees forget samples, and grow those on a batch that have to grow now."""
         splitters = splitters or self._new_splitters()
         batch, n = self._forest.n_batches, self._forest.n_in_batch
-        if n < self.batch_size:
+        if self._forest.n_waiting == 0 and n < self.batch_size:
             depth = math.inf if self.max_depth is None else self.max_depth
             depth = int(min(max_height(n), depth))
             self._forest.grow_early(splitters, 0, depth, LARGEST)
             return
-        self._forest.grow(batch, splitters, *self._plan())
+        if self._forest.n_waiting == 0:
+            self._forest.begin_growth(batch, *self._plan())
+        self._forest.grow(splitters)
 
     def _plan(self) -> BatchPlan:
         """Decide how many samples each tree retains, and which trees are discarded."""

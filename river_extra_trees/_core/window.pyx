@@ -167,18 +167,28 @@ cdef class Window:
         self.n_live += 1
 
     cdef void keep_live(self) noexcept nogil:
-        """Free the places of the columns without a value; all samples are sorted."""
+        """Free the places of the columns without a value."""
         cdef int i, column, n = self.n_live
         self.n_live = 0
         for i in range(n):
             column = self.live[i]
-            # Missing values come last.
-            if self.n_sorted and not is_nan(self.values_of(column)[self.order_of(column)[0]]):
+            if self.has_value(column):
                 self.live[self.n_live] = column
                 self.n_live += 1
             else:
                 self.free_places[self.column_capacity - n + i - self.n_live] = self.places[column]
                 self.places[column] = -1
+
+    cdef bint has_value(self, int column) noexcept nogil:
+        """Whether a sample has a value in a live column."""
+        cdef const double* data = self.values_of(column)
+        cdef int i
+        if self.n_sorted and not is_nan(data[self.order_of(column)[0]]):    # missing: last
+            return True
+        for i in range(self.n_fresh):
+            if not is_nan(data[self.fresh[i]]):
+                return True
+        return False
 
     cdef void push(self, const double* values, Py_ssize_t stride, Schema schema, int n,
                    const double* targets, const double* weights, int* slots) noexcept nogil:
@@ -291,7 +301,7 @@ cdef class Window:
         return slot
 
     cdef void release(self, const uint8_t* gone) noexcept nogil:
-        """Free the slots that `gone` marks; all samples must be sorted."""
+        """Free the slots that `gone` marks, of sorted samples only."""
         cdef int i, k, slot, first = self.capacity - self.size
         cdef double* data
         for i in range(self.n_sorted - 1, -1, -1):      # so that the oldest slot is reused first

@@ -157,6 +157,7 @@ class NaiveTree:
         self.published = published
         self.features = None
         self.samples = []  # the first is forgotten first
+        self.first = None  # the first batch, of a tree with an empty bag that has yet to see it
         self.root = Node([], 0)
 
     @property
@@ -245,6 +246,7 @@ class NaiveForest:
         self.n_batches = 0
         self.n_discarded = 0
         self.past = []  # whether the answers since the last drift were wrong
+        self.waiting = []  # the trees that have not learned the last batch, and what they learn
         for number in range(n_trees):
             self.choose_features(number)
 
@@ -276,6 +278,7 @@ class NaiveForest:
                 hits.append(tree.see(x, y) == y)
                 if self.n_batches == 0:
                     tree.grow_early(X, Y, n, self.copies(number, len(X)))
+            self.grow_some(len(X), samples_of(X[:n], Y[:n], [1] * n))
         wrong = [float(answer != y) for answer, y in zip(answers, Y, strict=True)]
         discarded = self.discarded(wrong, right)
         if self.published:
@@ -290,15 +293,34 @@ class NaiveForest:
             if number in discarded and not self.published:
                 self.choose_features(number)
                 tree.parameters.rate = 0.3
-            if sum(copies) == 0:
-                if not (self.published or tree.samples or self.n_batches):
-                    tree.root = Node(samples_of(X, Y, [1] * len(X)), 0)
-                continue
-            self.forget(number, tree, max(0, tree.n_held + sum(copies) - tree.parameters.retained))
-            tree.add(samples_of(X, Y, copies))
-            tree.root = tree.build(tree.samples, tree.parameters.height)
+            samples = samples_of(X, Y, copies)
+            if not (samples or self.published or tree.samples or self.n_batches):
+                tree.first = samples_of(X, Y, [1] * len(X))
+            self.waiting.append((number, samples))
         self.n_batches += 1
+        self.grow_some(len(X), [])
         return answers
+
+    def grow_some(self, batch_size, new):
+        """Grow the next trees on the last batch, of which `new` are the samples since.
+
+        All trees grow at once with `published`, else in up to five steps: at the end of the batch
+        and after each of the samples that follow.
+        """
+        n_steps = 1 if self.published else min(5, batch_size)
+        n = math.ceil(len(self.trees) / n_steps)
+        for number, samples in self.waiting[:n]:
+            tree = self.trees[number]
+            if tree.first is not None:
+                tree.root, tree.first = Node(tree.first + new, 0), None
+            if samples:
+                n_held = tree.n_held + count(samples)
+                self.forget(number, tree, max(0, n_held - tree.parameters.retained))
+                tree.add(samples)
+                tree.root = tree.build(tree.samples, tree.parameters.height)
+                for sample in new:
+                    leaf_of(tree.root, sample.x).samples.append(sample)
+        del self.waiting[:n]
 
     def succeed(self, number):
         """Let a new tree learn the samples of a discarded one, as its first batch."""
@@ -329,7 +351,7 @@ class NaiveForest:
 
     def forget(self, number, tree, k):
         """Draw k of the copies without replacement, one after the other."""
-        rng = NaiveRng(self.seed, number, self.n_batches, self.FORGET)
+        rng = NaiveRng(self.seed, number, self.n_batches - 1, self.FORGET)
         ahead, kept = tree.n_held, []
         if k == 0:
             return

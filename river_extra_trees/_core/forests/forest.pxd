@@ -41,13 +41,15 @@ cdef class Forest(Ensemble):
                     const double* weights, int* slots) noexcept nogil
     cdef int n_gathered(self) noexcept nogil
     cdef int batch_end(self) noexcept nogil
-    # Grows all trees on the samples of the batch, or early trees on those so far. The step begins
-    # here; the caller ends it.
-    cdef int grow_all(self, list splitters, object plan, bint early=*) except -1
+    # Grows all trees or n of them on the samples of the batch, or early trees on those so far. The
+    # step begins here; the caller ends it.
+    cdef int grow_all(self, list splitters, object plan, bint early=*, int first=*,
+                      int n=*) except -1
     # Grows one tree; `plan` is that of `grow_all`.
     cdef int grow_tree(self, int tree, Splitter splitter, object plan) except -1
     cdef int grow_early_tree(self, int tree, Splitter splitter, object plan) except -1
     cdef bint has_early_trees(self) noexcept nogil
+    cdef uint64_t batch_of_growth(self) noexcept nogil
     cdef int make_bags(self) except -1
     cdef void draw_bags(self) noexcept
     cdef int64_t bag_size(self, Rng* rng) noexcept
@@ -88,11 +90,11 @@ cdef class Forest(Ensemble):
 
 
 cdef class BatchGrowth(Job):
-    """The growth of the trees of a forest on one batch, in any number of threads."""
+    """The growth of trees of a forest on one batch, in any number of threads."""
     cdef Forest forest
     cdef list splitters             # one per thread
     cdef object plan
     cdef bint is_early
-    cdef int n_trees
+    cdef int first, n               # the trees that grow: first, first + 1, ..., first + n - 1
 
     cdef int run(self) except -1

@@ -158,7 +158,7 @@ cdef class Forest(Ensemble):
             return
         memset(bag, 0, <size_t>n_trees * self.batch_size * sizeof(int))
         for tree in range(n_trees):
-            rng = rng_for(self.seed, tree, self.n_batches, BOOTSTRAP)
+            rng = rng_for(self.seed, tree, self.batch_of_growth(), BOOTSTRAP)
             for _ in range(self.bag_size(&rng)):
                 bag[<int>below(&rng, self.batch_size)] += 1
             bag += self.batch_size
@@ -208,8 +208,10 @@ cdef class Forest(Ensemble):
                 self.n_early = self.n_gathered()
                 end_step(self)
 
-    cdef int grow_all(self, list splitters, object plan, bint early=False) except -1:
-        cdef BatchGrowth growth = BatchGrowth(self, splitters, plan, early)
+    cdef int grow_all(self, list splitters, object plan, bint early=False, int first=0,
+                      int n=-1) except -1:
+        cdef BatchGrowth growth = BatchGrowth(
+            self, splitters, plan, early, first, n if n >= 0 else <int>len(self.trees))
         self.make_bags()            # of a forest that was loaded with a full batch
         return growth.run()
 
@@ -243,7 +245,11 @@ cdef class Forest(Ensemble):
 
     cdef bint has_early_trees(self) noexcept nogil:
         """Whether the growth on the first batch has to replace early trees."""
-        return self.n_batches == 0 and self.n_early > 0
+        return self.batch_of_growth() == 0 and self.n_early > 0
+
+    cdef uint64_t batch_of_growth(self) noexcept nogil:
+        """Number of the batch on which the trees grow."""
+        return self.n_batches
 
     @property
     def n_seen(self):
@@ -466,11 +472,11 @@ cdef class Forest(Ensemble):
 
 
 cdef class BatchGrowth(Job):
-    """The growth of all trees on one batch. See the header."""
+    """The growth of trees on one batch. See the header."""
 
-    def __init__(self, Forest forest, list splitters, plan, bint is_early):
-        self.forest, self.splitters, self.n_trees = forest, splitters, len(forest.trees)
-        self.plan, self.is_early = plan, is_early
+    def __init__(self, Forest forest, list splitters, plan, bint is_early, int first, int n):
+        self.forest, self.splitters, self.plan = forest, splitters, plan
+        self.is_early, self.first, self.n = is_early, first, n
 
     cdef int run(self) except -1:
         """Grow all trees. No Python code runs here, so signals are handled at the end."""
@@ -478,15 +484,16 @@ cdef class BatchGrowth(Job):
         begin_step(self.forest)
         try:
             with nogil:
-                team.run(self, self.n_trees)
+                team.run(self, self.n)
         finally:
             team.dismiss()
         return 0
 
-    cdef int do(self, long tree, int thread) except -1 nogil:
+    cdef int do(self, long task, int thread) except -1 nogil:
+        cdef int tree = self.first + <int>task
         with gil:
             if self.is_early:
-                self.forest.grow_early_tree(<int>tree, self.splitters[thread], self.plan)
+                self.forest.grow_early_tree(tree, self.splitters[thread], self.plan)
             else:
-                self.forest.grow_tree(<int>tree, self.splitters[thread], self.plan)
+                self.forest.grow_tree(tree, self.splitters[thread], self.plan)
         return 0

@@ -14,6 +14,7 @@ class ForgetfulForest(Forest):
     subsets: bool
     retained: list[Retained]
     created_at: list[int]
+    n_waiting: int
     parameters: list[dict[str, Any]]
     drift: dict[str, Any] | None
     def __init__(
@@ -28,16 +29,16 @@ class ForgetfulForest(Forest):
         max_columns: int,
     ) -> None: ...
     def tree_losses(self) -> np.ndarray: ...
-    def grow(
+    def begin_growth(
         self,
         batch: int,
-        splitters: list[Splitter],
         sizes: list[int],
         depths: list[int],
         discarded: list[int],
         parameters: list[dict[str, Any]],
         drift: dict[str, Any] | None,
     ) -> None: ...
+    def grow(self, splitters: list[Splitter]) -> None: ...
     def losses(self, tree: int, bagged: bool = True) -> tuple[int, float, float, float]: ...
     def successor_losses(
         self, tree: int, splitter: Splitter, max_depth: int

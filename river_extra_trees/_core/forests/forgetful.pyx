@@ -1,6 +1,10 @@
 """Forgetful forests (Yuan, Sun and Shasha 2023): each tree retains a subset of a shared window.
 
 Python code determines how many samples each tree retains, between two batches.
+
+Not all trees grow at the end of a batch, so that no sample takes long: some grow at once, some more
+after each of the next samples. A tree then learns the samples since the end of the batch, and is
+the tree that would have grown at once.
 """
 
 import numpy as np
@@ -26,8 +30,10 @@ from ..state import LARGEST_COUNT, put_back, require
 cdef enum:
     BAGGING_MEAN = 6        # leveraging bagging (section 3.3): expected copies of a batch
     BAGGING_MAX = 10        # maximum number of copies of a batch
+    MOST_STEPS = 5          # maximum number of steps in which trees grow on a batch
 
 LARGEST_TOTAL = 2**31 - 1   # maximum number of copies of all samples of a tree in a file
+NO_PLAN = np.empty((0, 2), np.int64)    # no tree waits to grow
 
 
 cdef inline Rng skipped(Rng rng, uint64_t n) noexcept nogil:
@@ -137,7 +143,9 @@ cdef class ForgetfulForest(Forest):
     cdef readonly bint subsets          # whether each tree uses a random subset of the features
     cdef readonly list retained         # of Retained, per tree
     cdef readonly list created_at       # per tree: batch in which its features were drawn
-    # State of the Python code, as plain values; it changes together with the trees.
+    cdef readonly int n_waiting         # number of trees, the last ones, to grow on the last batch
+    cdef object plan                    # per tree: number of samples to retain, maximum depth
+    # State of the Python code, as plain values; it belongs to the last batch.
     cdef public list parameters         # per tree: state of AdaptParameters (appendix B)
     cdef public object drift            # state of the drift test of a forest
     # Predictions for the samples of this batch, by their position in it.
@@ -154,6 +162,7 @@ cdef class ForgetfulForest(Forest):
         self.retained = [Retained() for _ in range(n_trees)]
         self.created_at = [0] * n_trees
         self.parameters = [None] * n_trees
+        self.plan = NO_PLAN
 
     def __dealloc__(self):
         free(self.answers)
@@ -187,7 +196,8 @@ cdef class ForgetfulForest(Forest):
         return self.window.n_fresh
 
     cdef int room(self, int n_labels) noexcept nogil:
-        return min(Forest.room(self, n_labels), self.n_answers - self.n_gathered())
+        cdef int n = min(Forest.room(self, n_labels), self.n_answers - self.n_gathered())
+        return n if self.n_waiting == 0 else min(n, 1)      # trees grow before the next row
 
     cdef void learn_rows(self, const int* leaves, const double* targets, const double* weights,
                          const int* slots, int n, int position, int n_labels) noexcept nogil:
@@ -241,17 +251,15 @@ cdef class ForgetfulForest(Forest):
 
     # --- One batch ----------------------------------------------------------------------------
 
-    def grow(self, uint64_t batch, list splitters, list sizes, list depths, list discarded,
-             list parameters, drift):
-        """Grow all trees on the retained samples, according to the plan.
+    def begin_growth(self, uint64_t batch, list sizes, list depths, list discarded,
+                     list parameters, drift):
+        """Begin the growth of all trees on the retained samples, according to the plan.
 
         Parameters
         ----------
         batch
             Number of the batch of the plan. Nothing is done if that batch is not full or the trees
-            have grown on it already.
-        splitters
-            One per thread.
+            have begun to grow on it already.
         sizes
             Number of samples that each tree retains.
         depths
@@ -265,15 +273,41 @@ cdef class ForgetfulForest(Forest):
             if batch != self.n_batches or self.n_gathered() < self.batch_size:
                 return
             assert len(sizes) == len(depths) == len(self.trees)
+            self.plan = np.array([sizes, depths], np.int64).T
             self.window.sort()
             for tree in discarded:
                 self.created_at[tree] = batch
-            self.grow_all(splitters, (sizes, depths))
             self.parameters, self.drift = parameters, drift
-            self.release()
+            self.n_waiting = len(self.trees)
             self.n_batches += 1
-            self.draw_bags()
+
+    def grow(self, list splitters):
+        """Grow the trees that have to grow before the next sample; one splitter per thread."""
+        cdef int n
+        with self.using():
+            n = self.n_waiting - self.n_may_wait()
+            if n <= 0:
+                return
+            self.grow_all(splitters, self.plan, False, len(self.trees) - self.n_waiting, n)
+            self.n_waiting -= n
+            if self.n_waiting == 0:
+                self.plan = NO_PLAN
+                self.release()
+                self.draw_bags()
             end_step(self)
+
+    cdef int n_may_wait(self) noexcept nogil:
+        """Number of trees that may grow after the next sample."""
+        cdef int n_trees = <int>length_of(<PyObject*>self.trees)
+        cdef int n_steps = 1 if self.published else min(<int>MOST_STEPS, self.batch_size)
+        cdef int n_per_step = (n_trees + n_steps - 1) // n_steps
+        return max(0, n_trees - n_per_step * min(n_steps, 1 + self.n_gathered()))
+
+    cdef bint batch_is_full(self) noexcept nogil:
+        return self.n_waiting > self.n_may_wait() or Forest.batch_is_full(self)
+
+    cdef uint64_t batch_of_growth(self) noexcept nogil:
+        return self.n_batches - (self.n_waiting > 0)
 
     cdef int grow_tree(self, int tree, Splitter splitter, object plan) except -1:
         """Retain as many samples as planned, with those of the batch, and grow the tree on them.
@@ -282,8 +316,8 @@ cdef class ForgetfulForest(Forest):
         """
         cdef Retained retained = self.retained[tree]
         cdef Trees trees
-        cdef int i
-        cdef int64_t n = 0, size = plan[0][tree]
+        cdef int i, slot
+        cdef int64_t n = 0, size = plan[tree][0]
         if self.has_early_trees():
             self.trees[tree] = self.new_tree()
         trees = self.trees[tree]
@@ -296,8 +330,12 @@ cdef class ForgetfulForest(Forest):
         with nogil:
             self.forget(tree, retained, retained.total + n - size)
             self.add_batch(tree, retained)
-        splitter.max_depth = plan[1][tree]
+        splitter.max_depth = plan[tree][1]
         self.grow_anew(trees, tree, splitter, self.created_at[tree])
+        for i in range(self.window.n_fresh):
+            slot = self.window.fresh[i]
+            trees.learn(trees.walk_slot(trees.roots[0], self.window, slot),
+                        self.window.target[slot], self.window.weight[slot], self.n_batches + 1)
         trees.trim(0)
         return 0
 
@@ -363,26 +401,28 @@ cdef class ForgetfulForest(Forest):
         """Let a tree forget k copies, or all."""
         k = min(k, retained.total)
         if k > 0 and self.subsets:
-            retained.forget_random(k, rng_for(self.seed, tree, self.n_batches, FORGET))
+            retained.forget_random(k, rng_for(self.seed, tree, self.batch_of_growth(), FORGET))
         elif k > 0:
             retained.forget_first(k)
 
     cdef int add_batch(self, int tree, Retained retained) except -1 nogil:
         """Let a tree retain the batch; with `published`, its last samples are forgotten first.
 
-        `fresh` still contains the slots of the batch after `sort`.
+        These are the samples that were sorted last.
         """
+        cdef const int* slots = self.window.by_arrival + self.window.n_sorted - self.batch_size
         cdef int i, position
         for i in range(self.batch_size):
             position = self.batch_size - 1 - i if self.published else i
             if self.copies(tree, position):
-                retained.add(self.window.fresh[position], self.copies(tree, position))
+                retained.add(slots[position], self.copies(tree, position))
         return 0
 
     cdef int grow_anew(self, Trees trees, int tree, Splitter splitter,
                        uint64_t created_at) except -1:
         """Grow a new CART from the root on the samples that a tree retains."""
         cdef Retained retained = self.retained[tree]
+        cdef uint64_t batch = self.batch_of_growth()
         cdef int i, slot, root = trees.roots[0]
         cdef bytearray marks = bytearray(self.window.n_columns)
         cdef bytearray memory = bytearray(self.window.capacity * sizeof(int))
@@ -397,9 +437,9 @@ cdef class ForgetfulForest(Forest):
                 slot = retained.slots[i]
                 counts[slot] = retained.counts[i]
                 trees.learn(root, self.window.target[slot],
-                            self.window.weight[slot] * retained.counts[i], self.n_batches + 1)
-            splitter.grow(root, self.schema, counts, 0, self.n_batches + 1,
-                          rng_for(self.seed, tree, self.n_batches, FORGET), chosen,
+                            self.window.weight[slot] * retained.counts[i], batch + 1)
+            splitter.grow(root, self.schema, counts, 0, batch + 1,
+                          rng_for(self.seed, tree, batch, FORGET), chosen,
                           retained.slots, retained.n)
         return 0
 
@@ -475,8 +515,11 @@ cdef class ForgetfulForest(Forest):
         "n_retained": ("whole_numbers", np.int32, "trees", {"most": 2**31 - 1}),
         "retained": ("array", np.int32, None, 2),       # (number of the sample, copies)
         "parameters": ("items",), "drift": ("value",), "answers": ("numbers", None, None),
+        "n_waiting": ("whole", 0, 2**31 - 1),
+        "plan": ("whole_numbers", np.int64, None, 2, {"least": 1, "most": 2**31 - 1}),
     }
-    DEFAULTS = {**Forest.DEFAULTS, "subsets": False, "drift": None}
+    DEFAULTS = {**Forest.DEFAULTS, "subsets": False, "drift": None, "n_waiting": 0,
+                "plan": NO_PLAN}
 
     cdef dict views(self):
         """The samples are numbered in order of arrival, so that equal forests have equal states."""
@@ -487,7 +530,7 @@ cdef class ForgetfulForest(Forest):
             "n_retained": np.array([len(each) for each in samples], np.int32),
             "retained": np.array([(number_of[slot], copies) for each in samples
                                   for slot, copies in each], np.int32).reshape(-1, 2),
-            "answers": self.answers_so_far(),
+            "answers": self.answers_so_far(), "plan": self.plan,
         }
 
     cdef int load(self, dict fields) except -1:
@@ -501,6 +544,7 @@ cdef class ForgetfulForest(Forest):
                 "ForgetfulForest: something of a tree is missing")
         self.subsets, self.created_at = fields["subsets"], fields["created_at"].tolist()
         self.parameters, self.drift = fields["parameters"], fields["drift"]
+        self.n_waiting, self.plan = fields["n_waiting"], fields["plan"]
         self.reserve_answers(max(1, n))
         put_back({"answers": self.answers_so_far()}, fields)
         ends = np.cumsum(fields["n_retained"], dtype=np.int64)
@@ -518,8 +562,15 @@ cdef class ForgetfulForest(Forest):
                 "ForgetfulForest: the samples of the first batch are not the only ones")
         require(max(self.created_at) <= self.n_batches,
                 "ForgetfulForest: the features of a tree were drawn in a later batch")
+        require(self.n_waiting <= self.n_may_wait() or self.n_gathered() == 0
+                and self.n_waiting <= len(self.trees),
+                "ForgetfulForest: trees wait that have to grow")
+        require(len(self.plan) == (len(self.trees) if self.n_waiting else 0)
+                and (self.n_waiting == 0 or self.window.n_sorted >= self.batch_size),
+                "ForgetfulForest: trees wait without a plan or a batch")
         samples = [dict(retained.samples()) for retained in self.retained]
-        require(set().union(*samples) == set(self.window.slots()[: self.window.n_sorted]),
+        found, known = set().union(*samples), set(self.window.slots()[: self.window.n_sorted])
+        require(found <= known if self.n_waiting else found == known,
                 "ForgetfulForest: the samples are not those that a tree retains")
         for counts, retained in zip(samples, self.retained):
             require(len(counts) == retained.n and all([n > 0 for n in counts.values()])
