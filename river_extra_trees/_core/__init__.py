@@ -44,7 +44,8 @@ the object above it contains::
     Splitter               cart/splitter: grows trees on a window; `Forest` and `Shrubs` use it
                              (search: the best split of a node; the scratch memory)
 
-`Forest` and `MemoryForest` inherit from `Learner` through `Ensemble` (forests/ensemble).
+`Forest` and `MemoryForest` inherit from `Learner` through `Ensemble` (forests/ensemble: ranges of
+rows that are only predicted).
 
 How one sample is learned::
 
@@ -75,8 +76,8 @@ How a `Table` is learned or predicted::
       |   |   |- Reader.read_ahead   encodes several rows, column by column (ahead)
       |   |   |- predict_row, reserve, update   predict and learn one row after the other
       |   |   `- or several rows go down each tree together: in a `Forest`; in
-      |   |        `MemoryForest` (tree_pass), whose trees also learn them one after the other;
-      |   |        in `Shrubs`, if no row is learned
+      |   |        `MemoryForest` (tree_pass), whose trees also learn them one after the other. If
+      |   |        no row is learned, in `Shrubs`; forests predict ranges of rows in several threads
       |   `- the row at which `run` stops, with the GIL:
       |       |- Reader.read   encodes the row; looks up what it does not know
       |       |- predict_row   the prediction, if `predict_many` or `predict_learn_many` asks

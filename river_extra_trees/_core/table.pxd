@@ -84,7 +84,8 @@ cdef class Reader:
     cdef dict sample(self)
     cdef int read_ahead(self, Py_ssize_t stop, int room, bint regression) noexcept nogil
     cdef int read_targets(self, int n, int room, bint regression) noexcept nogil
-    cdef void encode(self, double* values, Py_ssize_t stride, int n, uint8_t* marks) noexcept nogil
+    cdef void encode(self, Py_ssize_t row, int n, double* values, Py_ssize_t stride,
+                     uint8_t* marks) noexcept nogil
     cdef void store_prediction(self, Py_ssize_t row, const double* shares, int n) noexcept nogil
     cdef void store_shares(self, Py_ssize_t row, const double* shares, int n) noexcept nogil
     cdef double find_label(self, Labels labels) except? -1.0

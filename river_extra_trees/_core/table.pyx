@@ -135,7 +135,8 @@ cdef class Reader:
         cdef int i, code
         if self.schema is not schema or self.version != schema.version:
             if self.schema is not schema:
-                self.n_labels, self.job = -1, None      # another learner
+                self.n_labels = -1      # another learner
+            self.job = None             # it holds values of the columns linked before
             self.schema, self.version = schema, ~schema.version     # in case that a look-up fails
             for i in range(self.n_links):
                 link = &self.links[i]
@@ -189,11 +190,11 @@ cdef class Reader:
         """
         cdef uint8_t is_new
         self.blank_row()
-        self.encode(self.schema.row, 1, 1, &is_new)
+        self.encode(self.row, 1, self.schema.row, 1, &is_new)
         if is_new:
             self.look_up()
             self.blank_row()
-            self.encode(self.schema.row, 1, 1, &is_new)
+            self.encode(self.row, 1, self.schema.row, 1, &is_new)
         return not is_new
 
     cdef int list_columns(self) except -1:
@@ -251,7 +252,7 @@ cdef class Reader:
         self.ahead.most = min(2 * self.ahead.most, self.ahead.stride)
         if self.learns:
             n = self.read_targets(n, room, regression)
-        self.encode(self.ahead.values, self.ahead.stride, n, self.ahead.marks)
+        self.encode(self.row, n, self.ahead.values, self.ahead.stride, self.ahead.marks)
         for i in range(n):
             if self.ahead.marks[i]:
                 self.ahead.most = max(i, 1)     # new values often come in succession
@@ -280,8 +281,9 @@ cdef class Reader:
         self.row = start
         return n
 
-    cdef void encode(self, double* values, Py_ssize_t stride, int n, uint8_t* marks) noexcept nogil:
-        """Encode the next n rows: values[column * stride + i] is a value of the i-th of them.
+    cdef void encode(self, Py_ssize_t row, int n, double* values, Py_ssize_t stride,
+                     uint8_t* marks) noexcept nogil:
+        """Encode n rows: values[column * stride + i] is a value of the i-th of them.
 
         marks[i] tells whether that row needs Python code: to look up a value, or to learn a new
         feature or value.
@@ -289,8 +291,8 @@ cdef class Reader:
         cdef int i
         memset(marks, 0, n)
         for i in range(self.n_links):
-            encode_numbers(&self.links[i], self.row, n, self.learns, values, stride, marks)
-            encode_codes(&self.links[i], self.row, n, self.learns, values, stride, marks)
+            encode_numbers(&self.links[i], row, n, self.learns, values, stride, marks)
+            encode_codes(&self.links[i], row, n, self.learns, values, stride, marks)
 
     # --- Predictions and labels ---------------------------------------------------------------
 

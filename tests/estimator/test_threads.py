@@ -22,6 +22,10 @@ FORESTS = [
     ("ExtraTreesClassifier", {"n_models": 20, "window_sizes": (5, 30, 100), "batch_size": 7}),
     ("ExtraTreesClassifier", {"n_models": 21, "window_sizes": (1, 40), "max_nodes": 25}),
     ("ExtraTreesRegressor", {"n_models": 24, "window_sizes": (5, 60), "batch_size": 9}),
+    ("StreamDecisionForestClassifier", {"n_models": 20, "batch_size": 40}),
+    ("StreamDecisionForestRegressor", {"n_models": 21, "batch_size": 30, "n_swaps": 2}),
+    ("ForgetfulRandomForestClassifier", {"n_models": 22, "batch_size": 50, "bagging": True}),
+    ("ForgetfulRandomForestRegressor", {"n_models": 20, "batch_size": 40}),
 ]
 
 
@@ -49,12 +53,13 @@ def learned(name: str, parameters: dict[str, Any], n_jobs: int, cuts: list[int],
         rows, targets, weights = X[start:stop], y[start:stop], w[start:stop]
         said.append(model.predict_learn_many(rows, targets, weights).to_numpy().tolist())
     model._core.check()
-    said.append(model.predict_many(X).to_numpy().tolist())
+    many = pd.concat([X] * 4, ignore_index=True)  # enough rows for all threads
+    said.append(model.predict_many(many).to_numpy().tolist())
     return said, pickle.dumps(model._core)
 
 
 @pytest.mark.parametrize("number", range(len(FORESTS)))
-@settings(max_examples=5)
+@settings(max_examples=3)
 @given(
     seed=st.integers(0, 1000),
     n_labels=st.sampled_from([2, 5, 30]),

@@ -1,9 +1,22 @@
-"""Trees that learn one stream and vote: what all forests have in common."""
+"""Trees that learn one stream and vote: what all forests have in common.
 
+Rows of a table that are not learned change nothing, so each thread predicts ranges of them
+(`Ranges`) with memory of its own (`RowPass`). Rows that are learned pass through the trees in the
+way of the family; a `RowPass` can also be the job of a team.
+"""
+
+from cpython.object cimport PyObject
 from libc.stdint cimport uint64_t
 
+from ..ahead cimport Ahead
 from ..learner cimport Learner
+from ..table cimport Reader
+from ..team cimport Job
 from ..trees cimport Trees
+
+cdef enum:
+    LEAST_RANGE = 8         # rows of a range; the last one may be shorter
+    MOST_RANGES = 512       # LONG_STRETCH / LEAST_RANGE
 
 cdef class Ensemble(Learner):
     cdef readonly list trees        # of Trees, one root each
@@ -12,3 +25,27 @@ cdef class Ensemble(Learner):
     cdef readonly uint64_t seed     # seed of the streams of random numbers
 
     cdef Trees new_tree(self)
+    cdef RowPass new_pass(self, Reader reader, Ahead ahead)
+
+cdef class RowPass(Job):
+    cdef Ahead ahead                # the rows
+    cdef int n                      # number of rows
+
+    # Allocates memory for the predictions.
+    cdef int prepare(self) except -1
+    # Predicts the rows, which begin at a row of the table.
+    cdef int predict(self, Reader reader, Py_ssize_t row) except -1 nogil
+    cdef int read(self, Reader reader, Py_ssize_t row, int n) except -1 nogil
+
+cdef class Ranges(Job):
+    cdef Ensemble ensemble
+    cdef PyObject* reader           # valid during `run`
+    cdef list passes                # of RowPass, per thread
+    cdef int n_threads              # 1 for a few rows
+    cdef Py_ssize_t first, stop     # the rows to predict
+    cdef int size                   # number of rows in a range, except in the last one
+    cdef int[MOST_RANGES] done      # per range: number of predicted rows
+
+    cdef int prepare(self, Reader reader) except -1
+    cdef int run(self, Reader reader, Py_ssize_t stop) except -1 nogil
+    cdef int size_of(self, Py_ssize_t n) noexcept nogil

@@ -1,7 +1,16 @@
-"""Trees that learn one stream and vote: what all forests have in common."""
+"""Trees that learn one stream and vote. See the header."""
 
+from cpython.object cimport PyObject
+
+from ..ahead cimport Ahead
 from ..learner cimport Learner
+from ..lists cimport item_of
+from ..table cimport Reader
+from ..team cimport Job
 from ..trees cimport Trees
+
+cdef enum:
+    FEW = 8192      # rows times trees that one thread predicts before another has begun
 
 
 cdef class Ensemble(Learner):
@@ -13,6 +22,20 @@ cdef class Ensemble(Learner):
         trees.add_tree()
         return trees
 
+    cdef RowPass new_pass(self, Reader reader, Ahead ahead):
+        """A pass for the rows of a reader."""
+        raise NotImplementedError
+
+    cdef int prepare_run(self, Reader reader) except -1:
+        if reader.job is None:
+            reader.job = self.new_pass(reader, reader.ahead) if reader.learns else Ranges(self)
+        if reader.learns:
+            return (<RowPass>reader.job).prepare()
+        return (<Ranges>reader.job).prepare(reader)
+
+    cdef int run(self, Reader reader, Py_ssize_t stop, int n_labels) except -1 nogil:
+        return (<Ranges>reader.job).run(reader, stop)
+
     cdef int count_trees(self) noexcept:
         return <int>len(self.trees)
 
@@ -22,3 +45,72 @@ cdef class Ensemble(Learner):
     cdef tuple tree_sizes(self):
         return (sum(trees.n_nodes for trees in self.trees),
                 max((trees.height for trees in self.trees), default=0))
+
+
+cdef class RowPass(Job):
+    """A pass of some rows through all trees."""
+
+    cdef int prepare(self) except -1:
+        return 0
+
+    cdef int predict(self, Reader reader, Py_ssize_t row) except -1 nogil:
+        return 0
+
+    cdef int read(self, Reader reader, Py_ssize_t row, int n) except -1 nogil:
+        """Encode and predict n rows; return their number, less if Python has to handle one."""
+        reader.encode(row, n, self.ahead.values, self.ahead.stride, self.ahead.marks)
+        self.n = 0
+        while self.n < n and not self.ahead.marks[self.n]:
+            self.n += 1
+        self.predict(reader, row)
+        return self.n
+
+
+cdef class Ranges(Job):
+    """Ranges of rows that are predicted side by side. See the header."""
+
+    def __cinit__(self, Ensemble ensemble):
+        self.ensemble, self.passes = ensemble, []
+
+    cdef int prepare(self, Reader reader) except -1:
+        """Allocate the memory of each thread."""
+        cdef RowPass each
+        cdef Py_ssize_t n = reader.n - reader.row
+        self.n_threads = reader.team.n_threads if n * len(self.ensemble.trees) > FEW else 1
+        while len(self.passes) < self.n_threads:
+            self.passes.append(self.ensemble.new_pass(
+                reader, Ahead() if self.passes else reader.ahead))
+        for each in self.passes:
+            each.ahead.reserve(self.ensemble.schema.n_columns)
+            each.prepare()
+        return 0
+
+    cdef int run(self, Reader reader, Py_ssize_t stop) except -1 nogil:
+        """Predict rows until Python has to handle one; see `Learner.run`."""
+        cdef Py_ssize_t n = stop - reader.row
+        cdef long task, n_tasks
+        self.reader, self.first, self.stop = <PyObject*>reader, reader.row, stop
+        self.size = self.size_of(n)
+        n_tasks = (n + self.size - 1) // self.size
+        if self.n_threads > 1:
+            reader.team.run(self, n_tasks)
+        for task in range(n_tasks):
+            if self.n_threads == 1:
+                self.do(task, 0)
+            reader.row += self.done[task]
+            if self.done[task] < min(<Py_ssize_t>self.size, stop - self.first - task * self.size):
+                return 0
+        return 0
+
+    cdef int size_of(self, Py_ssize_t n) noexcept nogil:
+        """Number of rows in a range: several ranges per thread, so that all end together."""
+        cdef int stride = (<RowPass>item_of(<PyObject*>self.passes, 0)).ahead.stride
+        if self.n_threads == 1:
+            return stride
+        return <int>min(<Py_ssize_t>stride, max(<Py_ssize_t>LEAST_RANGE, n // (4 * self.n_threads)))
+
+    cdef int do(self, long task, int thread) except -1 nogil:
+        cdef Py_ssize_t row = self.first + task * self.size
+        self.done[task] = (<RowPass>item_of(<PyObject*>self.passes, thread)).read(
+            <Reader>self.reader, row, <int>min(<Py_ssize_t>self.size, self.stop - row))
+        return 0

@@ -10,7 +10,7 @@ A growth is a step of the forest, see `guarded`: if memory runs out, the forest 
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 
-from ..ahead cimport AHEAD
+from ..ahead cimport AHEAD, Ahead
 from ..cart.splitter cimport Splitter
 from ..table cimport Reader
 from ..lists cimport item_of
@@ -67,7 +67,8 @@ cdef class Forest(Ensemble):
                          const int* slots, int n, int position, int n_labels) noexcept nogil
     cdef int find_leaves(self, Reader reader, int n) except -1 nogil
     cdef void take_ahead(self, Reader reader, int n, int n_labels) noexcept nogil
-    cdef void answer_ahead(self, Reader reader, int first, int n, int n_labels) noexcept nogil
+    cdef void answer_ahead(self, Reader reader, Ahead ahead, Py_ssize_t row, int first, int n,
+                           int n_labels) noexcept nogil
     cdef void sum_votes(self, const int* leaves, int n, int n_labels, double* votes) noexcept nogil
     cdef double mean_of_trees(self, const int* leaves) noexcept nogil
     # Adds the class frequencies of a leaf of each of n rows to votes[i * n_labels ...]; sets

@@ -21,7 +21,7 @@ from ..schema cimport Labels, Schema
 from ..team cimport Job, Team
 from ..trees cimport HEADER, WEIGHT, Trees
 from ..window cimport Window
-from .ensemble cimport Ensemble
+from .ensemble cimport Ensemble, RowPass
 
 from ..state import State, fields_of, require
 
@@ -30,15 +30,16 @@ cdef enum:
     FEW = 1024      # rows times trees for which no other thread is woken
 
 
-cdef class Walks(Job):
+cdef class Walks(RowPass):
     """The walks of several rows down the trees of a forest; each tree is a task."""
 
     cdef Forest forest
-    cdef Ahead ahead
-    cdef int n              # number of rows
 
-    def __cinit__(self, Forest forest, Reader reader):
-        self.forest, self.ahead = forest, reader.ahead
+    def __cinit__(self, Forest forest, Ahead ahead):
+        self.forest, self.ahead = forest, ahead
+
+    cdef int prepare(self) except -1:
+        return self.ahead.reserve_leaves(len(self.forest.trees), self.forest.n_labels())
 
     cdef int do(self, long tree, int thread) except -1 nogil:
         cdef PyObject* trees = item_of(<PyObject*>self.forest.trees, tree)
@@ -46,6 +47,13 @@ cdef class Walks(Job):
                                  self.ahead.stride, self.forest.schema.n_columns,
                                  self.forest.schema.is_numeric(),
                                  self.ahead.leaves + tree * AHEAD)
+        return 0
+
+    cdef int predict(self, Reader reader, Py_ssize_t row) except -1 nogil:
+        cdef long tree
+        for tree in range(length_of(<PyObject*>self.forest.trees)):
+            self.do(tree, 0)
+        self.forest.answer_ahead(reader, self.ahead, row, 0, self.n, self.forest.n_labels())
         return 0
 
 FIELDS = {
@@ -258,24 +266,25 @@ cdef class Forest(Ensemble):
 
     # --- Rows of a batch without the GIL ------------------------------------------------------
 
+    cdef RowPass new_pass(self, Reader reader, Ahead ahead):
+        return Walks(self, ahead)
+
     cdef int prepare_run(self, Reader reader) except -1:
-        if reader.job is None:
-            reader.job = Walks(self, reader)
-        reader.ahead.reserve_leaves(len(self.trees), self.n_labels())
         self.reserve_sums(self.n_labels())
-        return 0
+        return Ensemble.prepare_run(self, reader)
 
     cdef int run(self, Reader reader, Py_ssize_t stop, int n_labels) except -1 nogil:
         """Predict and learn several rows at once, because splits do not change until `grow`."""
-        cdef int n, room = 0
+        cdef int n, room
+        if not reader.learns:
+            return Ensemble.run(self, reader, stop, n_labels)
         while reader.row < stop and not (reader.answered or self.batch_is_full()):
-            if reader.learns:
+            room = self.room(n_labels)
+            if room == 0 and reader.weight() > 0.0:
+                begin_step(self)
+                self.reserve(n_labels)
+                end_step(self)
                 room = self.room(n_labels)
-                if room == 0 and reader.weight() > 0.0:
-                    begin_step(self)
-                    self.reserve(n_labels)
-                    end_step(self)
-                    room = self.room(n_labels)
             n = reader.read_ahead(stop, room, self.regression)
             if n == 0:
                 return 0
@@ -283,7 +292,7 @@ cdef class Forest(Ensemble):
             if room > 0:
                 self.take_ahead(reader, n, n_labels)
             else:       # no row has a weight, and the window may have no memory for one
-                self.answer_ahead(reader, 0, n, n_labels)
+                self.answer_ahead(reader, reader.ahead, reader.row, 0, n, n_labels)
             reader.row += n
         return 0
 
@@ -294,7 +303,7 @@ cdef class Forest(Ensemble):
         if n * n_trees > FEW:
             return reader.team.run(reader.job, n_trees)
         for tree in range(n_trees):
-            reader.job.do(tree, 0)
+            (<Walks>reader.job).do(tree, 0)
         return 0
 
     cdef void take_ahead(self, Reader reader, int n, int n_labels) noexcept nogil:
@@ -309,7 +318,7 @@ cdef class Forest(Ensemble):
             self.learn_rows(leaves, targets, weights, slots, n, position, n_labels)
             return
         for i in range(n):
-            self.answer_ahead(reader, i, 1, n_labels)
+            self.answer_ahead(reader, reader.ahead, reader.row, i, 1, n_labels)
             if slots[i] >= 0:
                 self.learn_rows(
                     leaves + i, targets + i, weights + i, slots + i, 1, position, n_labels)
@@ -323,10 +332,11 @@ cdef class Forest(Ensemble):
             return 0
         return min(self.batch_end() - self.n_gathered(), self.window.capacity - self.window.size)
 
-    cdef void answer_ahead(self, Reader reader, int first, int n, int n_labels) noexcept nogil:
-        """Store the predictions for n of the rows that were read ahead, from their leaves."""
-        cdef const int* leaves = reader.ahead.leaves + first
-        cdef double* votes = reader.ahead.votes
+    cdef void answer_ahead(self, Reader reader, Ahead ahead, Py_ssize_t row, int first, int n,
+                           int n_labels) noexcept nogil:
+        """Store the predictions for n rows from their leaves; row 0 in `ahead` is `row`."""
+        cdef const int* leaves = ahead.leaves + first
+        cdef double* votes = ahead.votes
         cdef double mean
         cdef int i
         if not self.regression:
@@ -334,10 +344,10 @@ cdef class Forest(Ensemble):
         for i in range(n):
             if self.regression:
                 mean = self.mean_of_trees(leaves + i)
-                reader.store_prediction(reader.row + first + i, &mean, 1)
+                reader.store_prediction(row + first + i, &mean, 1)
             else:
                 reader.store_prediction(
-                    reader.row + first + i, votes + <Py_ssize_t>i * n_labels, n_labels)
+                    row + first + i, votes + <Py_ssize_t>i * n_labels, n_labels)
 
     # --- Predictions --------------------------------------------------------------------------
 

@@ -99,6 +99,7 @@ cdef class MemoryForest(Ensemble):
     cdef double* slopes                 # per tree: term of its linear model beside the leaf's mean
     cdef double* answers                # answers[group * n_classes + class]; in a regression
                                         #   [mean, variance] per tree, then one mean per group
+    cdef double* mixed                  # predictions of the pool or the mixture, see `mixtures`
     cdef int answer_capacity
     cdef readonly ClassPool pool                 # None in a regression
     cdef readonly NumberMixture mixture          # None in a classification
@@ -119,8 +120,11 @@ cdef class MemoryForest(Ensemble):
     cdef void add_classes(self, Group group, int width, double* answers) noexcept nogil
     cdef double tree_number(self, int tree, Trees trees, int leaf, const double* row,
                             Py_ssize_t stride, double* answer) noexcept nogil
-    cdef void combine(self, double* answers, int width) noexcept nogil
-    cdef void learn_weights(self, double target, int width) noexcept nogil
+    cdef void combine(self, double* answers, double* mixed, int width) noexcept nogil
+    cdef void learn_weights(self, const double* answers, const double* mixed, double target,
+                            int width) noexcept nogil
+    cdef int size_of_mixed(self, int width) noexcept nogil
+    cdef double* prediction(self, double* mixed, int width) noexcept nogil
     cdef int reserve_and_answer(self) except -1 nogil
     cdef int fill(self, dict fields) except -1
     cdef int grow_again(self, Group group) except -1

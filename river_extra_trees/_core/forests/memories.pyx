@@ -10,7 +10,7 @@ from libc.stdint cimport int64_t
 from libc.stdlib cimport qsort
 from libc.string cimport memset
 
-from ..ahead cimport AHEAD
+from ..ahead cimport AHEAD, Ahead
 from ..arrays cimport view
 from ..table cimport Reader
 from ..learner cimport Learner
@@ -19,7 +19,7 @@ from ..schema cimport Labels, Schema
 from ..trees cimport HEADER, WEIGHT, Trees
 from .buffer cimport FEATURES, TARGET, Buffer
 from .compact_trees cimport CompactTrees
-from .ensemble cimport Ensemble
+from .ensemble cimport Ensemble, RowPass
 from .growth cimport Growth
 from .mixtures cimport ClassPool, NumberMixture
 from .model_trees cimport IN_LEAVES, LinearModels, TreeGrowth, remainder, walk
@@ -210,6 +210,7 @@ cdef class MemoryForest(Ensemble):
         free(self.row_columns)
         free(self.recent)
         free(self.answers)
+        free(self.mixed)
 
     def n_remembered(self):
         """Number of samples to remember, so that none is lost while a tree is grown on it.
@@ -252,11 +253,14 @@ cdef class MemoryForest(Ensemble):
         self.make_small(reader.team.n_threads)
         for group in self.groups if reader.learns else ():
             group.make_room(self, <int>AHEAD)
-        if reader.job is None:
-            reader.job = TreePass(self, reader)
-        return 0
+        return Ensemble.prepare_run(self, reader)
+
+    cdef RowPass new_pass(self, Reader reader, Ahead ahead):
+        return TreePass(self, ahead, reader)
 
     cdef int run(self, Reader reader, Py_ssize_t stop, int n_labels) except -1 nogil:
+        if not reader.learns:
+            return Ensemble.run(self, reader, stop, n_labels)
         return (<TreePass>reader.job).run(reader, stop, n_labels)
 
     cdef int reserve(self, int n_labels) except -1 nogil:
@@ -307,10 +311,11 @@ cdef class MemoryForest(Ensemble):
         cdef int64_t arrival = self.buffer.n_seen
         cdef PyObject* group
         self.answer()
-        self.learn_weights(target, self.n_values())
+        self.learn_weights(self.answers, self.mixed, target, self.n_values())
         self.buffer.push(self.schema.row, self.schema.n_columns, target, weight)
         if not self.regression:
-            self.naive.learn(self.schema, <int>target, weight)
+            self.naive.learn(self.schema.row, self.schema.filled, self.schema.n_filled,
+                             <int>target, weight)
         self.n_row = -1
         find_recent(self, arrival)
         for g in range(self.n_groups()):
@@ -352,8 +357,8 @@ cdef class MemoryForest(Ensemble):
         if width > self.answer_capacity:
             self.answers = <double*>resized(
                 self.answers, product(self.n_members(), width), sizeof(double))
-            if not self.regression:
-                self.pool.reserve(width)
+            self.mixed = <double*>resized(
+                self.mixed, self.size_of_mixed(width), sizeof(double))
             self.answer_capacity = width
             self.n_row = -1
         return 0
@@ -382,9 +387,9 @@ cdef class MemoryForest(Ensemble):
             memset(self.answers, 0, self.n_groups() * width * sizeof(double))
             for g in range(self.n_groups()):
                 self.add_classes(<Group>self.group(g), width, self.answers + g * width)
-            if width:
-                self.naive.answer(self.schema, self.pool.naive_answer(width))
-        self.combine(self.answers, width)
+            self.naive.answer(self.schema.row, self.schema.filled, self.schema.n_filled,
+                              self.pool.naive_answer(self.mixed, width))
+        self.combine(self.answers, self.mixed, width)
 
     cdef bint is_same_row(self) noexcept nogil:
         """Whether the row encoded last is the one that the predictions are for."""
@@ -419,19 +424,29 @@ cdef class MemoryForest(Ensemble):
         answer[1] = stats[HEADER + 1] / stats[WEIGHT] if stats[WEIGHT] > 0.0 else 0.0
         return slope
 
-    cdef void combine(self, double* answers, int width) noexcept nogil:
+    cdef void combine(self, double* answers, double* mixed, int width) noexcept nogil:
         """Combine the predictions of the groups and of naive Bayes, or of the trees."""
         if self.regression:
-            combine_numbers(self, answers)
+            combine_numbers(self, answers, mixed)
         elif width:
-            self.pool.pool(answers, width)
+            self.pool.pool(answers, mixed, width)
 
-    cdef void learn_weights(self, double target, int width) noexcept nogil:
+    cdef void learn_weights(self, const double* answers, const double* mixed, double target,
+                            int width) noexcept nogil:
         """Update the weights of the members with the predictions for a sample and its target."""
         if self.regression:
-            self.mixture.learn(target)
+            self.mixture.learn(mixed, target)
         else:
-            self.pool.weigh(self.answers, <int>target, width)
+            self.pool.weigh(answers, mixed, <int>target, width)
+
+    cdef int size_of_mixed(self, int width) noexcept nogil:
+        """Number of doubles of `mixed`."""
+        return self.mixture.scratch_of() if self.regression else self.pool.scratch_of(
+            max(1, width))
+
+    cdef double* prediction(self, double* mixed, int width) noexcept nogil:
+        """The combined prediction."""
+        return self.mixture.mean(mixed) if self.regression else self.pool.pooled(mixed, width)
 
     cdef int n_values(self) noexcept nogil:
         """Number of values of a prediction: classes; or 2, a number and its variance."""
@@ -445,18 +460,19 @@ cdef class MemoryForest(Ensemble):
 
     cdef double* row_shares(self) except? NULL nogil:
         self.reserve_and_answer()
-        return self.pool.pooled
+        return self.prediction(self.mixed, self.n_values())
 
     cdef double row_number(self) except? -1.0 nogil:
         self.reserve_and_answer()
-        return self.mixture.mean
+        return self.prediction(self.mixed, 2)[0]
 
     def predict_spread(self, x):
         """(mean, variance, number of errors in the variance) of a predicted number."""
         with self.using():
             self.schema.encode(x)
             self.reserve_and_answer()
-            return self.mixture.mean, self.mixture.spread(), self.mixture.n_errors
+            return (self.prediction(self.mixed, 2)[0], self.mixture.spread(self.mixed),
+                    self.mixture.n_errors)
 
     def number_of_tree(self, int tree, x):
         """The number that one tree predicts."""
@@ -504,6 +520,8 @@ cdef class MemoryForest(Ensemble):
             + self.answer_capacity * <size_t>len(self.groups) * sizeof(double))
         if self.regression:
             size += self.answer_capacity * <size_t>self.n_trees * sizeof(double)
+        if self.answer_capacity:
+            size += self.size_of_mixed(self.answer_capacity) * sizeof(double)
         for small in self.small:
             size += small.n_bytes + small.growth.block_bytes
         for group in self.groups:

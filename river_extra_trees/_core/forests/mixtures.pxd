@@ -41,6 +41,9 @@ squared errors, and the variance V of the trees at x, rescaled,
     (E + c (V + E / 10)) / 2,       c: the running mean of error^2 / (V + E / 10),
 
 where V is the mean over the groups of the variances in the leaves and among the trees.
+
+What belongs to one row is in memory of the caller, `scratch_of` doubles, so that several threads
+can predict rows.
 """
 
 from libc.stdint cimport int64_t
@@ -51,19 +54,24 @@ cdef class ClassPool:
     cdef readonly int n_groups
     cdef double* weights                # per group
     cdef double* exponents              # of each group, of their mixture, of naive Bayes
-    cdef double* pooled                 # per class: the combined prediction
-    cdef double* logs                   # logs[member * n_classes + class]: log q_m(c)
-    cdef int capacity                   # number of classes for which there is room
 
-    cdef int reserve(self, int n_classes) except -1 nogil
+    # `logs` of a row: logs[member * width + class] is log q_m(c); then the combined prediction.
     cdef dict views(self)
-    cdef void pool(self, const double* answers, int width) noexcept nogil
-    cdef void pool_logs(self, int width) noexcept nogil
-    cdef void weigh(self, const double* answers, int code, int width) noexcept nogil
+    cdef void pool(self, const double* answers, double* logs, int width) noexcept nogil
+    cdef void pool_logs(self, double* logs, int width) noexcept nogil
+    cdef void weigh(self, const double* answers, const double* logs, int code,
+                    int width) noexcept nogil
 
-    cdef inline double* naive_answer(self, int width) noexcept nogil:
+    cdef inline double* naive_answer(self, double* logs, int width) noexcept nogil:
         """The memory to which the prediction of naive Bayes is written before `pool`."""
-        return self.logs + (self.n_groups + 1) * width
+        return logs + (self.n_groups + 1) * width
+
+    cdef inline double* pooled(self, double* logs, int width) noexcept nogil:
+        """The combined prediction."""
+        return logs + (self.n_groups + 2) * width
+
+    cdef inline int scratch_of(self, int width) noexcept nogil:
+        return (self.n_groups + 3) * width
 
 cdef class NumberMixture:
     cdef readonly int n_groups
@@ -80,17 +88,21 @@ cdef class NumberMixture:
     cdef double* slopes                 # c
     cdef LeafModel model                # solver for c
 
-    # For one row:
-    cdef double* answers                # predictions of the members
-    cdef double mean                    # combined prediction
-    cdef double variance                # V
     cdef double* scratch                # predictions and log densities
 
+    # `answers` of a row: the predictions of the members, the combined prediction, V.
     cdef dict views(self)
-    cdef void answer(self, const double* groups, double variance) noexcept nogil
-    cdef void learn(self, double target) noexcept nogil
-    cdef void learn_stack(self, double target) noexcept nogil
-    cdef void learn_weights(self, double target) noexcept nogil
+    cdef void answer(self, const double* groups, double variance, double* answers) noexcept nogil
+    cdef void learn(self, const double* answers, double target) noexcept nogil
+    cdef void learn_stack(self, const double* answers, double target) noexcept nogil
+    cdef void learn_weights(self, const double* answers, double target) noexcept nogil
     cdef void solve(self) noexcept nogil
     cdef double within(self, double answer) noexcept nogil
-    cdef double spread(self) noexcept nogil
+    cdef double spread(self, const double* answers) noexcept nogil
+
+    cdef inline double* mean(self, double* answers) noexcept nogil:
+        """The combined prediction."""
+        return answers + self.n_groups + 1
+
+    cdef inline int scratch_of(self) noexcept nogil:
+        return self.n_groups + 3

@@ -7,7 +7,7 @@ from libc.string cimport memcpy, memset
 
 from ..arrays cimport view
 from ..linalg cimport init_model, row_width, scratch_size, solve_ridge
-from ..memory cimport free, product, resized, zeroed
+from ..memory cimport free, zeroed
 from ..shares cimport share_weights
 
 from ..state import (
@@ -40,56 +40,48 @@ cdef class ClassPool:
     def __dealloc__(self):
         free(self.weights)
         free(self.exponents)
-        free(self.pooled)
-        free(self.logs)
 
-    cdef int reserve(self, int n_classes) except -1 nogil:
-        """Allocate memory for the predictions for one row."""
-        if n_classes > self.capacity:
-            self.pooled = <double*>resized(self.pooled, n_classes, sizeof(double))
-            self.logs = <double*>resized(
-                self.logs, product(self.n_groups + 2, n_classes), sizeof(double))
-            self.capacity = n_classes
-        return 0
-
-    cdef void pool(self, const double* answers, int width) noexcept nogil:
+    cdef void pool(self, const double* answers, double* logs, int width) noexcept nogil:
         """The logarithmic opinion pool of all members; answers[group * width + class]."""
         cdef int c, g, n_groups = self.n_groups
-        cdef double* mixture = self.logs + n_groups * width
+        cdef double* mixture = logs + n_groups * width
         memset(mixture, 0, width * sizeof(double))
         for g in range(n_groups):
             for c in range(width):
                 mixture[c] += self.weights[g] * answers[g * width + c]
-        memcpy(self.logs, answers, n_groups * width * sizeof(double))
+        memcpy(logs, answers, n_groups * width * sizeof(double))
         for c in range((n_groups + 2) * width):
-            self.logs[c] = log((1.0 - FLOOR) * self.logs[c] + FLOOR / width)
-        self.pool_logs(width)
+            logs[c] = log((1.0 - FLOOR) * logs[c] + FLOOR / width)
+        self.pool_logs(logs, width)
 
-    cdef void pool_logs(self, int width) noexcept nogil:
-        """Compute the pool p from `logs` and the exponents."""
+    cdef void pool_logs(self, double* logs, int width) noexcept nogil:
+        """Compute the pool p from the logs and the exponents."""
         cdef int c, member
+        cdef double* pooled = self.pooled(logs, width)
         cdef double largest, total = 0.0
-        memset(self.pooled, 0, width * sizeof(double))
+        memset(pooled, 0, width * sizeof(double))
         for member in range(self.n_groups + 2):
             for c in range(width):
-                self.pooled[c] += self.exponents[member] * self.logs[member * width + c]
-        largest = self.pooled[0]
+                pooled[c] += self.exponents[member] * logs[member * width + c]
+        largest = pooled[0]
         for c in range(1, width):
-            largest = max(largest, self.pooled[c])
+            largest = max(largest, pooled[c])
         for c in range(width):
-            self.pooled[c] = exp(self.pooled[c] - largest)
-            total += self.pooled[c]
+            pooled[c] = exp(pooled[c] - largest)
+            total += pooled[c]
         for c in range(width):
-            self.pooled[c] /= total
+            pooled[c] /= total
 
-    cdef void weigh(self, const double* answers, int code, int width) noexcept nogil:
-        """Update weights and exponents from the predictions pooled last and the true class."""
+    cdef void weigh(self, const double* answers, const double* logs, int code,
+                    int width) noexcept nogil:
+        """Update weights and exponents from the predictions for a row and its true class."""
         cdef int c, g, n_groups = self.n_groups
+        cdef const double* pooled = logs + (n_groups + 2) * width
         cdef double slope
         for g in range(n_groups + 2):
-            slope = -self.logs[g * width + code]
+            slope = -logs[g * width + code]
             for c in range(width):
-                slope += self.pooled[c] * self.logs[g * width + c]
+                slope += pooled[c] * logs[g * width + c]
             self.exponents[g] = max(0.0, self.exponents[g] - LEARNING_RATE * slope)
         for g in range(n_groups):
             self.weights[g] *= sqrt(max(answers[g * width + code], FLOOR))
@@ -107,8 +99,7 @@ cdef class ClassPool:
                 "exponents": view(self.exponents, "f8", (self.n_groups + 2,))}
 
     def __sizeof__(self):
-        return object.__sizeof__(self) + sizeof(double) * (
-            2 * self.n_groups + 2 + <size_t>self.capacity * (self.n_groups + 3))
+        return object.__sizeof__(self) + sizeof(double) * (2 * self.n_groups + 2)
 
     FIELDS = {
         "weights": ("numbers", "groups", {"least": 0.0, "most": 1.0}),
@@ -169,7 +160,6 @@ cdef class NumberMixture:
         self.errors = <double*>zeroed(n_groups + 1, sizeof(double))
         self.sums = <double*>zeroed(row_width(False, n_groups, 0), sizeof(double))
         self.slopes = <double*>zeroed(n_groups, sizeof(double))
-        self.answers = <double*>zeroed(n_groups + 1, sizeof(double))
         self.scratch = <double*>zeroed(n_groups + 1, sizeof(double))
         init_model(&self.model, n_groups,
                    <double*>zeroed(scratch_size(n_groups), sizeof(double)))
@@ -181,7 +171,6 @@ cdef class NumberMixture:
         free(self.errors)
         free(self.sums)
         free(self.slopes)
-        free(self.answers)
         free(self.scratch)
         free(self.model.scratch)
 
@@ -191,56 +180,56 @@ cdef class NumberMixture:
         """A prediction, clipped to the range of the targets seen."""
         return min(max(answer, self.lowest), self.highest)
 
-    cdef void answer(self, const double* groups, double variance) noexcept nogil:
+    cdef void answer(self, const double* groups, double variance, double* answers) noexcept nogil:
         """Compute the weighted mean of the members; `variance` is V."""
         cdef int k, n = self.n_groups
-        cdef double middle = 0.0, stacked
+        cdef double middle = 0.0, mean = 0.0, stacked
         for k in range(n):
-            self.answers[k] = self.within(groups[k])
-            middle += self.answers[k] / n
+            answers[k] = self.within(groups[k])
+            middle += answers[k] / n
         stacked = middle
         for k in range(n):
-            stacked += self.slopes[k] * (self.answers[k] - middle)
-        self.answers[n] = self.within(stacked if stacked == stacked else middle)
-        self.mean = 0.0
+            stacked += self.slopes[k] * (answers[k] - middle)
+        answers[n] = self.within(stacked if stacked == stacked else middle)
         for k in range(n + 1):
-            self.mean += self.weights[k] * self.answers[k]
-        self.mean = self.within(self.mean)
+            mean += self.weights[k] * answers[k]
+        answers[n + 1] = self.within(mean)
         # The sums of squares in the leaves overflow, and rounding makes them negative.
-        self.variance = max(variance, 0.0) if variance < LARGEST_ERROR else LARGEST_ERROR
+        answers[n + 2] = max(variance, 0.0) if variance < LARGEST_ERROR else LARGEST_ERROR
 
-    cdef double spread(self) noexcept nogil:
-        """The variance of the prediction for the last row."""
-        cdef double error
+    cdef double spread(self, const double* answers) noexcept nogil:
+        """The variance of the prediction for a row."""
+        cdef double error, variance = answers[self.n_groups + 2]
         if self.n_errors == 0.0:
             return 0.0
         error = self.error / self.n_errors
-        return 0.5 * (error + self.ratio / self.n_errors * (self.variance + GLOBAL * error))
+        return 0.5 * (error + self.ratio / self.n_errors * (variance + GLOBAL * error))
 
     # ---------------------------------------------------------------- learning
 
-    cdef void learn(self, double target) noexcept nogil:
-        """Learn from the last predictions and the target; the first target has no predictions."""
+    cdef void learn(self, const double* answers, double target) noexcept nogil:
+        """Learn from the predictions and the target; the first target has no predictions."""
         cdef double square, scale
+        cdef double mean = answers[self.n_groups + 1], variance = answers[self.n_groups + 2]
         if self.n_targets == 0:
             self.lowest = self.highest = target
         else:
-            square = square_of(target - self.mean)
+            square = square_of(target - mean)
             self.n_errors = ERROR_DECAY * self.n_errors + 1.0
             self.error = ERROR_DECAY * self.error + square
-            scale = max(self.variance + GLOBAL * self.error / self.n_errors, LEAST_VARIANCE)
+            scale = max(variance + GLOBAL * self.error / self.n_errors, LEAST_VARIANCE)
             self.ratio = ERROR_DECAY * self.ratio + square / scale
-            self.learn_weights(target)
-            self.learn_stack(target)
+            self.learn_weights(answers, target)
+            self.learn_stack(answers, target)
             self.lowest, self.highest = min(self.lowest, target), max(self.highest, target)
         self.n_targets += 1
 
-    cdef void learn_weights(self, double target) noexcept nogil:
+    cdef void learn_weights(self, const double* answers, double target) noexcept nogil:
         """Update the weights: fixed share, see the header."""
         cdef int k, n = self.n_groups + 1
         cdef double error, variance, best = -INFINITY
         for k in range(n):
-            error = square_of(target - self.answers[k])
+            error = square_of(target - answers[k])
             self.errors[k] = ERROR_DECAY * self.errors[k] + error
             variance = max(self.errors[k] / self.n_errors, LEAST_VARIANCE)
             self.scratch[k] = -0.5 * log(variance) - min(0.5 * error / variance, WORST)
@@ -249,15 +238,15 @@ cdef class NumberMixture:
             self.weights[k] *= exp(0.5 * (self.scratch[k] - best))
         share_weights(self.weights, n, NUMBER_SHARE)
 
-    cdef void learn_stack(self, double target) noexcept nogil:
+    cdef void learn_stack(self, const double* answers, double target) noexcept nogil:
         """Update the sums A and b of the stacked prediction, and solve for c."""
         cdef int i, j, n = self.n_groups
         cdef double middle = 0.0, square = 0.0
         cdef double* cells = self.sums + 2 + n
         for i in range(n):
-            middle += self.answers[i] / n
+            middle += answers[i] / n
         for i in range(n):
-            self.scratch[i] = self.answers[i] - middle
+            self.scratch[i] = answers[i] - middle
             square += self.scratch[i] * self.scratch[i] / n
         self.scratch[n] = target - middle
         for i in range(n + 1):
@@ -305,7 +294,7 @@ cdef class NumberMixture:
         }
 
     def __sizeof__(self):
-        cdef size_t n = (5 * self.n_groups + 4 + row_width(False, self.n_groups, 0)
+        cdef size_t n = (4 * self.n_groups + 3 + row_width(False, self.n_groups, 0)
                          + scratch_size(self.n_groups))
         return object.__sizeof__(self) + n * sizeof(double)
 

@@ -44,8 +44,12 @@ cdef class NaiveBayes:
     cdef int reserve_columns(self, int n_columns) except -1
     cdef int widen(self, int n_classes) except -1
     cdef dict views(self)
-    cdef void log_likelihoods(self, Schema schema, double* answers) noexcept nogil
-    cdef void answer(self, Schema schema, double* answers) noexcept nogil
-    cdef void learn(self, Schema schema, int code, double weight) noexcept nogil
+    # The n columns of a row that may have a value ascend.
+    cdef void log_likelihoods(self, const double* row, const int* columns, int n,
+                              double* answers) noexcept nogil
+    cdef void answer(self, const double* row, const int* columns, int n,
+                     double* answers) noexcept nogil
+    cdef void learn(self, const double* row, const int* columns, int n, int code,
+                    double weight) noexcept nogil
     cdef void rescale(self) noexcept nogil
     cdef bint belongs_to(self, Schema schema) except -1

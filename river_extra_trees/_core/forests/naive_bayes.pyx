@@ -108,14 +108,12 @@ cdef class NaiveBayes:
 
     # ---------------------------------------------------------------- answers
 
-    cdef void answer(self, Schema schema, double* answers) noexcept nogil:
-        """Write the probability of every class for the row of the schema, whose columns ascend.
-
-        It is uniform if nothing was learned.
-        """
+    cdef void answer(self, const double* row, const int* columns, int n,
+                     double* answers) noexcept nogil:
+        """Write the probability of every class for a row; uniform if nothing was learned."""
         cdef int c
         cdef double largest = -INFINITY, total = 0.0
-        self.log_likelihoods(schema, answers)
+        self.log_likelihoods(row, columns, n, answers)
         for c in range(self.n_classes):
             largest = max(largest, answers[c])
         for c in range(self.n_classes):
@@ -124,18 +122,18 @@ cdef class NaiveBayes:
         for c in range(self.n_classes):
             answers[c] = answers[c] / total if 0.0 < total < INFINITY else 1.0 / self.n_classes
 
-    cdef void log_likelihoods(self, Schema schema, double* answers) noexcept nogil:
-        """Write for each class the log of its prior times the likelihood of the row."""
+    cdef void log_likelihoods(self, const double* row, const int* columns, int n,
+                              double* answers) noexcept nogil:
+        """Write for each class the log of its prior times the likelihood of a row."""
         cdef int column, c, k, value
-        cdef const double* row = schema.row
         cdef double weight, spread, variance, squared, prior
         cdef const Moments* of_class
         cdef const double* counts
         prior = self.total / self.unit + PRIOR_COUNT * self.n_classes
         for c in range(self.n_classes):
             answers[c] = log((self.class_weights[c] / self.unit + PRIOR_COUNT) / prior)
-        for k in range(schema.n_filled):
-            column = schema.filled[k]
+        for k in range(n):
+            column = columns[k]
             if column >= self.n_columns or row[column] != row[column]:
                 continue
             if self.n_values[column]:
@@ -162,10 +160,10 @@ cdef class NaiveBayes:
 
     # ---------------------------------------------------------------- learning
 
-    cdef void learn(self, Schema schema, int code, double weight) noexcept nogil:
-        """Learn the row of the schema, after `fit`."""
+    cdef void learn(self, const double* row, const int* columns, int n, int code,
+                    double weight) noexcept nogil:
+        """Learn a row, after `fit`."""
         cdef int column, k, value
-        cdef const double* row = schema.row
         cdef double share
         self.unit /= 1.0 - 1.0 / self.memory
         if self.unit > LARGEST_UNIT:
@@ -173,8 +171,8 @@ cdef class NaiveBayes:
         share = weight * self.unit
         self.total += share
         self.class_weights[code] += share
-        for k in range(schema.n_filled):
-            column = schema.filled[k]
+        for k in range(n):
+            column = columns[k]
             if column >= self.n_columns or row[column] != row[column]:
                 continue
             if self.n_values[column]:

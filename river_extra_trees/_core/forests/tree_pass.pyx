@@ -5,14 +5,14 @@ from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy, memset
 
-from ..ahead cimport AHEAD
+from ..ahead cimport AHEAD, Ahead
 from ..guarded cimport begin_step, end_step
 from ..learner cimport STRETCH
 from ..memory cimport free, product, resized, zeroed
 from ..table cimport Reader
-from ..team cimport Job
 from ..trees cimport Trees
 from .compact_trees cimport ClassShare, CompactTrees
+from .ensemble cimport RowPass
 from .memories cimport Group, MemoryForest, SmallBatch
 from .model_trees cimport remainder
 from .rotation cimport change_tree, find_recent, grow_group, learn_row, next_change
@@ -20,16 +20,17 @@ from .rotation cimport change_tree, find_recent, grow_group, learn_row, next_cha
 cdef enum:
     AT_ONCE = 8         # trees that a single row goes down at the same time
     FEW = 512           # rows times trees for which no other thread is woken
+    N_RANGES = 16       # of rows in the phase ADD
 
 
 @cython.final
-cdef class TreePass(Job):
-    """A pass of the trees of a forest over the rows that were read ahead. See the header."""
+cdef class TreePass(RowPass):
+    """A pass of several rows through the trees of a forest. See the header."""
 
-    def __cinit__(self, MemoryForest forest, Reader reader):
+    def __cinit__(self, MemoryForest forest, Ahead ahead, Reader reader):
         cdef int tree
-        self.forest, self.ahead, self.learns = forest, reader.ahead, reader.learns
-        if forest.regression:
+        self.forest, self.ahead, self.learns = forest, ahead, reader.learns
+        if forest.regression or not self.learns:
             return
         self.n_trees = forest.n_trees
         self.trees = <Answers*>zeroed(self.n_trees, sizeof(Answers))
@@ -46,33 +47,54 @@ cdef class TreePass(Job):
         free(self.ends)
         free(self.answers)
         free(self.naive)
+        free(self.mixed)
+        free(self.row)
 
-    cdef int run(self, Reader reader, Py_ssize_t stop, int n_labels) except -1 nogil:
-        """Predict and learn rows until Python has to handle one; see `Learner.run`."""
+    cdef int prepare(self) except -1:
+        """Allocate memory for the predictions."""
+        cdef size_t n, n_columns = self.forest.schema.n_columns
         self.width = self.forest.n_values()
         self.n_answers = <Py_ssize_t>self.forest.n_members() * self.width
-        self.forest.reserve_answers(n_labels)
-        self.reserve()
-        while reader.row < stop and not reader.answered:
-            self.n = reader.read_ahead(stop, <int>STRETCH, self.forest.regression)
-            if self.n == 0:
-                return 0
-            self.read_rows(reader)
-            reader.row += self.n
-        return 0
-
-    cdef int reserve(self) except -1 nogil:
-        """Allocate memory for the predictions."""
-        cdef size_t n = max(<Py_ssize_t>1, self.n_answers)
+        n = max(<Py_ssize_t>1, self.n_answers)
         if n > self.capacity:
             self.answers = <double*>resized(self.answers, product(AHEAD, n), sizeof(double))
+            self.mixed = <double*>resized(
+                self.mixed, self.forest.size_of_mixed(self.width), sizeof(double))
             if not self.forest.regression:
                 self.naive = <double*>resized(
                     self.naive, product(AHEAD, max(1, self.width)), sizeof(double))
             self.capacity = n
+        if n_columns > self.row_capacity:
+            self.row = <double*>resized(self.row, n_columns, sizeof(double))
+            self.row_capacity = n_columns
         return 0
 
-    cdef int read_rows(self, Reader reader) except -1 nogil:
+    cdef int run(self, Reader reader, Py_ssize_t stop, int n_labels) except -1 nogil:
+        """Predict and learn rows until Python has to handle one; see `Learner.run`."""
+        self.forest.reserve_answers(n_labels)
+        while reader.row < stop and not reader.answered:
+            self.n = reader.read_ahead(stop, <int>STRETCH, self.forest.regression)
+            if self.n == 0:
+                return 0
+            self.learn_rows(reader)
+            reader.row += self.n
+        return 0
+
+    cdef int predict(self, Reader reader, Py_ssize_t row) except -1 nogil:
+        cdef long task
+        self.phase, self.is_shared, self.n_learned = LEARN, False, 0
+        self.first = self.forest.buffer.n_seen
+        self.begin(reader)
+        for task in range(self.forest.n_trees + (not self.forest.regression) - 1, -1, -1):
+            self.do(task, 0)
+        self.combine(reader, row)
+        return 0
+
+    cdef void begin(self, Reader reader) noexcept nogil:
+        self.columns, self.n_columns = reader.columns, reader.n_columns
+        memset(self.answers, 0, self.n * self.n_answers * sizeof(double))
+
+    cdef int learn_rows(self, Reader reader) except -1 nogil:
         """Predict and learn the rows that were read ahead."""
         cdef int i
         self.first, self.n_learned = self.forest.buffer.n_seen, 0
@@ -82,12 +104,13 @@ cdef class TreePass(Job):
             begin_step(self.forest)
             self.store(reader)
             self.do_all(reader, GROW, self.forest.n_groups())
-        self.columns, self.n_columns = reader.columns, reader.n_columns
-        memset(self.answers, 0, self.n * self.n_answers * sizeof(double))
+        self.begin(reader)
         self.do_all(reader, LEARN, self.forest.n_trees + (not self.forest.regression))
+        if self.is_shared and not self.forest.regression:
+            self.do_all(reader, ADD, N_RANGES)
         for i in range(self.forest.n_groups()):
             (<Group>self.forest.group(i)).n_ready = 0
-        self.combine(reader)
+        self.combine(reader, reader.row)
         end_step(self.forest)
         return 0
 
@@ -126,6 +149,9 @@ cdef class TreePass(Job):
         if self.phase == GROW:
             return grow_group(
                 self.forest, <Group>self.forest.group(g - <int>task), self.first, self.n_learned)
+        if self.phase == ADD:
+            self.add_up(self.n * <int>task // N_RANGES, self.n * (<int>task + 1) // N_RANGES)
+            return 0
         tree = self.forest.n_trees - 1 - <int>task
         if not self.forest.regression:
             if task == 0:
@@ -200,14 +226,15 @@ cdef class TreePass(Job):
         if self.width == 0:
             return
         for i in range(self.n):
-            self.ahead.copy(i, self.forest.schema.row, self.columns, self.n_columns)
-            self.forest.naive.answer(self.forest.schema, self.naive + i * self.width)
+            self.ahead.copy(i, self.row, self.columns, self.n_columns)
+            self.forest.naive.answer(
+                self.row, self.columns, self.n_columns, self.naive + i * self.width)
             if self.is_learned(i):
-                self.forest.naive.learn(
-                    self.forest.schema, <int>self.ahead.targets[i], self.ahead.weights[i])
+                self.forest.naive.learn(self.row, self.columns, self.n_columns,
+                                        <int>self.ahead.targets[i], self.ahead.weights[i])
 
-    cdef void add_up(self) noexcept nogil:
-        """Add the shares of the classes in the leaves to the predictions of the groups."""
+    cdef void add_up(self, int first, int stop) noexcept nogil:
+        """Add the shares of the classes in the leaves of some rows to those of the groups."""
         cdef int g, tree, i
         cdef size_t k
         cdef PyObject* group
@@ -217,40 +244,29 @@ cdef class TreePass(Job):
             group = self.forest.group(g)
             for tree in range((<Group>group).first, (<Group>group).first + (<Group>group).n):
                 found = &self.trees[tree]
-                answers = self.answers + g * self.width
-                k = 0
-                for i in range(self.n):
+                answers = self.answers + first * self.n_answers + g * self.width
+                k = found.ends[first - 1] if first > 0 else 0
+                for i in range(first, stop):
                     while k < found.ends[i]:
                         answers[found.shares[k].code] += found.shares[k].share
                         k += 1
                     answers += self.n_answers
 
-    cdef void combine(self, Reader reader) noexcept nogil:
+    cdef void combine(self, Reader reader, Py_ssize_t row) noexcept nogil:
         """Combine the predictions of the trees for each row, and update the weights."""
-        cdef int i
+        cdef int i, width = self.width
         cdef double* answers = self.answers
-        self.forest.n_row = -1      # the predictions in the forest will be those of another row
-        if self.is_shared and not self.forest.regression:
-            self.add_up()
         for i in range(self.n):
-            if self.forest.regression:
-                combine_numbers(self.forest, answers)
-                reader.store_prediction(reader.row + i, &self.forest.mixture.mean, 1)
-                if self.is_learned(i):
-                    self.forest.mixture.learn(self.ahead.targets[i])
-            else:
-                self.combine_classes(reader, i, answers)
+            if not self.forest.regression:
+                memcpy(self.forest.pool.naive_answer(self.mixed, width), self.naive + i * width,
+                       width * sizeof(double))
+            self.forest.combine(answers, self.mixed, width)
+            reader.store_prediction(
+                row + i, self.forest.prediction(self.mixed, width), self.forest.n_labels())
+            if self.is_learned(i):
+                self.forest.n_row = -1      # its predictions are those of other weights
+                self.forest.learn_weights(answers, self.mixed, self.ahead.targets[i], width)
             answers += self.n_answers
-
-    cdef void combine_classes(self, Reader reader, int i, const double* answers) noexcept nogil:
-        cdef int width = self.width
-        if width:
-            memcpy(self.forest.pool.naive_answer(width), self.naive + i * width,
-                   width * sizeof(double))
-            self.forest.pool.pool(answers, width)
-        reader.store_prediction(reader.row + i, self.forest.pool.pooled, width)
-        if self.is_learned(i):
-            self.forest.pool.weigh(answers, <int>self.ahead.targets[i], width)
 
 
 cdef void find_leaves(MemoryForest forest) noexcept nogil:
@@ -276,7 +292,7 @@ cdef void find_leaves(MemoryForest forest) noexcept nogil:
         tree += n
 
 
-cdef void combine_numbers(MemoryForest forest, double* answers) noexcept nogil:
+cdef void combine_numbers(MemoryForest forest, double* answers, double* mixed) noexcept nogil:
     """Compute the mean of the trees in each group and the variance V, then combine them."""
     cdef int i, n, g, n_groups = forest.n_groups()
     cdef double* means = answers + 2 * forest.n_trees
@@ -293,4 +309,4 @@ cdef void combine_numbers(MemoryForest forest, double* answers) noexcept nogil:
         means[g] = mean
         variance += (inside + among) / n_groups
         answers += 2 * n
-    forest.mixture.answer(means, variance)
+    forest.mixture.answer(means, variance, mixed)
