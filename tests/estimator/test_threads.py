@@ -53,7 +53,7 @@ def learned(name: str, parameters: dict[str, Any], n_jobs: int, cuts: list[int],
         rows, targets, weights = X[start:stop], y[start:stop], w[start:stop]
         said.append(model.predict_learn_many(rows, targets, weights).to_numpy().tolist())
     model._core.check()
-    many = pd.concat([X] * 4, ignore_index=True)  # enough rows for all threads
+    many = pd.concat([X] * 8, ignore_index=True)  # enough rows for all threads
     said.append(model.predict_many(many).to_numpy().tolist())
     return said, pickle.dumps(model._core)
 

@@ -10,7 +10,7 @@ from ..team cimport Job
 from ..trees cimport Trees
 
 cdef enum:
-    FEW = 8192      # rows times trees that one thread predicts before another has begun
+    FEW = 1 << 15   # rows times trees that one thread predicts before another has begun
 
 
 cdef class Ensemble(Learner):
