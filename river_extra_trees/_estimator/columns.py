@@ -41,6 +41,8 @@ __all__ = [
     "check_lengths",
     "column_of",
     "labelled_table_of",
+    "read_targets",
+    "read_weights",
     "table_of",
 ]
 

@@ -69,6 +69,12 @@ class ModelCache:
             self._entries.popitem(last=False)
         return entry, is_known
 
+    def keeps(self, keys: list[Key], n: int) -> bool:
+        """Whether the models of these keys, once entered, stay in memory for n samples of theirs."""
+        if self._time_to_live is not None and n > self._time_to_live:
+            return False
+        return self._max_models is None or len(keys) <= self._max_models
+
     def find(self, key: Key) -> Entry | None:
         """Return the entry of a key; `None` if there is none."""
         entry = self._entries.get(key)

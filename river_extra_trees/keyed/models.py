@@ -13,13 +13,14 @@ from river import base
 from river_extra_trees._core.safe_repr import safe_repr
 
 from .._estimator.frames import Sample
-from .._estimator.parameters import check_parameter, check_whole
+from .._estimator.parameters import check_jobs, check_parameter, check_whole, n_threads_of
+from .by_key import Part, learn_table, predict_table, rows_by_key, side_by_side
 from .cache import ModelCache
 from .keys import Key, plain_key
 from .methods import KeyedMethods
 from .pooled import PooledModel, likeliest
 from .rows import Rows
-from .store import Store
+from .store import Entry, Store
 
 __all__ = ["Counts", "KeyedModels"]
 
@@ -82,6 +83,10 @@ class KeyedModels(KeyedMethods):
     pooled
         Model that learns the samples of all keys, or `None`. It predicts samples of unknown keys,
         and is mixed with the model of each known key: see the notes.
+    n_jobs
+        Number of threads that learn or predict the keys of a data frame side by side; -1 stands for
+        all cores. They serve frames with at least 25 rows per key, of learners of this package and
+        without a pooled model. The predictions do not depend on it.
 
     Attributes
     ----------
@@ -153,15 +158,18 @@ class KeyedModels(KeyedMethods):
         time_to_live: int | None = None,
         store: str | Path | None = None,
         pooled: base.Estimator | None = None,
+        n_jobs: int = 1,
     ) -> None:
         is_model = isinstance(model, base.Estimator) and hasattr(model, "predict_one")
         check_parameter(is_model, "model", model, "a classifier or a regressor")
         check_whole("max_models", max_models, 1, optional=True)
         check_whole("time_to_live", time_to_live, 1, optional=True)
+        check_jobs(n_jobs)
         is_classifier = isinstance(model, base.Classifier)
         self._pooled = None if pooled is None else PooledModel(pooled, is_classifier)
         self._parameters = {"model": text_of(model), "pooled model": text_of(pooled)}
         self.model = model
+        self.n_jobs = n_jobs
         self.note = {}
         self._lock = threading.Lock()
         self._n_seen, self._n_refused, self._refusal = 0, 0, ""
@@ -217,7 +225,21 @@ class KeyedModels(KeyedMethods):
 
     def _learn(self, key: Key, x: Sample, y: typing.Any, w: float, predicts: bool) -> typing.Any:
         """Learn a sample; return the prediction made before, if requested."""
-        entry, is_known = self._cache.enter(key)
+        entered = self._cache.enter(key)
+        place = f"sample {self._cache.now} of {safe_repr(key)}"
+        return self._learn_entry(*entered, place, x, y, w, predicts)
+
+    def _learn_entry(
+        self,
+        entry: Entry,
+        is_known: bool,
+        place: str,
+        x: Sample,
+        y: typing.Any,
+        w: float,
+        predicts: bool,
+    ) -> typing.Any:
+        """Learn a sample of a key that has been entered; `place` names it in an error."""
         prediction = None
         if self._pooled is not None:
             prediction = likeliest(self._pooled.learn(entry, x, y, w))
@@ -232,8 +254,7 @@ class KeyedModels(KeyedMethods):
             else:
                 entry.model.learn_one(x, y, w=w)
         except Exception as error:  # an error of one model must not stop the other keys
-            sample = f"sample {self._cache.now} of {safe_repr(key)}"
-            self._refusal = f"{sample}: {type(error).__name__}: {error}"
+            self._refusal = f"{place}: {type(error).__name__}: {error}"
             self._n_refused += 1
         else:
             self._n_seen += 1
@@ -241,12 +262,77 @@ class KeyedModels(KeyedMethods):
 
     def _learn_rows(self, rows: Rows, predicts: bool) -> list[typing.Any]:
         with self._lock:
+            parts = self._parts(rows)
+            if parts is not None and self._cache.keeps([key for key, _ in parts], len(rows.keys)):
+                return self._learn_parts(rows, parts, predicts)
             labelled = zip(rows.samples(), rows.y, rows.w, strict=True)
             return [self._learn(key, x, y, w, predicts) for (key, x), y, w in labelled]
 
+    def _parts(self, rows: Rows) -> list[Part] | None:
+        """Return the numbers of the rows of each key, if there is a table for each key."""
+        return None if self._pooled is not None else rows_by_key(self.model, rows)
+
+    def _learn_parts(self, rows: Rows, parts: list[Part], predicts: bool) -> list[typing.Any]:
+        """Learn a table for each key; if a row is invalid, learn the rows of its key in turn."""
+        first = self._cache.now + 1
+        entered = [self._cache.enter(key) for key in rows.keys]
+
+        def learn(part: Part) -> list[typing.Any] | None:
+            try:
+                return learn_table(entered[part[1][0]][0].model, rows, part[1], predicts)
+            except Exception:
+                return None
+
+        predictions: list[typing.Any] = [None] * len(rows.keys)
+        in_turn = set()
+        for (_, numbers), found in side_by_side(learn, parts, self._n_threads(parts)):
+            if found is None:
+                in_turn.update(numbers)
+                continue
+            self._n_seen += len(numbers)
+            for number, prediction in zip(numbers, found, strict=True):
+                predictions[number] = prediction if entered[number][1] else None
+        for number, (key, x) in enumerate(rows.samples() if in_turn else ()):
+            if number in in_turn:
+                place = f"sample {first + number} of {safe_repr(key)}"
+                predictions[number] = self._learn_entry(
+                    *entered[number], place, x, rows.y[number], rows.w[number], predicts
+                )
+        return predictions
+
+    def _n_threads(self, parts: list[Part]) -> int:
+        return n_threads_of(self.n_jobs, len(parts))
+
     def _predict_rows(self, rows: Rows, probabilities: bool) -> list[typing.Any]:
         with self._lock:
+            parts = self._parts(rows)
+            is_possible = not probabilities or isinstance(self.model, base.Classifier)
+            if parts is not None and is_possible:
+                found = self._predict_parts(rows, parts, probabilities)
+                if found is not None:
+                    return found
             return [self._predict(key, x, probabilities) for key, x in rows.samples()]
+
+    def _predict_parts(
+        self, rows: Rows, parts: list[Part], probabilities: bool
+    ) -> list[typing.Any] | None:
+        """Predict a table for each key; return `None` if a row is invalid."""
+        entries = {key: self._cache.find(key) for key, _ in parts}
+
+        def predict(part: Part) -> list[typing.Any]:
+            entry = entries[part[0]]
+            if entry is None:
+                return [{} if probabilities else None for _ in part[1]]
+            return predict_table(entry.model, rows, part[1], probabilities)
+
+        predictions: list[typing.Any] = [None] * len(rows.keys)
+        try:
+            for (_, numbers), found in side_by_side(predict, parts, self._n_threads(parts)):
+                for number, prediction in zip(numbers, found, strict=True):
+                    predictions[number] = prediction
+        except Exception:
+            return None
+        return predictions
 
     def _call(self, method: str, key: Key, *arguments: typing.Any) -> typing.Any:
         with self._lock:

@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pandas as pd
@@ -20,7 +21,7 @@ from hypothesis import strategies as st
 from river import base
 
 import river_extra_trees as ret
-from river_extra_trees.keyed import Counts, KeyedModels
+from river_extra_trees.keyed import Counts, KeyedModels, by_key
 from tests.naive import keyed as naive
 from tests.tools.keyed_samples import (
     MODELS,
@@ -35,7 +36,7 @@ from tests.tools.keyed_samples import (
 )
 
 
-@settings(max_examples=60, phases=[Phase.generate])
+@settings(max_examples=80, phases=[Phase.generate])
 @given(
     name=st.sampled_from(sorted(MODELS)),
     keys=st.lists(st.integers(0, 7), min_size=1, max_size=40),
@@ -48,6 +49,7 @@ from tests.tools.keyed_samples import (
         st.sampled_from(["one", "many", "predict and learn", "forget", "commit"]), max_size=6
     ),
     library=st.sampled_from(["pandas", "polars", "pyarrow"]),
+    n_jobs=st.sampled_from([0, 1, 3]),
 )
 def test_same_as_a_dict(
     tmp_path_factory: pytest.TempPathFactory,
@@ -60,15 +62,22 @@ def test_same_as_a_dict(
     has_store: bool,
     calls: list[str],
     library: str,
+    n_jobs: int,
 ) -> None:
-    """Whatever the bounds and the calls, models and answers are those of a dict of models."""
+    """Whatever the bounds and the calls, models and answers are those of a dict of models.
+
+    With threads, every key has a table of its rows in each frame; without, there are too few rows.
+    """
     store = tmp_path_factory.mktemp("keyed") / "models.db" if has_store else None
     model = MODELS[name]
     plain = naive.KeyedModels(model, None if has_store else max_models, time_to_live)
     library = "pandas" if name in RIVER else library  # whose columns hold anything
     samples = samples_of(name, keys, seed, bad)
     n = len(samples) // max(1, len(calls)) + 1
-    with KeyedModels(model, max_models, time_to_live, store) as models:
+    with (
+        KeyedModels(model, max_models, time_to_live, store, n_jobs=n_jobs or 1) as models,
+        mock.patch.object(by_key, "MOST_KEYS", 1 if n_jobs else by_key.MOST_KEYS),
+    ):
         for i, call in enumerate(calls):
             part = samples[i * n : (i + 1) * n]
             if call == "forget":
@@ -110,8 +119,10 @@ def learn_frame(
         models.learn_many(keys, X, Y, W)
 
 
-def test_probabilities_of_frames() -> None:
+@pytest.mark.parametrize("most_keys", [0, 1])
+def test_probabilities_of_frames(monkeypatch: pytest.MonkeyPatch, most_keys: int) -> None:
     """They are those of a dict of models, also for labels and features that come later."""
+    monkeypatch.setattr(by_key, "MOST_KEYS", most_keys)
     samples = samples_of("tree", [f"key {i * i % 7}" for i in range(120)], 3)
     samples[60:] = [
         (key, {**x, "d": f"{i % 9}"}, f"label {i % 11}", w)

@@ -1,12 +1,16 @@
 """What one model per key costs, in one process: beside a dict of models written by hand.
 
-python -m examples.benchmarks.costs keyed
+The times are wall times, because frames are also read with two threads.
+
+    python -m examples.benchmarks.costs keyed
+    python -m examples.benchmarks.costs keyed --keys 100
 """
 
 from __future__ import annotations
 
 import argparse
 import functools
+import time
 from typing import Any
 
 import numpy as np
@@ -45,8 +49,8 @@ def by_samples(model: Any, samples: list[tuple[str, Any, Any]]) -> None:
         models.learn_one(key, x, y)
 
 
-def by_frames(model: Any, frames: list[tuple[list[str], Any, Any]]) -> None:
-    models = KeyedModels(model)
+def by_frames(model: Any, frames: list[tuple[list[str], Any, Any]], n_jobs: int = 1) -> None:
+    models = KeyedModels(model, n_jobs=n_jobs)
     for frame in frames:
         models.predict_learn_many(*frame)
 
@@ -66,10 +70,12 @@ def run(options: argparse.Namespace) -> None:
         frames = [(keys[i : i + size], X[i : i + size], y[i : i + size]) for i in starts]
         work = {"dict": (by_dict, samples), "samples": (by_samples, samples)}
         work["frames"] = by_frames, frames
+        work["threads"] = functools.partial(by_frames, n_jobs=2), frames
         ways = {
             way: lambda run=run, given=given: functools.partial(run, model, given)  # noqa: B023
             for way, (run, given) in work.items()
         }
-        times = in_turns(ways, options.repeats)
+        times = in_turns(ways, options.repeats, clock=time.perf_counter)
         lines.append([name, *(f"{1e6 * times.median(way) / n:.2f}" for way in ways)])
-    tables.show(["µs per sample", "dict of models", "predict_one, learn_one", "frames"], lines)
+    heads = ["dict of models", "predict_one, learn_one", "frames", "frames, two threads"]
+    tables.show(["µs per sample", *heads], lines)
