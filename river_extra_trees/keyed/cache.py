@@ -70,7 +70,7 @@ class ModelCache:
         return entry, is_known
 
     def keeps(self, keys: list[Key], n: int) -> bool:
-        """Whether the models of these keys, once entered, stay in memory for n samples of theirs."""
+        """Whether the models of these keys stay in memory while they learn n samples."""
         if self._time_to_live is not None and n > self._time_to_live:
             return False
         return self._max_models is None or len(keys) <= self._max_models

@@ -119,6 +119,18 @@ def learn_frame(
         models.learn_many(keys, X, Y, W)
 
 
+@pytest.mark.parametrize("bounds", [(2, None), (None, 3), (4, 40)])
+def test_a_model_leaves_the_memory_within_a_frame(
+    monkeypatch: pytest.MonkeyPatch, bounds: tuple[int | None, int | None]
+) -> None:
+    """Its later samples in the frame begin a new one."""
+    monkeypatch.setattr(by_key, "MOST_KEYS", 1)
+    samples = samples_of("tree", [0, 1, 2, 0, 1, 2, 0, 0, 1, 3] * 3, 1)
+    models, plain = KeyedModels(TREE, *bounds), naive.KeyedModels(TREE, *bounds)
+    learn_frame(models, plain, samples, "pandas", is_asked=True)
+    check_same(models, plain, range(8), bounds[0])
+
+
 @pytest.mark.parametrize("most_keys", [0, 1])
 def test_probabilities_of_frames(monkeypatch: pytest.MonkeyPatch, most_keys: int) -> None:
     """They are those of a dict of models, also for labels and features that come later."""
