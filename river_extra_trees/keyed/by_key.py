@@ -14,15 +14,14 @@ from river_extra_trees._core.table import Table
 from .._estimator.columns import read_targets, read_weights
 from .._estimator.learner import TreeLearner
 from .._estimator.rows import labels_of_codes, probabilities_of
-from .keys import Key
+from .keys import Key, Part
 from .rows import Rows
 
-__all__ = ["Part", "learn_table", "predict_table", "rows_by_key", "side_by_side"]
+__all__ = ["learn_table", "predict_table", "rows_by_key", "side_by_side"]
 
 # A row in a table of its key costs less than a dict if the table has some 25 rows or more.
 MOST_KEYS = 1 / 25  # largest number of keys per row
 
-Part = tuple[Key, list[int]]  # a key and the numbers of its rows
 Found = typing.TypeVar("Found")
 
 
@@ -36,7 +35,7 @@ def rows_by_key(model: typing.Any, rows: Rows) -> list[Part] | None:
         return None
     for number, key in enumerate(rows.keys):
         parts.setdefault(key, []).append(number)
-    return list(parts.items()) if len(parts) <= MOST_KEYS * len(rows.keys) else None
+    return list(parts.items()) if 0 < len(parts) <= MOST_KEYS * len(rows.keys) else None
 
 
 def side_by_side(

@@ -6,7 +6,7 @@ import collections
 import typing
 from itertools import takewhile
 
-from .keys import Key
+from .keys import Key, Part
 from .store import Entry, Store
 
 __all__ = ["ModelCache"]
@@ -65,15 +65,34 @@ class ModelCache:
         self._entries.move_to_end(key)
         self.now += 1
         entry.last = self.now
-        while next(iter(self._entries.values())).last < self._oldest:
-            self._entries.popitem(last=False)
+        self._drop_expired()
         return entry, is_known
 
-    def keeps(self, keys: list[Key], n: int) -> bool:
-        """Whether the models of these keys stay in memory while they learn n samples."""
+    def _drop_expired(self) -> None:
+        """Remove the models that have expired for the next sample."""
+        while next(iter(self._entries.values())).last < self._oldest:
+            self._entries.popitem(last=False)
+
+    def keeps(self, n_keys: int, n: int) -> bool:
+        """Whether so many models stay in memory while they learn n samples."""
         if self._time_to_live is not None and n > self._time_to_live:
             return False
-        return self._max_models is None or len(keys) <= self._max_models
+        return self._max_models is None or n_keys <= self._max_models
+
+    def enter_all(self, parts: list[Part], n: int) -> list[tuple[Entry, bool]]:
+        """Enter the keys of n samples that they learn next, if the cache keeps them."""
+        start, found = self.now, []
+        for key, numbers in parts:
+            self.now = start + numbers[0]
+            found.append(self.enter(key))
+        for (name, numbers), (entry, _) in sorted(
+            zip(parts, found, strict=True), key=lambda each: each[0][1][-1]
+        ):
+            self._entries.move_to_end(name)
+            entry.last = start + numbers[-1] + 1
+        self.now = start + n
+        self._drop_expired()
+        return found
 
     def find(self, key: Key) -> Entry | None:
         """Return the entry of a key; `None` if there is none."""

@@ -7,9 +7,10 @@ import numbers
 import pickle
 import typing
 
-__all__ = ["Key", "name_of", "plain_key", "shard_of"]
+__all__ = ["Key", "Part", "name_of", "plain_key", "shard_of"]
 
 Key = str | bytes | int
+Part = tuple[Key, list[int]]  # a key and the numbers of its rows in a frame
 
 PLAIN = frozenset([str, bytes, int])  # the types that a key has after `plain_key`
 

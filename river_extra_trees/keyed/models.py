@@ -14,9 +14,9 @@ from river_extra_trees._core.safe_repr import safe_repr
 
 from .._estimator.frames import Sample
 from .._estimator.parameters import check_jobs, check_parameter, check_whole, n_threads_of
-from .by_key import Part, learn_table, predict_table, rows_by_key, side_by_side
+from .by_key import learn_table, predict_table, rows_by_key, side_by_side
 from .cache import ModelCache
-from .keys import Key, plain_key
+from .keys import Key, Part, plain_key
 from .methods import KeyedMethods
 from .pooled import PooledModel, likeliest
 from .rows import Rows
@@ -263,7 +263,7 @@ class KeyedModels(KeyedMethods):
     def _learn_rows(self, rows: Rows, predicts: bool) -> list[typing.Any]:
         with self._lock:
             parts = self._parts(rows)
-            if parts is not None and self._cache.keeps([key for key, _ in parts], len(rows.keys)):
+            if parts is not None and self._cache.keeps(len(parts), len(rows.keys)):
                 return self._learn_parts(rows, parts, predicts)
             labelled = zip(rows.samples(), rows.y, rows.w, strict=True)
             return [self._learn(key, x, y, w, predicts) for (key, x), y, w in labelled]
@@ -275,28 +275,31 @@ class KeyedModels(KeyedMethods):
     def _learn_parts(self, rows: Rows, parts: list[Part], predicts: bool) -> list[typing.Any]:
         """Learn a table for each key; if a row is invalid, learn the rows of its key in turn."""
         first = self._cache.now + 1
-        entered = [self._cache.enter(key) for key in rows.keys]
+        entered = self._cache.enter_all(parts, len(rows.keys))
+        entries = {key: entry for (key, _), (entry, _) in zip(parts, entered, strict=True)}
 
         def learn(part: Part) -> list[typing.Any] | None:
             try:
-                return learn_table(entered[part[1][0]][0].model, rows, part[1], predicts)
+                return learn_table(entries[part[0]].model, rows, part[1], predicts)
             except Exception:
                 return None
 
         predictions: list[typing.Any] = [None] * len(rows.keys)
-        in_turn = set()
-        for (_, numbers), found in side_by_side(learn, parts, self._n_threads(parts)):
+        in_turn = {}  # number of a row: whether its key had a model before
+        learned = side_by_side(learn, parts, self._n_threads(parts))
+        for ((_, numbers), found), (_, is_known) in zip(learned, entered, strict=True):
             if found is None:
-                in_turn.update(numbers)
+                in_turn.update({number: is_known or number > numbers[0] for number in numbers})
                 continue
             self._n_seen += len(numbers)
             for number, prediction in zip(numbers, found, strict=True):
-                predictions[number] = prediction if entered[number][1] else None
+                predictions[number] = prediction if is_known or number > numbers[0] else None
         for number, (key, x) in enumerate(rows.samples() if in_turn else ()):
             if number in in_turn:
+                sample = x, rows.y[number], rows.w[number]
                 place = f"sample {first + number} of {safe_repr(key)}"
                 predictions[number] = self._learn_entry(
-                    *entered[number], place, x, rows.y[number], rows.w[number], predicts
+                    entries[key], in_turn[number], place, *sample, predicts
                 )
         return predictions
 
