@@ -7,6 +7,7 @@ import typing
 
 from ._core.cart.splitter import Splitter
 from ._core.forests.stream import StreamForest
+from ._core.max_features import n_features_tried
 from ._estimator.batch_forest import BatchForest
 from ._estimator.parameters import (
     LARGEST,
@@ -20,7 +21,6 @@ from ._estimator.parameters import (
     check_whole,
     decay_factor,
     draw_seed,
-    n_features_visited,
 )
 
 __all__ = ["StreamLearner"]
@@ -118,7 +118,7 @@ class StreamLearner(BatchForest):
         forest: typing.Any = self._forest
         batch = forest.n_batches
         splitters = splitters or self._new_splitters()
-        n_features = n_features_visited(self.max_features, forest.n_offered)
+        n_features = n_features_tried(self.max_features, forest.n_offered)
         if forest.n_in_batch < self.batch_size:
             depth = LARGEST if self.max_depth is None else self.max_depth
             forest.grow_early(splitters, n_features, depth, self.max_nodes)

@@ -22,8 +22,8 @@ from river_extra_trees import (
     StreamDecisionTreeClassifier,
     StreamDecisionTreeRegressor,
 )
+from river_extra_trees._core.max_features import n_features_tried
 from river_extra_trees._estimator.inspection import path
-from river_extra_trees._estimator.parameters import n_features_visited
 from tests.naive.cart import Rules, Sample
 from tests.naive.rng import NaiveRng
 from tests.naive.stream_tree import NaiveStreamTree
@@ -275,7 +275,7 @@ def test_published_is_complete(model_class: Any) -> None:
 )
 def test_number_of_features_looked_at(max_features: Any, expected: int) -> None:
     """Names, shares and numbers of features say how many of 30 are looked at."""
-    assert n_features_visited(max_features, 30) == expected
+    assert n_features_tried(max_features, 30) == expected
 
 
 def test_columns_that_came_first_are_not_preferred_by_forests() -> None:

@@ -101,6 +101,6 @@ How a learner is saved and restored::
 All modules use: `guarded` (one call at a time), `memory` (allocation), `lists` (list items without
 the GIL), `rng` (named streams of random numbers), `split` (the struct of a split), `shares` (the
 largest share, the sum of shares, fixed share), `moments` (running means and variances), `linalg`
-(least squares), `state` (saving, and validation when loading), `arrays` (memory as numpy arrays),
-`safe_repr` (values in messages).
+(least squares), `max_features` (how many features a split tries), `state` (saving, and validation
+when loading), `arrays` (memory as numpy arrays), `safe_repr` (values in messages).
 """

@@ -27,7 +27,6 @@ __all__ = [
     "decay_factor",
     "draw_seed",
     "is_whole",
-    "n_features_visited",
     "n_threads_of",
     "plain_parameters",
 ]
@@ -171,16 +170,3 @@ def check_max_features(max_features: MaxFeatures) -> None:
         or (isinstance(max_features, float) and 0.0 < max_features <= 1.0)
     )
     check_parameter(fits, "max_features", max_features, f"None, 'sqrt', 'log2', {wanted}")
-
-
-def n_features_visited(max_features: MaxFeatures, n_columns: int) -> int:
-    """Number of features that a split tries."""
-    if max_features is None:
-        return n_columns
-    if max_features == "sqrt":
-        return max(1, math.isqrt(n_columns))
-    if max_features == "log2":
-        return max(1, int(math.log2(max(1, n_columns))))
-    if isinstance(max_features, float):
-        return max(1, int(max_features * n_columns))
-    return int(max_features)

@@ -17,6 +17,7 @@ from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 
 from ..lists cimport item_of, length_of
+from ..max_features cimport MaxFeatures
 from .naive_bayes cimport NaiveBayes
 from ..trees cimport Trees
 from .buffer cimport Buffer
@@ -24,13 +25,6 @@ from .ensemble cimport Ensemble
 from .growth cimport Growth
 from .model_trees cimport LinearModels, TreeGrowth
 from .mixtures cimport ClassPool, NumberMixture
-
-cdef enum Rule:             # how many of the offered features a node visits
-    ALL = 0
-    SQRT = 1
-    LOG2 = 2
-    SHARE = 3
-    NUMBER = 4
 
 cdef class Group:
     cdef readonly int memory            # number of samples on which a tree is grown
@@ -78,8 +72,7 @@ cdef class MemoryForest(Ensemble):
     cdef readonly Buffer buffer
     cdef readonly int max_nodes
     cdef readonly object max_features   # None, "sqrt", "log2", a number or a share
-    cdef Rule rule                      # of max_features, with this share or number
-    cdef double share
+    cdef MaxFeatures rule_of_features
     cdef int* recent                    # the columns with a value in the last batch_size samples
     cdef int n_recent
     cdef int widest                     # number of values of the widest nominal column, see ...

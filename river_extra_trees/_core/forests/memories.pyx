@@ -5,7 +5,6 @@ from copy import deepcopy
 import numpy as np
 
 from cpython.object cimport PyObject
-from libc.math cimport log2, sqrt
 from libc.stdint cimport int64_t
 from libc.stdlib cimport qsort
 from libc.string cimport memset
@@ -14,6 +13,7 @@ from ..ahead cimport AHEAD, Ahead
 from ..arrays cimport view
 from ..table cimport Reader
 from ..learner cimport Learner
+from ..max_features cimport SHARE, max_features_of, n_tried
 from ..memory cimport free, product, resized, zeroed
 from ..schema cimport Labels, Schema
 from ..trees cimport HEADER, WEIGHT, Trees
@@ -85,15 +85,6 @@ cdef void sort_columns(Schema schema) noexcept nogil:
         if schema.row[column] == schema.row[column]:
             schema.filled[schema.n_filled] = column
             schema.n_filled += 1
-
-
-cdef Rule rule_of(object max_features) except *:
-    """The rule that counts the features which a node visits."""
-    if max_features is None:
-        return ALL
-    if isinstance(max_features, str):
-        return SQRT if max_features == "sqrt" else LOG2
-    return SHARE if isinstance(max_features, float) else NUMBER
 
 
 cdef class Group:
@@ -175,8 +166,7 @@ cdef class MemoryForest(Ensemble):
         self.regression = regression
         self.batch_size, self.fading = batch_size, fading
         self.max_features, self.max_nodes, self.seed = max_features, max_nodes, seed
-        self.rule = rule_of(max_features)
-        self.share = max_features if self.rule in (SHARE, NUMBER) else 0.0
+        self.rule_of_features = max_features_of(max_features)
         self.n_changes = NEVER
         self.rules = rules
         self.groups = []
@@ -277,18 +267,8 @@ cdef class MemoryForest(Ensemble):
 
     cdef int n_visited(self, int n_columns) noexcept nogil:
         """Number of features that a node visits if so many are offered."""
-        cdef double n = n_columns
-        if self.rule == ALL:
-            return n_columns
-        if self.rule == SQRT:
-            n = sqrt(n)
-        elif self.rule == LOG2:
-            n = log2(max(1.0, n))
-        elif self.rule == SHARE:
-            n = min(self.share * n, <double>MOST_OF_SHARE)
-        elif self.rule == NUMBER:
-            n = self.share
-        return max(1, <int>n)
+        cdef int n = n_tried(&self.rule_of_features, n_columns)
+        return min(n, <int>MOST_OF_SHARE) if self.rule_of_features.rule == SHARE else n
 
     cdef void count_values(self) noexcept nogil:
         """Count the values of the widest nominal column, the missing one and OTHER included."""

@@ -20,7 +20,7 @@ from copy import deepcopy
 import numpy as np
 
 cimport cython
-from libc.math cimport INFINITY, exp, fabs, log2, sqrt
+from libc.math cimport INFINITY, exp, fabs, sqrt
 from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memmove, memset
 
@@ -28,6 +28,7 @@ from ..ahead cimport AHEAD
 from ..arrays cimport view
 from ..cart.splitter cimport Splitter
 from ..learner cimport Learner
+from ..max_features cimport MaxFeatures, max_features_of, n_tried
 from ..memory cimport free, resized, zeroed
 from ..moments cimport follow_moments
 from ..rng cimport FEATURES, rng_for
@@ -41,10 +42,6 @@ from ..state import LARGEST_FLOAT, SMALLEST, State, fields_of, put_back, require
 
 cdef enum:
     MAX_MODELS = 10_000     # of a restored ensemble
-    # Values of `feature_count` that are not numbers of features.
-    ALL = 0
-    SQUARE_ROOT = -1
-    LOGARITHM = -2
     REBUILD = 16            # windows after which the running sums are computed again, against
                             #   rounding
 
@@ -137,8 +134,7 @@ cdef class Shrubs(Learner):
     cdef readonly double l2
     cdef readonly double node_penalty
     cdef readonly uint64_t seed
-    cdef double feature_share           # share of the features to try per split, or 0
-    cdef int feature_count              # number of them, or one of the rules in `ensemble.pyx`
+    cdef MaxFeatures rule_of_features
 
     # --- State --------------------------------------------------------------------------------
     cdef readonly int64_t n_trained     # number of trees grown so far
@@ -178,11 +174,7 @@ cdef class Shrubs(Learner):
                        node_penalty=node_penalty)
         self.seed = seed
         self.max_features = max_features
-        if isinstance(max_features, float):
-            self.feature_share = max_features
-        else:
-            self.feature_count = {None: ALL, "sqrt": SQUARE_ROOT, "log2": LOGARITHM}.get(
-                max_features, max_features)
+        self.rule_of_features = max_features_of(max_features)
         self.allocate(n_models + 1)
 
     cdef void let_grow(self, Window window, Trees trees) noexcept:
@@ -294,17 +286,6 @@ cdef class Shrubs(Learner):
                 best = c
         return best != <int>target
 
-    cdef int n_features(self) noexcept nogil:
-        """Number of features that a split tries."""
-        cdef int n = self.window.n_live
-        if self.feature_share > 0.0:
-            return max(1, <int>(self.feature_share * n))
-        if self.feature_count == SQUARE_ROOT:
-            return max(1, <int>sqrt(<double>n))
-        if self.feature_count == LOGARITHM:
-            return max(1, <int>log2(<double>max(1, n)))
-        return n if self.feature_count == ALL else self.feature_count
-
     cdef int train(self) except -1 nogil:
         """Lines 6 to 8: grow a tree of weight zero on the window."""
         cdef int tree = self.trees.n_roots, i, slot, n_splits, root
@@ -315,8 +296,9 @@ cdef class Shrubs(Learner):
         for i in range(self.window.n_sorted):
             slot = self.window.by_arrival[i]
             self.trees.learn(root, self.window.target[slot], self.window.weight[slot], step)
-        n_splits = self.splitter.grow(root, self.schema, NULL, self.n_features(), step,
-                                      rng_for(self.seed, 0, step, FEATURES))
+        n_splits = self.splitter.grow(
+            root, self.schema, NULL, n_tried(&self.rule_of_features, self.window.n_live), step,
+            rng_for(self.seed, 0, step, FEATURES))
         self.weights[tree] = 0.0
         self.sizes[tree] = 2 * n_splits + 1
         self.births[tree] = step - 1
