@@ -10,13 +10,13 @@ from river import datasets, evaluate, metrics
 
 from river_extra_trees._core.cart.splitter import Splitter
 from river_extra_trees._core.forests.stream import StreamForest
+from river_extra_trees._core.max_features import n_features_tried
 from river_extra_trees._estimator.batch_forest import BatchForest
 from river_extra_trees._estimator.classifier import TreeClassifier
 from river_extra_trees._estimator.parameters import (
     LARGEST,
     check_whole,
     draw_seed,
-    n_features_visited,
     plain_parameters,
 )
 
@@ -67,7 +67,7 @@ class RollingForestClassifier(BatchForest, TreeClassifier):
         """Grow the trees on the batch, and replace the oldest."""
         forest: StreamForest = self._forest
         splitters = splitters or self._new_splitters()
-        n_features = n_features_visited("sqrt", forest.n_offered)
+        n_features = n_features_tried("sqrt", forest.n_offered)
         if forest.n_in_batch < self.batch_size:  # during the first batch
             forest.grow_early(splitters, n_features, LARGEST, LARGEST)
             return

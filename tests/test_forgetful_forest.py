@@ -92,8 +92,15 @@ def test_tree_equals_the_naive_tree(name: str, n: int, criterion: str) -> None:
 @pytest.mark.parametrize(
     ("name", "n", "bagging", "published"),
     [
-        *(("elec", 900, False, False), ("gradual", 600, True, True)),
-        *(("phishing", 700, True, False), ("phishing", 500, False, True)),
+        ("elec", 900, False, False),
+        *(
+            pytest.param(*each, marks=pytest.mark.slow)
+            for each in (
+                ("gradual", 600, True, True),
+                ("phishing", 700, True, False),
+                ("phishing", 500, False, True),
+            )
+        ),
     ],
 )
 def test_forest_equals_the_naive_forest(name: str, n: int, bagging: bool, published: bool) -> None:

@@ -192,9 +192,15 @@ def test_predict(model: Path, table: Path, tmp_path: Path) -> None:
     assert f"accuracy {right / 90:.4g} on 90 rows" in result.stderr
 
 
-@pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".parquet"])
-@pytest.mark.parametrize("name", ["StreamDecisionTree", "DynamicTree:n_particles=10"])
-@pytest.mark.parametrize("task", ["classification", "regression"])
+@pytest.mark.parametrize(
+    ("task", "name", "suffix"),
+    [
+        ("classification", "StreamDecisionTree", ".csv"),
+        ("classification", "DynamicTree:n_particles=10", ".jsonl"),
+        ("regression", "StreamDecisionTree", ".parquet"),
+        ("regression", "DynamicTree:n_particles=10", ".csv"),
+    ],
+)
 def test_batches_are_predicted_as_columns(
     name: str, task: str, suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -24,16 +24,15 @@ from tests.naive.dynamic_calibration import (
 
 pytestmark = pytest.mark.slow  # the exact laws of core/dynamic/test_enumeration.py are quick
 
-# In which every wrong formula below is noticed.
-N_REPLICATIONS = dict.fromkeys(PROBLEMS, 200) | {"constant": 600}
+N_REPLICATIONS = 200
 
-# A wrong formula, and the problem that brings it out soon.
+# A wrong formula, the problem that brings it out soon, and replications in which it is noticed.
 CONTROLS = [
-    ("constant", "depth exponent"),
-    ("linear", "degrees of freedom"),
-    ("linear", "determinant"),
-    ("multinomial", "Dirichlet"),
-    ("forgetting", "no forgetting"),
+    ("constant", "depth exponent", 600),
+    ("linear", "degrees of freedom", 200),
+    ("linear", "determinant", 200),
+    ("multinomial", "Dirichlet", 200),
+    ("forgetting", "no forgetting", 200),
 ]
 
 
@@ -41,13 +40,13 @@ CONTROLS = [
 def test_ranks_of_drawn_trees_are_uniform(name: str) -> None:
     """Leaf mean and variance, number of leaves, log likelihood: chi-square over the ranks."""
     problem = PROBLEMS[name].shortened()
-    found = list(ranks(problem, problem.model(), N_REPLICATIONS[name]))
+    found = list(ranks(problem, problem.model(), N_REPLICATIONS))
     for quantity, p in p_values(found, problem.n_asked).items():
         assert p > SMALLEST_P, quantity
 
 
-@pytest.mark.parametrize(("name", "wrong"), CONTROLS)
-def test_a_wrong_formula_is_noticed(name: str, wrong: str) -> None:
+@pytest.mark.parametrize(("name", "wrong", "most"), CONTROLS)
+def test_a_wrong_formula_is_noticed(name: str, wrong: str, most: int) -> None:
     """Streams from the wrong model, inference with the right one: some ranks are not uniform."""
     problem = PROBLEMS[name].shortened()
-    assert replications_to_notice(problem, wrong_models(problem)[wrong], N_REPLICATIONS[name])
+    assert replications_to_notice(problem, wrong_models(problem)[wrong], most)
