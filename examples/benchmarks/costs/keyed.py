@@ -1,9 +1,10 @@
 """What one model per key costs, in one process: beside a dict of models written by hand.
 
-The times are wall times, because frames are also read with two threads.
+The times are wall times, because frames are also read with two threads, and by two workers of Ray
+(without the start of Ray).
 
     python -m examples.benchmarks.costs keyed
-    python -m examples.benchmarks.costs keyed --keys 100
+    python -m examples.benchmarks.costs keyed --keys 100 --ray
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import argparse
 import functools
 import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -19,6 +21,7 @@ import pandas as pd
 import river_extra_trees as ret
 from examples.benchmarks.common import tables
 from examples.benchmarks.costs.timing import in_turns
+from river_extra_trees.distributed import DistributedKeyedModels
 from river_extra_trees.keyed import KeyedModels
 
 LEARNERS = ("StreamDecisionTreeClassifier", "StreamDecisionTreeRegressor", "ExtraTreesClassifier")
@@ -31,6 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--keys", type=int, default=2_000)
     parser.add_argument("--rows", type=int, default=10_000, help="of a frame")
     parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--ray", action="store_true", help="also with Ray")
 
 
 def by_dict(model: Any, samples: list[tuple[str, Any, Any]]) -> None:
@@ -55,6 +59,18 @@ def by_frames(model: Any, frames: list[tuple[list[str], Any, Any]], n_jobs: int 
         models.predict_learn_many(*frame)
 
 
+def on_ray(model: Any, frames: list[tuple[list[str], Any, Any]]) -> Callable[[], None]:
+    """Start two workers; return what they do."""
+    models = DistributedKeyedModels(model, 2)
+
+    def work() -> None:
+        with models:
+            for frame in frames:
+                models.predict_learn_many(*frame)
+
+    return work
+
+
 def run(options: argparse.Namespace) -> None:
     """Print a line for each learner."""
     n, size, lines = options.samples, options.rows, []
@@ -75,7 +91,10 @@ def run(options: argparse.Namespace) -> None:
             way: lambda run=run, given=given: functools.partial(run, model, given)  # noqa: B023
             for way, (run, given) in work.items()
         }
+        if options.ray:
+            ways["ray"] = functools.partial(on_ray, model, frames)
         times = in_turns(ways, options.repeats, clock=time.perf_counter)
         lines.append([name, *(f"{1e6 * times.median(way) / n:.2f}" for way in ways)])
     heads = ["dict of models", "predict_one, learn_one", "frames", "frames, two threads"]
+    heads += ["frames, two workers of Ray"] if options.ray else []
     tables.show(["µs per sample", *heads], lines)

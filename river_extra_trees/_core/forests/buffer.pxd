@@ -1,16 +1,15 @@
 """The latest samples of a stream, in a circular buffer of blocks.
 
 A block contains BLOCK samples: their targets and weights as doubles, and their values of each
-feature. A feature stores its values in the narrowest type that represents all of them exactly; the
-first value that does not fit widens the type. A block has memory only for the features of which it
-has a value. The buffer allocates its blocks one by one. When all blocks are allocated, it
+feature. A feature stores its values as floats, until one comes that a float does not represent
+exactly; from then on, as doubles. A block has memory only for the features of which it has a value. The buffer allocates its blocks one by one. When all blocks are allocated, it
 overwrites the oldest samples, so `push` never copies older samples.
 
 A place is a position in the buffer. A sample keeps its place until it is overwritten.
 """
 
 from libc.math cimport NAN
-from libc.stdint cimport int8_t, int16_t, int64_t
+from libc.stdint cimport int64_t
 
 cdef enum:
     BLOCK_BITS = 9
@@ -20,8 +19,6 @@ cdef enum:
     FEATURES = 2                # row of the first feature in a saved state
 
 cdef enum Width:                # bytes per value of a feature
-    BYTE = 1                    # signed integers of 8 bits; -128 represents NaN
-    SHORT = 2                   # signed integers of 16 bits; -32768 represents NaN
     SINGLE = 4
     DOUBLE = 8
 
@@ -95,12 +92,8 @@ cdef class Buffer:
                 values[i] = NAN
         elif this.width == DOUBLE:
             gather_as(<double*>NULL, this.blocks, places, n, values)
-        elif this.width == SINGLE:
-            gather_as(<float*>NULL, this.blocks, places, n, values)
-        elif this.width == BYTE:
-            gather_as(<int8_t*>NULL, this.blocks, places, n, values)
         else:
-            gather_as(<int16_t*>NULL, this.blocks, places, n, values)
+            gather_as(<float*>NULL, this.blocks, places, n, values)
 
     cdef inline double target(self, int place) noexcept nogil:
         return self.targets[place >> BLOCK_BITS][place & (BLOCK - 1)]
@@ -111,40 +104,19 @@ cdef class Buffer:
 
 cdef inline double value_at(const void* values, int width, int at) noexcept nogil:
     """One of the values of a block, as a double."""
-    cdef int whole
-    if width == DOUBLE:
-        return (<const double*>values)[at]
-    if width == SINGLE:
-        return (<const float*>values)[at]
-    if width == BYTE:
-        whole = (<const int8_t*>values)[at]
-        return whole if whole != -128 else NAN
-    whole = (<const int16_t*>values)[at]
-    return whole if whole != -32768 else NAN
+    return (<const double*>values)[at] if width == DOUBLE else (<const float*>values)[at]
 
 
 ctypedef fused Value:
     double
     float
-    int8_t
-    int16_t
 
 
 cdef inline void gather_as(const Value* kind, void* const* blocks, const int* places, int n,
                            double* values) noexcept nogil:
     """Read values of the type `kind`; the pointer only selects the type."""
     cdef const Value* of_block
-    cdef Value value
     cdef int i
     for i in range(n):
         of_block = <const Value*>blocks[places[i] >> BLOCK_BITS]
-        if of_block == NULL:
-            values[i] = NAN
-            continue
-        value = of_block[places[i] & (BLOCK - 1)]
-        if Value is int8_t:
-            values[i] = value if value != -128 else NAN
-        elif Value is int16_t:
-            values[i] = value if value != -32768 else NAN
-        else:
-            values[i] = value
+        values[i] = of_block[places[i] & (BLOCK - 1)] if of_block != NULL else NAN

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from libc.math cimport NAN, signbit
-from libc.stdint cimport int8_t, int16_t, int64_t
+from libc.math cimport NAN
+from libc.stdint cimport int64_t
 
 from ..memory cimport free, resized, zeroed
 from ..schema cimport MAX_COLUMNS
@@ -100,7 +100,7 @@ cdef class Buffer:
         self.present = <int*>resized(self.present, n_features, sizeof(int))
         for column in range(self.capacity, n_features):
             self.columns[column].blocks = <void**>zeroed(self.n_allocated, sizeof(void*))
-            self.columns[column].width = BYTE
+            self.columns[column].width = SINGLE
             self.latest[column] = -1
             self.capacity = column + 1
             self.n_bytes += (sizeof(Store) + sizeof(int64_t) + 2 * sizeof(int)
@@ -192,7 +192,7 @@ cdef class Buffer:
         for i in range(self.n_live):
             assert self.latest[self.live[i]] >= self.oldest
         for column in range(self.capacity):
-            assert self.columns[column].width in (BYTE, SHORT, SINGLE, DOUBLE)
+            assert self.columns[column].width in (SINGLE, DOUBLE)
 
     def __sizeof__(self):
         return object.__sizeof__(self) + self.n_bytes
@@ -247,16 +247,11 @@ cdef class Buffer:
         return reduced(type(self), self.state())
 
 
-# --- Values in the narrowest type -----------------------------------------------------------
+# --- Values as floats or doubles --------------------------------------------------------------
 
 cdef int width_of(double value) noexcept nogil:
     """The smallest width that represents a value exactly; see `Width`."""
-    if value != value:
-        return BYTE
-    if (-32768.0 < value <= 32767.0 and value == <int16_t>value
-            and not (value == 0.0 and signbit(value))):
-        return BYTE if -128.0 < value <= 127.0 else SHORT
-    if -3e38 < value < 3e38 and value == <double><float>value:
+    if value != value or (-3e38 < value < 3e38 and value == <double><float>value):
         return SINGLE
     return DOUBLE
 
@@ -279,9 +274,5 @@ cdef inline void write(void* values, int width, int at, double value) noexcept n
     """Store a value in a block; its width must be sufficient."""
     if width == DOUBLE:
         (<double*>values)[at] = value
-    elif width == SINGLE:
-        (<float*>values)[at] = <float>value
-    elif width == BYTE:
-        (<int8_t*>values)[at] = -128 if value != value else <int8_t>value
     else:
-        (<int16_t*>values)[at] = -32768 if value != value else <int16_t>value
+        (<float*>values)[at] = <float>value

@@ -17,11 +17,6 @@ import river_extra_trees as ret
 
 MISSING = math.nan
 VALUES: dict[str, list[float]] = {
-    "bits": [0.0, 1.0, MISSING],
-    "bytes": [-127.0, 127.0, 5.0, MISSING],
-    "limits of bytes": [-128.0, 128.0],
-    "shorts": [-32767.0, 32767.0, 300.0, MISSING],
-    "limits of shorts": [-32768.0, 32768.0],
     "negative zero": [-0.0, 0.0, MISSING],
     "single": [0.5, -1.25e-30, 3.0e37, 16777216.0, MISSING],
     "double": [0.1, 1e300, 5e-324, 16777217.0, -1e-40, MISSING],
@@ -116,7 +111,7 @@ def test_a_copy_goes_on_alike() -> None:
 
 @pytest.mark.parametrize(
     ("value", "width"),
-    [(1.0, 1), (-128.0, 2), (1000.0, 2), (-0.0, 4), (0.5, 4), (40000.0, 4), (0.1, 8)],
+    [(1.0, 4), (-0.0, 4), (16777216.0, 4), (0.1, 8), (16777217.0, 8)],
 )
 def test_a_value_takes_as_few_bytes_as_it_needs(value: float, width: int) -> None:
     """Targets and weights take 16 bytes a sample, in blocks of 512, and a feature its width."""
