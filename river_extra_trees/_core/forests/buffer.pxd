@@ -2,8 +2,9 @@
 
 A block contains BLOCK samples: their targets and weights as doubles, and their values of each
 feature. A feature stores its values as floats, until one comes that a float does not represent
-exactly; from then on, as doubles. A block has memory only for the features of which it has a value. The buffer allocates its blocks one by one. When all blocks are allocated, it
-overwrites the oldest samples, so `push` never copies older samples.
+exactly; from then on, as doubles. A block has memory only for the features of which it has a
+value. The buffer allocates its blocks one by one. When all blocks are allocated, it overwrites the
+oldest samples, so `push` never copies older samples.
 
 A place is a position in the buffer. A sample keeps its place until it is overwritten.
 """
