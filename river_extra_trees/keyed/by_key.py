@@ -28,10 +28,12 @@ Found = typing.TypeVar("Found")
 def rows_by_key(model: typing.Any, rows: Rows) -> list[Part] | None:
     """Return the numbers of the rows of each key, if their model can read them as tables.
 
-    Only learners of this package read tables; they do so without Python's lock.
+    Only learners of this package read tables; they do so without Python's lock. A class derived
+    from one may do more with a sample.
     """
     parts: dict[Key, list[int]] = {}
-    if not isinstance(model, TreeLearner):
+    package = type(model).__module__.partition(".")[0]
+    if not isinstance(model, TreeLearner) or package != "river_extra_trees":
         return None
     for number, key in enumerate(rows.keys):
         parts.setdefault(key, []).append(number)

@@ -131,6 +131,19 @@ def test_a_model_leaves_the_memory_within_a_frame(
     check_same(models, plain, range(8), bounds[0])
 
 
+class Doubling(ret.StreamDecisionTreeRegressor):
+    """A learner that is derived from one of the package."""
+
+    def learn_one(self, x: Any, y: Any, w: float = 1.0) -> None:
+        super().learn_one(x, 2 * y, w)
+
+
+def test_a_derived_learner_learns_in_its_own_way() -> None:
+    models = KeyedModels(Doubling(leaf_memory=None, seed=1))
+    models.learn_many(["a"] * 60, pd.DataFrame({"x": [0.0] * 60}), [1.0] * 60)
+    assert models.predict_one("a", {"x": 0.0}) == 2.0
+
+
 @pytest.mark.parametrize("most_keys", [0, 1])
 def test_probabilities_of_frames(monkeypatch: pytest.MonkeyPatch, most_keys: int) -> None:
     """They are those of a dict of models, also for labels and features that come later."""
