@@ -55,6 +55,7 @@ cdef class Buffer:
                   double weight) noexcept nogil
     cdef void begin_block(self, int block, const double* row, int n_features) noexcept nogil
     cdef void add_live(self, int column) noexcept nogil
+    cdef void enlarge(self, int n_blocks) noexcept
     cdef int fill(self, const double[:, ::1] samples) except -1
 
     cdef inline int place_of(self, int64_t arrival) noexcept nogil:

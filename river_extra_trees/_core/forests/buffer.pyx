@@ -181,6 +181,10 @@ cdef class Buffer:
         """An empty buffer of the same size."""
         return Buffer((self.n_blocks - 1) * BLOCK)
 
+    cdef void enlarge(self, int n_blocks) noexcept:
+        """Store the samples of at least so many blocks; the buffer has just been restored."""
+        self.n_blocks = max(self.n_blocks, n_blocks)
+
     def check(self):
         """Raise AssertionError if an invariant is broken."""
         cdef int column, i

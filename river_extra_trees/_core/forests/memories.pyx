@@ -569,11 +569,11 @@ cdef class MemoryForest(Ensemble):
         cdef int i, n_groups = len(self.groups)
         cdef Group group
         cdef const int64_t[:, ::1] growths = fields["growths"]
-        buffer, n = fields["buffer"], self.n_remembered()
-        require(buffer.n_blocks == self.buffer.n_blocks,
-                "MemoryForest: the buffer is of another size")
+        cdef Buffer buffer = fields["buffer"]
+        cdef int64_t n = self.n_remembered() - <int>AHEAD   # others than those read ahead
         require(buffer.n_seen - buffer.oldest >= min(buffer.n_seen, n),
                 "MemoryForest: samples are missing")
+        buffer.enlarge(self.buffer.n_blocks)    # the file's depends on the AHEAD of its time
         self.store_in(buffer)
         self.schema, self.labels, self.trees = fields["schema"], fields["labels"], fields["trees"]
         self.models, self.mixture = fields.get("models", []), fields.get("mixture")

@@ -124,3 +124,22 @@ def test_a_value_takes_as_few_bytes_as_it_needs(value: float, width: int) -> Non
     values = 20 * 1_024 * width
     assert values <= sizes[1] - sizes[0] <= values + 20 * 48
     assert 16 * 1_024 <= sizes[0] <= (16 + width) * 1_024 + 200
+
+
+@pytest.mark.parametrize("more", [-1, 2])
+def test_a_file_may_have_another_number_of_blocks(more: int) -> None:
+    """It depends on how many rows a version reads ahead, and has no effect on the answers."""
+    model = ret.ExtraTreesClassifier(n_models=2, window_sizes=(1_000,), seed=1)
+    rows = [({"a": float(i % 9), "b": float(i % 700)}, i % 3) for i in range(3_900)]
+    for x, y in rows[:1_100]:
+        model.learn_one(x, y)
+    copied = copy.deepcopy(model)
+    parts = pickle.loads(pickle.dumps(model._core.state()))
+    samples = model._core.buffer.state()
+    samples["n_blocks"] += more
+    parts["buffer"] = type(model._core.buffer).restored(samples)
+    copied._core = type(model._core).restored(parts)
+    for x, y in rows[1_100:]:
+        model.learn_one(x, y)
+        copied.learn_one(x, y)
+        assert model.predict_proba_one(x) == copied.predict_proba_one(x)
