@@ -175,9 +175,9 @@ def read(series: typing.Any, what: str) -> Array | Values:
             check_codes(series, library, what)
         import narwhals
 
-        wrapped = narwhals.from_native(series, series_only=True, pass_through=True)
-        if isinstance(wrapped, narwhals.Series) and str(wrapped.dtype) in CAST_TYPES:
-            numbers = wrapped.to_numpy()
+        series = narwhals.from_native(series, series_only=True, pass_through=True)
+        if isinstance(series, narwhals.Series) and str(series.dtype) in CAST_TYPES:
+            numbers = series.to_numpy()
     if numbers is not None and numbers.dtype.kind in NUMBERS:  # not truth values with null
         return numbers
     try:
