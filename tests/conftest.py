@@ -52,13 +52,16 @@ def _short_garbage_collections() -> None:
 
 
 @pytest.fixture(scope="session")
-def cluster() -> Iterator[Any]:
-    """Ray and its cluster. `tools/scheduling.py` lists who uses it, so that there is one only."""
+def begun_ray() -> Iterator[tuple[Any, int]]:
+    """`ray`, connected, and the process that began it.
+
+    `tools/scheduling.py` lists who uses it, so that there is one only.
+    """
     with running_ray() as both:
         yield both
 
 
 @pytest.fixture(scope="session")
-def ray(cluster: Any) -> Any:
+def ray(begun_ray: tuple[Any, int]) -> Any:
     """The module `ray`, connected."""
-    return cluster[0]
+    return begun_ray[0]

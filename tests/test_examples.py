@@ -14,9 +14,8 @@ from river import checks, datasets
 
 from examples import rolling_forest
 from river_extra_trees import distributed
-from river_extra_trees.distributed import Answer
 from tests.tools.pages import ROOT, blocks, name_of, pages_with
-from tests.tools.ray_in_process import take_the_place_of_ray
+from tests.tools.ray_in_process import ServedHere, take_the_place_of_ray
 from tests.tools.scripts import Done, done
 
 EXAMPLES = ROOT / "examples"
@@ -84,25 +83,6 @@ def test_gallery(tmp_path: Path) -> None:
     assert result.returncode == 0, result.stderr
     made = {path.name for path in tmp_path.iterdir()}
     assert made == {path.name for path in (ROOT / "docs" / "pictures").iterdir()}
-
-
-class ServedHere:
-    """Answers as a `SnapshotServer`, without processes; `test_serving.py` tests the real one."""
-
-    def __init__(self, snapshot: Any, **_: Any) -> None:
-        self.publish(snapshot)
-
-    def publish(self, snapshot: Any) -> None:
-        self.snapshot = snapshot
-
-    def ask(self, method: str, x: Any) -> Answer:
-        return Answer(getattr(self.snapshot, method)(x), self.snapshot.n_samples_seen)
-
-    def __enter__(self) -> ServedHere:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        pass
 
 
 @pytest.mark.parametrize("page", pages_with("python"), ids=name_of)

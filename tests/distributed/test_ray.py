@@ -1,4 +1,4 @@
-"""Models per key on a real local Ray of two nodes: nothing is lost at a restart.
+"""Models per key on a real Ray of this machine: nothing is lost at a restart.
 
 What does not depend on Ray itself is tested without it, in `test_keyed.py`.
 """
@@ -8,10 +8,7 @@ from __future__ import annotations
 import os
 import pickle
 import signal
-import subprocess
 import sys
-import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,23 +16,13 @@ import pandas as pd
 import pytest
 
 import river_extra_trees as ret
-from river_extra_trees.distributed import DistributedKeyedModels
+from river_extra_trees.distributed import DistributedKeyedModels, SnapshotServer
 from river_extra_trees.keyed import KeyedModels
 from river_extra_trees.persistence import save_bytes
 from tests.tools.estimators import CASES, answers, learn, make, stream
-from tests.tools.ray_ready import free_port, started
 from tests.tools.systems import needs_proc
 
 TREE = ret.StreamDecisionTreeRegressor(batch_size=5, seed=1)
-
-
-@pytest.fixture(scope="module")
-def ray(cluster: Any) -> Iterator[Any]:
-    """Ray with a second node."""
-    connected, nodes = cluster
-    node = started(lambda: nodes.add_node(num_cpus=2, include_dashboard=False))
-    yield connected
-    nodes.remove_node(node)
 
 
 # --- Keyed models
@@ -53,7 +40,6 @@ def test_keyed_models(ray: Any, tmp_path: Path) -> None:
     keys, X, y = keyed_rows(3000)
     alone = KeyedModels(TREE)
     alone.learn_many(keys, X, y)
-    assert len({each["NodeID"] for each in ray.nodes() if each["Alive"]}) == 2
     models = DistributedKeyedModels(TREE, 2, tmp_path)
     models.learn_many(keys[:2000], X[:2000], y[:2000])
     models.commit()
@@ -76,19 +62,6 @@ def test_keyed_models(ray: Any, tmp_path: Path) -> None:
 
 
 # --- Ports
-
-SERVE = """
-import json, pathlib, sys
-import river_extra_trees as ret
-from river_extra_trees.distributed import SnapshotServer
-
-if __name__ == "__main__":
-    snapshot = ret.StreamDecisionTreeRegressor(seed=1).snapshot()
-    with SnapshotServer(snapshot, n_replicas=1, port=int(sys.argv[2])) as server:
-        server.ask("predict_one", {})
-        pathlib.Path(sys.argv[1]).touch()
-        sys.stdin.read()
-"""
 
 
 def listening(process: int) -> dict[int, str]:
@@ -115,44 +88,19 @@ def descendants(process: int) -> list[int]:
     return [process, *(each for child in own for each in descendants(child))]
 
 
-def serving(folder: Path, environment: dict[str, str]) -> subprocess.Popen[bytes]:
-    """Return a process that serves a snapshot; raise what it wrote if it ends before."""
-    command = [sys.executable, folder / "serve.py", folder / "ready", str(free_port())]
-    with (folder / "errors").open("w") as errors:
-        server = subprocess.Popen(
-            command,
-            env=environment,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=errors,
-        )
-    while not (folder / "ready").exists():
-        if server.poll() is not None:
-            raise RuntimeError((folder / "errors").read_text())
-        time.sleep(0.1)
-    return server
-
-
 @pytest.mark.slow
 @needs_proc
-def test_ray_of_ours_listens_on_loopback(tmp_path: Path) -> None:
+def test_ray_of_ours_listens_on_loopback(begun_ray: tuple[Any, int], port: int) -> None:
     """Without a call of `ray.init` by the user, no process accepts connections from elsewhere."""
-    pytest.importorskip("ray", reason="the extra `ray` is not installed")
-    (tmp_path / "serve.py").write_text(SERVE)
-    names = ("RAY_ADDRESS", "RAY_AUTH_MODE", "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER")
-    environment = {name: value for name, value in os.environ.items() if name not in names}
-    environment["PYTHONPATH"] = ":".join(filter(None, sys.path))
-    environment["RAY_worker_niceness"] = "0"  # else whatever runs beside it comes first
-    server = started(lambda: serving(tmp_path, environment))
-    try:
-        known = listening(server.pid)
-        ours = set().union(*map(sockets, descendants(server.pid)))
-        addresses = [known[number] for number in ours if number in known]
-        assert len(addresses) >= 4
-        # 127.0.0.1, by itself and as an address of IPv6
-        assert set(addresses) <= {"0100007F", "0000000000000000FFFF00000100007F"}
-    finally:
-        server.communicate(timeout=60)
+    _, process = begun_ray
+    with SnapshotServer(TREE.snapshot(), n_replicas=1, port=port) as server:
+        server.ask("predict_one", {})
+        known = listening(process)
+        ours = set().union(*map(sockets, descendants(process)))
+    addresses = [known[number] for number in ours if number in known]
+    assert len(addresses) >= 4
+    # 127.0.0.1, by itself and as an address of IPv6
+    assert set(addresses) <= {"0100007F", "0000000000000000FFFF00000100007F"}
 
 
 # --- Without Ray

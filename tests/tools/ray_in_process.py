@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from river_extra_trees.distributed import Answer
+
 
 class RayError(Exception):
     pass
@@ -93,3 +95,22 @@ def take_the_place_of_ray(monkeypatch: pytest.MonkeyPatch) -> None:
     ray.remote = lambda **_: lambda kind: types.SimpleNamespace(remote=lambda: Actor(kind()))
     ray.exceptions = types.SimpleNamespace(RayError=RayError, RayTaskError=RayTaskError)
     monkeypatch.setitem(sys.modules, "ray", ray)
+
+
+class ServedHere:
+    """Answers as a `SnapshotServer`, without processes; `test_serving.py` tests the real one."""
+
+    def __init__(self, snapshot: Any, **_: Any) -> None:
+        self.publish(snapshot)
+
+    def publish(self, snapshot: Any) -> None:
+        self.snapshot = snapshot
+
+    def ask(self, method: str, x: Any) -> Answer:
+        return Answer(getattr(self.snapshot, method)(x), self.snapshot.n_samples_seen)
+
+    def __enter__(self) -> ServedHere:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass

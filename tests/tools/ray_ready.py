@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
+import os
 import socket
+import subprocess
+import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -17,6 +21,7 @@ def prepare_ray(monkeypatch: pytest.MonkeyPatch) -> None:
     """Skip where Ray is not installed; elsewhere let it take its time on a busy machine."""
     if importlib.util.find_spec("ray") is None:
         pytest.skip("the extra `ray` is not installed")
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
     monkeypatch.setenv("RAY_AUTH_MODE", "disabled")  # else it asks to decide on that
     monkeypatch.setenv("RAY_gcs_server_port_wait_time_s", "300")  # in place of 30
     monkeypatch.setenv("RAY_raylet_start_wait_time_s", "60")
@@ -38,20 +43,49 @@ def started(start: Callable[[], Any]) -> Any:
     return start()
 
 
+# Begins Ray as a user does who has not called `ray.init`, and keeps it until its input ends.
+OURS = """
+import sys
+from river_extra_trees.distributed.keyed import connected
+
+print(connected().get_runtime_context().gcs_address, flush=True)
+sys.stdin.read()
+"""
+
+
+def begun() -> tuple[subprocess.Popen[str], str]:
+    """A process that has begun Ray, and the address of that; raise what it wrote if it ends."""
+    with tempfile.TemporaryFile("w+") as errors:
+        process = subprocess.Popen(
+            [sys.executable, "-c", OURS],
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            text=True,
+        )
+        assert process.stdout is not None
+        address = process.stdout.readline().strip()
+        if not address:
+            process.wait()
+            errors.seek(0)
+            raise RuntimeError(errors.read())
+    return process, address
+
+
 @contextlib.contextmanager
-def running_ray() -> Iterator[tuple[Any, Any]]:
-    """Ray on this machine: the module, connected, and the cluster, to which nodes can be added."""
+def running_ray() -> Iterator[tuple[Any, int]]:
+    """Ray on this machine: the module, connected, and the process that began it."""
     with pytest.MonkeyPatch.context() as monkeypatch:
         prepare_ray(monkeypatch)
+        process, address = started(begun)
+        monkeypatch.setenv("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
         import ray
-        from ray.cluster_utils import Cluster
 
-        node = {"num_cpus": 4, "include_dashboard": False}
-        cluster = started(lambda: Cluster(initialize_head=True, head_node_args=node))
-        ray.init(cluster.address, log_to_driver=False)
-        yield ray, cluster
+        ray.init(address, log_to_driver=False, _node_ip_address="127.0.0.1")
+        yield ray, process.pid
         ray.shutdown()
-        cluster.shutdown()
+        process.communicate(timeout=60)
 
 
 def free_port() -> int:
