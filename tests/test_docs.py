@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import river_extra_trees as ret
+from tests.tools.made import is_made
 
 ROOT = Path(__file__).parents[1]
 pytestmark = pytest.mark.slow  # the pages are built
@@ -18,6 +19,9 @@ pytestmark = pytest.mark.slow  # the pages are built
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = ROOT / "build" / "docs"
+    if is_made(made / "index.html", (ROOT / "docs").rglob("*.*")):
+        return made
     folder = tmp_path_factory.mktemp("site")
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)]
     env = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}

@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import jupytext
+import nbformat
 import pytest
 from jupyter_client import KernelManager
 from nbclient import NotebookClient
 from nbformat.v4 import new_code_cell
 
+from tests.tools.made import is_made
 from tests.tools.ray_ready import prepare_ray, started
 
 ROOT = Path(__file__).parents[1]
@@ -52,8 +54,11 @@ def executed(path: Path, kernel: KernelManager | None = None) -> Any:
 def test_notebook(
     path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A notebook runs, shows its pictures, and prints no warning."""
-    if "import ray" in path.read_text():
+    """A notebook runs, or has run since it changed; it shows pictures, and prints no warning."""
+    made = path.with_suffix(".ipynb")
+    if is_made(made, [path]):
+        notebook = nbformat.read(made, as_version=4)
+    elif "import ray" in path.read_text():
         prepare_ray(monkeypatch)
         prepare(monkeypatch)
         monkeypatch.setenv("RAY_ADDRESS", "local")  # one of its own, whatever else is running
