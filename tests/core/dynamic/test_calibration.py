@@ -24,7 +24,7 @@ from tests.naive.dynamic_calibration import (
 
 pytestmark = pytest.mark.slow  # the exact laws of core/dynamic/test_enumeration.py are quick
 
-N_REPLICATIONS = 200
+N_REPLICATIONS = 120
 
 # A wrong formula, the problem that brings it out soon, and replications in which it is noticed.
 CONTROLS = [

@@ -28,7 +28,7 @@ pytestmark = pytest.mark.slow  # the runs take long
 
 CONFIGURATIONS = [row["config"] for row in table("stat_summary") if "implicit" not in row["config"]]
 MIN_SAMPLES_LEAF = {"constant": 4, "linear": 14, "class": 1}
-N_RUNS = 12
+N_RUNS = 8
 N_PARTICLES = 100
 
 # Share of the z of these quantities beyond 2, over all configurations. The README expects about
@@ -191,7 +191,7 @@ def test_configurations_do_not_lean_to_one_side(found: Found, key: str) -> None:
 
 @pytest.mark.parametrize("config", CONFIGURATIONS)
 def test_runs_are_distributed_as_dynatree_s(found: Found, config: str) -> None:
-    """Each summary by itself; the larger spread counts, as that of 12 runs is rough."""
+    """Each summary by itself; the larger spread counts, as that of 8 runs is rough."""
     for key in found[config]:
         mean, spread, n_runs = expected(config, key)
         if mean.shape == (1,) and spread is not None:
