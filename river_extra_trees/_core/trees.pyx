@@ -362,7 +362,7 @@ cdef class Trees:
                     and self.nodes[node].depth == other.nodes[node].depth
                     and (self.nodes[node].split.feature == FREE)
                     == (other.nodes[node].split.feature == FREE),
-                    "Trees: a node does not know its place")
+                    "Trees: the parent or the depth of a node is wrong")
 
     def __sizeof__(self):
         return (

@@ -606,7 +606,7 @@ cdef class MemoryForest(Ensemble):
         # So it ends before the next one begins, and while its samples are remembered.
         require(n_seen + 1 < group.due <= latest
                 and group.begun - group.n_samples() >= self.buffer.oldest,
-                "MemoryForest: a growth is not where one can be")
+                "MemoryForest: a growth contradicts the number of samples")
         group.growth.reserve(
             self.schema, self.widest, group.n_columns, group.n_labels, group.n_samples())
         group.growth.offer_columns(

@@ -252,7 +252,7 @@ def test_a_growth_that_does_not_end_in_time_is_refused(due: float) -> None:
     state = core.state()
     assert state["growths"][0, 3] == 102
     MemoryForest.restored({**state, "due": np.array([102 + 100 / 3])})
-    with pytest.raises(StateError, match="a growth is not where one can be"):
+    with pytest.raises(StateError, match="a growth contradicts the number"):
         MemoryForest.restored({**state, "due": np.array([due])})
     growths = state["growths"].copy()
     growths[:, 3] = 0  # no tree grows
