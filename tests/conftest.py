@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, settings
 from xdist.plugin import pytest_xdist_auto_num_workers as usual_number_of_workers
 
 from tests.tools.ray_ready import running_ray
-from tests.tools.scheduling import ByGroup, put_long_tests_first
+from tests.tools.scheduling import ByGroup, put_long_tests_first, quick_ones
 
 # Fuzzing needs atheris, which only `make fuzz` installs; there is no test in that folder.
 collect_ignore = ["fuzz"]
@@ -39,8 +39,15 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByGroup | No
     return ByGroup(config, log) if config.getvalue("dist") == "loadgroup" else None
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """What `make test-quick` asks for."""
+    parser.addoption("--quick", action="store_true", help="no slow tests, few cases of others")
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Let workers begin with the long tests; a single process goes file by file."""
+    if config.getoption("quick"):
+        items[:] = quick_ones(items)
     if hasattr(config, "workerinput"):
         put_long_tests_first(items)
 

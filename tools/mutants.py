@@ -101,7 +101,7 @@ def build(tree: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=tree, env=environment, capture_output=True, text=True)
 
 
-def test(tree: Path, names: list[str]) -> tuple[str, str]:
+def test(tree: Path, names: list[str], seconds: int | None) -> tuple[str, str]:
     """Run test files until a test fails; return the result and the test that failed."""
     files = [path for name in names for path in sorted((tree / "tests").rglob(name))]
     if len(files) < len(names):
@@ -118,10 +118,10 @@ def test(tree: Path, names: list[str]) -> tuple[str, str]:
             capture_output=True,
             text=True,
             errors="replace",
-            timeout=SECONDS,
+            timeout=seconds,
         )
     except subprocess.TimeoutExpired:
-        return "killed", f"more than {SECONDS} seconds"
+        return "killed", f"more than {seconds} seconds"
     if done.returncode == 0:
         return "survived", ""
     if done.returncode > 2:  # of pytest's own: wrong use, nothing collected
@@ -138,7 +138,7 @@ def prepare(root: Path, clean: Path, tests: list[str]) -> None:
     built = build(clean)
     if built.returncode != 0:
         raise SystemExit(built.stderr)
-    result, why = test(clean, tests)
+    result, why = test(clean, tests, None)
     if result != "survived":
         raise SystemExit(f"Without a mutant the tests fail: {why}")
 
@@ -155,7 +155,7 @@ def run(mutant: Mutant, tests: list[str], texts: dict[Path, str]) -> tuple[str, 
     built = build(tree)
     if built.returncode != 0:
         return "not planted", "it does not compile: " + built.stderr[-500:]
-    return test(tree, tests)
+    return test(tree, tests, SECONDS)
 
 
 def main() -> int:

@@ -1,7 +1,8 @@
-"""Which tests go to one worker, and in which order the workers take them."""
+"""Which tests a quick run takes, which go to one worker, and in which order workers take them."""
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -18,6 +19,22 @@ GROUPS = {
     "docs": ("tests/test_docs.py",),
     "statistical goldens": ("tests/core/dynamic/test_statistical_goldens.py",),
 }
+
+
+ONE_IN = 3  # of the cases of a test in a quick run
+
+
+def quick_ones(items: list[pytest.Item]) -> list[pytest.Item]:
+    """No slow test, and some of the cases of each other one, the first of them included."""
+    met: Counter[str] = Counter()
+    found = []
+    for item in items:
+        if item.get_closest_marker("slow") is None:
+            name = item.nodeid.partition("[")[0]
+            if met[name] % ONE_IN == 0:
+                found.append(item)
+            met[name] += 1
+    return found
 
 
 def group_of(name: str) -> str:
