@@ -35,8 +35,9 @@ class Checkout:
         self.write("shared.pxd", "cdef inline int offset() noexcept nogil:\n    return 10\n")
         self.write(
             "answer.pyx",
+            "from libc.math cimport sqrt\n"
             "from river_extra_trees._core.shared cimport offset\n"
-            "def answer():\n    return offset() + 1\n"
+            "def answer():\n    return <int>sqrt(1.0) + offset()\n"
             "def item(list values, int i):\n    return values[i]\n",
         )
 
@@ -56,14 +57,20 @@ class Checkout:
         return done.stdout.strip() or done.stderr.splitlines()[-1]
 
 
-@pytest.mark.slow
-def test_no_stale_build(tmp_path: Path) -> None:
-    """Editing a .pyx or .pxd file, removing one, or changing the mode changes what is imported."""
-    tree = Checkout(tmp_path / "tree")
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
+    """A tree that is built."""
+    tree = Checkout(tmp_path_factory.mktemp("checkout") / "tree")
     tree.build()
+    return tree
+
+
+@pytest.mark.slow
+def test_no_stale_build(tree: Checkout) -> None:
+    """Editing a .pyx or .pxd file, removing one, or changing the mode changes what is imported."""
     assert tree.evaluate("answer()") == "11"
-    path = tmp_path / "tree" / CORE / "answer.pyx"
-    tree.write("answer.pyx", path.read_text().replace("+ 1", "+ 2"))
+    path = tree.folder / CORE / "answer.pyx"
+    tree.write("answer.pyx", path.read_text().replace("sqrt(1.0)", "sqrt(4.0)"))
     tree.build()
     assert tree.evaluate("answer()") == "12"
     tree.write("shared.pxd", "cdef inline int offset() noexcept nogil:\n    return 20\n")
@@ -74,15 +81,12 @@ def test_no_stale_build(tmp_path: Path) -> None:
     path.rename(path.with_name("other.pyx"))
     tree.build()
     assert not list(path.parent.glob("answer.*"))
-    assert (tmp_path / "tree" / "build" / "in_place").read_text().startswith("release")
+    assert (tree.folder / "build" / "in_place").read_text().startswith("release")
 
 
 @pytest.mark.slow
-def test_a_wheel_leaves_the_build_in_place_alone(tmp_path: Path) -> None:
+def test_a_wheel_leaves_the_build_in_place_alone(tree: Checkout, tmp_path: Path) -> None:
     """After `pip install .`, whose own Cython generates all C again, nothing is compiled."""
-    tree = Checkout(tmp_path / "tree")
-    tree.write("root.pyx", "from libc.math cimport sqrt\ndef root(x):\n    return sqrt(x)\n")
-    tree.build()
     newer = tmp_path / "newer"
     shutil.copytree(Path(Cython.__file__).parent, newer / "Cython", copy_function=shutil.copyfile)
     built = {path: path.stat().st_mtime_ns for path in (tree.folder / "build").rglob("*.so")}

@@ -17,6 +17,7 @@ GROUPS = {
         "tests/test_examples.py::test_script_on_ray",
     ),
     "docs": ("tests/test_docs.py",),
+    "build": ("tests/test_build.py",),
     "statistical goldens": ("tests/core/dynamic/test_statistical_goldens.py",),
 }
 
