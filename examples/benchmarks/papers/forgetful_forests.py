@@ -7,7 +7,6 @@ river's have the settings of the paper's section 5.
     python -m examples.benchmarks.papers.forgetful_forests trees
     ... forests --rows 2000     forests on the first rows, beside river's adaptive random forest
     ... whole                   our forests on whole streams
-    ... rates                   initial rates and numbers of trees on the paper's tuning streams
     ... phishing                precision and recall of phishing pages
 
 The streams `forgetful_*` come from the authors' repository; `common/streams.py` says where they are
@@ -35,12 +34,6 @@ Make = Callable[[int], Any]
 # Samples per batch where the paper's batches are not 100: days, and observations of forests.
 BATCH = {"elec": 48, "covtype": 400}
 STREAMS = ["elec", "phishing", "power", "gradual", "abrupt"]
-TUNING = [
-    f"tune_{noise}{concepts}_{intensity}"
-    for noise in ("", "gauss_")
-    for concepts in (20, 50, 100)
-    for intensity in (1, 3, 5)
-]
 
 
 def read(name: str, rows: int | None = None) -> Rows:
@@ -186,30 +179,7 @@ def phishing(rows: int | None, repeats: int) -> None:
     tables.show(["phishing", "accuracy", "precision", "recall", "F1"], lines)
 
 
-def rates(rows: int | None, repeats: int) -> None:
-    """Mean accuracy on the tuning streams by the initial rate and by the number of trees."""
-    chosen = [read(name, rows or 10_000) for name in TUNING]
-    lines = []
-    for rate in (0.1, 0.2, 0.3, 0.4, 0.5):
-        found = [
-            measure(
-                lambda seed, r=rate: ForgetfulDecisionTreeClassifier(initial_rate=r), stream, 100
-            )
-            for stream in chosen
-        ]
-        lines.append([f"tree, initial rate {rate}", f"{statistics.mean(a for a, _ in found):.4f}"])
-    for n_models in (5, 10, 20, 40):
-        found = [
-            measure(
-                lambda seed, n=n_models: ForgetfulRandomForestClassifier(n, seed=seed), stream, 100
-            )
-            for stream in chosen
-        ]
-        lines.append([f"forest of {n_models}", f"{statistics.mean(a for a, _ in found):.4f}"])
-    tables.show(["setting", "mean accuracy"], lines)
-
-
-PARTS = {part.__name__: part for part in (trees, forests, whole, phishing, rates)}
+PARTS = {part.__name__: part for part in (trees, forests, whole, phishing)}
 
 
 def main() -> None:
