@@ -117,6 +117,13 @@ def test_ablation(task: str, stream: str) -> None:
     assert "| one window of 2,000 " in shown
 
 
+def test_first_samples() -> None:
+    """A line for each learner, of all streams."""
+    [found] = tables.read(succeed("studies.first_samples", "--streams", "Phishing", "--limit", 60))
+    assert len(found) == 1 + 8
+    assert all(0.0 < float(mean) < 1.0 for _, mean in found[1:])
+
+
 def test_many_values() -> None:
     """A line for each case, with the scores of all trees."""
     options = ["--rows", 150, "--cases", "noise", "value and numbers"]
