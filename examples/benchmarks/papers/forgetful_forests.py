@@ -94,11 +94,9 @@ def forgetful_tree(batch: int) -> Make:
     return lambda seed: ForgetfulDecisionTreeClassifier(batch, seed=seed)
 
 
-def forgetful_forest(batch: int, bagging: bool = False) -> Make:
+def forgetful_forest(batch: int, **parameters: Any) -> Make:
     """Return what makes forgetful forests of 20 trees."""
-    return lambda seed: ForgetfulRandomForestClassifier(
-        batch_size=batch, bagging=bagging, seed=seed
-    )
+    return lambda seed: ForgetfulRandomForestClassifier(batch_size=batch, seed=seed, **parameters)
 
 
 def compare(name: str, stream: Rows, learners: dict[str, tuple[Make, int]]) -> list[list[str]]:
@@ -139,7 +137,7 @@ def forests(rows: int | None, repeats: int) -> None:
         stream, batch = read(name, rows or 2000), BATCH.get(name, 100)
         learners = {
             "forgetful forest": (forgetful_forest(batch), repeats),
-            "forgetful forest, bagging": (forgetful_forest(batch, True), repeats),
+            "forgetful forest, bagging": (forgetful_forest(batch, bagging=True), repeats),
             "adaptive random forest of 100": (arf(100), 1),
             "adaptive random forest of 20": (arf(20), 1),
         }
@@ -148,13 +146,14 @@ def forests(rows: int | None, repeats: int) -> None:
 
 
 def whole(rows: int | None, repeats: int) -> None:
-    """Our forests on whole streams."""
+    """Our forests on whole streams; with `published=True`, all trees grow at the end of a batch."""
     lines = []
     for name in STREAMS:
         batch = BATCH.get(name, 100)
         learners = {
             "forgetful forest": (forgetful_forest(batch), repeats),
-            "forgetful forest, bagging": (forgetful_forest(batch, True), 1),
+            "forgetful forest, published": (forgetful_forest(batch, published=True), repeats),
+            "forgetful forest, bagging": (forgetful_forest(batch, bagging=True), 1),
         }
         lines += compare(name, read(name, rows), learners)
     tables.show(COMPARED, lines)
@@ -168,7 +167,7 @@ def phishing(rows: int | None, repeats: int) -> None:
         "Hoeffding tree": ht,
         "adaptive Hoeffding tree": hat,
         "forgetful forest": forgetful_forest(100),
-        "forgetful forest, bagging": forgetful_forest(100, True),
+        "forgetful forest, bagging": forgetful_forest(100, bagging=True),
         "adaptive random forest of 20": arf(20),
     }
     lines = []
