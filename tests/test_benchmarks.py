@@ -117,6 +117,13 @@ def test_ablation(task: str, stream: str) -> None:
     assert "| one window of 2,000 " in shown
 
 
+def test_first_samples() -> None:
+    """A line for each learner, of all streams."""
+    [found] = tables.read(succeed("studies.first_samples", "--streams", "Phishing", "--limit", 60))
+    assert len(found) == 1 + 8
+    assert all(0.0 < float(mean) < 1.0 for _, mean in found[1:])
+
+
 def test_many_values() -> None:
     """A line for each case, with the scores of all trees."""
     options = ["--rows", 150, "--cases", "noise", "value and numbers"]
@@ -125,15 +132,11 @@ def test_many_values() -> None:
 
 TREE = "StreamDecisionTreeClassifier"
 COSTS: dict[str, tuple[list[object], str]] = {
-    "speed": (
-        [TREE, "HoeffdingTreeClassifier", "--streams", "Phishing", "--samples", 1000],
-        f"| Phishing | 1,000   | {TREE} ",
-    ),
     "tails": (["--streams", "Phishing", "--samples", 100, TREE], f"| {TREE} | 100 "),
-    "frames": (["--rows", 1000, "--repeats", 1, TREE], "| learn_many "),
+    "frames": (["--rows", 1000, "--repeats", 1, TREE], f"| {TREE} "),
+    "threads": (["--streams", "Phishing", "--samples", 200, "--repeats", 1], "| Phishing | 100 "),
     "wide": (["--names", 50, TREE], f"| {TREE} "),
     "keyed": (["--samples", 500, "--keys", 9, "--repeats", 1], f"| {TREE} "),
-    "dynatree": (["--particles", 2, "--warm", 0, "--steps", 8], "| linear "),
     "serve": (["--seconds", 0.2, "--clients", 1, "--learners", TREE], "| /predict-learn | 100 "),
 }
 

@@ -69,7 +69,7 @@ race = plotting.PrequentialDisplay.from_stream(
 #
 # The forgetful tree adapts the number of samples that it retains to its accuracy: the number grows
 # while the concept is stable, and drops after the change. Extra trees are grown on windows of
-# several lengths, and the forest learns a weight for each length.
+# several sizes, and the forest learns a weight for each size.
 
 # %%
 forgetful = ret.ForgetfulDecisionTreeClassifier(seed=1)

@@ -17,9 +17,7 @@ import sys
 
 from river_extra_trees.cli import UserError
 
-MEASUREMENTS = (
-    *("speed", "tails", "frames", "threads", "wide", "keyed", "dynatree", "serve", "soak"),
-)
+MEASUREMENTS = ("tails", "frames", "threads", "wide", "keyed", "serve", "soak")
 
 
 def main() -> int:

@@ -1,9 +1,8 @@
 """What frames cost beside loops over ready-made dicts.
 
-The first three tables show, for every learner, the microseconds per row of the loop, and the time
-for frames of each library as a share of it: 0.3 is about three times as fast. The frames have 1,000
-rows of 8 numeric columns. The last table compares other columns with numeric ones, for
-`predict_learn_many`.
+The table shows, for every learner, the microseconds per row of the loop that learns, and the time
+of each method for pandas frames as a share of its loop: 0.3 is about three times as fast. The
+frames have 1,000 rows of 8 numeric columns. The figures are medians.
 
     python -m examples.benchmarks.costs frames
     python -m examples.benchmarks.costs frames --rows 4000 StreamDecisionTreeClassifier
@@ -18,23 +17,15 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import polars as pl
-import pyarrow as pa
 
 import river_extra_trees as ret
 from examples.benchmarks.common import tables
+from examples.benchmarks.common.streams import Rows
 from examples.benchmarks.costs.timing import Way, in_turns
 
-Columns = dict[str, Any]
-Frames = list[tuple[Any, Any]]
+Frames = list[tuple[pd.DataFrame, np.ndarray]]
 LEARNERS = [name for name in ret.__all__ if name.endswith(("Classifier", "Regressor"))]
-LIBRARIES: dict[str, Callable[[Columns], Any]] = {
-    "pandas": pd.DataFrame,
-    "polars": pl.DataFrame,
-    "pyarrow": pa.table,
-    "numpy": lambda columns: np.column_stack(list(columns.values())),
-}
-TASKS = ("learn_many", "predict_many", "predict_learn_many")
+METHODS = ("learn_many", "predict_many", "predict_learn_many")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -44,114 +35,65 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--repeats", type=int, default=5)
 
 
-def numeric(n: int, rng: np.random.Generator) -> Columns:
-    return {f"feature {i}": rng.random(n) for i in range(8)}
-
-
-def nominal(n: int, rng: np.random.Generator) -> Columns:
-    """Return columns of 1,000 values."""
-    values = np.array([f"value {i}" for i in range(1000)])
-    return {f"feature {i}": values[rng.integers(0, 1000, n)] for i in range(8)}
-
-
-def missing(n: int, rng: np.random.Generator) -> Columns:
-    """Return numeric columns, a tenth of their values missing."""
-    columns = numeric(n, rng)
-    return {name: np.where(rng.random(n) < 0.1, np.nan, each) for name, each in columns.items()}
-
-
-def changing(n: int, rng: np.random.Generator) -> Columns:
-    """Return 8 numeric columns of 16."""
-    names = rng.permutation(16)[:8]
-    return dict(zip([f"feature {i}" for i in names], numeric(n, rng).values(), strict=True))
-
-
-KINDS = {
-    "nominal, 1,000 values": nominal,
-    "a tenth missing": missing,
-    "other columns in each frame": changing,
-}
-
-
-def frames(kind: Callable[..., Columns], library: str, n: int, is_regression: bool) -> Frames:
-    """Return frames of 1,000 rows with targets, the same for every library."""
+def frames_of(n: int, is_regression: bool) -> Frames:
+    """Return frames of 1,000 rows with targets, to which two of the columns contribute."""
     rng, found = np.random.default_rng(1), []
     for start in range(0, n, 1000):
-        columns = kind(min(1000, n - start), rng)
-        score = rng.random(min(1000, n - start)) / 3
-        for values in list(columns.values())[:2]:
-            # Nominal columns say nothing about the target, of which either label is as frequent.
-            score = score + (0.467 if kind is nominal else np.nan_to_num(values, nan=0.5))
-        found.append((LIBRARIES[library](columns), score if is_regression else score > 1.1))
+        size = min(1000, n - start)
+        X = pd.DataFrame({f"feature {i}": rng.random(size) for i in range(8)})
+        score = rng.random(size) / 3 + X["feature 0"] + X["feature 1"]
+        found.append((X, (score if is_regression else score > 1.1).to_numpy()))
     return found
 
 
-def by_rows(model: Any, task: str, rows: list[tuple[Any, Any]]) -> None:
+def by_rows(model: Any, method: str, rows: Rows) -> None:
     for x, y in rows:
-        if task != "learn_many":
+        if method != "learn_many":
             model.predict_one(x)
-        if task != "predict_many":
+        if method != "predict_many":
             model.learn_one(x, y)
 
 
-def by_frames(model: Any, task: str, given: Frames) -> None:
+def by_frames(model: Any, method: str, given: Frames) -> None:
     for X, y in given:
-        if task == "predict_many":
+        if method == "predict_many":
             model.predict_many(X)
         else:
-            getattr(model, task)(X, y)
+            getattr(model, method)(X, y)
 
 
-def way_of(work: Callable[..., None], name: str, task: str, given: list[Any]) -> Way:
+def way_of(work: Callable[..., None], name: str, method: str, given: list[Any]) -> Way:
     """Return a way for a new learner, which has learned all rows if it only predicts them."""
 
     def prepare() -> Callable[[], None]:
         model = getattr(ret, name)(seed=1)
-        if task == "predict_many":
+        if method == "predict_many":
             work(model, "learn_many", given)
-        return functools.partial(work, model, task, given)
+        return functools.partial(work, model, method, given)
 
     return prepare
 
 
-def beside_loops(names: list[str], task: str, n: int, repeats: int) -> None:
-    """Print a line for each learner."""
-    lines = []
-    for name in names:
-        given = {each: frames(numeric, each, n, name.endswith("Regressor")) for each in LIBRARIES}
-        rows: list[tuple[Any, Any]] = []
-        for X, y in given["pandas"]:
-            rows += zip(X.to_dict("records"), y.tolist(), strict=True)
-        ways = {"loop": way_of(by_rows, name, task, rows)}
-        ways |= {each: way_of(by_frames, name, task, own) for each, own in given.items()}
-        times = in_turns(ways, repeats)
-        loop = f"{1e6 * times.median('loop') / n:.2f}"
-        lines.append([name, loop, *(f"{times.ratio(each, 'loop'):.2f}" for each in given)])
-    tables.show([task, "loop, µs per row", *LIBRARIES], lines)
-
-
-def beside_numbers(name: str, n: int, repeats: int) -> None:
-    """Print the times of other columns as multiples of those of numeric ones."""
-    lines = []
-    for library in ("pandas", "polars", "pyarrow"):
+def line_of(name: str, n: int, repeats: int) -> list[str]:
+    """Return a line of the table."""
+    frames = frames_of(n, name.endswith("Regressor"))
+    rows: Rows = []
+    for X, y in frames:
+        rows += zip(X.to_dict("records"), y.tolist(), strict=True)
+    loop, shares = "", []
+    for method in METHODS:
         ways = {
-            title: way_of(
-                by_frames,
-                name,
-                "predict_learn_many",
-                frames(kind, library, n, name.endswith("Regressor")),
-            )
-            for title, kind in ({"numeric": numeric} | KINDS).items()
+            "loop": way_of(by_rows, name, method, rows),
+            "frames": way_of(by_frames, name, method, frames),
         }
         times = in_turns(ways, repeats)
-        cells = [f"{times.ratio(title, 'numeric'):.2f}" for title in KINDS]
-        lines.append([library, f"{1e6 * times.median('numeric') / n:.2f}", *cells])
-    tables.show([name, "numeric, µs per row", *KINDS], lines)
+        loop = loop or f"{1e6 * times.median('loop') / n:.2f}"
+        shares.append(f"{times.ratio('frames', 'loop'):.2f}")
+    return [name, loop, *shares]
 
 
 def run(options: argparse.Namespace) -> None:
-    """Print the tables."""
-    for task in TASKS:
-        beside_loops(options.learner or LEARNERS, task, options.rows, options.repeats)
-    for name in options.learner or ["StreamDecisionTreeClassifier"]:
-        beside_numbers(name, options.rows, options.repeats)
+    """Print a line for each learner."""
+    names = options.learner or LEARNERS
+    lines = [line_of(name, options.rows, options.repeats) for name in names]
+    tables.show(["learner", "loop, µs per row", *METHODS], lines)

@@ -143,13 +143,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Print a table for each learner."""
-    heads = ["path", "samples", "clients", "requests/s", "samples/s", "median, ms", "p99, ms"]
+    """Print a line for each learner, kind of request and number of clients."""
+    lines = []
     for learner in options.learners:
         with tempfile.TemporaryDirectory() as folder, service(learner, Path(folder)) as found:
-            lines = [
-                measured(*found, path, size, clients, options.seconds)
-                for path, size, clients in itertools.product(PATHS, KINDS, options.clients)
-            ]
-        print(f"{learner}\n")
-        tables.show([*heads, "service, µs CPU per request"], lines)
+            for path, size, clients in itertools.product(PATHS, KINDS, options.clients):
+                line = measured(*found, path, size, clients, options.seconds)
+                lines.append([learner, *line])
+    heads = ["learner", "path", "samples", "clients", "requests/s", "samples/s"]
+    tables.show([*heads, "median, ms", "p99, ms", "service, µs CPU per request"], lines)

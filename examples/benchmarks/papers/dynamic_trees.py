@@ -4,7 +4,6 @@ Each subcommand is one experiment and prints one table:
 
     python -m examples.benchmarks.papers.dynamic_trees friedman --repeats 5
     python -m examples.benchmarks.papers.dynamic_trees spambase
-    python -m examples.benchmarks.papers.dynamic_trees table
     python -m examples.benchmarks.papers.dynamic_trees drift --speed 0.5
     python -m examples.benchmarks.papers.dynamic_trees height
     python -m examples.benchmarks.papers.dynamic_trees movingxor
@@ -17,18 +16,15 @@ import argparse
 import csv
 import gzip
 import math
-import random
 import sys
 import time
 from collections import deque
 from collections.abc import Iterator
 
 import numpy as np
-from river import forest, tree
 from sklearn.metrics import roc_auc_score
 
-from examples.benchmarks.common import downloads, streams, tables
-from examples.benchmarks.common.prequential import user_seconds
+from examples.benchmarks.common import downloads, tables
 from river_extra_trees import DynamicTreeClassifier, DynamicTreeRegressor
 from river_extra_trees.cli import UserError
 
@@ -172,35 +168,6 @@ def run_spambase(options: argparse.Namespace) -> None:
     tables.show(["method", "error", "geometric mean probability", "seconds"], rows)
 
 
-# Table 1: which points to discard, beside other learners
-
-
-def run_table(options: argparse.Namespace) -> None:
-    """Error on a fifth of the rows, with a tenth of the others active, beside river's learners."""
-    lines = []
-    for name in ("spambase", "elec2_dynatree"):
-        rows = streams.load(name, "classification", options.rows)
-        random.Random(0).shuffle(rows)
-        train, test = rows[len(rows) // 5 :], rows[: len(rows) // 5]
-        settings = {"n_particles": options.particles, "forgetting_factor": 1.0, "seed": 1}
-        pool = len(train) // 10
-        learners = {
-            "FULL": DynamicTreeClassifier(window=len(train), **settings),
-            "OENT": DynamicTreeClassifier(window=pool, discard="entropy", **settings),
-            "ORAND": DynamicTreeClassifier(window=pool, discard="random", **settings),
-            "Hoeffding tree": tree.HoeffdingTreeClassifier(),
-            "adaptive random forest": forest.ARFClassifier(seed=1),
-        }
-        for label, model in learners.items():
-            start = user_seconds()
-            for x, y in train:
-                model.learn_one(x, y)
-            seconds = user_seconds() - start
-            wrong = sum(model.predict_one(x) != y for x, y in test) / len(test)
-            lines.append([f"{name}: {label}", f"{wrong:.3f}", f"{seconds:.1f}"])
-    tables.show(["data: learner", "error", "learning, s"], lines)
-
-
 # Section 5.1, Figure 4: drift and forgetting
 
 
@@ -331,7 +298,6 @@ def main() -> None:
 
     command("friedman", run_friedman, 1000, size=2000, repeats=5)
     command("spambase", run_spambase, 200, seed=0)
-    command("table", run_table, 50, rows=sys.maxsize)
     drift = command("drift", run_drift, 50, speed=0.1, steps=10_000, repeats=1)
     factors = ["1.0", "0.999", "0.995", "0.99", "0.98", "0.95", "0.9", "auto"]
     drift.add_argument("--factors", nargs="+", default=factors)

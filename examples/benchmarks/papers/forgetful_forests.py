@@ -7,7 +7,6 @@ river's have the settings of the paper's section 5.
     python -m examples.benchmarks.papers.forgetful_forests trees
     ... forests --rows 2000     forests on the first rows, beside river's adaptive random forest
     ... whole                   our forests on whole streams
-    ... rates                   initial rates and numbers of trees on the paper's tuning streams
     ... phishing                precision and recall of phishing pages
 
 The streams `forgetful_*` come from the authors' repository; `common/streams.py` says where they are
@@ -35,12 +34,6 @@ Make = Callable[[int], Any]
 # Samples per batch where the paper's batches are not 100: days, and observations of forests.
 BATCH = {"elec": 48, "covtype": 400}
 STREAMS = ["elec", "phishing", "power", "gradual", "abrupt"]
-TUNING = [
-    f"tune_{noise}{concepts}_{intensity}"
-    for noise in ("", "gauss_")
-    for concepts in (20, 50, 100)
-    for intensity in (1, 3, 5)
-]
 
 
 def read(name: str, rows: int | None = None) -> Rows:
@@ -101,11 +94,9 @@ def forgetful_tree(batch: int) -> Make:
     return lambda seed: ForgetfulDecisionTreeClassifier(batch, seed=seed)
 
 
-def forgetful_forest(batch: int, bagging: bool = False) -> Make:
+def forgetful_forest(batch: int, **parameters: Any) -> Make:
     """Return what makes forgetful forests of 20 trees."""
-    return lambda seed: ForgetfulRandomForestClassifier(
-        batch_size=batch, bagging=bagging, seed=seed
-    )
+    return lambda seed: ForgetfulRandomForestClassifier(batch_size=batch, seed=seed, **parameters)
 
 
 def compare(name: str, stream: Rows, learners: dict[str, tuple[Make, int]]) -> list[list[str]]:
@@ -146,7 +137,7 @@ def forests(rows: int | None, repeats: int) -> None:
         stream, batch = read(name, rows or 2000), BATCH.get(name, 100)
         learners = {
             "forgetful forest": (forgetful_forest(batch), repeats),
-            "forgetful forest, bagging": (forgetful_forest(batch, True), repeats),
+            "forgetful forest, bagging": (forgetful_forest(batch, bagging=True), repeats),
             "adaptive random forest of 100": (arf(100), 1),
             "adaptive random forest of 20": (arf(20), 1),
         }
@@ -155,13 +146,14 @@ def forests(rows: int | None, repeats: int) -> None:
 
 
 def whole(rows: int | None, repeats: int) -> None:
-    """Our forests on whole streams."""
+    """Our forests on whole streams; with `published=True`, all trees grow at the end of a batch."""
     lines = []
     for name in STREAMS:
         batch = BATCH.get(name, 100)
         learners = {
             "forgetful forest": (forgetful_forest(batch), repeats),
-            "forgetful forest, bagging": (forgetful_forest(batch, True), 1),
+            "forgetful forest, published": (forgetful_forest(batch, published=True), repeats),
+            "forgetful forest, bagging": (forgetful_forest(batch, bagging=True), 1),
         }
         lines += compare(name, read(name, rows), learners)
     tables.show(COMPARED, lines)
@@ -175,7 +167,7 @@ def phishing(rows: int | None, repeats: int) -> None:
         "Hoeffding tree": ht,
         "adaptive Hoeffding tree": hat,
         "forgetful forest": forgetful_forest(100),
-        "forgetful forest, bagging": forgetful_forest(100, True),
+        "forgetful forest, bagging": forgetful_forest(100, bagging=True),
         "adaptive random forest of 20": arf(20),
     }
     lines = []
@@ -186,30 +178,7 @@ def phishing(rows: int | None, repeats: int) -> None:
     tables.show(["phishing", "accuracy", "precision", "recall", "F1"], lines)
 
 
-def rates(rows: int | None, repeats: int) -> None:
-    """Mean accuracy on the tuning streams by the initial rate and by the number of trees."""
-    chosen = [read(name, rows or 10_000) for name in TUNING]
-    lines = []
-    for rate in (0.1, 0.2, 0.3, 0.4, 0.5):
-        found = [
-            measure(
-                lambda seed, r=rate: ForgetfulDecisionTreeClassifier(initial_rate=r), stream, 100
-            )
-            for stream in chosen
-        ]
-        lines.append([f"tree, initial rate {rate}", f"{statistics.mean(a for a, _ in found):.4f}"])
-    for n_models in (5, 10, 20, 40):
-        found = [
-            measure(
-                lambda seed, n=n_models: ForgetfulRandomForestClassifier(n, seed=seed), stream, 100
-            )
-            for stream in chosen
-        ]
-        lines.append([f"forest of {n_models}", f"{statistics.mean(a for a, _ in found):.4f}"])
-    tables.show(["setting", "mean accuracy"], lines)
-
-
-PARTS = {part.__name__: part for part in (trees, forests, whole, phishing, rates)}
+PARTS = {part.__name__: part for part in (trees, forests, whole, phishing)}
 
 
 def main() -> None:

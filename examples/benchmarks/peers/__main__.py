@@ -104,7 +104,7 @@ def show(options: argparse.Namespace) -> None:
     tables.show(*found.summary())
     if DEFAULTS[options.task] in found.ranked:
         tables.show(*found.against())
-        tables.show(*found.by_stream())
+        tables.show(*found.ahead())
 
 
 def draw(options: argparse.Namespace) -> None:

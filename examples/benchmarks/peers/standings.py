@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import statistics
 
@@ -22,6 +23,8 @@ RANKED: dict[Task, list[str]] = {
     "classification": ["accuracy", "kappa", "log loss"],
     "regression": ["R2", "MAE"],
 }
+CALIBRATION = "calibration error"
+MARGIN = 0.01  # in a score, or in the logarithm of the mean absolute error
 
 
 class Standings:
@@ -109,17 +112,16 @@ class Standings:
         heads = ["learner", *(f"mean rank, {name}" for name in self.ranks), *extra]
         return [*heads, "samples/s", "median memory, MB"], lines
 
-    def by_stream(self) -> Table:
-        """Return the first score of the default and of the best peer, a line for each stream."""
-        name = RANKED[self.task][0]
-        lines = []
-        for stream in self.streams:
+    def ahead(self) -> Table:
+        """Return where a peer is ahead of the default, with the best peer in each score."""
+        own, lines = DEFAULTS[self.task], []
+        for stream, name in itertools.product(self.streams, RANKED[self.task]):
             scores = {a: self.value(stream, a, name) for a in self.peers()}
             best = max(scores, key=scores.__getitem__)
-            own = cell(self.result(stream, DEFAULTS[self.task]), name)
-            other = cell(self.result(stream, best), name)
-            lines.append([stream, f"{self.rows[stream]:,}", own, best, other])
-        return ["stream", "samples", f"{name}, ours", "best peer", f"{name}, best peer"], lines
+            if scores[best] - self.value(stream, own, name) > MARGIN:
+                ours, its = (cell(self.result(stream, a), name) for a in (own, best))
+                lines.append([stream, name, ours, best, its])
+        return ["stream", "score", "ours", "best peer", "its"], lines
 
     def against(self) -> Table:
         """Return the default beside each peer, on the streams that both know: wins, losses, p."""
@@ -166,9 +168,6 @@ def over_all(results: list[Result], task: Task, streams: list[str]) -> list[Resu
     }
     learners = {a for a, _ in ended if all((a, stream) in ended for stream in length)}
     return [result for result in own if result["learner"] in learners]
-
-
-CALIBRATION = "calibration error"
 
 
 def speed(own: list[Result]) -> str:
