@@ -18,7 +18,6 @@ from river_extra_trees._estimator.inspection import in_bytes
 from river_extra_trees.cli import UserError, outputs
 from river_extra_trees.cli.race import Interruptible, Race
 from river_extra_trees.cli.streams import Stream
-from river_extra_trees.plotting import PrequentialDisplay
 from river_extra_trees.streams import TableError
 
 SECONDS_BETWEEN_VIEWS = 0.25
@@ -111,6 +110,8 @@ def write_csv(path: Path, race: Race) -> None:
 def draw(path: Path, race: Race, stream: Stream) -> None:
     """Draw scores and memory against the number of samples; river's learners are grey."""
     import matplotlib
+
+    from river_extra_trees.plotting import PrequentialDisplay
 
     matplotlib.use("agg")  # writes a file and opens no window
     of_river = [

@@ -14,6 +14,11 @@ and the figure in `figure_`.
 
 from __future__ import annotations
 
+from importlib import util
+
+if util.find_spec("matplotlib") is None:
+    raise ImportError("this needs matplotlib (extra 'plot'): pip install matplotlib")
+
 from .importances import ImportancesDisplay
 from .leaf_map import LeafMapDisplay
 from .live import Live

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import abc
-import math
 import typing
 from collections.abc import Hashable, Sequence
 
-from river import base
+import numpy as np
+from matplotlib import pyplot
+from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import Normalize, to_rgb
+from matplotlib.figure import Figure
 
 from river_extra_trees._core.safe_repr import safe_repr
-from river_extra_trees._estimator.extras import import_extra
-
-if typing.TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.cm import ScalarMappable
-    from matplotlib.figure import Figure
-
-    from river_extra_trees._estimator.learner import TreeLearner
+from river_extra_trees._estimator.classifier import TreeClassifier
+from river_extra_trees._estimator.learner import TreeLearner
 
 __all__ = [
     "CLASS_COLOURS",
@@ -30,19 +28,17 @@ __all__ = [
     "Colour",
     "Colours",
     "Display",
+    "colour_of_class",
     "figure_of",
-    "is_dark",
-    "is_number",
     "mark_drifts",
     "mixed_with_white",
     "new_axes",
-    "of_class",
     "written",
 ]
 
 Colour = tuple[float, float, float]
 # The eight colours of Okabe and Ito's palette, which colour-blind readers can tell apart. Beyond
-# eight classes they repeat. Markers and hatches differ for ten, and so tell classes apart in grey.
+# eight classes they repeat. Markers and hatches differ for ten classes, also in grey.
 CLASS_COLOURS = (
     *("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00"),
     *("#000000", "#F0E442"),
@@ -52,17 +48,18 @@ CLASS_HATCHES = ("", "//", "..", "\\\\", "xx", "--", "||", "++", "oo", "**")
 MUTED = "#8A8A8A"
 NUMBER_COLOURS = "viridis"
 LONGEST_NAME = 28  # characters
-# Share of its colour that a leaf shows, from the least to the most certain; the rest is white.
-PALEST, FULLEST = 0.15, 0.7
+# Share of the class colour in the colour of a leaf, from the least to the most certain leaf. The
+# rest is white, so that black text is legible on every leaf.
+PALEST, FULLEST = 0.15, 0.55
 HATCH_COLOUR = (1.0, 1.0, 1.0, 0.55)
 
 
 def written(value: typing.Any) -> str:
-    """Return a name or a label as the text of a picture: its end cut off if it is long."""
+    """Return a name or a label as text for matplotlib; a long text is cut off."""
     text = safe_repr(value, str)
     if len(text) > LONGEST_NAME:
         text = text[: LONGEST_NAME - 1] + "…"
-    return text.replace("$", r"\$")  # matplotlib reads what stands between two $ as a formula
+    return text.replace("$", r"\$")  # matplotlib reads text between two $ as a formula
 
 
 def new_axes(
@@ -71,13 +68,12 @@ def new_axes(
     """Return panels in a column of a figure, with a common horizontal axis.
 
     All lengths are in inches. `legend` is the height of a legend below the panels. A new figure
-    belongs to pyplot, so that `matplotlib.pyplot.show` and notebooks show it. A given one is
-    emptied first.
+    belongs to pyplot, so that `matplotlib.pyplot.show` and notebooks show it. A given figure is
+    cleared first.
     """
     size = width, sum(heights) + legend
     if figure is None:
-        pyplot = import_extra("matplotlib.pyplot", "plot")
-        figure = typing.cast("Figure", pyplot.figure(figsize=size, layout="constrained"))
+        figure = pyplot.figure(figsize=size, layout="constrained")
     else:
         figure.clear()
         figure.set_size_inches(*size)
@@ -90,17 +86,17 @@ def new_axes(
 
 def figure_of(ax: Axes) -> Figure:
     """Return the figure of the axes, also if they lie in a subfigure."""
-    return typing.cast("Figure", ax.get_figure(root=True))
+    return typing.cast(Figure, ax.get_figure(root=True))
 
 
 class Display(abc.ABC):
-    """A picture that can be drawn in a new figure, or again in its old one."""
+    """A picture that can be drawn in a new figure or in an old one."""
 
     figure_: Figure
 
     @abc.abstractmethod
     def _draw_in(self, figure: Figure | None) -> None:
-        """Draw on new axes, in the figure or, without one, in a new figure."""
+        """Draw on new axes in a figure; None creates a new figure."""
 
 
 class AxesDisplay(Display):
@@ -134,7 +130,7 @@ class AxesDisplay(Display):
 
     @abc.abstractmethod
     def _size(self) -> tuple[float, float]:
-        """Return width and height of new axes, in inches."""
+        """Return the width and the height of new axes, in inches."""
 
     @abc.abstractmethod
     def _draw(self, ax: Axes) -> None:
@@ -142,7 +138,7 @@ class AxesDisplay(Display):
 
 
 def mark_drifts(ax: Axes, drifts: Sequence[int]) -> tuple[list[typing.Any], list[str]]:
-    """Mark the samples at which the stream is known to change; return their keys of a legend."""
+    """Mark the samples at which the stream is known to change; return their legend entries."""
     lines = [ax.axvline(item, color="black", linestyle=":", linewidth=1.2) for item in drifts]
     return lines[:1], ["the stream changes"][: len(lines)]
 
@@ -155,71 +151,57 @@ class Colours:
     model
         The learner that the tree belongs to.
     leaves
-        The nodes to colour; the scale of numbers spans their means.
+        The nodes to colour; the colour scale for numbers spans their means.
+
+    Attributes
+    ----------
+    labels
+        The labels of a classifier; None for a regressor.
+    scale
+        The colour scale for numbers, as matplotlib takes it for a colour bar.
     """
 
     def __init__(self, model: TreeLearner, leaves: Sequence[dict[str, typing.Any]]) -> None:
         self.labels: list[Hashable] | None = None
-        self.low = self.high = 0.0
-        if isinstance(model, base.Classifier):
-            # Every prediction has all learned labels as keys, in the order of the leaves' values.
-            self.labels = list(model.predict_proba_one({}))
-        else:
-            means = [leaf["values"][0] for leaf in leaves if leaf["weight"] > 0.0]
-            self.low, self.high = min(means, default=0.0), max(means, default=0.0)
+        means = [leaf["values"][0] for leaf in leaves if leaf["weight"] > 0.0]
+        if isinstance(model, TreeClassifier):
+            self.labels = model._labels()
+        self.scale = ScalarMappable(
+            Normalize(min(means, default=0.0), max(means, default=0.0)), NUMBER_COLOURS
+        )
 
     def of(self, node: dict[str, typing.Any]) -> Colour:
         """Return the colour of a node: that of its class, paler if less certain, or of its mean."""
         if node["weight"] <= 0.0:
             return (1.0, 1.0, 1.0)
         if self.labels is None:
-            return mixed_with_white(self.of_number(node["values"][0]), FULLEST - PALEST)
-        best = heaviest(node)
+            return mixed_with_white(self.of_number(node["values"][0]), FULLEST)
+        best = majority_class(node)
         share = node["values"][best] / node["weight"]
-        return mixed_with_white(of_class(best), PALEST + (FULLEST - PALEST) * share)
+        return mixed_with_white(colour_of_class(best), PALEST + (FULLEST - PALEST) * share)
 
     def hatch_of(self, node: dict[str, typing.Any]) -> str:
-        """Return the hatch of the class of a node; none for a number or an empty node."""
-        is_label = self.labels is not None and node["weight"] > 0.0
-        return CLASS_HATCHES[heaviest(node) % len(CLASS_HATCHES)] if is_label else ""
+        """Return the hatch of the class of a node; empty for a number or an empty node."""
+        has_class = self.labels is not None and node["weight"] > 0.0
+        return CLASS_HATCHES[majority_class(node) % len(CLASS_HATCHES)] if has_class else ""
 
     def of_number(self, value: float) -> Colour:
         """Return the colour of a number."""
-        place = (value - self.low) / (self.high - self.low) if self.high > self.low else 0.5
-        red, green, blue, _ = self.scale.cmap(place)
+        red, green, blue, _ = self.scale.to_rgba(np.array(value))
         return red, green, blue
 
-    @property
-    def scale(self) -> ScalarMappable:
-        """The scale of numbers, in the form that matplotlib takes for a colour bar."""
-        cm = import_extra("matplotlib.cm", "plot")
-        colors = import_extra("matplotlib.colors", "plot")
-        return cm.ScalarMappable(colors.Normalize(self.low, self.high), NUMBER_COLOURS)
 
-
-def of_class(number: int) -> Colour:
+def colour_of_class(number: int) -> Colour:
     """Return the colour of a class, given its index among the labels."""
-    colors = import_extra("matplotlib.colors", "plot")
-    return colors.to_rgb(CLASS_COLOURS[number % len(CLASS_COLOURS)])
+    return to_rgb(CLASS_COLOURS[number % len(CLASS_COLOURS)])
 
 
-def heaviest(node: dict[str, typing.Any]) -> int:
-    """Return the index of the class that a node predicts."""
+def majority_class(node: dict[str, typing.Any]) -> int:
+    """Return the index of the most frequent class of a node."""
     return max(range(len(node["values"])), key=node["values"].__getitem__)
 
 
-def is_number(value: typing.Any) -> bool:
-    """Whether a value has a place on an axis."""
-    return isinstance(value, int | float) and math.isfinite(value)
-
-
-def is_dark(colour: Colour) -> bool:
-    """Whether white text reads better on a colour than black text."""
-    red, green, blue = colour
-    return 0.299 * red + 0.587 * green + 0.114 * blue < 0.45  # perceived brightness, ITU-R BT.601
-
-
 def mixed_with_white(colour: Colour, share: float) -> Colour:
-    """Mix a colour with white: unlike a transparent one, it hides the lines below a box."""
+    """Mix a colour with white. Unlike a transparent colour, the result hides lines below a box."""
     red, green, blue = (1.0 - share * (1.0 - part) for part in colour)
     return red, green, blue

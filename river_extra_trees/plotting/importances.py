@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import typing
 from collections.abc import Hashable, Mapping
 
+from matplotlib.axes import Axes
+
+from river_extra_trees._estimator.learner import TreeLearner
+
 from ._axes import CLASS_COLOURS, MUTED, AxesDisplay, written
-
-if typing.TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from river_extra_trees._estimator.learner import TreeLearner
 
 __all__ = ["ImportancesDisplay"]
 
@@ -19,7 +17,7 @@ class ImportancesDisplay(AxesDisplay):
     """Importances of features as bars, the largest on top.
 
     The importance is the share of a feature in the impurity decrease of the present splits. A grey
-    bar at the bottom stands for all features without a bar.
+    bar at the bottom stands for all other features.
 
     Parameters
     ----------

@@ -7,8 +7,11 @@ import typing
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from river_extra_trees._estimator.extras import import_extra
+from matplotlib.axes import Axes
+from matplotlib.patches import Patch, Rectangle
+
 from river_extra_trees._estimator.inspection import goes_left, is_leaf
+from river_extra_trees._estimator.learner import TreeLearner
 
 from ._axes import (
     CLASS_HATCHES,
@@ -17,16 +20,10 @@ from ._axes import (
     HATCH_COLOUR,
     AxesDisplay,
     Colours,
-    is_number,
+    colour_of_class,
     mixed_with_white,
-    of_class,
     written,
 )
-
-if typing.TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from river_extra_trees._estimator.learner import TreeLearner
 
 __all__ = ["LeafMapDisplay"]
 
@@ -46,11 +43,10 @@ class Region:
 class LeafMapDisplay(AxesDisplay):
     """The leaves of a tree as rectangles in the plane of two numeric features.
 
-    Every leaf has the colour and the hatch of its prediction, paler where it is less certain, or
-    the colour of its mean. A linear model in the leaf does not change the colour. Samples are
-    points with the colour and the marker of their class, or with the colour of their number. If the
-    tree uses more than two features, the map shows the plane on which the others have the given
-    values.
+    A leaf has the colour and the hatch of its class, paler where it is less certain, or the colour
+    of its mean. A linear model in the leaf does not change the colour. Samples are points with the
+    colour and the marker of their class, or with the colour of their target. If the tree uses more
+    than two features, the map shows the plane on which the other features have the given values.
 
     Parameters
     ----------
@@ -63,7 +59,7 @@ class LeafMapDisplay(AxesDisplay):
     colours
         The colours of the leaves.
     note
-        What is said above the map of the other features.
+        The title: how many other features the tree uses.
 
     Examples
     --------
@@ -132,7 +128,7 @@ class LeafMapDisplay(AxesDisplay):
             features = typing.cast(Features, tuple(name for name, _ in ranking[:2]))
         if len(features) != 2:
             raise ValueError(f"a map needs two features, not {list(features)!r}")
-        shown = [(x, y) for x, y in samples if all(is_number(x.get(name)) for name in features)]
+        shown = [(x, y) for x, y in samples if all(_is_number(x.get(name)) for name in features)]
         if not shown:
             raise ValueError(f"no sample has numbers for both {features[0]!r} and {features[1]!r}")
         limits = tuple(_limits([x[name] for x, _ in shown]) for name in features)
@@ -144,18 +140,14 @@ class LeafMapDisplay(AxesDisplay):
         return 6.4, 4.6
 
     def _draw(self, ax: Axes) -> None:
-        patches = import_extra("matplotlib.patches", "plot")
         for region in self.regions:
             (left, right), (bottom, top) = region.limits
             box = (left, bottom), right - left, top - bottom
-            hatch = self.colours.hatch_of(region.node)
-            colour = self.colours.of(region.node)
+            hatch, colour = self.colours.hatch_of(region.node), self.colours.of(region.node)
             ax.add_patch(
-                patches.Rectangle(
-                    *box, facecolor=colour, edgecolor=HATCH_COLOUR, hatch=hatch, linewidth=0
-                )
+                Rectangle(*box, facecolor=colour, edgecolor=HATCH_COLOUR, hatch=hatch, linewidth=0)
             )
-            ax.add_patch(patches.Rectangle(*box, fill=False, edgecolor="#555555", linewidth=0.8))
+            ax.add_patch(Rectangle(*box, fill=False, edgecolor="#555555", linewidth=0.8))
         self._draw_samples(ax)
         limits = [
             [end for region in self.regions for end in region.limits[axis]] for axis in (0, 1)
@@ -181,47 +173,36 @@ class LeafMapDisplay(AxesDisplay):
             )
             self.figure_.colorbar(self.colours.scale, ax=ax, label="target")
             return
+        keys: list[typing.Any] = []  # of the legend: a marker on the leaf of its class
         for number, label in enumerate(labels):
             points = [x for x, y in self.samples if y == label]
-            ax.scatter(
+            colour = colour_of_class(number)
+            marks = ax.scatter(
                 [x[first] for x in points],
                 [x[second] for x in points],
-                color=of_class(number),
+                color=colour,
                 marker=CLASS_MARKERS[number % len(CLASS_MARKERS)],
                 **style,
             )
-        handler = import_extra("matplotlib.legend_handler", "plot")
+            leaf = Patch(
+                facecolor=mixed_with_white(colour, FULLEST),
+                edgecolor=HATCH_COLOUR,
+                linewidth=0,
+                hatch=CLASS_HATCHES[number % len(CLASS_HATCHES)],
+            )
+            keys.append((leaf, marks))
         self.figure_.legend(
-            # matplotlib's types do not know that a key may be a tuple.
-            typing.cast(typing.Any, [self._key_of(number) for number in range(len(labels))]),
+            keys,
             list(map(written, labels)),
-            handler_map={tuple: handler.HandlerTuple(ndivide=None)},
             handlelength=3.0,
             title="leaf, sample",
             loc="outside right upper",
         )
 
-    def _key_of(self, number: int) -> tuple[typing.Any, ...]:
-        """Return what the legend shows of a class: how its leaves and its samples look."""
-        patches, lines = (
-            import_extra(f"matplotlib.{name}", "plot") for name in ("patches", "lines")
-        )
-        colour = of_class(number)
-        leaf = patches.Patch(
-            facecolor=mixed_with_white(colour, FULLEST),
-            edgecolor=HATCH_COLOUR,
-            linewidth=0,
-            hatch=CLASS_HATCHES[number % len(CLASS_HATCHES)],
-        )
-        sample = lines.Line2D(
-            *((0,), (0,)),
-            color=colour,
-            marker=CLASS_MARKERS[number % len(CLASS_MARKERS)],
-            markeredgecolor="white",
-            markeredgewidth=0.4,
-            linestyle="none",
-        )
-        return leaf, sample
+
+def _is_number(value: typing.Any) -> bool:
+    """Return whether a value has a place on an axis."""
+    return isinstance(value, int | float) and math.isfinite(value)
 
 
 def _note(
@@ -230,7 +211,7 @@ def _note(
     features: Features,
     at: Mapping[Hashable, typing.Any],
 ) -> str:
-    """Return what the map leaves out: the features that the tree uses besides."""
+    """Return how many other features the tree uses, and whether their values are given."""
     used = {node["feature"] for node in model._nodes(tree) if not is_leaf(node)} - {*features}
     if not used:
         return ""
@@ -247,7 +228,7 @@ def _regions(
     limits: tuple[Limits, Limits],
     at: Mapping[Hashable, typing.Any],
 ) -> list[Region]:
-    """Cut the plane along the splits; `at` has the values of the other features."""
+    """Cut the plane along the splits; `at` holds the values of the other features."""
     nodes = {node["node"]: node for node in model._nodes(tree)}
     roots = [node for node in nodes.values() if node["parent"] == -1]
     row = model._core.row_of(at)
@@ -259,8 +240,8 @@ def _regions(
         if is_leaf(node):
             closed.append(region)
         elif node["feature"] not in features or node["nominal"] or math.isinf(node["cut"]):
-            # A number is missing for a nominal split of its feature. A split on missing values
-            # sends every present value to its finite side.
+            # A nominal split sends numbers where it sends missing values. A split on missing values
+            # sends every present value to the left.
             left = node["missing_left"] or not node["nominal"]
             if node["feature"] not in features:
                 left = goes_left(node, row)

@@ -6,12 +6,11 @@ import sys
 import time
 import typing
 
-from river_extra_trees._estimator.extras import import_extra
+import matplotlib
+from matplotlib import pyplot
+from matplotlib.figure import Figure
 
-if typing.TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from ._axes import Display
+from ._axes import Display
 
 __all__ = ["Live"]
 
@@ -66,7 +65,7 @@ class Live:
         return time.perf_counter() >= self._next
 
     def draw(self, display: Display, title: str = "") -> None:
-        """Draw a display instead of the last one, and show it.
+        """Draw a display in place of the last one, and show it.
 
         Parameters
         ----------
@@ -84,10 +83,10 @@ class Live:
     def show(self) -> None:
         """Show the present state of the figure."""
         if self.figure is None:
-            raise ValueError("there is no figure to show yet: call draw, or pass one to Live")
+            raise ValueError("there is no figure to show: call draw, or pass a figure to Live")
         if in_notebook():
             self._show_in_notebook()
-        elif import_extra("matplotlib", "plot").is_interactive():
+        elif matplotlib.is_interactive():
             self.figure.canvas.draw_idle()
             self.figure.canvas.flush_events()
         self._next = time.perf_counter() + self.seconds
@@ -98,13 +97,13 @@ class Live:
         if self._place is None:
             self._place = display(self.figure, display_id=True)
             # Otherwise the notebook would show it again at the end of the cell.
-            import_extra("matplotlib.pyplot", "plot").close(self.figure)
+            pyplot.close(self.figure)
         else:
             self._place.update(self.figure)
 
 
 def in_notebook() -> bool:
-    """Whether this runs in a Jupyter kernel, where pictures can be replaced in place."""
+    """Whether this process is a Jupyter kernel, which can replace a picture."""
     if "IPython" not in sys.modules:
         return False
     from IPython import get_ipython

@@ -9,28 +9,29 @@ import typing
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import EngFormatter, NullFormatter
 from river import base, evaluate, metrics, utils
 
 from ._axes import CLASS_COLOURS, CLASS_MARKERS, MUTED, Display, figure_of, mark_drifts, new_axes
 from .live import Live
 
-if typing.TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
 __all__ = ["Curve", "PrequentialDisplay"]
 
-# Scores further apart than this are shown on a logarithmic axis.
+# A larger ratio of the largest to the smallest score gives a logarithmic axis.
 WIDEST_LINEAR_RANGE = 100.0
 # Columns of a record that are not scores.
 OTHER_COLUMNS = ("learner", "items", "seconds", "memory_bytes")
 N_MARKERS = 8  # on a curve
+DETECTION: dict[str, typing.Any] = {"markersize": 8, "markeredgecolor": "black", "zorder": 3}
 DASHES: tuple[typing.Any, ...] = ("--", "-.", ":", (0, (1, 3)), (0, (6, 3)))
 
 
 @dataclass
 class Curve:
-    """The curves of one learner: lists of the length of `items`, and where a detector fired."""
+    """The curves of one learner: lists as long as `items`, and the samples of detected drifts."""
 
     name: str
     items: list[int] = field(default_factory=list)
@@ -105,12 +106,12 @@ class PrequentialDisplay(Display):
         memory: bool = True,
         live: bool = False,
     ) -> PrequentialDisplay:
-        """Run learners over a stream, side by side, with river's progressive validation.
+        """Run several learners over a stream, with river's progressive validation.
 
         Parameters
         ----------
         models
-            One learner or several; a dict gives them names. They learn themselves, not as copies.
+            One learner or several; a dict gives them names. The learners are trained, not copied.
         dataset
             Pairs of features and target, read once.
         metric
@@ -173,8 +174,8 @@ class PrequentialDisplay(Display):
         Raises
         ------
         ValueError
-            If a record has no learner or no items, or other keys than the first one, or if a score
-            is not a number.
+            If a record has no learner or no items, if its keys differ from those of the first
+            record, or if a score is not a number.
 
         Examples
         --------
@@ -207,13 +208,13 @@ class PrequentialDisplay(Display):
     def plot(self, axes: Sequence[Axes] | None = None) -> PrequentialDisplay:
         """Draw the curves, the best learner first in the legend.
 
-        Scores that lie far apart get a logarithmic axis. R2 has no lower bound; its axis ends at
-        -1, and the label says so.
+        Scores of different magnitudes get a logarithmic axis. R2 has no lower bound; its axis ends
+        at -1, and the label says so.
 
         Parameters
         ----------
         axes
-            One per score, and one more for the memory. None creates new ones.
+            One per score, and one more for the memory. None creates new axes.
 
         Returns
         -------
@@ -232,12 +233,15 @@ class PrequentialDisplay(Display):
         self.figure_ = figure_of(self.axes_[0])
         ranking = self._ranking(names[0])
         # By the given order, not by rank: a curve keeps its colour while a stream runs.
-        styles = _styles([curve.name for curve in self.curves], self.muted)
+        styles = _styles(self.curves, self.muted)
         for curve in ranking:
-            style = {**styles[curve.name], **_markers_of(self.curves, curve)}
+            style = styles[curve.name]
             for ax, name in zip(self.axes_, names, strict=False):
-                ax.plot(curve.items, curve.scores[name], label=curve.name, **style)
-                self._mark_detections(ax, curve, name, style["color"])
+                scores = curve.scores[name]
+                ax.plot(curve.items, scores, label=curve.name, **style)
+                if curve.detections:
+                    at = np.interp(curve.detections, curve.items, scores)
+                    ax.plot(curve.detections, at, "v", color=style["color"], **DETECTION)
             if len(self.axes_) > len(names):
                 self.axes_[-1].plot(curve.items, curve.memory, **style)
         for ax, name in zip(self.axes_, names, strict=False):
@@ -269,20 +273,8 @@ class PrequentialDisplay(Display):
 
         return sorted(self.curves, key=rank)
 
-    def _mark_detections(self, ax: Axes, curve: Curve, score: str, colour: str) -> None:
-        """Draw a triangle on the curve where the detector fired."""
-        for item in curve.detections:
-            at = min(range(len(curve.items)), key=lambda i: abs(curve.items[i] - item))
-            ax.plot(
-                *([item], [curve.scores[score][at]], "v"),
-                color=colour,
-                markersize=8,
-                markeredgecolor="black",
-                zorder=3,
-            )
-
     def _finish(self) -> None:
-        """Add what all panels share: known drifts, grid, legend and axis of samples."""
+        """Add to all panels: known drifts, grid, legend and the axis of samples."""
         handles, labels = self.axes_[0].get_legend_handles_labels()
         for ax in self.axes_:
             lines, texts = mark_drifts(ax, self.drifts)
@@ -339,7 +331,7 @@ def _steps(
     step: int,
     memory: bool,
 ) -> Iterator[tuple[Mapping[str, typing.Any], ...]]:
-    """Run the learners in step, each on its own copy of the stream; yield their states."""
+    """Run the learners side by side on one stream; yield their states after each step."""
     if step < 1:
         raise ValueError(f"step must be at least 1, not {step!r}")
     for model, scorer in zip(learners.values(), scorers, strict=True):
@@ -362,7 +354,7 @@ def _steps(
 
 
 def _named(models: typing.Any) -> dict[str, base.Estimator]:
-    """Return the learners by name; two of one class are numbered."""
+    """Return the learners by name; several learners of one class are numbered."""
     if isinstance(models, Mapping):
         return dict(models)
     models = [models] if isinstance(models, base.Base) else list(models)
@@ -380,7 +372,7 @@ def _name_of(metric: typing.Any) -> str:
 
 
 def _error(y_true: typing.Any, y_pred: typing.Any) -> float:
-    """Return 0 or 1 for labels (of probabilities, the most probable label), else the difference."""
+    """Return 0 or 1 for labels and probabilities, and the absolute difference for numbers."""
     if isinstance(y_pred, dict):
         y_pred = max(y_pred, key=y_pred.__getitem__)
     if isinstance(y_true, bool) or not isinstance(y_true, float):
@@ -389,7 +381,7 @@ def _error(y_true: typing.Any, y_pred: typing.Any) -> float:
 
 
 def _higher_is_better(score: str) -> bool | None:
-    """Whether river's metric of this name is better when higher; None if there is none."""
+    """Return whether river's metric of this name increases with quality; None if unknown."""
     kind = getattr(metrics, score.split(",")[0].split(":")[0], None)
     try:
         return bool(kind().bigger_is_better) if kind is not None else None
@@ -397,27 +389,22 @@ def _higher_is_better(score: str) -> bool | None:
         return None
 
 
-def _styles(names: Sequence[str], muted: Sequence[str]) -> dict[str, dict[str, typing.Any]]:
-    """Return colours for the learners, and grey dashes for muted ones."""
+def _styles(curves: Sequence[Curve], muted: Sequence[str]) -> dict[str, dict[str, typing.Any]]:
+    """Return the colour, the dashes and the markers of each curve; muted curves are grey."""
     greys = itertools.cycle((MUTED, dash) for dash in DASHES)
     colours = itertools.cycle((colour, dash) for dash in ("-", "--") for colour in CLASS_COLOURS)
-    styles = {}
-    for name in names:
-        colour, dash = next(greys if name in muted else colours)
-        styles[name] = {"color": colour, "linestyle": dash, "linewidth": 1.5}
+    markers = [marker for marker in CLASS_MARKERS if marker not in "v^<>"]  # "v": detected drifts
+    styles: dict[str, dict[str, typing.Any]] = {}
+    for i, curve in enumerate(curves):
+        colour, dash = next(greys if curve.name in muted else colours)
+        style = {"color": colour, "linestyle": dash, "linewidth": 1.5, "markersize": 5}
+        if len(curves) > 1 or len(curve.items) == 1:
+            # The first markers of two curves stand apart, so that neither hides the other.
+            every = max(1, len(curve.items) // N_MARKERS)
+            first = every * i // len(curves)
+            style |= {"marker": markers[i % len(markers)], "markevery": (first, every)}
+        styles[curve.name] = style
     return styles
-
-
-def _markers_of(curves: Sequence[Curve], curve: Curve) -> dict[str, typing.Any]:
-    """Return a marker for a curve among several, at some of its points; or for a single point."""
-    if len(curves) == 1:
-        return {"marker": "o", "markersize": 5} if len(curve.items) == 1 else {}
-    number = curves.index(curve)
-    markers = [marker for marker in CLASS_MARKERS if marker not in "v^<>"]  # detections' triangles
-    # The first markers of two curves stand apart, so that neither hides the other.
-    every = max(1, len(curve.items) // N_MARKERS)
-    first = every * number // len(curves)
-    return {"marker": markers[number % len(markers)], "markersize": 5, "markevery": (first, every)}
 
 
 def _scale(ax: Axes, name: str, scores: Sequence[float]) -> None:
@@ -431,15 +418,11 @@ def _scale(ax: Axes, name: str, scores: Sequence[float]) -> None:
         label += " (cut at -1)"
     elif finite and min(finite) > 0 and max(finite) > WIDEST_LINEAR_RANGE * min(finite):
         ax.set_yscale("log")
-    elif all(score == int(score) for score in finite):
-        ax.locator_params(axis="y", integer=True)
     ax.set_ylabel(label + better[better_when_high])
 
 
 def _scale_memory(ax: Axes, sizes: Sequence[float]) -> None:
-    """Set a logarithmic axis that begins and ends at powers of ten, which are labelled."""
-    from matplotlib.ticker import EngFormatter, NullFormatter
-
+    """Set a logarithmic axis that begins and ends at labelled powers of ten."""
     ax.set_yscale("log")
     powers = [math.log10(size) for size in sizes if size > 0]
     ax.set_ylim(10.0 ** math.floor(min(powers)), 10.0 ** math.ceil(max(powers) + 1e-9))

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import typing
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from matplotlib.axes import Axes
+from matplotlib.text import Text
+
 from river_extra_trees._estimator.inspection import Node, condition, is_leaf, shallow
+from river_extra_trees._estimator.learner import TreeLearner
 
-from ._axes import AxesDisplay, Colour, Colours, is_dark, written
-
-if typing.TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.text import Text
-
-    from river_extra_trees._estimator.learner import TreeLearner
+from ._axes import AxesDisplay, Colour, Colours, written
 
 __all__ = ["Box", "TreeDisplay"]
 
@@ -27,7 +24,11 @@ LARGEST_WIDTH = 24.0  # inches
 
 @dataclass
 class Box:
-    """A node of the picture: its text, the condition under which samples come to it, its place."""
+    """A node of the picture.
+
+    `condition` holds for the samples that go from the parent to the node, `parent` is the index of
+    the parent or -1, and `share` is the share of the weight of the whole tree.
+    """
 
     text: str
     condition: str
@@ -41,10 +42,9 @@ class Box:
 class TreeDisplay(AxesDisplay):
     """A tree as a picture: features in boxes, conditions beside lines, and predictions in leaves.
 
-    Every box tells what its leaves predict together, and has the colour of that, paler where it is
-    less certain. Where a leaf adds a linear model to its mean, the box says so, and has the colour
-    of the mean. The width of a line shows the share of the samples. If nodes are left out, the
-    title says so.
+    Every box states the prediction of its leaves together. Its colour shows the class, paler where
+    it is less certain, or the mean. If a leaf adds a linear model to its mean, the box says so. The
+    width of a line shows the share of the samples. If nodes are left out, the title says so.
 
     Parameters
     ----------
@@ -96,28 +96,26 @@ class TreeDisplay(AxesDisplay):
             are left out. To zoom into a large tree, save it as PDF or SVG.
         """
         whole_tree = model._nodes(tree)
-        nodes = [node for node, _ in shallow(whole_tree, max_depth)]
-        by_id = {node["node"]: node for node in nodes}
+        shown = shallow(whole_tree, max_depth)
+        nodes = [node for node, _ in shown]
         places = {node["node"]: i for i, node in enumerate(nodes)}
         is_tip = [node["left"] not in places for node in nodes]
         columns = _columns(nodes, places, is_tip)
         colours = Colours(model, nodes)
         whole = max([node["weight"] for node in nodes], default=0.0) or 1.0
-        return cls(
-            [
-                Box(
-                    _text_of(model, node, tip),
-                    _condition_of(node, by_id.get(node["parent"])),
-                    column,
-                    node["depth"],
-                    places.get(node["parent"], -1),
-                    node["weight"] / whole,
-                    colours.of(node),
-                )
-                for node, tip, column in zip(nodes, is_tip, columns, strict=True)
-            ],
-            _note(model, tree, len(nodes), len(whole_tree)),
-        )
+        boxes = [
+            Box(
+                text=_text_of(model, node, is_tip[i]),
+                condition=_condition_of(node, parent),
+                column=columns[i],
+                level=node["depth"],
+                parent=places.get(node["parent"], -1),
+                share=node["weight"] / whole,
+                colour=colours.of(node),
+            )
+            for i, (node, parent) in enumerate(shown)
+        ]
+        return cls(boxes, _note(model, tree, len(nodes), len(whole_tree)))
 
     def _extent(self) -> tuple[float, int]:
         """Return the numbers of columns and levels."""
@@ -156,21 +154,19 @@ class TreeDisplay(AxesDisplay):
             ha="center",
             va="center",
             fontsize=FONT_SIZE,
-            color="white" if is_dark(box.colour) else "black",
             bbox={"boxstyle": "round,pad=0.35", "facecolor": box.colour, "edgecolor": "#555555"},
             zorder=2,
         )
 
     def _draw_condition(self, ax: Axes, box: Box) -> Text:
-        """Write the condition on the outer side of the line, which never crosses it there."""
+        """Write the condition on the outer side of the line, which does not cross it there."""
         above = self.boxes[box.parent]
         way = box.column - above.column
+        lines = box.condition.split("\n")
         return ax.text(
             above.column + PLACE_OF_CONDITION * way,
             above.level + PLACE_OF_CONDITION,
-            box.condition.replace("\n", "  \n") + "  "
-            if way < 0
-            else "  " + box.condition.replace("\n", "\n  "),
+            "\n".join(f"{line}  " if way < 0 else f"  {line}" for line in lines),
             ha="right" if way < 0 else "left",
             multialignment="right" if way < 0 else "left",
             va="bottom",
@@ -179,9 +175,9 @@ class TreeDisplay(AxesDisplay):
         )
 
     def _fit(self) -> None:
-        """Reduce the font size until no texts of a level touch, and no conditions the boxes."""
+        """Reduce the font size until no texts of a level overlap, and no conditions and boxes."""
         self.figure_.draw_without_rendering()
-        rows: dict[tuple[int, bool], list[Text]] = {}  # the boxes, and the conditions, of a level
+        rows: dict[tuple[int, bool], list[Text]] = {}  # boxes or conditions of a level
         for box, text in zip(self.boxes, self.texts_, strict=True):
             rows.setdefault((box.level, True), []).append(text)
         for box, text in zip(self.boxes[1:], self.conditions_, strict=True):
@@ -198,7 +194,7 @@ class TreeDisplay(AxesDisplay):
             text.set_fontsize(FONT_SIZE * scale)
 
     def _scale_of(self, row: list[Text]) -> float:
-        """Return the factor of the font size with which the texts of a row do not touch."""
+        """Return the factor of the font size with which the texts of a row do not overlap."""
         row.sort(key=lambda text: text.get_position()[0])
         anchors = [float(self.ax_.transData.transform(text.get_position())[0]) for text in row]
         extents = [text.get_window_extent() for text in row]
@@ -229,7 +225,7 @@ def _columns(nodes: Sequence[Node], places: dict[int, int], is_tip: Sequence[boo
 
 def _text_of(model: TreeLearner, node: Node, is_tip: bool) -> str:
     """Return what a box says: the feature of a split, the prediction, and the weight."""
-    # Of a long label the end is cut off, but not the share behind it.
+    # Only the label is cut off, not the share behind it.
     label, bracket, share = model._describe(node).rpartition(" (")
     spread, plus, model_added = share.partition(" + ")
     lines = [written(label) + bracket + spread, _weight_of(node)]

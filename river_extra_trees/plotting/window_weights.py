@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import typing
 from collections.abc import Mapping, Sequence
+
+from matplotlib.axes import Axes
+
+from river_extra_trees.extra_trees import ExtraTreesClassifier, ExtraTreesRegressor
 
 from ._axes import (
     CLASS_HATCHES,
     FULLEST,
     HATCH_COLOUR,
     AxesDisplay,
+    colour_of_class,
     mark_drifts,
     mixed_with_white,
-    of_class,
 )
-
-if typing.TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from river_extra_trees.extra_trees import ExtraTreesClassifier, ExtraTreesRegressor
 
 __all__ = ["WindowWeightsDisplay"]
 
@@ -87,15 +85,15 @@ class WindowWeightsDisplay(AxesDisplay):
         ValueError
             If the model has no `window_weights`, or is another model than before.
         """
-        present: dict[int, float] | None = getattr(model, "window_weights", None)
-        if present is None:
+        if not isinstance(model, ExtraTreesClassifier | ExtraTreesRegressor):
             raise ValueError(
-                f"this {type(model).__name__} has no weights of windows: only ExtraTreesClassifier "
-                "and ExtraTreesRegressor have them"
+                f"a {type(model).__name__} has no window_weights: only ExtraTreesClassifier and "
+                "ExtraTreesRegressor have them"
             )
+        present = model.window_weights
         n_seen = model.n_samples_seen
         if self.items and (present.keys() != self.weights.keys() or n_seen < self.items[-1]):
-            raise ValueError("this is another model: make a new display for it")
+            raise ValueError("this is another model than before: create a new display for it")
         if not self.items or n_seen > self.items[-1]:
             self.items.append(n_seen)
             for size, weight in present.items():
@@ -106,7 +104,7 @@ class WindowWeightsDisplay(AxesDisplay):
 
     def _draw(self, ax: Axes) -> None:
         if not self.items:
-            raise ValueError("there is nothing to draw: no weights were recorded")
+            raise ValueError("there is nothing to draw: update has recorded no weights")
         sizes = sorted(self.weights)
         areas = ax.stackplot(
             self.items,
@@ -115,7 +113,7 @@ class WindowWeightsDisplay(AxesDisplay):
             linewidth=0,
         )
         for i, area in enumerate(areas):
-            area.set_facecolor(mixed_with_white(of_class(i), FULLEST))
+            area.set_facecolor(mixed_with_white(colour_of_class(i), FULLEST))
             area.set_hatch(CLASS_HATCHES[i % len(CLASS_HATCHES)])
             area.set_edgecolor(HATCH_COLOUR)
         handles, labels = ax.get_legend_handles_labels()

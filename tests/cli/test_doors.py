@@ -20,30 +20,11 @@ from river_extra_trees import persistence, streams
 from river_extra_trees.keyed import KeyedModels
 from river_extra_trees.serving import schema
 from river_extra_trees.serving.service import Service
-from tests.tools.command_line import run
+from tests.tools.command_line import done, run
 
 LEARNER = "StreamDecisionTree:batch_size=20"
 N = 400
 ZIPS = ("10115", "20095", "50667", "80331", "90402", "70173")
-
-
-def rows_with(column: str) -> list[dict[str, Any]]:
-    """Rows whose label one column determines, as CSV holds them; the other columns are noise."""
-    source = random.Random(1)
-    rows = []
-    for _ in range(N):
-        day = datetime.date(2026, 1, 1) + datetime.timedelta(days=source.randrange(200))
-        place, share = source.randrange(len(ZIPS)), source.randrange(1000)
-        values = {
-            "day": (day.isoformat(), day < datetime.date(2026, 4, 10)),
-            "us": (day.strftime("%m/%d/%Y"), day < datetime.date(2026, 4, 10)),
-            "zip": (ZIPS[place], place in (0, 3, 4)),
-            "comma": (f"{share / 1000:.3f}".replace(".", ","), share < 480),
-            "percent": (f"{share / 10}%", share < 480),
-        }
-        text, label = values[column]
-        rows.append({column: text, "noise": source.random(), "y": "yes" if label else "no"})
-    return rows
 
 
 OPTIONS = {
@@ -55,75 +36,105 @@ OPTIONS = {
 }
 
 
-@pytest.fixture(params=OPTIONS)
-def trained(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, Path, pd.DataFrame]:
-    """A column, a model that the command line trained on CSV, and the rows."""
-    column = request.param
-    frame = pd.DataFrame(rows_with(column))
-    frame.to_csv(tmp_path / "t.csv", index=False)
-    path = tmp_path / "t.model"
-    result = run(
-        *("train", tmp_path / "t.csv", LEARNER, "--target", "y", "--save", path), *OPTIONS[column]
-    )
-    assert result.exit_code == 0, result.output
-    return column, path, frame
+@pytest.fixture(scope="module")
+def texts() -> pd.DataFrame:
+    """Rows as CSV holds them, and for each column a label that it determines."""
+    source = random.Random(1)
+    rows: list[dict[str, Any]] = []
+    for _ in range(N):
+        day = datetime.date(2026, 1, 1) + datetime.timedelta(days=source.randrange(200))
+        place, share = source.randrange(len(ZIPS)), source.randrange(1000)
+        is_early, is_low = day < datetime.date(2026, 4, 10), share < 480
+        values = {
+            "day": (day.isoformat(), is_early),
+            "us": (day.strftime("%m/%d/%Y"), is_early),
+            "zip": (ZIPS[place], place in (0, 3, 4)),
+            "comma": (f"{share / 1000:.3f}".replace(".", ","), is_low),
+            "percent": (f"{share / 10}%", is_low),
+        }
+        row: dict[str, Any] = {"noise": source.random()}
+        for column, (text, label) in values.items():
+            row |= {column: text, f"label by {column}": "yes" if label else "no"}
+        rows.append(row)
+    return pd.DataFrame(rows)
 
 
-def typed(column: str, frame: pd.DataFrame) -> pd.DataFrame:
+def typed(texts: pd.DataFrame) -> pd.DataFrame:
     """The rows as other programs hold them: dates as dates, codes as numbers."""
-    found = frame.copy()
-    if column == "day":
-        found[column] = pd.to_datetime(found[column])
-    elif column == "us":
-        found[column] = pd.to_datetime(found[column], format="%m/%d/%Y")
-    elif column == "zip":
-        found[column] = found[column].astype(int)
-    elif column == "comma":
-        found[column] = found[column].str.replace(",", ".").astype(float)
-    else:
-        found[column] = found[column].str.removesuffix("%").astype(float)
-    return found
-
-
-def by_command(name: str) -> Callable[..., list[str]]:
-    def answers(path: Path, frame: pd.DataFrame, folder: Path) -> list[str]:
-        data, out = folder / name, folder / "out.csv"
-        plain = frame.drop(columns="y")
-        if name.endswith(".csv"):
-            plain.to_csv(data, index=False)
-        elif name.endswith(".jsonl"):
-            plain.to_json(data, orient="records", lines=True, date_format="iso", date_unit="s")
-        else:
-            plain.to_parquet(data)
-        result = run("predict", path, data, "--output", out, "--strict")
-        assert result.exit_code == 0, result.output
-        return list(pd.read_csv(out)["prediction"])
-
-    return answers
-
-
-def by_frame(make: Callable[[pd.DataFrame], Any]) -> Callable[..., list[str]]:
-    def answers(path: Path, frame: pd.DataFrame, folder: Path) -> list[str]:
-        found = persistence.load(path).predict_many(make(frame.drop(columns="y")))
-        return list(found.to_pylist() if hasattr(found, "to_pylist") else found)
-
-    return answers
-
-
-def by_dict(path: Path, frame: pd.DataFrame, folder: Path) -> list[str]:
-    model = persistence.load(path)
-    return [model.predict_one(x) for x in frame.drop(columns="y").to_dict("records")]
-
-
-def by_request(path: Path, frame: pd.DataFrame, folder: Path) -> list[str]:
-    """Through the service, whose requests are JSON."""
-    records = json.loads(
-        frame.drop(columns="y").to_json(orient="records", date_format="iso", date_unit="s")
+    return texts.assign(
+        day=pd.to_datetime(texts["day"]),
+        us=pd.to_datetime(texts["us"], format="%m/%d/%Y"),
+        zip=texts["zip"].astype(int),
+        comma=texts["comma"].str.replace(",", ".").astype(float),
+        percent=texts["percent"].str.removesuffix("%").astype(float),
     )
-    body = "\n".join(json.dumps({"x": record}) for record in records).encode()
-    service = Service(persistence.load(path), path)
+
+
+def trained(frame: pd.DataFrame, learner: str, options: list[str], folder: Path) -> Path:
+    """A model that the command line trains on CSV, whose last column is the target."""
+    data, path = folder / "t.csv", folder / "t.model"
+    frame.to_csv(data, index=False)
+    done("train", data, learner, "--target", frame.columns[-1], "--save", path, *options)
+    return path
+
+
+@pytest.mark.parametrize("column", OPTIONS)
+def test_columns_are_used(column: str, texts: pd.DataFrame, tmp_path: Path) -> None:
+    """The model has the accuracy that the column gives, whether it holds texts or types."""
+    frame = texts[["noise", column, f"label by {column}"]]
+    path = trained(frame, LEARNER, OPTIONS[column], tmp_path)
+    model = persistence.load(path)
+    labels = list(frame[f"label by {column}"])
+    for rows in (frame, typed(texts)):
+        found = [model.predict_one(x) for x in rows[["noise", column]].to_dict("records")]
+        assert sum(map(str.__eq__, found, labels)) >= 0.98 * N
+
+
+def by_command(name: str) -> Callable[..., list[list[float]]]:
+    def answers(path: Path, frame: pd.DataFrame, folder: Path) -> list[list[float]]:
+        data, out = folder / name, folder / "out.csv"
+        if name.endswith(".csv"):
+            frame.to_csv(data, index=False)
+        elif name.endswith(".jsonl"):
+            data.write_text("\n".join(json_lines(frame)))
+        else:
+            frame.to_parquet(data)
+        done("predict", path, data, "--output", out, "--strict", "--probabilities")
+        found = pd.read_csv(out)
+        return found[[f"probability of {each}" for each in ("no", "yes")]].values.tolist()
+
+    return answers
+
+
+def by_frame(make: Callable[[pd.DataFrame], Any]) -> Callable[..., list[list[float]]]:
+    def answers(path: Path, frame: pd.DataFrame, folder: Path) -> list[list[float]]:
+        found = persistence.load(path).predict_proba_many(make(frame))
+        found = found.to_pandas() if hasattr(found, "to_pandas") else found
+        return found[["no", "yes"]].values.tolist()
+
+    return answers
+
+
+def by_dict(path: Path, frame: pd.DataFrame, folder: Path) -> list[list[float]]:
+    model = persistence.load(path)
+    found = [model.predict_proba_one(x) for x in frame.to_dict("records")]
+    return [[each["no"], each["yes"]] for each in found]
+
+
+def by_request(path: Path, frame: pd.DataFrame, folder: Path) -> list[list[float]]:
+    """Through the service, whose requests are JSON."""
+    body = "\n".join(f'{{"x": {line}}}' for line in json_lines(frame)).encode()
     samples = schema.read_samples(body, many=True, learned=False)
-    return [each["y"] for each in service.predict(samples, schema.Wanted())]
+    found = Service(persistence.load(path), path).predict(
+        samples, schema.Wanted(probabilities=True)
+    )
+    shares = [{p["label"]: p["probability"] for p in each["probabilities"]} for each in found]
+    return [[each["no"], each["yes"]] for each in shares]
+
+
+def json_lines(frame: pd.DataFrame) -> list[str]:
+    """The rows as JSON, with all digits of numbers, which `DataFrame.to_json` rounds."""
+    return [json.dumps(x, default=pd.Timestamp.isoformat) for x in frame.to_dict("records")]
 
 
 def arrow(frame: pd.DataFrame) -> Any:
@@ -142,25 +153,18 @@ DOORS = {
 }
 
 
-@pytest.mark.parametrize("is_typed", [False, True])
-def test_all_doors_answer_alike(
-    trained: tuple[str, Path, pd.DataFrame], is_typed: bool, tmp_path: Path
-) -> None:
-    """With the accuracy that the column gives; texts or types make no difference."""
-    column, path, frame = trained
-    rows = typed(column, frame) if is_typed else frame
-    # In CSV, a number with a point is no number with a comma: it is refused.
-    doors = {
-        name: answers
-        for name, answers in DOORS.items()
-        if not (is_typed and (name, column) == ("csv", "comma"))
-    }
-    found = {name: answers(path, rows, tmp_path) for name, answers in doors.items()}
-    first = found["jsonl"]
-    right = sum(map(str.__eq__, first, frame["y"]))
-    assert right >= 0.98 * N
-    for name, each in found.items():
-        assert each == first, name
+def test_all_doors_answer_alike(texts: pd.DataFrame, tmp_path: Path) -> None:
+    """To the last bit of the probabilities, for columns of all kinds, as texts or as types."""
+    frame = texts[["noise", *OPTIONS, "label by percent"]]
+    options = [option for each in OPTIONS.values() for option in each]
+    path = trained(frame, "ExtraTrees:n_models=10", options, tmp_path)
+    plain = frame.drop(columns="label by percent")
+    expected = by_dict(path, plain, tmp_path)
+    for rows in (plain, typed(plain)):
+        for name, answers in DOORS.items():
+            # In CSV, a number with a point is no number with a comma: it is refused.
+            asked = rows.assign(comma=plain["comma"]) if name == "csv" else rows
+            assert answers(path, asked, tmp_path) == expected, name
 
 
 def test_dates_as_numbers_are_seconds(tmp_path: Path) -> None:
@@ -330,41 +334,3 @@ def test_a_pipeline_in_a_file_is_a_river_pipeline(model: Path) -> None:
     loaded = persistence.load(model)
     assert type(loaded) is compose.Pipeline
     assert loaded.predict_one({"size": "2", "colour": "blue", "day": "2026-02-01"}) == "v"
-
-
-def test_all_doors_give_the_same_bits(tmp_path: Path) -> None:
-    """Probabilities of a forest that uses columns of all kinds, to the last bit."""
-    parts = [rows_with(column) for column in OPTIONS]
-    rows = [{k: v for part in each for k, v in part.items()} for each in zip(*parts, strict=True)]
-    frame = pd.DataFrame(rows)
-    frame.to_csv(tmp_path / "t.csv", index=False)
-    path = tmp_path / "t.model"
-    options = [option for each in OPTIONS.values() for option in each]
-    learner = "ExtraTrees:n_models=10,seed=1"
-    result = run("train", tmp_path / "t.csv", learner, "--target", "y", "--save", path, *options)
-    assert result.exit_code == 0, result.output
-    plain = frame.drop(columns="y")
-    model = persistence.load(path)
-    expected = [model.predict_proba_one(x) for x in plain.to_dict("records")]
-    for make in (lambda frame: frame, lambda frame: pl.from_arrow(arrow(frame)), arrow):
-        found = model.predict_proba_many(make(plain))
-        found = found.to_pandas() if hasattr(found, "to_pandas") else found
-        assert found.to_dict("records") == expected
-    plain.to_csv(tmp_path / "d.csv", index=False)
-    lines = [json.dumps(x) + "\n" for x in plain.to_dict("records")]  # pandas rounds numbers
-    (tmp_path / "d.jsonl").write_text("".join(lines))
-    plain.to_parquet(tmp_path / "d.parquet")
-    for name in ("d.csv", "d.jsonl", "d.parquet"):
-        out = tmp_path / "out.csv"
-        result = run("predict", path, tmp_path / name, "--output", out, "--probabilities")
-        assert result.exit_code == 0, result.output
-        answers = pd.read_csv(out)
-        for label in ("no", "yes"):
-            column = next(each for each in answers.columns if label in each)
-            assert list(answers[column]) == [each[label] for each in expected]
-    body = "".join(f'{{"x": {line.strip()}}}\n' for line in lines).encode()
-    samples = schema.read_samples(body, many=True, learned=False)
-    wanted = schema.Wanted(probabilities=True)
-    answered = Service(model, path).predict(samples, wanted)
-    shares = [{p["label"]: p["probability"] for p in each["probabilities"]} for each in answered]
-    assert shares == expected

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 import re
-import subprocess
-import sys
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 from river import compose, datasets
 
-import river_extra_trees
+import river_extra_trees as ret
 from river_extra_trees import persistence
 from tests.tools.command_line import OURS, assert_refused, done, learner_in, run
 
@@ -60,40 +58,55 @@ def test_files_of_other_trainings_are_not_resumed(tmp_path: Path) -> None:
     assert_refused(train(*on, stdin=ROWS), "fewer samples than the model to continue")
 
 
-def test_a_full_disk_ends_the_training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In one line."""
+@pytest.mark.parametrize(
+    "error",
+    [
+        OSError(28, "No space left on device"),
+        persistence.ModelFileError("this tree cannot be saved: a label is a Decimal"),
+    ],
+)
+def test_a_model_that_cannot_be_saved_ends_the_training(
+    error: Exception, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In one line, whatever has been learned."""
 
     def fail(model: Any, path: Path) -> None:
-        raise OSError(28, "No space left on device")
+        raise error
 
     monkeypatch.setattr(persistence, "save", fail)
-    result = train(*USUAL, "--save", tmp_path / "m.model", "--every", 50, stdin=ROWS)
-    assert_refused(result, "cannot write", "No space left", stdout="50 samples")
+    path = tmp_path / "m.model"
+    result = train(*USUAL, "--save", path, "--every", 50, stdin=ROWS)
+    reason = getattr(error, "strerror", str(error))
+    assert_refused(result, f"error: cannot write {path}: {reason}\n", stdout="50 samples")
 
 
-@pytest.mark.slow
-def test_a_killed_training_goes_on(tmp_path: Path) -> None:
+def test_a_killed_training_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing but the samples since the last save is lost."""
+
+    class KilledError(BaseException):
+        """The end of the process after three saves."""
+
+    save, saves = persistence.save, itertools.count(1)
+
+    def save_or_die(model: Any, path: Path) -> None:
+        if next(saves) > 3:
+            raise KilledError
+        save(model, path)
+
     path, whole = tmp_path / "m.model", tmp_path / "whole.model"
-    usual = (*USUAL, "--task", "classification", "--save")
-    command = [sys.executable, "-m", "river_extra_trees", "train", *usual, path, "--every", "25"]
-    with subprocess.Popen(list(map(str, command)), stdin=subprocess.PIPE, text=True) as running:
-        assert running.stdin is not None
-        running.stdin.write("".join(ROWS.splitlines(keepends=True)[:-20]))
-        running.stdin.flush()
-        while not path.exists() or learner_in(path).n_samples_seen < 75:
-            assert running.poll() is None
-            time.sleep(0.1)
-        running.kill()
-    resumed = train(*usual, path, "--resume", stdin=ROWS)
-    assert resumed.exit_code == 0, resumed.output
-    assert train(*usual, whole, stdin=ROWS).exit_code == 0
+    monkeypatch.setattr(persistence, "save", save_or_die)
+    with pytest.raises(KilledError):
+        train(*USUAL, "--save", path, "--every", 25, stdin=ROWS)
+    monkeypatch.undo()
+    assert learner_in(path).n_samples_seen == 75
+    assert train(*USUAL, "--save", path, "--resume", stdin=ROWS).exit_code == 0
+    assert train(*USUAL, "--save", whole, stdin=ROWS).exit_code == 0
     assert path.read_bytes() == whole.read_bytes()
 
 
 def test_terminals_do_not_obey_files(tmp_path: Path) -> None:
     """Names of features and labels are shown, whatever characters they have."""
-    model = river_extra_trees.StreamDecisionTreeClassifier(batch_size=4, seed=1)
+    model = ret.StreamDecisionTreeClassifier(batch_size=4, seed=1)
     for i in range(8):
         model.learn_one({"\x1b[2J\\[/x]": i % 2, "\ud800": 1.0}, f"\x07{i % 2}\x1b[31m")
     path = tmp_path / "model"
@@ -110,15 +123,13 @@ def test_terminals_do_not_obey_files(tmp_path: Path) -> None:
 
 def test_info_and_draw_of_a_model_file(tmp_path: Path) -> None:
     """What a model is, as text; what a tree looks like, as text and as a picture."""
-    model = river_extra_trees.ExtraTreesClassifier(
-        n_models=3, batch_size=20, window_sizes=(50, 100), seed=1
-    )
+    model = ret.ExtraTreesClassifier(n_models=3, batch_size=20, window_sizes=(50, 100), seed=1)
     for x, y in datasets.Phishing().take(100):
         model.learn_one(x, y)
     path = tmp_path / "phishing.model"
     persistence.save(model, path)
     said = done("info", path).stdout
-    for word in ("ExtraTreesClassifier", "n_models=3", "100", "is_popular", "trees"):
+    for word in ("classification", "n_models=3", "100", "True, False", ret.__version__):
         assert word in said
     weights = [f"{memory} samples {weight:.0%}" for memory, weight in model.window_weights.items()]
     assert re.search(rf"window weights +{'; '.join(weights)}", said)
@@ -140,7 +151,7 @@ def test_files_that_are_no_models_are_refused(tmp_path: Path) -> None:
     """In one line each."""
     (tmp_path / "other").write_text("something else")
     model = tmp_path / "model"
-    persistence.save(river_extra_trees.StreamDecisionTreeClassifier(), model)
+    persistence.save(ret.StreamDecisionTreeClassifier(), model)
 
     def refused(*arguments: object, says: str) -> None:
         assert_refused(run(*arguments), says)

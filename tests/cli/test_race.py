@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
 import signal
-import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -18,9 +19,18 @@ from river import datasets, dummy, evaluate, metrics, tree
 
 import river_extra_trees
 from river_extra_trees import persistence
-from river_extra_trees.cli import UserError, learners, race, report, streams
+from river_extra_trees.__main__ import main
+from river_extra_trees.cli import learners, race, report, streams
 from river_extra_trees.streams import Batch
-from tests.tools.command_line import FAST, OURS, assert_refused, curves_in, done, run, start
+from tests.tools.command_line import (
+    FAST,
+    OURS,
+    assert_refused,
+    curves_in,
+    done,
+    learner_in,
+    run,
+)
 from tests.tools.systems import needs_links, needs_pipes, needs_signals
 
 
@@ -43,13 +53,13 @@ def test_scores_are_those_of_river(tmp_path: Path) -> None:
         OURS: lambda: river_extra_trees.StreamDecisionTreeClassifier(batch_size=20, seed=1),
     }
     usual = ("--metric", "Accuracy", "--metric", "LogLoss", "--csv", tmp_path / "o.csv")
-    done("race", "Phishing", *made, *usual)
+    done("race", "Phishing", *made, *usual, "--limit", 300)
     curves = curves_in(tmp_path / "o.csv")
     for name, make in made.items():
         metric = metrics.Accuracy() + metrics.LogLoss()
-        evaluate.progressive_val_score(datasets.Phishing(), make(), metric)
+        evaluate.progressive_val_score(datasets.Phishing().take(300), make(), metric)
         last = curves[name][-1]
-        assert last["items"] == "1250"
+        assert last["items"] == "300"
         assert [float(last["Accuracy"]), float(last["LogLoss"])] == metric.get()
 
 
@@ -89,11 +99,12 @@ def test_curves_in_batches_of_any_size() -> None:
     assert curves[0] == curves[1]
 
 
-def test_curves_stay_short() -> None:
+def test_curves_stay_short(monkeypatch: pytest.MonkeyPatch) -> None:
     """However long the race, a curve has a bounded number of evenly spaced points."""
+    monkeypatch.setattr(race, "MOST_POINTS", 40)
     entrant = entrant_of(dummy.NoChangeClassifier())
     contest = race.Race([entrant])
-    for _ in contest.run(batch_of([1.0], [i % 2], i + 1) for i in range(5000)):
+    for _ in contest.run(batch_of([1.0], [i % 2], i + 1) for i in range(500)):
         pass
     items = [point["items"] for point in entrant.curve]
     assert race.MOST_POINTS / 2 <= len(items) < race.MOST_POINTS
@@ -134,12 +145,6 @@ def test_a_learner_that_fails_in_a_batch() -> None:
     assert entrant.error is not None
     assert "failed after 0 samples: TypeError: row 91:" in entrant.error
     assert (entrant.items, model.n_samples_seen) == (0, 0)
-
-
-def test_metric_of_probabilities_needs_them() -> None:
-    """A learner without probabilities is not scored by them."""
-    with pytest.raises(UserError, match="predicts no probabilities"):
-        entrant_of(object(), LogLoss=metrics.LogLoss())
 
 
 # --- Reading
@@ -338,30 +343,58 @@ def test_outputs_are_as_they_were_where_there_is_no_race(tmp_path: Path) -> None
 # --- Endings
 
 
-@pytest.mark.slow
-@needs_signals
-def test_ctrl_c_while_waiting_for_input(tmp_path: Path) -> None:
-    """Ctrl-C in a pipe that has fallen silent reports the results so far, with status 130."""
+def status_of(*arguments: object) -> str | int | None:
+    """Run a command as the script does; return its exit status, or the error that it prints."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "argv", ["river-extra-trees", *map(str, arguments)])
+        with pytest.raises(SystemExit) as ending:
+            main()
+    return ending.value.code
+
+
+def feed(pipe: int, parts: list[str]) -> None:
+    """Write to a pipe part by part, and send Ctrl-C when all are read and the reader waits."""
     import fcntl
     import termios
 
-    path = tmp_path / "out.csv"
-    options = ("--target", "y", "--task", "classification", "--csv", path)
-    process = start("race", "-", FAST, *options, stdin=subprocess.PIPE)
-    assert process.stdin is not None
+    for part in parts:
+        os.write(pipe, part.encode())
+        while fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)) != bytes(4):
+            time.sleep(0.01)
+    time.sleep(0.2)  # until it waits again
+    signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+
+
+@needs_signals
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize(
+    "command", [("race", "-", FAST, "--csv"), ("train", "-", OURS, "--every", 1, "--save")]
+)
+def test_ctrl_c_while_waiting_for_input(
+    command: tuple[object, ...],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """In a pipe that has fallen silent, it ends with the results so far, and status 130."""
+    path = tmp_path / "out"
+    source, sink = os.pipe()
     # The first rows are read before the race begins, the last one within it.
-    for rows in ("a,y\n1,0\n2,1\n", "3,0\n"):
-        process.stdin.write(rows)
-        process.stdin.flush()
-        while fcntl.ioctl(process.stdin, termios.FIONREAD, bytes(4)) != bytes(4):
-            assert process.poll() is None
-            time.sleep(0.05)
-    time.sleep(0.5)  # until it waits again
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=120)
-    assert (process.returncode, err) == (130, "note: columns: 1 number: 'a'\n")
+    parts = ["a,y\n1,0\n2,1\n", "3,0\n"]
+    feeder = threading.Thread(target=feed, args=(sink, parts), daemon=True)
+    with open(source) as stdin, open(sink, "wb"):
+        monkeypatch.setattr(sys, "stdin", stdin)
+        feeder.start()
+        options = (path, "--target", "y", "--task", "classification")
+        assert status_of(*command, *options) == 130
+        feeder.join()
+    out, err = capsys.readouterr()
+    assert err == "note: columns: 1 number: 'a'\n"
     assert "3 samples" in out
-    assert curves_in(path)[FAST][-1]["items"] == "3"
+    if command[0] == "race":
+        assert curves_in(path)[FAST][-1]["items"] == "3"
+    else:
+        assert learner_in(path).n_samples_seen == 3
 
 
 @needs_signals
@@ -381,26 +414,19 @@ def test_ended_between_items(ending: signal.Signals) -> None:
 
 
 @pytest.mark.parametrize("package", ["typer", "pyarrow"])
-def test_missing_extra(package: str) -> None:
+def test_missing_extra(package: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without a package, the command says in one line what to install."""
-    program = (
-        f"import sys; sys.modules[{package!r}] = None\n"
-        "from river_extra_trees.__main__ import main; main()"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == (f"error: the command line needs more packages: pip install {package}\n")
+    monkeypatch.setitem(sys.modules, package, None)
+    wanted = f"error: the command line needs more packages: pip install {package}"
+    assert status_of("--version") == wanted
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a device that is full")
-def test_a_full_standard_output(table: Path) -> None:
+def test_a_full_standard_output(table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The command fails; a model is saved before."""
     path = table.with_name("m.model")
-    command = ["train", str(table), OURS, "--target", "class", "--save", str(path)]
-    with open("/dev/full", "w") as full:
-        program = [sys.executable, "-m", "river_extra_trees", *command]
-        done = subprocess.run(program, stdout=full, stderr=subprocess.PIPE, text=True)
-    assert done.returncode != 0
-    assert "No space left" in done.stderr
+    command = ("train", table, OURS, "--target", "class", "--save", path)
+    with contextlib.suppress(OSError), open("/dev/full", "w") as full:
+        monkeypatch.setattr(sys, "stdout", full)
+        assert status_of(*command) == "error: No space left on device"
     assert path.exists()

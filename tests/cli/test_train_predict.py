@@ -5,10 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import os
-import signal
 import subprocess
 import sys
-import time
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -21,9 +19,7 @@ from river import datasets, preprocessing
 
 import river_extra_trees as ret
 from river_extra_trees import persistence, streams
-from river_extra_trees.cli import learners
 from tests.tools.command_line import assert_refused, done, learner_in, run
-from tests.tools.systems import needs_signals
 
 OURS = "StreamDecisionTree"
 
@@ -47,34 +43,6 @@ def test_train_saves_what_the_learner_has_learned(tmp_path: Path) -> None:
     for x, y in datasets.Phishing().take(50):
         model.learn_one(x, y)
     assert persistence.save_bytes(learner_in(path)) == persistence.save_bytes(model)
-
-
-@pytest.mark.slow
-@needs_signals
-def test_ctrl_c_saves_the_model(tmp_path: Path) -> None:
-    """Training an endless stream ends with the model so far, and status 130."""
-    path = tmp_path / "m.model"
-    command = [sys.executable, "-m", "river_extra_trees", "train", "-", OURS]
-    options = ["--target", "y", "--task", "classification", "--save", str(path), "--every", "1"]
-    process = subprocess.Popen(
-        [*command, *options],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stdin is not None
-    process.stdin.write("a,y\n" + "1,u\n2,v\n" * 20)
-    process.stdin.flush()
-    deadline = time.monotonic() + 120
-    while time.monotonic() < deadline:
-        if path.exists() and learner_in(path).n_samples_seen == 40:
-            break
-        time.sleep(0.05)
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
-    assert process.returncode == 130, (out, err)
-    assert learner_in(path).n_samples_seen == 40
 
 
 def test_a_bad_row_loses_nothing_that_was_learned(tmp_path: Path) -> None:
@@ -123,23 +91,6 @@ def test_targets_beyond_floats(tmp_path: Path) -> None:
     result = run("train", data, "StreamDecisionTree", *regression)
     assert result.exit_code == 1, result.output
     assert "the target must be a finite number" in result.output
-
-
-def test_a_model_that_cannot_be_saved_is_told_in_a_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Not by a traceback, whatever has been learned."""
-
-    def refuse(model: object, path: Path) -> None:
-        raise persistence.ModelFileError("this tree cannot be saved: a label is a Decimal")
-
-    monkeypatch.setattr(persistence, "save", refuse)
-    path = tmp_path / "m.model"
-    result = run("train", "Phishing", OURS, "--limit", 50, "--save", path)
-    assert result.exit_code == 2
-    assert result.stderr.endswith(
-        f"error: cannot write {path}: this tree cannot be saved: a label is a Decimal\n"
-    )
 
 
 @pytest.mark.parametrize("other", [".csv", ".jsonl"])
@@ -299,14 +250,6 @@ def test_rows_that_cannot_be_read(model: Path, tmp_path: Path) -> None:
     assert "rows skipped: 1; the first: row 2" in result.stderr
 
 
-def test_targets_of_a_regressor_are_numbers(tmp_path: Path) -> None:
-    """The row of one that is not is named."""
-    model, data = tmp_path / "m.model", tmp_path / "t.csv"
-    persistence.save(ret.StreamDecisionTreeRegressor(), model)
-    data.write_text("a,y\n1,x\n2,z\n")
-    assert_refused(run("predict", model, data, "--target", "y"), "row 1: the target 'y' is 'x'")
-
-
 def test_a_failed_prediction_leaves_the_old_file(model: Path, tmp_path: Path) -> None:
     """All answers are written, or none."""
     data, answers = tmp_path / "new.csv", tmp_path / "a.csv"
@@ -321,25 +264,8 @@ def test_a_failed_prediction_leaves_the_old_file(model: Path, tmp_path: Path) ->
 # --- info, draw, version
 
 
-def test_info_and_draw(model: Path, tmp_path: Path) -> None:
-    """Labels, features and versions are told, and a tree is drawn to a file."""
-    said = done("info", model).stdout
-    for text in ("classification", "gaps, name, number", "labels", "0, 1", ret.__version__):
-        assert text in said
-    picture = tmp_path / "tree.svg"
-    done("draw", model, "--output", picture)
-    assert picture.read_text().count("<svg") == 1
-
-
 def test_version_and_script() -> None:
     """`--version` prints the version alone, and the console script is this command."""
     assert done("--version").stdout == f"{ret.__version__}\n"
     text = (Path(__file__).parents[2] / "pyproject.toml").read_text()
     assert 'river-extra-trees = "river_extra_trees.__main__:main"' in text
-
-
-def test_names_are_those_of_the_task() -> None:
-    """A name without its ending is that of the task."""
-    for task, kind in (("classification", "Classifier"), ("regression", "Regressor")):
-        made = learners.make_learner("DynamicTree:n_particles=9", task, 1)  # type: ignore[arg-type]
-        assert type(made).__name__ == f"DynamicTree{kind}"

@@ -99,12 +99,12 @@ def test_live() -> None:
 
 def test_what_has_no_weights() -> None:
     """Other models, and another model in place of the first, are refused; the display stays."""
-    with pytest.raises(ValueError, match="DynamicTreeRegressor has no weights of windows"):
+    with pytest.raises(ValueError, match="a DynamicTreeRegressor has no window_weights"):
         plotting.WindowWeightsDisplay().update(ret.DynamicTreeRegressor())
     model = forest(False)
     display = recorded(model, changing(False, 40))
     for other in (forest(False, window_sizes=(5, 10)), forest(False)):
-        with pytest.raises(ValueError, match="another model: make a new display"):
+        with pytest.raises(ValueError, match="another model than before: create a new display"):
             display.update(other)
     assert display.items == [20, 40]
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import csv
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -28,13 +26,6 @@ def done(*arguments: object, stdin: str | None = None) -> Result:
     result = run(*arguments, stdin=stdin)
     assert result.exit_code == 0, result.output
     return result
-
-
-def start(*arguments: object, **options: Any) -> subprocess.Popen[str]:
-    """Start a command as a user does."""
-    command = [sys.executable, "-m", "river_extra_trees", *map(str, arguments)]
-    pipe = subprocess.PIPE
-    return subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, **options)
 
 
 def assert_refused(result: Result, *words: str, stdout: str | None = None) -> None:
