@@ -5,7 +5,7 @@ from libc.string cimport memcpy, memset
 
 cdef enum:
     LEAST = 32      # minimum number of slots for which radix sort is faster than insertion
-    LEADING = 3     # number of leading digits by which the slots are sorted first
+    FEW = 1024      # number of slots from which on three leading digits separate keys, else two
     DIGITS = 8      # number of digits of a key: of eight bits each
     PATIENCE = 8    # mean number of moves per slot after which the insertion sort is given up
 
@@ -30,21 +30,21 @@ cdef extern from *:
 cdef void sort_slots(int* slots, int* spare, const double* key, int n) noexcept nogil:
     """Sort slots by key[slot], missing values last; the sort is stable.
 
-    Radix sort by the leading 24 bits in which the keys differ, then insertion. If these bits do not
+    Radix sort by the leading bits in which the keys differ, then insertion. If these bits do not
     separate the keys, for instance because one key is far away from all others, radix sort by all
     bits.
     """
     cdef uint64_t bits, least = <uint64_t>-1, most = 0
-    cdef int i, shift = 0
+    cdef int i, shift = 0, n_leading = 2 if n < FEW else 3
     if n < LEAST:
         insert_all(slots, key, n, n)
         return
     for i in range(n):
         bits = ordered(key[slots[i]])
         least, most = min(least, bits), max(most, bits)
-    while (most - least) >> shift >> (8 * LEADING):
+    while (most - least) >> shift >> (8 * n_leading):
         shift += 1
-    sort_by_digits(slots, spare, key, n, least, shift, LEADING)
+    sort_by_digits(slots, spare, key, n, least, shift, n_leading)
     if not insert_all(slots, key, n, PATIENCE):
         sort_by_digits(slots, spare, key, n, least, 0, DIGITS)
 
@@ -57,7 +57,7 @@ cdef inline void sort_by_digits(int* slots, int* spare, const double* key, int n
     cdef int* into = spare
     cdef uint64_t bits
     cdef int i, digit, value, slot, begin
-    memset(counts, 0, sizeof(counts))
+    memset(counts, 0, n_digits * sizeof(counts[0]))
     for i in range(n):
         bits = (ordered(key[slots[i]]) - least) >> shift
         for digit in range(n_digits):
