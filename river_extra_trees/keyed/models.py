@@ -278,20 +278,26 @@ class KeyedModels(KeyedMethods):
         entered = self._cache.enter_all(parts, len(rows.keys))
         entries = {key: entry for (key, _), (entry, _) in zip(parts, entered, strict=True)}
 
+        n_learned: list[int] = []  # per key that is done
+
         def learn(part: Part) -> list[typing.Any] | None:
             try:
-                return learn_table(entries[part[0]].model, rows, part[1], predicts)
+                found = learn_table(entries[part[0]].model, rows, part[1], predicts)
             except Exception:
                 return None
+            n_learned.append(len(part[1]))
+            return found
 
         predictions: list[typing.Any] = [None] * len(rows.keys)
         in_turn = {}  # number of a row: whether its key had a model before
-        learned = side_by_side(learn, parts, self._n_threads(parts))
+        try:
+            learned = side_by_side(learn, parts, self._n_threads(parts))
+        finally:  # also if a signal ends this call after some of the keys
+            self._n_seen += sum(n_learned)
         for ((_, numbers), found), (_, is_known) in zip(learned, entered, strict=True):
             if found is None:
                 in_turn.update({number: is_known or number > numbers[0] for number in numbers})
                 continue
-            self._n_seen += len(numbers)
             for number, prediction in zip(numbers, found, strict=True):
                 predictions[number] = prediction if is_known or number > numbers[0] else None
         for number, (key, x) in enumerate(rows.samples() if in_turn else ()):

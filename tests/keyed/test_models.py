@@ -22,6 +22,7 @@ from river import base
 
 import river_extra_trees as ret
 from river_extra_trees.keyed import Counts, KeyedModels, by_key
+from river_extra_trees.keyed import models as keyed_models
 from tests.naive import keyed as naive
 from tests.tools.keyed_samples import (
     MODELS,
@@ -136,6 +137,29 @@ class Doubling(ret.StreamDecisionTreeRegressor):
 
     def learn_one(self, x: Any, y: Any, w: float = 1.0) -> None:
         super().learn_one(x, 2 * y, w)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_an_interrupted_frame_is_counted(n_jobs: int) -> None:
+    """A signal may end a call after some of the keys: these have learned, and are counted."""
+    models = KeyedModels(ret.StreamDecisionTreeRegressor(seed=1), n_jobs=n_jobs)
+    models.learn_many(["a"] * 50, pd.DataFrame({"x": [0.0] * 50}), [1.0] * 50)
+    usual = keyed_models.learn_table
+
+    def learn_table(model: Any, rows: Any, numbers: list[int], predicts: bool) -> Any:
+        if rows.keys[numbers[0]] == "b":
+            raise KeyboardInterrupt
+        return usual(model, rows, numbers, predicts)
+
+    keys = [key for key in "abc" for _ in range(40)]
+    with (
+        mock.patch.object(keyed_models, "learn_table", learn_table),
+        pytest.raises(KeyboardInterrupt),
+    ):
+        models.learn_many(keys, pd.DataFrame({"x": [0.0] * 120}), [1.0] * 120)
+    learned = [models.model_of(key).n_samples_seen for key in "abc"]
+    assert learned == [90, 0, 40 if n_jobs == 2 else 0]
+    assert models.counts().n_samples_seen == sum(learned)
 
 
 def test_a_derived_learner_learns_in_its_own_way() -> None:
