@@ -42,7 +42,7 @@ def samples_of(batch: Batch) -> Iterator[tuple[Any, ...]]:
 
 
 def predicted_and_learned(model: Any, batch: Batch, *, probabilities: bool = False) -> list[Any]:
-    """Let a model of this package predict each sample and then learn it.
+    """Predict each sample with a model of this package, then learn it.
 
     Returns
     -------
@@ -159,7 +159,7 @@ def _split(frame: Any, name: str) -> tuple[Any, Any]:
 
 
 def _refused(item: object) -> TypeError:
-    """Return the error that says what data to pass instead."""
+    """Return the error for data of an unknown form."""
     return TypeError(
         f"cannot evaluate on {type(item).__name__!r}: pass a frame, frames, pairs (X, y) of frame "
         "and targets, or a table opened by river_extra_trees.streams.open_table"
