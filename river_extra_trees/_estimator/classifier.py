@@ -123,12 +123,8 @@ class TreeClassifier(TreeLearner, base.MiniBatchClassifier):
 
         Parameters
         ----------
-        X
-            A data frame, as for `learn_many`.
-        y
-            A series or another sequence with the label of each row.
-        w
-            One weight for all rows, or a series or another sequence with the weight of each row.
+        X, y, w
+            As for `learn_many`.
 
         Returns
         -------
@@ -154,12 +150,8 @@ class TreeClassifier(TreeLearner, base.MiniBatchClassifier):
 
         Parameters
         ----------
-        X
-            A data frame, as for `learn_many`.
-        y
-            A series or another sequence with the label of each row.
-        w
-            One weight for all rows, or a series or another sequence with the weight of each row.
+        X, y, w
+            As for `learn_many`.
 
         Returns
         -------

@@ -65,12 +65,8 @@ class TreeRegressor(TreeLearner, base.MiniBatchRegressor):
 
         Parameters
         ----------
-        X
-            A data frame, as for `learn_many`.
-        y
-            A series or another sequence with the target of each row.
-        w
-            One weight for all rows, or a series or another sequence with the weight of each row.
+        X, y, w
+            As for `learn_many`.
 
         Returns
         -------

@@ -15,7 +15,6 @@ from river_extra_trees._estimator.frames import (
     columns_in,
     is_array,
     library_of,
-    opened,
     readable_frame,
     values_of,
     weights_of,
@@ -150,12 +149,10 @@ def _split(frame: Any, name: str) -> tuple[Any, Any]:
     columns = dict(columns_in(frame))
     if name not in columns:
         raise ValueError(f"no column {name!r}; the frame has {', '.join(map(str, columns))}")
-    native, library = opened(frame)
-    if library == "pyarrow":
-        rest = native.select([other for other in columns if other != name])
-    else:
-        rest = native.drop(columns=[name]) if library == "pandas" else native.drop(name)
-    return columns[name], rest
+    import narwhals
+
+    rest = narwhals.from_native(frame, pass_through=True).drop(name)
+    return columns[name], readable_frame(rest.to_native())
 
 
 def _refused(item: object) -> TypeError:

@@ -39,16 +39,8 @@ def iter_progressive_val_score(
 
     Parameters
     ----------
-    dataset
-        The data, as for `progressive_val_score`.
-    model
-        The model to evaluate.
-    metric
-        A metric, or several, joined by ``+``.
-    moment
-        The attribute used for measuring time, as in river.
-    delay
-        The time to wait before the target of a sample is revealed to the model, as in river.
+    dataset, model, metric, moment, delay
+        As for `progressive_val_score`.
     step
         Number of samples between two results; 0 yields none. From 32 on, models of this package
         learn whole frames, which is faster.
@@ -58,11 +50,8 @@ def iter_progressive_val_score(
         Whether to measure the memory of the model.
     yield_predictions
         Whether to add the prediction of the last sample.
-    target
-        The column of the targets, if it is in the frames.
-    weight
-        The column of the weights, if it is in the frames beside the targets. Samples are learned
-        with their weights, and scored without, as in river.
+    target, weight
+        As for `progressive_val_score`.
 
     Yields
     ------
