@@ -23,9 +23,9 @@ class BatchForest(TreeLearner):
     nothing, so it may be interrupted. The core carries out the whole plan, or nothing if another
     thread has grown the trees on this batch meanwhile.
 
-    If a growth was interrupted or ran out of memory, it is due. Whatever uses the core through
-    `_core` does it first: predictions, copies, files, inspection. So nobody can see a model between
-    a sample and its growth. `_forest` is the core object as it is, for the growth itself.
+    A growth that was interrupted or ran out of memory is due. Access to `_core` carries it out
+    first, so that predictions, copies, files and inspection never see a model between a sample and
+    its growth. `_forest` is the core object without this step, for the growth itself.
 
     The working memory of growth is allocated for each call that learns and freed afterwards,
     because it is many times the size of a young tree.
@@ -49,7 +49,7 @@ class BatchForest(TreeLearner):
         return {**self.__dict__, "_forest": self._core}
 
     def mutate(self, new_attrs: dict[str, typing.Any]) -> None:
-        _ = self._core  # what is due grows with the old parameters
+        _ = self._core  # a growth that is due uses the old parameters
         super().mutate(new_attrs)
 
     mutate.__doc__ = TreeLearner.mutate.__doc__
@@ -77,11 +77,11 @@ class BatchForest(TreeLearner):
         raise NotImplementedError
 
     def _new_splitter(self) -> Splitter:
-        """Make the splitter of one thread: the rules of growth, and working memory."""
+        """Create the splitter of one thread: the rules of growth, and working memory."""
         raise NotImplementedError
 
     def _new_splitters(self) -> list[Splitter]:
-        """Make one splitter per thread."""
+        """Create one splitter per thread."""
         n_jobs = getattr(self, "n_jobs", 1)  # a single tree has no such parameter
         n_threads = n_threads_of(n_jobs, self._forest.n_trees)
         return [self._new_splitter() for _ in range(n_threads)]

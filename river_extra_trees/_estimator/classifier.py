@@ -73,8 +73,7 @@ class TreeClassifier(TreeLearner, base.MiniBatchClassifier):
         Parameters
         ----------
         X
-            A data frame of any library that narwhals supports, or a two-dimensional array, whose
-            columns are named 0, 1, ...
+            A data frame, as for `learn_many`.
 
         Returns
         -------
@@ -84,11 +83,9 @@ class TreeClassifier(TreeLearner, base.MiniBatchClassifier):
 
         Raises
         ------
-        TypeError
-            If X is not a data frame, or if its library has no series of Python objects (pyarrow)
-            and the labels need one.
         ValueError, TypeError
-            If a row is invalid, as for `predict_one`.
+            If X is not a data frame, a row is invalid, or the labels need a series of Python
+            objects, which pyarrow does not have.
         """
         frame = readable_frame(X)
         codes = self._predicted(table_of(frame)).labels
@@ -100,8 +97,7 @@ class TreeClassifier(TreeLearner, base.MiniBatchClassifier):
         Parameters
         ----------
         X
-            A data frame of any library that narwhals supports, or a two-dimensional array, whose
-            columns are named 0, 1, ...
+            A data frame, as for `learn_many`.
 
         Returns
         -------
@@ -112,10 +108,8 @@ class TreeClassifier(TreeLearner, base.MiniBatchClassifier):
 
         Raises
         ------
-        TypeError
-            If X is not a data frame.
         ValueError, TypeError
-            If a row is invalid, as for `predict_proba_one`, or two labels have the same `repr`.
+            If X is not a data frame, a row is invalid, or two labels have the same `repr`.
         """
         frame = readable_frame(X)
         shares = self._predicted(table_of(frame), True).shares
@@ -129,12 +123,8 @@ class TreeClassifier(TreeLearner, base.MiniBatchClassifier):
 
         Parameters
         ----------
-        X
-            A data frame, as for `learn_many`.
-        y
-            A series or another sequence with the label of each row.
-        w
-            One weight for all rows, or a series or another sequence with the weight of each row.
+        X, y, w
+            As for `learn_many`.
 
         Returns
         -------
@@ -160,12 +150,8 @@ class TreeClassifier(TreeLearner, base.MiniBatchClassifier):
 
         Parameters
         ----------
-        X
-            A data frame, as for `learn_many`.
-        y
-            A series or another sequence with the label of each row.
-        w
-            One weight for all rows, or a series or another sequence with the weight of each row.
+        X, y, w
+            As for `learn_many`.
 
         Returns
         -------

@@ -1,8 +1,8 @@
 """Conversion of data frames and arrays to tables of the core.
 
-`read` converts a series: numbers to an array, and everything else to a list of Python values. An
-array, and a frame of numbers of pandas or pyarrow, is converted at once. In all cases the model
-learns the same, bit for bit, as from the dicts of the rows.
+`read` converts a series: numbers to an array, and everything else to a list of Python values.
+Arrays, and frames that hold only numbers, are converted as a whole. In all cases the model learns
+the same, bit for bit, as from the dicts of the rows.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ CAST_TYPES = frozenset(
 
 
 def table_of(frame: typing.Any) -> Table:
-    """The rows of a data frame, or of an array of two dimensions, as a table.
+    """Convert a data frame, or an array of two dimensions, to a table.
 
     The columns of an array are named 0, 1, ..., as by `river.stream.iter_array`.
 
@@ -83,7 +83,7 @@ def table_of(frame: typing.Any) -> Table:
 
 
 def labelled_table_of(frame: typing.Any, y: typing.Any, w: typing.Any, regression: bool) -> Table:
-    """Make a table of the rows of a frame, with the targets and weights of `learn_many`."""
+    """Convert a frame, and the targets and weights of `learn_many`, to a table."""
     table = table_of(frame)
     targets = read_targets(y, regression)
     weights = read_weights(w, len(table))
@@ -93,7 +93,7 @@ def labelled_table_of(frame: typing.Any, y: typing.Any, w: typing.Any, regressio
 
 
 def check_lengths(n_rows: int, n_targets: int, n_weights: int | None) -> None:
-    """Raise an error unless all lengths are equal; None stands for weights that nobody passed."""
+    """Raise a ValueError unless all lengths are equal; None means that there are no weights."""
     if n_weights is None and n_targets != n_rows:
         raise ValueError(f"X has {n_rows} rows and y has {n_targets}")
     if n_weights is not None and not n_rows == n_targets == n_weights:
@@ -104,7 +104,7 @@ def check_lengths(n_rows: int, n_targets: int, n_weights: int | None) -> None:
 
 
 def block_in(frame: typing.Any, library: str) -> tuple[list[typing.Any], Array | None]:
-    """Names and numbers of the columns, if all numbers of the frame can be read at once."""
+    """Return the names of the columns, and all numbers as one array; None if they are mixed."""
     if library == "numpy":
         array = np.asarray(frame)
         is_block = array.dtype.kind in NUMBERS
@@ -128,14 +128,14 @@ def block_in(frame: typing.Any, library: str) -> tuple[list[typing.Any], Array |
 
 
 def is_plain(dtype: typing.Any, library: str) -> bool:
-    """Whether numbers of a type are read without narwhals."""
+    """Return whether numbers of a type are read without narwhals."""
     if isinstance(dtype, np.dtype):
         return dtype.kind in NUMBERS
     return str(dtype) in PLAIN_TYPES.get(library, ())
 
 
 def doubles_of(array: Array) -> npt.NDArray[np.float64]:
-    """An array of numbers as aligned doubles; if it is one already, the array itself."""
+    """Convert an array of numbers to aligned doubles; return an array of them unchanged."""
     is_one = array.dtype == FLOAT64 and array.flags.aligned
     return array if is_one else np.require(array, np.float64, "A")
 
@@ -159,7 +159,7 @@ def read(series: typing.Any, what: str) -> Array | Values:
     series
         A series of any library, or another sequence.
     what
-        What an error calls the series.
+        The name of the series in error messages.
     """
     if is_array(series, 1) and series.dtype.kind in NUMBERS:
         array: Array = series
@@ -175,10 +175,17 @@ def read(series: typing.Any, what: str) -> Array | Values:
             check_codes(series, library, what)
         import narwhals
 
+<<<<<<< HEAD
         series = narwhals.from_native(series, series_only=True, pass_through=True)
         if isinstance(series, narwhals.Series) and str(series.dtype) in CAST_TYPES:
             numbers = series.to_numpy()
     if numbers is not None and numbers.dtype.kind in NUMBERS:  # not truth values with null
+=======
+        wrapped = narwhals.from_native(series, series_only=True, pass_through=True)
+        if isinstance(wrapped, narwhals.Series) and str(wrapped.dtype) in CAST_TYPES:
+            numbers = wrapped.to_numpy()
+    if numbers is not None and numbers.dtype.kind in NUMBERS:  # not booleans with null
+>>>>>>> packB
         return numbers
     try:
         return values_of(series, what)
@@ -187,7 +194,7 @@ def read(series: typing.Any, what: str) -> Array | Values:
 
 
 def check_codes(series: typing.Any, library: str, what: str) -> None:
-    """Raise an error for codes and texts that the library itself does not check."""
+    """Raise a ValueError for invalid codes and texts that the library itself does not check."""
     if library == "pandas" and hasattr(series, "cat"):
         refuse_codes(series.cat.codes.to_numpy(), len(series.cat.categories), what)
     elif library == "pyarrow":
@@ -200,7 +207,7 @@ def check_codes(series: typing.Any, library: str, what: str) -> None:
 
 
 def refuse_codes(codes: Array, n_categories: int, what: str) -> None:
-    """Raise an error if a code is that of no category: pandas does not always check it."""
+    """Raise a ValueError if a code has no category: pandas does not always check it."""
     wrong = (codes < -1) | (codes >= n_categories)
     if wrong.any():
         row = int(wrong.argmax())

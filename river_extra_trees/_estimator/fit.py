@@ -1,4 +1,4 @@
-"""Whether data have the columns of a model."""
+"""Comparison of the columns of data with those of a model."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from river_extra_trees._core.safe_repr import safe_repr
 
 __all__ = ["Fit"]
 
-MOST_NAMES = 1000  # of unknown columns that are told apart
+MOST_NAMES = 1000  # unknown columns that are counted by name
 MOST_SHOWN = 5
 
 
@@ -46,7 +46,7 @@ class Fit:
         self.unknown: dict[Hashable, int] = {}
 
     def note(self, names: Collection[Hashable], n: int = 1) -> tuple[int, int]:
-        """Count samples with these columns; return how many are missing and unknown."""
+        """Count n samples with these columns; return the numbers of missing and unknown columns."""
         self.n += n
         if not self.columns:
             return 0, 0
@@ -67,7 +67,7 @@ class Fit:
         )
 
     def notes(self) -> Iterator[str]:
-        """Say what is missing and what is unknown, if anything."""
+        """Yield a note on missing columns and one on unknown columns, if there are any."""
         if self.missing:
             n, of = len(self.missing), len(self.columns)
             most = max(self.missing.values())
@@ -84,7 +84,7 @@ class Fit:
 
 
 def listed(names: Collection[Hashable]) -> str:
-    """List the first of some names."""
+    """Return the first names as text, and the number of the others."""
     shown = ", ".join(safe_repr(name) for name in list(names)[:MOST_SHOWN])
     more = len(names) - MOST_SHOWN
     return f"{shown} and {more:,} more" if more > 0 else shown

@@ -1,8 +1,8 @@
 """Data frames and series as input.
 
-Frames of numbers of pandas, polars and pyarrow are read directly, because the wrappers of narwhals
-would take longer than a tree takes for a thousand rows. narwhals reads everything else. Libraries
-are imported when the first frame comes, so that `import river_extra_trees` stays fast.
+Numbers in frames of pandas, polars and pyarrow are read directly, because the wrappers of narwhals
+take longer than a tree takes for a thousand rows. narwhals reads everything else. Libraries are
+imported with the first frame, so that `import river_extra_trees` is fast.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def readable_frame(X: typing.Any) -> typing.Any:
 
 
 def library_of(frame: typing.Any) -> str:
-    """Library of a two-dimensional array or one of `OWN_FRAMES`; otherwise an empty string."""
+    """Return the library of a two-dimensional array or one of `OWN_FRAMES`; otherwise ""."""
     if is_array(frame):
         return "numpy"
     library = package_of(frame)
@@ -50,12 +50,12 @@ def library_of(frame: typing.Any) -> str:
 
 
 def package_of(value: object) -> str:
-    """Top-level package of the class of a value."""
+    """Return the top-level package of the class of a value."""
     return type(value).__module__.partition(".")[0]
 
 
 def has_unique_names(frame: typing.Any, library: str) -> bool:
-    """Whether the names of the columns of a frame are unique."""
+    """Return whether the names of the columns of a frame are unique."""
     if library == "pandas":
         try:
             return bool(frame.columns.is_unique)
@@ -77,7 +77,7 @@ def opened(frame: typing.Any) -> tuple[typing.Any, str]:
 
 
 def columns_in(frame: typing.Any) -> list[tuple[Hashable, typing.Any]]:
-    """Name and series of each column of a result of `readable_frame`.
+    """Return the name and the series of each column of a result of `readable_frame`.
 
     The columns of an array are lists, named 0, 1, ..., as by `river.stream.iter_array`.
     """
@@ -95,7 +95,7 @@ def columns_in(frame: typing.Any) -> list[tuple[Hashable, typing.Any]]:
 
 
 def list_of_array(array: npt.NDArray[typing.Any]) -> list[typing.Any]:
-    """Values of an array as Python objects; dates and durations as numpy scalars."""
+    """Return the values of an array as Python objects; dates and durations as numpy scalars."""
     return list(array) if array.dtype.kind in "mM" else array.tolist()
 
 
@@ -119,7 +119,7 @@ def into_frame(X: typing.Any) -> typing.Any:
 
 
 def is_array(X: object, ndim: int = 2) -> bool:
-    """Whether X is a numpy array with `ndim` dimensions, neither masked nor structured."""
+    """Return whether X is an array with `ndim` dimensions, neither masked nor structured."""
     return (
         isinstance(X, np.ndarray)
         and X.ndim == ndim
@@ -131,8 +131,8 @@ def is_array(X: object, ndim: int = 2) -> bool:
 def values_of(values: typing.Any, name: str) -> list[typing.Any]:
     """Convert a series, or another sequence, to a list of Python values.
 
-    Other iterables are refused, because they would be misread: a frame, for example, iterates over
-    the names of its columns. The error calls the values `name`.
+    Other iterables raise a TypeError, because they would be misread: a frame, for example, iterates
+    over the names of its columns. `name` is the name of the values in the message.
     """
     if type(values) is list:
         return values.copy()
@@ -152,7 +152,7 @@ def values_of(values: typing.Any, name: str) -> list[typing.Any]:
 
 
 def is_sequence(values: object) -> bool:
-    """Whether this is a sequence of values: not a string, a mapping, a set or a table."""
+    """Return whether this is a sequence of values: no string, mapping, set or table."""
     return (
         hasattr(values, "__len__")
         and hasattr(values, "__getitem__")
@@ -167,5 +167,5 @@ def weights_of(weights: typing.Any, n: int) -> list[typing.Any]:
 
 
 def is_one_weight(weights: object) -> bool:
-    """Whether this is one weight for all samples, not a sequence."""
+    """Return whether this is one weight for all samples, not a sequence."""
     return getattr(weights, "ndim", None) == 0 or not hasattr(weights, "__len__")

@@ -51,12 +51,12 @@ def describe_number(node: Node) -> str:
 
 
 def is_leaf(node: Node) -> bool:
-    """Whether a node has no split."""
+    """Return whether a node has no split."""
     return bool(node["column"] < 0)
 
 
 def goes_left(node: Node, row: list[float]) -> bool:
-    """Whether an encoded sample goes left at an inner node."""
+    """Return whether an encoded sample goes left at an inner node."""
     value = row[node["column"]]
     if math.isnan(value):
         return bool(node["missing_left"])
@@ -66,19 +66,19 @@ def goes_left(node: Node, row: list[float]) -> bool:
 
 
 def is_group(node: Node) -> bool:
-    """Whether a split sends a group of nominal values left: its `threshold` is a list of them."""
+    """Return whether a split sends the nominal values in its `threshold`, a list, to the left."""
     return isinstance(node["cut"], frozenset)
 
 
 def parts_missing(node: Node) -> bool:
-    """Whether a split separates missing values from all others."""
+    """Return whether a split separates missing values from all others."""
     if node["nominal"]:
         return node["threshold"] is None or (is_group(node) and not node["cut"])
     return bool(node["cut"] == math.inf)
 
 
 def condition(node: Node, left: bool) -> str:
-    """The condition for one side of a split, without the name of the feature."""
+    """Return the condition for one side of a split, without the name of the feature."""
     if parts_missing(node):
         return "is missing" if node["missing_left"] == left else "is present"
     value = node["threshold"]
@@ -92,7 +92,7 @@ def condition(node: Node, left: bool) -> str:
 
 
 def group_text(values: list[Hashable]) -> str:
-    """The first values of a group, and how many follow."""
+    """Return the first values of a group as text, and the number of the others."""
     shown = [safe_repr(value, str) for value in values[:SHOWN_VALUES]]
     if len(values) > len(shown):
         shown.append(f"… {len(values) - len(shown)} more")
@@ -100,12 +100,12 @@ def group_text(values: list[Hashable]) -> str:
 
 
 def rule(node: Node, left: bool) -> str:
-    """The condition for one side of a split, with the name of the feature."""
+    """Return the condition for one side of a split, with the name of the feature."""
     return f"{safe_repr(node['feature'], str)} {condition(node, left)}"
 
 
 def path(nodes: list[Node], row: list[float]) -> Iterator[Node]:
-    """The nodes on the path of an encoded sample, from the root to its leaf."""
+    """Yield the nodes on the path of an encoded sample, from the root to its leaf."""
     by_id = {node["node"]: node for node in nodes}
     node = nodes[0] if nodes else None
     while node is not None:
@@ -125,7 +125,7 @@ def explained(nodes: list[Node], row: list[float], describe: Callable[[Node], st
 
 
 def shallow(nodes: list[Node], max_depth: int | None) -> list[tuple[Node, Node | None]]:
-    """The nodes down to `max_depth`, each with its parent."""
+    """Return the nodes down to `max_depth`, each with its parent."""
     if max_depth is not None and not isinstance(max_depth, int):
         raise TypeError(f"max_depth must be None or a whole number, not {safe_repr(max_depth)}")
     by_id = {node["node"]: node for node in nodes}
@@ -137,7 +137,7 @@ def shallow(nodes: list[Node], max_depth: int | None) -> list[tuple[Node, Node |
 
 
 def indented(nodes: list[Node], max_depth: int | None, describe: Callable[[Node], str]) -> str:
-    """A tree as indented text."""
+    """Write a tree as indented text."""
     lines = []
     for node, parent in shallow(nodes, max_depth):
         condition = "" if parent is None else rule(parent, parent["left"] == node["node"])
@@ -190,7 +190,7 @@ def column_of(values: list[typing.Any]) -> pd.Series:
 
 
 def importances(trees: Iterable[list[Node]]) -> dict[Hashable, float]:
-    """Share of each feature in the gain of the splits, sorted by feature name."""
+    """Return the share of each feature in the gain of the splits, sorted by feature name."""
     gains: dict[Hashable, float] = {}
     for nodes in trees:
         splits = [node for node in nodes if not is_leaf(node)]

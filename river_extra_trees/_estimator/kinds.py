@@ -1,7 +1,8 @@
 """The kinds of columns, and the values of each kind as learners read them.
 
-A number is a float, a date the seconds since the beginning of 1970 (UTC without a time zone), and a
-nominal value a text. All doors use these functions: files, requests, frames and dicts.
+A number is a float, a date is the number of seconds since the beginning of 1970 (in UTC, unless it
+has a time zone), and a nominal value is a text. Files, requests, frames and dicts are all read by
+these functions.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ COMMA, PERCENTAGE = "decimal comma", "percentage"
 
 MISSING = frozenset(["", "?", "NA", "N/A", "NaN", "nan", "null"])
 TRUTH = {"true": 1.0, "false": 0.0}  # in any case
-ITSELF = frozenset([float, int, bool, np.float64])
+UNCHANGED = frozenset([float, int, bool, np.float64])  # types that need no conversion
 
 NUMERAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 INFINITE = re.compile(r"[+-]?inf(inity)?", re.IGNORECASE | re.ASCII)
@@ -102,13 +103,10 @@ def is_number(text: str) -> bool:
 
 def is_date(text: str) -> bool:
     """Return whether a text is a date of ISO 8601."""
-    if not ISO_DATE.fullmatch(text):
-        return False
     try:
-        datetime.datetime.fromisoformat(text)
+        return read_date(text) is not None
     except ValueError:
         return False
-    return True
 
 
 @functools.lru_cache(1000)
@@ -135,24 +133,22 @@ def reader_of(kind: str) -> Reader:
         if isinstance(value, str) and value not in MISSING:
             with contextlib.suppress(ValueError):
                 return seconds_of(datetime.datetime.strptime(value, style))
-        return read_date(value)  # ISO 8601, too: other programs write dates so
+        return read_date(value)  # other programs write dates in ISO 8601
 
     return read_formatted
 
 
 def number_of(text: str) -> float:
-    """Return the number in a text."""
-    truth = TRUTH.get(text.lower())
-    if truth is not None:
-        return truth
-    if not NUMERAL.fullmatch(text) and not INFINITE.fullmatch(text):
+    """Convert a text to a number; a truth value is 1 or 0."""
+    if not is_number(text):
         raise ValueError("not a number")
-    return float(text)
+    truth = TRUTH.get(text.lower())
+    return float(text) if truth is None else truth
 
 
 def read_number(value: Any) -> Any:
-    """Read a number. Numbers stay what they are, because the core reads all their types."""
-    if type(value) in ITSELF or value is None:
+    """Read a number. Numbers are not converted, because the core reads all their types."""
+    if type(value) in UNCHANGED or value is None:
         return value
     if isinstance(value, str):
         return None if value in MISSING else number_of(value)
@@ -168,7 +164,7 @@ def read_number(value: Any) -> Any:
 
 
 def read_comma(value: Any) -> Any:
-    """Read a number whose text has a comma before its fraction, and points between thousands."""
+    """Read a number with a decimal comma, and perhaps points between thousands."""
     if not isinstance(value, str) or value in MISSING:
         return read_number(value)
     if not WITH_COMMA.fullmatch(value):
@@ -177,15 +173,15 @@ def read_comma(value: Any) -> Any:
 
 
 def read_percentage(value: Any) -> Any:
-    """Read a number whose text may end in a percent sign, as 5.0 for 5 %."""
+    """Read a number that may end in a percent sign; 5 % is 5.0."""
     if not isinstance(value, str) or value in MISSING:
         return read_number(value)
     return number_of(value.removesuffix("%").rstrip(" "))
 
 
 def read_date(value: Any) -> Any:
-    """Read a date; a number is the seconds already."""
-    if type(value) in ITSELF or value is None:
+    """Read a date; a number is taken as seconds."""
+    if type(value) in UNCHANGED or value is None:
         return value
     if isinstance(value, str):
         if value in MISSING:
@@ -205,7 +201,7 @@ def read_date(value: Any) -> Any:
 
 
 def seconds_of(date: datetime.date) -> float:
-    """Return the seconds from 1970 to a date; digits below the microsecond are dropped."""
+    """Return the seconds from 1970 to a date; fractions of a microsecond are dropped."""
     if not isinstance(date, datetime.datetime):
         date = datetime.datetime(date.year, date.month, date.day)
     if date.tzinfo is None:
@@ -214,14 +210,14 @@ def seconds_of(date: datetime.date) -> float:
 
 
 def read_nominal(value: Any) -> Any:
-    """Read a nominal value: numbers and truth values become their names."""
+    """Read a nominal value: numbers and truth values become texts."""
     if type(value) is str:
         return None if value in MISSING else value
     return None if value is None or is_missing(value) else name_of(value)
 
 
 def name_of(value: Any) -> Any:
-    """Return the name that a value has in a nominal column, whatever type it was read with.
+    """Return the text of a value in a nominal column; equal values of all types have one text.
 
     Examples
     --------

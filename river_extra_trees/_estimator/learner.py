@@ -9,14 +9,12 @@ from __future__ import annotations
 
 import abc
 import functools
-import html
 import inspect
 import typing
 from collections.abc import Hashable, Iterator
 
 from river import base
 
-from river_extra_trees._core.safe_repr import safe_repr
 from river_extra_trees._core.state import FAINTEST_WEIGHT
 from river_extra_trees._core.team import Team
 
@@ -39,14 +37,14 @@ __all__ = ["TreeLearner", "reads_columns"]
 
 
 def reads_columns(model: object) -> bool:
-    """Whether a model learns columns; a subclass outside this package may override `learn_one`."""
+    """Return whether a model learns columns; a subclass of a user may override `learn_one`."""
     is_ours = type(model).__module__.startswith("river_extra_trees.")
     return is_ours and isinstance(model, TreeLearner)
 
 
 @functools.cache
 def parameters_of(kind: type) -> frozenset[str]:
-    """The names of the parameters of a class."""
+    """Return the names of the parameters of a class."""
     return frozenset(inspect.signature(kind).parameters)
 
 
@@ -79,7 +77,7 @@ class TreeLearner(base.Estimator):
         super().__delattr__(name)
 
     def _is_fixed(self, name: str) -> bool:
-        """Whether an attribute is a parameter, and the core object exists already."""
+        """Return whether an attribute is a parameter, and the core object exists already."""
         # Reading `self.__dict__` here would slow down every later access to an attribute.
         return name in parameters_of(type(self)) and hasattr(self, "_core")
 
@@ -155,7 +153,7 @@ class TreeLearner(base.Estimator):
         return {"core": self._core}
 
     def _restore(self, state: State) -> None:
-        """Take over a state. Its core object has been checked against the settings of this one."""
+        """Take over a state, whose core object fits the settings of this model."""
         self._core = state.part("core", type(self._core))
 
     # ------------------------------------------------------------------ learning
@@ -183,10 +181,10 @@ class TreeLearner(base.Estimator):
         self._core.learn(x, y, w)
 
     def _check_label(self, y: typing.Any, coming: set[Hashable]) -> None:
-        """Raise if there would be too many labels with y and those to come; add y to `coming`."""
+        """Raise if y and the labels in `coming` would be too many; add y to `coming`."""
 
     def _check_next(self, x: Sample, y: typing.Any, w: typing.Any, coming: set[Hashable]) -> None:
-        """Raise the error of learning a sample after others; add its label to `coming`."""
+        """Raise the error that `learn_one` would raise after others; add the label to `coming`."""
         self._core.validate(x, y, w)
         is_learned = float(w) >= FAINTEST_WEIGHT
         self._check_label(y, coming if is_learned else set(coming))
@@ -218,7 +216,7 @@ class TreeLearner(base.Estimator):
         self._read_rows(self._core.reader(table, learns=True))
 
     def _table_of(self, frame: typing.Any, y: typing.Any, w: typing.Any) -> Table:
-        """The rows of a frame with their targets and weights, as this model reads them."""
+        """Convert a frame, targets and weights to a table for this model."""
         return labelled_table_of(frame, y, w, self._core.regression)
 
     def _read_rows(self, reader: Reader) -> None:
@@ -239,7 +237,7 @@ class TreeLearner(base.Estimator):
         return reader
 
     def _check_predictions(self, frame: typing.Any, table: Table, shares: bool) -> None:
-        """Raise if no series of the library of the frame can hold the predictions."""
+        """Raise a TypeError if no series of the library of the frame can hold the predictions."""
 
     def _predicted_and_learned(
         self, frame: typing.Any, y: typing.Any, w: typing.Any, shares: bool = False
@@ -260,11 +258,11 @@ class TreeLearner(base.Estimator):
         return self._core.n_trees
 
     def _nodes(self, tree: int) -> list[inspection.Node]:
-        """Nodes of a tree as dicts; see `Learner.nodes` of the core."""
+        """Return the nodes of a tree as dicts; see `Learner.nodes` of the core."""
         return self._core.nodes(tree)
 
     def _trees(self) -> Iterator[list[inspection.Node]]:
-        """The nodes of every tree. Another thread may remove trees during the iteration."""
+        """Yield the nodes of every tree. Another thread may remove trees during the iteration."""
         tree = 0
         while tree < self._n_trees:
             yield self._nodes(tree)
@@ -305,7 +303,7 @@ class TreeLearner(base.Estimator):
         }
 
     def _more_summary(self) -> dict[str, str]:
-        """Entries of the summary that only this family has."""
+        """Return the entries of the summary that only this family has."""
         return {}
 
     @property
@@ -407,21 +405,3 @@ class TreeLearner(base.Estimator):
         from river_extra_trees.plotting import TreeDisplay
 
         return TreeDisplay.from_estimator(self, tree=tree, max_depth=max_depth).plot()
-
-    def _repr_html_(self) -> str:
-        parameters = "".join(
-            f"<tr><td>{html.escape(name)}</td><td>{html.escape(safe_repr(value))}</td></tr>"
-            for name, value in self._get_params().items()
-        )
-        size = (
-            f"{self._n_trees:,} trees, {self.n_nodes:,} nodes, {self.n_leaves:,} leaves, "
-            f"height {self.height:,}, {self.summary['memory']}"
-        )
-        more = "".join(
-            f"<p>{html.escape(name.replace('_', ' '))}: {html.escape(text)}</p>"
-            for name, text in self._more_summary().items()
-        )
-        return (
-            f"<details open><summary><b>{html.escape(type(self).__name__)}</b> "
-            f"({html.escape(size)})</summary>{more}<table>{parameters}</table></details>"
-        )

@@ -16,20 +16,20 @@ from .._core.state import LARGEST_FLOAT
 
 __all__ = ["StudentMixture", "seed_of"]
 
-# Bounds that make all quantiles of probabilities from 1e-15 on finite: with 0.1 degrees of freedom
-# they lie within 1e150 scales of the mean.
+# With these bounds, the quantiles of all probabilities from 1e-15 on are finite: for 0.1 degrees of
+# freedom they lie within 1e150 scales of the mean.
 LEAST_DF = 0.1
 LEAST_SCALE = 1e-150
 LARGEST_SCALE = 1e153
-# Scale of an unknown spread, relative to the mean: with 1 alone, the floats next to a mean of 1e99
-# are so far away that they have nearly all of the probability between them.
+# Least scale of an unknown spread, relative to the mean. Around a mean of 1e99, a scale of 1 is far
+# smaller than the distance of two floats.
 LEAST_RELATIVE_SCALE = 1e-9
 
 
 class StudentMixture(base.Base):
-    """A mixture of Student-t distributions, with the methods of river's distributions.
+    """A mixture of Student-t distributions.
 
-    It is not derived from them, because `river.proba` imports all of `scipy.stats`.
+    It is not derived from river's distributions: `river.proba` imports all of `scipy.stats`.
 
     Dynamic trees predict one component for each distinct leaf of the sample, weighted by the share
     of the trees that contain this leaf.
@@ -68,19 +68,9 @@ class StudentMixture(base.Base):
         self._weights = weights / weights.sum()
 
     @property
-    def n_samples(self) -> float:
-        """Mean degrees of freedom of the components."""
-        return float(self._weights @ self._df)
-
-    @property
     def mean(self) -> float:
         """Mean of the component means."""
         return float(self._weights @ self._means)
-
-    @property
-    def mu(self) -> float:
-        """The mean, under its name in river's Gaussian."""
-        return self.mean
 
     @property
     def variance(self) -> float:
@@ -93,13 +83,8 @@ class StudentMixture(base.Base):
 
     @property
     def sigma(self) -> float:
-        """The standard deviation, under its name in river's Gaussian."""
+        """Standard deviation, with the name that it has in river's Gaussian."""
         return math.sqrt(self.variance)
-
-    @property
-    def mode(self) -> float:
-        """The component mean with the highest density."""
-        return float(max(self._means, key=self))
 
     def _standardised(self, x: float) -> typing.Any:
         """Distance of x from the mean of each component, divided by its scale."""
@@ -250,17 +235,17 @@ def seed_of(components: list[tuple[float, float, float, float]], seed: int | Non
 
 
 def float_between(low: float, high: float) -> float:
-    """The float in the middle of the floats from low to high, counted one by one."""
+    """Return the middle one of all floats from low to high."""
     return float_at((rank(low) + rank(high)) // 2)
 
 
 def rank(x: float) -> int:
-    """Rank of a float in the order of all floats; 0 has rank 0."""
+    """Return the rank of a float in the order of all floats; 0 has rank 0."""
     bits: int = struct.unpack("<q", struct.pack("<d", x))[0]
     return bits if bits >= 0 else -(bits & (2**63 - 1))
 
 
 def float_at(number: int) -> float:
-    """The float of a rank; the inverse of `rank`."""
+    """Return the float of a rank; the inverse of `rank`."""
     x: float = struct.unpack("<d", struct.pack("<q", abs(number)))[0]
     return x if number >= 0 else -x

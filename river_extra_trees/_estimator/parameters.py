@@ -35,7 +35,7 @@ Parameters = typing.ParamSpec("Parameters")
 MaxFeatures = int | float | str | None
 
 LARGEST = 2**31 - 1  # the core counts in 32 bits
-NO_NUMBERS = (bool, np.timedelta64)  # registered in `numbers`, but refused as parameters
+NO_NUMBERS = (bool, np.timedelta64)  # types of `numbers` that are no valid parameters
 
 
 def draw_seed(seed: int | None) -> int:
@@ -49,7 +49,7 @@ def draw_seed(seed: int | None) -> int:
 def plain_parameters(begin: Callable[Parameters, None]) -> Callable[Parameters, None]:
     """Decorate `__init__`: convert numpy numbers, booleans and strings to Python types.
 
-    Arithmetic with numpy numbers can wrap around, overflow or lose digits. And equal models have to
+    Arithmetic with numpy numbers can wrap around, overflow or lose digits. Also, equal models must
     give equal files.
     """
 
@@ -74,12 +74,12 @@ def plain(value: typing.Any) -> typing.Any:
 
 
 def is_whole(value: object) -> bool:
-    """Whether a parameter is an integer of any type but bool and numpy.timedelta64."""
+    """Return whether a parameter is an integer, but neither bool nor numpy.timedelta64."""
     return isinstance(value, numbers.Integral) and not isinstance(value, NO_NUMBERS)
 
 
 def is_number(value: object) -> bool:
-    """Whether a parameter is a finite number of any type but bool and numpy.timedelta64."""
+    """Return whether a parameter is a finite number, but neither bool nor numpy.timedelta64."""
     if not isinstance(value, numbers.Real) or isinstance(value, NO_NUMBERS):
         return False
     try:
@@ -133,7 +133,7 @@ def check_jobs(n_jobs: typing.Any) -> None:
 
 
 def n_threads_of(n_jobs: int, n_tasks: int) -> int:
-    """Number of threads for so many tasks; -1: one per core that this process may use."""
+    """Return the number of threads for n tasks; -1 means one per core of this process."""
     if n_jobs == -1:
         may_use = getattr(os, "sched_getaffinity", None)  # not on macOS and Windows
         n_jobs = len(may_use(0)) if may_use else os.cpu_count() or 1
@@ -141,7 +141,7 @@ def n_threads_of(n_jobs: int, n_tasks: int) -> int:
 
 
 def decay_factor(name: str, memory: float | None) -> float:
-    """Factor per sample of weights with a memory of so many samples; None: they never decay."""
+    """Return the factor by which weights decay per sample, for a memory in samples or None."""
     check_number(name, memory, 1, words=(None,))
     return 1.0 if memory is None else 1.0 - 1.0 / memory
 
@@ -152,7 +152,7 @@ def check_choice(name: str, value: typing.Any, *words: str) -> None:
 
 
 def is_one_of(value: object, words: tuple[str | None, ...]) -> bool:
-    """Whether a parameter is one of `words`; `in` alone would fail for arrays."""
+    """Return whether a parameter is one of `words`; `in` alone would fail for arrays."""
     return (value is None or isinstance(value, str)) and value in words
 
 

@@ -1,7 +1,7 @@
 """Predictions for the rows of a data frame, as frames and series of its library.
 
 Numbers become series and frames of pandas, polars and pyarrow directly, because the wrappers of
-narwhals would take longer than a tree takes for a thousand rows. narwhals makes everything else.
+narwhals take longer than a tree takes for a thousand rows. narwhals makes everything else.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def series_of_codes(
 
 
 def library_for(frame: typing.Any) -> typing.Any:
-    """The library of a result of `readable_frame`, except an array, as narwhals names it."""
+    """Return the library of a result of `readable_frame` as narwhals names it; not for arrays."""
     import narwhals
 
     library = opened(frame)[1]
@@ -85,17 +85,17 @@ NUMPY_KINDS: tuple[set[type], ...] = ({np.bool_}, {np.int64}, {np.float64})
 
 
 def are_numpy(labels: list[typing.Any]) -> bool:
-    """Whether all labels are of one of `NUMPY_KINDS`."""
+    """Return whether all labels are of one of `NUMPY_KINDS`."""
     return {type(label) for label in labels} in NUMPY_KINDS
 
 
 def unpacked(labels: list[typing.Any]) -> list[typing.Any]:
-    """Labels as series have them."""
+    """Convert numpy labels to Python objects, as series hold them."""
     return [label.item() for label in labels] if are_numpy(labels) else labels
 
 
 def array_of(values: list[typing.Any]) -> npt.NDArray[typing.Any]:
-    """Convert values to an array; of objects, if another type would change a value."""
+    """Convert values to an array, of Python objects if another type would change a value."""
     kinds = {type(value) for value in values}
     if len(kinds) == 1 and kinds <= {bool, int, float, str}:
         array = np.array(values)
@@ -132,7 +132,7 @@ def series_of_labels(labels: list[typing.Any], library: typing.Any) -> typing.An
 
 
 def pandas_series(labels: list[typing.Any], pandas: typing.Any) -> typing.Any:
-    """Make a pandas series from labels; of objects where a type would change one."""
+    """Make a pandas series from labels, of Python objects if another type would change one."""
     has_some = any(label is not None for label in labels)
     keeps = not any(
         isinstance(label, enum.Enum) or (label is None and has_some) for label in labels
@@ -197,7 +197,7 @@ def frame_of_columns(
 
 
 def type_of(labels: list[typing.Any], backend: typing.Any) -> typing.Any:
-    """The type of a series that holds these labels unchanged; `Object` if there is no other."""
+    """Return the type of a series that holds these labels unchanged, if need be `Object`."""
     import narwhals
 
     if {type(label) for label in labels} == {str} and is_utf8("".join(labels)):
@@ -216,7 +216,7 @@ def type_of(labels: list[typing.Any], backend: typing.Any) -> typing.Any:
 
 
 def names_of(labels: list[typing.Any]) -> list[str]:
-    """Names for labels: `str`, or `repr` if `str` is ambiguous (1 and "1") or not UTF-8."""
+    """Return names for labels: `str`, or `repr` if `str` is ambiguous (1, "1") or not UTF-8."""
     texts = [safe_repr(label, str) for label in labels]
     counts = collections.Counter(texts)
     names = [
@@ -229,7 +229,7 @@ def names_of(labels: list[typing.Any]) -> list[str]:
 
 
 def is_utf8(text: str) -> bool:
-    """Whether a string can be encoded in UTF-8, that is, has no surrogates."""
+    """Return whether a string can be encoded in UTF-8, that is, has no surrogates."""
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -1,4 +1,4 @@
-"""Error messages for input that is not a data frame or a series."""
+"""Error messages for input that is no readable data frame or series."""
 
 from __future__ import annotations
 

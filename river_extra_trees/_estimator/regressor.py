@@ -43,8 +43,7 @@ class TreeRegressor(TreeLearner, base.MiniBatchRegressor):
         Parameters
         ----------
         X
-            A data frame of any library that narwhals supports, or a two-dimensional array, whose
-            columns are named 0, 1, ...
+            A data frame, as for `learn_many`.
 
         Returns
         -------
@@ -52,10 +51,8 @@ class TreeRegressor(TreeLearner, base.MiniBatchRegressor):
 
         Raises
         ------
-        TypeError
-            If X is not a data frame.
         ValueError, TypeError
-            If a row is invalid, as for `predict_one`.
+            If X is not a data frame, or a row is invalid.
         """
         frame = readable_frame(X)
         return series_of_numbers(self._predicted(table_of(frame)).numbers, frame)
@@ -68,12 +65,8 @@ class TreeRegressor(TreeLearner, base.MiniBatchRegressor):
 
         Parameters
         ----------
-        X
-            A data frame, as for `learn_many`.
-        y
-            A series or another sequence with the target of each row.
-        w
-            One weight for all rows, or a series or another sequence with the weight of each row.
+        X, y, w
+            As for `learn_many`.
 
         Returns
         -------
@@ -136,8 +129,7 @@ class DistributionRegressor(TreeRegressor):
         Parameters
         ----------
         X
-            A data frame of any library that narwhals supports, or a two-dimensional array, whose
-            columns are named 0, 1, ...
+            A data frame, as for `learn_many`.
         with_dist
             Return the predictive distributions instead of their means.
 
@@ -148,10 +140,8 @@ class DistributionRegressor(TreeRegressor):
 
         Raises
         ------
-        TypeError
-            If X is not a data frame.
         ValueError, TypeError
-            If a row is invalid, as for `predict_one`.
+            If X is not a data frame, or a row is invalid.
         """
         if not with_dist:
             return super().predict_many(X)
@@ -164,8 +154,8 @@ class DistributionRegressor(TreeRegressor):
     def _nodes(self, tree: int) -> list[inspection.Node]:
         """Return the nodes of a tree, with the slopes of their linear models by feature.
 
-        `linear_model` says in words which part of the prediction the mean of a node does not
-        contain; it is empty if the mean is the whole prediction.
+        `linear_model` describes what the prediction adds to the mean of a node; it is empty if the
+        mean is the whole prediction.
         """
         nodes = super()._nodes(tree)
         names = self._schema.names
@@ -177,7 +167,7 @@ class DistributionRegressor(TreeRegressor):
 
     @abc.abstractmethod
     def _linear_model_of(self, node: inspection.Node, tree: int) -> str:
-        """Say in words what a node with slopes adds to its mean."""
+        """Describe in words what a node with slopes adds to its mean."""
 
     def _describe_answer(self, leaf: inspection.Node, tree: int, x: Sample) -> str:
         if not leaf["linear_model"]:

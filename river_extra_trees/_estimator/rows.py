@@ -20,7 +20,7 @@ __all__ = [
 Values = list[typing.Any]
 Name = typing.TypeVar("Name", bound=Hashable)
 
-# What comparisons of a value with itself raise: of arrays, or of signalling NaN of `decimal`.
+# What comparisons of a value with itself raise, such as arrays and signalling NaN of `decimal`.
 INCOMPARABLE = (TypeError, ValueError, ArithmeticError)
 
 
@@ -28,7 +28,7 @@ INCOMPARABLE = (TypeError, ValueError, ArithmeticError)
 
 
 def rows_of(columns: Mapping[Name, Values], n: int) -> Iterator[dict[Name, typing.Any]]:
-    """The n rows of some columns as dicts, without their missing values.
+    """Yield the n rows of some columns as dicts, without missing values.
 
     Models of this package read columns, and do not need this conversion.
 
@@ -49,7 +49,7 @@ def rows_of(columns: Mapping[Name, Values], n: int) -> Iterator[dict[Name, typin
 
 
 def without_missing(values: Values) -> Values:
-    """Values with `None` in the place of NaN, and of NaT and NA of pandas."""
+    """Replace NaN, NaT and NA of pandas by `None`."""
     try:
         return [value if value == value else None for value in values]
     except INCOMPARABLE:  # a comparison with NA has no truth value, nor has one of arrays
@@ -57,7 +57,7 @@ def without_missing(values: Values) -> Values:
 
 
 def is_missing(value: typing.Any) -> bool:
-    """Whether a value is not equal to itself; values that cannot be compared are not missing."""
+    """Return whether a value differs from itself; values that cannot be compared do not."""
     try:
         differs = value != value
         if not isinstance(differs, bool) and differs is value:
@@ -68,7 +68,7 @@ def is_missing(value: typing.Any) -> bool:
 
 
 def values_by_name(frame: typing.Any) -> dict[Hashable, Values]:
-    """Columns of a frame or an array by name, as lists of Python values."""
+    """Return the columns of a frame or an array by name, as lists of Python values."""
     return {name: values_of(each, "a column") for name, each in columns_in(frame)}
 
 
@@ -76,14 +76,14 @@ def values_by_name(frame: typing.Any) -> dict[Hashable, Values]:
 
 
 def labels_of_codes(codes: npt.NDArray[typing.Any], labels: Values) -> Values:
-    """Labels by their codes; `None` for -1."""
+    """Return the labels of some codes; `None` for -1."""
     return list(map([*labels, None].__getitem__, codes.tolist()))  # -1 is the index of None
 
 
 def probabilities_of(
     shares: npt.NDArray[np.float64], labels: Values
 ) -> list[dict[Hashable, float]]:
-    """Probabilities by label for each row, without labels that were unknown at that row."""
+    """Return the probabilities of each row by label, without labels unknown at that row."""
     labels = labels[: shares.shape[1]]
     shares = shares[:, : len(labels)]
     if not (shares != shares).any():

@@ -1,4 +1,4 @@
-"""The command: `race` and `train`, and where the other commands are found."""
+"""The command: `race`, `train`, and the commands of other modules."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""Models and metrics from what the user types: ``Name`` or ``Name:key=value,key=value``.
+"""Models and metrics from their specifications: ``Name`` or ``Name:key=value,key=value``.
 
-``DynamicTree`` means `DynamicTreeClassifier` or `DynamicTreeRegressor`, whichever the task asks
-for.
+``DynamicTree`` is `DynamicTreeClassifier` or `DynamicTreeRegressor`, according to the task.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ import river_extra_trees
 from river_extra_trees.cli import UserError
 from river_extra_trees.cli.streams import Task
 
-if TYPE_CHECKING:  # importing it takes over a second, which most commands need not wait
+if TYPE_CHECKING:  # importing it takes over a second, and most commands do not need it
     from river import metrics
 
 KINDS: Mapping[Task, type[base.Estimator]] = {
@@ -28,7 +27,7 @@ KINDS: Mapping[Task, type[base.Estimator]] = {
     "regression": base.Regressor,
 }
 SUFFIXES: Mapping[Task, str] = {"classification": "Classifier", "regression": "Regressor"}
-# River's usual trees, and the simplest predictor as a baseline.
+# River's usual trees, and the simplest classifier as a baseline.
 YARDSTICKS: Mapping[Task, list[str]] = {
     "classification": ["NoChangeClassifier", "HoeffdingTreeClassifier", "ARFClassifier"],
     "regression": ["HoeffdingTreeRegressor", "ARFRegressor"],
@@ -52,11 +51,11 @@ def make_learner(spec: str, task: Task, seed: int) -> base.Estimator:
     Parameters
     ----------
     spec
-        A class of this package or of river, or the dotted name of any class, with parameters.
+        The name of a class of this package or of river, with parameters.
     task
         The task of the model.
     seed
-        Seed for a model that takes one, unless the specification has its own.
+        Seed of a model that has a seed, unless the specification sets it.
 
     Examples
     --------
@@ -66,7 +65,7 @@ def make_learner(spec: str, task: Task, seed: int) -> base.Estimator:
 
     """
     name, parameters = parse(spec)
-    found = _dotted(name) if "." in name else _named(name, task)
+    found = _class_of(name, task)
     if found is None:
         known = ", ".join(_classes(river_extra_trees, KINDS[task]))
         raise UserError(f"there is no learner {name!r}; this package has {known}")
@@ -129,30 +128,18 @@ def _value(node: ast.expr) -> Any:
     return node.id if isinstance(node, ast.Name) else ast.literal_eval(node)
 
 
-def _dotted(name: str) -> Any:
-    """Return the class of a dotted name, below `river` or as it is; None if there is none."""
-    module_name, _, class_name = name.rpartition(".")
-    for path in (f"river.{module_name}", module_name):
-        try:
-            found = getattr(importlib.import_module(path), class_name, None)
-        except (ImportError, TypeError, ValueError):  # the others for a name that begins with a dot
-            continue
-        if inspect.isclass(found):
+def _class_of(name: str, task: Task) -> Any:
+    """Return a class of this package or of river; its name may omit the suffix of the task."""
+    names = ["_extra_trees", *(f".{entry.name}" for entry in pkgutil.iter_modules(river.__path__))]
+    for module in names:
+        known = _classes(importlib.import_module(f"river{module}"), base.Estimator)
+        if found := known.get(name) or known.get(name + SUFFIXES[task]):
             return found
     return None
 
 
-def _named(name: str, task: Task) -> Any:
-    """Return a class of this package or of river by its name, which may lack the task."""
-    known: dict[str, Any] = {}
-    for entry in pkgutil.iter_modules(river.__path__):
-        module = importlib.import_module(f"river.{entry.name}")
-        known |= _classes(module, base.Estimator)
-    known |= _classes(river_extra_trees, base.Estimator)
-    return known.get(name) or known.get(name + SUFFIXES[task])
-
-
 def _classes(module: Any, kind: type) -> dict[str, Any]:
+    """Return the public classes of a module that are of a kind and can be created."""
     public = {name: getattr(module, name, None) for name in getattr(module, "__all__", ())}
     return {
         name: value
@@ -168,6 +155,6 @@ def _make(name: str, made: type, parameters: dict[str, Any]) -> Any:
             raise UserError(f"{name} has no parameter {parameter!r}; it has {', '.join(accepted)}")
     try:
         return made(**parameters)
-    except Exception as error:  # a learner of any origin may raise anything
+    except Exception as error:  # a learner of river may raise anything
         text = " ".join(str(error).split())
         raise UserError(f"cannot create {name}: {text or type(error).__name__}") from error

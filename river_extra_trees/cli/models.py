@@ -75,7 +75,7 @@ def columns_of(found: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def require_file(model: Any) -> None:
-    """Raise a UserError if a model cannot be saved to a model file, before it learns for long."""
+    """Raise a UserError if a model cannot be saved to a model file."""
     try:
         persistence.save_bytes(model)
     except TypeError as error:
@@ -93,7 +93,7 @@ def save_model(model: Any, path: Path) -> None:
 
 
 def n_learned_since(model: Any, later: Any, path: Path) -> int:
-    """Return how many samples a saved model has learned since it was as another model is."""
+    """Return how many more samples a later model has learned than the model it continues."""
     before, after = description_of(model), description_of(later)
     for part in ("model", "parameters"):
         if before[part] != after[part]:

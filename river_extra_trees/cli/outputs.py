@@ -19,7 +19,7 @@ FAILED, INVALID, INTERRUPTED = 1, 2, 130  # exit statuses
 
 @contextlib.contextmanager
 def refusing() -> Iterator[None]:
-    """End the command with one line if the user can fix an error."""
+    """Print an error that the user can fix in one line, and end the command."""
     try:
         yield
     except (UserError, TableError) as error:
@@ -28,7 +28,7 @@ def refusing() -> Iterator[None]:
 
 
 def console() -> Console:
-    """Return the console for tables; in a file or a pipe, they are as wide as they need to be."""
+    """Return the console for tables; in a file or a pipe, tables are as wide as necessary."""
     found = Console()
     return found if found.is_terminal else Console(width=200)
 
@@ -57,7 +57,7 @@ def check(*paths: Path | None, inputs: tuple[Path | str, ...], picture: Path | N
     Raises
     ------
     UserError
-        If one cannot be written. Existing files are unchanged, and no new file remains.
+        If a file cannot be written. Existing files are unchanged, and no new file remains.
     """
     if picture is not None:
         try:

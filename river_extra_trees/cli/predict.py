@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Annotated, Any, TextIO
 
 import typer
+from river import stats
 
 from river_extra_trees._estimator.columns import table_of
 from river_extra_trees._estimator.fit import Fit
@@ -85,7 +86,7 @@ def predict(
     if reader.target is not None:
         taken = reader.target in header
         header.append(f"true {reader.target}" if taken else reader.target)
-    fit, score = Fit(columns), Score(is_classifier(model))
+    fit, score = Fit(columns), stats.Mean()
     records = _records(model, labels, reader, _checked(reader, fit, strict), score)
     if to_file:
         text = io.StringIO(newline="")
@@ -94,30 +95,12 @@ def predict(
         outputs.write(output, lambda path: replace_file(path, content))
     else:
         _write_csv(sys.stdout, header, records)
-    for note in (*score.notes(), *fit.notes(), *streams.notes_of(reader)):
+    notes = [*fit.notes(), *streams.notes_of(reader)]
+    if score.n:
+        name = "accuracy" if is_classifier(model) else "mean absolute error"
+        notes.insert(0, f"{name} {score.get():.4g} on {score.n:,.0f} rows with a target")
+    for note in notes:
         typer.echo(f"note: {note}", err=True)
-
-
-class Score:
-    """The accuracy or the mean absolute error of predictions."""
-
-    def __init__(self, has_labels: bool) -> None:
-        self.has_labels = has_labels
-        self.n = 0
-        self.total = 0.0
-
-    def update(self, targets: Sequence[Any], predictions: Sequence[Any]) -> None:
-        """Score predictions; missing targets do not count."""
-        for y, found in zip(targets, predictions, strict=True):
-            if y is not None:
-                self.n += 1
-                self.total += y == found if self.has_labels else abs(y - found)
-
-    def notes(self) -> Iterator[str]:
-        """Report the score, if there were targets."""
-        if self.n:
-            name = "accuracy" if self.has_labels else "mean absolute error"
-            yield f"{name} {self.total / self.n:.4g} on {self.n:,} rows with a target"
 
 
 def _checked(reader: Reader, fit: Fit, strict: bool) -> Iterator[Batch]:
@@ -133,16 +116,22 @@ def _checked(reader: Reader, fit: Fit, strict: bool) -> Iterator[Batch]:
 
 
 def _records(
-    model: Any, labels: list[Any], reader: Reader, batches: Iterator[Batch], score: Score
+    model: Any, labels: list[Any], reader: Reader, batches: Iterator[Batch], score: stats.Mean
 ) -> Iterator[Columns]:
-    """Yield the numbers of the rows of each batch, kept columns, predictions and targets."""
+    """Yield the row numbers, kept columns, predictions and targets of each batch; update the score.
+
+    Rows without a target are not scored.
+    """
+    has_labels = is_classifier(model)
     for batch in batches:
         predictions, error = _predictions(model, labels, batch)
         if n := len(predictions[0]):
-            targets = [] if batch.targets is None else [batch.targets[:n]]
-            if batch.targets is not None:
-                score.update(batch.targets[:n], predictions[0])
-            yield [batch.numbers[:n], *(batch[:n].kept.values()), *predictions, *targets]
+            targets = [] if batch.targets is None else batch.targets[:n]
+            for y, found in zip(targets, predictions[0], strict=False):
+                if y is not None:
+                    score.update(float(y == found) if has_labels else abs(y - found))
+            columns = predictions if batch.targets is None else [*predictions, targets]
+            yield [batch.numbers[:n], *(batch[:n].kept.values()), *columns]
         if error is not None:
             raise UserError(f"{reader.name}, row {batch.numbers[n]}: {error}") from error
 
@@ -174,4 +163,4 @@ def _write_csv(file: TextIO, header: list[str], records: Iterator[Columns]) -> N
     writer.writerow(header)
     for part in records:
         writer.writerows(zip(*part, strict=True))
-        file.flush()  # rows of a pipe are answered before the next ones come
+        file.flush()  # a row of a pipe is answered before the next row arrives

@@ -23,13 +23,14 @@ from river_extra_trees.streams import Batch
 MOST_POINTS = 400
 # Ctrl-C takes effect between parts of at most this many samples.
 LARGEST_PART = 1024
-# Measuring a large model made of Python objects takes seconds: spend at most this share of time.
+# Measuring the memory of a large model of Python objects takes seconds: spend at most this share
+# of the time on it.
 SHARE_FOR_MEMORY = 0.02
 
 
 @dataclass
 class Entrant:
-    """A learner with its results so far; a point of its curve holds them by name."""
+    """A learner with its results so far; each point of its curve holds the results by name."""
 
     name: str
     model: Any
@@ -42,14 +43,12 @@ class Entrant:
     next_look: float = 0.0
 
     def __post_init__(self) -> None:
-        # It gives the most probable label to metrics of labels, if others take probabilities.
+        # If one metric needs probabilities, `Metrics` passes the most probable label to the others.
         self.metric = metrics.base.Metrics(list(self.metrics.values()))
         self.probabilities = not getattr(self.metric, "requires_labels", True)
-        if self.probabilities and not hasattr(self.model, "predict_proba_one"):
-            raise UserError(f"{self.name} predicts no probabilities, which the metric needs")
 
     def take(self, batch: Batch) -> None:
-        """Predict, score and learn samples; a learner that raises leaves the race."""
+        """Predict, score and learn samples; a learner that raises an error leaves the race."""
         reads = len(batch) >= SMALLEST_BATCH and reads_columns(self.model)
         rows = [] if reads else list(samples_of(batch))
         predictions: list[Any] = []
@@ -64,7 +63,7 @@ class Entrant:
                 prediction = predict(x)
                 self.model.learn_one(x, y, **dict(*weight))
                 predictions.append(prediction)
-        except Exception as error:  # a learner of any origin may raise anything
+        except Exception as error:  # a learner of river may raise anything
             n = self.items + len(predictions)
             text = " ".join(str(error).split())
             self.error = f"failed after {n:,} samples: {type(error).__name__}: {text}"
@@ -130,14 +129,14 @@ def make_entrants(
 
 
 class Race:
-    """Several learners on one stream, in step.
+    """Several learners side by side on one stream.
 
     Parameters
     ----------
     entrants
         The learners.
     kinds
-        The kinds of the columns, which count missing values; None if nothing keeps them.
+        The kinds of the columns, which count missing values; None if they are not saved.
 
     Attributes
     ----------
@@ -153,7 +152,7 @@ class Race:
         self.spacing = 1  # samples between two points of a curve
 
     def run(self, batches: Iterable[Batch], stop_every: int = 0) -> Iterator[int]:
-        """Show all samples to every learner; yield their number after each part.
+        """Pass all samples to every learner; yield the number of samples after each part.
 
         A part ends after each `stop_every` samples.
         """

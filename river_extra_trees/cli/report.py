@@ -1,4 +1,4 @@
-"""How a race is watched and reported: live standings, a table, a picture and CSV."""
+"""The report of a race: live standings, a table, a picture and CSV."""
 
 from __future__ import annotations
 

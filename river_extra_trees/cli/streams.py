@@ -21,7 +21,8 @@ from river_extra_trees.streams.text import Rows, columns_of
 
 Task = Literal["classification", "regression"]
 
-# The task is inferred from at least this many rows: few different whole numbers are classes.
+# The task is inferred from at least this many rows. Whole numbers are classes if there are at most
+# `MOST_CLASS_NUMBERS` different ones.
 ROWS_TO_INFER_TASK = 1000
 MOST_CLASS_NUMBERS = 20
 
@@ -90,7 +91,7 @@ def bundled_names() -> list[str]:
     True
 
     """
-    from river import datasets  # which takes over a second, so only where it is needed
+    from river import datasets  # importing it takes over a second
 
     def is_one(kind: Any) -> bool:
         file, remote = datasets.base.FileDataset, datasets.base.RemoteDataset
@@ -184,7 +185,7 @@ def open_stream(
 
 
 def _begun(batches: Iterator[Batch], most: int) -> tuple[list[Batch], Iterator[Batch]]:
-    """Read batches of at least so many rows; return them, and all batches."""
+    """Read batches until they have `most` rows; return them, and an iterator of all batches."""
     first: list[Batch] = []
     error: TableError | None = None
     try:
@@ -203,12 +204,12 @@ def _begun(batches: Iterator[Batch], most: int) -> tuple[list[Batch], Iterator[B
 
 
 def infer_task(targets: Iterable[Any]) -> Task:
-    """Return the task: many different or broken numbers are measurements, all others labels."""
+    """Return the task: regression for many different numbers or for fractions."""
     numbers = set(targets)
     if any(isinstance(y, bool) or not isinstance(y, int | float) for y in numbers):
         return "classification"
-    is_broken = any(isinstance(y, float) and not y.is_integer() for y in numbers)
-    return "regression" if is_broken or len(numbers) > MOST_CLASS_NUMBERS else "classification"
+    has_fraction = any(isinstance(y, float) and not y.is_integer() for y in numbers)
+    return "regression" if has_fraction or len(numbers) > MOST_CLASS_NUMBERS else "classification"
 
 
 def _limited(batches: Iterator[Batch], limit: int) -> Iterator[Batch]:

@@ -15,7 +15,6 @@ from river_extra_trees._estimator.frames import (
     columns_in,
     is_array,
     library_of,
-    opened,
     readable_frame,
     values_of,
     weights_of,
@@ -42,7 +41,7 @@ def samples_of(batch: Batch) -> Iterator[tuple[Any, ...]]:
 
 
 def predicted_and_learned(model: Any, batch: Batch, *, probabilities: bool = False) -> list[Any]:
-    """Let a model of this package predict each sample and then learn it.
+    """Predict each sample with a model of this package, then learn it.
 
     Returns
     -------
@@ -150,16 +149,14 @@ def _split(frame: Any, name: str) -> tuple[Any, Any]:
     columns = dict(columns_in(frame))
     if name not in columns:
         raise ValueError(f"no column {name!r}; the frame has {', '.join(map(str, columns))}")
-    native, library = opened(frame)
-    if library == "pyarrow":
-        rest = native.select([other for other in columns if other != name])
-    else:
-        rest = native.drop(columns=[name]) if library == "pandas" else native.drop(name)
-    return columns[name], rest
+    import narwhals
+
+    rest = narwhals.from_native(frame, pass_through=True).drop(name)
+    return columns[name], readable_frame(rest.to_native())
 
 
 def _refused(item: object) -> TypeError:
-    """Return the error that says what data to pass instead."""
+    """Return the error for data of an unknown form."""
     return TypeError(
         f"cannot evaluate on {type(item).__name__!r}: pass a frame, frames, pairs (X, y) of frame "
         "and targets, or a table opened by river_extra_trees.streams.open_table"

@@ -39,16 +39,8 @@ def iter_progressive_val_score(
 
     Parameters
     ----------
-    dataset
-        The data, as for `progressive_val_score`.
-    model
-        The model to evaluate.
-    metric
-        A metric, or several, joined by ``+``.
-    moment
-        The attribute used for measuring time, as in river.
-    delay
-        The time to wait before the target of a sample is revealed to the model, as in river.
+    dataset, model, metric, moment, delay
+        As for `progressive_val_score`.
     step
         Number of samples between two results; 0 yields none. From 32 on, models of this package
         learn whole frames, which is faster.
@@ -58,11 +50,8 @@ def iter_progressive_val_score(
         Whether to measure the memory of the model.
     yield_predictions
         Whether to add the prediction of the last sample.
-    target
-        The column of the targets, if it is in the frames.
-    weight
-        The column of the weights, if it is in the frames beside the targets. Samples are learned
-        with their weights, and scored without, as in river.
+    target, weight
+        As for `progressive_val_score`.
 
     Yields
     ------
@@ -182,7 +171,7 @@ def _prepared(
     target: str | None,
     weight: str | None,
 ) -> tuple[Iterable[Any], Any]:
-    """Return the samples and the model that river evaluates in the place of those given."""
+    """Return the samples and the model that river evaluates in place of the given ones."""
     items = batches_of(dataset, target, weight)
     first = next(items, None)
     items = itertools.chain([] if first is None else [first], items)
@@ -199,7 +188,7 @@ def _prepared(
 def _learned(
     batches: Iterable[Batch], model: Any, probabilities: bool, step: int
 ) -> Iterator[tuple[Any, Any]]:
-    """Let the model learn batches up to the next result; yield its predictions and the targets."""
+    """Predict and learn batches up to the next result; yield predictions and targets."""
     n = 0
     for batch in batches:
         due = range(step - n % step, len(batch), step) if step > 0 else ()
@@ -214,7 +203,7 @@ def _learned(
 
 
 class Learned(base.Estimator):
-    """A model that has predicted and learned its samples already.
+    """A model that has already predicted and learned its samples.
 
     Parameters
     ----------
@@ -230,7 +219,7 @@ class Learned(base.Estimator):
         return int(self.model._raw_memory_usage)
 
     def predict_one(self, x: Any) -> Any:
-        """Return the prediction, which stands in the place of the features."""
+        """Return the prediction, which was passed in place of the features."""
         return x
 
     def learn_one(self, x: Any, y: Any) -> None:
@@ -238,12 +227,12 @@ class Learned(base.Estimator):
 
 
 class LearnedClassifier(Learned, base.Classifier):  # type: ignore[misc]
-    """A classifier that has predicted and learned its samples already."""
+    """A classifier that has already predicted and learned its samples."""
 
     def predict_proba_one(self, x: Any) -> Any:
-        """Return the probabilities, which stand in the place of the features."""
+        """Return the probabilities, which were passed in place of the features."""
         return x
 
 
 class LearnedRegressor(Learned, base.Regressor):
-    """A regressor that has predicted and learned its samples already."""
+    """A regressor that has already predicted and learned its samples."""

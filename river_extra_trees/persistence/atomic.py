@@ -1,4 +1,4 @@
-"""Atomic replacement of files: at any time either the old or the new file exists, complete."""
+"""Atomic replacement of files: at any time, the old or the new file exists as a whole."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def _created(path: Path, mode: int) -> int:
 
 
 def _mode_for(path: Path, old: os.stat_result) -> int:
-    """Return the mode of the old file, which its owner may write.
+    """Return the mode of the old file, with write permission for its owner.
 
     The group keeps its permissions only if the new file has the same group or can get it.
     """
@@ -104,7 +104,7 @@ def _mode_for(path: Path, old: os.stat_result) -> int:
 
 
 def _flush_folder(folder: Path) -> None:
-    """Write the new name to the disk."""
+    """Flush a folder to the disk, with the new name of the file."""
     with contextlib.suppress(PermissionError):  # a folder that may be written but not read
         descriptor = os.open(folder, os.O_RDONLY)
         try:

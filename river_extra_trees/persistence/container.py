@@ -4,7 +4,7 @@ The metadata have one entry, `river_extra_trees`. It is a JSON object of three v
 the hash of the whole file with zeros in the place of the hash, `version` is that of the format, and
 `model` describes the model.
 
-The hash detects corruption, not tampering: readers must not trust the content.
+The hash detects corruption, not tampering: a reader must check the content.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class DamagedError(ValueError):
 
 
 def pack(version: int, model: Any, arrays: dict[str, NDArray[Any]]) -> bytes:
-    """Make the bytes of a file. Equal descriptions and arrays give equal bytes.
+    """Return the bytes of a file. Equal descriptions and arrays give equal bytes.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def pack(version: int, model: Any, arrays: dict[str, NDArray[Any]]) -> bytes:
 
 
 def signed(content: bytes) -> bytes:
-    """Put the hash of a file into its place, which holds zeros."""
+    """Replace the zeros in the place of the hash by the hash."""
     digest = hashlib.sha256(content).hexdigest()
     return content.replace(UNSIGNED.encode(), digest.encode(), 1)
 
@@ -84,13 +84,13 @@ def unpack(content: bytes, versions: range) -> tuple[Any, dict[str, NDArray[Any]
 
 def read_json(text: bytes | str) -> Any:
     try:
-        return json.loads(text, object_pairs_hook=different)
+        return json.loads(text, object_pairs_hook=dict_of_unique_keys)
     except (ValueError, RecursionError):
         raise DamagedError("its JSON cannot be read") from None
 
 
-def different(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Make a dict of a JSON object; raise for duplicate keys, which readers treat differently."""
+def dict_of_unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Make a dict of a JSON object; raise a ValueError if two keys are equal."""
     fields = dict(pairs)
     if len(fields) < len(pairs):
         raise ValueError

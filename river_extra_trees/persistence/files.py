@@ -24,7 +24,7 @@ FIELDS = ("class", "parameters", "state")
 
 
 class ModelFileError(ValueError):
-    """A model could not be read or written."""
+    """A model cannot be read or written."""
 
 
 def save(model: TreeLearner | Pipeline, path: str | os.PathLike[str]) -> None:
@@ -44,7 +44,7 @@ def save(model: TreeLearner | Pipeline, path: str | os.PathLike[str]) -> None:
     Raises
     ------
     TypeError
-        If the model is neither, or if a step of the pipeline is not supported.
+        If the model is of another class, or if a step of the pipeline is not supported.
     ModelFileError
         If a label, a feature name or a nominal value has a type that a model file cannot contain.
         The message names the value.
@@ -85,7 +85,7 @@ def load(path: str | os.PathLike[str]) -> Any:
 
 
 def save_bytes(model: TreeLearner | Pipeline) -> bytes:
-    """Make the bytes of a model file.
+    """Return the bytes of a model file.
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ def load_bytes(content: bytes | bytearray | memoryview) -> Any:
             f"content must be bytes, a bytearray or a memoryview, not {type(content).__name__!r}"
         )
     try:
-        # Half the limit, so that the model can learn more samples and be saved again.
+        # Half of the limit, so that the model can learn more samples and be saved again.
         return model_from(bytes(content), LARGEST_COUNT // 2)
     except (DamagedError, StateError) as error:
         raise ModelFileError(f"not a valid model file: {error}") from None
@@ -184,9 +184,9 @@ def document_of_learner(model: Any) -> dict[str, Any]:
 
 
 def is_ours(model: Any) -> bool:
-    """Whether a model is an estimator of this package.
+    """Return whether a model is an estimator of this package.
 
-    `isinstance` would not do: river makes a pipeline an instance of the class of its last step.
+    `isinstance` is not enough: river makes a pipeline an instance of the class of its last step.
     """
     return class_of(type(model).__name__) is type(model)
 

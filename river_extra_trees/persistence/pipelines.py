@@ -44,7 +44,7 @@ DERIVED = {
     "OrdinalEncoder": {"_reserved_category_codes"},
     "StatImputer": {"imputers"},
 }
-# Whole numbers that compiled code of river reads, and their limits: it panics beyond some of them.
+# Limits of whole numbers that compiled code of river reads. It panics beyond some of them.
 LIMITS = {"n_features": (1, LARGEST), "_seed": (0, 2**32 - 1)}
 
 
@@ -63,7 +63,7 @@ def transformers() -> dict[str, type]:
 
 
 def kind_of(name: str) -> type | None:
-    """Return the class of a step or a statistic; None if no model file may hold it."""
+    """Return the class of a step or a statistic; None if model files do not support it."""
     if name == "ColumnKinds":  # alone, it needs no import that takes long
         return ColumnKinds
     return STATISTICS.get(name) or transformers().get(name)
@@ -79,12 +79,12 @@ def written_object(thing: Any) -> Document:
     names = parameters_of(type(thing)) | ({first} if first else set())
     others = vars(thing).keys() - names - DERIVED.get(name, set())
     if vars(thing).get("window_size") is not None:
-        raise StateError("window_size must be None: a model file holds no window of a scaler")
+        raise StateError("window_size must be None: model files do not support windows of a scaler")
     return {
         "class": name,
         "parameters": {each: written(getattr(thing, each), each) for each in sorted(names)},
-        # The order of features is that of a set after `compose.Select`, which differs between
-        # processes. That of the values of a statistic decides between equally frequent ones.
+        # Keys are sorted, because `compose.Select` gives features the order of a set, which
+        # differs between processes. The order of the values of a statistic has a meaning.
         "state": {
             each.strip("_"): written(getattr(thing, each), each, name not in STATISTICS)
             for each in sorted(others)
@@ -127,12 +127,12 @@ def restored_object(document: State, kinds: Callable[[str], type | None]) -> Any
     require(isinstance(name, str), "a step has no class")
     kind = kinds(name)
     if kind is None:
-        raise StateError("a step has a class that no model file may hold")
+        raise StateError("a step has a class that model files do not support")
     first = POSITIONAL.get(name)
     names = parameters_of(kind) | ({first} if first else set())
     found = {key: read(value) for key, value in State(name, parameters, names).values.items()}
     arguments = found.pop(first, ()) if first else ()
-    require(isinstance(arguments, dict | set | tuple), f"{first} is no collection")
+    require(isinstance(arguments, dict | set | tuple), f"{first} is not a collection")
     require(found.get("window_size") is None, "window_size must be None")
     try:
         thing = kind(*(arguments.items() if isinstance(arguments, dict) else arguments), **found)
@@ -146,16 +146,17 @@ def restored_object(document: State, kinds: Callable[[str], type | None]) -> Any
 
 
 def set_state(thing: Any, state: Any, names: Iterable[str]) -> None:
-    """Set the attributes of a new object; each keeps the type that the constructor gave it."""
+    """Set the attributes of a new object; each must have the type that it has in the new object."""
     attributes = {name.strip("_"): name for name in names}
     values = State(type(thing).__name__, state, attributes).values
     for key, name in attributes.items():
         value, present = read(values[key]), getattr(thing, name)
         if isinstance(present, dict):
             example = getattr(present, "default_factory", None)
-            require(isinstance(value, dict), f"{name} is no table")
+            require(isinstance(value, dict), f"{name} is not a table")
             require(
-                example is None or fits(value.values(), example()), f"{name} holds other values"
+                example is None or fits(value.values(), example()),
+                f"a value of {name} has another type",
             )
             present.clear()
             present.update(value)  # a defaultdict keeps its factory
@@ -164,11 +165,11 @@ def set_state(thing: Any, state: Any, names: Iterable[str]) -> None:
             setattr(thing, name, value)
     if isinstance(thing, ColumnKinds):
         require(all(map(is_kind, thing._columns.values())), "a column has an unknown kind")
-        require(thing._present.keys() == thing._columns.keys(), "a column is not counted")
+        require(thing._present.keys() == thing._columns.keys(), "a column has no count")
 
 
 def fits(values: Iterable[Any], example: Any) -> bool:
-    """Whether values have the type of an example; all real numbers are of one type."""
+    """Return whether values have the type of an example; all real numbers have one type."""
     kind = numbers.Real if isinstance(example, numbers.Real) else type(example)
     return all(isinstance(value, kind) for value in values)
 
@@ -179,13 +180,13 @@ def read(value: Any) -> Any:
         return value
     if isinstance(value, dict) and value.keys() == {"members"}:
         members = State("a set", value, ("members",)).items("members")
-        require(all(map(is_plain, members)), "a member of a set is no plain value")
+        require(all(map(is_plain, members)), "a member of a set is not a plain value")
         require(len(set(members)) == len(members), "a member of a set occurs twice")
         return set(members)
     if isinstance(value, dict) and value.keys() == {"names", "values"}:
         table = State("a table", value, ("names", "values"))
         names = table.items("names")
-        require(all(map(is_plain, names)), "a name is no plain value")
+        require(all(map(is_plain, names)), "a name is not a plain value")
         require(len(set(names)) == len(names), "a name occurs twice")
         return dict(zip(names, map(read, table.items("values", len(names))), strict=True))
     return restored_object(State("a statistic", value, FIELDS), STATISTICS.get)
@@ -195,7 +196,7 @@ def read(value: Any) -> Any:
 
 
 def is_pipeline(model: Any) -> bool:
-    """Whether a model is a pipeline of river, and not of a subclass."""
+    """Return whether a model is a pipeline of river, and not of a subclass."""
     return type(model) is compose.Pipeline
 
 
@@ -205,7 +206,7 @@ def document_of(model: Any, document_of_learner: Callable[[Any], Document]) -> D
     Raises
     ------
     TypeError
-        If a step has a class that no model file may hold.
+        If a step has a class that model files do not support.
     StateError
         If an attribute of a step cannot be written.
     """
@@ -228,9 +229,9 @@ def document_of_step(name: str, step: Any) -> Document:
     if kind_of(text) is not kind or text in STATISTICS:
         raise TypeError(
             f"a model file cannot hold the step {name!r}, a {kind.__module__}.{kind.__qualname__}: "
-            f"it holds steps of ColumnKinds, {', '.join(transformers())}, and unions and pipelines "
-            "of these. Replace the step, or save the learner alone and create the steps before it "
-            "in code"
+            f"it can hold ColumnKinds, {', '.join(transformers())}, and unions and pipelines of "
+            "these. Replace the step, or save the learner alone and create the steps before it in "
+            "code"
         )
     try:
         return written_object(step)
@@ -248,7 +249,7 @@ def restored(document: State, restored_learner: Callable[[State], Any]) -> compo
 
 
 def steps_of(document: State) -> list[tuple[str, State]]:
-    """Names and documents of the steps."""
+    """Return the names and the documents of the steps."""
     require(document.values["parameters"] == {}, "a pipeline has no parameters")
     steps = State("a pipeline", document.values["state"], ("steps",)).items("steps")
     require(
@@ -256,7 +257,7 @@ def steps_of(document: State) -> list[tuple[str, State]]:
         "a pipeline has no steps",
     )
     names = [name for name, _ in steps]
-    require(all(type(name) is str for name in names), "the name of a step is no text")
+    require(all(type(name) is str for name in names), "the name of a step is not a text")
     require(len(set(names)) == len(names), "two steps have the same name")
     return [(name, State(f"the step {name!a}", code, FIELDS)) for name, code in steps]
 

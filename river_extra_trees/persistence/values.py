@@ -70,15 +70,15 @@ NUMPY = {
         *("float16", "float32", "float64"),
     )
 }
-# C has two types of 64 bits, and numpy.int64 is only one of them. Numbers of both are equal dict
-# keys; both are written under one name, and read as the first type of the name.
+# C has two integer types of 64 bits, and numpy.int64 is only one of them. Numbers of both are equal
+# dict keys. Both are written under one name, and read as the type above.
 NUMPY |= {kind: np.dtype(kind).name for kind in (np.longlong, np.ulonglong)}
 PLACES = {"labels": "a label", "names": "a feature name", "categories": "a nominal value"}
 NAME = re.compile(r"[a-z][a-z0-9_]*")
 
 
 def is_plain(value: object) -> bool:
-    """Whether a value is None, a bool, a number, a text, bytes, or a tuple of these."""
+    """Return whether a value is None, a bool, a number, a text, bytes, or a tuple of these."""
     if type(value) is tuple:
         return all(map(is_plain, value))
     return type(value) in PLAIN or type(value) in NUMPY or type(value) is np.str_
@@ -144,7 +144,7 @@ class Encoder:
 
 
 def place_of(path: str) -> str:
-    """Describe a path in the user's terms: a parameter, a label, ..."""
+    """Return the name of a path in messages: a parameter, a label, ..."""
     parts = path.split("/")
     if parts[0] == "parameters" and len(parts) > 1:
         return f"the parameter {parts[1]}"

@@ -123,10 +123,8 @@ class PrequentialDisplay(Display):
             A drift detector. Each learner has its own copy, which gets its errors: 0 or 1 for
             labels, the absolute difference for numbers. Most detectors fire on any change, also
             when the errors decrease.
-        drifts
-            Numbers of samples at which the stream is known to change.
-        muted
-            Names of learners to draw in grey.
+        drifts, muted
+            As for the class.
         memory
             Measure the memory, too. This is slow for large models made of Python objects.
         live
@@ -166,10 +164,8 @@ class PrequentialDisplay(Display):
             One dict per learner and point in time with the keys `learner` and `items` (the number
             of learned samples), and optionally `memory_bytes` and `seconds`. Every other key is a
             score with a panel of its own.
-        drifts
-            Numbers of samples at which the stream is known to change.
-        muted
-            Names of learners to draw in grey.
+        drifts, muted
+            As for the class.
 
         Raises
         ------

@@ -13,7 +13,6 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from river import compose
 
 import river_extra_trees as ret
 from river_extra_trees import persistence, streams
@@ -167,17 +166,6 @@ def test_all_doors_answer_alike(texts: pd.DataFrame, tmp_path: Path) -> None:
             assert answers(path, asked, tmp_path) == expected, name
 
 
-def test_dates_as_numbers_are_seconds(tmp_path: Path) -> None:
-    """As a client may send them that converts dates itself."""
-    kinds = ret.ColumnKinds()
-    kinds.learn_one({"day": "2026-01-01"})
-    assert kinds.transform_one({"day": 1767225600}) == {"day": 1767225600}
-    dates = ["2026-01-01", datetime.date(2026, 1, 1), pd.Timestamp("2026-01-01")]
-    dates += [pd.Timestamp("2026-01-01T01:00:00+01:00"), "2026-01-01T01:00:00+01:00"]
-    for date in dates:
-        assert kinds.transform_one({"day": date}) == {"day": 1767225600.0}
-
-
 DATES = (
     *("2026-11-22", "2026-11-22 14", "2026-11-22T14:15", "2026-11-22 14:15:16.25"),
     *("2026-11-22T14:15:16Z", "2026-11-22T14:15:16+01:00", "1969-12-31T23:59:59.123456-0330"),
@@ -327,10 +315,3 @@ def test_new_columns_are_normal_where_a_stream_learns(tmp_path: Path) -> None:
     assert service.kinds.columns["day"] == "date"
     service.predict(samples({"colour": "green"}), schema.Wanted())
     assert (monitor.n_missing, monitor.n_unknown, monitor.n_new_values) == (2, 1, 1)
-
-
-def test_a_pipeline_in_a_file_is_a_river_pipeline(model: Path) -> None:
-    """Which every program of river runs."""
-    loaded = persistence.load(model)
-    assert type(loaded) is compose.Pipeline
-    assert loaded.predict_one({"size": "2", "colour": "blue", "day": "2026-02-01"}) == "v"

@@ -93,14 +93,15 @@ def test_a_killed_training_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPat
             raise KilledError
         save(model, path)
 
+    usual = (*USUAL, "--task", "classification", "--save")  # no row is read before the resumption
     path, whole = tmp_path / "m.model", tmp_path / "whole.model"
     monkeypatch.setattr(persistence, "save", save_or_die)
     with pytest.raises(KilledError):
-        train(*USUAL, "--save", path, "--every", 25, stdin=ROWS)
+        train(*usual, path, "--every", 25, stdin=ROWS)
     monkeypatch.undo()
     assert learner_in(path).n_samples_seen == 75
-    assert train(*USUAL, "--save", path, "--resume", stdin=ROWS).exit_code == 0
-    assert train(*USUAL, "--save", whole, stdin=ROWS).exit_code == 0
+    assert train(*usual, path, "--resume", stdin=ROWS).exit_code == 0
+    assert train(*usual, whole, stdin=ROWS).exit_code == 0
     assert path.read_bytes() == whole.read_bytes()
 
 

@@ -93,21 +93,6 @@ def test_targets_beyond_floats(tmp_path: Path) -> None:
     assert "the target must be a finite number" in result.output
 
 
-@pytest.mark.parametrize("other", [".csv", ".jsonl"])
-def test_truth_values_mean_the_same_in_all_formats(tmp_path: Path, other: str) -> None:
-    """A model trained on Parquet answers the same table in text alike."""
-    data, path = tmp_path / "t.parquet", tmp_path / "m.model"
-    pq.write_table(pa.table({"flag": [True, False] * 60, "y": ["p", "q"] * 60}), data)
-    done("train", data, OURS, "--target", "y", "--save", path)
-    text = tmp_path / f"t{other}"
-    if other == ".csv":
-        text.write_text("flag,y\n" + "true,p\nFalse,q\n" * 20)
-    else:
-        text.write_text('{"flag": true, "y": "p"}\n{"flag": false, "y": "q"}\n' * 20)
-    result = done("predict", path, text, "--target", "y")
-    assert "accuracy 1 on 40 rows" in result.stderr
-
-
 # --- predict
 
 
@@ -221,16 +206,6 @@ def test_rows_before_a_refused_one_are_answered(model: Path, tmp_path: Path) -> 
         assert_refused(result, "t.csv, row 2: the target 'y' is 'two', not a number")
 
 
-def test_predict_without_targets(model: Path) -> None:
-    """New data need no target; columns that are missing, or that the model ignores, are told."""
-    result = done("predict", model, "-", stdin="name,number,other\nred,1,x\nblue,,y\n")
-    assert [line.split(",")[0] for line in result.stdout.splitlines()] == ["row", "1", "2"]
-    assert result.stderr == (
-        "note: 1 of 3 columns of the model is missing: 'gaps' (in 2 of 2 samples)\n"
-        "note: the model does not know 1 column, and ignores it: 'other'\n"
-    )
-
-
 def test_names_of_columns_stay_apart(model: Path, table: Path, tmp_path: Path) -> None:
     """A target that is named as a column of the answers gets another name."""
     data, answers = tmp_path / "named.csv", tmp_path / "a.csv"
@@ -261,7 +236,7 @@ def test_a_failed_prediction_leaves_the_old_file(model: Path, tmp_path: Path) ->
     assert sorted(os.listdir(tmp_path)) == ["a.csv", "m.model", "new.csv", "table.csv"]
 
 
-# --- info, draw, version
+# --- version
 
 
 def test_version_and_script() -> None:
