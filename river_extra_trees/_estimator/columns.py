@@ -175,17 +175,10 @@ def read(series: typing.Any, what: str) -> Array | Values:
             check_codes(series, library, what)
         import narwhals
 
-<<<<<<< HEAD
         series = narwhals.from_native(series, series_only=True, pass_through=True)
         if isinstance(series, narwhals.Series) and str(series.dtype) in CAST_TYPES:
             numbers = series.to_numpy()
-    if numbers is not None and numbers.dtype.kind in NUMBERS:  # not truth values with null
-=======
-        wrapped = narwhals.from_native(series, series_only=True, pass_through=True)
-        if isinstance(wrapped, narwhals.Series) and str(wrapped.dtype) in CAST_TYPES:
-            numbers = wrapped.to_numpy()
     if numbers is not None and numbers.dtype.kind in NUMBERS:  # not booleans with null
->>>>>>> packB
         return numbers
     try:
         return values_of(series, what)
