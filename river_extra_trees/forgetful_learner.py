@@ -23,6 +23,10 @@ from .forgetting import AdaptParameters, BatchPlan, DriftTest, max_height
 __all__ = ["ForgetfulLearner"]
 
 MAX_COLUMNS = 2**14  # that the core can number
+MOST_STEPS = 5  # in which the trees grow on a batch
+# Samples times columns on which trees grow in one step, unless there would be too many steps: some
+# milliseconds.
+CELLS_PER_STEP = 40_000
 
 
 class ForgetfulLearner(BatchForest):
@@ -140,13 +144,25 @@ class ForgetfulLearner(BatchForest):
                 parameters.adapt(batch, guess, held)
         for tree in discarded:
             adapted[tree].rate = self.initial_rate
+        sizes = [min(parameters.retained_size, self.max_retained) for parameters in adapted]
         return BatchPlan(
-            [min(parameters.retained_size, self.max_retained) for parameters in adapted],
+            sizes,
             [int(min(parameters.max_height, depth)) for parameters in adapted],
             discarded,
             [parameters.state() for parameters in adapted],
             drift,
+            self._trees_per_step(sum(sizes)),
         )
+
+    def _trees_per_step(self, n_samples: int) -> int:
+        """Return how many trees grow after a sample: all on a small batch, a fifth on a large one.
+
+        A tree that waits is out of date for predictions, so no tree waits without need.
+        """
+        n_trees = self._forest.n_trees
+        n_steps = 1 if self.published else min(MOST_STEPS, self.batch_size)
+        n_in_time = n_trees * CELLS_PER_STEP // max(1, n_samples * self._forest.n_offered)
+        return min(n_trees, max(-(-n_trees // n_steps), n_in_time))
 
     def _discarded(self, guess: float) -> tuple[list[int], dict[str, typing.Any] | None]:
         """Return the trees to discard, worst first (appendix C, function Discard).

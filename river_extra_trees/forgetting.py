@@ -340,3 +340,4 @@ class BatchPlan(typing.NamedTuple):
     discarded: list[int]  # trees that get new features, the worst first
     parameters: list[dict[str, typing.Any]]  # per tree: new state of its AdaptParameters
     drift: dict[str, typing.Any] | None  # new state of the DriftTest, if this is a forest
+    n_per_step: int  # number of trees that grow after a sample

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import pickle
 import random
@@ -17,6 +18,7 @@ from river_extra_trees import (
     ForgetfulDecisionTreeRegressor,
     ForgetfulRandomForestClassifier,
     ForgetfulRandomForestRegressor,
+    forgetful_learner,
     persistence,
 )
 from river_extra_trees._core.forests.forgetful import ForgetfulForest
@@ -90,21 +92,25 @@ def test_tree_equals_the_naive_tree(name: str, n: int, criterion: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "n", "bagging", "published"),
+    ("name", "n", "bagging", "published", "cells"),
     [
-        ("elec", 900, False, False),
+        ("elec", 900, False, False, 5_000),
         *(
             pytest.param(*each, marks=pytest.mark.slow)
             for each in (
-                ("gradual", 600, True, True),
-                ("phishing", 700, True, False),
-                ("phishing", 500, False, True),
+                ("gradual", 600, True, True, 1),
+                ("phishing", 700, True, False, 1),
+                ("phishing", 500, False, True, 40_000),
+                ("elec", 400, True, False, 40_000),
             )
         ),
     ],
 )
-def test_forest_equals_the_naive_forest(name: str, n: int, bagging: bool, published: bool) -> None:
+def test_forest_equals_the_naive_forest(
+    name: str, n: int, bagging: bool, published: bool, cells: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The same features, bags, forgotten copies, discarded trees, splits and answers."""
+    monkeypatch.setattr(forgetful_learner, "CELLS_PER_STEP", cells)
     X, Y = (values[:n] for values in read_stream(name))
     significance = 0.05 if published else 0.5
     model = ForgetfulRandomForestClassifier(
@@ -116,7 +122,7 @@ def test_forest_equals_the_naive_forest(name: str, n: int, bagging: bool, publis
         seed=3,
     )
     declare_classes(model, 2)
-    naive = NaiveForest(5, 2, len(X[0]), 3, bagging, significance, published)
+    naive = NaiveForest(5, 2, len(X[0]), 3, bagging, significance, published, cells)
     for i, (xs, ys) in enumerate(batches(X, Y, 50)):
         answers = answer_and_learn(model, xs, ys), naive.learn(xs, ys)
         # Before the first batch is complete, the program answers 0, ours what it has seen most of.
@@ -137,8 +143,9 @@ def test_a_leaf_counts_the_copies_of_its_samples() -> None:
         assert tree.node(tree.root())["weight"] == sum(copies) + 2
 
 
-def test_some_trees_grow_after_each_sample() -> None:
+def test_some_trees_grow_after_each_sample(monkeypatch: pytest.MonkeyPatch) -> None:
     """Five steps at most, fewer if the batch is shorter; a file keeps the trees that wait."""
+    monkeypatch.setattr(forgetful_learner, "CELLS_PER_STEP", 1)
     waiting = {}
     for batch_size in (1, 3, 20):
         model = ForgetfulRandomForestRegressor(12, batch_size=batch_size, seed=1)
@@ -156,23 +163,44 @@ def test_some_trees_grow_after_each_sample() -> None:
     assert waiting[20][19:25] == waiting[20][39:45] == [9, 6, 3, 0, 0, 0]
 
 
+def test_all_trees_grow_at_once_on_few_samples() -> None:
+    """On many, some trees wait: by samples and columns."""
+    model = ForgetfulRandomForestRegressor(10, batch_size=50, seed=1)
+    waiting = []
+    for i in range(1_000):
+        names = "ab" if i < 500 else "abcdefghijklmnopqrstuvwxyz"
+        model.learn_one({name: float((i * ord(name)) % 7) for name in names}, float(i % 5))
+        waiting.append(model._core.n_waiting)
+    assert set(waiting[:500]) == {0}
+    assert 2 <= max(waiting[500:]) <= 8
+
+
 @pytest.mark.parametrize(
     ("changes", "problem"),
     [
+        ({"n_per_step": 0}, ""),
+        ({"n_per_step": 0, "n_waiting": 4}, "have to grow"),
+        ({"n_per_step": 2**30}, "have to grow"),
+        ({"batch_size": 2}, "before the batch ends"),
         ({"n_waiting": 4}, "have to grow"),
         ({"plan": np.ones((2, 2), np.int64)}, "without a plan"),
         ({"n_waiting": 0}, "without a plan"),
         ({"batch_size": 50}, "without a plan"),
     ],
 )
-def test_trees_that_cannot_wait_are_refused(changes: dict[str, Any], problem: str) -> None:
+def test_trees_that_cannot_wait_are_refused(
+    changes: dict[str, Any], problem: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file of the first version does not say how many trees grow after a sample."""
+    monkeypatch.setattr(forgetful_learner, "CELLS_PER_STEP", 1)
     model = ForgetfulRandomForestClassifier(5, batch_size=20, seed=1)
     for i in range(22):
         model.learn_one({"a": float(i % 7)}, i % 2)
     values = model._core.state()
     assert values["n_waiting"] == 2
     ForgetfulForest.restored(values)
-    with pytest.raises(StateError, match=problem):
+    expected = pytest.raises(StateError, match=problem) if problem else contextlib.nullcontext()
+    with expected:
         ForgetfulForest.restored({**values, **changes})
 
 

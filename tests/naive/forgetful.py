@@ -235,9 +235,11 @@ class NaiveForest:
         bagging=False,
         significance=0.05,
         published=False,
+        cells_per_step=40_000,
     ):
         self.trees = [NaiveTree(n_classes, published=published) for _ in range(n_trees)]
         self.published = published
+        self.cells_per_step = cells_per_step
         self.n_classes = n_classes
         self.n_features = n_features
         self.seed = seed
@@ -247,6 +249,7 @@ class NaiveForest:
         self.n_discarded = 0
         self.past = []  # whether the answers since the last drift were wrong
         self.waiting = []  # the trees that have not learned the last batch, and what they learn
+        self.n_per_step = 0  # of these that grow after a sample
         for number in range(n_trees):
             self.choose_features(number)
 
@@ -278,7 +281,7 @@ class NaiveForest:
                 hits.append(tree.see(x, y) == y)
                 if self.n_batches == 0:
                     tree.grow_early(X, Y, n, self.copies(number, len(X)))
-            self.grow_some(len(X), samples_of(X[:n], Y[:n], [1] * n))
+            self.grow_some(samples_of(X[:n], Y[:n], [1] * n))
         wrong = [float(answer != y) for answer, y in zip(answers, Y, strict=True)]
         discarded = self.discarded(wrong, right)
         if self.published:
@@ -298,18 +301,20 @@ class NaiveForest:
                 tree.first = samples_of(X, Y, [1] * len(X))
             self.waiting.append((number, samples))
         self.n_batches += 1
-        self.grow_some(len(X), [])
+        n_trees, n_steps = len(self.trees), 1 if self.published else min(5, len(X))
+        cells = sum(tree.parameters.retained for tree in self.trees) * self.n_features
+        in_time = self.cells_per_step * n_trees // max(1, cells)
+        self.n_per_step = max(math.ceil(n_trees / n_steps), in_time)
+        self.grow_some([])
         return answers
 
-    def grow_some(self, batch_size, new):
-        """Grow the next trees on the last batch, of which `new` are the samples since.
+    def grow_some(self, new):
+        """Grow the next trees on the last batch, and let them learn the `new` samples since.
 
-        All trees grow at once with `published`, else in up to five steps: at the end of the batch
-        and after each of the samples that follow.
+        All trees grow at once on few samples, and with `published`; else in up to five steps: at
+        the end of the batch and after each of the samples that follow.
         """
-        n_steps = 1 if self.published else min(5, batch_size)
-        n = math.ceil(len(self.trees) / n_steps)
-        for number, samples in self.waiting[:n]:
+        for number, samples in self.waiting[: self.n_per_step]:
             tree = self.trees[number]
             if tree.first is not None:
                 tree.root, tree.first = Node(tree.first + new, 0), None
@@ -320,7 +325,7 @@ class NaiveForest:
                 tree.root = tree.build(tree.samples, tree.parameters.height)
                 for sample in new:
                     leaf_of(tree.root, sample.x).samples.append(sample)
-        del self.waiting[:n]
+        del self.waiting[: self.n_per_step]
 
     def succeed(self, number):
         """Let a new tree learn the samples of a discarded one, as its first batch."""

@@ -15,6 +15,7 @@ class ForgetfulForest(Forest):
     retained: list[Retained]
     created_at: list[int]
     n_waiting: int
+    n_per_step: int
     parameters: list[dict[str, Any]]
     drift: dict[str, Any] | None
     def __init__(
@@ -37,6 +38,7 @@ class ForgetfulForest(Forest):
         discarded: list[int],
         parameters: list[dict[str, Any]],
         drift: dict[str, Any] | None,
+        n_per_step: int,
     ) -> None: ...
     def grow(self, splitters: list[Splitter]) -> None: ...
     def losses(self, tree: int, bagged: bool = True) -> tuple[int, float, float, float]: ...

@@ -2,9 +2,9 @@
 
 Python code determines how many samples each tree retains, between two batches.
 
-Not all trees grow at the end of a batch, so that no sample takes long: some grow at once, some more
-after each of the next samples. A tree then learns the samples since the end of the batch, and is
-the tree that would have grown at once.
+If it takes long, not all trees grow at the end of a batch: some grow at once, some more after each
+of the next samples. A tree then learns the samples since the end of the batch, and is the tree that
+would have grown at once.
 """
 
 import numpy as np
@@ -30,7 +30,7 @@ from ..state import LARGEST_COUNT, put_back, require
 cdef enum:
     BAGGING_MEAN = 6        # leveraging bagging (section 3.3): expected copies of a batch
     BAGGING_MAX = 10        # maximum number of copies of a batch
-    MOST_STEPS = 5          # maximum number of steps in which trees grow on a batch
+    USUAL_STEPS = 5         # steps of a growth in a file that does not say how many trees they grow
 
 LARGEST_TOTAL = 2**31 - 1   # maximum number of copies of all samples of a tree in a file
 NO_PLAN = np.empty((0, 2), np.int64)    # no tree waits to grow
@@ -144,6 +144,7 @@ cdef class ForgetfulForest(Forest):
     cdef readonly list retained         # of Retained, per tree
     cdef readonly list created_at       # per tree: batch in which its features were drawn
     cdef readonly int n_waiting         # number of trees, the last ones, to grow on the last batch
+    cdef readonly int n_per_step        # number of them that grow after a sample
     cdef object plan                    # per tree: number of samples to retain, maximum depth
     # State of the Python code, as plain values; it belongs to the last batch.
     cdef public list parameters         # per tree: state of AdaptParameters (appendix B)
@@ -252,7 +253,7 @@ cdef class ForgetfulForest(Forest):
     # --- One batch ----------------------------------------------------------------------------
 
     def begin_growth(self, uint64_t batch, list sizes, list depths, list discarded,
-                     list parameters, drift):
+                     list parameters, drift, int n_per_step):
         """Begin the growth of all trees on the retained samples, according to the plan.
 
         Parameters
@@ -268,17 +269,20 @@ cdef class ForgetfulForest(Forest):
             Trees that get new features.
         parameters, drift
             State of the Python code after this batch, as plain values.
+        n_per_step
+            Number of trees that grow at the end of the batch, and after each sample from then on.
         """
         with self.using():
             if batch != self.n_batches or self.n_gathered() < self.batch_size:
                 return
             assert len(sizes) == len(depths) == len(self.trees)
+            assert n_per_step * <int64_t>self.batch_size >= <int64_t>len(self.trees)
             self.plan = np.array([sizes, depths], np.int64).T
             self.window.sort()
             for tree in discarded:
                 self.created_at[tree] = batch
             self.parameters, self.drift = parameters, drift
-            self.n_waiting = len(self.trees)
+            self.n_waiting, self.n_per_step = len(self.trees), n_per_step
             self.n_batches += 1
 
     def grow(self, list splitters):
@@ -291,17 +295,15 @@ cdef class ForgetfulForest(Forest):
             self.grow_all(splitters, self.plan, False, len(self.trees) - self.n_waiting, n)
             self.n_waiting -= n
             if self.n_waiting == 0:
-                self.plan = NO_PLAN
+                self.plan, self.n_per_step = NO_PLAN, 0
                 self.release()
                 self.draw_bags()
             end_step(self)
 
     cdef int n_may_wait(self) noexcept nogil:
         """Number of trees that may grow after the next sample."""
-        cdef int n_trees = <int>length_of(<PyObject*>self.trees)
-        cdef int n_steps = 1 if self.published else min(<int>MOST_STEPS, self.batch_size)
-        cdef int n_per_step = (n_trees + n_steps - 1) // n_steps
-        return max(0, n_trees - n_per_step * min(n_steps, 1 + self.n_gathered()))
+        return <int>max(0, length_of(<PyObject*>self.trees)
+                        - self.n_per_step * (1 + <int64_t>self.n_gathered()))
 
     cdef bint batch_is_full(self) noexcept nogil:
         return self.n_waiting > self.n_may_wait() or Forest.batch_is_full(self)
@@ -515,11 +517,11 @@ cdef class ForgetfulForest(Forest):
         "n_retained": ("whole_numbers", np.int32, "trees", {"most": 2**31 - 1}),
         "retained": ("array", np.int32, None, 2),       # (number of the sample, copies)
         "parameters": ("items",), "drift": ("value",), "answers": ("numbers", None, None),
-        "n_waiting": ("whole", 0, 2**31 - 1),
+        "n_waiting": ("whole", 0, 2**31 - 1), "n_per_step": ("whole", 0, 2**31 - 1),
         "plan": ("whole_numbers", np.int64, None, 2, {"least": 1, "most": 2**31 - 1}),
     }
     DEFAULTS = {**Forest.DEFAULTS, "subsets": False, "drift": None, "n_waiting": 0,
-                "plan": NO_PLAN}
+                "n_per_step": 0, "plan": NO_PLAN}
 
     cdef dict views(self):
         """The samples are numbered in order of arrival, so that equal forests have equal states."""
@@ -545,6 +547,9 @@ cdef class ForgetfulForest(Forest):
         self.subsets, self.created_at = fields["subsets"], fields["created_at"].tolist()
         self.parameters, self.drift = fields["parameters"], fields["drift"]
         self.n_waiting, self.plan = fields["n_waiting"], fields["plan"]
+        self.n_per_step = fields["n_per_step"]
+        if self.n_waiting and not self.n_per_step:
+            self.n_per_step = -(-n_trees // min(<int>USUAL_STEPS, self.batch_size))
         self.reserve_answers(max(1, n))
         put_back({"answers": self.answers_so_far()}, fields)
         ends = np.cumsum(fields["n_retained"], dtype=np.int64)
@@ -562,6 +567,9 @@ cdef class ForgetfulForest(Forest):
                 "ForgetfulForest: the samples of the first batch are not the only ones")
         require(max(self.created_at) <= self.n_batches,
                 "ForgetfulForest: the features of a tree were drawn in a later batch")
+        require(self.n_waiting == 0
+                or self.n_per_step * <int64_t>self.batch_size >= <int64_t>len(self.trees),
+                "ForgetfulForest: trees wait that do not grow before the batch ends")
         require(self.n_waiting <= self.n_may_wait() or self.n_gathered() == 0
                 and self.n_waiting <= len(self.trees),
                 "ForgetfulForest: trees wait that have to grow")
