@@ -245,7 +245,7 @@ def test_choices(option: str) -> None:
         ("a,b\n1,2\n", None, ["no column 'y'", "a, b"]),
         ("a,y\ninf,0\n", None, ["row 1", "column 'a' is infinite"]),
         ("a,y\n1,0\n2\n", 1, ["row 2", "1 fields, but the header has 2"]),
-        ("a,y\n1,0\n2,1\nx,1\n", 2, ["row 3", "column 'a'", "'x'", "--nominal a"]),
+        ("a,y\n1,0\n2,1\nx,1\n", 2, ["row 3", "column 'a'", "'x'", "--kind a=nominal"]),
         ("a,y\n1,0\n2,\n", 1, ["row 2", "the target 'y' is missing"]),
         ('a,y\n1,0\n2,"open\n', 1, ["row 2"]),
         ("a,y\n1,0.5\n2,high\n", 1, ["row 2", "'high', not a number"]),

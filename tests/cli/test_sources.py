@@ -28,7 +28,7 @@ ZIPS = ("10115", "20095", "50667", "80331", "90402", "70173")
 
 OPTIONS = {
     "day": [],
-    "zip": ["--nominal", "zip"],
+    "zip": ["--kind", "zip=nominal"],
     "us": ["--kind", "us=date %m/%d/%Y"],
     "comma": ["--kind", "comma=decimal comma"],
     "percent": ["--kind", "percent=percentage"],
