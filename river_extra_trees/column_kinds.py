@@ -64,7 +64,7 @@ class ColumnKinds(base.MiniBatchTransformer):
     >>> kinds.transform_one({"size": "large"})
     Traceback (most recent call last):
     ...
-    ValueError: column 'size' holds 'large' among numbers (--nominal size reads its values as names)
+    ValueError: column 'size' holds 'large' among numbers (--kind size=nominal reads names)
 
     """
 
@@ -339,7 +339,7 @@ def misfit(name: Hashable, kind: str, value: object) -> str:
     what = among.get(kind, f"values of the kind {kind!r}")
     return (
         f"column {safe_repr(name)} holds {safe_repr(value)} among {what} "
-        f"(--nominal {safe_repr(name, str)} reads its values as names)"
+        f"(--kind {safe_repr(name, str)}=nominal reads names)"
     )
 
 

@@ -123,7 +123,7 @@ def series_of_labels(labels: list[typing.Any], library: typing.Any) -> typing.An
     if not library.is_polars():
         kinds = ", ".join(sorted({type(label).__name__ for label in known}))
         raise TypeError(
-            f"no series of {library} holds these labels as they are (types: {kinds}): "
+            f"no series of {library} can hold these labels unchanged (types: {kinds}): "
             "predict a frame of pandas or polars instead"
         )
     # Even for objects, polars unpacks Enum members if the first value is one.

@@ -59,7 +59,6 @@ def race(
     metric: options.Metrics = None,
     limit: options.Limit = None,
     seed: options.Seed = 1,
-    nominal: options.Nominal = None,
     kind: options.Kind = None,
     weight: options.Weight = None,
     drop: options.Drop = None,
@@ -83,7 +82,7 @@ def race(
         target=target,
         task=task,
         weight=weight,
-        kinds=kinds_of(nominal, kind),
+        kinds=kinds_of(kind),
         drop=drop or (),
         limit=limit,
         on_bad_row=on_bad_row,
@@ -116,7 +115,6 @@ def train(
     metric: options.Metrics = None,
     limit: options.Limit = None,
     seed: options.Seed = 1,
-    nominal: options.Nominal = None,
     kind: options.Kind = None,
     weight: options.Weight = None,
     drop: options.Drop = None,
@@ -138,7 +136,7 @@ def train(
     check(save, inputs=(data,))
     saved = models.open_model(Path(learner)) if Path(learner).is_file() else None
     known, saved = parted(saved)
-    kinds = kinds_of(nominal, kind, known)
+    kinds = kinds_of(kind, known)
     if saved is not None and task is None:
         task = description.task_of(saved)  # type: ignore[assignment]
     stream = open_stream(

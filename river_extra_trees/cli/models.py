@@ -99,7 +99,7 @@ def n_learned_since(model: Any, later: Any, path: Path) -> int:
         if before[part] != after[part]:
             raise UserError(
                 f"--resume: {path} holds another learner, {after['model']} with "
-                f"{after['parameters']}; name another file to --save"
+                f"{after['parameters']}; pass another file to --save"
             )
     n: int = after["samples_seen"] - before["samples_seen"]
     if n < 0:
@@ -133,7 +133,7 @@ def draw(
     outputs.check(inputs=(file,), picture=output)
     model = learner_of(open_model(file))
     if tree >= (n := model.summary["n_trees"]):
-        raise UserError(f"there is no tree {tree}: the model has {n} trees, numbered from 0")
+        raise UserError(f"there is no tree {tree}; the last tree is {n - 1}")
     if output is None:
         text: str = model.to_text(tree, max_depth)
         typer.echo("\n".join(map(printable, text.split("\n"))))

@@ -26,10 +26,6 @@ Metrics = Annotated[
 ]
 Limit = Annotated[int | None, typer.Option(min=1, help="Largest number of samples to read.")]
 Seed = Annotated[int, typer.Option(help="Random seed of every learner that has one.")]
-Nominal = Annotated[
-    list[str] | None,
-    typer.Option(help="A column to read as nominal even if it contains numbers; repeatable."),
-]
 Kind = Annotated[
     list[str] | None,
     typer.Option(

@@ -75,6 +75,6 @@ def check(*paths: Path | None, inputs: tuple[Path | str, ...], picture: Path | N
             require_replaceable(path)
             read = [each for each in map(Path, inputs) if path.exists() and each.exists()]
             if any(map(path.samefile, read)):
-                raise UserError(f"{path} is an input and would be overwritten; name another output")
+                raise UserError(f"{path} is an input and would be overwritten; pass another output")
         except OSError as error:
             raise UserError(f"cannot write {path}: {error.strerror}") from error

@@ -52,7 +52,6 @@ def predict(
             "--strict", help="Refuse data that lack a column of the model or have another."
         ),
     ] = False,
-    nominal: options.Nominal = None,
     kind: options.Kind = None,
     drop: options.Drop = None,
     on_bad_row: options.OnBadRow = "stop",
@@ -69,7 +68,7 @@ def predict(
     if probabilities and not is_classifier(model):
         raise UserError(f"{name_of(model)} predicts no probabilities; omit --probabilities")
     labels = learner_of(model)._labels() if probabilities else []
-    kinds = streams.kinds_of(nominal, kind, known)
+    kinds = streams.kinds_of(kind, known)
     columns = tuple(known.columns) if known is not None else ()
     reader, _ = streams.open_reader(
         data,

@@ -54,11 +54,9 @@ def notes_of(reader: Reader) -> Iterator[str]:
         yield f"rows skipped: {reader.n_skipped:,}; the first: {reader.first_skipped}"
 
 
-def kinds_of(
-    nominal: list[str] | None, kind: list[str] | None, saved: ColumnKinds | None = None
-) -> ColumnKinds:
+def kinds_of(kind: list[str] | None, saved: ColumnKinds | None = None) -> ColumnKinds:
     """Return the kinds that the user declares, together with those of a saved model."""
-    found: dict[Any, str] = dict.fromkeys(nominal or (), "nominal")
+    found: dict[Any, str] = {}
     for text in kind or ():
         name, equals, each = text.rpartition("=")
         if not equals:

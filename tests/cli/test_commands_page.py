@@ -16,7 +16,7 @@ PATH = Path(__file__).parents[2] / "tools" / "pages.py"
 
 @pytest.fixture(scope="module")
 def page() -> str:
-    """The page, as the hook of mkdocs makes it."""
+    """Return the page, as the hook of mkdocs makes it."""
     spec: Any = importlib.util.spec_from_file_location("pages", PATH)
     pages = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(pages)
@@ -25,7 +25,7 @@ def page() -> str:
 
 @pytest.mark.parametrize("command", app.registered_commands, ids=lambda each: str(each.name))
 def test_page(page: str, command: Any) -> None:
-    """It describes each argument and option of each command."""
+    """The page describes each argument and option of each command."""
     function = command.callback
     name = command.name or function.__name__
     _, _, rest = page.partition(f"## `river-extra-trees {name}`\n")

@@ -1,4 +1,4 @@
-"""What the commands `info` and `draw` tell of saved models, and trainings that go on."""
+"""The commands `info` and `draw` for saved models, and resumed training."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ USUAL = ("-", OURS, "--target", "label")
 
 
 def test_a_resumed_training_ends_as_an_uninterrupted_one(tmp_path: Path) -> None:
-    """To the byte; and it says when nothing is left to learn."""
+    """The model files are equal; training without new rows is an error."""
     whole, parts = tmp_path / "whole.model", tmp_path / "parts.model"
     usual = (*USUAL, "--save")
     assert train(*usual, whole, stdin=ROWS).exit_code == 0
@@ -37,7 +37,7 @@ def test_a_resumed_training_ends_as_an_uninterrupted_one(tmp_path: Path) -> None
 
 
 def test_a_model_goes_on_and_is_resumed(tmp_path: Path) -> None:
-    """The samples of the model to continue are not those of the data."""
+    """`--resume` skips only samples of the present data, not those of the model to continue."""
     first, second, whole = (tmp_path / f"{name}.model" for name in ("first", "second", "whole"))
     assert train(*USUAL, "--save", first, stdin=ROWS).exit_code == 0
     on = ("-", first, "--target", "label")
@@ -48,7 +48,7 @@ def test_a_model_goes_on_and_is_resumed(tmp_path: Path) -> None:
 
 
 def test_files_of_other_trainings_are_not_resumed(tmp_path: Path) -> None:
-    """Of another learner, or of less than is to be continued."""
+    """A file of another learner, or with fewer samples than the model to continue, is an error."""
     path, older = tmp_path / "m.model", tmp_path / "older.model"
     assert train(*USUAL, "--save", path, stdin=ROWS).exit_code == 0
     assert train(*USUAL, "--save", older, "--limit", 9, stdin=ROWS).exit_code == 0
@@ -68,7 +68,7 @@ def test_files_of_other_trainings_are_not_resumed(tmp_path: Path) -> None:
 def test_a_model_that_cannot_be_saved_ends_the_training(
     error: Exception, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In one line, whatever has been learned."""
+    """The error is one line."""
 
     def fail(model: Any, path: Path) -> None:
         raise error
@@ -81,7 +81,7 @@ def test_a_model_that_cannot_be_saved_ends_the_training(
 
 
 def test_a_killed_training_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing but the samples since the last save is lost."""
+    """Only the samples since the last save are lost."""
 
     class KilledError(BaseException):
         """The end of the process after three saves."""
@@ -106,7 +106,7 @@ def test_a_killed_training_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_terminals_do_not_obey_files(tmp_path: Path) -> None:
-    """Names of features and labels are shown, whatever characters they have."""
+    """Control characters in names of features and labels are escaped."""
     model = ret.StreamDecisionTreeClassifier(batch_size=4, seed=1)
     for i in range(8):
         model.learn_one({"\x1b[2J\\[/x]": i % 2, "\ud800": 1.0}, f"\x07{i % 2}\x1b[31m")
@@ -123,7 +123,7 @@ def test_terminals_do_not_obey_files(tmp_path: Path) -> None:
 
 
 def test_info_and_draw_of_a_model_file(tmp_path: Path) -> None:
-    """What a model is, as text; what a tree looks like, as text and as a picture."""
+    """`info` describes a model; `draw` shows a tree as text and as a picture."""
     model = ret.ExtraTreesClassifier(n_models=3, batch_size=20, window_sizes=(50, 100), seed=1)
     for x, y in datasets.Phishing().take(100):
         model.learn_one(x, y)
@@ -149,7 +149,7 @@ def test_info_and_draw_of_a_model_file(tmp_path: Path) -> None:
 
 
 def test_files_that_are_no_models_are_refused(tmp_path: Path) -> None:
-    """In one line each."""
+    """Each error is one line."""
     (tmp_path / "other").write_text("something else")
     model = tmp_path / "model"
     persistence.save(ret.StreamDecisionTreeClassifier(), model)

@@ -1,4 +1,4 @@
-"""Races: scores, curves, what is refused, what is written, and how a race ends."""
+"""Races: scores, curves, errors, outputs and endings."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def batch_of(values: Any, targets: list[Any], first: int = 1) -> Batch:
 
 
 def test_scores_are_those_of_river(tmp_path: Path) -> None:
-    """Whether a learner reads rows or columns, and a metric labels or probabilities."""
+    """Learners of rows and of columns have the scores of river, by labels and probabilities."""
     made = {
         FAST: tree.HoeffdingTreeClassifier,
         OURS: lambda: river_extra_trees.StreamDecisionTreeClassifier(batch_size=20, seed=1),
@@ -64,7 +64,7 @@ def test_scores_are_those_of_river(tmp_path: Path) -> None:
 
 
 def test_default_learners() -> None:
-    """Without learners, all of this package race, with river's trees beside them."""
+    """By default, all learners of this package and river's trees race."""
     result = done("race", "ImageSegments", "--limit", 60)
     for name in learners.usual_learners("classification"):
         assert name in result.stdout
@@ -72,7 +72,7 @@ def test_default_learners() -> None:
 
 
 def test_seeds() -> None:
-    """The seed of the command is that of each learner that has no other."""
+    """Every learner has the seed of the command, unless its specification sets another."""
     found = [
         learners.make_learner(spec, "classification", 7).seed  # type: ignore[attr-defined]
         for spec in ("ARFClassifier", "ARFClassifier:seed=3")
@@ -112,7 +112,7 @@ def test_curves_stay_short(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_rolling_metrics(tmp_path: Path) -> None:
-    """They count the last items only, in curves, too."""
+    """Rolling metrics score the last samples only, also in curves."""
     path = tmp_path / "o.csv"
     rows = "a,y\n" + "".join(f"{i},{int(i < 200)}\n" for i in range(250))
     usual = ("--target", "y", "--task", "classification", "--metric", "Accuracy", "--csv", path)
@@ -124,8 +124,8 @@ def test_rolling_metrics(tmp_path: Path) -> None:
         assert scores[250] == pytest.approx(last)
 
 
-def test_learner_that_gives_up(tmp_path: Path) -> None:
-    """A learner that raises is out, with its reason; the others go on; the exit status is 1."""
+def test_a_learner_that_fails(tmp_path: Path) -> None:
+    """A learner that raises an error leaves the race; the exit status is then 1."""
     rows = "a,y\n" + "".join(f"n{i},{i % 2}\n" for i in range(50))
     names = ("GaussianNB", "NoChangeClassifier")
     result = run("race", "-", *names, "--target", "y", "--csv", tmp_path / "o.csv", stdin=rows)
@@ -135,7 +135,7 @@ def test_learner_that_gives_up(tmp_path: Path) -> None:
 
 
 def test_a_learner_that_fails_in_a_batch() -> None:
-    """The row is named, and nothing of the batch is scored."""
+    """The error names the row, and no sample of the batch is scored."""
     model = river_extra_trees.ShrubEnsembleRegressor(seed=1)
     entrant = entrant_of(model, MAE=metrics.MAE())
     contest = race.Race([entrant])
@@ -161,7 +161,7 @@ def test_a_learner_that_fails_in_a_batch() -> None:
     ],
 )
 def test_task_is_inferred(tmp_path: Path, targets: list[str], task: str) -> None:
-    """Names, booleans and few whole numbers are classes; other numbers are measurements."""
+    """Names, booleans and few whole numbers give classification, other numbers regression."""
     path = tmp_path / "table.csv"
     path.write_text("\n".join(["a,y", *(f"1,{target}" for target in targets)]))
     stream = streams.open_stream(str(path), target="y")
@@ -171,7 +171,7 @@ def test_task_is_inferred(tmp_path: Path, targets: list[str], task: str) -> None
 
 @pytest.mark.parametrize("name", streams.bundled_names())
 def test_bundled_streams(name: str) -> None:
-    """Every bundled data set can be read, and holds only what any learner understands."""
+    """Every bundled data set can be read, and holds only values that all learners accept."""
     stream = streams.open_stream(name, limit=20)
     for batch in stream.batches:
         for x, y in zip(batch.rows(), batch.targets or (), strict=True):
@@ -181,7 +181,7 @@ def test_bundled_streams(name: str) -> None:
 
 
 def test_bad_rows_are_skipped_and_counted() -> None:
-    """The race goes on, and a note says how many there were; or it ends, with the results so far.
+    """Bad rows are counted in a note, or end the race with the results so far.
 
     An identifier can be dropped.
     """
@@ -225,13 +225,13 @@ def test_bad_rows_are_skipped_and_counted() -> None:
     ],
 )
 def test_command_is_refused(arguments: list[str], words: list[str]) -> None:
-    """What cannot be understood is refused in one line, with status 2."""
+    """An invalid command gives an error of one line and status 2."""
     assert_refused(run("race", *arguments), *words, stdout="")
 
 
 @pytest.mark.parametrize("option", ["--task", "--on-bad-row"])
 def test_choices(option: str) -> None:
-    """Typer refuses what is none of them."""
+    """Typer refuses other values."""
     result = run("race", "Phishing", option, "other")
     assert result.exit_code == 2
     assert f"Invalid value for '{option}'" in result.stderr
@@ -245,7 +245,7 @@ def test_choices(option: str) -> None:
         ("a,b\n1,2\n", None, ["no column 'y'", "a, b"]),
         ("a,y\ninf,0\n", None, ["row 1", "column 'a' is infinite"]),
         ("a,y\n1,0\n2\n", 1, ["row 2", "1 fields, but the header has 2"]),
-        ("a,y\n1,0\n2,1\nx,1\n", 2, ["row 3", "column 'a'", "'x'", "--nominal a"]),
+        ("a,y\n1,0\n2,1\nx,1\n", 2, ["row 3", "column 'a'", "'x'", "--kind a=nominal"]),
         ("a,y\n1,0\n2,\n", 1, ["row 2", "the target 'y' is missing"]),
         ('a,y\n1,0\n2,"open\n', 1, ["row 2"]),
         ("a,y\n1,0.5\n2,high\n", 1, ["row 2", "'high', not a number"]),
@@ -278,7 +278,7 @@ def test_outputs(tmp_path: Path, table: Path) -> None:
 def test_outputs_are_written_each_by_itself(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A full disk for one does not take the others with it."""
+    """If one output cannot be written, the other one is."""
 
     def fail(*arguments: Any) -> None:
         raise OSError(28, "No space left on device")
@@ -292,7 +292,7 @@ def test_outputs_are_written_each_by_itself(
 
 @needs_links
 def test_outputs_that_are_an_input_are_refused(tmp_path: Path, table: Path) -> None:
-    """By another name, too."""
+    """An input is recognised by another name, too."""
     (tmp_path / "hard.png").hardlink_to(table)
     before = table.read_bytes()
     for option in ("--csv", "--plot"):
@@ -307,7 +307,7 @@ def test_outputs_that_are_an_input_are_refused(tmp_path: Path, table: Path) -> N
 @needs_pipes
 @pytest.mark.timeout(60)
 def test_outputs_that_cannot_be_written_are_refused(tmp_path: Path) -> None:
-    """Before anything else is looked at, and without waiting for the reader of a pipe."""
+    """Outputs are checked first, and without waiting for the reader of a pipe."""
     folder, pipe = tmp_path / "folder.png", tmp_path / "pipe.png"
     folder.mkdir()
     os.mkfifo(pipe)
@@ -321,7 +321,7 @@ def test_outputs_that_cannot_be_written_are_refused(tmp_path: Path) -> None:
 
 
 def test_outputs_are_as_they_were_where_there_is_no_race(tmp_path: Path) -> None:
-    """Whether they were there or not."""
+    """An invalid command neither creates nor changes an output."""
     paths = tmp_path / "o.csv", tmp_path / "o.png"
     given = ("--csv", paths[0], "--plot", paths[1])
     assert_refused(run("race", "Fishing", *given), "'Fishing'")
@@ -369,7 +369,7 @@ def test_ctrl_c_while_waiting_for_input(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """In a pipe that has fallen silent, it ends with the results so far, and status 130."""
+    """Ctrl-C during a wait for rows ends the command with the results so far and status 130."""
     path = tmp_path / "out"
     source, sink = os.pipe()
     # The first rows are read before the race begins, the last one within it.
@@ -393,7 +393,7 @@ def test_ctrl_c_while_waiting_for_input(
 @needs_signals
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
 def test_ended_between_items(ending: signal.Signals) -> None:
-    """Ctrl-C, or the signal that stops services, ends the race between two chunks."""
+    """SIGINT or SIGTERM ends the race between two parts."""
     before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
     contest = race.Race([entrant_of(dummy.NoChangeClassifier())])
     with race.Interruptible() as interruptible:
@@ -408,7 +408,7 @@ def test_ended_between_items(ending: signal.Signals) -> None:
 
 @pytest.mark.parametrize("package", ["typer", "pyarrow"])
 def test_missing_extra(package: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without a package, the command says in one line what to install."""
+    """If a package is missing, an error of one line says what to install."""
     monkeypatch.setitem(sys.modules, package, None)
     wanted = f"error: the command line needs more packages: pip install {package}"
     assert status_of("--version") == wanted
@@ -416,7 +416,7 @@ def test_missing_extra(package: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a device that is full")
 def test_a_full_standard_output(table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The command fails; a model is saved before."""
+    """The command fails, but has saved the model."""
     path = table.with_name("m.model")
     command = ("train", table, OURS, "--target", "class", "--save", path)
     with contextlib.suppress(OSError), open("/dev/full", "w") as full:

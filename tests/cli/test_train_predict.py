@@ -1,4 +1,4 @@
-"""Train, save, apply: the commands `train`, `predict`, `info` and `draw`."""
+"""The commands `train` and `predict`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ OURS = "StreamDecisionTree"
 
 
 def test_train_saves_what_the_learner_has_learned(tmp_path: Path) -> None:
-    """The file is that of the same learner trained in Python, with the parameters that were set."""
+    """The file equals that of the same learner trained in Python."""
     path = tmp_path / "m.model"
     options = ("--seed", 3, "--limit", 400)
     said = done("train", "Phishing", f"{OURS}:batch_size=50", "--save", path, *options).stdout
@@ -46,7 +46,7 @@ def test_train_saves_what_the_learner_has_learned(tmp_path: Path) -> None:
 
 
 def test_a_bad_row_loses_nothing_that_was_learned(tmp_path: Path) -> None:
-    """The error is told, and the model before it is saved."""
+    """The error names the row, and the model is saved as it was before the row."""
     data, path = tmp_path / "t.csv", tmp_path / "m.model"
     data.write_text("a,y\n1,u\n2,v\n3\n4,u\n")
     result = run("train", data, OURS, "--target", "y", "--save", path, "--task", "classification")
@@ -56,7 +56,7 @@ def test_a_bad_row_loses_nothing_that_was_learned(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_trained_is_refused(tmp_path: Path) -> None:
-    """Before anything is learned, with what to do."""
+    """Errors in the command are found before training."""
     path = tmp_path / "m.model"
     cases: list[tuple[list[object], str]] = [
         (
@@ -73,7 +73,7 @@ def test_what_cannot_be_trained_is_refused(tmp_path: Path) -> None:
 
 
 def test_decimal_targets_are_measured(tmp_path: Path) -> None:
-    """As databases export prices: they are no labels."""
+    """Decimal targets, such as prices in databases, give regression."""
     prices = [Decimal("1.50"), Decimal("2.25")] * 20
     path = tmp_path / "t.parquet"
     pq.write_table(pa.table({"a": [1.0, 2.0] * 20, "y": prices}), path)
@@ -82,7 +82,7 @@ def test_decimal_targets_are_measured(tmp_path: Path) -> None:
 
 
 def test_targets_beyond_floats(tmp_path: Path) -> None:
-    """Whole numbers of JSON: labels as they are, refused as measurements."""
+    """Whole numbers of JSON beyond floats can be labels, but not targets of regression."""
     data, path = tmp_path / "t.jsonl", tmp_path / "m.model"
     data.write_text("".join(f'{{"a": {i % 2}, "y": {10**400 + i % 2}}}\n' for i in range(40)))
     done("train", data, "StreamDecisionTree", "--target", "y", "--save", path)
@@ -104,7 +104,7 @@ def model(tmp_path: Path, table: Path) -> Path:
 
 
 def test_predict(model: Path, table: Path, tmp_path: Path) -> None:
-    """The file and standard output hold the same answers: those of the model, row by row."""
+    """The file and standard output hold the predictions of the model for each row."""
     csv_path = tmp_path / "a.csv"
     arguments = ("predict", model, table, "--target", "class", "--probabilities")
     result = done(*arguments, "--output", csv_path)
@@ -140,7 +140,7 @@ def test_predict(model: Path, table: Path, tmp_path: Path) -> None:
 def test_batches_are_predicted_as_columns(
     name: str, task: str, suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nothing becomes a dict, and the answers are those to the dicts of the rows."""
+    """No row becomes a dict, and the predictions equal those for dicts."""
     data, path = tmp_path / f"t{suffix}", tmp_path / "m.model"
     frame = pd.DataFrame({"a": [i % 7 for i in range(300)], "b": ["red", "blue", None] * 100})
     frame["c"] = [None if i % 5 else i / 8 for i in range(300)]
@@ -166,7 +166,7 @@ def test_batches_are_predicted_as_columns(
 
 @pytest.mark.slow
 def test_rows_of_a_pipe_are_answered_at_once(model: Path) -> None:
-    """The next row is not waited for."""
+    """A prediction is printed before the next row arrives."""
     process = subprocess.Popen(
         [sys.executable, "-m", "river_extra_trees", "predict", str(model), "-"],
         env={**os.environ, "PYTHONUNBUFFERED": ""},
@@ -188,7 +188,7 @@ def test_rows_of_a_pipe_are_answered_at_once(model: Path) -> None:
 
 
 def test_rows_before_a_refused_one_are_answered(model: Path, tmp_path: Path) -> None:
-    """Of a pipeline, and where a target is no number; then the row is named."""
+    """The rows before a refused one are predicted, and the error names the row."""
     path, data = tmp_path / "p.model", tmp_path / "t.csv"
     pipeline = preprocessing.StandardScaler() | ret.StreamDecisionTreeRegressor(seed=1)
     for b in (1.0, 2.0):
@@ -207,7 +207,7 @@ def test_rows_before_a_refused_one_are_answered(model: Path, tmp_path: Path) -> 
 
 
 def test_names_of_columns_stay_apart(model: Path, table: Path, tmp_path: Path) -> None:
-    """A target that is named as a column of the answers gets another name."""
+    """A target with the name of an output column gets another name."""
     data, answers = tmp_path / "named.csv", tmp_path / "a.csv"
     data.write_text(table.read_text().replace("class", "prediction", 1))
     done("predict", model, data, "--target", "prediction", "--output", answers)
@@ -217,7 +217,7 @@ def test_names_of_columns_stay_apart(model: Path, table: Path, tmp_path: Path) -
 
 
 def test_rows_that_cannot_be_read(model: Path, tmp_path: Path) -> None:
-    """They are skipped and counted on request; the others keep their numbers."""
+    """Bad rows are skipped and counted on request; the other rows keep their numbers."""
     data = tmp_path / "new.csv"
     data.write_text("number;id;name\n1;a;red\n2\n3;b;blue\n")
     result = done("predict", model, data, "--on-bad-row", "skip", "--drop", "id")
@@ -226,7 +226,7 @@ def test_rows_that_cannot_be_read(model: Path, tmp_path: Path) -> None:
 
 
 def test_a_failed_prediction_leaves_the_old_file(model: Path, tmp_path: Path) -> None:
-    """All answers are written, or none."""
+    """All predictions are written, or none."""
     data, answers = tmp_path / "new.csv", tmp_path / "a.csv"
     answers.write_text("old")
     data.write_text("number,name\n1,red\n2\n")

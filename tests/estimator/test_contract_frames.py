@@ -320,7 +320,7 @@ def test_no_column_of_probabilities_hides_another(kind: Any) -> None:
 )
 def test_pyarrow_has_no_objects(labels: tuple[Any, Any]) -> None:
     """Labels that it has no type for are refused by their types."""
-    match = rf"no series of pyarrow holds these labels .*\b{type(labels[0]).__name__}\b"
+    match = rf"no series of pyarrow can hold these labels .*\b{type(labels[0]).__name__}\b"
     with pytest.raises(TypeError, match=match):
         tree_of(labels).predict_many(pa.table({"a": [0.0, 1.0]}))
 

@@ -24,8 +24,8 @@ BAD = (
 )
 FAULTS = {
     2: "1 fields, but the header has 4",
-    4: "column 'a' holds 'x' among numbers (--nominal a reads its values as names)",
-    5: "column 'when' holds 'soon' among dates (--nominal when reads its values as names)",
+    4: "column 'a' holds 'x' among numbers (--kind a=nominal reads names)",
+    5: "column 'when' holds 'soon' among dates (--kind when=nominal reads names)",
     6: "column 'a' is infinite",
     7: "not CSV: ',' expected after '\"'",
     8: "the target 'y' is missing",

@@ -1,4 +1,4 @@
-"""The same row gets the same answer through every door, or is refused by name."""
+"""The same row gets the same prediction from files, frames, dicts and requests, or an error."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ZIPS = ("10115", "20095", "50667", "80331", "90402", "70173")
 
 OPTIONS = {
     "day": [],
-    "zip": ["--nominal", "zip"],
+    "zip": ["--kind", "zip=nominal"],
     "us": ["--kind", "us=date %m/%d/%Y"],
     "comma": ["--kind", "comma=decimal comma"],
     "percent": ["--kind", "percent=percentage"],
@@ -37,7 +37,7 @@ OPTIONS = {
 
 @pytest.fixture(scope="module")
 def texts() -> pd.DataFrame:
-    """Rows as CSV holds them, and for each column a label that it determines."""
+    """Return rows as CSV holds them, with one label per column that the column determines."""
     source = random.Random(1)
     rows: list[dict[str, Any]] = []
     for _ in range(N):
@@ -59,7 +59,7 @@ def texts() -> pd.DataFrame:
 
 
 def typed(texts: pd.DataFrame) -> pd.DataFrame:
-    """The rows as other programs hold them: dates as dates, codes as numbers."""
+    """Return the rows as other programs hold them: dates as dates, codes as numbers."""
     return texts.assign(
         day=pd.to_datetime(texts["day"]),
         us=pd.to_datetime(texts["us"], format="%m/%d/%Y"),
@@ -70,7 +70,7 @@ def typed(texts: pd.DataFrame) -> pd.DataFrame:
 
 
 def trained(frame: pd.DataFrame, learner: str, options: list[str], folder: Path) -> Path:
-    """A model that the command line trains on CSV, whose last column is the target."""
+    """Train a model by the command line on CSV, whose last column is the target."""
     data, path = folder / "t.csv", folder / "t.model"
     frame.to_csv(data, index=False)
     done("train", data, learner, "--target", frame.columns[-1], "--save", path, *options)
@@ -79,7 +79,7 @@ def trained(frame: pd.DataFrame, learner: str, options: list[str], folder: Path)
 
 @pytest.mark.parametrize("column", OPTIONS)
 def test_columns_are_used(column: str, texts: pd.DataFrame, tmp_path: Path) -> None:
-    """The model has the accuracy that the column gives, whether it holds texts or types."""
+    """A model of one column is accurate, whether the column holds texts or other types."""
     frame = texts[["noise", column, f"label by {column}"]]
     path = trained(frame, LEARNER, OPTIONS[column], tmp_path)
     model = persistence.load(path)
@@ -121,7 +121,7 @@ def by_dict(path: Path, frame: pd.DataFrame, folder: Path) -> list[list[float]]:
 
 
 def by_request(path: Path, frame: pd.DataFrame, folder: Path) -> list[list[float]]:
-    """Through the service, whose requests are JSON."""
+    """Return the predictions of the service for requests in JSON."""
     body = "\n".join(f'{{"x": {line}}}' for line in json_lines(frame)).encode()
     samples = schema.read_samples(body, many=True, learned=False)
     found = Service(persistence.load(path), path).predict(
@@ -132,7 +132,7 @@ def by_request(path: Path, frame: pd.DataFrame, folder: Path) -> list[list[float
 
 
 def json_lines(frame: pd.DataFrame) -> list[str]:
-    """The rows as JSON, with all digits of numbers, which `DataFrame.to_json` rounds."""
+    """Return the rows as JSON with all digits of numbers, which `DataFrame.to_json` rounds."""
     return [json.dumps(x, default=pd.Timestamp.isoformat) for x in frame.to_dict("records")]
 
 
@@ -140,7 +140,7 @@ def arrow(frame: pd.DataFrame) -> Any:
     return pa.Table.from_pandas(frame, preserve_index=False)
 
 
-DOORS = {
+SOURCES = {
     "csv": by_command("d.csv"),
     "jsonl": by_command("d.jsonl"),
     "parquet": by_command("d.parquet"),
@@ -152,15 +152,15 @@ DOORS = {
 }
 
 
-def test_all_doors_answer_alike(texts: pd.DataFrame, tmp_path: Path) -> None:
-    """To the last bit of the probabilities, for columns of all kinds, as texts or as types."""
+def test_all_sources_get_equal_predictions(texts: pd.DataFrame, tmp_path: Path) -> None:
+    """All ways to pass rows give equal probabilities, for columns of all kinds."""
     frame = texts[["noise", *OPTIONS, "label by percent"]]
     options = [option for each in OPTIONS.values() for option in each]
     path = trained(frame, "ExtraTrees:n_models=10", options, tmp_path)
     plain = frame.drop(columns="label by percent")
     expected = by_dict(path, plain, tmp_path)
     for rows in (plain, typed(plain)):
-        for name, answers in DOORS.items():
+        for name, answers in SOURCES.items():
             # In CSV, a number with a point is no number with a comma: it is refused.
             asked = rows.assign(comma=plain["comma"]) if name == "csv" else rows
             assert answers(path, asked, tmp_path) == expected, name
@@ -178,7 +178,7 @@ NUMERALS = ("1", "-1.5", "+5", "5.", ".5", "1e5", "1E-5", "1_0", "0x10", "1d5", 
 @pytest.mark.parametrize("text", [*DATES, *NUMERALS])
 @pytest.mark.parametrize("first", ["1970-01-01", "7"])
 def test_texts_mean_the_same_in_tables_and_dicts(tmp_path: Path, first: str, text: str) -> None:
-    """The same number to the last bit, or refused in both."""
+    """A table and a dict read a text as the same number, or both raise an error."""
     (tmp_path / "t.csv").write_text(f'a\n{first}\n"{text}"\n')
     kinds = ret.ColumnKinds()
     table = streams.open_table(tmp_path / "t.csv", kinds=kinds)
@@ -221,7 +221,7 @@ def model(tmp_path: Path) -> Path:
 def test_what_does_not_fit_is_said(
     model: Path, tmp_path: Path, text: str, status: int, says: list[str]
 ) -> None:
-    """By name, once; and refused on request."""
+    """Notes and errors name each wrong column once; `--strict` refuses the table."""
     path = tmp_path / "new.csv"
     path.write_text(text)
     result = run("predict", model, path)
@@ -232,14 +232,14 @@ def test_what_does_not_fit_is_said(
 
 
 def test_info_shows_how_columns_are_read(model: Path) -> None:
-    """With the share of missing values."""
+    """`info` shows the kind of each column, and missing values."""
     said = run("info", model).stdout
     assert "size: number, colour: nominal, day: date" in said or "colour: nominal" in said
     assert "missing" in said
 
 
 def test_columns_are_kept(model: Path, tmp_path: Path) -> None:
-    """An identifier stands beside its answer, as it was read; a feature may be kept, too."""
+    """`--keep` copies an identifier or a feature to the output unchanged."""
     path = tmp_path / "new.csv"
     path.write_text("size,colour,day,id\n1,red,2026-01-01,x7\n2,blue,2026-02-01,x8\n")
     result = run("predict", model, path, "--keep", "id", "--keep", "size", "--strict")
@@ -250,7 +250,7 @@ def test_columns_are_kept(model: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".parquet"])
 def test_weights_are_learned(tmp_path: Path, suffix: str) -> None:
-    """The model is the one that learned each sample with its weight."""
+    """The model equals one that has learned each sample with its weight."""
     frame = pd.DataFrame(
         {
             "a": [i % 7 for i in range(90)],
@@ -279,7 +279,7 @@ def test_weights_are_learned(tmp_path: Path, suffix: str) -> None:
 
 
 def test_keyed_models_read_by_kinds() -> None:
-    """Each key has kinds of its own, and rows and frames are answered alike."""
+    """Each key has its own kinds, and rows and frames get equal predictions."""
     model = ret.ColumnKinds({"zip": "nominal"}) | ret.StreamDecisionTreeClassifier(seed=1)
     keyed = KeyedModels(model)
     rows = [{"zip": int(ZIPS[i % 6]), "day": f"2026-01-{i % 28 + 1:02d}"} for i in range(120)]
@@ -292,7 +292,7 @@ def test_keyed_models_read_by_kinds() -> None:
 
 
 def test_new_columns_are_normal_where_a_stream_learns(tmp_path: Path) -> None:
-    """The service counts them, learns them, and refuses what does not fit without a trace."""
+    """The service counts and learns new columns; refused samples leave the model unchanged."""
     model = ret.ColumnKinds() | ret.StreamDecisionTreeClassifier(seed=1)
     for i in range(40):
         model.learn_one({"size": i % 5, "colour": "red"}, i % 2)
