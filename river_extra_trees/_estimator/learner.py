@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import abc
 import functools
+import html
 import inspect
 import typing
 from collections.abc import Hashable, Iterator
 
 from river import base
 
+from river_extra_trees._core.safe_repr import safe_repr
 from river_extra_trees._core.state import FAINTEST_WEIGHT
 from river_extra_trees._core.team import Team
 
@@ -405,3 +407,21 @@ class TreeLearner(base.Estimator):
         from river_extra_trees.plotting import TreeDisplay
 
         return TreeDisplay.from_estimator(self, tree=tree, max_depth=max_depth).plot()
+
+    def _repr_html_(self) -> str:
+        parameters = "".join(
+            f"<tr><td>{html.escape(name)}</td><td>{html.escape(safe_repr(value))}</td></tr>"
+            for name, value in self._get_params().items()
+        )
+        size = (
+            f"{self._n_trees:,} trees, {self.n_nodes:,} nodes, {self.n_leaves:,} leaves, "
+            f"height {self.height:,}, {self.summary['memory']}"
+        )
+        more = "".join(
+            f"<p>{html.escape(name.replace('_', ' '))}: {html.escape(text)}</p>"
+            for name, text in self._more_summary().items()
+        )
+        return (
+            f"<details open><summary><b>{html.escape(type(self).__name__)}</b> "
+            f"({html.escape(size)})</summary>{more}<table>{parameters}</table></details>"
+        )

@@ -27,9 +27,9 @@ LEAST_RELATIVE_SCALE = 1e-9
 
 
 class StudentMixture(base.Base):
-    """A mixture of Student-t distributions.
+    """A mixture of Student-t distributions, with the methods of river's distributions.
 
-    It is not derived from river's distributions: `river.proba` imports all of `scipy.stats`.
+    It is not derived from river's classes, because `river.proba` imports all of `scipy.stats`.
 
     Dynamic trees predict one component for each distinct leaf of the sample, weighted by the share
     of the trees that contain this leaf.
@@ -68,6 +68,11 @@ class StudentMixture(base.Base):
         self._weights = weights / weights.sum()
 
     @property
+    def n_samples(self) -> float:
+        """Mean degrees of freedom of the components."""
+        return float(self._weights @ self._df)
+
+    @property
     def mean(self) -> float:
         """Mean of the component means."""
         return float(self._weights @ self._means)
@@ -85,6 +90,11 @@ class StudentMixture(base.Base):
     def sigma(self) -> float:
         """Standard deviation, with the name that it has in river's Gaussian."""
         return math.sqrt(self.variance)
+
+    @property
+    def mode(self) -> float:
+        """The component mean with the highest density."""
+        return float(max(self._means, key=self))
 
     def _standardised(self, x: float) -> typing.Any:
         """Distance of x from the mean of each component, divided by its scale."""

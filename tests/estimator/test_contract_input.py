@@ -231,6 +231,7 @@ def test_a_label_that_cannot_be_written() -> None:
     assert text in model.debug_one({"a": 0.0})
     assert text in list(model.to_dataframe()["prediction"])[1]
     assert any(text in box.get_text() for box in model.draw(max_depth=None).texts_)
+    assert StreamDecisionTreeClassifier(seed=HUGE)._repr_html_().count("cannot be written") == 1
     assert model.predict_many(pd.DataFrame({"a": [0.0]})).to_list() == [HUGE]
     assert model.predict_proba_many(pl.DataFrame({"a": [0.0]})).columns == [text, "x"]
     loaded = persistence.load_bytes(persistence.save_bytes(model))

@@ -111,10 +111,11 @@ def test_what_has_no_weights() -> None:
 
 @pytest.mark.parametrize("regression", [False, True])
 def test_summary_tells_the_weights(regression: bool) -> None:
-    """In words."""
+    """In words, as the notebook's view of the model does."""
     model = forest(regression)
     for x, y in changing(regression, 300):
         model.learn_one(x, y)
     short, long = model.window_weights.values()
     text = f"20 samples {short:.0%}; 400 samples {long:.0%}"
     assert model.summary["window_weights"] == text
+    assert f"<p>window weights: {text}</p>" in model._repr_html_()

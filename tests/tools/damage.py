@@ -137,7 +137,7 @@ def look_at(model: Any) -> None:
     model.snapshot().predict_one(x)
     model.debug_one(x)
     model.to_dataframe()
-    assert model.summary
+    model._repr_html_()
     assert len(model.to_text()) > 0
     shares = model.feature_importances_.values()
     assert not shares or math.isclose(sum(shares), 1.0)
