@@ -95,7 +95,7 @@ class DynamicTreeRegressor(DynamicTreeLearner, DistributionRegressor):
     feature whose distance from zero exceeds about 10,000 times its spread, such as seconds since
     1970 within one hour; subtract an origin from such a feature.
 
-    Where memories compete, 90 % intervals cover about 94 % on a stream that does not change. During
+    Where memories compete, 90 % intervals cover 91 to 94 % on a stream that does not change. During
     the first samples, about three per coefficient, intervals are too narrow.
 
     The prior favours large trees beyond `alpha` and `beta`: each linear leaf multiplies the prior

@@ -269,7 +269,7 @@ class ForgetfulRandomForestClassifier(ForgetfulLearner, TreeClassifier):
     >>> model = ret.ForgetfulRandomForestClassifier(seed=42)
     >>> metric = metrics.Accuracy()
     >>> evaluate.progressive_val_score(dataset, model, metric)
-    Accuracy: 90.71%
+    Accuracy: 90.31%
     """
 
     @plain_parameters
@@ -374,7 +374,7 @@ class ForgetfulRandomForestRegressor(ForgetfulLearner, TreeRegressor):
     >>> model = ret.ForgetfulRandomForestRegressor(seed=42)
     >>> metric = metrics.MAE()
     >>> evaluate.progressive_val_score(dataset, model, metric)
-    MAE: 0.5228
+    MAE: 0.512126
     """
 
     @plain_parameters
