@@ -40,7 +40,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByGroup | No
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """What `make test-quick` asks for."""
+    """Add the option of `make test-quick`."""
     parser.addoption("--quick", action="store_true", help="no slow tests, few cases of others")
 
 

@@ -20,7 +20,8 @@ pytestmark = pytest.mark.slow  # the pages are built
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = ROOT / "build" / "docs"
-    if is_made(made / "index.html", (ROOT / "docs").rglob("*.*")):
+    sources = [ROOT / "mkdocs.yml", *(ROOT / "docs").rglob("*.*"), *(ROOT / "tools").glob("*.py")]
+    if is_made(made / "index.html", sources):
         return made
     folder = tmp_path_factory.mktemp("site")
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)]

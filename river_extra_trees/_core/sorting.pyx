@@ -5,7 +5,7 @@ from libc.string cimport memcpy, memset
 
 cdef enum:
     LEAST = 32      # minimum number of slots for which radix sort is faster than insertion
-    FEW = 1024      # number of slots from which on three leading digits separate keys, else two
+    FEW = 1024      # fewer slots are sorted by two leading digits first, others by three
     DIGITS = 8      # number of digits of a key: of eight bits each
     PATIENCE = 8    # mean number of moves per slot after which the insertion sort is given up
 

@@ -20,7 +20,7 @@ cdef double FAINTEST_WEIGHT = limits.FAINTEST_WEIGHT
 # Each moment would be a nominal value of its own, of no use to a tree.
 cdef tuple DATES = (date, time, timedelta, struct_time, np.datetime64, np.timedelta64)
 
-# Types that numpy converts to floats, although they are no numbers: moments, texts, complex ones.
+# Types that numpy converts to floats, although they are not real numbers.
 cdef type ARRAY = np.ndarray
 cdef type FLOAT64 = np.float64
 cdef tuple NO_NUMBERS = (np.datetime64, np.timedelta64, np.flexible, np.complexfloating)

@@ -78,6 +78,11 @@ class StudentMixture(base.Base):
         return float(self._weights @ self._means)
 
     @property
+    def mu(self) -> float:
+        """Mean, with the name that it has in river's Gaussian."""
+        return self.mean
+
+    @property
     def variance(self) -> float:
         """Mean variance of the components plus variance of their means; may be infinite."""
         if np.any(self._df <= 2.0):

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import importlib
 import inspect
+import itertools
 import pkgutil
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -130,9 +131,9 @@ def _value(node: ast.expr) -> Any:
 
 def _class_of(name: str, task: Task) -> Any:
     """Return a class of this package or of river; its name may omit the suffix of the task."""
-    names = ["_extra_trees", *(f".{entry.name}" for entry in pkgutil.iter_modules(river.__path__))]
-    for module in names:
-        known = _classes(importlib.import_module(f"river{module}"), base.Estimator)
+    of_river = (f"river.{entry.name}" for entry in pkgutil.iter_modules(river.__path__))
+    for module in itertools.chain(["river_extra_trees"], of_river):
+        known = _classes(importlib.import_module(module), base.Estimator)
         if found := known.get(name) or known.get(name + SUFFIXES[task]):
             return found
     return None

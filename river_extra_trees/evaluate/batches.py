@@ -15,6 +15,7 @@ from river_extra_trees._estimator.frames import (
     columns_in,
     is_array,
     library_of,
+    opened,
     readable_frame,
     values_of,
     weights_of,
@@ -149,10 +150,12 @@ def _split(frame: Any, name: str) -> tuple[Any, Any]:
     columns = dict(columns_in(frame))
     if name not in columns:
         raise ValueError(f"no column {name!r}; the frame has {', '.join(map(str, columns))}")
-    import narwhals
-
-    rest = narwhals.from_native(frame, pass_through=True).drop(name)
-    return columns[name], readable_frame(rest.to_native())
+    native, library = opened(frame)
+    if library == "pyarrow":
+        rest = native.select([other for other in columns if other != name])
+    else:
+        rest = native.drop(columns=[name]) if library == "pandas" else native.drop(name)
+    return columns[name], rest
 
 
 def _refused(item: object) -> TypeError:

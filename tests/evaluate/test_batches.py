@@ -40,6 +40,14 @@ TARGETS: dict[str, list[Any]] = {
 }
 
 
+def test_targets_of_a_frame_with_names_of_several_levels() -> None:
+    """Names are tuples then, as in the dicts of the rows."""
+    names = pd.MultiIndex.from_tuples([("a", 1), ("y", 0)])
+    (batch,) = batches_of(pd.DataFrame([[0.5, 1.0], [1.5, 2.0]], columns=names), ("y", 0))
+    assert batch.targets == [1.0, 2.0]
+    assert [x for x, _ in samples_of(batch)] == [{("a", 1): 0.5}, {("a", 1): 1.5}]
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("what", TARGETS)
 def test_a_column_of_targets_is_split_off(kind: str, what: str) -> None:

@@ -252,6 +252,16 @@ def test_time_to_live() -> None:
     assert len(models) == 1
 
 
+def test_a_stored_model_that_has_expired_is_not_counted(tmp_path: Path) -> None:
+    """The file holds an old state of a model that has learned in memory since."""
+    with KeyedModels(TREE, time_to_live=3, store=tmp_path / "models.db") as models:
+        models.learn_one("a", {"x": 0.0}, "yes")
+        models.commit()
+        for _ in range(3):
+            models.learn_one("a", {"x": 0.0}, "yes")
+        assert len(models) == 1
+
+
 def test_copies() -> None:
     """Pickles and copies go on as the original does, bounds included."""
     models = KeyedModels(TREE, 3, 20)

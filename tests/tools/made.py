@@ -1,4 +1,4 @@
-"""What `make` has made and need not be made again for a test."""
+"""Products of `make` that are up to date, so that a test need not make them again."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ def started(start: Callable[[], Any]) -> Any:
     return start()
 
 
-# Begins Ray as a user does who has not called `ray.init`, and keeps it until its input ends.
+# This begins Ray as the package does if the user has not called `ray.init`. It ends with its input.
 OURS = """
 import sys
 from river_extra_trees.distributed.keyed import connected
@@ -54,7 +54,7 @@ sys.stdin.read()
 
 
 def begun() -> tuple[subprocess.Popen[str], str]:
-    """A process that has begun Ray, and the address of that; raise what it wrote if it ends."""
+    """Begin Ray in a process; return the process and the address of Ray, or raise its error."""
     with tempfile.TemporaryFile("w+") as errors:
         process = subprocess.Popen(
             [sys.executable, "-c", OURS],

@@ -182,7 +182,7 @@ cdef class Buffer:
         return Buffer((self.n_blocks - 1) * BLOCK)
 
     cdef void enlarge(self, int n_blocks) noexcept:
-        """Store the samples of at least so many blocks; the buffer has just been restored."""
+        """Make room for at least so many blocks. The buffer has just been restored."""
         self.n_blocks = max(self.n_blocks, n_blocks)
 
     def check(self):

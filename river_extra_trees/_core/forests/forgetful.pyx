@@ -2,9 +2,9 @@
 
 Python code determines how many samples each tree retains, between two batches.
 
-If it takes long, not all trees grow at the end of a batch: some grow at once, some more after each
-of the next samples. A tree then learns the samples since the end of the batch, and is the tree that
-would have grown at once.
+If the growth of all trees takes long, some trees grow at the end of a batch, and some more after
+each of the next samples. Such a tree then learns the samples since the end of the batch, and is the
+tree that would have grown at once.
 """
 
 import numpy as np
@@ -30,7 +30,7 @@ from ..state import LARGEST_COUNT, put_back, require
 cdef enum:
     BAGGING_MEAN = 6        # leveraging bagging (section 3.3): expected copies of a batch
     BAGGING_MAX = 10        # maximum number of copies of a batch
-    USUAL_STEPS = 5         # steps of a growth in a file that does not say how many trees they grow
+    STEPS_OF_OLD = 5        # steps of every growth before files held `n_per_step`
 
 LARGEST_TOTAL = 2**31 - 1   # maximum number of copies of all samples of a tree in a file
 NO_PLAN = np.empty((0, 2), np.int64)    # no tree waits to grow
@@ -549,7 +549,7 @@ cdef class ForgetfulForest(Forest):
         self.n_waiting, self.plan = fields["n_waiting"], fields["plan"]
         self.n_per_step = fields["n_per_step"]
         if self.n_waiting and not self.n_per_step:
-            self.n_per_step = -(-n_trees // min(<int>USUAL_STEPS, self.batch_size))
+            self.n_per_step = -(-n_trees // min(<int>STEPS_OF_OLD, self.batch_size))
         self.reserve_answers(max(1, n))
         put_back({"answers": self.answers_so_far()}, fields)
         ends = np.cumsum(fields["n_retained"], dtype=np.int64)

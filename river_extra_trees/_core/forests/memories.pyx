@@ -570,10 +570,10 @@ cdef class MemoryForest(Ensemble):
         cdef Group group
         cdef const int64_t[:, ::1] growths = fields["growths"]
         cdef Buffer buffer = fields["buffer"]
-        cdef int64_t n = self.n_remembered() - <int>AHEAD   # others than those read ahead
+        cdef int64_t n = self.n_remembered() - <int>AHEAD   # without the rows that are read ahead
         require(buffer.n_seen - buffer.oldest >= min(buffer.n_seen, n),
                 "MemoryForest: samples are missing")
-        buffer.enlarge(self.buffer.n_blocks)    # the file's depends on the AHEAD of its time
+        buffer.enlarge(self.buffer.n_blocks)    # AHEAD may have been smaller in a former version
         self.store_in(buffer)
         self.schema, self.labels, self.trees = fields["schema"], fields["labels"], fields["trees"]
         self.models, self.mixture = fields.get("models", []), fields.get("mixture")

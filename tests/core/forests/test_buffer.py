@@ -6,6 +6,7 @@ import copy
 import math
 import pickle
 import struct
+import sys
 from typing import Any
 
 import numpy as np
@@ -124,6 +125,20 @@ def test_a_value_takes_as_few_bytes_as_it_needs(value: float, width: int) -> Non
     values = 20 * 1_024 * width
     assert values <= sizes[1] - sizes[0] <= values + 20 * 48
     assert 16 * 1_024 <= sizes[0] <= (16 + width) * 1_024 + 200
+
+
+def test_blocks_without_a_value_take_no_memory() -> None:
+    """On a stream of texts, full columns of doubles would take at least eight times as much."""
+    model = ret.ExtraTreesClassifier(n_models=2, seed=1)
+    shares = 1.0 / np.arange(1, 5_001)
+    rng, n_samples = np.random.default_rng(1), 6_000
+    met: set[int] = set()
+    for _ in range(n_samples):
+        words = rng.choice(5_000, size=30, p=shares / shares.sum()).tolist()
+        model.learn_one({f"word {word}": 1.0 for word in words}, min(words) < 2)
+        met.update(words)
+    full_columns = len(met) * n_samples * 8
+    assert 8 * sys.getsizeof(model._core.buffer) < full_columns
 
 
 @pytest.mark.parametrize("more", [-1, 2])
