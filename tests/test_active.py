@@ -12,10 +12,8 @@ from scipy import integrate
 
 from river_extra_trees import DynamicTreeClassifier, DynamicTreeRegressor
 from river_extra_trees.active import AcquisitionSampler
-from tests.compiled import Compiled
+from tests import compiled
 from tests.tools.estimators import frozen, stream
-
-filters = Compiled("particle_filters")
 
 Row = dict[str, float]
 
@@ -81,7 +79,7 @@ def test_alm_is_that_of_discarding() -> None:
     model = DynamicTreeRegressor(n_particles=10, leaf="constant", forgetting_factor=0.3, seed=0)
     for i in range(40):
         model.learn_one({"x": i / 40}, math.sin(i))
-    scores = filters.scores(model._core, "alm")
+    scores = compiled.scores(model._core, "alm")
     slot = model._core.pool.slots()[0]
     row = model._core.pool.sample(slot)[0]
     assert math.isinf(model.predict_one({"x": row[0]}, with_dist=True).variance)

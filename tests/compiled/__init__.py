@@ -1,4 +1,4 @@
-"""Compiled modules of the tests: they call functions of the core that Python does not see."""
+"""A compiled module of the tests: it calls functions of the core that Python does not see."""
 
 from __future__ import annotations
 
@@ -20,33 +20,26 @@ ROOT = Path(__file__).parents[2]
 SUFFIX = sysconfig.get_config_var("EXT_SUFFIX")
 
 
-class Compiled:
-    """A module of this folder, which is compiled when a test first needs something of it."""
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-
-    @functools.cached_property
-    def _module(self) -> ModuleType:
-        return compiled(self._name)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._module, name)
+def __getattr__(name: str) -> Any:
+    """Something of core.pyx, which is compiled when a test first needs it."""
+    if name.startswith("__"):
+        raise AttributeError(name)
+    return getattr(core(), name)
 
 
 @functools.cache
-def compiled(name: str) -> ModuleType:
-    """Compile a module of this folder as the core is compiled, unless that is done; import it."""
-    source = Path(__file__).with_name(f"{name}.pyx")
+def core() -> ModuleType:
+    """Compile core.pyx as the core is compiled, unless that is done; import it."""
+    source = Path(__file__).with_name("core.pyx")
     headers = sorted((ROOT / "river_extra_trees" / "_core").rglob("*.pxd"))
     mode = runpy.run_path(str(ROOT / "setup.py"))["build_mode"]()
     texts = [mode, sys.version, *(path.read_text() for path in (source, *headers))]
     digest = hashlib.sha256("".join(texts).encode()).hexdigest()[:10]
-    path = ROOT / "build" / f"tests-{digest}" / f"{name}{SUFFIX}"
+    path = ROOT / "build" / f"tests-{digest}" / f"core{SUFFIX}"
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         build(source, mode, path)
-    spec = importlib.util.spec_from_file_location(name, path)
+    spec = importlib.util.spec_from_file_location("core", path)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)

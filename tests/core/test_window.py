@@ -23,9 +23,7 @@ from hypothesis.stateful import (
 from river_extra_trees._core.schema import Schema
 from river_extra_trees._core.state import StateError
 from river_extra_trees._core.window import Window
-from tests.compiled import Compiled
-
-windows = Compiled("windows")
+from tests import compiled
 
 # Few distinct values, so that there are ties, and both zeros.
 VALUES = st.sampled_from([-1.0, -0.0, 0.0, 0.5, 2.0, math.nan])
@@ -50,7 +48,7 @@ class WindowMachine(RuleBasedStateMachine):
         )
     )
     def push(self, samples: list[tuple[dict[str, float], float, float]]) -> None:
-        slots = windows.store_rows(self.window, self.schema, *zip(*samples, strict=True))
+        slots = compiled.store_rows(self.window, self.schema, *zip(*samples, strict=True))
         for slot, (x, y, weight) in zip(slots, samples, strict=True):
             if weight == 0.0:
                 assert slot == -1
@@ -62,7 +60,7 @@ class WindowMachine(RuleBasedStateMachine):
     @rule(x=ROWS, y=st.floats(-5, 5), weight=st.floats(0.5, 2), data=st.data())
     def slide(self, x: dict[str, float], y: float, weight: float, data: st.DataObject) -> None:
         gone = data.draw(st.sampled_from([-1, *sorted(self.held)]))
-        slot = windows.store_sliding(self.window, self.schema, x, y, weight, gone)
+        slot = compiled.store_sliding(self.window, self.schema, x, y, weight, gone)
         assert slot == gone if gone >= 0 else slot not in self.held
         self.held.pop(slot, None)
         self.held[slot] = (x, y, weight, self.n_seen)
@@ -70,14 +68,14 @@ class WindowMachine(RuleBasedStateMachine):
 
     @rule()
     def sort(self) -> None:
-        windows.sort(self.window)
+        compiled.sort(self.window)
         assert self.window.n_fresh == 0
 
     @precondition(lambda self: self.held)
     @rule(data=st.data())
     def release(self, data: st.DataObject) -> None:
         gone = data.draw(st.sets(st.sampled_from(sorted(self.held))))
-        windows.release(self.window, sorted(gone))
+        compiled.release(self.window, sorted(gone))
         for slot in gone:
             del self.held[slot]
 
@@ -110,8 +108,8 @@ def test_columns_are_sorted_stably(batches: list[list[float]]) -> None:
     schema, window = Schema(), Window(1)
     for batch in batches:
         for value in batch:
-            windows.store(window, schema, {"a": value, "b": 0.0}, 0.0)
-        windows.sort(window)
+            compiled.store(window, schema, {"a": value, "b": 0.0}, 0.0)
+        compiled.sort(window)
     values = [value for batch in batches for value in batch]
     for column, name in enumerate(schema.names):
         keys = values if name == "a" else [0.0] * len(values)
@@ -119,7 +117,7 @@ def test_columns_are_sorted_stably(batches: list[list[float]]) -> None:
             range(len(keys)),
             key=lambda i: (math.isnan(keys[i]), keys[i] if keys[i] == keys[i] else 0),
         )
-        assert windows.ranked(window, column) == expected
+        assert compiled.ranked(window, column) == expected
 
 
 LONG: dict[str, Callable[[np.random.Generator, int], Any]] = {
@@ -145,8 +143,8 @@ def test_long_batches_are_sorted(kind: str) -> None:
     schema, window = Schema(), Window()
     for size in (1, 2, 31, 32, 33, 100, 1100):
         for value in LONG[kind](rng, size):
-            windows.store(window, schema, {"a": float(value), "b": 0.0}, 0.0)
-        windows.sort(window)
+            compiled.store(window, schema, {"a": float(value), "b": 0.0}, 0.0)
+        compiled.sort(window)
         window.check()
 
 
@@ -154,9 +152,9 @@ def test_the_oldest_slot_is_reused_first() -> None:
     """Slots come back in the order in which their samples had arrived."""
     schema, window = Schema(), Window(4)
     for value in range(4):
-        windows.store(window, schema, {"a": float(value)}, 0.0)
-    windows.release(window, [2, 0, 3])
-    assert [windows.store(window, schema, {"a": 9.0}, 0.0) for _ in range(3)] == [0, 2, 3]
+        compiled.store(window, schema, {"a": float(value)}, 0.0)
+    compiled.release(window, [2, 0, 3])
+    assert [compiled.store(window, schema, {"a": 9.0}, 0.0) for _ in range(3)] == [0, 2, 3]
 
 
 def test_a_state_takes_no_memory_for_samples_that_it_does_not_hold() -> None:

@@ -22,14 +22,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import stats
 
-from tests.compiled import Compiled
+from tests import compiled
 from tests.naive.dynamic import DynamicTree, FadingTree, Leaf, Tree
 from tests.naive.dynamic_filters import filter_of, naive_tree, row_of
 from tests.naive.dynamic_leaves import GaussianLeaf, MultinomialLeaf
 from tests.naive.dynamic_problems import fields_of, mutants
 from tests.tools.particle_trees import trees_of
-
-filters = Compiled("particle_filters")
 
 Array = np.ndarray
 
@@ -126,7 +124,7 @@ def learned_trees(problem: Problem, model: DynamicTree, seed: int) -> list[Tree]
     particles = filter_of(model, problem.n_particles, seed, decay=problem.decay)
     for row in range(problem.n_rows):
         if row >= problem.n_active:
-            filters.retire_oldest(particles)
+            compiled.retire_oldest(particles)
         particles.learn(row_of(model.X[row]), float(model.y[row]))
     trees, counts = zip(*trees_of(particles), strict=True)
     rng = np.random.default_rng(seed)

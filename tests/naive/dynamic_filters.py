@@ -8,13 +8,11 @@ from dataclasses import replace
 import numpy as np
 
 from river_extra_trees._core.dynamic import ParticleFilter
-from tests.compiled import Compiled
+from tests import compiled
 from tests.naive import dynamic_enumeration as enumeration
 from tests.naive.dynamic import DynamicTree, Leaf, Split, Tree
 from tests.naive.dynamic_leaves import GaussianLeaf, InformedLeaf, LeafModel, MultinomialLeaf, Sums
 from tests.tools.particle_trees import Node, trees_of
-
-filters = Compiled("particle_filters")
 
 
 def row_of(x: np.ndarray) -> dict[str, float]:
@@ -57,7 +55,7 @@ def learn_stream(model: DynamicTree, particles: ParticleFilter, window: int = 10
     log_evidence = 0.0
     for row in range(len(model.y)):
         if row >= window:
-            filters.retire_oldest(particles)
+            compiled.retire_oldest(particles)
         particles.learn(row_of(model.X[row]), float(model.y[row]))
         if row >= model.min_samples_leaf:
             log_evidence += particles.log_predictive

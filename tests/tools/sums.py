@@ -6,10 +6,8 @@ import math
 from typing import Any
 
 from river_extra_trees._core.dynamic import ParticleFilter
-from tests.compiled import Compiled
+from tests import compiled
 from tests.tools.particle_trees import Node, trees_of
-
-leaf_statistics = Compiled("leaf_statistics")
 
 
 def check_sums(particles: ParticleFilter) -> None:
@@ -39,7 +37,7 @@ def row_of(particles: ParticleFilter, state: dict[str, Any], values: list[float]
     """Statistics of a leaf, with the prior of the particles."""
     n_classes = 0 if particles.regression else len(state["global_statistics"]) - 1
     n_regressors = len(state["fill"]) if particles.regression else 0
-    row = leaf_statistics.Statistics(n_regressors, n_classes).take(values)
+    row = compiled.Statistics(n_regressors, n_classes).take(values)
     prior = list(state["prior"]) if particles.regression else [0.0] * len(values)
     per_leaf = -n_classes * math.lgamma(1.0 / n_classes) if n_classes else 0.0
     row.set_prior(prior, 1.0 if prior[0] > 0.0 else -n_regressors - 1.0, per_leaf)

@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.compiled import Compiled
+from tests import compiled
 
-leaf_statistics = Compiled("leaf_statistics")
 N_LANES = 8
 
 
@@ -19,10 +18,10 @@ def leaves(
     rng: np.random.Generator, n_regressors: int, n_classes: int, scale: float
 ) -> tuple[list[Any], Any]:
     """Leaves with samples about places of their own, and a prior worth one sample."""
-    every = leaf_statistics.Statistics(n_regressors, n_classes)
+    every = compiled.Statistics(n_regressors, n_classes)
     found = []
     for _ in range(int(rng.integers(1, N_LANES + 1))):
-        leaf = leaf_statistics.Statistics(n_regressors, n_classes)
+        leaf = compiled.Statistics(n_regressors, n_classes)
         place = rng.normal(0, scale, n_regressors)
         for _ in range(int(rng.integers(1, 60))):
             z = place + rng.normal(0, scale, n_regressors)
@@ -53,7 +52,7 @@ def test_regressions_in_lanes_are_regressions(
     origin = every.values[1 : 2 + n_regressors]
     for leaf in found:
         leaf.set_prior(prior, df_offset, 0.0)
-    together = leaf_statistics.log_marginals(
+    together = compiled.log_marginals(
         [leaf.values for leaf in found], origin, prior, n_regressors, 0, df_offset
     )
     one_by_one = [leaf.log_marginal() for leaf in found]
@@ -65,7 +64,7 @@ def test_regressions_in_lanes_are_regressions(
 def test_multinomials_in_lanes_are_multinomials(seed: int, n_classes: int) -> None:
     """Weights need not be whole."""
     found, every = leaves(np.random.default_rng(seed), 0, n_classes, 1.0)
-    together = leaf_statistics.log_marginals(
+    together = compiled.log_marginals(
         [leaf.values for leaf in found], [0.0], [0.0] * len(every.values), 0, n_classes
     )
     assert together == pytest.approx([leaf.log_marginal() for leaf in found], rel=1e-12)
@@ -75,18 +74,18 @@ def test_multinomials_in_lanes_are_multinomials(seed: int, n_classes: int) -> No
 def test_a_repeated_regressor_makes_its_lane_constant_and_no_other(with_prior: bool) -> None:
     """A leaf whose regressors are not independent falls back; its neighbours stay linear."""
     rng = np.random.default_rng(0)
-    found = [leaf_statistics.Statistics(2) for _ in range(3)]
+    found = [compiled.Statistics(2) for _ in range(3)]
     for i, leaf in enumerate(found):
         for _ in range(30):
             a, b = rng.normal(size=2)
             leaf.add([a, a if i == 1 else b], a + b)
-    prior = leaf_statistics.Statistics(2)
+    prior = compiled.Statistics(2)
     if with_prior:
         for sign in (-1, 1):
             prior.add([sign, sign], sign, 0.5)
     for leaf in found:
         leaf.set_prior(prior.values, -3.0, 0.0)
-    together = leaf_statistics.log_marginals(
+    together = compiled.log_marginals(
         [leaf.values for leaf in found], [0.0, 0.0, 0.0], prior.values, 2, 0, -3.0
     )
     assert together == pytest.approx([leaf.log_marginal() for leaf in found], rel=1e-9)

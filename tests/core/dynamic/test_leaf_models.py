@@ -9,11 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.compiled import Compiled
+from tests import compiled
 from tests.golden.dynatree import data
 from tests.naive.dynamic_leaves import GaussianLeaf, LeafModel, MultinomialLeaf, Sums
 
-leaf_statistics = Compiled("leaf_statistics")
 N_CLASSES = 3
 KINDS = ("constant", "linear", "multinomial")
 
@@ -28,8 +27,8 @@ def naive(kind: str, n_features: int = 5) -> LeafModel:
 
 def empty(kind: str, n_features: int = 5) -> Any:
     if kind == "multinomial":
-        return leaf_statistics.Statistics(n_classes=N_CLASSES)
-    return leaf_statistics.Statistics(n_regressors=n_features if kind == "linear" else 0)
+        return compiled.Statistics(n_classes=N_CLASSES)
+    return compiled.Statistics(n_regressors=n_features if kind == "linear" else 0)
 
 
 def regressors(kind: str, x: np.ndarray) -> np.ndarray:

@@ -11,15 +11,13 @@ import pytest
 from river_extra_trees import DynamicTreeRegressor
 from river_extra_trees._core.dynamic import ParticleFilter
 from river_extra_trees._estimator.mixture import StudentMixture
-from tests.compiled import Compiled
+from tests import compiled
 from tests.golden.dynatree import data, table
 from tests.naive.dynamic import DynamicTree
 from tests.naive.dynamic_filters import filter_of, leaf_at, row_of, sums_of
 from tests.naive.dynamic_leaves import GaussianLeaf, MultinomialLeaf
 from tests.tools.particle_trees import sizes_of, trees_of
 from tests.tools.sums import check_sums
-
-filters = Compiled("particle_filters")
 
 MIN_SAMPLES_LEAF = {"constant": 4, "linear": 14, "class": 1}
 
@@ -81,7 +79,7 @@ def test_log_predictive_of_one_leaf_is_dynatree_s(
     rows = table("exact_single_leaf_logpred")
     for row, expected in enumerate(rows):
         if particles.pool.size == window:
-            filters.retire_oldest(particles)
+            compiled.retire_oldest(particles)
         known = leaf != "class" or len(particles.labels.labels) == 3  # dynaTree knows
         learn(particles, model, row)
         if row >= model.min_samples_leaf and known:
@@ -98,7 +96,7 @@ def test_answers_of_one_leaf_are_dynatree_s(
     model, particles = one_leaf(leaf, factor)
     for row in range(200):
         if particles.pool.size == window:
-            filters.retire_oldest(particles)
+            compiled.retire_oldest(particles)
         learn(particles, model, row)
     X, y = data("class_test" if leaf == "class" else "fried_test")
     name = "linear_augmented" if leaf == "linear" else leaf
@@ -166,7 +164,7 @@ def test_grow_over_a_retired_prior_is_as_frequent_as_in_dynatree(
     for row in range(59):
         learn(particles, model, row)
     for _ in range(k):
-        filters.retire_oldest(particles)
+        compiled.retire_oldest(particles)
     for row in range(59, 60 + k):
         learn(particles, model, row)
     shares = split_shares(particles, model.X.shape[1])
@@ -213,7 +211,7 @@ def test_trees_after_a_retirement_are_as_large_as_in_dynatree(
     before = np.array(sizes_of(particles)[0])
     slots = particles.pool.slots()
     for row in reversed(range(k)):
-        filters.retire(particles, slots[row])
+        compiled.retire(particles, slots[row])
     densities = densities_at(particles, model, 120)
     learn(particles, model, 120)
     after = np.array(sizes_of(particles)[0])
@@ -238,7 +236,7 @@ def test_a_leaf_without_spread_has_no_density(leaf: str, factor: float) -> None:
     evidence, without = 0.0, 0
     for row in range(200):
         if particles.pool.size == 60:
-            filters.retire_oldest(particles)
+            compiled.retire_oldest(particles)
         with np.errstate(invalid="ignore"):
             densities = densities_at(particles, model, row) if row > 40 else np.ones(1)
         learn(particles, model, row)
@@ -265,7 +263,7 @@ def test_structures_stay_sound(leaf: str, decay: float, as_published: bool) -> N
     rng = np.random.default_rng(0)
     for row in range(200):
         while particles.pool.size >= 40 or (particles.pool.size and rng.random() < 0.3):
-            filters.retire(particles, int(rng.choice(particles.pool.slots())))
+            compiled.retire(particles, int(rng.choice(particles.pool.slots())))
         x = row_of(model.X[row])
         if rng.random() < 0.3:
             del x[rng.choice(sorted(x))]

@@ -10,11 +10,9 @@ import numpy as np
 import pytest
 
 from river_extra_trees import DynamicTreeRegressor
-from tests.compiled import Compiled
+from tests import compiled
 from tests.tools.particle_trees import Node, trees_of
 from tests.tools.sums import check_sums
-
-filters = Compiled("particle_filters")
 
 WINDOW = 40
 Row = dict[str, float]
@@ -44,7 +42,7 @@ def test_half_of_the_new_trees_inherit() -> None:
         model.learn_one(x, y)
     expected = sums(trees_of(model._core)[0][0])
     assert expected[2] > 200
-    filters.rejuvenate(model._core)
+    compiled.rejuvenate(model._core)
     model._core.check()
     check_sums(model._core)
     n_with = n_without = 0
@@ -79,7 +77,7 @@ def test_new_trees_learn_the_samples_in_any_order() -> None:
         model = DynamicTreeRegressor(n_particles=1, window=3, seed=seed)
         for i in range(3):
             model.learn_one({"x": float(i)}, float(i))
-        filters.rejuvenate(model._core)
+        compiled.rejuvenate(model._core)
         for (leaf, *others), _ in trees_of(model._core)[1:]:  # the old tree is the first
             if not others:
                 met.add(tuple(leaf["active"]))

@@ -10,7 +10,7 @@ import pytest
 
 from river_extra_trees import DynamicTreeClassifier, DynamicTreeRegressor
 from river_extra_trees._core.dynamic import ParticleFilter
-from tests.compiled import Compiled
+from tests import compiled
 from tests.golden.dynatree import data
 from tests.naive.dynamic import DynamicTree
 from tests.naive.dynamic_filters import filter_of, naive_tree, row_of
@@ -18,8 +18,6 @@ from tests.naive.dynamic_leaves import GaussianLeaf, MultinomialLeaf
 from tests.tools.particle_trees import trees_of
 from tests.tools.sums import check_sums
 from tests.tools.sums import row_of as statistics_of
-
-filters = Compiled("particle_filters")
 
 N_LEARNED, N_RETIRED = 150, 90
 
@@ -70,7 +68,7 @@ def before_and_after(maker: Maker, leaf: str) -> tuple[ParticleFilter, ParticleF
     learn(before, leaf, range(N_LEARNED))
     after = copy.deepcopy(before)
     for _ in range(N_RETIRED):
-        filters.retire_oldest(after)
+        compiled.retire_oldest(after)
     for one in (before, after):
         one.check()
         check_sums(one)

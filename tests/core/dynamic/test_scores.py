@@ -11,7 +11,7 @@ from scipy import stats
 from river_extra_trees import DynamicTreeClassifier, DynamicTreeRegressor
 from river_extra_trees._core.dynamic import ParticleFilter
 from river_extra_trees._estimator.mixture import StudentMixture
-from tests.compiled import Compiled
+from tests import compiled
 from tests.golden.dynatree import data
 from tests.naive.dynamic import DynamicTree
 from tests.naive.dynamic_filters import (
@@ -23,8 +23,6 @@ from tests.naive.dynamic_filters import (
 )
 from tests.naive.dynamic_leaves import GaussianLeaf, MultinomialLeaf, Sums
 from tests.tools.particle_trees import sizes_of, trees_of
-
-filters = Compiled("particle_filters")
 
 Array = np.ndarray
 
@@ -56,7 +54,7 @@ def learned(maker: str, leaf: str) -> ParticleFilter:
     particles, model = MAKERS[maker](leaf), model_of(leaf)
     for row in range(N_LEARNED):
         if particles.pool.size == N_ACTIVE:
-            filters.retire_oldest(particles)
+            compiled.retire_oldest(particles)
         particles.learn(row_of(model.X[row]), float(model.y[row]))
     assert max(sizes_of(particles)[0]) > 1
     particles.check()
@@ -182,7 +180,7 @@ CASES = [
 def test_scores_of_active_points_are_the_naive_ones(maker: str, leaf: str, criterion: str) -> None:
     """Averaged over the trees, retired samples included, each weighed by its age."""
     model, particles = model_of(leaf), learned(maker, leaf)
-    scores = filters.scores(particles, criterion)
+    scores = compiled.scores(particles, criterion)
     assert len(scores) == N_ACTIVE
     for row, slot in zip(
         range(N_LEARNED - N_ACTIVE, N_LEARNED), particles.pool.slots(), strict=True
@@ -198,9 +196,9 @@ def test_the_least_useful_point_has_the_smallest_score(
 ) -> None:
     """And is the oldest of those with that score."""
     particles = learned(maker, leaf)
-    scores = filters.scores(particles, criterion)
+    scores = compiled.scores(particles, criterion)
     smallest = [slot for slot in particles.pool.slots() if scores[slot] == min(scores.values())]
-    assert filters.to_retire(particles, criterion) == smallest[0]
+    assert compiled.to_retire(particles, criterion) == smallest[0]
 
 
 @pytest.mark.parametrize("criterion", ["alc", "alm"])
@@ -209,15 +207,15 @@ def test_scoresing_by_a_score_goes_on_as_the_naive_one(criterion: str) -> None:
     model, particles = model_of("linear"), MAKERS["forgetful"]("linear")
     for row in range(120):
         if particles.pool.size == 60:
-            slot = filters.to_retire(particles, criterion)
+            slot = compiled.to_retire(particles, criterion)
             if row >= 100:
                 expected = NAIVE[criterion](
                     particles, "linear", np.array(particles.pool.sample(slot)[0])
                 )
-                assert filters.scores(particles, criterion)[slot] == pytest.approx(
+                assert compiled.scores(particles, criterion)[slot] == pytest.approx(
                     expected, rel=1e-8
                 )
-            filters.retire(particles, slot)
+            compiled.retire(particles, slot)
         particles.learn(row_of(model.X[row]), float(model.y[row]))
 
 
@@ -286,4 +284,4 @@ def test_entropy_of_a_candidate_is_the_naive_one(maker: str) -> None:
 def test_an_empty_cloud_can_be_surveyed() -> None:
     """There is no point to score, and nothing to divide by."""
     particles = filter_of(model_of("constant"), 5, 0)
-    assert filters.scores(particles, "alc") == {}
+    assert compiled.scores(particles, "alc") == {}

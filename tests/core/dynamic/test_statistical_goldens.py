@@ -13,14 +13,12 @@ from scipy import special
 from river_extra_trees._core.dynamic import ParticleFilter
 from river_extra_trees._estimator.mixture import StudentMixture
 from river_extra_trees.dynamic_learner import averaged, split_shares_of
-from tests.compiled import Compiled
+from tests import compiled
 from tests.golden.dynatree import column, data, table
 from tests.naive.dynamic import DynamicTree
 from tests.naive.dynamic_filters import filter_of, row_of
 from tests.naive.dynamic_leaves import GaussianLeaf, MultinomialLeaf
 from tests.tools.particle_trees import sizes_of
-
-filters = Compiled("particle_filters")
 
 Array = np.ndarray
 
@@ -63,8 +61,8 @@ def retiring(config: str, particles: ParticleFilter, rng: np.random.Generator) -
     if policy == "rand":
         return int(rng.choice(particles.pool.slots()))
     if policy in ("alc", "ent"):
-        return filters.to_retire(particles, {"alc": "alc", "ent": "entropy"}[policy])
-    return filters.to_retire(particles, "oldest")
+        return compiled.to_retire(particles, {"alc": "alc", "ent": "entropy"}[policy])
+    return compiled.to_retire(particles, "oldest")
 
 
 def trees_of(particles: ParticleFilter, n_columns: int) -> dict[str, float]:
@@ -123,7 +121,7 @@ def run(config: str, seed: int) -> dict[str, Array]:
     log_predictive = []
     for row in range(400):
         if "w100" in config and particles.pool.size == 100:
-            filters.retire(particles, retiring(config, particles, rng))
+            compiled.retire(particles, retiring(config, particles, rng))
         particles.learn(row_of(model.X[row]), float(model.y[row]))
         log_predictive.append(particles.log_predictive)
     summary, answers = (

@@ -9,10 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.compiled import Compiled
+from tests import compiled
 from tests.naive.shrubs import sparse_project_simplex
-
-simplex = Compiled("simplex")
 
 TABLE = json.loads((Path(__file__).parents[2] / "golden/shrubs/prox_table.json").read_text())
 WEIGHTS = st.lists(st.floats(-1e3, 1e3), min_size=1, max_size=40)
@@ -21,7 +19,7 @@ WEIGHTS = st.lists(st.floats(-1e3, 1e3), min_size=1, max_size=40)
 def test_projection_is_the_exact_minimiser() -> None:
     """The projection is a point found by enumerating all supports in rational arithmetic."""
     for case in TABLE["simplex_topM"]:
-        found = simplex.nearest_on_simplex(case["v"], case["M"])
+        found = compiled.nearest_on_simplex(case["v"], case["M"])
         wanted = case["solutions"]
         assert any(found == pytest.approx(each, abs=1e-12) for each in wanted), case["note"]
 
@@ -29,10 +27,10 @@ def test_projection_is_the_exact_minimiser() -> None:
 def test_thresholds_are_the_exact_minimisers() -> None:
     """Soft and hard thresholds solve the scalar problems of the L1 and L0 regularisers."""
     for case in TABLE["thresholds"]:
-        found = simplex.soft(case["w"], case["lam"], case["step"])
+        found = compiled.soft(case["w"], case["lam"], case["step"])
         assert found == pytest.approx(case["L1_soft"], abs=1e-15), case
         if not case["L0_tie"]:
-            assert simplex.hard(case["w"], case["lam"], case["step"]) == case["L0_hard"], case
+            assert compiled.hard(case["w"], case["lam"], case["step"]) == case["L0_hard"], case
 
 
 @given(WEIGHTS)
@@ -40,7 +38,7 @@ def test_projection_agrees_with_the_sorting_one(weights: list[float]) -> None:
     """Raising the threshold until nothing leaves finds what sorting finds."""
     for n_models in (len(weights), max(1, len(weights) // 2)):
         wanted = sorted(sparse_project_simplex(weights, n_models))
-        assert sorted(simplex.nearest_on_simplex(weights, n_models)) == pytest.approx(
+        assert sorted(compiled.nearest_on_simplex(weights, n_models)) == pytest.approx(
             wanted, abs=1e-9
         )
 
@@ -48,17 +46,17 @@ def test_projection_agrees_with_the_sorting_one(weights: list[float]) -> None:
 @given(st.lists(st.floats(-1e150, 1e150), min_size=1, max_size=40))
 def test_projection_is_on_the_simplex_whatever_the_weights(weights: list[float]) -> None:
     """Huge weights neither hang the projection nor leave the simplex."""
-    answer = simplex.nearest_on_simplex(weights, len(weights))
+    answer = compiled.nearest_on_simplex(weights, len(weights))
     assert min(answer) >= 0.0
     assert sum(answer) == pytest.approx(1.0, abs=1e-9)
 
 
 def test_the_newcomer_leaves_unless_it_is_strictly_larger() -> None:
     """A newcomer that only equals the smallest old weight does not replace it."""
-    assert simplex.nearest_on_simplex([0.5, 0.5, 0.5], 2)[2] == 0.0
-    assert simplex.nearest_on_simplex([0.5, 0.5, 0.6], 2)[0] == 0.0
+    assert compiled.nearest_on_simplex([0.5, 0.5, 0.5], 2)[2] == 0.0
+    assert compiled.nearest_on_simplex([0.5, 0.5, 0.6], 2)[0] == 0.0
 
 
 def test_the_oldest_of_equal_weights_leaves() -> None:
     """Among equally small old weights the first is dropped."""
-    assert simplex.nearest_on_simplex([0.6, 0.4, 0.4, 0.5], 3)[1] == 0.0
+    assert compiled.nearest_on_simplex([0.6, 0.4, 0.4, 0.5], 3)[1] == 0.0

@@ -1,19 +1,124 @@
-"""The core's leaf models, one row or one batch at a time, as Python can call them."""
+"""What the core does in its steps, one call at a time, as Python can call it."""
 
 import numpy as np
 
-from libc.math cimport fabs, log, sqrt
+from libc.math cimport INFINITY, fabs, log, sqrt
+from libc.stdint cimport uint8_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
 
+from river_extra_trees._core.dynamic cimport scores as core_scores
+from river_extra_trees._core.dynamic cimport step as core_step
 from river_extra_trees._core.dynamic.leaf_models cimport (
     Predictive, evidence, fit_batch, log_gamma, log_marginal, log_multinomial, predictive,
     published_score, to_cells,
+)
+from river_extra_trees._core.dynamic.particles cimport (
+    ALC, ALM, ENTROPY, OLDEST, RANDOM, Particles,
 )
 from river_extra_trees._core.linalg cimport (
     BATCH_SIZE, MAX_REGRESSORS, Fit, LeafModel, add_sample, fit, merge, row_width, scale,
     scratch_size,
 )
+from river_extra_trees._core.schema cimport Schema
+from river_extra_trees._core.shrubs.proximal cimport (
+    hard_threshold, position_to_drop, project_simplex, soft_threshold,
+)
+from river_extra_trees._core.trees cimport Trees
+from river_extra_trees._core.window cimport Window
+
+# --- Windows and trees
+
+
+def store(Window window, Schema schema, x, double target, double weight=1.0):
+    """Encode a dict and push it; return the slot."""
+    return store_rows(window, schema, [x], [target], [weight])[0]
+
+
+def store_rows(Window window, Schema schema, rows, targets, weights):
+    """Encode some dicts and push those with a weight at once; return the slots, -1 for others."""
+    cdef Py_ssize_t i, column
+    cdef int n = len(rows)
+    cdef int[::1] slots = np.zeros(n + 1, dtype=np.intc)
+    cdef double[::1] numbers = np.array([*targets, 0.0]), weighs = np.array([*weights, 0.0])
+    cdef double[:, ::1] values
+    encoded = [schema.learn_row(x) for x in rows]
+    values = np.full((schema.n_columns + 1, n + 1), np.nan)
+    for i in range(n):
+        for column in range(len(encoded[i])):
+            values[column, i] = encoded[i][column]
+    schema.blank()
+    for column in range(schema.n_columns):
+        schema.filled[column] = <int>column
+    schema.n_filled = schema.n_columns
+    window.reserve(window.size + n, schema.n_columns, schema.n_columns)
+    window.push(&values[0, 0], n + 1, schema, n, &numbers[0], &weighs[0], &slots[0])
+    return slots.base[:n].tolist()
+
+
+def store_sliding(Window window, Schema schema, x, double target, double weight=1.0, int gone=-1):
+    """Encode a dict and let it in for the sample in the slot `gone`; return its slot."""
+    schema.admit(x)
+    window.reserve(window.capacity + (gone < 0 and window.size == window.capacity),
+                   schema.n_columns, schema.n_columns)
+    window.sort()
+    return window.slide(schema, target, weight, gone)
+
+
+def sort(Window window):
+    """Sort the fresh samples in."""
+    window.sort()
+
+
+def release(Window window, slots):
+    """Release the samples in these slots."""
+    cdef uint8_t[::1] gone = np.zeros(window.capacity, dtype=np.uint8)
+    window.sort()
+    for slot in slots:
+        gone[slot] = 1
+    window.release(&gone[0])
+
+
+def ranked(Window window, int column):
+    """The sorted slots of a column; in order of arrival if it is not live."""
+    assert 0 <= column < window.n_columns
+    if window.places[column] < 0:
+        return [window.by_arrival[i] for i in range(window.n_sorted)]
+    return [window.order_of(column)[i] for i in range(window.n_sorted)]
+
+
+def remove_tree(Trees trees, int tree):
+    """Remove a tree; the numbers of the later ones go down by one."""
+    assert 0 <= tree < trees.n_roots
+    trees.remove(tree)
+
+
+# --- Weights of shrubs
+
+
+def nearest_on_simplex(values, int n_models):
+    """The nearest point of the simplex with at most `n_models` nonzero entries, eq. (8)."""
+    cdef double[::1] weights = np.array(values, dtype=float)
+    cdef double[::1] rest
+    kept = list(range(len(weights)))
+    while len(kept) > n_models:
+        rest = np.array([weights[k] for k in kept])
+        weights[kept.pop(position_to_drop(&rest[0], <int>len(kept)))] = -INFINITY
+    project_simplex(&weights[0], <int>len(weights))
+    return np.asarray(weights).tolist()
+
+
+def soft(double weight, double strength, double step):
+    """The proximal operator of the L1 norm."""
+    return soft_threshold(weight, strength, step)
+
+
+def hard(double weight, double strength, double step):
+    """The proximal operator of the number of nonzero weights."""
+    return hard_threshold(weight, strength, step)
+
+
+# --- Leaves of dynamic trees
 
 cdef double LOG_PI = 1.1447298858494002
 cdef double DRIFT = 1e-6        # rounding errors of statistics stay below this share of them
@@ -213,3 +318,42 @@ def log_marginals(
         return [log_multinomial(&model, &cells[lane], BATCH_SIZE) for lane in range(n)]
     fit_batch(&model, &cells[0], n, fits)
     return [evidence(&model, &fits[lane], fits[lane].weight - row[0]) for lane in range(n)]
+
+
+# --- Particle filters
+
+POLICIES = {"oldest": OLDEST, "random": RANDOM, "alc": ALC, "alm": ALM, "entropy": ENTROPY}
+
+
+def retire(Particles particles, int slot):
+    """Move an active sample into the priors of its leaves."""
+    cdef uint8_t[::1] gone = np.zeros(particles.pool.capacity, np.uint8)
+    cdef int i
+    drawn = [particles.drawn[i] for i in range(particles.pool.size)]
+    drawn.remove(slot)
+    core_step.retire_slot(particles, slot)
+    for i in range(len(drawn)):
+        particles.drawn[i] = drawn[i]
+    gone[slot] = True
+    particles.pool.release(&gone[0])
+
+
+def to_retire(Particles particles, str policy):
+    """Slot of the active sample to retire next."""
+    return core_scores.to_retire(particles, POLICIES[policy])
+
+
+def retire_oldest(Particles particles):
+    """Move the oldest active sample into the priors of its leaves."""
+    retire(particles, to_retire(particles, "oldest"))
+
+
+def scores(Particles particles, str criterion):
+    """Score of each active sample, by slot."""
+    cdef double[:, ::1] found = core_scores.scores(particles, POLICIES[criterion])
+    return {slot: found[<int>slot, 0] for slot in particles.pool.slots()}
+
+
+def rejuvenate(Particles particles):
+    """Add as many new particles, grown from the active samples in random order."""
+    core_step.rejuvenate(particles)
