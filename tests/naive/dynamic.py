@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tests.naive.dynamic_leaves import GaussianLeaf, LeafModel, Sums
+from tests.naive.dynamic_leaves import LeafModel, Sums
 
 Array = np.ndarray
 
@@ -224,42 +224,13 @@ class DynamicTree:
             tree, left=self.forget(tree.left, factor), right=self.forget(tree.right, factor)
         )
 
-    def retire(self, tree: Tree, row: int, factor: float = 1.0) -> Tree:
-        """Move an active row into the prior of its leaf, having scaled that prior first."""
+    def retire(self, tree: Tree, row: int) -> Tree:
+        """Move an active row into the prior of its leaf."""
         if isinstance(tree, Leaf):
             active = tuple(other for other in tree.active if other != row)
-            return Leaf(active, tree.retired * factor + self.sums([row]))
-        side, other = ("left", "right")
-        if self.X[row, tree.column] > tree.cut:
-            side, other = other, side
-        changed = self.retire(getattr(tree, side), row, factor)
-        if isinstance(changed, Leaf) and factor < 1.0 and self._too_small(changed):
-            # dynaTree gives the leaf up: its active points go to the sibling.
-            survivor = getattr(tree, other)
-            for active_row in changed.active:
-                survivor = self.add(survivor, active_row)
-            return survivor
-        return replace(tree, **{side: changed})
-
-    def _too_small(self, leaf: Leaf) -> bool:
-        if not self.published_scores:
-            return False
-        return len(leaf.active) + leaf.retired.weight < self.min_samples_leaf
-
-    # What a point is worth (sections 4.2 and 4.3)
-
-    def alc(self, tree: Tree, x: Array, lower: Array, upper: Array) -> float:
-        """Integrated over the part of the box that lies in the leaf of x."""
-        assert isinstance(self.leaf_model, GaussianLeaf)
-        lower, upper = lower.copy(), upper.copy()
-        while isinstance(tree, Split):
-            if x[tree.column] <= tree.cut:
-                upper[tree.column] = min(upper[tree.column], tree.cut)
-                tree = tree.left
-            else:
-                lower[tree.column] = max(lower[tree.column], tree.cut)
-                tree = tree.right
-        return self.leaf_model.alc(self.total(tree), x, lower, upper)
+            return Leaf(active, tree.retired + self.sums([row]))
+        side = "left" if self.X[row, tree.column] <= tree.cut else "right"
+        return replace(tree, **{side: self.retire(getattr(tree, side), row)})
 
 
 @dataclass(frozen=True)

@@ -22,9 +22,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import stats
 
-from tests import compiled
 from tests.naive.dynamic import DynamicTree, FadingTree, Leaf, Tree
-from tests.naive.dynamic_filters import filter_of, naive_tree, row_of
+from tests.naive.dynamic_filters import filter_of, learn_stream, naive_tree, open_constant
 from tests.naive.dynamic_leaves import GaussianLeaf, MultinomialLeaf
 from tests.naive.dynamic_problems import fields_of, mutants
 from tests.tools.particle_trees import trees_of
@@ -51,11 +50,10 @@ class Problem:
     n_asked: int = 9  # particles; ranks go from 0 to this number
 
     def model(self) -> DynamicTree:
-        """The model of the compiled cloud, which leaves (2 pi)^(size / 2) per leaf out."""
+        """The model of the compiled cloud."""
         X, y = np.zeros((self.n_rows, N_COLUMNS)), np.zeros(self.n_rows)
-        bonus = -self.leaf_model.size / 2 * float(np.log(2 * np.pi))
-        model = DynamicTree(
-            X, y, self.leaf_model, self.min_samples_leaf, alpha=self.alpha, leaf_bonus=bonus
+        model = open_constant(
+            DynamicTree(X, y, self.leaf_model, self.min_samples_leaf, alpha=self.alpha)
         )
         if self.decay == 1.0:
             return model
@@ -122,10 +120,7 @@ def simulate(
 def learned_trees(problem: Problem, model: DynamicTree, seed: int) -> list[Tree]:
     """Trees of some particles, drawn at random, of a compiled cloud that has learned the stream."""
     particles = filter_of(model, problem.n_particles, seed, decay=problem.decay)
-    for row in range(problem.n_rows):
-        if row >= problem.n_active:
-            compiled.retire_oldest(particles)
-        particles.learn(row_of(model.X[row]), float(model.y[row]))
+    learn_stream(model, particles, problem.n_active)
     trees, counts = zip(*trees_of(particles), strict=True)
     rng = np.random.default_rng(seed)
     asked = rng.choice(np.repeat(np.arange(len(trees)), counts), problem.n_asked, replace=False)

@@ -73,10 +73,10 @@ def fade(model: DynamicTree, law: Law, factor: float) -> Law:
     return after
 
 
-def retire(model: DynamicTree, law: Law, row: int, factor: float = 1.0) -> Law:
+def retire(model: DynamicTree, law: Law, row: int) -> Law:
     after: Law = {}
     for share, tree in law.values():
-        _gather(after, share, model.retire(tree, row, factor))
+        _gather(after, share, model.retire(tree, row))
     return after
 
 

@@ -50,13 +50,18 @@ def open_constant(model: DynamicTree) -> DynamicTree:
     return replace(model, leaf_bonus=-model.leaf_model.size / 2 * float(np.log(2 * np.pi)))
 
 
+def learn(particles: ParticleFilter, model: DynamicTree, row: int, window: int = 1000) -> None:
+    """Learn a row; the oldest of a full window retires before."""
+    if particles.pool.size == window:
+        compiled.retire_oldest(particles)
+    particles.learn(row_of(model.X[row]), float(model.y[row]))
+
+
 def learn_stream(model: DynamicTree, particles: ParticleFilter, window: int = 1000) -> float:
     """Estimated evidence of the rows after the first `min_samples_leaf`."""
     log_evidence = 0.0
     for row in range(len(model.y)):
-        if row >= window:
-            compiled.retire_oldest(particles)
-        particles.learn(row_of(model.X[row]), float(model.y[row]))
+        learn(particles, model, row, window)
         if row >= model.min_samples_leaf:
             log_evidence += particles.log_predictive
     return float(np.exp(log_evidence))

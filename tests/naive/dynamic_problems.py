@@ -9,66 +9,77 @@ from typing import Any
 import numpy as np
 from scipy.special import gammaln
 
+from tests.golden.dynatree import data
 from tests.naive.dynamic import DynamicTree, Leaf, Split
-from tests.naive.dynamic_leaves import GaussianLeaf, MultinomialLeaf, Sums
+from tests.naive.dynamic_leaves import GaussianLeaf, LeafModel, MultinomialLeaf, Sums
 
 
-def constant_problem() -> DynamicTree:
-    """Ten points on the places of a three by three grid, leaves with their mean."""
-    X = np.array([[2, 0, 1, 0, 1, 2, 1, 0, 0, 2], [2, 1, 2, 1, 2, 0, 2, 0, 0, 1]], dtype=float).T
-    y = np.array([12.0, -4.0, -6.0, -9.0, -4.0, 18.0, 7.0, 4.0, -7.0, 8.0]) / 100
-    return DynamicTree(X, y, GaussianLeaf(2, linear=False), min_samples_leaf=3)
-
-
-def linear_problem() -> DynamicTree:
-    """Eleven points on a line, leaves with a straight line."""
-    X = np.array([3.0, 2.0, 1.0, 2.0, 0.0, 1.0, 3.0, 4.0, 5.0, 4.0, 0.0])[:, None]
-    y = np.array([-4.0, 15.0, -4.0, 19.0, 10.0, 15.0, 0.0, 17.0, 17.0, 19.0, 13.0]) / 100
-    return DynamicTree(X, y, GaussianLeaf(1, linear=True), min_samples_leaf=3)
-
-
-def multinomial_problem() -> DynamicTree:
-    """Eight points of two classes on the places of a three by two grid."""
-    X = np.array([[1, 0, 0, 2, 2, 1, 1, 0], [0, 0, 1, 1, 1, 0, 0, 1]], dtype=float).T
-    y = np.array([0.0, 1.0, 0.0, 1.0, 1.0, 0.0, 0.0, 1.0])
-    return DynamicTree(X, y, MultinomialLeaf(2), min_samples_leaf=1)
+def problem(
+    columns: list[list[int]], y: list[int], leaf_model: LeafModel, min_samples_leaf: int
+) -> DynamicTree:
+    """Targets of regressions are given in hundredths."""
+    target = np.array(y) / (1.0 if isinstance(leaf_model, MultinomialLeaf) else 100.0)
+    return DynamicTree(np.array(columns, float).T, target, leaf_model, min_samples_leaf)
 
 
 PROBLEMS = {
-    "constant": constant_problem,
-    "linear": linear_problem,
-    "multinomial": multinomial_problem,
+    "constant": problem(  # on the places of a three by three grid
+        [[2, 0, 1, 0, 1, 2, 1, 0, 0, 2], [2, 1, 2, 1, 2, 0, 2, 0, 0, 1]],
+        [12, -4, -6, -9, -4, 18, 7, 4, -7, 8],
+        GaussianLeaf(2, linear=False),
+        3,
+    ),
+    "linear": problem(
+        [[3, 2, 1, 2, 0, 1, 3, 4, 5, 4, 0]],
+        [-4, 15, -4, 19, 10, 15, 0, 17, 17, 19, 13],
+        GaussianLeaf(1, linear=True),
+        3,
+    ),
+    "multinomial": problem(
+        [[1, 0, 0, 2, 2, 1, 1, 0], [0, 0, 1, 1, 1, 0, 0, 1]],
+        [0, 1, 0, 1, 1, 0, 0, 1],
+        MultinomialLeaf(2),
+        1,
+    ),
 }
-
-
-def uneven_constant_problem() -> DynamicTree:
-    """Ten points, most of them at one end of a line, leaves with their mean."""
-    X = np.array([1.0, 0.0, 4.0, 0.0, 0.0, 3.0, 4.0, 4.0, 1.0, 4.0])[:, None]
-    y = np.array([9.0, 8.0, 10.0, 4.0, 2.0, 3.0, 5.0, 9.0, 21.0, 6.0]) / 100
-    return DynamicTree(X, y, GaussianLeaf(1, linear=False), min_samples_leaf=2)
-
-
-def uneven_linear_problem() -> DynamicTree:
-    """Eleven points on a line, leaves with a straight line."""
-    X = np.array([4.0, 2.0, 5.0, 3.0, 3.0, 4.0, 2.0, 4.0, 2.0, 1.0, 5.0])[:, None]
-    y = np.array([18.0, 2.0, 17.0, 4.0, 11.0, -2.0, -3.0, -8.0, -8.0, 6.0, 1.0]) / 100
-    return DynamicTree(X, y, GaussianLeaf(1, linear=True), min_samples_leaf=3)
-
-
-def uneven_multinomial_problem() -> DynamicTree:
-    """Ten points of two classes on a line."""
-    X = np.array([2.0, 3.0, 3.0, 0.0, 2.0, 1.0, 3.0, 2.0, 2.0, 1.0])[:, None]
-    y = np.array([0.0, 0.0, 1.0, 1.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0])
-    return DynamicTree(X, y, MultinomialLeaf(2), min_samples_leaf=1)
-
 
 # Problems in which splits have many samples on one side and few on the other, so that it matters
 # how retired ones are shared out, and the size of the window.
 RETIRING = {
-    "constant": (uneven_constant_problem, 5),
-    "linear": (uneven_linear_problem, 8),
-    "multinomial": (uneven_multinomial_problem, 7),
+    "constant": (
+        problem(
+            [[1, 0, 4, 0, 0, 3, 4, 4, 1, 4]],
+            [9, 8, 10, 4, 2, 3, 5, 9, 21, 6],
+            GaussianLeaf(1, linear=False),
+            2,
+        ),
+        5,
+    ),
+    "linear": (
+        problem(
+            [[4, 2, 5, 3, 3, 4, 2, 4, 2, 1, 5]],
+            [18, 2, 17, 4, 11, -2, -3, -8, -8, 6, 1],
+            GaussianLeaf(1, linear=True),
+            3,
+        ),
+        8,
+    ),
+    "multinomial": (
+        problem(
+            [[2, 3, 3, 0, 2, 1, 3, 2, 2, 1]], [0, 0, 1, 1, 0, 0, 1, 0, 0, 0], MultinomialLeaf(2), 1
+        ),
+        7,
+    ),
 }
+
+SMALLEST_LEAF = {"constant": 4, "linear": 14, "class": 1}
+
+
+def dynatree_stream(leaf: str, min_samples_leaf: int = 0, **parameters: Any) -> DynamicTree:
+    """A model of one of dynaTree's streams, by default with leaves of the sizes of its runs."""
+    X, y = data("class_train" if leaf == "class" else "fried_train")
+    leaf_model = MultinomialLeaf(3) if leaf == "class" else GaussianLeaf(5, leaf == "linear")
+    return DynamicTree(X, y, leaf_model, min_samples_leaf or SMALLEST_LEAF[leaf], **parameters)
 
 
 class OneDegreeOfFreedomMore(GaussianLeaf):
@@ -116,8 +127,6 @@ class HalvedRetirement(DynamicTree):
 
     def grown(self, leaf: Leaf, column: int, cut: float) -> Split:
         split = super().grown(leaf, column, cut)
-        assert isinstance(split.left, Leaf)
-        assert isinstance(split.right, Leaf)
         half = leaf.retired * 0.5
         return replace(
             split, left=replace(split.left, retired=half), right=replace(split.right, retired=half)
@@ -133,7 +142,6 @@ def fields_of(model: DynamicTree) -> dict[str, Any]:
 
 
 def with_leaf_model(model: DynamicTree, leaf_model: type[GaussianLeaf]) -> DynamicTree:
-    assert isinstance(model.leaf_model, GaussianLeaf)
     return replace(model, leaf_model=leaf_model(model.X.shape[1], linear=model.leaf_model.linear))
 
 

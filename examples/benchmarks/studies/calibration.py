@@ -46,8 +46,7 @@ from tests.naive.dynamic_filters import filter_of, learn_stream, open_constant
 
 def print_evidence(replications: int) -> None:
     print(f"{'problem':14}{'particles':>10}{'mean / exact':>14}{'error':>9}")
-    for name, make in dynamic_problems.PROBLEMS.items():
-        model = make()
+    for name, model in dynamic_problems.PROBLEMS.items():
         exact, _ = law_of(open_constant(model))
         for n_particles in (1, 5, 50):
             runs = (filter_of(model, n_particles, seed) for seed in range(replications))

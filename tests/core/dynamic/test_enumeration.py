@@ -52,7 +52,7 @@ def distance(found: Shapes, law: enumeration.Law) -> float:
 @pytest.fixture(scope="module", params=PROBLEMS)
 def frequencies(request: pytest.FixtureRequest) -> tuple[str, Shapes]:
     """Structures of 60,000 particles in twenty runs on one tiny problem."""
-    model = PROBLEMS[request.param]()
+    model = PROBLEMS[request.param]
     return request.param, shares_of(model, lambda seed: filter_of(model, 3_000, seed), 20)
 
 
@@ -60,7 +60,7 @@ def frequencies(request: pytest.FixtureRequest) -> tuple[str, Shapes]:
 def test_particles_have_the_enumerated_law(frequencies: tuple[str, Shapes]) -> None:
     """Total variation below 0.01 from the exact law under the sequential prior."""
     problem, found = frequencies
-    _, law = enumeration.law_of(open_constant(PROBLEMS[problem]()))
+    _, law = enumeration.law_of(open_constant(PROBLEMS[problem]))
     assert distance(found, law) < 0.01
 
 
@@ -68,7 +68,7 @@ def test_particles_have_the_enumerated_law(frequencies: tuple[str, Shapes]) -> N
 def test_particles_tell_wrong_formulas_apart(frequencies: tuple[str, Shapes]) -> None:
     """Degrees of freedom, determinant, prior exponents: each mutation fails the test above."""
     problem, found = frequencies
-    for wrong, model in mutants(PROBLEMS[problem]()).items():
+    for wrong, model in mutants(PROBLEMS[problem]).items():
         _, law = enumeration.law_of(open_constant(model))
         assert distance(found, law) > 0.03, wrong
 
@@ -77,7 +77,7 @@ def test_particles_tell_wrong_formulas_apart(frequencies: tuple[str, Shapes]) ->
 @pytest.mark.parametrize("problem", PROBLEMS)
 def test_published_scores_have_their_enumerated_law(problem: str) -> None:
     """The switch replaces the scores of the moves and nothing else."""
-    model = replace(PROBLEMS[problem](), published_scores=True)
+    model = replace(PROBLEMS[problem], published_scores=True)
     found = shares_of(model, lambda seed: filter_of(model, 20_000, seed), 1)
     _, law = enumeration.law_of(model)
     assert distance(found, law) < 0.015
@@ -87,7 +87,7 @@ def test_published_scores_have_their_enumerated_law(problem: str) -> None:
 @pytest.mark.parametrize("problem", PROBLEMS)
 def test_evidence_is_estimated_without_bias(problem: str) -> None:
     """The mean over small filters, not of its logarithm, to a third of a per cent."""
-    model = PROBLEMS[problem]()
+    model = PROBLEMS[problem]
     exact, _ = enumeration.law_of(open_constant(model))
     estimates = [learn_stream(model, filter_of(model, 50, seed)) for seed in range(5_000)]
     error = np.std(estimates, ddof=1) / np.sqrt(len(estimates))
@@ -99,8 +99,8 @@ def test_evidence_is_estimated_without_bias(problem: str) -> None:
 @pytest.mark.parametrize("problem", RETIRING)
 def test_retirement_has_its_enumerated_law(problem: str) -> None:
     """Retired samples may end up anywhere, but each side of a split gets its share of them."""
-    make, window = RETIRING[problem]
-    model = open_constant(make())
+    model, window = RETIRING[problem]
+    model = open_constant(model)
     found = shares_of(model, lambda seed: filter_of(model, 3_000, seed), 20, window)
     law = enumeration.law_in_window(lambda _: model, window)
     assert distance(found, law) < 0.01
@@ -111,7 +111,7 @@ def test_retirement_has_its_enumerated_law(problem: str) -> None:
 @pytest.mark.parametrize("problem", PROBLEMS)
 def test_forgetting_has_its_enumerated_law(problem: str) -> None:
     """Active or retired, a sample weighs decay^age when a tree is weighed and when it moves."""
-    model, window = open_constant(PROBLEMS[problem]()), WINDOW[problem]
+    model, window = open_constant(PROBLEMS[problem]), WINDOW[problem]
     found = shares_of(model, lambda seed: filter_of(model, 3_000, seed, decay=0.95), 20, window)
     fields = fields_of(model)
     law = enumeration.law_in_window(lambda row: FadingTree(**fields, decay=0.95, now=row), window)
@@ -122,7 +122,7 @@ def test_forgetting_has_its_enumerated_law(problem: str) -> None:
 @pytest.mark.parametrize("problem", ["constant", "linear"])
 def test_trees_under_the_default_prior_have_their_enumerated_law(problem: str) -> None:
     """The prior of the leaves follows the stream; each row is learned by the one of its time."""
-    model, window = PROBLEMS[problem](), WINDOW[problem]
+    model, window = PROBLEMS[problem], WINDOW[problem]
     one, steps = filter_of(model, 1, 0, prior_weight=0.3), [model]
     for x, y in zip(model.X, model.y, strict=True):
         one.learn(row_of(x), float(y))
