@@ -42,11 +42,6 @@ def middle(values: np.ndarray, cut: float) -> float:
     return float((values[place - 1] + values[place]) / 2)
 
 
-def start(model: DynamicTree, rows: tuple[int, ...]) -> Law:
-    root = Leaf(rows, model.leaf_model.nothing())
-    return {key_of(root): (1.0, root)}
-
-
 def _gather(law: Law, share: float, tree: Tree) -> None:
     key = key_of(tree)
     before = law[key][0] if key in law else 0.0
@@ -65,18 +60,11 @@ def learn(model: DynamicTree, law: Law, row: int) -> tuple[float, Law]:
     return evidence, after
 
 
-def fade(model: DynamicTree, law: Law, factor: float) -> Law:
-    """What is retired weighs less as the next row comes."""
+def changed(law: Law, change: Callable[[Tree], Tree]) -> Law:
+    """The law once every tree is changed."""
     after: Law = {}
     for share, tree in law.values():
-        _gather(after, share, model.forget(tree, factor))
-    return after
-
-
-def retire(model: DynamicTree, law: Law, row: int) -> Law:
-    after: Law = {}
-    for share, tree in law.values():
-        _gather(after, share, model.retire(tree, row))
+        _gather(after, share, change(tree))
     return after
 
 
@@ -88,31 +76,23 @@ def shapes(law: Law) -> dict[Key, float]:
     return found
 
 
-def law_of(model: DynamicTree) -> tuple[float, Law]:
-    """Evidence of all rows after the first `min_samples_leaf`, and the law of the tree then."""
-    law = start(model, tuple(range(model.min_samples_leaf)))
-    evidence = 1.0
-    for row in range(model.min_samples_leaf, len(model.y)):
+def law_of(model: DynamicTree | list[DynamicTree], window: int = 1000) -> tuple[float, Law]:
+    """Evidence of all rows after the first `min_samples_leaf`, and the law of the tree then.
+
+    So many rows are active at most. Of a list of models, each row is learned by its own.
+    """
+    models = model if isinstance(model, list) else [model] * len(model.y)
+    evidence, least = 1.0, models[0].min_samples_leaf
+    root = Leaf(tuple(range(least)), models[0].leaf_model.nothing())
+    law: Law = {key_of(root): (1.0, root)}
+    for row, model in list(enumerate(models))[least:]:
+        if isinstance(model, FadingTree):
+            law = changed(law, lambda tree, m=model: m.forget(tree, m.decay))
+        if row >= window:
+            law = changed(law, lambda tree, m=model, row=row: m.retire(tree, row - window))
         density, law = learn(model, law, row)
         evidence *= density
     return evidence, law
-
-
-def law_in_window(model_at: Callable[[int], DynamicTree], window: int) -> Law:
-    """Law of the tree at the end of a stream of which so many rows are active at most.
-
-    `model_at` says by which model a row is learned.
-    """
-    model = model_at(0)
-    law = start(model, tuple(range(model.min_samples_leaf)))
-    for row in range(model.min_samples_leaf, len(model.y)):
-        model = model_at(row)
-        if isinstance(model, FadingTree):
-            law = fade(model, law, model.decay)
-        if row >= window:
-            law = retire(model, law, row - window)
-        _, law = learn(model, law, row)
-    return law
 
 
 def total_variation(one: dict[Key, float], other: dict[Key, float]) -> float:

@@ -133,10 +133,6 @@ class HalvedRetirement(DynamicTree):
         )
 
 
-def with_halved_retirement(model: DynamicTree) -> DynamicTree:
-    return HalvedRetirement(**fields_of(model))
-
-
 def fields_of(model: DynamicTree) -> dict[str, Any]:
     return {field.name: getattr(model, field.name) for field in dataclasses.fields(model)}
 

@@ -14,17 +14,17 @@ from tests.naive.dynamic import DynamicTree, FadingTree
 from tests.naive.dynamic_filters import (
     filter_of,
     leaf_with_prior,
+    learn,
     learn_stream,
     open_constant,
-    row_of,
     structures,
 )
 from tests.naive.dynamic_problems import (
     PROBLEMS,
     RETIRING,
+    HalvedRetirement,
     fields_of,
     mutants,
-    with_halved_retirement,
 )
 
 Shapes = dict[enumeration.Key, float]
@@ -45,7 +45,9 @@ def shares_of(
     return found
 
 
-def distance(found: Shapes, law: enumeration.Law) -> float:
+def distance(found: Shapes, model: DynamicTree | list[DynamicTree], window: int = 1000) -> float:
+    """Total variation from the exact law under the sequential prior."""
+    _, law = enumeration.law_of(model, window)
     return enumeration.total_variation(found, enumeration.shapes(law))
 
 
@@ -60,8 +62,7 @@ def frequencies(request: pytest.FixtureRequest) -> tuple[str, Shapes]:
 def test_particles_have_the_enumerated_law(frequencies: tuple[str, Shapes]) -> None:
     """Total variation below 0.01 from the exact law under the sequential prior."""
     problem, found = frequencies
-    _, law = enumeration.law_of(open_constant(PROBLEMS[problem]))
-    assert distance(found, law) < 0.01
+    assert distance(found, open_constant(PROBLEMS[problem])) < 0.01
 
 
 @pytest.mark.slow
@@ -69,8 +70,7 @@ def test_particles_tell_wrong_formulas_apart(frequencies: tuple[str, Shapes]) ->
     """Degrees of freedom, determinant, prior exponents: each mutation fails the test above."""
     problem, found = frequencies
     for wrong, model in mutants(PROBLEMS[problem]).items():
-        _, law = enumeration.law_of(open_constant(model))
-        assert distance(found, law) > 0.03, wrong
+        assert distance(found, open_constant(model)) > 0.03, wrong
 
 
 @pytest.mark.slow
@@ -79,8 +79,7 @@ def test_published_scores_have_their_enumerated_law(problem: str) -> None:
     """The switch replaces the scores of the moves and nothing else."""
     model = replace(PROBLEMS[problem], published_scores=True)
     found = shares_of(model, lambda seed: filter_of(model, 20_000, seed), 1)
-    _, law = enumeration.law_of(model)
-    assert distance(found, law) < 0.015
+    assert distance(found, model) < 0.015
 
 
 @pytest.mark.slow
@@ -102,10 +101,8 @@ def test_retirement_has_its_enumerated_law(problem: str) -> None:
     model, window = RETIRING[problem]
     model = open_constant(model)
     found = shares_of(model, lambda seed: filter_of(model, 3_000, seed), 20, window)
-    law = enumeration.law_in_window(lambda _: model, window)
-    assert distance(found, law) < 0.01
-    wrong = with_halved_retirement(model)
-    assert distance(found, enumeration.law_in_window(lambda _: wrong, window)) > 0.03
+    assert distance(found, model, window) < 0.01
+    assert distance(found, HalvedRetirement(**fields_of(model)), window) > 0.03
 
 
 @pytest.mark.parametrize("problem", PROBLEMS)
@@ -113,10 +110,10 @@ def test_forgetting_has_its_enumerated_law(problem: str) -> None:
     """Active or retired, a sample weighs decay^age when a tree is weighed and when it moves."""
     model, window = open_constant(PROBLEMS[problem]), WINDOW[problem]
     found = shares_of(model, lambda seed: filter_of(model, 3_000, seed, decay=0.95), 20, window)
-    fields = fields_of(model)
-    law = enumeration.law_in_window(lambda row: FadingTree(**fields, decay=0.95, now=row), window)
-    assert distance(found, law) < 0.01
-    assert distance(found, enumeration.law_in_window(lambda _: model, window)) > 0.03
+    fields, rows = fields_of(model), range(len(model.y))
+    fading: list[DynamicTree] = [FadingTree(**fields, decay=0.95, now=row) for row in rows]
+    assert distance(found, fading, window) < 0.01
+    assert distance(found, model, window) > 0.03
 
 
 @pytest.mark.parametrize("problem", ["constant", "linear"])
@@ -124,13 +121,11 @@ def test_trees_under_the_default_prior_have_their_enumerated_law(problem: str) -
     """The prior of the leaves follows the stream; each row is learned by the one of its time."""
     model, window = PROBLEMS[problem], WINDOW[problem]
     one, steps = filter_of(model, 1, 0, prior_weight=0.3), [model]
-    for x, y in zip(model.X, model.y, strict=True):
-        one.learn(row_of(x), float(y))
+    for row in range(len(model.y) - 1):
+        learn(one, model, row)
         steps.append(replace(model, leaf_model=leaf_with_prior(one, model.X.shape[1])))
     found = shares_of(
         model, lambda seed: filter_of(model, 3_000, seed, prior_weight=0.3), 20, window
     )
-    law = enumeration.law_in_window(steps.__getitem__, window)
-    assert distance(found, law) < 0.01
-    flat = open_constant(model)
-    assert distance(found, enumeration.law_in_window(lambda _: flat, window)) > 0.03
+    assert distance(found, steps, window) < 0.01
+    assert distance(found, open_constant(model), window) > 0.03
