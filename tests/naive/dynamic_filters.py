@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
+from river_extra_trees import DynamicTreeClassifier, DynamicTreeRegressor
 from river_extra_trees._core.dynamic import ParticleFilter
 from tests import compiled
 from tests.naive import dynamic_enumeration as enumeration
@@ -43,6 +45,13 @@ def filter_of(
         published=model.published_scores,
         seed=seed,
     )
+
+
+def users_filter(leaf: str, **parameters: Any) -> ParticleFilter:
+    """What a user gets: priors of leaves and of large trees, and memories that compete."""
+    if leaf == "class":
+        return DynamicTreeClassifier(seed=0, **parameters)._core
+    return DynamicTreeRegressor(seed=0, leaf=leaf, **parameters)._core
 
 
 def open_constant(model: DynamicTree) -> DynamicTree:

@@ -4,27 +4,18 @@ from __future__ import annotations
 
 import pickle
 import random
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
 
 from river_extra_trees import DynamicTreeClassifier, DynamicTreeRegressor
-from river_extra_trees._core.dynamic import ParticleFilter
 from river_extra_trees.dynamic_learner import averaged, gains_of, split_shares_of
 from tests.core.dynamic.test_scores import N_LEARNED, learned, model_of
 from tests.naive.dynamic import DynamicTree, Leaf, Split, Tree
 from tests.naive.dynamic_filters import naive_tree
 from tests.naive.dynamic_leaves import GaussianLeaf
 from tests.tools.particle_trees import trees_of
-
-
-def learned_trees(leaf: str, model: DynamicTree) -> tuple[ParticleFilter, list[tuple[Tree, float]]]:
-    """A particles that has retired some rows, and its distinct trees with their shares."""
-    particles = learned("flat", leaf)
-    return particles, [
-        (naive_tree(model, particles, nodes), n / particles.n_particles)
-        for nodes, n in trees_of(particles)
-    ]
 
 
 def spread(model: DynamicTree, tree: Tree) -> float:
@@ -37,35 +28,27 @@ def spread(model: DynamicTree, tree: Tree) -> float:
     return total.weight * model.leaf_model.residual(total) / df * (1 + 1 / total.weight)
 
 
-def add_gains(model: DynamicTree, tree: Tree, gains: np.ndarray) -> None:
+def splits_of(tree: Tree) -> Iterator[Split]:
     if isinstance(tree, Split):
-        gains[tree.column] += (
-            spread(model, tree) - spread(model, tree.left) - spread(model, tree.right)
-        )
-        add_gains(model, tree.left, gains)
-        add_gains(model, tree.right, gains)
-
-
-def count_splits(tree: Tree, counts: np.ndarray) -> np.ndarray:
-    if isinstance(tree, Split):
-        counts[tree.column] += 1
-        count_splits(tree.left, counts)
-        count_splits(tree.right, counts)
-    return counts
+        yield tree
+        yield from splits_of(tree.left)
+        yield from splits_of(tree.right)
 
 
 @pytest.mark.parametrize("leaf", ["constant", "linear", "class"])
-def test_relevance_is_the_naive_one(leaf: str) -> None:
+def test_relevance_and_split_shares_are_the_naive_ones(leaf: str) -> None:
     """Averaged over the trees, retired samples included."""
-    model = model_of(leaf)
-    particles, trees = learned_trees(leaf, model)
-    expected = np.zeros(model.X.shape[1])
-    for tree, share in trees:
-        gains = np.zeros(model.X.shape[1])
-        add_gains(model, tree, gains)
-        expected += share * gains / N_LEARNED
+    model, particles = model_of(leaf), learned("flat", leaf)
+    gains, shares = np.zeros((2, model.X.shape[1]))
+    for nodes, n in trees_of(particles):
+        splits = list(splits_of(naive_tree(model, particles, nodes)))
+        for split in splits:
+            gain = spread(model, split) - spread(model, split.left) - spread(model, split.right)
+            gains[split.column] += n / particles.n_particles * gain / N_LEARNED
+            shares[split.column] += n / particles.n_particles / len(splits)
     found = list(averaged(particles, gains_of).values())
-    assert found == pytest.approx(expected, rel=1e-6, abs=1e-9)
+    assert found == pytest.approx(gains, rel=1e-6, abs=1e-9)
+    assert list(averaged(particles, split_shares_of).values()) == pytest.approx(shares)
 
 
 @pytest.mark.parametrize("factor", [0.99, "auto"])
@@ -87,15 +70,3 @@ def test_an_onlooker_sees_faded_weights(number: bool, factor: float | str) -> No
     if factor == 0.99:
         expected = sum(0.99**age for age in range(400))
         assert roots["weight"].to_numpy() == pytest.approx(expected, rel=1e-9)
-
-
-@pytest.mark.parametrize("leaf", ["constant", "linear", "class"])
-def test_split_shares_are_the_naive_ones(leaf: str) -> None:
-    """Share of each feature in the splits of a tree, averaged over the trees."""
-    model = model_of(leaf)
-    particles, trees = learned_trees(leaf, model)
-    expected = np.zeros(model.X.shape[1])
-    for tree, share in trees:
-        counts = count_splits(tree, np.zeros(model.X.shape[1]))
-        expected += share * counts / max(1, counts.sum())
-    assert list(averaged(particles, split_shares_of).values()) == pytest.approx(expected)

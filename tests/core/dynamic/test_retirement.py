@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
 
 import numpy as np
 import pytest
 
-from river_extra_trees import DynamicTreeClassifier, DynamicTreeRegressor
 from river_extra_trees._core.dynamic import ParticleFilter
 from tests import compiled
-from tests.golden.dynatree import data
 from tests.naive.dynamic import DynamicTree
-from tests.naive.dynamic_filters import filter_of, naive_tree, row_of
-from tests.naive.dynamic_leaves import GaussianLeaf, MultinomialLeaf
+from tests.naive.dynamic_filters import filter_of, learn, naive_tree, row_of, users_filter
+from tests.naive.dynamic_problems import dynatree_stream
 from tests.tools.particle_trees import trees_of
 from tests.tools.sums import check_sums
 from tests.tools.sums import row_of as statistics_of
@@ -23,49 +20,23 @@ N_LEARNED, N_RETIRED = 150, 90
 
 
 def model_of(leaf: str) -> DynamicTree:
-    X, y = data("class_train" if leaf == "class" else "fried_train")
-    leaf_model = MultinomialLeaf(3) if leaf == "class" else GaussianLeaf(5, leaf == "linear")
-    least, alpha = {"constant": (4, 0.5), "linear": (14, 1e-4), "class": (1, 0.95)}[leaf]
-    return DynamicTree(X, y, leaf_model, least, alpha=alpha)  # so rare that some are pruned
+    alpha = {"constant": 0.5, "linear": 1e-4, "class": 0.95}[leaf]  # so rare that some are pruned
+    return dynatree_stream(leaf, alpha=alpha)
 
 
-Maker = Callable[[str], ParticleFilter]
-
-
-def flat(leaf: str) -> ParticleFilter:
-    """Flat priors, and nothing for a leaf beside alpha and beta."""
-    return filter_of(model_of(leaf), 50, 0)
-
-
-def default(leaf: str) -> ParticleFilter:
-    """The prior of the leaves and the prior of large trees that users get."""
-    if leaf == "class":
-        return DynamicTreeClassifier(n_particles=50, forgetting_factor=1.0, seed=0)._core
-    return DynamicTreeRegressor(n_particles=50, leaf=leaf, forgetting_factor=1.0, seed=0)._core
-
-
-def forgetful(leaf: str) -> ParticleFilter:
-    """With the factors that compete: active or retired, a sample fades alike."""
-    if leaf == "class":
-        return DynamicTreeClassifier(n_particles=50, seed=0)._core
-    return DynamicTreeRegressor(n_particles=50, leaf=leaf, seed=0)._core
-
-
-MAKERS = (flat, default, forgetful)
+MAKERS = {
+    "flat": lambda leaf: filter_of(model_of(leaf), 50, 0),
+    "default": lambda leaf: users_filter(leaf, n_particles=50, forgetting_factor=1.0),
+    "forgetful": lambda leaf: users_filter(leaf, n_particles=50),  # with factors that compete
+}
 LEAVES = ("constant", "linear", "class")
 
 
-def learn(particles: ParticleFilter, leaf: str, rows: range, shift: int = 0) -> None:
-    """Rows with the targets of later ones, which are surprising."""
-    model = model_of(leaf)
-    for row in rows:
-        particles.learn(row_of(model.X[row]), float(model.y[row + shift]))
-
-
-def before_and_after(maker: Maker, leaf: str) -> tuple[ParticleFilter, ParticleFilter]:
+def before_and_after(maker: str, leaf: str) -> tuple[ParticleFilter, ParticleFilter]:
     """A particle filter, and the same one once its oldest samples have retired."""
-    before = maker(leaf)
-    learn(before, leaf, range(N_LEARNED))
+    before = MAKERS[maker](leaf)
+    for row in range(N_LEARNED):
+        learn(before, model_of(leaf), row)
     after = copy.deepcopy(before)
     for _ in range(N_RETIRED):
         compiled.retire_oldest(after)
@@ -90,23 +61,18 @@ def log_odds(particles: ParticleFilter) -> list[float]:
 
 @pytest.mark.parametrize("leaf", LEAVES)
 @pytest.mark.parametrize("maker", MAKERS)
-def test_retirement_changes_no_prediction(maker: Maker, leaf: str) -> None:
-    """A retired sample moves from the likelihood to the prior: their product stays."""
+def test_retirement_changes_no_prediction_and_no_odds(maker: str, leaf: str) -> None:
+    """A retired sample moves from the likelihood to the prior: their product stays.
+
+    So does the score of every subtree against that of a leaf in its place.
+    """
     before, after = before_and_after(maker, leaf)
-    for x in model_of(leaf).X[N_LEARNED : N_LEARNED + 20]:
+    for x in map(row_of, model_of(leaf).X[N_LEARNED : N_LEARNED + 20]):
         if leaf == "class":
-            labels = before.predict_proba(row_of(x))
-            assert after.predict_proba(row_of(x)) == pytest.approx(labels, rel=1e-9)
+            assert after.predict_proba(x) == pytest.approx(before.predict_proba(x), rel=1e-9)
         else:
-            expected = np.ravel(before.mixture(row_of(x)))
-            assert np.ravel(after.mixture(row_of(x))) == pytest.approx(expected, rel=1e-9)
-
-
-@pytest.mark.parametrize("leaf", LEAVES)
-@pytest.mark.parametrize("maker", MAKERS)
-def test_retirement_changes_no_odds(maker: Maker, leaf: str) -> None:
-    """The score of every subtree against that of a leaf in its place."""
-    before, after = before_and_after(maker, leaf)
+            expected = np.ravel(before.mixture(x))
+            assert np.ravel(after.mixture(x)) == pytest.approx(expected, rel=1e-9)
     expected = log_odds(before)
     assert log_odds(after) == pytest.approx(expected, rel=1e-9, abs=1e-9)
     assert np.count_nonzero(expected) > 20
@@ -115,15 +81,15 @@ def test_retirement_changes_no_odds(maker: Maker, leaf: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("leaf", LEAVES)
 @pytest.mark.parametrize("maker", MAKERS)
-def test_retirement_changes_no_move(maker: Maker, leaf: str) -> None:
+def test_retirement_changes_no_move(maker: str, leaf: str) -> None:
     """Where nothing may grow, each particle goes on to stay and to prune as it would have."""
-    before, after = before_and_after(maker, leaf)
+    (before, after), model = before_and_after(maker, leaf), model_of(leaf)
     n_new = 0
     for row in range(N_LEARNED, N_LEARNED + 40):
         known = dict(trees(before))
         for particles in (before, after):
             particles.min_samples_leaf = 10**6
-            learn(particles, leaf, range(row, row + 1), shift=50)
+            particles.learn(row_of(model.X[row]), float(model.y[row + 50]))  # which surprises
         assert trees(before) == trees(after)
         assert after.log_predictive == pytest.approx(before.log_predictive, abs=1e-9)
         n_new += sum(n for tree, n in trees(before) if tree not in known)
@@ -134,7 +100,7 @@ def test_retirement_changes_no_move(maker: Maker, leaf: str) -> None:
 def test_scores_of_leaves_are_the_evidence_of_all_their_samples(leaf: str) -> None:
     """Active and retired, summed anew from the data as the textbook has it."""
     model = model_of(leaf)
-    _, particles = before_and_after(flat, leaf)
+    _, particles = before_and_after("flat", leaf)
     constant = model.leaf_model.size / 2 * np.log(2 * np.pi)  # the core leaves it out
     compared = 0
     for nodes, _ in trees_of(particles):
