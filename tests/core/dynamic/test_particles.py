@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -14,29 +14,12 @@ from river_extra_trees._estimator.mixture import StudentMixture
 from tests import compiled
 from tests.golden.dynatree import data, table
 from tests.naive.dynamic import DynamicTree
-from tests.naive.dynamic_filters import filter_of, leaf_at, row_of, sums_of
-from tests.naive.dynamic_leaves import GaussianLeaf, MultinomialLeaf
+from tests.naive.dynamic_filters import filter_of, leaf_at, learn, row_of, sums_of
+from tests.naive.dynamic_problems import SMALLEST_LEAF, dynatree_stream
 from tests.tools.particle_trees import sizes_of, trees_of
 from tests.tools.sums import check_sums
 
-MIN_SAMPLES_LEAF = {"constant": 4, "linear": 14, "class": 1}
-
-
-def learn(particles: ParticleFilter, model: DynamicTree, row: int) -> None:
-    particles.learn(row_of(model.X[row]), float(model.y[row]))
-
-
-def probabilities(particles: ParticleFilter, x: dict[str, float]) -> list[float]:
-    """Of the classes 0.0, 1.0, ... in this order."""
-    answer = particles.predict_proba(x)
-    return [answer[label] for label in sorted(answer)]
-
-
-def published(leaf: str, min_samples_leaf: int | None = None) -> DynamicTree:
-    X, y = data("class_train" if leaf == "class" else "fried_train")
-    smallest = min_samples_leaf or MIN_SAMPLES_LEAF[leaf]
-    leaf_model = MultinomialLeaf(3) if leaf == "class" else GaussianLeaf(5, leaf == "linear")
-    return DynamicTree(X, y, leaf_model, smallest, published_scores=True)
+published = functools.partial(dynatree_stream, published_scores=True)
 
 
 def split_shares(particles: ParticleFilter, n_features: int) -> np.ndarray:
@@ -54,73 +37,43 @@ def within_four_standard_errors(one: float, other: float, n: int, m: int) -> boo
     return abs(one - other) <= 4 * np.sqrt(spread * (1 / n + 1 / m))
 
 
-# One leaf
+# dynaTree's outputs
 
 
-RETIREMENT = [("noretire", 1000, 1.0), ("w60_lam1", 60, 1.0), ("w60_lam0.9", 60, 0.9)]
+@pytest.mark.parametrize(
+    ("retirement", "window", "factor"),
+    [("noretire", 1000, 1.0), ("w60_lam1", 60, 1.0), ("w60_lam0.9", 60, 0.9)],
+)
+@pytest.mark.parametrize("leaf", SMALLEST_LEAF)
+def test_one_leaf_is_dynatree_s(leaf: str, retirement: str, window: int, factor: float) -> None:
+    """Log predictive row by row; mean, variance, quantiles and density, or probabilities: to 1e-8.
 
-
-def one_leaf(leaf: str, factor: float) -> tuple[Any, ParticleFilter]:
-    """A model of dynaTree and a particle filter of one tree that never splits."""
+    The oldest of a full window is retired before each row, and the tree never splits.
+    """
     model = published(leaf)
     particles = filter_of(model, 1, 0, decay=factor)
     particles.min_samples_leaf = 10**6
-    return model, particles
-
-
-@pytest.mark.parametrize(("retirement", "window", "factor"), RETIREMENT)
-@pytest.mark.parametrize("leaf", MIN_SAMPLES_LEAF)
-def test_log_predictive_of_one_leaf_is_dynatree_s(
-    leaf: str, retirement: str, window: int, factor: float
-) -> None:
-    """Row by row to 1e-8, the oldest of a full window retired before each."""
-    model, particles = one_leaf(leaf, factor)
     name = f"{'linear_augmented' if leaf == 'linear' else leaf}_{retirement}"
     rows = table("exact_single_leaf_logpred")
     for row, expected in enumerate(rows):
-        if particles.pool.size == window:
-            compiled.retire_oldest(particles)
         known = leaf != "class" or len(particles.labels.labels) == 3  # dynaTree knows
-        learn(particles, model, row)
+        learn(particles, model, row, window)
         if row >= model.min_samples_leaf and known:
             assert particles.log_predictive == pytest.approx(float(expected[name]), abs=1e-8)
     assert len(rows) >= 200
-
-
-@pytest.mark.parametrize(("retirement", "window", "factor"), RETIREMENT)
-@pytest.mark.parametrize("leaf", MIN_SAMPLES_LEAF)
-def test_answers_of_one_leaf_are_dynatree_s(
-    leaf: str, retirement: str, window: int, factor: float
-) -> None:
-    """Mean, variance, quantiles and density, or the class probabilities, to 1e-8."""
-    model, particles = one_leaf(leaf, factor)
-    for row in range(200):
-        if particles.pool.size == window:
-            compiled.retire_oldest(particles)
-        learn(particles, model, row)
     X, y = data("class_test" if leaf == "class" else "fried_test")
-    name = "linear_augmented" if leaf == "linear" else leaf
-    compared = 0
-    for expected in table("exact_single_leaf_predict"):
-        if expected["config"] != f"{name}_{retirement}":
-            continue
+    points = [row for row in table("exact_single_leaf_predict") if row["config"] == name]
+    for expected in points:
         i = int(expected["i"]) - 1
-        compared += 1
         if leaf == "class":
-            found = probabilities(particles, row_of(X[i]))
-            assert found == pytest.approx([float(expected[f"p{k}"]) for k in (1, 2, 3)], abs=1e-8)
-            continue
-        answer = StudentMixture(particles.mixture(row_of(X[i])))
-        found = [answer.mean, answer.variance, answer.quantile(0.05), answer.quantile(0.95)]
-        given = [float(expected[key]) for key in ("mean", "var", "q05", "q95", "dens")]
-        assert [*found, answer(y[i])] == pytest.approx(given, abs=1e-8)
-    assert compared >= 5
-
-
-# Forgetting
-
-
-# dynaTree's outputs
+            answer = particles.predict_proba(row_of(X[i]))
+            found, keys = [answer[label] for label in sorted(answer)], ("p1", "p2", "p3")
+        else:
+            mixture = StudentMixture(particles.mixture(row_of(X[i])))
+            found = [mixture.mean, mixture.variance, *map(mixture.quantile, (0.05, 0.95))]
+            found, keys = [*found, mixture(y[i])], ("mean", "var", "q05", "q95", "dens")
+        assert found == pytest.approx([float(expected[key]) for key in keys], abs=1e-8)
+    assert len(points) >= 5
 
 
 @pytest.mark.slow
@@ -158,7 +111,7 @@ def test_grow_over_a_retired_prior_is_as_frequent_as_in_dynatree(
     expected: dict[str, str],
 ) -> None:
     """With 30 points a side at least, 60 active ones allow one partition per feature."""
-    model = published(expected["model"], min_samples_leaf=30)
+    model = published(expected["model"], 30)
     k, factor = int(expected["k"]), float(expected["lambda"])
     particles = filter_of(model, 10_000, 4, decay=factor)
     for row in range(59):
@@ -183,11 +136,6 @@ def densities_at(particles: ParticleFilter, model: DynamicTree, row: int) -> np.
         logarithms.append(leaf_model.log_predictive(total, x, y))
         counts.append(n)
     return np.repeat(np.exp(logarithms), counts)
-
-
-def retired_weights(particles: ParticleFilter) -> np.ndarray:
-    """Weight of the retired samples, tree by tree."""
-    return np.array([particles.nodes(i)[0]["retired"] for i in range(particles.n_particles)])
 
 
 @pytest.mark.slow
@@ -215,10 +163,11 @@ def test_trees_after_a_retirement_are_as_large_as_in_dynatree(
     densities = densities_at(particles, model, 120)
     learn(particles, model, 120)
     after = np.array(sizes_of(particles)[0])
+    retired = np.array([particles.nodes(i)[0]["retired"] for i in range(particles.n_particles)])
     found = {
         "leaves_before": before,
         "leaves_after": after,
-        "retired_per_leaf": retired_weights(particles) / after,
+        "retired_per_leaf": retired / after,
         "lpred_last": densities / densities.mean() - 1 + particles.log_predictive,
     }
     for key, values in found.items():
@@ -253,7 +202,7 @@ def test_a_leaf_without_spread_has_no_density(leaf: str, factor: float) -> None:
 # Invariants
 
 
-@pytest.mark.parametrize("leaf", MIN_SAMPLES_LEAF)
+@pytest.mark.parametrize("leaf", SMALLEST_LEAF)
 @pytest.mark.parametrize("decay", [1.0, 0.95])
 @pytest.mark.parametrize("as_published", [False, True])
 def test_structures_stay_sound(leaf: str, decay: float, as_published: bool) -> None:

@@ -15,9 +15,8 @@ from river_extra_trees._estimator.mixture import StudentMixture
 from river_extra_trees.dynamic_learner import averaged, split_shares_of
 from tests import compiled
 from tests.golden.dynatree import column, data, table
-from tests.naive.dynamic import DynamicTree
 from tests.naive.dynamic_filters import filter_of, row_of
-from tests.naive.dynamic_leaves import GaussianLeaf, MultinomialLeaf
+from tests.naive.dynamic_problems import dynatree_stream
 from tests.tools.particle_trees import sizes_of
 
 Array = np.ndarray
@@ -25,7 +24,6 @@ Array = np.ndarray
 pytestmark = pytest.mark.slow  # the runs take long
 
 CONFIGURATIONS = [row["config"] for row in table("stat_summary") if "implicit" not in row["config"]]
-MIN_SAMPLES_LEAF = {"constant": 4, "linear": 14, "class": 1}
 N_RUNS = 8
 N_PARTICLES = 100
 
@@ -47,22 +45,6 @@ MOST_TOGETHER = {"test_err": 3.0, "test_logdens": 3.0, "sum_logpred_101_400": 4.
 
 # Per configuration and quantity: one row per run, one column per point.
 Found = dict[str, dict[str, Array]]
-
-
-def published(leaf: str) -> DynamicTree:
-    X, y = data("class_train" if leaf == "class" else "fried_train")
-    leaf_model = MultinomialLeaf(3) if leaf == "class" else GaussianLeaf(5, leaf == "linear")
-    return DynamicTree(X, y, leaf_model, MIN_SAMPLES_LEAF[leaf], published_scores=True)
-
-
-def retiring(config: str, particles: ParticleFilter, rng: np.random.Generator) -> int:
-    """The slot that a policy of dynaTree gives up."""
-    policy = config.rsplit("_", 1)[1]
-    if policy == "rand":
-        return int(rng.choice(particles.pool.slots()))
-    if policy in ("alc", "ent"):
-        return compiled.to_retire(particles, {"alc": "alc", "ent": "entropy"}[policy])
-    return compiled.to_retire(particles, "oldest")
 
 
 def trees_of(particles: ParticleFilter, n_columns: int) -> dict[str, float]:
@@ -114,14 +96,19 @@ def answers_to_numbers(particles: ParticleFilter) -> tuple[dict[str, float], dic
 def run(config: str, seed: int) -> dict[str, Array]:
     """One run: every quantity, at each of its points."""
     leaf = config.split("_")[0]
-    model = published(leaf)
+    model = dynatree_stream(leaf, published_scores=True)
     factor = float(config.split("lam")[1]) if "lam" in config else 1.0
     particles = filter_of(model, N_PARTICLES, seed, decay=factor)
     rng = np.random.default_rng(seed)
     log_predictive = []
     for row in range(400):
         if "w100" in config and particles.pool.size == 100:
-            compiled.retire(particles, retiring(config, particles, rng))
+            policy = config.rsplit("_", 1)[1]
+            slot = int(rng.choice(particles.pool.slots()))
+            if policy != "rand":
+                policy = {"alc": "alc", "ent": "entropy"}.get(policy, "oldest")
+                slot = compiled.to_retire(particles, policy)
+            compiled.retire(particles, slot)
         particles.learn(row_of(model.X[row]), float(model.y[row]))
         log_predictive.append(particles.log_predictive)
     summary, answers = (
