@@ -14,6 +14,7 @@ from tests.golden.dynatree import data
 from tests.naive.dynamic_leaves import GaussianLeaf, LeafModel, MultinomialLeaf, Sums
 
 N_CLASSES = 3
+N_LANES = 8
 KINDS = ("constant", "linear", "multinomial")
 
 
@@ -122,15 +123,6 @@ def test_a_target_without_spread_has_no_density() -> None:
     assert (mean, scale2, df) == (3.0, 0.0, 0.0)
 
 
-def test_a_prior_counts_like_samples() -> None:
-    """A prior row made of samples gives the answers of a leaf that has seen them."""
-    X, y = stream("linear")
-    with_prior = filled("linear", X[:30], y[:30])
-    with_prior.set_prior(filled("linear", X[30:50], y[30:50]).values, -6.0 + 20.0, 0.0)
-    both = filled("linear", X[:50], y[:50])
-    assert with_prior.predictive(X[60]) == pytest.approx(both.predictive(X[60]), rel=1e-9)
-
-
 @pytest.mark.parametrize("kind", ["constant", "linear"])
 @pytest.mark.parametrize("merged", [False, True])
 def test_far_samples_that_have_faded_leave_no_rounding_errors(kind: str, merged: bool) -> None:
@@ -146,3 +138,73 @@ def test_far_samples_that_have_faded_leave_no_rounding_errors(kind: str, merged:
             far.add(regressors(kind, x), target)
     z = regressors(kind, X[0])
     assert far.predictive(z) == pytest.approx(near.predictive(z), rel=1e-9)
+
+
+# Leaves weighed together
+
+
+def leaves(
+    rng: np.random.Generator, n_regressors: int, n_classes: int, scale: float
+) -> tuple[list[Any], Any]:
+    """Leaves with samples about places of their own, and a prior worth one sample."""
+    every = compiled.Statistics(n_regressors, n_classes)
+    found = []
+    for _ in range(int(rng.integers(1, N_LANES + 1))):
+        leaf = compiled.Statistics(n_regressors, n_classes)
+        place = rng.normal(0, scale, n_regressors)
+        for _ in range(int(rng.integers(1, 60))):
+            z = place + rng.normal(0, scale, n_regressors)
+            y = float(rng.integers(n_classes)) if n_classes else float(rng.normal(z.sum(), scale))
+            weight = float(rng.uniform(0.1, 2))
+            leaf.add(z, y, weight)
+            every.add(z, y, weight)
+        found.append(leaf)
+    every.scale(1 / every.values[0])
+    return found, every
+
+
+@settings(max_examples=90, deadline=None)
+@given(
+    seed=st.integers(0, 2**32),
+    size=st.sampled_from([(0, 0), (1, 0), (2, 0), (5, 0), (20, 0), (0, 1), (0, 3), (0, 12)]),
+    with_prior=st.booleans(),
+    exponent=st.integers(-6, 6),
+)
+def test_leaves_in_lanes_are_leaves(
+    seed: int, size: tuple[int, int], with_prior: bool, exponent: int
+) -> None:
+    """Whatever the number of leaves, their scale, and whether they have a prior."""
+    n_regressors, n_classes = size
+    found, every = leaves(np.random.default_rng(seed), *size, 10.0**exponent)
+    with_prior = with_prior and not n_classes
+    prior = every.values if with_prior else [0.0] * len(every.values)
+    df_offset = 1.0 if with_prior else -(n_regressors + 1)
+    origin = [0.0] if n_classes else every.values[1 : 2 + n_regressors]
+    for leaf in found:
+        leaf.set_prior(prior, df_offset, 0.0)
+    together = compiled.log_marginals(
+        [leaf.values for leaf in found], origin, prior, *size, df_offset
+    )
+    close = {"rel": 1e-12} if n_classes else {"rel": 1e-7, "abs": 1e-6, "nan_ok": True}
+    assert together == pytest.approx([leaf.log_marginal() for leaf in found], **close)
+
+
+@pytest.mark.parametrize("with_prior", [False, True])
+def test_a_repeated_regressor_makes_its_lane_constant_and_no_other(with_prior: bool) -> None:
+    """A leaf whose regressors are not independent falls back; its neighbours stay linear."""
+    rng = np.random.default_rng(0)
+    found = [compiled.Statistics(2) for _ in range(3)]
+    for i, leaf in enumerate(found):
+        for _ in range(30):
+            a, b = rng.normal(size=2)
+            leaf.add([a, a if i == 1 else b], a + b)
+    prior = compiled.Statistics(2)
+    if with_prior:
+        for sign in (-1, 1):
+            prior.add([sign, sign], sign, 0.5)
+    for leaf in found:
+        leaf.set_prior(prior.values, -3.0, 0.0)
+    together = compiled.log_marginals(
+        [leaf.values for leaf in found], [0.0, 0.0, 0.0], prior.values, 2, 0, -3.0
+    )
+    assert together == pytest.approx([leaf.log_marginal() for leaf in found], rel=1e-9)
