@@ -78,8 +78,8 @@ class Split(NamedTuple):
         """The same split; where no value is missing, later ones go to the heavier side."""
         if any(math.isnan(value_of(sample.x, self.feature)) for sample in samples):
             return self
-        left = total([sample for sample in samples if self.goes_left(sample.x)])
-        return self._replace(missing_left=left >= total(samples) - left)
+        left, right = sides(samples, self)
+        return self._replace(missing_left=total(left) >= total(right))
 
     def send_left(self, values: Values) -> npt.NDArray[np.bool_]:
         """Which values of the feature go left; not for groups."""
@@ -129,7 +129,21 @@ def squared_deviations(samples: Sequence[Sample]) -> float:
 
 def moments(samples: Sequence[Sample]) -> tuple[float, float, float]:
     """Weight, mean and sum of squared deviations: what a leaf knows of numbers."""
+    if not samples:
+        return 0.0, 0.0, 0.0
     return total(samples), mean(samples), squared_deviations(samples)
+
+
+def faded(samples: Sequence[Sample], fading: float) -> list[Sample]:
+    return [sample._replace(weight=sample.weight * fading) for sample in samples]
+
+
+def sides(samples: Sequence[Sample], split: Split) -> tuple[list[Sample], list[Sample]]:
+    """The samples that go left, and those that go right."""
+    left, right = [], []
+    for sample in samples:
+        (left if split.goes_left(sample.x) else right).append(sample)
+    return left, right
 
 
 def class_weights(samples: Sequence[Sample], n_classes: int) -> list[float]:
@@ -245,10 +259,7 @@ class Cart:
             node.split = self.best_split(node.samples, node.depth)
             if node.split is None:
                 continue
-            left, right = (
-                [s for s in node.samples if node.split.goes_left(s.x) == side]
-                for side in (True, False)
-            )
+            left, right = sides(node.samples, node.split)
             node.left, node.right = Node(left, node.depth + 1), Node(right, node.depth + 1)
             waiting += [node.right, node.left]
 
@@ -279,7 +290,5 @@ def walk(node: Node) -> Iterator[Node]:
 
 def leaf_of(node: Node, x: Sequence[float]) -> Node:
     while node.split is not None:
-        child = node.left if node.split.goes_left(x) else node.right
-        assert child is not None
-        node = child
+        node = node.left if node.split.goes_left(x) else node.right
     return node

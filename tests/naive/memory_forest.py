@@ -1,8 +1,7 @@
 """The forests that learn how much each memory is worth, as one would explain them.
 
-All samples are kept; whatever the core sums up as it goes is computed from them anew. Class counts
-in the nodes are added in order of arrival, as the core does, so that they are equal to the bit.
-With weights that are small multiples of powers of two all scores of classes are, too.
+All samples are kept; whatever the core sums up as it goes is computed from them anew. With weights
+that are small multiples of powers of two, all scores of classes are equal to the bit.
 
 The core spreads the growth of a tree over many samples. Here all of it happens at once, when the
 core's tree is ready: `births` tells, of each tree, the number of samples seen then.
@@ -18,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.naive.cart import Rules, Sample
+from tests.naive.cart import Rules, Sample, class_weights, faded, moments, walk
 from tests.naive.columns import Columns
 from tests.naive.memory_tree import (
     MAX_REGRESSORS,
@@ -112,9 +111,7 @@ class NaiveMemoryForest(abc.ABC):
 
     def learn_leaf(self, tree: Tree, sample: Sample) -> None:
         leaf = tree.leaf(sample.x)
-        if self.fading < 1.0:
-            leaf.fade(self.fading)
-        leaf.learn(tree.residual(sample).y, sample.weight)
+        leaf.samples = [*faded(leaf.samples, self.fading), tree.residual(sample)]
 
     def split_leaves(self, number: int) -> None:
         """Split the leaves that several samples of a batch reached, unless they have models."""
@@ -174,18 +171,15 @@ class NaiveMemoryForest(abc.ABC):
             rules = replace(rules, min_samples_leaf=least)
         elif tree.kind == "root":
             tree.models[0] = ridge(samples, standard_of(samples, numeric))
-        for sample in samples:
-            tree.root.learn(tree.residual(sample).y, sample.weight)
+        tree.root.samples = [tree.residual(sample) for sample in samples]
         rng = NaiveRng(self.seed, number, group.begun, RENEW)
         self.split(tree, tree.root, samples, rules, rng)
         tree.shrink_to(self.max_nodes)
-        for leaf in tree.preorder() if tree.kind == "leaves" else []:
+        for leaf in walk(tree.root) if tree.kind == "leaves" else []:
             if leaf.split is None:
                 own = [s for s in samples if tree.leaf(s.x) is leaf]
                 tree.models[leaf.number] = ridge(own, standard_of(samples, numeric))
-                leaf.weight = leaf.mean = leaf.squares = 0.0
-                for sample in own:
-                    leaf.learn(tree.residual(sample).y, sample.weight)
+                leaf.samples = [tree.residual(sample) for sample in own]
         for sample in self.samples[group.begun :]:
             self.learn_leaf(tree, sample)
         tree.birth = self.n_seen
@@ -214,14 +208,11 @@ class NaiveClassForest(NaiveMemoryForest):
         """Per group the mean of the class frequencies in the leaves of its trees."""
         found = []
         for group in self.groups:
-            answer, n = [0.0] * len(self.labels), len(group.trees)
+            answer, n = np.zeros(len(self.labels)), len(group.trees)
             for tree in group.trees:
-                leaf = self.trees[tree].leaf(x)
-                for code in range(len(self.labels)):
-                    if leaf.weight > 0.0:
-                        answer[code] += leaf.counts.get(code, 0.0) * (1.0 / (leaf.weight * n))
-                    else:
-                        answer[code] += 1.0 / (len(self.labels) * n)
+                samples = self.trees[tree].leaf(x).samples
+                weights = np.array(class_weights(samples, len(answer))) if samples else answer + 1.0
+                answer = answer + weights / weights.sum() / n
             found.append(answer)
         return found
 
@@ -294,8 +285,10 @@ class NaiveNumberForest(NaiveMemoryForest):
         means, variances = [], []
         for group in self.groups:
             leaves = [(self.trees[tree], self.trees[tree].leaf(x)) for tree in group.trees]
-            numbers = [leaf.mean + tree.slope(leaf, x) for tree, leaf in leaves]
-            inside = [leaf.squares / (leaf.weight or 1.0) for _, leaf in leaves]
+            told = [moments(leaf.samples) for _, leaf in leaves]
+            slopes = [tree.slope(leaf, x) for tree, leaf in leaves]
+            numbers = [mean + slope for (_, mean, _), slope in zip(told, slopes, strict=True)]
+            inside = [squares / (weight or 1.0) for weight, _, squares in told]
             means.append(min(max(float(np.mean(numbers)), low), high))
             variances.append(float(np.mean(inside) + np.var(numbers)))
         middle = float(np.mean(means))
@@ -310,7 +303,7 @@ class NaiveNumberForest(NaiveMemoryForest):
         groups = np.array(self.answers)[:, :-1]
         middle = groups.mean(axis=1)
         d = groups - middle[:, None]
-        fade = faded(len(d), self.STACK_DECAY)
+        fade = fades(len(d), self.STACK_DECAY)
         y = np.array([s.y for s in self.samples[1:]]) - middle
         prior = self.PRIOR * (fade @ (d**2).mean(axis=1)) / fade.sum()
         if prior == 0.0:
@@ -330,7 +323,7 @@ class NaiveNumberForest(NaiveMemoryForest):
     def spread(self, variance: float) -> float:
         if not self.errors:
             return 0.0
-        errors, fade = np.array(self.errors), faded(len(self.errors), self.DECAY)
+        errors, fade = np.array(self.errors), fades(len(self.errors), self.DECAY)
         error = fade @ errors / fade.sum()
         ratios = []
         for i in range(len(errors)):
@@ -347,7 +340,7 @@ class NaiveNumberForest(NaiveMemoryForest):
         self.errors.append((sample.y - float(answers @ self.members)) ** 2)
         self.answers.append(answers)
         self.variances.append(variance)
-        fade = faded(len(self.answers), self.DECAY)
+        fade = fades(len(self.answers), self.DECAY)
         targets = np.array([s.y for s in [*self.samples[1:], sample]])
         squared = (np.array(self.answers) - targets[:, None]) ** 2
         running = np.maximum(fade @ squared / fade.sum(), 1e-300)
@@ -358,7 +351,7 @@ class NaiveNumberForest(NaiveMemoryForest):
         ).tolist()
 
 
-def faded(n: int, decay: float) -> Numbers:
+def fades(n: int, decay: float) -> Numbers:
     """The weights of the latest n of something, the oldest first."""
     weights: Numbers = decay ** np.arange(n - 1, -1, -1)
     return weights

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from tests.naive import cart
 from tests.naive.cart import (
     GROUP,
     MANY_VALUES,
@@ -18,12 +19,16 @@ from tests.naive.cart import (
     Sample,
     Split,
     bucket_of,
+    leaf_of,
     may_split,
+    mean,
+    sides,
+    total,
     value_of,
+    walk,
 )
 from tests.naive.rng import NaiveRng
 
-FAINTEST = 1e-200
 N_SALTS = 254
 MAX_REGRESSORS = 64
 
@@ -31,44 +36,11 @@ Numbers = npt.NDArray[np.float64]
 
 
 @dataclass
-class Node:
-    """A leaf when `split` is None. `number` is its place in the arena of its tree."""
+class Node(cart.Node):
+    """A node, and its place in the arena of its tree. Leaves hold what they have learned."""
 
-    number: int
-    depth: int
-    split: Split | None = None
-    left: Node | None = None
-    right: Node | None = None
+    number: int = 0
     gain: float = 0.0
-    weight: float = 0.0
-    counts: dict[float, float] = field(default_factory=dict)  # weights of classes
-    mean: float = 0.0
-    squares: float = 0.0  # deviations from the mean
-
-    def learn(self, y: float, weight: float) -> None:
-        delta = y - self.mean
-        self.weight += weight
-        self.counts[y] = self.counts.get(y, 0.0) + weight
-        self.mean += delta * (weight / self.weight)
-        self.squares += weight * delta * (y - self.mean)
-
-    def become(self, left: Node, right: Node) -> None:
-        """Know what two leaves have learned."""
-        self.weight, self.counts, self.mean, self.squares = 0.0, {}, 0.0, 0.0
-        for leaf in (left, right):
-            for y, count in leaf.counts.items():
-                self.counts[y] = self.counts.get(y, 0.0) + count
-            if leaf.weight > 0.0:
-                delta, before = leaf.mean - self.mean, self.weight
-                self.weight += leaf.weight
-                self.mean += delta * (leaf.weight / self.weight)
-                self.squares += leaf.squares + delta**2 * before * leaf.weight / self.weight
-
-    def fade(self, fading: float) -> None:
-        self.weight *= fading
-        self.squares *= fading
-        faded = {y: count * fading for y, count in self.counts.items()}
-        self.counts = {y: count for y, count in faded.items() if count >= FAINTEST}
 
 
 @dataclass
@@ -140,30 +112,16 @@ class Tree:
 
     def new_node(self, depth: int) -> Node:
         if self.free:
-            return Node(self.free.pop(), depth)
+            return Node([], depth, number=self.free.pop())
         self.n_numbers += 1
-        return Node(self.n_numbers - 1, depth)
+        return Node([], depth, number=self.n_numbers - 1)
 
     @property
     def n_nodes(self) -> int:
         return self.n_numbers - len(self.free)
 
-    def preorder(self) -> list[Node]:
-        found, waiting = [], [self.root]
-        while waiting:
-            node = waiting.pop()
-            found.append(node)
-            if node.left is not None and node.right is not None:
-                waiting += [node.right, node.left]
-        return found
-
     def leaf(self, x: Sequence[float]) -> Node:
-        node = self.root
-        while node.split is not None:
-            child = node.left if node.split.goes_left(x) else node.right
-            assert child is not None
-            node = child
-        return node
+        return leaf_of(self.root, x)
 
     def slope(self, leaf: Node, x: Sequence[float]) -> float:
         model = self.models.get(0 if self.kind == "root" else leaf.number)
@@ -176,16 +134,13 @@ class Tree:
         """Make leaves of the lightest splits at the bottom until no more nodes are left."""
         while (excess := self.n_nodes - max(max_nodes, 1)) > 0:
             bottom = [
-                (node.left.weight + node.right.weight, node.number, node, node.left, node.right)
-                for node in self.preorder()
-                if node.left is not None
-                and node.right is not None
-                and node.left.split is None
-                and node.right.split is None
+                (total(node.left.samples + node.right.samples), node.number, node)
+                for node in walk(self.root)
+                if node.split and node.left.split is None and node.right.split is None
             ]
-            for _, _, node, left, right in sorted(bottom)[: (excess + 1) // 2]:
-                self.free += [left.number, right.number]
-                node.become(left, right)
+            for _, _, node in sorted(bottom)[: (excess + 1) // 2]:
+                self.free += [node.left.number, node.right.number]
+                node.samples = node.left.samples + node.right.samples
                 node.split = node.left = node.right = None
                 node.gain = 0.0
 
@@ -193,24 +148,16 @@ class Tree:
 # --- Growth
 
 
-def weight_of(samples: list[Sample]) -> float:
-    return sum(sample.weight for sample in samples)
-
-
-def mean_of(samples: list[Sample]) -> float:
-    return sum(s.weight * s.y for s in samples) / weight_of(samples)
-
-
 def score(samples: list[Sample], criterion: str, middle: float) -> float:
     """Higher is better: the impurity of the samples of a side, but for a constant.
 
     Numbers are taken from their mean in the node.
     """
-    weight = weight_of(samples)
+    weight = total(samples)
     if criterion == "variance":
         return sum(s.weight * (s.y - middle) for s in samples) ** 2 / weight
     codes = sorted({sample.y for sample in samples})
-    counts = [weight_of([s for s in samples if s.y == code]) for code in codes]
+    counts = [total([s for s in samples if s.y == code]) for code in codes]
     if criterion == "entropy":
         return sum(count * math.log(count / weight) for count in counts)
     return sum(count * count for count in counts) / weight
@@ -228,9 +175,6 @@ class Growth:
         # Where sums are not exact, rounding does not decide.
         self.margin = 1.0 + 1e-12 if self.of_numbers else 1.0
 
-    def score(self, samples: list[Sample], middle: float) -> float:
-        return score(samples, self.rules.criterion, middle)
-
     def run(self, leaf: Node, samples: list[Sample], offered: list[int]) -> None:
         """Split the leaf and its children, left ones first, until the rules forbid it."""
         columns = list(offered)  # those that may vary first, in the order drawn
@@ -239,19 +183,16 @@ class Growth:
             node, samples, n_active = tasks.pop()
             if not may_split(samples, node.depth, self.rules):
                 continue
-            middle = mean_of(samples)
+            middle = mean(samples)
             best, best_score, n_active = self.best_split(samples, columns, n_active, middle)
             if best is None:
                 continue
             node.left = self.tree.new_node(node.depth + 1)
             node.right = self.tree.new_node(node.depth + 1)
-            node.split, node.gain = best, best_score - self.score(samples, middle)
-            for child, is_left in ((node.right, False), (node.left, True)):
-                own = [s for s in samples if best.goes_left(s.x) == is_left]
-                for sample in own:
-                    child.learn(sample.y, sample.weight)
-                if n_active:
-                    tasks.append((child, own, n_active))
+            node.split, node.gain = best, best_score - score(samples, self.rules.criterion, middle)
+            node.left.samples, node.right.samples = sides(samples, best)
+            if n_active:
+                tasks += [(child, child.samples, n_active) for child in (node.right, node.left)]
 
     def best_split(
         self,
@@ -280,10 +221,9 @@ class Growth:
             n_visited += 1
             splits = self.nominal_splits if column in self.nominal else self.numeric_splits
             for split in splits(column, values, samples):
-                left = [sample for sample in samples if split.goes_left(sample.x)]
-                right = [sample for sample in samples if not split.goes_left(sample.x)]
+                left, right = sides(samples, split)
                 if min(len(left), len(right)) >= max(1, self.rules.min_samples_leaf):
-                    found = self.score(left, middle) + self.score(right, middle)
+                    found = sum(score(side, self.rules.criterion, middle) for side in (left, right))
                     if best is None or found > best_score * self.margin:
                         best, best_score = split, found
         return best, best_score, n_active
@@ -317,14 +257,14 @@ class Growth:
             buckets.setdefault(bucket, []).append(sample)
         if not self.of_numbers:  # then the share of the most frequent class in the node counts
             codes = sorted({sample.y for sample in samples})
-            top = max(codes, key=lambda code: weight_of([s for s in samples if s.y == code]))
+            top = max(codes, key=lambda code: total([s for s in samples if s.y == code]))
         means = {
-            bucket: mean_of(found if self.of_numbers else [s._replace(y=s.y == top) for s in found])
+            bucket: mean(found if self.of_numbers else [s._replace(y=s.y == top) for s in found])
             for bucket, found in buckets.items()
         }
         order = sorted(sorted(means), key=means.__getitem__)
         unmet = set(range(N_BUCKETS + 1)) - set(order)
-        weights = {bucket: weight_of(found) for bucket, found in buckets.items()}
+        weights = {bucket: total(found) for bucket, found in buckets.items()}
         splits = []
         for cut in range(1, len(order)):
             left, right = (sum(map(weights.get, side)) for side in (order[:cut], order[cut:]))
@@ -344,6 +284,4 @@ class Growth:
             threshold = low
         if len(present) < len(values):
             return [Split(column, threshold, False, left) for left in (False, True)]
-        split = Split(column, threshold, False, False)
-        left = weight_of([sample for sample in samples if split.goes_left(sample.x)])
-        return [split._replace(missing_left=left >= weight_of(samples) - left)]
+        return [Split(column, threshold, False, False).with_missing(samples)]

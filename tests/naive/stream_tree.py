@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from tests.naive.cart import Cart, Node, Rules, Sample, leaf_of
+from tests.naive.cart import Cart, Node, Rules, Sample, faded, leaf_of
 
 
 def early_sizes(batch_size: int) -> list[int]:
@@ -50,8 +50,7 @@ class NaiveStreamTree:
 
     def learn_in_leaf(self, sample: Sample) -> None:
         leaf = leaf_of(self.root, sample.x)
-        faded = [s._replace(weight=s.weight * self.fading) for s in leaf.samples]
-        leaf.samples = [*faded, sample]
+        leaf.samples = [*faded(leaf.samples, self.fading), sample]
 
     def grow_leaves(self) -> None:
         hit = {id(leaf): leaf for leaf in (leaf_of(self.root, s.x) for s in self.batch)}
