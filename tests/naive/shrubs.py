@@ -71,16 +71,6 @@ def position_to_drop(weights: list[float]) -> int:
     return old.index(smallest) if newcomer > smallest else len(old)
 
 
-def sparse_project_simplex(v: list[float], n_models: int) -> list[float]:
-    """Return the nearest point of the simplex with at most `n_models` nonzero entries (eq. 8)."""
-    kept = sorted(sorted(range(len(v)), key=lambda k: -v[k])[:n_models])
-    projected = project_simplex([v[k] for k in kept])
-    answer = [0.0] * len(v)
-    for k, value in zip(kept, projected, strict=True):
-        answer[k] = value
-    return answer
-
-
 @dataclass
 class NaiveShrubs:
     """Algorithm 1. `n_classes=None` means regression; parameters are named as in the library."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from collections.abc import Iterator
 from typing import Any
 
 
@@ -37,3 +38,18 @@ def many_values(rng: random.Random, i: int) -> tuple[dict[Any, Any], float]:
     if rng.random() < 0.1:
         x["first"] = None
     return x, first % 7 + 0.25 * (second % 4)
+
+
+def passing_names(n: int, seed: int) -> Iterator[tuple[dict[str, Any], float]]:
+    """Names that come once, come and go, return late, or are nearly always there."""
+    rng = random.Random(seed)
+    for i in range(n):
+        a = rng.random()
+        x: dict[str, Any] = {f"once{i}": a, f"rare{rng.randrange(30)}": rng.random()}
+        if rng.random() < 0.9:
+            x["a"] = a
+        x[f"phase{i // 50 % 2}"] = rng.randrange(4)
+        x["word" if i % 7 else "other word"] = rng.choice("xyz")
+        if i % 60 == 5:
+            x["missing from the first"] = None
+        yield x, 2.0 * a + x[f"phase{i // 50 % 2}"] % 2

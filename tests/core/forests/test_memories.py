@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import pickle
 import random
 from collections.abc import Iterator
@@ -16,7 +17,7 @@ from river_extra_trees._core.state import StateError
 from tests.naive.cart import GROUP, Rules, Split, class_weights, moments, total, walk
 from tests.naive.memory_forest import NaiveClassForest, NaiveMemoryForest, NaiveNumberForest
 from tests.naive.memory_tree import Node
-from tests.tools.forest_samples import many_values, sample
+from tests.tools.forest_samples import many_values, passing_names, sample
 
 Row = tuple[dict[Any, Any], Any, float]
 Rows = Iterator[Row]
@@ -169,6 +170,22 @@ def test_same_as_naive(regression: bool, name: str) -> None:
     assert all(tree.models for tree in naive.trees if tree.kind != "none")
 
 
+@pytest.mark.parametrize("max_features", [None, "sqrt", 2])
+@pytest.mark.parametrize("regression", [False, True])
+def test_columns_with_values_are_offered_as_naive(regression: bool, max_features: Any) -> None:
+    """And no others; with copies in the middle of growths, when the latest values are newer."""
+    settings = {} if regression else {"memories": [(60, 1), (20, 2)]}
+    core, naive = both(regression, max_features=max_features, **settings)
+    for i, (x, y) in enumerate(passing_names(110, 1 + regression)):
+        if i % 5 == 0:
+            core = pickle.loads(pickle.dumps(core))
+            assert_same_answers(core, naive, x)
+        learn(core, naive, (x, y if regression else math.floor(y), 1.0))
+        if i % (10 if regression else 2) == 0:
+            assert_same_trees(core, naive)
+    core.check()
+
+
 def groups_met(naive: NaiveMemoryForest) -> set[tuple[int, bool]]:
     splits = [node.split for tree in naive.trees for node in walk(tree.root) if node.split]
     return {(min(split.nominal, GROUP), split.missing_left) for split in splits}
@@ -259,19 +276,6 @@ def test_a_growth_that_does_not_end_in_time_is_refused(due: float) -> None:
     growths[:, 3] = 0  # no tree grows
     with pytest.raises(StateError, match="a growth is overdue"):
         MemoryForest.restored({**state, "growths": growths, "due": np.array([0.0])})
-
-
-def test_a_copy_goes_on_alike() -> None:
-    """A state may be taken at any sample, in each phase of a growth."""
-    core, _ = both(True, memories=[(100, 1), (60, 2), (70, 1)])
-    other = core
-    for i, (x, y, w) in enumerate(rows(True, 200, 4)):
-        if i < 20 or i % 3 == 0:
-            other = pickle.loads(pickle.dumps(other))
-        core.learn(x, y, w)
-        other.learn(x, y, w)
-        assert core.predict_spread(x) == other.predict_spread(x)
-    other.check()
 
 
 @pytest.mark.parametrize("exponent", [-300, 300])

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests import compiled
-from tests.naive.shrubs import sparse_project_simplex
+from tests.naive.shrubs import project_simplex
 
 TABLE = json.loads((Path(__file__).parents[2] / "golden/shrubs/prox_table.json").read_text())
 WEIGHTS = st.lists(st.floats(-1e3, 1e3), min_size=1, max_size=40)
@@ -37,10 +37,10 @@ def test_thresholds_are_the_exact_minimisers() -> None:
 def test_projection_agrees_with_the_sorting_one(weights: list[float]) -> None:
     """Raising the threshold until nothing leaves finds what sorting finds."""
     for n_models in (len(weights), max(1, len(weights) // 2)):
-        wanted = sorted(sparse_project_simplex(weights, n_models))
-        assert sorted(compiled.nearest_on_simplex(weights, n_models)) == pytest.approx(
-            wanted, abs=1e-9
-        )
+        smaller, larger = sorted(weights)[:-n_models], sorted(weights)[-n_models:]
+        wanted = [0.0] * len(smaller) + project_simplex(larger)
+        found = sorted(compiled.nearest_on_simplex(weights, n_models))
+        assert found == pytest.approx(wanted, abs=1e-9)
 
 
 @given(st.lists(st.floats(-1e150, 1e150), min_size=1, max_size=40))
@@ -51,12 +51,9 @@ def test_projection_is_on_the_simplex_whatever_the_weights(weights: list[float])
     assert sum(answer) == pytest.approx(1.0, abs=1e-9)
 
 
-def test_the_newcomer_leaves_unless_it_is_strictly_larger() -> None:
-    """A newcomer that only equals the smallest old weight does not replace it."""
-    assert compiled.nearest_on_simplex([0.5, 0.5, 0.5], 2)[2] == 0.0
-    assert compiled.nearest_on_simplex([0.5, 0.5, 0.6], 2)[0] == 0.0
-
-
-def test_the_oldest_of_equal_weights_leaves() -> None:
-    """Among equally small old weights the first is dropped."""
-    assert compiled.nearest_on_simplex([0.6, 0.4, 0.4, 0.5], 3)[1] == 0.0
+@pytest.mark.parametrize(
+    ("weights", "gone"), [([0.5, 0.5, 0.5], 2), ([0.5, 0.5, 0.6], 0), ([0.6, 0.4, 0.4, 0.5], 1)]
+)
+def test_which_weight_leaves(weights: list[float], gone: int) -> None:
+    """The newcomer, which is the last, unless it is strictly larger; else the oldest of equals."""
+    assert compiled.nearest_on_simplex(weights, len(weights) - 1)[gone] == 0.0
