@@ -24,10 +24,9 @@ from river_extra_trees._core.schema cimport Schema
 from river_extra_trees._core.shrubs.proximal cimport (
     hard_threshold, position_to_drop, project_simplex, soft_threshold,
 )
-from river_extra_trees._core.trees cimport Trees
 from river_extra_trees._core.window cimport Window
 
-# --- Windows and trees
+# --- Windows
 
 
 def store(Window window, Schema schema, x, double target, double weight=1.0):
@@ -85,12 +84,6 @@ def ranked(Window window, int column):
     if window.places[column] < 0:
         return [window.by_arrival[i] for i in range(window.n_sorted)]
     return [window.order_of(column)[i] for i in range(window.n_sorted)]
-
-
-def remove_tree(Trees trees, int tree):
-    """Remove a tree; the numbers of the later ones go down by one."""
-    assert 0 <= tree < trees.n_roots
-    trees.remove(tree)
 
 
 # --- Weights of shrubs

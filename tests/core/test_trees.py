@@ -1,4 +1,4 @@
-"""Trees in one arena: walking, cutting back, widening, pickling."""
+"""Trees in one arena: cutting back, pickling."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from river_extra_trees import StreamDecisionTreeClassifier, StreamDecisionTreeRegressor
 from river_extra_trees._core.state import StateError
 from river_extra_trees._core.trees import Trees
-from tests import compiled
 
 
 def grown(n: int, n_classes: int = 2, seed: int = 0, **parameters: Any) -> Trees:
@@ -35,24 +34,10 @@ def grown(n: int, n_classes: int = 2, seed: int = 0, **parameters: Any) -> Trees
     return trees
 
 
-def test_trees_are_added_and_removed() -> None:
-    """Trees come and go; the later ones move up and freed nodes are used again."""
-    trees = Trees(2)
-    assert [trees.add_tree() for _ in range(3)] == [0, 1, 2]
-    roots = [trees.root(i) for i in range(3)]
-    compiled.remove_tree(trees, 1)
-    trees.check()
-    assert [trees.root(i) for i in range(2)] == [roots[0], roots[2]]
-    trees.add_tree()
-    trees.check()
-    assert trees.root(2) == roots[1]
-    assert trees.n_nodes == 3
-
-
 @given(st.integers(1, 400), st.lists(st.integers(1, 200), min_size=1, max_size=5))
 @settings(max_examples=40)
 def test_shrinking_fits_the_bound(n: int, bounds: list[int]) -> None:
-    """Whatever the bound, the tree fits it afterwards and is still a tree."""
+    """Whatever the bound, the tree fits it afterwards and is a tree; restored, it is the same."""
     trees = grown(n)
     for bound in bounds:
         before = trees.n_nodes
@@ -61,6 +46,13 @@ def test_shrinking_fits_the_bound(n: int, bounds: list[int]) -> None:
         assert trees.n_nodes <= max(bound, 1)
         assert trees.n_nodes <= before
         assert before <= bound or trees.n_nodes >= bound // 2
+        data = pickle.dumps(trees)
+        restored = pickle.loads(data)
+        restored.check()
+        assert pickle.dumps(restored) == data
+        numbers = trees.preorder()
+        assert restored.preorder() == numbers
+        assert list(map(restored.node, numbers)) == list(map(trees.node, numbers))
 
 
 def test_shrinking_keeps_what_was_seen() -> None:
@@ -89,20 +81,6 @@ def test_shrinking_takes_what_was_visited_least_recently(half: int) -> None:
     trees.shrink(5)
     answers = [model.predict_one({"a": a}) for a in range(4)]
     assert answers == ([0.0, 1.0, 10.5, 10.5] if half == 0 else [0.5, 0.5, 10.0, 11.0])
-
-
-@given(st.integers(0, 150), st.integers(1, 60))
-@settings(max_examples=30)
-def test_pickling(n: int, bound: int) -> None:
-    """A restored arena is the same, free nodes included, and has the same bytes."""
-    trees = grown(n)
-    trees.shrink(bound)
-    data = pickle.dumps(trees)
-    restored = pickle.loads(data)
-    restored.check()
-    assert pickle.dumps(restored) == data
-    assert restored.preorder() == trees.preorder()
-    assert [restored.node(i) for i in trees.preorder()] == [trees.node(i) for i in trees.preorder()]
 
 
 @pytest.mark.parametrize(
