@@ -50,6 +50,8 @@ class DynamicTree:
     beta: float = 2.0
     published_scores: bool = False
     leaf_bonus: float = 0.0  # per leaf; an improper prior leaves this constant open
+    decay: float = 1.0
+    now: int = 0  # the row that is learned or was learned last
 
     # Reading a tree
 
@@ -66,7 +68,10 @@ class DynamicTree:
         return tree
 
     def sums(self, rows: Sequence[int]) -> Sums:
-        return self.leaf_model.sums(self.X[list(rows)], self.y[list(rows)])
+        """Active or retired, a row weighs decay^age; retired sums are as of their time."""
+        numbers = np.array(rows, dtype=int)
+        weights = self.decay ** (self.now - numbers)
+        return self.leaf_model.sums(self.X[numbers], self.y[numbers], weights)
 
     def total(self, leaf: Leaf) -> Sums:
         return self.sums(leaf.active) + leaf.retired
@@ -216,13 +221,11 @@ class DynamicTree:
 
     # Retirement (section 3) and forgetting (section 5)
 
-    def forget(self, tree: Tree, factor: float) -> Tree:
-        """Scale the retired sums of every leaf."""
+    def forget(self, tree: Tree) -> Tree:
+        """Let the retired sums of every leaf fade."""
         if isinstance(tree, Leaf):
-            return replace(tree, retired=tree.retired * factor)
-        return replace(
-            tree, left=self.forget(tree.left, factor), right=self.forget(tree.right, factor)
-        )
+            return replace(tree, retired=tree.retired * self.decay)
+        return replace(tree, left=self.forget(tree.left), right=self.forget(tree.right))
 
     def retire(self, tree: Tree, row: int) -> Tree:
         """Move an active row into the prior of its leaf."""
@@ -231,21 +234,6 @@ class DynamicTree:
             return Leaf(active, tree.retired + self.sums([row]))
         side = "left" if self.X[row, tree.column] <= tree.cut else "right"
         return replace(tree, **{side: self.retire(getattr(tree, side), row)})
-
-
-@dataclass(frozen=True)
-class FadingTree(DynamicTree):
-    """Forgetting by the clock of the stream: active or retired, a sample weighs decay^age."""
-
-    decay: float = 1.0
-    now: int = 0  # the row that is learned or was learned last
-
-    def sums(self, rows: Sequence[int]) -> Sums:
-        """Retired sums are as of their time; `forget` lets them fade."""
-        total = self.leaf_model.nothing()
-        for row in rows:
-            total = total + super().sums([row]) * self.decay ** (self.now - row)
-        return total
 
 
 def move_chances(scores: Array) -> Array:

@@ -22,10 +22,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import stats
 
-from tests.naive.dynamic import DynamicTree, FadingTree, Leaf, Tree
+from tests.naive.dynamic import DynamicTree, Leaf, Tree
 from tests.naive.dynamic_filters import filter_of, learn_stream, naive_tree, open_constant
 from tests.naive.dynamic_leaves import GaussianLeaf, MultinomialLeaf
-from tests.naive.dynamic_problems import fields_of, mutants
+from tests.naive.dynamic_problems import mutants
 from tests.tools.particle_trees import trees_of
 
 Array = np.ndarray
@@ -52,12 +52,9 @@ class Problem:
     def model(self) -> DynamicTree:
         """The model of the compiled cloud."""
         X, y = np.zeros((self.n_rows, N_COLUMNS)), np.zeros(self.n_rows)
-        model = open_constant(
-            DynamicTree(X, y, self.leaf_model, self.min_samples_leaf, alpha=self.alpha)
-        )
-        if self.decay == 1.0:
-            return model
-        return FadingTree(**fields_of(model), decay=self.decay, now=self.n_rows - 1)
+        least, alpha, decay = self.min_samples_leaf, self.alpha, self.decay
+        model = DynamicTree(X, y, self.leaf_model, least, alpha, decay=decay, now=self.n_rows - 1)
+        return open_constant(model)
 
     def shortened(self) -> Problem:
         """With two thirds of the stream and the window, which takes 0.4 times as long."""
@@ -103,9 +100,8 @@ def simulate(
     model = replace(model, X=X, y=y)
     tree: Tree = Leaf(tuple(range(n_given - 1)), model.leaf_model.nothing())
     for row in range(n_given - 1, problem.n_rows):
-        if isinstance(model, FadingTree):
-            model = replace(model, now=row)
-            tree = model.forget(tree, model.decay)
+        model = replace(model, now=row)
+        tree = model.forget(tree)
         if row >= problem.n_active:
             tree = model.retire(tree, row - problem.n_active)
         if row >= n_given:

@@ -11,10 +11,11 @@ where K is the law of a move, `DynamicTree.reached`.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
-from tests.naive.dynamic import DynamicTree, FadingTree, Leaf, Split, Tree
+from tests.naive.dynamic import DynamicTree, Leaf, Split, Tree
 
 Key = tuple[object, ...]
 Law = dict[Key, tuple[float, Tree]]
@@ -86,8 +87,8 @@ def law_of(model: DynamicTree | list[DynamicTree], window: int = 1000) -> tuple[
     root = Leaf(tuple(range(least)), models[0].leaf_model.nothing())
     law: Law = {key_of(root): (1.0, root)}
     for row, model in list(enumerate(models))[least:]:
-        if isinstance(model, FadingTree):
-            law = changed(law, lambda tree, m=model: m.forget(tree, m.decay))
+        model = replace(model, now=row)
+        law = changed(law, model.forget)
         if row >= window:
             law = changed(law, lambda tree, m=model, row=row: m.retire(tree, row - window))
         density, law = learn(model, law, row)

@@ -58,9 +58,10 @@ class GaussianLeaf:
     def nothing(self) -> Sums:
         return Sums(0.0, np.zeros((self.size, self.size)), np.zeros(self.size), 0.0, np.zeros(0))
 
-    def sums(self, X: Array, y: Array) -> Sums:
+    def sums(self, X: Array, y: Array, weights: Array | float = 1.0) -> Sums:
         Z = np.column_stack([np.ones(len(y)), X]) if self.linear else np.ones((len(y), 1))
-        return Sums(float(len(y)), Z.T @ Z, Z.T @ y, float(y @ y), np.zeros(0))
+        w = weights * np.ones(len(y))
+        return Sums(w.sum(), Z.T * w @ Z, Z.T @ (w * y), w @ y**2, np.zeros(0))
 
     def degrees_of_freedom(self, total: Sums) -> float:
         return total.weight - self.size
@@ -178,17 +179,15 @@ class MultinomialLeaf:
     def nothing(self) -> Sums:
         return Sums(0.0, np.zeros((0, 0)), np.zeros(0), 0.0, np.zeros(self.n_classes))
 
-    def sums(self, X: Array, y: Array) -> Sums:
-        del X
-        counts = np.bincount(y.astype(int), minlength=self.n_classes).astype(float)
-        return Sums(float(len(y)), np.zeros((0, 0)), np.zeros(0), 0.0, counts)
+    def sums(self, X: Array, y: Array, weights: Array | float = 1.0) -> Sums:
+        counts = np.bincount(y.astype(int), weights * np.ones(len(y)), self.n_classes)
+        return Sums(counts.sum(), np.zeros((0, 0)), np.zeros(0), 0.0, counts)
 
     def probabilities(self, total: Sums) -> Array:
         prior = self.concentration
         return (total.counts + prior) / (total.weight + self.n_classes * prior)
 
     def log_predictive(self, total: Sums, x: Array, y: float) -> float:
-        del x
         return float(np.log(self.probabilities(total)[int(y)]))
 
     def log_evidence(self, total: Sums) -> float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -114,14 +113,6 @@ class UniformDirichlet(MultinomialLeaf):
 
 
 @dataclass(frozen=True)
-class OtherDepthExponent(DynamicTree):
-    """Splits become rarer with depth, but not fast enough."""
-
-    def log_prior(self, depth: int, split: bool) -> float:
-        return DynamicTree.log_prior(replace(self, beta=self.beta - 1), depth, split)
-
-
-@dataclass(frozen=True)
 class HalvedRetirement(DynamicTree):
     """Both sides of a split get half of what the leaf has retired, whatever they hold."""
 
@@ -133,17 +124,13 @@ class HalvedRetirement(DynamicTree):
         )
 
 
-def fields_of(model: DynamicTree) -> dict[str, Any]:
-    return {field.name: getattr(model, field.name) for field in dataclasses.fields(model)}
-
-
 def with_leaf_model(model: DynamicTree, leaf_model: type[GaussianLeaf]) -> DynamicTree:
     return replace(model, leaf_model=leaf_model(model.X.shape[1], linear=model.leaf_model.linear))
 
 
 def mutants(model: DynamicTree) -> dict[str, DynamicTree]:
     """Wrong versions of a model, by what is wrong with them."""
-    wrong: dict[str, DynamicTree] = {"depth exponent": OtherDepthExponent(**fields_of(model))}
+    wrong: dict[str, DynamicTree] = {"depth exponent": replace(model, beta=model.beta - 1)}
     if isinstance(model.leaf_model, MultinomialLeaf):
         wrong["Dirichlet"] = replace(model, leaf_model=UniformDirichlet(model.leaf_model.n_classes))
         return wrong

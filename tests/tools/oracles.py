@@ -317,7 +317,10 @@ class DynamicTreeOfNumbers(DynamicTree):
         mean = variance = 0.0
         for share, samples in leaves:
             leaf = GaussianLeaf(len(row), linear)
-            total = weighted_sums(leaf, samples)
+            X, y, w = (
+                np.array([getattr(s, name) for s in samples]) for name in ("x", "y", "weight")
+            )
+            total = leaf.sums(X, y, w)
             if not is_well_posed(leaf, total):
                 return
             location, spread = leaf.mean_and_variance(total, row)
@@ -339,15 +342,6 @@ def in_leaf(nodes: list[dict[str, Any]], row: Any, samples: list[Sample]) -> lis
         samples = [sample for sample in samples if split.goes_left(sample.x) == left]
         at = nodes[at["left" if left else "right"]]
     return samples
-
-
-def weighted_sums(leaf: GaussianLeaf, samples: list[Sample]) -> Sums:
-    total = leaf.nothing()
-    for weight in {sample.weight for sample in samples}:
-        like = [sample for sample in samples if sample.weight == weight]
-        rows, targets = np.array([s.x for s in like]), np.array([s.y for s in like])
-        total = total + leaf.sums(rows, targets) * weight
-    return total
 
 
 def is_well_posed(leaf: GaussianLeaf, total: Sums) -> bool:
