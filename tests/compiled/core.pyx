@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from libc.math cimport INFINITY, fabs, log, sqrt
+from libc.math cimport INFINITY, fabs, sqrt
 from libc.stdint cimport uint8_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
@@ -10,7 +10,7 @@ from libc.string cimport memcpy
 from river_extra_trees._core.dynamic cimport scores as core_scores
 from river_extra_trees._core.dynamic cimport step as core_step
 from river_extra_trees._core.dynamic.leaf_models cimport (
-    Predictive, evidence, fit_batch, log_gamma, log_marginal, log_multinomial, predictive,
+    Predictive, evidence, fit_batch, log_marginal, log_multinomial, predictive,
     published_score, to_cells,
 )
 from river_extra_trees._core.dynamic.particles cimport (
@@ -113,7 +113,6 @@ def hard(double weight, double strength, double step):
 
 # --- Leaves of dynamic trees
 
-cdef double LOG_PI = 1.1447298858494002
 cdef double DRIFT = 1e-6        # rounding errors of statistics stay below this share of them
 cdef double FADED = 1e-280      # a weight below is nothing: those of single samples underflow
 
@@ -138,17 +137,6 @@ cdef bint agree(const LeafModel* model, const double* row, const double* other) 
         if not fabs(row[i] - other[i]) <= DRIFT * magnitude:
             return False
     return True
-
-
-cdef double log_density(Predictive student, double y) noexcept nogil:
-    """Log density of a Student-t at y."""
-    cdef double residual = y - student.mean
-    return (
-        log_gamma(0.5 * (student.df + 1.0)) - log_gamma(0.5 * student.df)
-        - 0.5 * (log(student.df * student.scale2) + LOG_PI)
-        - 0.5 * (student.df + 1.0)
-        * log(1.0 + residual * residual / (student.df * student.scale2))
-    )
 
 
 cdef class Statistics:
@@ -257,20 +245,6 @@ cdef class Statistics:
         assert v.shape[0] == self.model.n_regressors + 1
         cdef Predictive answer = predictive(&self.model, self.row, &v[0])
         return answer.mean, answer.scale2, answer.df
-
-    def log_predictive(self, z, double y):
-        """Log predictive density of y at z, or log probability of class y."""
-        cdef double[::1] v = np.array([*z, y], dtype=float)
-        assert v.shape[0] == self.model.n_regressors + 1
-        if self.model.multinomial:
-            return log(self.probabilities()[<int>y])
-        return log_density(predictive(&self.model, self.row, &v[0]), y)
-
-    def probabilities(self):
-        """Predictive probability of each class."""
-        cdef double a = self.model.concentration
-        cdef double mass = self.row[0] + a * self.model.n_classes
-        return [(self.row[1 + k] + a) / mass for k in range(self.model.n_classes)]
 
 
 def log_marginals(

@@ -16,6 +16,7 @@ from river_extra_trees._core.columns import (
 )
 from river_extra_trees._core.table import Table
 from river_extra_trees._estimator.columns import labelled_table_of
+from tests.tools.inputs import Moody
 
 N = 60
 
@@ -43,18 +44,6 @@ def test_a_column_of_equal_values() -> None:
     assert repr([column.values[code] if code >= 0 else None for code in column.codes]) == repr(
         values
     )
-
-
-class Moody:
-    """A nominal value that is hashable a number of times."""
-
-    patience = 1000
-
-    def __hash__(self) -> int:
-        Moody.patience -= 1
-        if Moody.patience < 0:
-            raise KeyboardInterrupt
-        return 1
 
 
 def test_rows_that_fail_half_way() -> None:

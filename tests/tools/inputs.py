@@ -19,6 +19,18 @@ class Percent(float):
         return super().__float__() / 100
 
 
+class Moody:
+    """A nominal value that is hashable a number of times."""
+
+    patience = 1000
+
+    def __hash__(self) -> int:
+        Moody.patience -= 1
+        if Moody.patience < 0:
+            raise KeyboardInterrupt
+        return 1
+
+
 class Colour(enum.Enum):
     """A label."""
 

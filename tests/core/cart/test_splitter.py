@@ -28,16 +28,6 @@ def labels_of(model: Any) -> list[int] | None:
     return None if model._core.regression else list(model._core.labels.labels)
 
 
-@given(growths())
-@settings(max_examples=100)
-def test_growth_agrees_with_the_naive_tree(growth: tuple[list[Sample], Rules]) -> None:
-    """One batch grows the tree that the naive version grows on the same samples."""
-    samples, rules = growth
-    model = tree_learner(rules, len(samples[0].x), batch_size=len(samples))
-    learn(model, samples, rules)
-    assert_same_tree(model._core.trees[0], Cart(rules).tree(samples), labels_of(model))
-
-
 @pytest.mark.parametrize("criterion", ["gini", "entropy", "variance"])
 @pytest.mark.parametrize("support", [0.3, 0.6, 1.0])
 def test_support_of_every_split(criterion: str, support: float) -> None:
@@ -178,7 +168,6 @@ def test_random_thresholds_are_uniform(missing: int) -> None:
 @pytest.mark.parametrize("scale", [1e-160, 1e140])
 def test_splits_do_not_depend_on_the_scale_of_the_target(scale: float) -> None:
     """Tiny and huge targets are told apart alike."""
-    rng = np.random.default_rng(0)
     rules = Rules("variance", max_depth=4)
     trees = []
     for factor in (1.0, scale):
