@@ -29,39 +29,19 @@ from river_extra_trees._core.window cimport Window
 # --- Windows
 
 
-def store(Window window, Schema schema, x, double target, double weight=1.0):
+def store(Window window, Schema schema, x, double target):
     """Encode a dict and push it; return the slot."""
-    return store_rows(window, schema, [x], [target], [weight])[0]
-
-
-def store_rows(Window window, Schema schema, rows, targets, weights):
-    """Encode some dicts and push those with a weight at once; return the slots, -1 for others."""
-    cdef Py_ssize_t i, column
-    cdef int n = len(rows)
-    cdef int[::1] slots = np.zeros(n + 1, dtype=np.intc)
-    cdef double[::1] numbers = np.array([*targets, 0.0]), weighs = np.array([*weights, 0.0])
-    cdef double[:, ::1] values
-    encoded = [schema.learn_row(x) for x in rows]
-    values = np.full((schema.n_columns + 1, n + 1), np.nan)
-    for i in range(n):
-        for column in range(len(encoded[i])):
-            values[column, i] = encoded[i][column]
+    cdef Py_ssize_t column
+    cdef int slot
+    cdef double weight = 1.0
+    cdef double[::1] row = np.array(schema.learn_row(x))
     schema.blank()
     for column in range(schema.n_columns):
         schema.filled[column] = <int>column
     schema.n_filled = schema.n_columns
-    window.reserve(window.size + n, schema.n_columns, schema.n_columns)
-    window.push(&values[0, 0], n + 1, schema, n, &numbers[0], &weighs[0], &slots[0])
-    return slots.base[:n].tolist()
-
-
-def store_sliding(Window window, Schema schema, x, double target, double weight=1.0, int gone=-1):
-    """Encode a dict and let it in for the sample in the slot `gone`; return its slot."""
-    schema.admit(x)
-    window.reserve(window.capacity + (gone < 0 and window.size == window.capacity),
-                   schema.n_columns, schema.n_columns)
-    window.sort()
-    return window.slide(schema, target, weight, gone)
+    window.reserve(window.size + 1, schema.n_columns, schema.n_columns)
+    window.push(&row[0], 1, schema, 1, &target, &weight, &slot)
+    return slot
 
 
 def sort(Window window):

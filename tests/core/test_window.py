@@ -3,22 +3,14 @@
 from __future__ import annotations
 
 import math
-import pickle
 import tracemalloc
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from hypothesis.stateful import (
-    RuleBasedStateMachine,
-    initialize,
-    invariant,
-    precondition,
-    rule,
-)
 
 from river_extra_trees._core.schema import Schema
 from river_extra_trees._core.state import StateError
@@ -27,79 +19,6 @@ from tests import compiled
 
 # Few distinct values, so that there are ties, and both zeros.
 VALUES = st.sampled_from([-1.0, -0.0, 0.0, 0.5, 2.0, math.nan])
-ROWS = st.dictionaries(st.sampled_from("abcd"), VALUES, max_size=4)
-
-
-class WindowMachine(RuleBasedStateMachine):
-    """Random pushes, sorts and releases, against a dict."""
-
-    @initialize(capacity=st.integers(0, 3))
-    def begin(self, capacity: int) -> None:
-        self.schema = Schema()
-        self.window = Window(capacity)
-        self.held: dict[int, tuple[dict[str, float], float, float, int]] = {}
-        self.n_seen = 0
-
-    @rule(
-        samples=st.lists(
-            st.tuples(ROWS, st.floats(-5, 5), st.one_of(st.just(0.0), st.floats(0.5, 2))),
-            min_size=1,
-            max_size=4,
-        )
-    )
-    def push(self, samples: list[tuple[dict[str, float], float, float]]) -> None:
-        slots = compiled.store_rows(self.window, self.schema, *zip(*samples, strict=True))
-        for slot, (x, y, weight) in zip(slots, samples, strict=True):
-            if weight == 0.0:
-                assert slot == -1
-                continue
-            assert slot not in self.held
-            self.held[slot] = (x, y, weight, self.n_seen)
-            self.n_seen += 1
-
-    @rule(x=ROWS, y=st.floats(-5, 5), weight=st.floats(0.5, 2), data=st.data())
-    def slide(self, x: dict[str, float], y: float, weight: float, data: st.DataObject) -> None:
-        gone = data.draw(st.sampled_from([-1, *sorted(self.held)]))
-        slot = compiled.store_sliding(self.window, self.schema, x, y, weight, gone)
-        assert slot == gone if gone >= 0 else slot not in self.held
-        self.held.pop(slot, None)
-        self.held[slot] = (x, y, weight, self.n_seen)
-        self.n_seen += 1
-
-    @rule()
-    def sort(self) -> None:
-        compiled.sort(self.window)
-        assert self.window.n_fresh == 0
-
-    @precondition(lambda self: self.held)
-    @rule(data=st.data())
-    def release(self, data: st.DataObject) -> None:
-        gone = data.draw(st.sets(st.sampled_from(sorted(self.held))))
-        compiled.release(self.window, sorted(gone))
-        for slot in gone:
-            del self.held[slot]
-
-    @rule()
-    def pickle(self) -> None:
-        data = pickle.dumps(self.window)
-        self.window = pickle.loads(data)
-        assert pickle.dumps(self.window) == data
-        self.held = dict(enumerate(self.held.values()))  # the slots are numbered anew
-
-    @invariant()
-    def holds_the_same_samples(self) -> None:
-        self.window.check()
-        assert self.window.slots() == list(self.held)
-        assert self.window.n_seen == self.n_seen
-        for slot, (x, *rest) in self.held.items():
-            row, *told = self.window.sample(slot)
-            expected = [x.get(name, math.nan) for name in self.schema.names]
-            assert np.array_equal(row, expected, equal_nan=True)
-            assert told == rest
-
-
-TestWindowMachine = WindowMachine.TestCase
-TestWindowMachine.settings = settings(max_examples=30, stateful_step_count=25)
 
 
 @given(st.lists(st.lists(VALUES, max_size=40), max_size=4))

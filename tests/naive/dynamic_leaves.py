@@ -8,7 +8,7 @@ of a leaf is a function of the two. Gaussian leaves carry the prior 1 / sigma^2 
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import gammaln
@@ -16,8 +16,7 @@ from scipy.special import gammaln
 Array = np.ndarray
 
 
-@dataclass(frozen=True)
-class Sums:
+class Sums(NamedTuple):
     """Weighted sums over the points of a leaf."""
 
     weight: float
@@ -27,22 +26,10 @@ class Sums:
     counts: Array  # points of each class
 
     def __add__(self, other: Sums) -> Sums:
-        return Sums(
-            self.weight + other.weight,
-            self.gram + other.gram,
-            self.cross + other.cross,
-            self.square + other.square,
-            self.counts + other.counts,
-        )
+        return Sums(*(one + more for one, more in zip(self, other, strict=True)))
 
     def __mul__(self, factor: float) -> Sums:
-        return Sums(
-            self.weight * factor,
-            self.gram * factor,
-            self.cross * factor,
-            self.square * factor,
-            self.counts * factor,
-        )
+        return Sums(*(one * factor for one in self))
 
 
 class GaussianLeaf:

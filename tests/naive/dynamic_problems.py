@@ -10,65 +10,36 @@ from scipy.special import gammaln
 
 from tests.golden.dynatree import data
 from tests.naive.dynamic import DynamicTree, Leaf, Split
-from tests.naive.dynamic_leaves import GaussianLeaf, LeafModel, MultinomialLeaf, Sums
+from tests.naive.dynamic_leaves import GaussianLeaf, MultinomialLeaf, Sums
 
 
-def problem(
-    columns: list[list[int]], y: list[int], leaf_model: LeafModel, min_samples_leaf: int
-) -> DynamicTree:
-    """Targets of regressions are given in hundredths."""
-    target = np.array(y) / (1.0 if isinstance(leaf_model, MultinomialLeaf) else 100.0)
-    return DynamicTree(np.array(columns, float).T, target, leaf_model, min_samples_leaf)
+def problem(leaf: str, columns: str, y: list[int], min_samples_leaf: int) -> DynamicTree:
+    """Every digit is a value of a column; targets of regressions are given in hundredths."""
+    X = np.array([[float(digit) for digit in column] for column in columns.split()]).T
+    if leaf == "multinomial":
+        return DynamicTree(X, np.array(y, float), MultinomialLeaf(2), min_samples_leaf)
+    leaf_model = GaussianLeaf(X.shape[1], leaf == "linear")
+    return DynamicTree(X, np.array(y) / 100, leaf_model, min_samples_leaf)
 
 
 PROBLEMS = {
-    "constant": problem(  # on the places of a three by three grid
-        [[2, 0, 1, 0, 1, 2, 1, 0, 0, 2], [2, 1, 2, 1, 2, 0, 2, 0, 0, 1]],
-        [12, -4, -6, -9, -4, 18, 7, 4, -7, 8],
-        GaussianLeaf(2, linear=False),
-        3,
-    ),
-    "linear": problem(
-        [[3, 2, 1, 2, 0, 1, 3, 4, 5, 4, 0]],
-        [-4, 15, -4, 19, 10, 15, 0, 17, 17, 19, 13],
-        GaussianLeaf(1, linear=True),
-        3,
-    ),
-    "multinomial": problem(
-        [[1, 0, 0, 2, 2, 1, 1, 0], [0, 0, 1, 1, 1, 0, 0, 1]],
-        [0, 1, 0, 1, 1, 0, 0, 1],
-        MultinomialLeaf(2),
-        1,
-    ),
+    leaf: problem(leaf, *rest)
+    for leaf, *rest in (
+        ("constant", "2010121002 2121202001", [12, -4, -6, -9, -4, 18, 7, 4, -7, 8], 3),
+        ("linear", "32120134540", [-4, 15, -4, 19, 10, 15, 0, 17, 17, 19, 13], 3),
+        ("multinomial", "10022110 00111001", [0, 1, 0, 1, 1, 0, 0, 1], 1),
+    )
 }
 
 # Problems in which splits have many samples on one side and few on the other, so that it matters
 # how retired ones are shared out, and the size of the window.
 RETIRING = {
-    "constant": (
-        problem(
-            [[1, 0, 4, 0, 0, 3, 4, 4, 1, 4]],
-            [9, 8, 10, 4, 2, 3, 5, 9, 21, 6],
-            GaussianLeaf(1, linear=False),
-            2,
-        ),
-        5,
-    ),
-    "linear": (
-        problem(
-            [[4, 2, 5, 3, 3, 4, 2, 4, 2, 1, 5]],
-            [18, 2, 17, 4, 11, -2, -3, -8, -8, 6, 1],
-            GaussianLeaf(1, linear=True),
-            3,
-        ),
-        8,
-    ),
-    "multinomial": (
-        problem(
-            [[2, 3, 3, 0, 2, 1, 3, 2, 2, 1]], [0, 0, 1, 1, 0, 0, 1, 0, 0, 0], MultinomialLeaf(2), 1
-        ),
-        7,
-    ),
+    leaf: (problem(leaf, *rest), window)
+    for window, leaf, *rest in (
+        (5, "constant", "1040034414", [9, 8, 10, 4, 2, 3, 5, 9, 21, 6], 2),
+        (8, "linear", "42533424215", [18, 2, 17, 4, 11, -2, -3, -8, -8, 6, 1], 3),
+        (7, "multinomial", "2330213221", [0, 0, 1, 1, 0, 0, 1, 0, 0, 0], 1),
+    )
 }
 
 SMALLEST_LEAF = {"constant": 4, "linear": 14, "class": 1}
