@@ -227,44 +227,30 @@ cdef class Statistics:
         return answer.mean, answer.scale2, answer.df
 
 
-def log_marginals(
-    rows, origin, prior, int n_regressors=0, int n_classes=0, double df_offset=0.0
-):
-    """Log marginal likelihoods of rows, at most BATCH_SIZE of them.
+def log_marginals(leaves, origin):
+    """Log marginal likelihoods of at most BATCH_SIZE leaves with one prior, computed together.
 
-    Parameters
-    ----------
-    rows, prior
-        As in `Statistics`.
-    origin
-        A number for each regressor and the target.
+    `origin` has a number for each regressor and the target.
     """
-    cdef LeafModel model
+    cdef Statistics leaf = leaves[0]
+    cdef LeafModel* model = &leaf.model
     cdef Fit fits[BATCH_SIZE]
-    cdef int lane, cell, n = len(rows)
-    assert n <= BATCH_SIZE and len(origin) == n_regressors + 1
-    model.multinomial = n_classes > 0
-    model.n_regressors, model.n_classes = n_regressors, n_classes
-    model.width = row_width(model.multinomial, n_regressors, n_classes)
-    model.df_offset, model.per_leaf = df_offset, 0.0
-    model.concentration = 1.0 / n_classes if n_classes else 0.0
-    cdef double[::1] row = np.array(prior, dtype=float), centre = np.array(origin, dtype=float)
-    cdef double[::1] one, cells_of_one = np.empty(model.width)
+    cdef int lane, cell, n = len(leaves)
+    assert n <= BATCH_SIZE and len(origin) == model.n_regressors + 1
+    cdef double[::1] centre = np.array(origin, dtype=float)
+    cdef double[::1] one = np.empty(model.width), base = np.zeros(model.width)
     cdef double[::1] cells = np.zeros(model.width * BATCH_SIZE)
-    cdef double[::1] base = np.zeros(model.width)
-    assert row.shape[0] == model.width
-    model.prior = &row[0]
     if not model.multinomial:
-        to_cells(&model, &row[0], &centre[0], &base[0])
+        to_cells(model, model.prior, &centre[0], &base[0])
     for lane in range(n):
-        one = np.array(rows[lane], dtype=float)
-        to_cells(&model, &one[0], &centre[0], &cells_of_one[0])
+        leaf = leaves[lane]
+        to_cells(model, leaf.row, &centre[0], &one[0])
         for cell in range(model.width):
-            cells[cell * BATCH_SIZE + lane] = cells_of_one[cell] + base[cell]
+            cells[cell * BATCH_SIZE + lane] = one[cell] + base[cell]
     if model.multinomial:
-        return [log_multinomial(&model, &cells[lane], BATCH_SIZE) for lane in range(n)]
-    fit_batch(&model, &cells[0], n, fits)
-    return [evidence(&model, &fits[lane], fits[lane].weight - row[0]) for lane in range(n)]
+        return [log_multinomial(model, &cells[lane], BATCH_SIZE) for lane in range(n)]
+    fit_batch(model, &cells[0], n, fits)
+    return [evidence(model, &fits[lane], fits[lane].weight - model.prior[0]) for lane in range(n)]
 
 
 # --- Particle filters

@@ -134,6 +134,11 @@ def moments(samples: Sequence[Sample]) -> tuple[float, float, float]:
     return total(samples), mean(samples), squared_deviations(samples)
 
 
+def present(samples: Sequence[Sample], column: int) -> list[Sample]:
+    """Those with a value in a column, which becomes their target."""
+    return [s._replace(y=v) for s in samples if not math.isnan(v := value_of(s.x, column))]
+
+
 def faded(samples: Sequence[Sample], fading: float) -> list[Sample]:
     return [sample._replace(weight=sample.weight * fading) for sample in samples]
 

@@ -22,6 +22,9 @@ from tests.naive.cart import (
     leaf_of,
     may_split,
     mean,
+    moments,
+    present,
+    pure,
     sides,
     total,
     value_of,
@@ -59,16 +62,14 @@ class Standard:
 
 def standard_of(samples: list[Sample], numeric: list[int]) -> Standard:
     """The first numeric features, without those that do not vary."""
-    used, centers, deviations = [], [], []
+    found = []
     for column in numeric[:MAX_REGRESSORS]:
-        met = [(value_of(s.x, column), s.weight) for s in samples]
-        pairs = np.array([pair for pair in met if not math.isnan(pair[0])]).reshape(-1, 2)
-        if len(set(pairs[:, 0])) > 1:
-            center = np.average(pairs[:, 0], weights=pairs[:, 1])
-            used.append(column)
-            centers.append(center)
-            deviations.append(np.average((pairs[:, 0] - center) ** 2, weights=pairs[:, 1]) ** 0.5)
-    return Standard(used, np.array(centers), np.array(deviations))
+        values = present(samples, column)
+        if not pure(values):
+            weight, center, squares = moments(values)
+            found.append((column, center, (squares / weight) ** 0.5))
+    columns, centers, deviations = zip(*found, strict=True) if found else ((), (), ())
+    return Standard(list(columns), np.array(centers), np.array(deviations))
 
 
 @dataclass

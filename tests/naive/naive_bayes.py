@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from tests.naive.cart import Sample, moments, pure, total, value_of
+from tests.naive.cart import Sample, moments, present, pure, total, value_of
 
 NAIVE_MEMORY = 1000.0
 
@@ -58,8 +58,3 @@ class NaiveBayes:
         variance = (own_squares + 0.1 * squares / weight) / (own_weight + 0.1)
         squared = (value - (own_mean if own_weight > 0.0 else mean)) ** 2 / variance
         return -0.5 * (math.log(variance) + min(squared, 1e4))
-
-
-def present(samples: Sequence[Sample], column: int) -> list[Sample]:
-    """Those with a value in a column, which is their target."""
-    return [s._replace(y=v) for s in samples if not math.isnan(v := value_of(s.x, column))]

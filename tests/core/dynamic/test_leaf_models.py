@@ -179,9 +179,7 @@ def test_leaves_in_lanes_are_leaves(
     origin = [0.0] if n_classes else every.values[1 : 2 + n_regressors]
     for leaf in found:
         leaf.set_prior(prior, df_offset, 0.0)
-    together = compiled.log_marginals(
-        [leaf.values for leaf in found], origin, prior, *size, df_offset
-    )
+    together = compiled.log_marginals(found, origin)
     close = {"rel": 1e-12} if n_classes else {"rel": 1e-7, "abs": 1e-6, "nan_ok": True}
     assert together == pytest.approx([leaf.log_marginal() for leaf in found], **close)
 
@@ -201,7 +199,5 @@ def test_a_repeated_regressor_makes_its_lane_constant_and_no_other(with_prior: b
             prior.add([sign, sign], sign, 0.5)
     for leaf in found:
         leaf.set_prior(prior.values, -3.0, 0.0)
-    together = compiled.log_marginals(
-        [leaf.values for leaf in found], [0.0, 0.0, 0.0], prior.values, 2, 0, -3.0
-    )
+    together = compiled.log_marginals(found, [0.0, 0.0, 0.0])
     assert together == pytest.approx([leaf.log_marginal() for leaf in found], rel=1e-9)
