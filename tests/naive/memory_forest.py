@@ -196,46 +196,36 @@ class NaiveClassForest(NaiveMemoryForest):
         self.labels: list[Any] = []
         self.naive = NaiveBayes()
         n = len(self.groups)
-        self.weights = [1.0 / n] * n
-        self.exponents = [0.0] * n + [1.0, 0.0]  # of groups, their mixture, naive Bayes
+        self.weights = np.full(n, 1.0 / n)
+        self.exponents = np.array([0.0] * n + [1.0, 0.0])  # of groups, their mixture, naive Bayes
 
     def target(self, y: Any) -> float:
         if y not in self.labels:
             self.labels.append(y)
         return self.labels.index(y)
 
-    def group_answers(self, x: Sequence[float]) -> list[list[float]]:
+    def group_answers(self, x: Sequence[float]) -> Numbers:
         """Per group the mean of the class frequencies in the leaves of its trees."""
-        found = []
-        for group in self.groups:
-            answer, n = np.zeros(len(self.labels)), len(group.trees)
+        found = np.zeros((len(self.groups), len(self.labels)))
+        for answer, group in zip(found, self.groups, strict=True):
             for tree in group.trees:
                 samples = self.trees[tree].leaf(x).samples
-                weights = np.array(class_weights(samples, len(answer))) if samples else answer + 1.0
-                answer = answer + weights / weights.sum() / n
-            found.append(answer)
+                weights = class_weights(samples, len(answer)) if samples else np.ones(len(answer))
+                answer += np.array(weights) / sum(weights) / len(group.trees)
         return found
 
-    def member_logs(self, x: Sequence[float]) -> list[list[float]]:
+    def member_logs(self, x: Sequence[float]) -> Numbers:
         """Per member of the pool the logarithms of its answer, kept away from zero."""
         groups, n = self.group_answers(x), len(self.labels)
-        mixture = [
-            sum(w * q[code] for w, q in zip(self.weights, groups, strict=True)) for code in range(n)
-        ]
         naive = self.naive.answer(x, self.columns.nominal, n)
-        return [
-            [math.log((1.0 - self.FLOOR) * share + self.FLOOR / n) for share in member]
-            for member in [*groups, mixture, naive]
-        ]
+        members = np.vstack([groups, self.weights @ groups, naive])
+        return np.log((1.0 - self.FLOOR) * members + self.FLOOR / n)
 
-    def pool(self, logs: list[list[float]]) -> list[float]:
+    def pool(self, logs: Numbers) -> Numbers:
         """p(c) is proportional to the product of q_m(c) ** e_m over the members m."""
-        found = [
-            sum(e * log[code] for e, log in zip(self.exponents, logs, strict=True))
-            for code in range(len(self.labels))
-        ]
-        shares = [math.exp(one - max(found)) for one in found]
-        return [share / sum(shares) for share in shares]
+        found = self.exponents @ logs
+        shares = np.exp(found - found.max())
+        return shares / shares.sum()
 
     def predict(self, x: dict[Any, Any]) -> dict[Any, float]:
         if not self.labels:
@@ -247,17 +237,10 @@ class NaiveClassForest(NaiveMemoryForest):
         """Fixed share of the groups' weights, and a gradient step of the pool's exponents."""
         code = int(sample.y)
         logs, groups = self.member_logs(sample.x), self.group_answers(sample.x)
-        answer = self.pool(logs)
-        for member, log in enumerate(logs):
-            slope = sum(p * one for p, one in zip(answer, log, strict=True)) - log[code]
-            step = self.LEARNING_RATE * slope
-            self.exponents[member] = max(0.0, self.exponents[member] - step)
-        raised = [
-            weight * math.sqrt(max(q[code], self.FLOOR))
-            for weight, q in zip(self.weights, groups, strict=True)
-        ]
-        total, n = sum(raised), len(raised)
-        self.weights = [(1.0 - self.SHARE) * weight / total + self.SHARE / n for weight in raised]
+        slopes = logs @ self.pool(logs) - logs[:, code]
+        self.exponents = np.maximum(self.exponents - self.LEARNING_RATE * slopes, 0.0)
+        raised = self.weights * np.sqrt(np.maximum(groups[:, code], self.FLOOR))
+        self.weights = (1.0 - self.SHARE) * raised / raised.sum() + self.SHARE / len(raised)
         self.naive.samples.append(sample)
 
 
@@ -270,7 +253,7 @@ class NaiveNumberForest(NaiveMemoryForest):
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
         n = len(self.groups) + 1
-        self.members = [1.0 / n] * n
+        self.members = np.full(n, 1.0 / n)
         self.answers: list[Numbers] = []  # of the members, to all samples but the first
         self.variances: list[float] = []
         self.errors: list[float] = []
@@ -345,10 +328,8 @@ class NaiveNumberForest(NaiveMemoryForest):
         squared = (np.array(self.answers) - targets[:, None]) ** 2
         running = np.maximum(fade @ squared / fade.sum(), 1e-300)
         logs = -0.5 * np.log(running) - np.minimum(0.5 * squared[-1] / running, self.WORST)
-        raised = np.array(self.members) * np.exp(0.5 * (logs - logs.max()))
-        self.members = (
-            (1.0 - self.SHARE) * raised / raised.sum() + self.SHARE / len(raised)
-        ).tolist()
+        raised = self.members * np.exp(0.5 * (logs - logs.max()))
+        self.members = (1.0 - self.SHARE) * raised / raised.sum() + self.SHARE / len(raised)
 
 
 def fades(n: int, decay: float) -> Numbers:
