@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from dataclasses import dataclass
 from functools import cache
 
 from scipy import stats
@@ -216,6 +217,7 @@ def samples_of(X, Y, copies):
     return [Sample(tuple(x), y, copies=c) for x, y, c in zip(X, Y, copies, strict=False) if c]
 
 
+@dataclass
 class NaiveForest:
     """A forgetful random forest: no shared samples, a list of copies in each tree.
 
@@ -226,31 +228,25 @@ class NaiveForest:
 
     BOOTSTRAP, FORGET, SUBSET = 1, 4, 5
 
-    def __init__(
-        self,
-        n_trees,
-        n_classes,
-        n_features,
-        seed,
-        bagging=False,
-        significance=0.05,
-        published=False,
-        cells_per_step=40_000,
-    ):
-        self.trees = [NaiveTree(n_classes, published=published) for _ in range(n_trees)]
-        self.published = published
-        self.cells_per_step = cells_per_step
-        self.n_classes = n_classes
-        self.n_features = n_features
-        self.seed = seed
-        self.bagging = bagging
-        self.significance = significance
-        self.n_batches = 0
-        self.n_discarded = 0
+    n_trees: int
+    n_classes: int
+    n_features: int
+    seed: int
+    bagging: bool = False
+    significance: float = 0.05
+    published: bool = False
+    cells_per_step: int = 40_000
+    n_batches = 0
+    n_discarded = 0
+    n_per_step = 0  # of the waiting trees that grow after a sample
+
+    def __post_init__(self):
+        self.trees = [
+            NaiveTree(self.n_classes, published=self.published) for _ in range(self.n_trees)
+        ]
         self.past = []  # whether the answers since the last drift were wrong
         self.waiting = []  # the trees that have not learned the last batch, and what they learn
-        self.n_per_step = 0  # of these that grow after a sample
-        for number in range(n_trees):
+        for number in range(self.n_trees):
             self.choose_features(number)
 
     def choose_features(self, number):

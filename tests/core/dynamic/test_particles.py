@@ -46,13 +46,10 @@ def within_four_standard_errors(one: float, other: float, n: int, m: int) -> boo
 )
 @pytest.mark.parametrize("leaf", SMALLEST_LEAF)
 def test_one_leaf_is_dynatree_s(leaf: str, retirement: str, window: int, factor: float) -> None:
-    """Log predictive row by row; mean, variance, quantiles and density, or probabilities: to 1e-8.
-
-    The oldest of a full window is retired before each row, and the tree never splits.
-    """
+    """Log predictive row by row, then all that is answered, to 1e-8."""
     model = published(leaf)
     particles = filter_of(model, 1, 0, decay=factor)
-    particles.min_samples_leaf = 10**6
+    particles.min_samples_leaf = 10**6  # no split
     name = f"{'linear_augmented' if leaf == 'linear' else leaf}_{retirement}"
     rows = table("exact_single_leaf_logpred")
     for row, expected in enumerate(rows):

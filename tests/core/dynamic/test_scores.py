@@ -143,10 +143,7 @@ CASES = [
 @pytest.mark.parametrize("maker", MAKERS)
 @pytest.mark.parametrize(("leaf", "criterion"), CASES)
 def test_scores_of_active_points_are_the_naive_ones(maker: str, leaf: str, criterion: str) -> None:
-    """Averaged over the trees, retired samples included, each weighed by its age.
-
-    The least useful point is the oldest of those with the smallest score.
-    """
+    """Averaged over the trees; the oldest point with the smallest score retires first."""
     model, particles = model_of(leaf), learned(maker, leaf)
     scores, slots = compiled.scores(particles, criterion), particles.pool.slots()
     for row, slot in zip(range(N_LEARNED - N_ACTIVE, N_LEARNED), slots, strict=True):

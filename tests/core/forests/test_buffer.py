@@ -125,10 +125,7 @@ def test_blocks_without_a_value_take_no_memory() -> None:
 
 @pytest.mark.parametrize("more", [None, -1, 2])
 def test_a_copy_goes_on_alike(more: int | None) -> None:
-    """It may store a feature in fewer bytes, and the samples in another number of blocks.
-
-    The number depends on how many rows a version reads ahead.
-    """
+    """In fewer bytes, or in another number of blocks, as of versions that read more rows ahead."""
     window = 40 if more is None else 1_000
     model = ret.ExtraTreesClassifier(n_models=2, window_sizes=(window,), seed=1)
     rows = [({"a": float(i % 9), "b": 0.3 if i == 5 else i % 700}, i % 3) for i in range(3_900)]
