@@ -25,7 +25,6 @@ def filter_of(
     model: DynamicTree,
     n_particles: int,
     seed: int,
-    window: int = 10_000,
     decay: float = 1.0,
     prior_weight: float = 0.0,
 ) -> ParticleFilter:
@@ -33,7 +32,7 @@ def filter_of(
     leaf_model = model.leaf_model
     return ParticleFilter(
         n_particles=n_particles,
-        window=window,
+        window=10_000,
         classifier=isinstance(leaf_model, MultinomialLeaf),
         linear=isinstance(leaf_model, GaussianLeaf) and leaf_model.linear,
         min_samples_leaf=model.min_samples_leaf,
