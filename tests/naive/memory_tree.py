@@ -164,17 +164,19 @@ def score(samples: list[Sample], criterion: str, middle: float) -> float:
     return sum(count * count for count in counts) / weight
 
 
+@dataclass
 class Growth:
     """Extremely randomised splits of a leaf and of what is below it."""
 
-    def __init__(
-        self, rules: Rules, nominal: frozenset[int], tree: Tree, n_visited: int, rng: NaiveRng
-    ) -> None:
-        self.rules, self.nominal, self.tree = rules, nominal, tree
-        self.n_visited, self.rng = n_visited, rng
-        self.of_numbers = rules.criterion == "variance"
-        # Where sums are not exact, rounding does not decide.
-        self.margin = 1.0 + 1e-12 if self.of_numbers else 1.0
+    rules: Rules
+    nominal: frozenset[int]
+    tree: Tree
+    n_visited: int
+    rng: NaiveRng
+
+    @property
+    def of_numbers(self) -> bool:
+        return self.rules.criterion == "variance"
 
     def run(self, leaf: Node, samples: list[Sample], offered: list[int]) -> None:
         """Split the leaf and its children, left ones first, until the rules forbid it."""
@@ -206,6 +208,7 @@ class Growth:
 
         A column that does not vary is not drawn again.
         """
+        margin = 1.0 + 1e-12 if self.of_numbers else 1.0  # of sums that are not exact
         best, best_score = None, -math.inf
         n_left, n_visited = n_active, 0
         while n_left > 0 and (n_visited < self.n_visited or best is None):
@@ -225,7 +228,7 @@ class Growth:
                 left, right = sides(samples, split)
                 if min(len(left), len(right)) >= max(1, self.rules.min_samples_leaf):
                     found = sum(score(side, self.rules.criterion, middle) for side in (left, right))
-                    if best is None or found > best_score * self.margin:
+                    if best is None or found > best_score * margin:
                         best, best_score = split, found
         return best, best_score, n_active
 

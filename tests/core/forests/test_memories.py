@@ -16,7 +16,6 @@ from river_extra_trees._core.forests.memories import MemoryForest
 from river_extra_trees._core.state import StateError
 from tests.naive.cart import GROUP, Rules, Split, class_weights, moments, total, walk
 from tests.naive.memory_forest import NaiveClassForest, NaiveMemoryForest, NaiveNumberForest
-from tests.naive.memory_tree import Node
 from tests.tools.forest_samples import many_values, passing_names, sample
 
 Row = tuple[dict[Any, Any], Any, float]
@@ -68,7 +67,10 @@ def assert_same_trees(core: MemoryForest, naive: NaiveMemoryForest) -> None:
                 assert found["feature"] < 0
                 assert found["weight"] == pytest.approx(total(node.samples), rel=1e-12)
             if not core.regression:
-                assert_same_classes(found, node)
+                assert found["gain"] == node.gain
+                weights = class_weights(node.samples, len(found["values"]))
+                if node.split is None:
+                    assert found["values"] == pytest.approx(weights, rel=1e-12)
                 continue
             if node.split is None:
                 _, *values = moments(node.samples)
@@ -80,13 +82,6 @@ def assert_same_trees(core: MemoryForest, naive: NaiveMemoryForest) -> None:
                 slopes = dict(zip(model.standard.columns, each, strict=True))
             said = core.models[number].coefficients_of(node.number)
             assert said == pytest.approx(slopes, rel=1e-7, abs=1e-9)
-
-
-def assert_same_classes(found: dict[str, Any], node: Node) -> None:
-    assert found["gain"] == node.gain
-    if node.split is None:
-        weights = class_weights(node.samples, len(found["values"]))
-        assert found["values"] == pytest.approx(weights, rel=1e-12)
 
 
 def assert_same_answers(core: MemoryForest, naive: NaiveMemoryForest, x: dict[Any, Any]) -> None:
