@@ -7,7 +7,7 @@ from libc.stdint cimport uint64_t
 from libc.stdlib cimport llabs
 
 from .schema cimport Labels
-from .values cimport (
+from .validation cimport (
     CATEGORY, MISSING, NUMBER, Kind, check_name, classify, read_number, read_weight,
 )
 
