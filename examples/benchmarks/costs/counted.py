@@ -10,8 +10,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pandas as pd
-
 import river_extra_trees
 
 FRAME = 100  # rows
@@ -39,6 +37,8 @@ def by_frames(model, frames):
 
 def frames_of(rows):
     """Return the rows as frames and series."""
+    import pandas as pd
+
     parts = [rows[first : first + FRAME] for first in range(0, len(rows), FRAME)]
     return [(pd.DataFrame([x for x, _ in part]), pd.Series([y for _, y in part])) for part in parts]
 
