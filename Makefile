@@ -88,8 +88,8 @@ asan: $(VENV)/installed/test ## run the tests under the sanitizers, which have t
 	@tools/under_sanitizers.sh $(RUN) -m pytest -n auto --dist loadgroup $(CAPTURE) $(ARGS)
 
 # The loader of model files and the conversion of input: every line has to be reached.
-WHOLLY_REACHED := persistence/files.py persistence/container.py persistence/values.py persistence/atomic.py \
-	_core/state.py _core/schema.pyx _core/values.pyx \
+WHOLLY_REACHED := persistence/files.py persistence/container.py persistence/encoding.py persistence/atomic.py \
+	_core/state.py _core/schema.pyx _core/validation.pyx \
 	_estimator/frames.py _estimator/learner.py \
 	_estimator/classifier.py _estimator/regressor.py _estimator/parameters.py
 # Left out are the tests without memory (the tracer needs some), those of signals (one of which may

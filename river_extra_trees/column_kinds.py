@@ -11,10 +11,10 @@ from river import base
 
 from ._core.columns import Column
 from ._core.safe_repr import safe_repr
-from ._core.values import fit_of
-from ._estimator.columns import table_of
+from ._core.validation import fit_of
 from ._estimator.frames import columns_in, is_array, readable_frame, values_of
 from ._estimator.kinds import DATE, MISSING, NOMINAL, NUMBER, check_kind, kind_of, reader_of
+from ._estimator.tables import table_of
 
 __all__ = ["ColumnKinds", "joined", "parted"]
 

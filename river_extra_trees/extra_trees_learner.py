@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ._core.forests.memories import MemoryForest
+from ._core.forests.extra_trees import ExtraTrees
 from ._estimator.learner import TreeLearner
 from ._estimator.parameters import (
     LARGEST,
@@ -39,7 +39,7 @@ class ExtraTreesLearner(TreeLearner):
     n_jobs: int
     seed: int | None
 
-    _core: MemoryForest
+    _core: ExtraTrees
     _sizes = {"n_models": "n_trees", "batch_size": "batch_size"}  # noqa: RUF012
     _mutable = frozenset({"n_jobs"})
 
@@ -49,9 +49,9 @@ class ExtraTreesLearner(TreeLearner):
         groups = [(size, kind) for kind in kinds for size in self.window_sizes]
         least, more = divmod(self.n_models, len(groups))
         n_trees = [least + (i < more) for i in range(len(groups)) if least or i < more]
-        self._core = MemoryForest(
+        self._core = ExtraTrees(
             regression=criterion == "variance",
-            memories=[(int(size), n) for (size, _), n in zip(groups, n_trees, strict=False)],
+            windows=[(int(size), n) for (size, _), n in zip(groups, n_trees, strict=False)],
             linear=[kind for (_, kind), _ in zip(groups, n_trees, strict=False)],
             batch_size=self.batch_size,
             fading=decay_factor("leaf_memory", self.leaf_memory),

@@ -20,7 +20,7 @@ def test_windows_have_equally_many_trees(model_class: Any) -> None:
         model = model_class(n_models=n_models, window_sizes=(50, 10, 200), seed=1)
         sizes = [group.n for group in model._core.groups]
         assert (sum(sizes), min(sizes) >= 1, max(sizes) - min(sizes) <= 1) == (n_models, True, True)
-        assert [group.memory for group in model._core.groups[:3]] == [50, 10, 200][:n_models]
+        assert [group.window_size for group in model._core.groups[:3]] == [50, 10, 200][:n_models]
 
 
 @pytest.mark.parametrize("model_class", BOTH)

@@ -12,7 +12,7 @@ Classes. A learner of any family inherits from `Learner`; an indented line below
 the object above it contains::
 
     Learner                learner: predicts and learns samples, one call at a time
-      |- Schema, Labels    schema: features -> columns, labels -> codes (values: validation)
+      |- Schema, Labels    schema: features -> columns, labels -> codes (validation)
       |
       |- Forest            forests/forest: trees that learn in batches; a base class
       |   |                  StreamForest (stream), ForgetfulForest (forgetful)
@@ -20,17 +20,17 @@ the object above it contains::
       |   |- Window        window: the samples of the batch, sorted by every column (sorting)
       |   `- Trees ...     trees: nodes, and statistics of the leaves; one object per tree
       |
-      |- MemoryForest      forests/memories: groups of trees; each group has its memory size
+      |- ExtraTrees        forests/extra_trees: groups of trees; each group has its window size
       |   |- Buffer        buffer: the latest samples, in blocks
       |   |- Trees ...     CompactTrees (compact_trees), or Trees with LinearModels
       |   |                  (model_trees)
-      |   |- Group ...     the trees of one memory size, replaced in turn (rotation, growth;
+      |   |- Group ...     the trees of one window size, replaced in turn (rotation, growth;
       |   |                  buckets: nominal values)
       |   |- TreePass      tree_pass: the trees predict and learn rows of a table side by side
       |   |- NaiveBayes    naive_bayes: a member of the pool, in a classification
       |   `- ClassPool or NumberMixture      mixtures: combines the predictions of the groups
       |
-      |- Shrubs            shrubs/ensemble: a weighted ensemble on a window
+      |- Shrubs            shrubs/shrubs: a weighted ensemble on a window
       |   |                  (proximal: thresholds, and the projection onto the simplex)
       |   |- Window
       |   `- Trees         one object for all trees
@@ -44,7 +44,7 @@ the object above it contains::
     Splitter               cart/splitter: grows trees on a window; `Forest` and `Shrubs` use it
                              (search: the best split of a node; the scratch memory)
 
-`Forest` and `MemoryForest` inherit from `Learner` through `Ensemble` (forests/ensemble: ranges of
+`Forest` and `ExtraTrees` inherit from `Learner` through `Ensemble` (forests/row_pass: ranges of
 rows that are only predicted).
 
 How one sample is learned::
@@ -60,7 +60,7 @@ How one sample is learned::
       `- estimator._grow       forests, when a batch is full: plan (Python), then grow (compiled)
 
 Until its first batch is full, a `Forest` grows its trees on the samples so far, after 10, 20, 30,
-45 ... of them (`grow_early`). A `MemoryForest` splits the leaves of its first trees in between.
+45 ... of them (`grow_early`). A `ExtraTrees` splits the leaves of its first trees in between.
 
 How a `Table` is learned or predicted::
 
@@ -73,13 +73,13 @@ How a `Table` is learned or predicted::
       |   |                      the threads of a `Team` share the work (team):
       |   |- run               in all families without the GIL: rows without new features, nominal
       |   |   |                  values or labels
-      |   |   |- Reader.read_ahead   encodes several rows, column by column (ahead)
+      |   |   |- RowReader.read_ahead   encodes several rows, column by column (ahead)
       |   |   |- predict_row, reserve, update   predict and learn one row after the other
       |   |   `- or several rows go down each tree together: in a `Forest`; in
-      |   |        `MemoryForest` (tree_pass), whose trees also learn them one after the other. If
+      |   |        `ExtraTrees` (tree_pass), whose trees also learn them one after the other. If
       |   |        no row is learned, in `Shrubs`; forests predict ranges of rows in several threads
       |   `- the row at which `run` stops, with the GIL:
-      |       |- Reader.read   encodes the row; looks up what it does not know
+      |       |- RowReader.read   encodes the row; looks up what it does not know
       |       |- predict_row   the prediction, if `predict_many` or `predict_learn_many` asks
       |       |- Schema.admit  with the row as a dict, if a feature or a nominal value is new
       |       `- reserve, update  as above
@@ -98,7 +98,7 @@ How a learner is saved and restored::
       `- restored              a new object from the fields; a table of fields names types, ranges
                                  and shapes (state), then indices and structure are checked
 
-All modules use: `guarded` (one call at a time), `memory` (allocation), `lists` (list items without
+All modules use: `guarded` (one call at a time), `allocation`, `lists` (list items without
 the GIL), `rng` (named streams of random numbers), `split` (the struct of a split), `shares` (the
 largest share, the sum of shares, fixed share), `moments` (running means and variances), `linalg`
 (least squares), `max_features` (how many features a split tries), `state` (saving, and validation

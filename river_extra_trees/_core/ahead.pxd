@@ -20,7 +20,7 @@ cdef class Ahead:
                                 #   falls when Python has to handle a row
     cdef double[AHEAD] targets
     cdef double[AHEAD] weights  # 0: the row is predicted, but not learned
-    cdef uint8_t[AHEAD] marks   # why Python has to handle a row, see `Reader.encode`
+    cdef uint8_t[AHEAD] marks   # why Python has to handle a row, see `RowReader.encode`
     cdef int* leaves            # leaves[tree * AHEAD + i]: leaf that row i reaches
     cdef double* votes          # scratch: votes[i * n_labels + code]
     cdef size_t n_cells         # number of doubles allocated in `values`

@@ -2,7 +2,7 @@
 
 from libc.math cimport NAN
 
-from .memory cimport free, product, resized
+from .allocation cimport free, product, resized
 
 cdef enum:
     CELLS = 1 << 14         # number of values (128 KB) that limits the rows of many columns

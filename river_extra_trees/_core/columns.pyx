@@ -5,7 +5,7 @@ from cpython.long cimport PyLong_CheckExact
 from libc.math cimport INFINITY, NAN, fabs
 
 from .schema cimport Labels
-from .values cimport (
+from .validation cimport (
     CATEGORY, MISSING, NUMBER, Kind, check_name, classify, read_number, read_weight,
 )
 

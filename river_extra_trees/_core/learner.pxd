@@ -13,7 +13,7 @@ A `Table` of samples, such as a frame: `reader` checks all rows and links the co
 stops after a stretch of rows, or when the batch of the family is full.
 """
 
-from .table cimport Reader
+from .table cimport RowReader
 from .guarded cimport Guarded
 from .schema cimport Labels, Schema
 
@@ -44,9 +44,9 @@ cdef class Learner(Guarded):
     # batch is full. It may stop before any row; `read_rows` then handles that row itself. A family
     # can override this method to predict or learn several rows at once. It should rarely take the
     # GIL: if another thread computes in Python, that takes milliseconds.
-    cdef int run(self, Reader reader, Py_ssize_t stop, int n_labels) except -1 nogil
+    cdef int run(self, RowReader reader, Py_ssize_t stop, int n_labels) except -1 nogil
     # Allocates what `run` needs beside the rows that are read ahead.
-    cdef int prepare_run(self, Reader reader) except -1
+    cdef int prepare_run(self, RowReader reader) except -1
     # The predictions for the row that the schema encoded last. The code of the label; there must be
     # at least one label:
     cdef int row_label(self) except -1 nogil
@@ -71,8 +71,8 @@ cdef class Learner(Guarded):
     cdef object learn_sample(self, object x, object y, object w)
     cdef int learn_row(self, double target, double weight, bint is_encoded, object x,
                        object y) except -1
-    cdef int refuse_targets(self, Reader reader, list refusals) except -1
-    cdef bint read_rows(self, Reader reader, Py_ssize_t stop) except -1
-    cdef int learn_next(self, Reader reader, bint is_known, double weight) except -1
-    cdef int predict_row(self, Reader reader) except -1 nogil
+    cdef int refuse_targets(self, RowReader reader, list refusals) except -1
+    cdef bint read_rows(self, RowReader reader, Py_ssize_t stop) except -1
+    cdef int learn_next(self, RowReader reader, bint is_known, double weight) except -1
+    cdef int predict_row(self, RowReader reader) except -1 nogil
     cdef int n_labels(self) noexcept nogil

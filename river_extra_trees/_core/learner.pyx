@@ -2,14 +2,14 @@
 
 from cpython.object cimport PyObject
 
-from .table cimport Reader, Table
+from .table cimport RowReader, Table
 from .guarded cimport Guarded, Holder, begin_step, end_step, hold, release
 from .lists cimport length_of
 from .schema cimport MAX_LABELS, OTHER, Labels, Schema, find_room
 from .shares cimport first_largest, total_of
 from .split cimport GROUP, Split, is_in_group
 from .team cimport Team
-from .values cimport read_number, read_weight
+from .validation cimport read_number, read_weight
 
 from operator import index, itemgetter
 
@@ -137,7 +137,7 @@ cdef class Learner(Guarded):
 
         Raises the error of the first invalid row, with its number.
         """
-        cdef Reader reader = Reader(table, learns)
+        cdef RowReader reader = RowReader(table, learns)
         cdef list refusals
         with self.using():
             reader.link(self.schema, self.labels)
@@ -149,7 +149,7 @@ cdef class Learner(Guarded):
             raise with_text(error, f"row {row}: {error}") from None
         return reader
 
-    cdef int refuse_targets(self, Reader reader, list refusals) except -1:
+    cdef int refuse_targets(self, RowReader reader, list refusals) except -1:
         """Add the errors of targets that this learner cannot learn; raise if the task differs."""
         cdef Py_ssize_t start = reader.row, stop
         if reader.has_labels == self.regression and reader.n:
@@ -168,14 +168,14 @@ cdef class Learner(Guarded):
         reader.row = start
         return 0
 
-    def ask(self, Reader reader, bint shares=False):
+    def ask(self, RowReader reader, bint shares=False):
         """Let `read_stretch` predict each row before learning it: number, label or label shares."""
         cdef Py_ssize_t n_labels = len(self.labels.labels)
         if reader.learns:
             n_labels = min(n_labels + len(reader.table.targets.values), <Py_ssize_t>MAX_LABELS)
         reader.ask(self.regression, n_labels if shares else None)
 
-    def read_stretch(self, Reader reader, Team team=None):
+    def read_stretch(self, RowReader reader, Team team=None):
         """Predict and learn some of the next rows; return whether the batch is full now.
 
         Call it again for the next rows, if necessary after the growth. Between the calls Python
@@ -190,7 +190,7 @@ cdef class Learner(Guarded):
         finally:
             release(self)
 
-    cdef bint read_rows(self, Reader reader, Py_ssize_t stop) except -1:
+    cdef bint read_rows(self, RowReader reader, Py_ssize_t stop) except -1:
         cdef double weight
         cdef bint is_known
         cdef int n_labels, n_careful = 0    # rows to read without `run`
@@ -228,7 +228,7 @@ cdef class Learner(Guarded):
                 return True
         return False
 
-    cdef int learn_next(self, Reader reader, bint is_known, double weight) except -1:
+    cdef int learn_next(self, RowReader reader, bint is_known, double weight) except -1:
         """Learn the next row of a table, which the reader has encoded."""
         cdef double target = reader.target()
         if not self.regression and target < 0.0:
@@ -243,7 +243,7 @@ cdef class Learner(Guarded):
             reader.name_label(self.n_labels() - 1)
         return 0
 
-    cdef int run(self, Reader reader, Py_ssize_t stop, int n_labels) except -1 nogil:
+    cdef int run(self, RowReader reader, Py_ssize_t stop, int n_labels) except -1 nogil:
         """Predict and learn rows one after the other."""
         cdef int i, n
         while reader.row < stop and not reader.answered:
@@ -270,7 +270,7 @@ cdef class Learner(Guarded):
         """Number of learned labels."""
         return <int>length_of(<PyObject*>self.labels.labels)
 
-    cdef int predict_row(self, Reader reader) except -1 nogil:
+    cdef int predict_row(self, RowReader reader) except -1 nogil:
         """Store the predictions for the row that was read last."""
         cdef Py_ssize_t row = reader.row
         cdef int n = self.n_labels()
@@ -415,7 +415,7 @@ cdef class Learner(Guarded):
     cdef bint batch_is_full(self) noexcept nogil:
         return False
 
-    cdef int prepare_run(self, Reader reader) except -1:
+    cdef int prepare_run(self, RowReader reader) except -1:
         return 0
 
     cdef int row_label(self) except -1 nogil:

@@ -5,10 +5,10 @@ from cpython.exc cimport PyErr_Clear, PyErr_Occurred
 from cpython.object cimport PyObject, PyTypeObject
 from libc.math cimport NAN
 
-from .values cimport (
+from .validation cimport (
     CATEGORY, MISSING, NUMBER, Kind, as_dict, check_name, classify, holds_nan, order_of
 )
-from .memory cimport free, resized
+from .allocation cimport free, resized
 
 from gc import get_referents
 from sys import getsizeof

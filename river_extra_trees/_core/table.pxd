@@ -3,7 +3,7 @@
 A `Table` contains the columns of some samples, with or without targets and weights. It does not
 depend on a learner, so any learner can read it.
 
-A `Reader` encodes the rows of a table for a learner, in their order. It links the columns of the
+A `RowReader` encodes the rows of a table for a learner, in their order. It links the columns of the
 table to those of the schema once, and looks up the code of each nominal value once. `read` encodes
 one row. `read_ahead` encodes several rows, column by column, without the GIL. A row with a new
 feature or a new nominal value is given to `Schema.admit` as a dict; the next row with it looks up
@@ -40,7 +40,7 @@ cdef class Table:
 
     cdef list all_columns(self)
 
-cdef class Reader:
+cdef class RowReader:
     cdef readonly Table table
     cdef readonly Py_ssize_t n          # rows
     cdef readonly Py_ssize_t row        # the next row

@@ -19,7 +19,7 @@ class Table:
     ) -> Self: ...
     def __len__(self) -> int: ...
 
-class Reader:
+class RowReader:
     table: Table
     n: int
     row: int

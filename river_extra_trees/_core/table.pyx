@@ -6,7 +6,7 @@ from libc.string cimport memcpy, memset
 
 from .ahead cimport Ahead
 from .columns cimport Column
-from .memory cimport free, zeroed
+from .allocation cimport free, zeroed
 from .shares cimport first_largest, total_of
 from .schema cimport MAX_CATEGORIES, MAX_LABELS, OTHER, Labels, Schema, find_room
 from .team cimport Team
@@ -54,7 +54,7 @@ cdef object numbers_of(Column column):
     return column.numbers
 
 
-cdef class Reader:
+cdef class RowReader:
     """A reader of the rows of a table for a learner. See the header.
 
     Parameters

@@ -8,7 +8,7 @@ from cpython.pythread cimport (
     PyThread_release_lock, PyThread_type_lock,
 )
 
-from .memory cimport free, zeroed
+from .allocation cimport free, zeroed
 
 cdef extern from *:
     """

@@ -9,7 +9,7 @@ then reads only half a cache line.
 """
 
 from .ahead cimport AHEAD
-from .memory cimport free
+from .allocation cimport free
 from .moments cimport follow_moments
 from .shares cimport first_largest
 from .split cimport Split, goes_left, goes_left_branchless

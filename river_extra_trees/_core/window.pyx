@@ -7,7 +7,7 @@ from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memcpy, memmove
 
 from .arrays cimport view
-from .memory cimport free, resized, zeroed
+from .allocation cimport free, resized, zeroed
 from .schema cimport MAX_COLUMNS, Schema
 from .sorting cimport keep, merge_slots, rank, sort_slots
 

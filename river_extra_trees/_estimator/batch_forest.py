@@ -11,7 +11,7 @@ from .learner import TreeLearner
 from .parameters import n_threads_of
 
 if typing.TYPE_CHECKING:
-    from .._core.table import Reader
+    from .._core.table import RowReader
 
 __all__ = ["BatchForest"]
 
@@ -60,7 +60,7 @@ class BatchForest(TreeLearner):
         if is_full:
             self._grow()
 
-    def _read_rows(self, reader: Reader) -> None:
+    def _read_rows(self, reader: RowReader) -> None:
         splitters: list[Splitter] | None = None  # for all growths of this call
         with self._team() as team:
             while reader.row < reader.n:

@@ -8,10 +8,10 @@ from collections.abc import Hashable
 from river import base
 
 from . import inspection
-from .columns import table_of
 from .frames import Sample, readable_frame
 from .learner import TreeLearner
 from .predictions import check_labels, frame_of_shares, series_of_codes
+from .tables import table_of
 
 if typing.TYPE_CHECKING:
     from river_extra_trees._core.columns import Column

@@ -50,7 +50,7 @@ ISO_DATE = re.compile(
 EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 MICROSECOND = datetime.timedelta(microseconds=1)
 
-Reader = Callable[[Any], Any]
+ValueReader = Callable[[Any], Any]
 
 
 def is_kind(kind: object) -> bool:
@@ -110,7 +110,7 @@ def is_date(text: str) -> bool:
 
 
 @functools.lru_cache(1000)
-def reader_of(kind: str) -> Reader:
+def reader_of(kind: str) -> ValueReader:
     """Return the function that reads the values of a kind; it raises a ValueError for others.
 
     Examples
@@ -236,7 +236,7 @@ def name_of(value: Any) -> Any:
     return value
 
 
-READERS: dict[str, Reader] = {
+READERS: dict[str, ValueReader] = {
     NUMBER: read_number,
     NOMINAL: read_nominal,
     DATE: read_date,

@@ -21,10 +21,10 @@ from river_extra_trees._core.state import FAINTEST_WEIGHT
 from river_extra_trees._core.team import Team
 
 from . import inspection
-from .columns import labelled_table_of
 from .frames import Sample, readable_frame
 from .parameters import n_threads_of
 from .snapshot import Snapshot
+from .tables import labelled_table_of
 
 if typing.TYPE_CHECKING:
     import pandas as pd
@@ -32,7 +32,7 @@ if typing.TYPE_CHECKING:
     from river_extra_trees._core.learner import Learner
     from river_extra_trees._core.schema import Schema
     from river_extra_trees._core.state import State
-    from river_extra_trees._core.table import Reader, Table
+    from river_extra_trees._core.table import RowReader, Table
     from river_extra_trees.plotting import TreeDisplay
 
 __all__ = ["TreeLearner", "reads_columns"]
@@ -221,7 +221,7 @@ class TreeLearner(base.Estimator):
         """Convert a frame, targets and weights to a table for this model."""
         return labelled_table_of(frame, y, w, self._core.regression)
 
-    def _read_rows(self, reader: Reader) -> None:
+    def _read_rows(self, reader: RowReader) -> None:
         """Predict the rows of a table if predictions are requested, and learn them if it learns."""
         with self._team() as team:
             while reader.row < reader.n:
@@ -231,7 +231,7 @@ class TreeLearner(base.Estimator):
         """Make the threads for a call that reads a table."""
         return Team(n_threads_of(getattr(self, "n_jobs", 1), self._n_trees))
 
-    def _predicted(self, table: Table, shares: bool = False) -> Reader:
+    def _predicted(self, table: Table, shares: bool = False) -> RowReader:
         """Predict the rows of a table."""
         reader = self._core.reader(table)
         self._core.ask(reader, shares)
@@ -243,7 +243,7 @@ class TreeLearner(base.Estimator):
 
     def _predicted_and_learned(
         self, frame: typing.Any, y: typing.Any, w: typing.Any, shares: bool = False
-    ) -> Reader:
+    ) -> RowReader:
         """Predict each row of a frame, then learn it."""
         table = self._table_of(frame, y, w)
         reader = self._core.reader(table, learns=True)

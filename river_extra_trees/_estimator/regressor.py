@@ -8,11 +8,11 @@ import typing
 from river import base
 
 from . import inspection
-from .columns import table_of
 from .frames import Sample, readable_frame
 from .learner import TreeLearner
 from .predictions import series_of_numbers
 from .rows import rows_of, values_by_name
+from .tables import table_of
 
 if typing.TYPE_CHECKING:
     from .mixture import StudentMixture

@@ -12,11 +12,11 @@ from typing import Annotated, Any, TextIO
 import typer
 from river import stats
 
-from river_extra_trees._estimator.columns import table_of
 from river_extra_trees._estimator.fit import Fit
 from river_extra_trees._estimator.learner import reads_columns
 from river_extra_trees._estimator.predictions import names_of
 from river_extra_trees._estimator.rows import labels_of_codes
+from river_extra_trees._estimator.tables import table_of
 from river_extra_trees.cli import UserError, models, options, outputs, streams
 from river_extra_trees.column_kinds import parted
 from river_extra_trees.persistence.atomic import replace_file

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from river_extra_trees._core.safe_repr import with_text
-from river_extra_trees._estimator.columns import check_lengths, labelled_table_of
 from river_extra_trees._estimator.frames import (
     columns_in,
     is_array,
@@ -22,6 +21,7 @@ from river_extra_trees._estimator.frames import (
 )
 from river_extra_trees._estimator.refusals import refuse_lazy
 from river_extra_trees._estimator.rows import labels_of_codes, probabilities_of
+from river_extra_trees._estimator.tables import check_lengths, labelled_table_of
 from river_extra_trees.streams import Batch
 
 __all__ = ["SMALLEST_BATCH", "batches_of", "predicted_and_learned", "samples_of"]

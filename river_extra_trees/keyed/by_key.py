@@ -11,9 +11,9 @@ from river import base
 from river_extra_trees._core.columns import column_of_values
 from river_extra_trees._core.table import Table
 
-from .._estimator.columns import read_targets, read_weights
 from .._estimator.learner import TreeLearner
 from .._estimator.rows import labels_of_codes, probabilities_of
+from .._estimator.tables import read_targets, read_weights
 from .keys import Key, Part
 from .rows import Rows
 

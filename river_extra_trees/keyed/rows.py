@@ -8,7 +8,6 @@ from itertools import compress
 
 import numpy as np
 
-from .._estimator.columns import check_lengths
 from .._estimator.frames import (
     Sample,
     is_one_weight,
@@ -19,6 +18,7 @@ from .._estimator.frames import (
 )
 from .._estimator.predictions import frame_of_shares, series_of_codes, series_of_numbers
 from .._estimator.rows import rows_of, values_by_name
+from .._estimator.tables import check_lengths
 from .keys import Key, plain_key
 
 __all__ = ["Rows", "frame_of_probabilities", "labelled_rows", "rows_in", "series_of_predictions"]

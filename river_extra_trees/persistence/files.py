@@ -12,7 +12,7 @@ from .._core.state import LARGEST_COUNT, State, StateError, require
 from .._estimator.learner import TreeLearner
 from .atomic import open_regular, replace_file
 from .container import DamagedError, pack, unpack
-from .values import Decoder, Encoder, is_plain
+from .encoding import Decoder, Encoder, is_plain
 
 if TYPE_CHECKING:
     from river.compose import Pipeline

@@ -21,7 +21,7 @@ from .._core.state import State, StateError, require
 from .._estimator.kinds import is_kind
 from .._estimator.parameters import LARGEST
 from ..column_kinds import ColumnKinds
-from .values import Encoder, is_plain
+from .encoding import Encoder, is_plain
 
 __all__ = ["document_of", "is_pipeline", "restored"]
 

@@ -98,7 +98,7 @@ class Reader:
 
     def _batch_of(self, rows: Rows) -> tuple[Batch, dict[int, str]]:
         """Return rows as a batch, and what is wrong with some of them, by their numbers."""
-        from .columns import frame_of, labels_of, read_column, values_of
+        from .conversion import frame_of, labels_of, read_column, values_of
 
         numbers, absent = rows.numbers, [None] * len(rows.numbers)
         faults = dict(rows.faults)

@@ -12,7 +12,7 @@ import pytest
 
 import river_extra_trees as ret
 from river_extra_trees import persistence
-from river_extra_trees._estimator.columns import table_of
+from river_extra_trees._estimator.tables import table_of
 from tests.naive import frames as naive
 from tests.tools.forest_samples import sample
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import river_extra_trees as ret
-from river_extra_trees._estimator.columns import labelled_table_of
+from river_extra_trees._estimator.tables import labelled_table_of
 
 N = 4_000  # rows
 

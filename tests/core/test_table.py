@@ -15,7 +15,7 @@ from river_extra_trees._core.columns import (
     column_of_values,
 )
 from river_extra_trees._core.table import Table
-from river_extra_trees._estimator.columns import labelled_table_of
+from river_extra_trees._estimator.tables import labelled_table_of
 
 N = 60
 

@@ -16,9 +16,9 @@ import pytest
 
 import river_extra_trees as ret
 from river_extra_trees import persistence
-from river_extra_trees._estimator.columns import labelled_table_of, table_of
 from river_extra_trees._estimator.frames import readable_frame
 from river_extra_trees._estimator.predictions import frame_of_shares, series_of_numbers
+from river_extra_trees._estimator.tables import labelled_table_of, table_of
 from tests.naive import frames as naive
 from tests.tools.contract import CORE_CLASSIFIERS, CORES, FIRST, Case, full_of_labels, taught
 from tests.tools.estimators import frozen, is_classifier, learn, make, stream

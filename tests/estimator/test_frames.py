@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 
 import river_extra_trees as ret
 from river_extra_trees import persistence
-from river_extra_trees._estimator.columns import column_of
+from river_extra_trees._estimator.tables import column_of
 from tests.naive import frames as naive
 from tests.tools.contract import FIRST, Case
 from tests.tools.estimators import is_classifier, learn, make, stream

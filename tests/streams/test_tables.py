@@ -23,7 +23,7 @@ from pyarrow import ipc, parquet
 from river_extra_trees import ColumnKinds, streams
 from river_extra_trees._estimator.kinds import MISSING
 from river_extra_trees.streams import text
-from river_extra_trees.streams.columns import label_of_text
+from river_extra_trees.streams.conversion import label_of_text
 from tests.tools.tables import PACK, read
 
 DAY = datetime.date(2026, 11, 22)

@@ -1,4 +1,4 @@
-"""Samples for the forests with several memories."""
+"""Samples for the forests with several windows."""
 
 from __future__ import annotations
 

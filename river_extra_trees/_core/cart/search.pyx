@@ -8,7 +8,7 @@ from libc.math cimport INFINITY, log
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from ..memory cimport free, product, resized, take
+from ..allocation cimport free, product, resized, carve
 from ..rng cimport below
 from ..sorting cimport sort_slots
 from ..split cimport (
@@ -58,33 +58,33 @@ cdef class Workspace:
         """Divide the block, parts with the strictest alignment first; return its size in bytes."""
         cdef size_t n_bytes = n_columns // 8 + 1
         cdef size_t begin = <size_t>self.block, end = begin
-        self.values = <double*>take(&end, product(n_columns, n), sizeof(double))
-        self.target = <double*>take(&end, n, sizeof(double))
-        self.mass = <double*>take(&end, n, sizeof(double))
-        self.centred = <double*>take(&end, n, sizeof(double))
-        self.counts = <double*>take(&end, product(3, n_classes), sizeof(double))
-        self.waiting = <double*>take(&end, n_classes, sizeof(double))
-        self.cuts = <double*>take(&end, n_columns, sizeof(double))
-        self.counters = <uint64_t*>take(&end, product(n_classes, n_bytes), sizeof(uint64_t))
-        self.ranges = <LeafRange*>take(&end, n, sizeof(LeafRange))
-        self.tasks = <Task*>take(&end, n + 1, sizeof(Task))
-        self.ranked = <int*>take(&end, product(n_columns, n), sizeof(int))
-        self.samples = <int*>take(&end, n, sizeof(int))
-        self.copies = <int*>take(&end, n, sizeof(int))
-        self.code = <int*>take(&end, n, sizeof(int))
-        self.whole_counts = <int*>take(&end, product(2, n_classes), sizeof(int))
-        self.slot_of = <int*>take(&end, n, sizeof(int))
-        self.range_of_slot = <int*>take(&end, n_slots, sizeof(int))
-        self.sample_of = <int*>take(&end, n_slots, sizeof(int))
-        self.name = <int*>take(&end, n_columns, sizeof(int))
-        self.columns = <int*>take(&end, n_columns, sizeof(int))
-        self.bit = <int*>take(&end, n_columns, sizeof(int))
-        self.spare = <int*>take(&end, max(n, n_columns), sizeof(int))
-        self.range_of_leaf = <int*>take(&end, n_nodes, sizeof(int))
-        self.high = <int*>take(&end, product(n_classes, 8 * n_bytes), sizeof(int))
-        self.nominal = <uint8_t*>take(&end, n_columns, 1)
-        self.goes_left = <uint8_t*>take(&end, n, 1)
-        self.bits = <uint8_t*>take(&end, product(n, n_bytes), 1)
+        self.values = <double*>carve(&end, product(n_columns, n), sizeof(double))
+        self.target = <double*>carve(&end, n, sizeof(double))
+        self.mass = <double*>carve(&end, n, sizeof(double))
+        self.centred = <double*>carve(&end, n, sizeof(double))
+        self.counts = <double*>carve(&end, product(3, n_classes), sizeof(double))
+        self.waiting = <double*>carve(&end, n_classes, sizeof(double))
+        self.cuts = <double*>carve(&end, n_columns, sizeof(double))
+        self.counters = <uint64_t*>carve(&end, product(n_classes, n_bytes), sizeof(uint64_t))
+        self.ranges = <LeafRange*>carve(&end, n, sizeof(LeafRange))
+        self.tasks = <Task*>carve(&end, n + 1, sizeof(Task))
+        self.ranked = <int*>carve(&end, product(n_columns, n), sizeof(int))
+        self.samples = <int*>carve(&end, n, sizeof(int))
+        self.copies = <int*>carve(&end, n, sizeof(int))
+        self.code = <int*>carve(&end, n, sizeof(int))
+        self.whole_counts = <int*>carve(&end, product(2, n_classes), sizeof(int))
+        self.slot_of = <int*>carve(&end, n, sizeof(int))
+        self.range_of_slot = <int*>carve(&end, n_slots, sizeof(int))
+        self.sample_of = <int*>carve(&end, n_slots, sizeof(int))
+        self.name = <int*>carve(&end, n_columns, sizeof(int))
+        self.columns = <int*>carve(&end, n_columns, sizeof(int))
+        self.bit = <int*>carve(&end, n_columns, sizeof(int))
+        self.spare = <int*>carve(&end, max(n, n_columns), sizeof(int))
+        self.range_of_leaf = <int*>carve(&end, n_nodes, sizeof(int))
+        self.high = <int*>carve(&end, product(n_classes, 8 * n_bytes), sizeof(int))
+        self.nominal = <uint8_t*>carve(&end, n_columns, 1)
+        self.goes_left = <uint8_t*>carve(&end, n, 1)
+        self.bits = <uint8_t*>carve(&end, product(n, n_bytes), 1)
         self.left.counts = self.counts
         self.right.counts = self.counts + n_classes
         self.node.counts = self.counts + 2 * n_classes

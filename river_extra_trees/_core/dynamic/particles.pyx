@@ -8,7 +8,7 @@ from ..learner cimport STRETCH, Learner
 from ..linalg cimport (
     BATCH_SIZE, MAX_REGRESSORS, Fit, LeafModel, fit, merge, row_width, scale, scratch_size,
 )
-from ..memory cimport free, product, resized, zeroed
+from ..allocation cimport free, product, resized, zeroed
 from ..sorting cimport rank
 from ..window cimport Window
 from .leaf_models cimport log_gamma, log_marginal, published_score

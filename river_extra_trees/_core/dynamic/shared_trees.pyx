@@ -6,7 +6,7 @@ from libc.limits cimport INT_MAX
 from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memcpy, memset
 
-from ..memory cimport free, raise_memory_error, resized, zeroed
+from ..allocation cimport free, raise_memory_error, resized, zeroed
 from ..schema cimport Schema
 
 from ..state import require

@@ -1,1 +1,1 @@
-"""Forests: `stream` and `forgetful` learn in batches, `memories` replaces trees one by one."""
+"""Forests: `stream` and `forgetful` learn in batches, `extra_trees` replaces trees one by one."""

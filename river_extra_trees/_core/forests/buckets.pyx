@@ -4,7 +4,7 @@ cimport cython
 from libc.stdint cimport uint64_t
 from libc.string cimport memset
 
-from ..memory cimport product, take
+from ..allocation cimport product, carve
 from ..schema cimport OTHER
 from ..sorting cimport sort_slots
 from ..split cimport MANY_VALUES
@@ -21,9 +21,9 @@ cdef class Buckets:
         stay zero between two nodes, keep their place.
         """
         cdef int n_rows = n_values if n_values <= MANY_VALUES else <int>N_ROWS
-        self.numbers = <int*>take(end, n_values + n_values % 2, sizeof(int))    # aligns the rows
-        self.rows = <double*>take(end, product(n_rows, width), sizeof(double))
-        self.sizes = <int*>take(end, n_rows + n_rows % 2, sizeof(int))
+        self.numbers = <int*>carve(end, n_values + n_values % 2, sizeof(int))    # aligns the rows
+        self.rows = <double*>carve(end, product(n_rows, width), sizeof(double))
+        self.sizes = <int*>carve(end, n_rows + n_rows % 2, sizeof(int))
         self.n_values = n_values
         return 0
 

@@ -5,7 +5,7 @@ import numpy as np
 from libc.math cimport NAN
 from libc.stdint cimport int64_t
 
-from ..memory cimport free, resized, zeroed
+from ..allocation cimport free, resized, zeroed
 from ..schema cimport MAX_COLUMNS
 
 from ..state import (

@@ -12,14 +12,14 @@ from libc.stdint cimport int64_t, uint8_t, uint64_t
 
 from ..ahead cimport AHEAD, Ahead
 from ..cart.splitter cimport Splitter
-from ..table cimport Reader
+from ..table cimport RowReader
 from ..lists cimport item_of
 from ..rng cimport Rng
 from ..schema cimport Schema
 from ..team cimport Job
 from ..trees cimport Trees
 from ..window cimport Window
-from .ensemble cimport Ensemble
+from .row_pass cimport Ensemble
 
 
 cdef class Forest(Ensemble):
@@ -65,9 +65,9 @@ cdef class Forest(Ensemble):
     # only row is the one that the schema encoded last.
     cdef void learn_rows(self, const int* leaves, const double* targets, const double* weights,
                          const int* slots, int n, int position, int n_labels) noexcept nogil
-    cdef int find_leaves(self, Reader reader, int n) except -1 nogil
-    cdef void take_ahead(self, Reader reader, int n, int n_labels) noexcept nogil
-    cdef void answer_ahead(self, Reader reader, Ahead ahead, Py_ssize_t row, int first, int n,
+    cdef int find_leaves(self, RowReader reader, int n) except -1 nogil
+    cdef void learn_ahead(self, RowReader reader, int n, int n_labels) noexcept nogil
+    cdef void answer_ahead(self, RowReader reader, Ahead ahead, Py_ssize_t row, int first, int n,
                            int n_labels) noexcept nogil
     cdef void sum_votes(self, const int* leaves, int n, int n_labels, double* votes) noexcept nogil
     cdef double mean_of_trees(self, const int* leaves) noexcept nogil

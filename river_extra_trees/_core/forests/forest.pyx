@@ -12,16 +12,16 @@ from copy import deepcopy
 from ..ahead cimport AHEAD, Ahead
 from ..cart.splitter cimport Splitter
 from ..guarded cimport begin_step, end_step
-from ..table cimport Reader
+from ..table cimport RowReader
 from ..learner cimport Learner
 from ..lists cimport item_of, length_of
-from ..memory cimport free, product, resized, zeroed
+from ..allocation cimport free, product, resized, zeroed
 from ..rng cimport BOOTSTRAP, EARLY, Rng, below, rng_for
 from ..schema cimport Labels, Schema
 from ..team cimport Job, Team
 from ..trees cimport HEADER, WEIGHT, Trees
 from ..window cimport Window
-from .ensemble cimport Ensemble, RowPass
+from .row_pass cimport Ensemble, RowPass
 
 from ..state import State, fields_of, require
 
@@ -49,7 +49,7 @@ cdef class Walks(RowPass):
                                  self.ahead.leaves + tree * AHEAD)
         return 0
 
-    cdef int predict(self, Reader reader, Py_ssize_t row) except -1 nogil:
+    cdef int predict(self, RowReader reader, Py_ssize_t row) except -1 nogil:
         cdef long tree
         for tree in range(length_of(<PyObject*>self.forest.trees)):
             self.do(tree, 0)
@@ -266,14 +266,14 @@ cdef class Forest(Ensemble):
 
     # --- Rows of a batch without the GIL ------------------------------------------------------
 
-    cdef RowPass new_pass(self, Reader reader, Ahead ahead):
+    cdef RowPass new_pass(self, RowReader reader, Ahead ahead):
         return Walks(self, ahead)
 
-    cdef int prepare_run(self, Reader reader) except -1:
+    cdef int prepare_run(self, RowReader reader) except -1:
         self.reserve_sums(self.n_labels())
         return Ensemble.prepare_run(self, reader)
 
-    cdef int run(self, Reader reader, Py_ssize_t stop, int n_labels) except -1 nogil:
+    cdef int run(self, RowReader reader, Py_ssize_t stop, int n_labels) except -1 nogil:
         """Predict and learn several rows at once, because splits do not change until `grow`."""
         cdef int n, room
         if not reader.learns:
@@ -290,13 +290,13 @@ cdef class Forest(Ensemble):
                 return 0
             self.find_leaves(reader, n)
             if room > 0:
-                self.take_ahead(reader, n, n_labels)
+                self.learn_ahead(reader, n, n_labels)
             else:       # no row has a weight, and the window may have no memory for one
                 self.answer_ahead(reader, reader.ahead, reader.row, 0, n, n_labels)
             reader.row += n
         return 0
 
-    cdef int find_leaves(self, Reader reader, int n) except -1 nogil:
+    cdef int find_leaves(self, RowReader reader, int n) except -1 nogil:
         """Find the leaves of the n rows that were read ahead, in all trees."""
         cdef long tree, n_trees = length_of(<PyObject*>self.trees)
         (<Walks>reader.job).n = n
@@ -306,7 +306,7 @@ cdef class Forest(Ensemble):
             (<Walks>reader.job).do(tree, 0)
         return 0
 
-    cdef void take_ahead(self, Reader reader, int n, int n_labels) noexcept nogil:
+    cdef void learn_ahead(self, RowReader reader, int n, int n_labels) noexcept nogil:
         """Learn the rows that were read ahead; if asked to, predict each row before."""
         cdef const int* leaves = reader.ahead.leaves
         cdef const double* targets = reader.ahead.targets
@@ -332,7 +332,7 @@ cdef class Forest(Ensemble):
             return 0
         return min(self.batch_end() - self.n_gathered(), self.window.capacity - self.window.size)
 
-    cdef void answer_ahead(self, Reader reader, Ahead ahead, Py_ssize_t row, int first, int n,
+    cdef void answer_ahead(self, RowReader reader, Ahead ahead, Py_ssize_t row, int first, int n,
                            int n_labels) noexcept nogil:
         """Store the predictions for n rows from their leaves; row 0 in `ahead` is `row`."""
         cdef const int* leaves = ahead.leaves + first

@@ -18,7 +18,7 @@ from ..cart.splitter cimport Splitter
 from ..guarded cimport end_step
 from ..learner cimport Learner
 from ..lists cimport item_of, length_of
-from ..memory cimport free, product, resized
+from ..allocation cimport free, product, resized
 from ..rng cimport FORGET, SUBSET, Rng, next_word, poisson, rng_for, uniform
 from ..schema cimport Schema
 from ..shares cimport first_largest

@@ -5,7 +5,7 @@ from libc.math cimport INFINITY, log
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from ..memory cimport free, product, resized, take
+from ..allocation cimport free, product, resized, carve
 from ..moments cimport follow_moments
 from ..rng cimport Rng, below
 from ..schema cimport OTHER, Schema
@@ -120,18 +120,18 @@ cdef class Growth:
         cdef size_t begin = <size_t>self.block, end = begin
         cdef size_t n_numbers = n if self.criterion == VARIANCE else 0
         self.buckets.lay_out(&end, widest, self.n_classes + 1)
-        self.weights = <double*>take(&end, n, sizeof(double))
-        self.values = <double*>take(&end, n, sizeof(double))
-        self.numbers = <double*>take(&end, n_numbers, sizeof(double))
-        self.targets = <double*>take(&end, n_numbers, sizeof(double))
-        self.counts = <double*>take(&end, product(4, self.n_classes), sizeof(double))
+        self.weights = <double*>carve(&end, n, sizeof(double))
+        self.values = <double*>carve(&end, n, sizeof(double))
+        self.numbers = <double*>carve(&end, n_numbers, sizeof(double))
+        self.targets = <double*>carve(&end, n_numbers, sizeof(double))
+        self.counts = <double*>carve(&end, product(4, self.n_classes), sizeof(double))
         # At most one of two children is below the top of the stack, and it has at least 2 samples.
-        self.tasks = <Task*>take(&end, n // 2 + 2, sizeof(Task))
-        self.places = <int*>take(&end, n, sizeof(int))
-        self.spare = <int*>take(&end, n, sizeof(int))
-        self.codes = <int*>take(&end, n - n_numbers, sizeof(int))
-        self.columns = <int*>take(&end, n_columns, sizeof(int))
-        self.nominal = <uint8_t*>take(&end, n_columns, 1)
+        self.tasks = <Task*>carve(&end, n // 2 + 2, sizeof(Task))
+        self.places = <int*>carve(&end, n, sizeof(int))
+        self.spare = <int*>carve(&end, n, sizeof(int))
+        self.codes = <int*>carve(&end, n - n_numbers, sizeof(int))
+        self.columns = <int*>carve(&end, n_columns, sizeof(int))
+        self.nominal = <uint8_t*>carve(&end, n_columns, 1)
         return end - begin
 
     cdef void release(self) noexcept nogil:

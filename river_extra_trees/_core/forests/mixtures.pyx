@@ -7,7 +7,7 @@ from libc.string cimport memcpy, memset
 
 from ..arrays cimport view
 from ..linalg cimport init_model, row_width, scratch_size, solve_ridge
-from ..memory cimport free, zeroed
+from ..allocation cimport free, zeroed
 from ..shares cimport share_weights
 
 from ..state import (

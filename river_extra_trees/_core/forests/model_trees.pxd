@@ -33,7 +33,7 @@ As in `Growth`, the state is a function of the samples, the random numbers and t
 from libc.stdint cimport int64_t
 
 from ..linalg cimport LeafModel
-from ..memory cimport free
+from ..allocation cimport free
 from ..rng cimport Rng
 from ..schema cimport Schema
 from ..trees cimport Trees

@@ -10,7 +10,7 @@ from ..arrays cimport view
 from ..linalg cimport (
     MAX_REGRESSORS, add_sample, init_model, row_width, scratch_size, solve_ridge,
 )
-from ..memory cimport free, product, resized, trimmed
+from ..allocation cimport free, product, resized, trimmed
 from ..moments cimport follow_moments
 from ..rng cimport Rng
 from ..schema cimport MAX_COLUMNS, Schema

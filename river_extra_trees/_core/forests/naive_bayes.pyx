@@ -6,7 +6,7 @@ from libc.math cimport INFINITY, exp, log
 from libc.string cimport memcpy, memset
 
 from ..arrays cimport view
-from ..memory cimport free, product, resized, zeroed
+from ..allocation cimport free, product, resized, zeroed
 from ..moments cimport follow_moments
 from ..schema cimport OTHER, Schema
 

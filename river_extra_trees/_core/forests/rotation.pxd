@@ -1,21 +1,21 @@
-"""Replace the trees of a `MemoryForest` in turn, and split their leaves in between."""
+"""Replace the trees of a `ExtraTrees` in turn, and split their leaves in between."""
 
 from libc.stdint cimport int64_t
 
 from ..trees cimport Trees
-from .memories cimport Group, MemoryForest, SmallBatch
+from .extra_trees cimport Group, ExtraTrees, SmallBatch
 
-cdef int reserve_group(MemoryForest forest, Group group, int64_t n_seen,
+cdef int reserve_group(ExtraTrees forest, Group group, int64_t n_seen,
                        int n_labels) except -1 nogil
 cdef double interval_of(Group group, int64_t n_seen) noexcept nogil
-cdef int grow_group(MemoryForest forest, Group group, int64_t first, int n) except -1 nogil
-cdef void start_growth(MemoryForest forest, Group group) noexcept nogil
-cdef bint advance(MemoryForest forest, Group group, int64_t n_steps,
+cdef int grow_group(ExtraTrees forest, Group group, int64_t first, int n) except -1 nogil
+cdef void start_growth(ExtraTrees forest, Group group) noexcept nogil
+cdef bint advance(ExtraTrees forest, Group group, int64_t n_steps,
                   int64_t n_seen) noexcept nogil
-cdef void find_recent(MemoryForest forest, int64_t first) noexcept nogil
-cdef int learn_row(MemoryForest forest, int tree, int leaf, int64_t arrival, double target,
+cdef void find_recent(ExtraTrees forest, int64_t first) noexcept nogil
+cdef int learn_row(ExtraTrees forest, int tree, int leaf, int64_t arrival, double target,
                    double weight) except -1 nogil
-cdef int64_t next_change(MemoryForest forest, Group group, int tree, int64_t n_seen,
+cdef int64_t next_change(ExtraTrees forest, Group group, int tree, int64_t n_seen,
                          int version) noexcept nogil
-cdef int change_tree(MemoryForest forest, Group group, int tree, int64_t n_seen, int version,
+cdef int change_tree(ExtraTrees forest, Group group, int tree, int64_t n_seen, int version,
                      SmallBatch small) except -1 nogil

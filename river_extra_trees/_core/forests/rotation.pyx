@@ -1,4 +1,4 @@
-"""Replace the trees of a `MemoryForest` in turn, and split their leaves in between.
+"""Replace the trees of a `ExtraTrees` in turn, and split their leaves in between.
 
 A growth is spread over the samples until the next growth of its group begins.
 """
@@ -13,7 +13,7 @@ from .buffer cimport is_missing
 from .compact_trees cimport CompactTrees
 from .growth cimport Growth
 from .model_trees cimport LinearModels, remainder, walk
-from .memories cimport Group, MemoryForest, SmallBatch
+from .extra_trees cimport Group, ExtraTrees, SmallBatch
 
 cdef enum:
     WALK = 16               # steps of a growth that take as long as one walk to a leaf
@@ -25,7 +25,7 @@ cdef int64_t LARGEST_STEPS = 1 << 60
 cdef double HASTE = 2.5
 
 
-cdef int reserve_group(MemoryForest forest, Group group, int64_t n_seen,
+cdef int reserve_group(ExtraTrees forest, Group group, int64_t n_seen,
                        int n_labels) except -1 nogil:
     """Allocate memory for the steps of a group after sample number n_seen."""
     if group.is_growing:
@@ -38,10 +38,10 @@ cdef int reserve_group(MemoryForest forest, Group group, int64_t n_seen,
     return 0
 
 
-cdef int reserve_tree(MemoryForest forest, Group group, int64_t n_seen,
+cdef int reserve_tree(ExtraTrees forest, Group group, int64_t n_seen,
                       int n_labels) except -1 nogil:
     """Allocate memory for the growth of a tree that begins after sample number n_seen."""
-    cdef int n = <int>min(n_seen, <int64_t>group.memory)
+    cdef int n = <int>min(n_seen, <int64_t>group.window_size)
     group.growth.reserve(forest.schema, forest.widest, forest.schema.n_columns, n_labels, n)
     if not forest.regression:
         (<CompactTrees>group.growth.trees).reserve_samples(n)
@@ -50,7 +50,7 @@ cdef int reserve_tree(MemoryForest forest, Group group, int64_t n_seen,
 
 cdef double interval_of(Group group, int64_t n_seen) noexcept nogil:
     """Number of samples from the growth that begins now to the next one."""
-    return max(1.0, min(<double>n_seen, <double>group.memory) / group.n)
+    return max(1.0, min(<double>n_seen, <double>group.window_size) / group.n)
 
 
 cdef int64_t steps_of(Group group, int n_samples, int n_visited, double interval) noexcept nogil:
@@ -63,7 +63,7 @@ cdef int64_t steps_at(int64_t n_seen, double due, int64_t steps) noexcept nogil:
     return LARGEST_STEPS if n_seen + 1 >= due else steps
 
 
-cdef int grow_group(MemoryForest forest, Group group, int64_t first, int n) except -1 nogil:
+cdef int grow_group(ExtraTrees forest, Group group, int64_t first, int n) except -1 nogil:
     """Do the growths of a group for n samples, from number `first` in the stream on.
 
     They depend on the buffer alone. The trees that they finish wait in `ready`.
@@ -76,7 +76,7 @@ cdef int grow_group(MemoryForest forest, Group group, int64_t first, int n) exce
     return 0
 
 
-cdef void continue_growth(MemoryForest forest, Group group, int64_t n_seen) noexcept nogil:
+cdef void continue_growth(ExtraTrees forest, Group group, int64_t n_seen) noexcept nogil:
     """Begin the growth of the next tree of a group if it is due, or continue it.
 
     A growth always ends before the next one begins. So the schedule depends only on the number of
@@ -89,7 +89,7 @@ cdef void continue_growth(MemoryForest forest, Group group, int64_t n_seen) noex
         end_growth(forest, group, n_seen)
 
 
-cdef bint advance(MemoryForest forest, Group group, int64_t n_steps,
+cdef bint advance(ExtraTrees forest, Group group, int64_t n_steps,
                   int64_t n_seen) noexcept nogil:
     """Do n_steps steps for the next tree of a group; return whether it is ready."""
     if group.caught_up < 0:
@@ -99,7 +99,7 @@ cdef bint advance(MemoryForest forest, Group group, int64_t n_steps,
     return catch_up(forest, group, 1 + n_steps // WALK, n_seen)
 
 
-cdef void begin_growth(MemoryForest forest, Group group, int64_t n_seen) noexcept nogil:
+cdef void begin_growth(ExtraTrees forest, Group group, int64_t n_seen) noexcept nogil:
     """Begin the growth of the next tree, and schedule the one after it."""
     group.due += interval_of(group, n_seen)
     group.begun = n_seen
@@ -109,7 +109,7 @@ cdef void begin_growth(MemoryForest forest, Group group, int64_t n_seen) noexcep
     start_growth(forest, group)
 
 
-cdef void start_growth(MemoryForest forest, Group group) noexcept nogil:
+cdef void start_growth(ExtraTrees forest, Group group) noexcept nogil:
     """Start the growth of the next tree on its samples and the columns that were offered.
 
     Also used when a model is loaded.
@@ -121,7 +121,7 @@ cdef void start_growth(MemoryForest forest, Group group) noexcept nogil:
                        rng_for(forest.seed, tree, group.begun, RENEW))
 
 
-cdef bint catch_up(MemoryForest forest, Group group, int64_t n, int64_t n_seen) noexcept nogil:
+cdef bint catch_up(ExtraTrees forest, Group group, int64_t n, int64_t n_seen) noexcept nogil:
     """Let a grown tree learn the samples since `begun`; return whether it has learned n_seen."""
     cdef int leaf, place
     cdef double target
@@ -138,7 +138,7 @@ cdef bint catch_up(MemoryForest forest, Group group, int64_t n, int64_t n_seen) 
     return group.caught_up == n_seen
 
 
-cdef void end_growth(MemoryForest forest, Group group, int64_t n_seen) noexcept nogil:
+cdef void end_growth(ExtraTrees forest, Group group, int64_t n_seen) noexcept nogil:
     """Let the tree that was grown wait until it replaces the oldest tree of the group.
 
     The Python objects stay where they are, because references to them may not change here.
@@ -155,7 +155,7 @@ cdef void end_growth(MemoryForest forest, Group group, int64_t n_seen) noexcept 
     group.turn = (group.turn + 1) % group.n
 
 
-cdef void take_tree(MemoryForest forest, PyObject* into, Trees trees) noexcept nogil:
+cdef void take_tree(ExtraTrees forest, PyObject* into, Trees trees) noexcept nogil:
     """Move a tree to another object."""
     (<Trees>into).take_nodes(trees)
     if not forest.regression:
@@ -164,7 +164,7 @@ cdef void take_tree(MemoryForest forest, PyObject* into, Trees trees) noexcept n
 
 # --- A tree of the forest --------------------------------------------------------------------
 
-cdef int learn_row(MemoryForest forest, int tree, int leaf, int64_t arrival, double target,
+cdef int learn_row(ExtraTrees forest, int tree, int leaf, int64_t arrival, double target,
                    double weight) except -1 nogil:
     """Let the leaf of a tree that a sample reaches learn it."""
     forest.leaves[<Py_ssize_t>tree * forest.batch_size + arrival % forest.batch_size] = leaf
@@ -174,7 +174,7 @@ cdef int learn_row(MemoryForest forest, int tree, int leaf, int64_t arrival, dou
     return 0
 
 
-cdef int64_t next_change(MemoryForest forest, Group group, int tree, int64_t n_seen,
+cdef int64_t next_change(ExtraTrees forest, Group group, int tree, int64_t n_seen,
                          int version) noexcept nogil:
     """The number of samples after which the splits of a tree change next.
 
@@ -189,7 +189,7 @@ cdef int64_t next_change(MemoryForest forest, Group group, int tree, int64_t n_s
     return found
 
 
-cdef int change_tree(MemoryForest forest, Group group, int tree, int64_t n_seen, int version,
+cdef int change_tree(ExtraTrees forest, Group group, int tree, int64_t n_seen, int version,
                      SmallBatch small) except -1 nogil:
     """Split the leaves of a tree or replace it if that is due after so many samples.
 
@@ -209,7 +209,7 @@ cdef int change_tree(MemoryForest forest, Group group, int tree, int64_t n_seen,
 
 # --- Splits on small batches ----------------------------------------------------------------
 
-cdef void find_recent(MemoryForest forest, int64_t first) noexcept nogil:
+cdef void find_recent(ExtraTrees forest, int64_t first) noexcept nogil:
     """List the columns that small batches may have values of.
 
     The batches are those that are full after the sample with number `first` or a later one.
@@ -223,7 +223,7 @@ cdef void find_recent(MemoryForest forest, int64_t first) noexcept nogil:
             forest.n_recent += 1
 
 
-cdef int split_leaves(MemoryForest forest, int tree, Trees trees, int64_t n_seen,
+cdef int split_leaves(ExtraTrees forest, int tree, Trees trees, int64_t n_seen,
                       SmallBatch small) except -1 nogil:
     """Split the leaves of `trees`, which is the tree number `tree`.
 
@@ -254,7 +254,7 @@ cdef int split_leaves(MemoryForest forest, int tree, Trees trees, int64_t n_seen
         while j < n and found[j] == found[i]:
             j += 1
         if j - i > 1 and trees.n_used - trees.n_free + 2 <= forest.max_nodes:
-            take_leaf(forest, tree, found[i], places + i, j - i, small.growth)
+            copy_leaf(forest, tree, found[i], places + i, j - i, small.growth)
             small.growth.begin(
                 found[i], j - i, forest.n_visited(small.growth.n_offered),
                 rng_for(forest.seed, tree, n_seen, BRANCH))
@@ -264,7 +264,7 @@ cdef int split_leaves(MemoryForest forest, int tree, Trees trees, int64_t n_seen
     return 0
 
 
-cdef void take_leaf(MemoryForest forest, int tree, int leaf, const int* places, int n,
+cdef void copy_leaf(ExtraTrees forest, int tree, int leaf, const int* places, int n,
                     Growth growth) noexcept nogil:
     """Copy the samples of a leaf to a growth, and offer it the columns with values."""
     cdef int i, k

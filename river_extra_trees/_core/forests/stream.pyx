@@ -11,7 +11,7 @@ from ..cart.splitter cimport Splitter
 from ..guarded cimport end_step
 from ..learner cimport Learner
 from ..lists cimport item_of, length_of
-from ..memory cimport free, resized
+from ..allocation cimport free, resized
 from ..rng cimport FEATURES, RENEW, SWAP, Rng, below, rng_for, uniform
 from ..trees cimport HEADER, VISITED, Trees
 from ..window cimport Window

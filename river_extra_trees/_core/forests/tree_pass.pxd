@@ -1,4 +1,4 @@
-"""A pass of several rows: the trees of a `MemoryForest` predict and learn them side by side.
+"""A pass of several rows: the trees of a `ExtraTrees` predict and learn them side by side.
 
 Trees do not know of each other, so each tree can read several rows before another tree reads the
 first one. Its nodes then stay in the cache of the processor, and the rows go down together: a step
@@ -22,10 +22,10 @@ cimport cython
 from libc.stdint cimport int64_t
 
 from ..ahead cimport Ahead
-from ..table cimport Reader
-from .ensemble cimport RowPass
+from ..table cimport RowReader
+from .row_pass cimport RowPass
 from .compact_trees cimport ClassShare
-from .memories cimport Group, MemoryForest, SmallBatch
+from .extra_trees cimport Group, ExtraTrees, SmallBatch
 
 cdef enum Phase:
     GROW = 0
@@ -40,37 +40,37 @@ cdef struct Answers:            # of one tree of a classification
 
 @cython.final
 cdef class TreePass(RowPass):
-    cdef MemoryForest forest
+    cdef ExtraTrees forest
     cdef bint learns            # whether rows with a weight are learned
-    cdef const int* columns     # columns of the rows, as in `Reader`
+    cdef const int* columns     # columns of the rows, as in `RowReader`
     cdef int n_columns
     cdef Phase phase
     cdef bint is_shared         # whether several threads do its tasks
-    cdef int width              # number of values of a prediction, see `MemoryForest.n_values`
+    cdef int width              # number of values of a prediction, see `ExtraTrees.n_values`
     cdef int n_learned          # number of rows that are learned
     cdef int64_t first          # number of the first of these in the stream
     cdef Answers* trees         # per tree of a classification
     cdef int n_trees            # number of these
     cdef size_t* ends           # memory of `Answers.ends`
-    cdef double* answers        # answers[i * n_answers + ...] of row i, see `MemoryForest.answers`
+    cdef double* answers        # answers[i * n_answers + ...] of row i, see `ExtraTrees.answers`
     cdef double* naive          # naive[i * width + class]: predictions of naive Bayes
-    cdef double* mixed          # of one row, see `MemoryForest.mixed`
+    cdef double* mixed          # of one row, see `ExtraTrees.mixed`
     cdef double* row            # one row, by column
     cdef Py_ssize_t n_answers
     cdef size_t capacity        # allocated doubles per row of `answers`
     cdef size_t row_capacity    # number of columns of `row`
 
-    cdef int run(self, Reader reader, Py_ssize_t stop, int n_labels) except -1 nogil
-    cdef int learn_rows(self, Reader reader) except -1 nogil
-    cdef int store(self, Reader reader) except -1 nogil
-    cdef int do_all(self, Reader reader, Phase phase, long n_tasks) except -1 nogil
+    cdef int run(self, RowReader reader, Py_ssize_t stop, int n_labels) except -1 nogil
+    cdef int learn_rows(self, RowReader reader) except -1 nogil
+    cdef int store(self, RowReader reader) except -1 nogil
+    cdef int do_all(self, RowReader reader, Phase phase, long n_tasks) except -1 nogil
     cdef bint is_learned(self, int i) noexcept nogil
     cdef int do_tree(self, Group group, int g, int tree, SmallBatch small) except -1 nogil
     cdef double answer(self, Group group, int g, int tree, int leaf, int i) except? -1.0 nogil
     cdef void do_naive(self) noexcept nogil
     cdef void add_up(self, int first, int stop) noexcept nogil
-    cdef void begin(self, Reader reader) noexcept nogil
-    cdef void combine(self, Reader reader, Py_ssize_t row) noexcept nogil
+    cdef void begin(self, RowReader reader) noexcept nogil
+    cdef void combine(self, RowReader reader, Py_ssize_t row) noexcept nogil
 
-cdef void find_leaves(MemoryForest forest) noexcept nogil
-cdef void combine_numbers(MemoryForest forest, double* answers, double* mixed) noexcept nogil
+cdef void find_leaves(ExtraTrees forest) noexcept nogil
+cdef void combine_numbers(ExtraTrees forest, double* answers, double* mixed) noexcept nogil

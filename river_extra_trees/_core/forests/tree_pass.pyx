@@ -8,12 +8,12 @@ from libc.string cimport memcpy, memset
 from ..ahead cimport AHEAD, Ahead
 from ..guarded cimport begin_step, end_step
 from ..learner cimport STRETCH
-from ..memory cimport free, product, resized, zeroed
-from ..table cimport Reader
+from ..allocation cimport free, product, resized, zeroed
+from ..table cimport RowReader
 from ..trees cimport Trees
 from .compact_trees cimport ClassShare, CompactTrees
-from .ensemble cimport RowPass
-from .memories cimport Group, MemoryForest, SmallBatch
+from .row_pass cimport RowPass
+from .extra_trees cimport Group, ExtraTrees, SmallBatch
 from .model_trees cimport remainder
 from .rotation cimport change_tree, find_recent, grow_group, learn_row, next_change
 
@@ -27,7 +27,7 @@ cdef enum:
 cdef class TreePass(RowPass):
     """A pass of several rows through the trees of a forest. See the header."""
 
-    def __cinit__(self, MemoryForest forest, Ahead ahead, Reader reader):
+    def __cinit__(self, ExtraTrees forest, Ahead ahead, RowReader reader):
         cdef int tree
         self.forest, self.ahead, self.learns = forest, ahead, reader.learns
         if forest.regression or not self.learns:
@@ -69,7 +69,7 @@ cdef class TreePass(RowPass):
             self.row_capacity = n_columns
         return 0
 
-    cdef int run(self, Reader reader, Py_ssize_t stop, int n_labels) except -1 nogil:
+    cdef int run(self, RowReader reader, Py_ssize_t stop, int n_labels) except -1 nogil:
         """Predict and learn rows until Python has to handle one; see `Learner.run`."""
         self.forest.reserve_answers(n_labels)
         while reader.row < stop and not reader.answered:
@@ -80,7 +80,7 @@ cdef class TreePass(RowPass):
             reader.row += self.n
         return 0
 
-    cdef int predict(self, Reader reader, Py_ssize_t row) except -1 nogil:
+    cdef int predict(self, RowReader reader, Py_ssize_t row) except -1 nogil:
         cdef long task
         self.phase, self.is_shared, self.n_learned = LEARN, False, 0
         self.first = self.forest.buffer.n_seen
@@ -90,11 +90,11 @@ cdef class TreePass(RowPass):
         self.combine(reader, row)
         return 0
 
-    cdef void begin(self, Reader reader) noexcept nogil:
+    cdef void begin(self, RowReader reader) noexcept nogil:
         self.columns, self.n_columns = reader.columns, reader.n_columns
         memset(self.answers, 0, self.n * self.n_answers * sizeof(double))
 
-    cdef int learn_rows(self, Reader reader) except -1 nogil:
+    cdef int learn_rows(self, RowReader reader) except -1 nogil:
         """Predict and learn the rows that were read ahead."""
         cdef int i
         self.first, self.n_learned = self.forest.buffer.n_seen, 0
@@ -117,7 +117,7 @@ cdef class TreePass(RowPass):
     cdef bint is_learned(self, int i) noexcept nogil:
         return self.learns and self.ahead.weights[i] > 0.0
 
-    cdef int store(self, Reader reader) except -1 nogil:
+    cdef int store(self, RowReader reader) except -1 nogil:
         """Push the samples into the buffer."""
         cdef int i
         cdef double* row = self.forest.schema.row
@@ -131,7 +131,7 @@ cdef class TreePass(RowPass):
         find_recent(self.forest, self.first)
         return 0
 
-    cdef int do_all(self, Reader reader, Phase phase, long n_tasks) except -1 nogil:
+    cdef int do_all(self, RowReader reader, Phase phase, long n_tasks) except -1 nogil:
         """Do the tasks of a phase."""
         cdef long task
         self.phase = phase
@@ -252,7 +252,7 @@ cdef class TreePass(RowPass):
                         k += 1
                     answers += self.n_answers
 
-    cdef void combine(self, Reader reader, Py_ssize_t row) noexcept nogil:
+    cdef void combine(self, RowReader reader, Py_ssize_t row) noexcept nogil:
         """Combine the predictions of the trees for each row, and update the weights."""
         cdef int i, width = self.width
         cdef double* answers = self.answers
@@ -269,7 +269,7 @@ cdef class TreePass(RowPass):
             answers += self.n_answers
 
 
-cdef void find_leaves(MemoryForest forest) noexcept nogil:
+cdef void find_leaves(ExtraTrees forest) noexcept nogil:
     """Find the leaves that the row encoded last reaches. It goes down several trees at once."""
     cdef int tree = 0, i, n
     cdef bint go
@@ -292,7 +292,7 @@ cdef void find_leaves(MemoryForest forest) noexcept nogil:
         tree += n
 
 
-cdef void combine_numbers(MemoryForest forest, double* answers, double* mixed) noexcept nogil:
+cdef void combine_numbers(ExtraTrees forest, double* answers, double* mixed) noexcept nogil:
     """Compute the mean of the trees in each group and the variance V, then combine them."""
     cdef int i, n, g, n_groups = forest.n_groups()
     cdef double* means = answers + 2 * forest.n_trees

@@ -1,5 +1,5 @@
 """Shrub ensembles: `ensemble` learns and answers, `proximal` has the operators of its weights."""
 
-from .ensemble import Shrubs
+from .shrubs import Shrubs
 
 __all__ = ["Shrubs"]

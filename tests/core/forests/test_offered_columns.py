@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import river_extra_trees as ret
-from tests.core.forests.test_memories import assert_same_trees, both, learn
+from tests.core.forests.test_groups import assert_same_trees, both, learn
 
 
 def rows(n: int, seed: int) -> Iterator[tuple[dict[str, Any], float]]:
@@ -34,7 +34,7 @@ def rows(n: int, seed: int) -> Iterator[tuple[dict[str, Any], float]]:
 @pytest.mark.parametrize("regression", [False, True])
 def test_same_as_naive(regression: bool, max_features: Any) -> None:
     """With copies in the middle of growths, when the latest values are newer than the growth."""
-    settings = {} if regression else {"memories": [(60, 1), (20, 2)]}
+    settings = {} if regression else {"windows": [(60, 1), (20, 2)]}
     core, naive = both(regression, max_features=max_features, **settings)
     for i, (x, y) in enumerate(rows(110, 1 + regression)):
         if i % 5 == 0:

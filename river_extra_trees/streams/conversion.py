@@ -156,8 +156,8 @@ def label_of_text(text: str) -> Hashable:
 
     Examples
     --------
-    >>> from river_extra_trees.streams import columns
-    >>> [columns.label_of_text(text) for text in ("1", "2.50", "true", "spam", "NA")]
+    >>> from river_extra_trees.streams import conversion
+    >>> [conversion.label_of_text(text) for text in ("1", "2.50", "true", "spam", "NA")]
     [1, 2.5, True, 'spam', None]
 
     """

@@ -1,4 +1,4 @@
-"""The forests with several memories against the naive ones, sample by sample."""
+"""The forests with several windows against the naive ones, sample by sample."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ import numpy as np
 import pytest
 
 import river_extra_trees as ret
-from river_extra_trees._core.forests.memories import MemoryForest
+from river_extra_trees._core.forests.extra_trees import ExtraTrees
 from river_extra_trees._core.state import StateError
 from tests.naive.cart import GROUP, Rules, Split
-from tests.naive.memory_forest import NaiveClassForest, NaiveMemoryForest, NaiveNumberForest
-from tests.naive.memory_tree import Node
+from tests.naive.extra_tree import Node
+from tests.naive.extra_trees import NaiveClassForest, NaiveExtraTrees, NaiveNumberForest
 from tests.tools.forest_samples import many_values, sample
 
 Row = tuple[dict[Any, Any], Any, float]
 Rows = Iterator[Row]
 
 DEFAULTS: dict[bool, dict[str, Any]] = {  # of a regression or not
-    False: {"memories": [(80, 3), (30, 2)], "max_features": "sqrt"},
+    False: {"windows": [(80, 3), (30, 2)], "max_features": "sqrt"},
     True: {
-        "memories": [(80, 3), (80, 2), (30, 2)],
+        "windows": [(80, 3), (80, 2), (30, 2)],
         "max_features": 0.5,
         "linear": ["none", "leaves", "root"],
     },
 }
 
 
-def both(regression: bool, **changes: Any) -> tuple[MemoryForest, NaiveMemoryForest]:
+def both(regression: bool, **changes: Any) -> tuple[ExtraTrees, NaiveExtraTrees]:
     """The core and the naive forest, of the same settings."""
     settings = {"batch_size": 10, "fading": 0.9, "max_nodes": 10_000, "seed": 1}
     settings |= {**DEFAULTS[regression], **changes}
@@ -43,17 +43,17 @@ def both(regression: bool, **changes: Any) -> tuple[MemoryForest, NaiveMemoryFor
     }
     if rules.max_depth is None:
         for_core["max_depth"] = 2**31 - 1
-    core = MemoryForest(**settings, rules=for_core, regression=regression)
+    core = ExtraTrees(**settings, rules=for_core, regression=regression)
     kind = NaiveNumberForest if regression else NaiveClassForest
     return core, kind(**settings, rules=rules)
 
 
-def learn(core: MemoryForest, naive: NaiveMemoryForest, row: Row) -> None:
+def learn(core: ExtraTrees, naive: NaiveExtraTrees, row: Row) -> None:
     core.learn(*row)
     naive.learn(*row, births=core.state()["births"].tolist())
 
 
-def assert_same_trees(core: MemoryForest, naive: NaiveMemoryForest) -> None:
+def assert_same_trees(core: ExtraTrees, naive: NaiveExtraTrees) -> None:
     """Node for node; of classes to the bit, of numbers but for rounding."""
     for number, tree in enumerate(naive.trees):
         trees, nodes = core.trees[number], tree.preorder()
@@ -88,8 +88,8 @@ def assert_same_classes(found: dict[str, Any], node: Node) -> None:
         assert found["values"] == counts
 
 
-def assert_same_answers(core: MemoryForest, naive: NaiveMemoryForest, x: dict[Any, Any]) -> None:
-    """The weights of the memories, and what is predicted."""
+def assert_same_answers(core: ExtraTrees, naive: NaiveExtraTrees, x: dict[Any, Any]) -> None:
+    """The weights of the windows, and what is predicted."""
     wanted = naive.predict(x)
     if isinstance(naive, NaiveNumberForest):
         assert core.mixture.member_weights() == pytest.approx(naive.members, rel=1e-6, abs=1e-9)
@@ -118,7 +118,7 @@ def rows(regression: bool, n: int, seed: int) -> Rows:
         yield x, y, rng.choice([1.0, 1.0, 0.5, 2.0, 0.0, 0.25])
 
 
-MIXED: dict[str, Any] = {"memories": [(80, 2), (40, 1), (20, 3)]}
+MIXED: dict[str, Any] = {"windows": [(80, 2), (40, 1), (20, 3)]}
 CLASSES: dict[str, dict[str, Any]] = {
     "plain": {},
     "entropy, all features": {"rules": {"criterion": "entropy"}, "max_features": None, "seed": 2},
@@ -131,8 +131,8 @@ CLASSES: dict[str, dict[str, Any]] = {
     "max_nodes": {"max_nodes": 15, "seed": 12},
     "max_nodes 1": {"max_nodes": 1, "batch_size": 1, "seed": 13},
     "max_nodes, large batches": {"max_nodes": 12, "batch_size": 40, "fading": 1.0, "seed": 14},
-    "tiny memories": {"memories": [(1, 1), (7, 4), (2, 3)], "seed": 15},
-    "one memory": {"memories": [(50, 1)], "batch_size": 60, "seed": 2**64 - 1},
+    "tiny windows": {"windows": [(1, 1), (7, 4), (2, 3)], "seed": 15},
+    "one window": {"windows": [(50, 1)], "batch_size": 60, "seed": 2**64 - 1},
 }
 NUMBERS: dict[str, dict[str, Any]] = {
     "plain": {},
@@ -143,7 +143,7 @@ NUMBERS: dict[str, dict[str, Any]] = {
     "shallow": {"rules": {"max_depth": 2, "min_samples_split": 8}, "seed": 7},
     "min_samples_leaf": {"rules": {"min_samples_leaf": 14}, "seed": 10},
     "max_nodes": {"max_nodes": 5, "seed": 12},
-    "tiny memories": {"memories": [(1, 1), (7, 4), (2, 3)], "seed": 15},
+    "tiny windows": {"windows": [(1, 1), (7, 4), (2, 3)], "seed": 15},
 }
 CASES = [(False, name) for name in CLASSES] + [(True, name) for name in NUMBERS]
 
@@ -168,7 +168,7 @@ def test_same_as_naive(regression: bool, name: str) -> None:
     assert all(tree.models for tree in naive.trees if tree.kind != "none")
 
 
-def groups_met(naive: NaiveMemoryForest) -> set[tuple[int, bool]]:
+def groups_met(naive: NaiveExtraTrees) -> set[tuple[int, bool]]:
     splits = [node.split for tree in naive.trees for node in tree.preorder() if node.split]
     return {(min(split.nominal, GROUP), split.missing_left) for split in splits}
 
@@ -186,8 +186,8 @@ GROUPS: list[tuple[bool, dict[str, Any]]] = [
 @pytest.mark.parametrize(("regression", "settings"), GROUPS)
 def test_groups_of_values_are_those_of_naive(regression: bool, settings: dict[str, Any]) -> None:
     """Nodes with many nominal values send groups of them left, missing values among them or not."""
-    memories = [(90, 2), (70, 1), (80, 1)] if regression else [(120, 2), (60, 1)]
-    core, naive = both(regression, memories=memories, **settings)
+    windows = [(90, 2), (70, 1), (80, 1)] if regression else [(120, 2), (60, 1)]
+    core, naive = both(regression, windows=windows, **settings)
     rng, met = random.Random(3), set()
     for i in range(220):
         x, score = many_values(rng, i)
@@ -211,7 +211,7 @@ def test_groups_of_values_are_those_of_naive(regression: bool, settings: dict[st
 )
 def test_many_classes_are_those_of_naive(settings: dict[str, Any]) -> None:
     """From one class to more than 30; with more than 16, leaves list their classes."""
-    core, naive = both(False, memories=[(120, 1), (30, 1)], max_features=None, **settings)
+    core, naive = both(False, windows=[(120, 1), (30, 1)], max_features=None, **settings)
     rng, most = random.Random(1), 0
     for i, (x, _, w) in enumerate(rows(False, 150, seed=5)):
         y = min(rng.randrange(1 + i // 3), rng.randrange(1 + i // 3))
@@ -230,7 +230,7 @@ def test_many_classes_are_those_of_naive(settings: dict[str, Any]) -> None:
 
 def test_outliers_are_clipped_as_naive() -> None:
     """A single target far from all others does not decide about the weights of the members."""
-    core, naive = both(True, memories=[(100, 2), (30, 1), (8, 1)], max_nodes=31)
+    core, naive = both(True, windows=[(100, 2), (30, 1), (8, 1)], max_nodes=31)
     largest = []
     for i, (x, y, w) in enumerate(rows(True, 150, seed=6)):
         if i % 3 == 0:
@@ -246,23 +246,23 @@ def test_outliers_are_clipped_as_naive() -> None:
 @pytest.mark.parametrize("due", [105.5, 106.0, 135.5, 1e15])
 def test_a_growth_that_does_not_end_in_time_is_refused(due: float) -> None:
     """A damaged file may have one. Its memory and its samples would be those of another one."""
-    core, _ = both(False, memories=[(100, 3)])
+    core, _ = both(False, windows=[(100, 3)])
     for x, y, _ in rows(False, 105, 1):
         core.learn(x, y, 1.0)
     state = core.state()
     assert state["growths"][0, 3] == 102
-    MemoryForest.restored({**state, "due": np.array([102 + 100 / 3])})
+    ExtraTrees.restored({**state, "due": np.array([102 + 100 / 3])})
     with pytest.raises(StateError, match="a growth contradicts the number"):
-        MemoryForest.restored({**state, "due": np.array([due])})
+        ExtraTrees.restored({**state, "due": np.array([due])})
     growths = state["growths"].copy()
     growths[:, 3] = 0  # no tree grows
     with pytest.raises(StateError, match="a growth is overdue"):
-        MemoryForest.restored({**state, "growths": growths, "due": np.array([0.0])})
+        ExtraTrees.restored({**state, "growths": growths, "due": np.array([0.0])})
 
 
 def test_a_copy_goes_on_alike() -> None:
     """A state may be taken at any sample, in each phase of a growth."""
-    core, _ = both(True, memories=[(100, 1), (60, 2), (70, 1)])
+    core, _ = both(True, windows=[(100, 1), (60, 2), (70, 1)])
     other = core
     for i, (x, y, w) in enumerate(rows(True, 200, 4)):
         if i < 20 or i % 3 == 0:
@@ -296,7 +296,7 @@ def test_units_do_not_matter(what: str, exponent: int) -> None:
 
 def test_a_huge_feature_is_no_regressor() -> None:
     """A variance that is no number leaves a feature to the splits alone."""
-    core, _ = both(True, memories=[(40, 2)] * 3)
+    core, _ = both(True, windows=[(40, 2)] * 3)
     rng = random.Random(3)
     for _ in range(200):
         a = rng.random()
@@ -321,7 +321,7 @@ def test_rescaling_changes_no_answer() -> None:
         values[name] *= factor
     values["moments"][:, :, [0, 2]] *= factor
     values["overall"][:, [0, 2]] *= factor
-    large = MemoryForest.restored(state)
+    large = ExtraTrees.restored(state)
     for row in stream[100:]:
         core.learn(*row)
         large.learn(*row)

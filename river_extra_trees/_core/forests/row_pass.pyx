@@ -5,7 +5,7 @@ from cpython.object cimport PyObject
 from ..ahead cimport Ahead
 from ..learner cimport Learner
 from ..lists cimport item_of
-from ..table cimport Reader
+from ..table cimport RowReader
 from ..team cimport Job
 from ..trees cimport Trees
 
@@ -22,18 +22,18 @@ cdef class Ensemble(Learner):
         trees.add_tree()
         return trees
 
-    cdef RowPass new_pass(self, Reader reader, Ahead ahead):
+    cdef RowPass new_pass(self, RowReader reader, Ahead ahead):
         """A pass for the rows of a reader."""
         raise NotImplementedError
 
-    cdef int prepare_run(self, Reader reader) except -1:
+    cdef int prepare_run(self, RowReader reader) except -1:
         if reader.job is None:
             reader.job = self.new_pass(reader, reader.ahead) if reader.learns else Ranges(self)
         if reader.learns:
             return (<RowPass>reader.job).prepare()
         return (<Ranges>reader.job).prepare(reader)
 
-    cdef int run(self, Reader reader, Py_ssize_t stop, int n_labels) except -1 nogil:
+    cdef int run(self, RowReader reader, Py_ssize_t stop, int n_labels) except -1 nogil:
         return (<Ranges>reader.job).run(reader, stop)
 
     cdef int count_trees(self) noexcept:
@@ -53,10 +53,10 @@ cdef class RowPass(Job):
     cdef int prepare(self) except -1:
         return 0
 
-    cdef int predict(self, Reader reader, Py_ssize_t row) except -1 nogil:
+    cdef int predict(self, RowReader reader, Py_ssize_t row) except -1 nogil:
         return 0
 
-    cdef int read(self, Reader reader, Py_ssize_t row, int n) except -1 nogil:
+    cdef int read(self, RowReader reader, Py_ssize_t row, int n) except -1 nogil:
         """Encode and predict n rows; return their number, less if Python has to handle one."""
         reader.encode(row, n, self.ahead.values, self.ahead.stride, self.ahead.marks)
         self.n = 0
@@ -72,7 +72,7 @@ cdef class Ranges(Job):
     def __cinit__(self, Ensemble ensemble):
         self.ensemble, self.passes = ensemble, []
 
-    cdef int prepare(self, Reader reader) except -1:
+    cdef int prepare(self, RowReader reader) except -1:
         """Allocate the memory of each thread."""
         cdef RowPass each
         cdef Py_ssize_t n = reader.n - reader.row
@@ -85,7 +85,7 @@ cdef class Ranges(Job):
             each.prepare()
         return 0
 
-    cdef int run(self, Reader reader, Py_ssize_t stop) except -1 nogil:
+    cdef int run(self, RowReader reader, Py_ssize_t stop) except -1 nogil:
         """Predict rows until Python has to handle one; see `Learner.run`."""
         cdef Py_ssize_t n = stop - reader.row
         cdef long task, n_tasks
@@ -112,5 +112,5 @@ cdef class Ranges(Job):
     cdef int do(self, long task, int thread) except -1 nogil:
         cdef Py_ssize_t row = self.first + task * self.size
         self.done[task] = (<RowPass>item_of(<PyObject*>self.passes, thread)).read(
-            <Reader>self.reader, row, <int>min(<Py_ssize_t>self.size, self.stop - row))
+            <RowReader>self.reader, row, <int>min(<Py_ssize_t>self.size, self.stop - row))
         return 0

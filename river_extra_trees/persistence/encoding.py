@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from .._core.dynamic import ParticleFilter
 from .._core.forests.buffer import Buffer
 from .._core.forests.compact_trees import CompactTrees
+from .._core.forests.extra_trees import ExtraTrees
 from .._core.forests.forgetful import ForgetfulForest
-from .._core.forests.memories import MemoryForest
 from .._core.forests.mixtures import ClassPool, NumberMixture
 from .._core.forests.model_trees import LinearModels
 from .._core.forests.naive_bayes import NaiveBayes
@@ -42,7 +42,7 @@ CORE_CLASSES: dict[str, Any] = {
     "buffer": Buffer,
     "labels": Labels,
     "linear_models": LinearModels,
-    "memory_forest": MemoryForest,
+    "memory_forest": ExtraTrees,
     "naive_bayes": NaiveBayes,
     "number_mixture": NumberMixture,
     "schema": Schema,

@@ -56,7 +56,7 @@ cdef inline Py_ssize_t enough(Py_ssize_t n, Py_ssize_t capacity) noexcept nogil:
     return capacity if n <= capacity else max(n, capacity + capacity // 16)
 
 
-cdef inline size_t take(size_t* end, size_t n, size_t size) except? <size_t>-1 nogil:
+cdef inline size_t carve(size_t* end, size_t n, size_t size) except? <size_t>-1 nogil:
     """Reserve n items at the end of a block of memory; return their address.
 
     Whoever lays out a block takes the parts with the strictest alignment first. A MemoryError is

@@ -1,4 +1,4 @@
-"""A forest of groups of trees with different memory sizes. See the header."""
+"""A forest of groups of trees with different window sizes. See the header."""
 
 from copy import deepcopy
 
@@ -11,15 +11,15 @@ from libc.string cimport memset
 
 from ..ahead cimport AHEAD, Ahead
 from ..arrays cimport view
-from ..table cimport Reader
+from ..table cimport RowReader
 from ..learner cimport Learner
 from ..max_features cimport SHARE, max_features_of, n_tried
-from ..memory cimport free, product, resized, zeroed
+from ..allocation cimport free, product, resized, zeroed
 from ..schema cimport Labels, Schema
 from ..trees cimport HEADER, WEIGHT, Trees
 from .buffer cimport FEATURES, TARGET, Buffer
 from .compact_trees cimport CompactTrees
-from .ensemble cimport Ensemble, RowPass
+from .row_pass cimport Ensemble, RowPass
 from .growth cimport Growth
 from .mixtures cimport ClassPool, NumberMixture
 from .model_trees cimport IN_LEAVES, LinearModels, TreeGrowth, remainder, walk
@@ -43,11 +43,11 @@ cdef double NAIVE_MEMORY = 1000.0   # memory of naive Bayes, in samples
 
 cdef unsigned long NEVER = <unsigned long>-1
 
-LARGEST_MEMORY = (2**31 - 1) // 4       # sums of three still fit into 32 bits
+LARGEST_WINDOW = (2**31 - 1) // 4       # sums of three still fit into 32 bits
 RULES = ("criterion", "max_depth", "min_samples_split", "min_samples_leaf")
 RULE = ("whole", 0, 2**31 - 1)
 FIELDS = {
-    "regression": ("flag",), "batch_size": ("whole", 1, LARGEST_MEMORY),
+    "regression": ("flag",), "batch_size": ("whole", 1, LARGEST_WINDOW),
     "fading": ("number", 0.0, 1.0), "max_features": ("max_features",),
     "max_nodes": ("whole", 1, 2**31 - 1), "max_depth": RULE, "min_samples_split": RULE,
     "min_samples_leaf": RULE, "seed": ("whole", 0, 2**64 - 1),
@@ -88,10 +88,10 @@ cdef void sort_columns(Schema schema) noexcept nogil:
 
 
 cdef class Group:
-    """The trees of one memory size. See the header."""
+    """The trees of one window size. See the header."""
 
-    def __cinit__(self, int memory, int first, int n, TreeGrowth growth):
-        self.memory, self.first, self.n = memory, first, n
+    def __cinit__(self, int window_size, int first, int n, TreeGrowth growth):
+        self.window_size, self.first, self.n = window_size, first, n
         self.growth = growth
         self.due = FIRST_GROWTH
         self.caught_up = -1
@@ -100,7 +100,7 @@ cdef class Group:
     def __dealloc__(self):
         free(self.ready_at)
 
-    cdef int make_room(self, MemoryForest forest, int n) except -1:
+    cdef int make_room(self, ExtraTrees forest, int n) except -1:
         """Make room in `ready` for the growths of n samples: one or less for each."""
         cdef double interval = interval_of(self, forest.buffer.n_seen)
         cdef int most = <int>min(<double>n, 2.0 + n / interval)
@@ -115,13 +115,13 @@ cdef class Group:
 
     cdef int n_samples(self) noexcept nogil:
         """Number of samples on which the next tree is grown."""
-        return <int>min(self.begun, <int64_t>self.memory)
+        return <int>min(self.begun, <int64_t>self.window_size)
 
 
 cdef class SmallBatch:
     """Scratch memory for splits on small batches. See the header."""
 
-    def __cinit__(self, MemoryForest forest):
+    def __cinit__(self, ExtraTrees forest):
         self.growth = Growth(**forest.rules)
         self.growth.buffer = forest.buffer
         self.leaves = <int*>zeroed(forest.batch_size, sizeof(int))
@@ -133,15 +133,15 @@ cdef class SmallBatch:
         free(self.places)
 
 
-cdef class MemoryForest(Ensemble):
-    """A forest of groups of trees with different memory sizes. See the header.
+cdef class ExtraTrees(Ensemble):
+    """A forest of groups of trees with different window sizes. See the header.
 
     Parameters
     ----------
     regression
         Whether targets are numbers instead of labels.
-    memories
-        Per group: (memory size, number of trees).
+    windows
+        Per group: (window size, number of trees).
     linear
         Per group of a regression, which nodes of its trees have a linear model: "none", "leaves"
         or "root"; None: no tree has any.
@@ -160,9 +160,9 @@ cdef class MemoryForest(Ensemble):
         Seed of the streams of random numbers.
     """
 
-    def __init__(self, bint regression, memories, int batch_size, double fading,
+    def __init__(self, bint regression, windows, int batch_size, double fading,
                  max_features, int max_nodes, dict rules, seed, linear=None):
-        cdef int memory, n, n_trees, first = 0
+        cdef int window_size, n, n_trees, first = 0
         self.regression = regression
         self.batch_size, self.fading = batch_size, fading
         self.max_features, self.max_nodes, self.seed = max_features, max_nodes, seed
@@ -170,13 +170,14 @@ cdef class MemoryForest(Ensemble):
         self.n_changes = NEVER
         self.rules = rules
         self.groups = []
-        self.linear = ["none"] * len(memories) if linear is None else list(linear)
-        for (memory, n), kind in zip(memories, self.linear, strict=True):
-            self.groups.append(Group(memory, first, n, TreeGrowth(kind, rules, self.no_tree())))
+        self.linear = ["none"] * len(windows) if linear is None else list(linear)
+        for (window_size, n), kind in zip(windows, self.linear, strict=True):
+            growth = TreeGrowth(kind, rules, self.no_tree())
+            self.groups.append(Group(window_size, first, n, growth))
             first += n
         self.n_trees = n_trees = first
         self.trees = [self.new_tree() for _ in range(n_trees)]
-        self.models = [LinearModels(kind) for (_, n), kind in zip(memories, self.linear)
+        self.models = [LinearModels(kind) for (_, n), kind in zip(windows, self.linear)
                        for _ in range(n)] if regression else []
         self.small = []
         self.store_in(Buffer(self.n_remembered()))
@@ -208,7 +209,7 @@ cdef class MemoryForest(Ensemble):
         All rows that are read ahead are stored before the trees learn the first one.
         """
         return <int>AHEAD + self.batch_size + max(
-            group.memory + group.memory // group.n + 2 for group in self.groups)
+            group.window_size + group.window_size // group.n + 2 for group in self.groups)
 
     cdef object store_in(self, Buffer buffer):
         """Store the latest samples in this buffer, and grow trees on it."""
@@ -238,17 +239,17 @@ cdef class MemoryForest(Ensemble):
 
     # ---------------------------------------------------------------- learning
 
-    cdef int prepare_run(self, Reader reader) except -1:
+    cdef int prepare_run(self, RowReader reader) except -1:
         cdef Group group
         self.make_small(reader.team.n_threads)
         for group in self.groups if reader.learns else ():
             group.make_room(self, <int>AHEAD)
         return Ensemble.prepare_run(self, reader)
 
-    cdef RowPass new_pass(self, Reader reader, Ahead ahead):
+    cdef RowPass new_pass(self, RowReader reader, Ahead ahead):
         return TreePass(self, ahead, reader)
 
-    cdef int run(self, Reader reader, Py_ssize_t stop, int n_labels) except -1 nogil:
+    cdef int run(self, RowReader reader, Py_ssize_t stop, int n_labels) except -1 nogil:
         if not reader.learns:
             return Ensemble.run(self, reader, stop, n_labels)
         return (<TreePass>reader.job).run(reader, stop, n_labels)
@@ -474,10 +475,10 @@ cdef class MemoryForest(Ensemble):
         with self.using():
             weights = (self.mixture if self.regression else self.pool).member_weights()
         for group, weight in zip(self.groups, weights):
-            found[group.memory] = found.get(group.memory, 0.0) + weight
+            found[group.window_size] = found.get(group.window_size, 0.0) + weight
         if self.regression:     # without the stacked answer
             total = sum(found.values())
-            found = {memory: weight / total for memory, weight in found.items()}
+            found = {size: weight / total for size, weight in found.items()}
         return list(found.items())
 
     # ---------------------------------------------------------------- inspection
@@ -515,7 +516,7 @@ cdef class MemoryForest(Ensemble):
         """The arguments of the constructor."""
         return {
             "n_trees": self.n_trees, "regression": self.regression,
-            "memories": [(group.memory, group.n) for group in self.groups],
+            "windows": [(group.window_size, group.n) for group in self.groups],
             "linear": list(self.linear), "batch_size": self.batch_size,
             "fading": self.fading, "max_features": self.max_features,
             "max_nodes": self.max_nodes, "rules": dict(self.rules), "seed": self.seed,
@@ -531,7 +532,7 @@ cdef class MemoryForest(Ensemble):
 
     cdef dict fields(self):
         cdef Group group
-        growths = [(group.memory, group.n, group.turn, group.begun if group.is_growing else 0,
+        growths = [(group.window_size, group.n, group.turn, group.begun if group.is_growing else 0,
                     group.n_columns, group.n_labels) for group in self.groups]
         return fields_of(self, OF_NUMBERS if self.regression else OF_CLASSES, {
             **self.rules, "linear": list(self.linear),
@@ -543,21 +544,21 @@ cdef class MemoryForest(Ensemble):
     @classmethod
     def restored(cls, values):
         """The forest of a state."""
-        cdef MemoryForest forest
+        cdef ExtraTrees forest
         is_regression = type(values) is dict and values.get("regression") is True
         table = OF_NUMBERS if is_regression else OF_CLASSES
-        cdef dict fields = State("MemoryForest", values, table).read(table)
+        cdef dict fields = State("ExtraTrees", values, table).read(table)
         growths, n_trees = fields["growths"], len(fields["trees"])
-        require(np.all((growths[:, 0] >= 1) & (growths[:, 0] <= LARGEST_MEMORY)
+        require(np.all((growths[:, 0] >= 1) & (growths[:, 0] <= LARGEST_WINDOW)
                        & (growths[:, 1] >= 1) & (growths[:, 1] <= n_trees))
                 and 0 < sum(growths[:, 1].tolist()) == n_trees == len(fields["births"]),
-                "MemoryForest: the groups do not hold the trees")
+                "ExtraTrees: the groups do not hold the trees")
         linear = fields.get("linear", ["none"] * len(growths))
         require(len(linear) == len(growths)
                 and all([type(kind) is str and kind in KINDS for kind in linear]),
-                "MemoryForest: no such linear models")
-        forest = MemoryForest(
-            memories=[(memory, n) for memory, n in growths[:, :2].tolist()], linear=linear,
+                "ExtraTrees: no such linear models")
+        forest = ExtraTrees(
+            windows=[(window_size, n) for window_size, n in growths[:, :2].tolist()], linear=linear,
             rules={name: fields[name] for name in RULES},
             **{name: fields[name] for name in (
                 "regression", "batch_size", "fading", "max_features", "max_nodes", "seed")})
@@ -572,7 +573,7 @@ cdef class MemoryForest(Ensemble):
         cdef Buffer buffer = fields["buffer"]
         cdef int64_t n = self.n_remembered() - <int>AHEAD   # without the rows that are read ahead
         require(buffer.n_seen - buffer.oldest >= min(buffer.n_seen, n),
-                "MemoryForest: samples are missing")
+                "ExtraTrees: samples are missing")
         buffer.enlarge(self.buffer.n_blocks)    # AHEAD may have been smaller in a former version
         self.store_in(buffer)
         self.schema, self.labels, self.trees = fields["schema"], fields["labels"], fields["trees"]
@@ -581,11 +582,11 @@ cdef class MemoryForest(Ensemble):
         view(self.births, "i8", (self.n_trees,))[...] = fields["births"]
         require(len(self.models) == (self.n_trees if self.regression else 0)
                 and (self.mixture if self.regression else self.pool).n_groups == n_groups,
-                "MemoryForest: the models or the weights do not fit")
+                "ExtraTrees: the models or the weights do not fit")
         for i in range(n_groups):
             group = self.groups[i]
             group.due = fields["due"][i]
-            require(group.due >= buffer.n_seen, "MemoryForest: a growth is overdue")
+            require(group.due >= buffer.n_seen, "ExtraTrees: a growth is overdue")
             group.turn, group.begun = growths[i, 2], growths[i, BEGUN]
             group.n_columns, group.n_labels = growths[i, 4], growths[i, 5]
         self.check_structure()
@@ -606,7 +607,7 @@ cdef class MemoryForest(Ensemble):
         # So it ends before the next one begins, and while its samples are remembered.
         require(n_seen + 1 < group.due <= latest
                 and group.begun - group.n_samples() >= self.buffer.oldest,
-                "MemoryForest: a growth contradicts the number of samples")
+                "ExtraTrees: a growth contradicts the number of samples")
         group.growth.reserve(
             self.schema, self.widest, group.n_columns, group.n_labels, group.n_samples())
         group.growth.offer_columns(
@@ -620,7 +621,7 @@ cdef class MemoryForest(Ensemble):
         for _ in range(group.begun, n_seen + 1):
             reserve_group(self, group, n_seen + 1, self.n_labels())
             require(not advance(self, group, group.steps, n_seen),
-                    "MemoryForest: a growth is over that has not replaced a tree")
+                    "ExtraTrees: a growth is over that has not replaced a tree")
         return 0
 
     cdef void find_small_leaves(self) noexcept:
@@ -644,19 +645,19 @@ cdef class MemoryForest(Ensemble):
         for trees in self.trees:
             require(trees.n_roots == 1 and trees.fits(
                 self.schema.codes, self.regression, len(self.labels), self.fading),
-                "MemoryForest: a tree does not belong to it")
+                "ExtraTrees: a tree does not belong to it")
         for i in range(self.n_trees):
-            require(0 <= self.births[i] <= n_seen, "MemoryForest: a tree comes later")
+            require(0 <= self.births[i] <= n_seen, "ExtraTrees: a tree comes later")
         self.check_models()
         self.check_samples()
         for group in self.groups:
             require(group.n > 0 and 0 <= group.turn < group.n and 0 <= group.begun <= n_seen
                     and 0 <= group.n_columns <= self.schema.n_columns
                     and 0 <= group.n_labels <= len(self.labels),
-                    "MemoryForest: a group has no such growth")
+                    "ExtraTrees: a group has no such growth")
         require(self.regression or (self.naive.n_classes == len(self.labels)
                                     and self.naive.belongs_to(self.schema)),
-                "MemoryForest: naive Bayes knows other classes or columns")
+                "ExtraTrees: naive Bayes knows other classes or columns")
         return 0
 
     cdef int check_models(self) except -1:
@@ -671,20 +672,20 @@ cdef class MemoryForest(Ensemble):
                 models = <LinearModels>self.models_of(tree)
                 require(models.kind == group.growth.kind
                         and models.n_columns <= self.schema.n_columns,
-                        "MemoryForest: a linear model does not belong to its tree")
+                        "ExtraTrees: a linear model does not belong to its tree")
         return 0
 
     cdef int check_samples(self) except -1:
         """Refuse remembered samples with columns, labels or nominal values that are not known."""
         cdef Group group
         require(self.buffer.n_features <= self.schema.n_columns,
-                "MemoryForest: a column has no name")
+                "ExtraTrees: a column has no name")
         samples, oldest = self.buffer.state()["samples"], self.buffer.oldest
-        require_codes("MemoryForest", self.schema.codes, enumerate(samples[FEATURES:]),
+        require_codes("ExtraTrees", self.schema.codes, enumerate(samples[FEATURES:]),
                       samples[TARGET], None if self.regression else len(self.labels))
         for group in self.groups:
             first = group.begun - group.n_samples() - oldest
             require(self.regression or first < 0 or np.all(
                 samples[TARGET, first:group.begun - oldest] < group.n_labels),
-                "MemoryForest: a growth has no such labels")
+                "ExtraTrees: a growth has no such labels")
         return 0

@@ -29,11 +29,11 @@ from ..arrays cimport view
 from ..cart.splitter cimport Splitter
 from ..learner cimport Learner
 from ..max_features cimport MaxFeatures, max_features_of, n_tried
-from ..memory cimport free, resized, zeroed
+from ..allocation cimport free, resized, zeroed
 from ..moments cimport follow_moments
 from ..rng cimport FEATURES, rng_for
 from ..schema cimport Labels, Schema
-from ..table cimport Reader
+from ..table cimport RowReader
 from ..trees cimport HEADER, WEIGHT, Trees
 from ..window cimport Window
 from .proximal cimport hard_threshold, position_to_drop, project_simplex, soft_threshold
@@ -599,11 +599,11 @@ cdef class Shrubs(Learner):
     cdef double row_number(self) except? -1.0 nogil:
         return self.row_shares()[0]
 
-    cdef int prepare_run(self, Reader reader) except -1:
+    cdef int prepare_run(self, RowReader reader) except -1:
         reader.ahead.reserve_leaves(self.trees.n_roots, 1)
         return 0
 
-    cdef int run(self, Reader reader, Py_ssize_t stop, int n_labels) except -1 nogil:
+    cdef int run(self, RowReader reader, Py_ssize_t stop, int n_labels) except -1 nogil:
         """Predict several rows at once, if none is learned."""
         cdef int i, k, n
         if reader.learns:

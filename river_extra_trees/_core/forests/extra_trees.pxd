@@ -1,6 +1,6 @@
-"""A forest of groups of trees; each group has a memory size, and the forest learns their weights.
+"""A forest of groups of trees; each group has a window size, and the forest learns their weights.
 
-A memory of m samples means that each tree of the group is grown on the latest m samples. The trees
+A window of m samples means that each tree of the group is grown on the latest m samples. The trees
 of a group are replaced in turn, each once per m samples. The growth of the next tree is spread over
 the samples until its replacement is due. In the meantime the leaves of the trees learn every
 sample, and are split on the small batches of samples that reach them.
@@ -21,13 +21,13 @@ from ..max_features cimport MaxFeatures
 from .naive_bayes cimport NaiveBayes
 from ..trees cimport Trees
 from .buffer cimport Buffer
-from .ensemble cimport Ensemble
+from .row_pass cimport Ensemble
 from .growth cimport Growth
 from .model_trees cimport LinearModels, TreeGrowth
 from .mixtures cimport ClassPool, NumberMixture
 
 cdef class Group:
-    cdef readonly int memory            # number of samples on which a tree is grown
+    cdef readonly int window_size       # number of samples on which a tree is grown
     cdef readonly int first, n          # its trees: trees[first : first + n] of the forest
     cdef readonly int turn              # index of the tree that is replaced next, from 0 to n - 1
     cdef readonly double due            # the next growth begins after this number of samples
@@ -47,7 +47,7 @@ cdef class Group:
     cdef int first_turn                 # `turn` before the first row
 
     cdef int n_samples(self) noexcept nogil
-    cdef int make_room(self, MemoryForest forest, int n) except -1
+    cdef int make_room(self, ExtraTrees forest, int n) except -1
 
     cdef inline PyObject* ready_tree(self, int version) noexcept nogil:
         return item_of(<PyObject*>self.ready, version)
@@ -65,7 +65,7 @@ cdef class SmallBatch:                  # scratch of one thread for splits on sm
     cdef int* places                    # places of these samples in the buffer
     cdef size_t n_bytes                 # of these two
 
-cdef class MemoryForest(Ensemble):
+cdef class ExtraTrees(Ensemble):
     cdef readonly list models           # of LinearModels, per tree; empty in a classification
     cdef readonly list groups           # of Group, in the order of their trees
     cdef readonly list linear           # per group: which nodes of its trees have linear models

@@ -1,4 +1,4 @@
-"""The forests that learn how much each memory is worth, as one would explain them.
+"""The forests that learn how much each window is worth, as one would explain them.
 
 All samples are kept; whatever the core sums up as it goes is computed from them anew. Class counts
 in the nodes are added in order of arrival, as the core does, so that they are equal to the bit.
@@ -20,7 +20,7 @@ import numpy as np
 
 from tests.naive.cart import Rules, Sample
 from tests.naive.columns import Columns
-from tests.naive.memory_tree import (
+from tests.naive.extra_tree import (
     MAX_REGRESSORS,
     Growth,
     Node,
@@ -40,9 +40,9 @@ SAMPLES_PER_REGRESSOR = 3
 
 @dataclass
 class Group:
-    """The trees of one memory, and the tree that is grown next."""
+    """The trees of one window size, and the tree that is grown next."""
 
-    memory: int
+    window_size: int
     trees: range
     kind: str
     turn: int = 0
@@ -56,16 +56,16 @@ def offered_columns(samples: list[Sample]) -> list[int]:
     return sorted(found)
 
 
-class NaiveMemoryForest(abc.ABC):
+class NaiveExtraTrees(abc.ABC):
     """What both learners share.
 
-    `memories` holds (latest samples to grow on, number of trees); `linear` names, of each, the
+    `windows` holds (latest samples to grow on, number of trees); `linear` names, of each, the
     nodes that have linear models.
     """
 
     def __init__(
         self,
-        memories: Sequence[tuple[int, int]],
+        windows: Sequence[tuple[int, int]],
         batch_size: int,
         fading: float,
         max_features: int | float | str | None,
@@ -80,8 +80,10 @@ class NaiveMemoryForest(abc.ABC):
         self.samples: list[Sample] = []
         self.groups: list[Group] = []
         self.trees: list[Tree] = []
-        for (memory, n), kind in zip(memories, linear or ["none"] * len(memories), strict=True):
-            self.groups.append(Group(memory, range(len(self.trees), len(self.trees) + n), kind))
+        for (window_size, n), kind in zip(windows, linear or ["none"] * len(windows), strict=True):
+            self.groups.append(
+                Group(window_size, range(len(self.trees), len(self.trees) + n), kind)
+            )
             self.trees += [Tree(kind) for _ in range(n)]
 
     @property
@@ -156,7 +158,7 @@ class NaiveMemoryForest(abc.ABC):
         """Begin the next growth of a group if it is due; end it when the core has."""
         if self.n_seen >= group.due:
             assert group.begun == 0, "a growth ends before the next one is due"
-            group.due += max(1.0, min(self.n_seen, group.memory) / len(group.trees))
+            group.due += max(1.0, min(self.n_seen, group.window_size) / len(group.trees))
             group.begun = self.n_seen
         number = group.trees[group.turn]
         if group.begun and births[number] == self.n_seen:
@@ -166,7 +168,7 @@ class NaiveMemoryForest(abc.ABC):
     def grown(self, group: Group, number: int) -> Tree:
         """A tree of the latest samples when its growth began; it learns what came meanwhile."""
         tree, rules = Tree(group.kind), self.rules
-        samples = self.samples[max(0, group.begun - group.memory) : group.begun]
+        samples = self.samples[max(0, group.begun - group.window_size) : group.begun]
         numeric = [c for c in offered_columns(samples) if c not in self.columns.nominal]
         if tree.kind == "leaves":
             n = min(len(numeric), MAX_REGRESSORS)
@@ -192,7 +194,7 @@ class NaiveMemoryForest(abc.ABC):
         return tree
 
 
-class NaiveClassForest(NaiveMemoryForest):
+class NaiveClassForest(NaiveExtraTrees):
     """A pool of the groups, their mixture and naive Bayes."""
 
     FLOOR, LEARNING_RATE, SHARE = 0.01, 0.02, 0.005
@@ -270,7 +272,7 @@ class NaiveClassForest(NaiveMemoryForest):
         self.naive.samples.append(sample)
 
 
-class NaiveNumberForest(NaiveMemoryForest):
+class NaiveNumberForest(NaiveExtraTrees):
     """A mixture of the groups and of a stacked answer."""
 
     SHARE, DECAY, WORST = 0.02, 0.99, 12.0

@@ -10,7 +10,7 @@ from libc.stdint cimport uint64_t
 
 from ..ahead cimport Ahead
 from ..learner cimport Learner
-from ..table cimport Reader
+from ..table cimport RowReader
 from ..team cimport Job
 from ..trees cimport Trees
 
@@ -25,7 +25,7 @@ cdef class Ensemble(Learner):
     cdef readonly uint64_t seed     # seed of the streams of random numbers
 
     cdef Trees new_tree(self)
-    cdef RowPass new_pass(self, Reader reader, Ahead ahead)
+    cdef RowPass new_pass(self, RowReader reader, Ahead ahead)
 
 cdef class RowPass(Job):
     cdef Ahead ahead                # the rows
@@ -34,8 +34,8 @@ cdef class RowPass(Job):
     # Allocates memory for the predictions.
     cdef int prepare(self) except -1
     # Predicts the rows, which begin at a row of the table.
-    cdef int predict(self, Reader reader, Py_ssize_t row) except -1 nogil
-    cdef int read(self, Reader reader, Py_ssize_t row, int n) except -1 nogil
+    cdef int predict(self, RowReader reader, Py_ssize_t row) except -1 nogil
+    cdef int read(self, RowReader reader, Py_ssize_t row, int n) except -1 nogil
 
 cdef class Ranges(Job):
     cdef Ensemble ensemble
@@ -46,6 +46,6 @@ cdef class Ranges(Job):
     cdef int size                   # number of rows in a range, except in the last one
     cdef int[MOST_RANGES] done      # per range: number of predicted rows
 
-    cdef int prepare(self, Reader reader) except -1
-    cdef int run(self, Reader reader, Py_ssize_t stop) except -1 nogil
+    cdef int prepare(self, RowReader reader) except -1
+    cdef int run(self, RowReader reader, Py_ssize_t stop) except -1 nogil
     cdef int size_of(self, Py_ssize_t n) noexcept nogil

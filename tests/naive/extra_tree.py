@@ -1,4 +1,4 @@
-"""The trees of the forests with several memories, their linear models, and how they are grown."""
+"""The trees of the forests with several windows, their linear models, and how they are grown."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ from ..trees import Trees
 from .mixtures import NumberMixture
 from .model_trees import LinearModels
 
-class MemoryForest(Learner):
+class ExtraTrees(Learner):
     trees: list[Trees]
     models: list[LinearModels]
     mixture: NumberMixture
@@ -14,7 +14,7 @@ class MemoryForest(Learner):
     def __init__(
         self,
         regression: bool,
-        memories: list[tuple[int, int]],
+        windows: list[tuple[int, int]],
         batch_size: int,
         fading: float,
         max_features: Any,
