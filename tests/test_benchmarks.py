@@ -6,6 +6,7 @@ import csv
 import doctest
 import importlib
 import runpy
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -136,6 +137,10 @@ COSTS: dict[str, tuple[list[object], str]] = {
     "frames": (["--rows", 1000, "--repeats", 1, TREE], f"| {TREE} "),
     "threads": (["--streams", "Phishing", "--samples", 200, "--repeats", 1], "| Phishing | 100 "),
     "wide": (["--names", 50, TREE], f"| {TREE} "),
+    "instructions": (
+        ["--streams", "Phishing", "--samples", 40, "--ways", "loop", "--", TREE],
+        f"| {TREE} | Phishing | loop |",
+    ),
     "keyed": (["--samples", 500, "--keys", 9, "--repeats", 1], f"| {TREE} "),
     "serve": (["--seconds", 0.2, "--clients", 1, "--learners", TREE], "| /predict-learn | 100 "),
 }
@@ -144,6 +149,8 @@ COSTS: dict[str, tuple[list[object], str]] = {
 @pytest.mark.parametrize("name", COSTS)
 def test_costs(name: str) -> None:
     """Every measurement prints a table; `test_soak` tests the one that is left."""
+    if name == "instructions" and shutil.which("valgrind") is None:
+        pytest.skip("valgrind is not installed")
     options, expected = COSTS[name]
     assert expected in succeed("costs", name, *options)
 

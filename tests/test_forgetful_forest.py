@@ -73,9 +73,9 @@ def test_published_repeats_a_recorded_run(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "n"),
     [
-        ("elec", 3000),
-        ("gradual", 2500),
-        ("tune_gauss_50_3", 1500),
+        ("elec", 1500),
+        ("gradual", 1500),
+        ("tune_gauss_50_3", 1000),
     ],
 )
 def test_tree_equals_the_naive_tree(name: str, n: int, criterion: str) -> None:

@@ -80,9 +80,6 @@ def test_growth_agrees_with_the_naive_stream_tree(
         assert_same_tree(model._core.trees[0], naive.root, labels)
 
 
-# -------------------------------------------------------------------- weights
-
-
 # -------------------------------------------------------------------- forests
 
 

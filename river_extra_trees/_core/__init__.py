@@ -12,7 +12,7 @@ Classes. A learner of any family inherits from `Learner`; an indented line below
 the object above it contains::
 
     Learner                learner: predicts and learns samples, one call at a time
-      |- Schema, Labels    schema: features -> columns, labels -> codes (values: validation)
+      |- Schema, Labels    schema: features -> columns, labels -> codes (validation)
       |
       |- Forest            forests/forest: trees that learn in batches; a base class
       |   |                  StreamForest (stream), ForgetfulForest (forgetful)
@@ -20,11 +20,11 @@ the object above it contains::
       |   |- Window        window: the samples of the batch, sorted by every column (sorting)
       |   `- Trees ...     trees: nodes, and statistics of the leaves; one object per tree
       |
-      |- ExtraTrees      forests/extra_trees: groups of trees; each group has its memory size
+      |- ExtraTrees        forests/extra_trees: groups of trees; each group has its window size
       |   |- Buffer        buffer: the latest samples, in blocks
       |   |- Trees ...     CompactTrees (compact_trees), or Trees with LinearModels
       |   |                  (model_trees)
-      |   |- Group ...     the trees of one memory size, replaced in turn (rotation, growth;
+      |   |- Group ...     the trees of one window size, replaced in turn (rotation, growth;
       |   |                  buckets: nominal values)
       |   |- TreePass      tree_pass: the trees predict and learn rows of a table side by side
       |   |- NaiveBayes    naive_bayes: a member of the pool, in a classification
@@ -98,7 +98,7 @@ How a learner is saved and restored::
       `- restored              a new object from the fields; a table of fields names types, ranges
                                  and shapes (state), then indices and structure are checked
 
-All modules use: `guarded` (one call at a time), `memory` (allocation), `lists` (list items without
+All modules use: `guarded` (one call at a time), `allocation`, `lists` (list items without
 the GIL), `rng` (named streams of random numbers), `split` (the struct of a split), `shares` (the
 largest share, the sum of shares, fixed share), `moments` (running means and variances), `linalg`
 (least squares), `max_features` (how many features a split tries), `state` (saving, and validation

@@ -3,8 +3,6 @@
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
 from cpython.long cimport PyLong_CheckExact
 from libc.math cimport INFINITY, NAN, fabs
-from libc.stdint cimport uint64_t
-from libc.stdlib cimport llabs
 
 from .schema cimport Labels
 from .validation cimport (
@@ -15,10 +13,6 @@ import numpy as np
 
 cdef extern from "Python.h":
     double int_as_double "PyLong_AsDouble"(object) except? -1.0
-
-# The bits of the exponent of a double. All are set if the double is infinite or NaN.
-cdef uint64_t EXPONENT = <uint64_t>0x7FF << 52
-cdef uint64_t LOWEST_OF_EXPONENT = <uint64_t>1 << 52
 
 
 cdef class Column:
@@ -53,7 +47,7 @@ cdef class Column:
             check_length(self.number_view.shape[0], length)
         if codes is not None:
             check_length(self.code_view.shape[0], length)
-            if not are_codes(self.code_view, len(self.values)):
+            if length and not -1 <= codes.min() <= codes.max() < len(self.values):
                 raise ValueError(f"a code is none of {len(self.values)} values")
 
     @property
@@ -75,15 +69,6 @@ cdef int check_length(Py_ssize_t found, Py_ssize_t length) except -1:
     return 0
 
 
-cdef bint are_codes(const int[::1] codes, Py_ssize_t n_values) noexcept nogil:
-    """Whether each code is a position in a list of values, or -1."""
-    cdef bint found = True
-    cdef Py_ssize_t i
-    for i in range(codes.shape[0]):
-        found &= -1 <= codes[i] < n_values
-    return found
-
-
 cdef Column named(Column column):
     """Check the name of a column. An invalid name is an error in the first row."""
     if column.length:
@@ -95,43 +80,6 @@ cdef Column named(Column column):
 
 
 # --- Numbers ---------------------------------------------------------------------------------
-
-cdef bint has_infinite(const double[:, :] numbers) noexcept nogil:
-    """Whether a number is infinite."""
-    cdef Py_ssize_t i, j, n_lines, length
-    cdef bint found = False
-    if numbers.shape[1] == 1 or llabs(numbers.strides[0]) < llabs(numbers.strides[1]):
-        numbers = numbers.T             # the inner loop follows the memory
-    n_lines, length = numbers.shape[0], numbers.shape[1]
-    if n_lines == 0 or length == 0:
-        return False
-    if numbers.strides[1] == sizeof(double) and numbers.strides[0] == length * numbers.strides[1]:
-        n_lines, length = 1, n_lines * length       # the memory is one line
-    for i in range(n_lines):
-        if numbers.strides[1] == sizeof(double):
-            found |= has_infinite_bits(<const uint64_t*>&numbers[i, 0], length)
-            continue
-        for j in range(length):
-            found |= fabs(numbers[i, j]) == INFINITY
-    return found
-
-
-cdef bint has_infinite_bits(const uint64_t* numbers, Py_ssize_t n) noexcept nogil:
-    """Whether one of n doubles, given by their bits, is infinite.
-
-    Compilers vectorise the first loop, but not the same loop over doubles.
-    """
-    cdef uint64_t found = 0
-    cdef Py_ssize_t i
-    for i in range(n):                  # no early exit
-        found |= (numbers[i] & EXPONENT) + LOWEST_OF_EXPONENT
-    if not found >> 63:                 # no carry, so none is infinite or NaN
-        return False
-    found = 0
-    for i in range(n):
-        found |= numbers[i] << 1 == EXPONENT << 1
-    return found != 0
-
 
 cdef Column checked(Column column, bint is_finite):
     """Record the error for the first infinite number of a column, and for an invalid name."""
@@ -150,14 +98,12 @@ cdef Column checked(Column column, bint is_finite):
 def columns_of_block(list names, block):
     """Columns of numbers, from the columns of an array of doubles; NaN is missing."""
     cdef const double[:, :] numbers = block
-    cdef bint is_finite
+    cdef bint is_finite = not np.isinf(block).any()
     cdef Py_ssize_t i
     cdef Column column
     cdef list columns = []
     if len(names) != numbers.shape[1]:
         raise ValueError(f"{len(names)} names for {numbers.shape[1]} columns")
-    with nogil:
-        is_finite = not has_infinite(numbers)
     for i in range(numbers.shape[1]):
         column = Column(names[i], numbers.shape[0])
         column.number_view = numbers[:, i]
@@ -167,25 +113,7 @@ def columns_of_block(list names, block):
 
 def column_of_numbers(name, numbers):
     """A column of numbers, from an array of doubles; NaN is missing."""
-    cdef const double[:] view = numbers
-    cdef Column column = Column(name, view.shape[0])
-    cdef bint is_finite
-    column.array, column.number_view = numbers, view
-    with nogil:
-        if view.shape[0] and view.strides[0] == sizeof(double):
-            is_finite = not has_infinite_bits(<const uint64_t*>&view[0], view.shape[0])
-        else:
-            is_finite = not has_infinite(view[:, None])
-    return checked(column, is_finite)
-
-
-def are_within(const double[:] numbers, double low, double high):
-    """Whether low <= number <= high for all numbers."""
-    cdef bint found = True
-    cdef Py_ssize_t i
-    for i in range(numbers.shape[0]):
-        found &= low <= numbers[i] <= high
-    return found
+    return checked(Column(name, len(numbers), numbers), not np.isinf(numbers).any())
 
 
 # --- Values of any kind ----------------------------------------------------------------------

@@ -32,7 +32,7 @@ cdef class Window:
     cdef int* places            # per column: its place, or -1 if it is not live
     cdef int* live              # the n_live live columns, ascending
     cdef int* free_places       # stack of column_capacity - n_live free places
-    cdef readonly int capacity
+    cdef int capacity
     cdef readonly int n_columns     # columns pushed so far (the schema may have newer ones)
     cdef readonly int n_live
     cdef readonly int size          # number of stored samples

@@ -15,7 +15,6 @@ import numpy.typing as npt
 
 from river_extra_trees._core.columns import (
     Column,
-    are_within,
     column_of_labels,
     column_of_numbers,
     column_of_targets,
@@ -222,6 +221,11 @@ def codes_of(series: typing.Any, what: str) -> tuple[Array, Values] | Values:
 
 
 # --- Targets and weights
+
+
+def are_within(numbers: Array, low: float, high: float) -> bool:
+    """Return whether all numbers lie between two others; NaN does not."""
+    return bool(((numbers >= low) & (numbers <= high)).all())
 
 
 def read_targets(y: typing.Any, regression: bool) -> Column:

@@ -119,16 +119,16 @@ def test_whatever_happens(seed: int, tmp_path: Path) -> None:
     So it is with models that are dropped or spilled, or whose time is over.
     """
     rng = random.Random(seed)
-    keys, X, y = frame_of(2000, 60, seed)
+    keys, X, y = frame_of(1000, 30, seed)
     bounds: dict[str, Any] = rng.choice(
-        [{}, {"max_models": 30}, {"time_to_live": 100}, {"max_models": 30, "time_to_live": 900}]
+        [{}, {"max_models": 15}, {"time_to_live": 50}, {"max_models": 15, "time_to_live": 450}]
     )
     with DistributedKeyedModels(TREE, 3, tmp_path / "calm", **bounds) as calm:
         calm.learn_many(keys, X, y)
         expected, n_seen = bits(calm, keys), calm.counts().n_samples_seen
     models = DistributedKeyedModels(TREE, 3, tmp_path / "wild", **bounds)
     while (at := models.position) < len(keys):
-        event, n = rng.random(), rng.randrange(1, 200)
+        event, n = rng.random(), rng.randrange(1, 100)
         part = keys[at : at + n], X[at : at + n], y[at : at + n]
         if event < 0.4:
             models.learn_many(*part)
@@ -145,7 +145,7 @@ def test_whatever_happens(seed: int, tmp_path: Path) -> None:
                 models.predict_learn_many(*part)
             models = DistributedKeyedModels(TREE, 3, tmp_path / "wild", **bounds)
     assert bits(models, keys) == expected
-    assert models.counts().n_samples_seen == n_seen == 2000
+    assert models.counts().n_samples_seen == n_seen == 1000
     models.close()
 
 

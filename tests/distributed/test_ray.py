@@ -90,13 +90,14 @@ def descendants(process: int) -> list[int]:
 
 @pytest.mark.slow
 @needs_proc
-def test_ray_of_ours_listens_on_loopback(begun_ray: tuple[Any, int], port: int) -> None:
+def test_ray_of_ours_listens_on_loopback(
+    begun_ray: tuple[Any, int], server: SnapshotServer
+) -> None:
     """Without a call of `ray.init` by the user, no process accepts connections from elsewhere."""
     _, process = begun_ray
-    with SnapshotServer(TREE.snapshot(), n_replicas=1, port=port) as server:
-        server.ask("predict_one", {})
-        known = listening(process)
-        ours = set().union(*map(sockets, descendants(process)))
+    server.ask("predict_one", {})
+    known = listening(process)
+    ours = set().union(*map(sockets, descendants(process)))
     addresses = [known[number] for number in ours if number in known]
     assert len(addresses) >= 4
     # 127.0.0.1, by itself and as an address of IPv6

@@ -48,9 +48,9 @@ def post(port: int, path: str, document: Any) -> tuple[int, str | None, Any]:
         connection.close()
 
 
-def kill_a_replica(port: int, route: str = "") -> None:
+def kill_a_replica(port: int) -> None:
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
-    connection.request("GET", f"{route}/metrics")
+    connection.request("GET", "/bank/metrics")
     found = re.search(rb"process_id ([\d.e+]+)", connection.getresponse().read())
     assert found is not None
     os.kill(int(float(found[1])), signal.SIGKILL)
@@ -66,7 +66,7 @@ def test_example(monkeypatch: pytest.MonkeyPatch) -> None:
     assert doctest.DocTestRunner().run(test).failed == 0
 
 
-def test_answers(ray: Any, port: int) -> None:
+def test_answers(ray: Any, server: SnapshotServer, port: int) -> None:
     """They are those of the snapshot, in Python, in a task, over HTTP, and after a death."""
     model = learn(ret.ExtraTreesClassifier(seed=1), ROWS[:100])
     frame = pd.DataFrame(ASKED)
@@ -75,26 +75,26 @@ def test_answers(ray: Any, port: int) -> None:
     def ask(server: Any, x: Any) -> Any:
         return server.ask("predict_proba_one", x).value
 
-    with SnapshotServer(model.snapshot(), port=port, name="bank", route="/bank") as server:
-        snapshot = model.snapshot()
-        learn(model, ROWS[100:200])
-        for x in ASKED:
-            assert server.ask("predict_one", x) == (snapshot.predict_one(x), 100)
-        server.publish(model.snapshot())
-        kill_a_replica(port, "/bank")
-        for x in ASKED:
-            assert server.ask("predict_proba_one", x) == (model.predict_proba_one(x), 200)
-            expected = {"y": model.predict_one(x)}
-            assert post(port, "/bank/predict", {"x": x}) == (200, "200", expected)
-        for method in ("predict_many", "predict_proba_many"):
-            assert server.ask(method, frame).value.equals(getattr(model, method)(frame))
-        assert ray.get(ask.remote(server, x)) == model.predict_proba_one(x)
-        assert post(port, "/bank/learn", {"x": x, "y": True})[0] == 403
-        with pytest.raises(ValueError, match="feature 'a': the value must be finite") as error:
-            server.ask("predict_one", {"a": float("inf")})
-        assert type(error.value) is ValueError
-        with pytest.raises(ValueError, match="a snapshot, as snapshot"):
-            server.publish("rubbish")
+    snapshot = model.snapshot()
+    server.publish(snapshot)
+    learn(model, ROWS[100:200])
+    for x in ASKED:
+        assert server.ask("predict_one", x) == (snapshot.predict_one(x), 100)
+    server.publish(model.snapshot())
+    kill_a_replica(port)
+    for x in ASKED:
+        assert server.ask("predict_proba_one", x) == (model.predict_proba_one(x), 200)
+        expected = {"y": model.predict_one(x)}
+        assert post(port, "/bank/predict", {"x": x}) == (200, "200", expected)
+    for method in ("predict_many", "predict_proba_many"):
+        assert server.ask(method, frame).value.equals(getattr(model, method)(frame))
+    assert ray.get(ask.remote(server, x)) == model.predict_proba_one(x)
+    assert post(port, "/bank/learn", {"x": x, "y": True})[0] == 403
+    with pytest.raises(ValueError, match="feature 'a': the value must be finite") as error:
+        server.ask("predict_one", {"a": float("inf")})
+    assert type(error.value) is ValueError
+    with pytest.raises(ValueError, match="a snapshot, as snapshot"):
+        server.publish("rubbish")
     with pytest.raises(ValueError, match="a snapshot, as snapshot"):
         SnapshotServer("rubbish")
 
@@ -128,41 +128,41 @@ class Answers:
         """A client, which asks again: Serve answers 500 where a replica died that had begun."""
         while not self.over.is_set():
             for i, x in enumerate(ASKED):
-                status, seen, answer = post(port, "/predict", {"x": x})
+                status, seen, answer = post(port, "/bank/predict", {"x": x})
                 while status in (500, 503):
                     time.sleep(0.1)
-                    status, seen, answer = post(port, "/predict", {"x": x})
+                    status, seen, answer = post(port, "/bank/predict", {"x": x})
                 assert (status, list(answer)) == (200, ["y"])
                 self.check(i, answer["y"], int(str(seen)))
 
 
-def test_load(ray: Any, port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_load(server: SnapshotServer, port: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """While snapshots change and a replica dies, every answer is that of one whole snapshot."""
     model, answers = ret.ExtraTreesClassifier(seed=1), Answers()
     failed: list[Any] = []
     monkeypatch.setattr(threading, "excepthook", failed.append)
-    with SnapshotServer(answers.published(model.snapshot()), port=port) as server:
-        clients = [threading.Thread(target=answers.ask_in_python, args=[server])]
-        clients += [threading.Thread(target=answers.ask_over_http, args=[port]) for _ in range(2)]
+    server.publish(answers.published(model.snapshot()))
+    clients = [threading.Thread(target=answers.ask_in_python, args=[server])]
+    clients += [threading.Thread(target=answers.ask_over_http, args=[port]) for _ in range(2)]
+    for client in clients:
+        client.start()
+    try:
+        for step in range(6):
+            learn(model, ROWS[50 * step : 50 * step + 50])
+            server.publish(answers.published(model.snapshot()))
+            if step == 2:
+                kill_a_replica(port)
+            time.sleep(0.25)
+    finally:
+        answers.over.set()
         for client in clients:
-            client.start()
-        try:
-            for step in range(6):
-                learn(model, ROWS[50 * step : 50 * step + 50])
-                server.publish(answers.published(model.snapshot()))
-                if step == 2:
-                    kill_a_replica(port)
-                time.sleep(0.25)
-        finally:
-            answers.over.set()
-            for client in clients:
-                client.join()
+            client.join()
     assert not failed
     assert not answers.wrong
     assert answers.n > 100
 
 
-def test_back_pressure(ray: Any, port: int) -> None:
+def test_back_pressure(server: SnapshotServer, port: int) -> None:
     """Requests above the queue are refused, and say when to come again."""
     model = learn(ret.ExtraTreesClassifier(seed=1), ROWS[:100])
     lines = "\n".join(json.dumps({"x": x}) for x in ASKED * 100).encode()
@@ -170,19 +170,19 @@ def test_back_pressure(ray: Any, port: int) -> None:
 
     def client() -> None:
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
-        connection.request("POST", "/predict", lines, {"Content-Type": "application/x-ndjson"})
+        connection.request("POST", "/bank/predict", lines, {"Content-Type": "application/x-ndjson"})
         answer = connection.getresponse()
         if answer.status == 503:
             assert answer.getheader("retry-after") == "1"
         statuses.append(answer.status)
         connection.close()
 
-    with SnapshotServer(model.snapshot(), n_replicas=1, port=port, queue=2):
-        clients = [threading.Thread(target=client) for _ in range(30)]
-        for each in clients:
-            each.start()
-        for each in clients:
-            each.join()
+    server.publish(model.snapshot())
+    clients = [threading.Thread(target=client) for _ in range(30)]
+    for each in clients:
+        each.start()
+    for each in clients:
+        each.join()
     assert sorted(set(statuses)) == [200, 503]
     assert len(statuses) == 30
 

@@ -17,7 +17,7 @@ from river import ensemble, preprocessing
 
 import river_extra_trees as ret
 from river_extra_trees import active, persistence
-from river_extra_trees.persistence import container, files, values
+from river_extra_trees.persistence import container, encoding, files
 from tests.tools import stored_models
 from tests.tools.estimators import CASES, CLASSES, TIGHTEST, answers, learn, make, stream
 
@@ -205,7 +205,7 @@ def test_tags_are_fixed() -> None:
         found |= tags_of(document)
     assert (
         sorted(found)
-        == sorted(values.CORE_CLASSES)
+        == sorted(encoding.CORE_CLASSES)
         == [
             *("buffer", "class_pool", "compact_trees", "dynamic_trees"),
             *("forgetful_forest", "labels", "linear_models", "memory_forest"),

@@ -104,7 +104,7 @@ cdef class Workspace:
     cdef uint8_t* nominal
     # Per class or side.
     cdef double* counts                 # 3 x classes: memory of the counts of the sides below
-    cdef int* whole_counts              # 2 x classes: counts of the sides in `scan_whole`
+    cdef int* whole_counts              # 2 x classes: left and total counts in `scan_whole`
     cdef double* waiting                # per class: scanned weight that is not moved yet
     cdef Side left, right, node         # the two sides of a candidate split, and the whole node
     # Two-valued columns need no sorted order: their high values are counted per class.

@@ -19,8 +19,8 @@ from ..trees cimport HEADER, VISITED, WEIGHT
 # If the product of two weights is smaller, its rounding error may exceed that of a tie.
 cdef double FAINTEST_PRODUCT = 1e-290
 
-# Sums of squares of whole weights below this are exact.
-cdef double LARGEST_WHOLE = <double>(1 << 26)
+# The third power of a smaller whole weight fits in 64 bits.
+cdef double LARGEST_WHOLE = <double>(1 << 20)
 
 cdef double[TABLE] X_LOG_X
 X_LOG_X[0] = 0.0
@@ -340,26 +340,30 @@ cdef inline void scan_whole(Workspace work, int column, const int* ranked, int n
     cdef const int* codes = work.code
     cdef const int* copies = work.copies
     cdef int* left_counts = work.whole_counts
-    cdef int* right_counts = left_counts + work.trees.n_values
+    cdef int* counts = left_counts + work.trees.n_values        # of both sides
     cdef bint skip = work.min_samples_leaf <= 1, mixed = False, considered, is_ahead
     cdef int k = ranked[0], code = codes[k], first = code, i, of_left, of_right
-    cdef int left = <int>work.left.weight, right = <int>work.right.weight
-    cdef int64_t mass
+    cdef int64_t left = <int64_t>work.left.weight, right = <int64_t>work.right.weight, mass
+    cdef int64_t total = left + right
     cdef double value, following = data[k], after = data[ranked[1]] if n > 1 else INFINITY
     cdef double left_score = work.left.score, right_score = work.right.score
+    # Gini, per class: the sum of left^2, and that of right^2 - left^2 = both (both - 2 left).
+    cdef int64_t squares = <int64_t>left_score, more = <int64_t>right_score - squares
     cdef double bound = best.score - 2.0 * work.tie     # see `is_behind`
     for i in range(work.trees.n_values):
-        left_counts[i], right_counts[i] = <int>work.left.counts[i], <int>work.right.counts[i]
+        left_counts[i] = <int>work.left.counts[i]
+        counts[i] = left_counts[i] + <int>work.right.counts[i]
     for i in range(n - 1):
         mass = copies[k]
-        of_left, of_right = left_counts[code], right_counts[code]
-        left_counts[code], right_counts[code] = of_left + <int>mass, of_right - <int>mass
-        left += <int>mass
-        right -= <int>mass
+        of_left = left_counts[code]
+        left_counts[code] = of_left + <int>mass
+        left += mass
+        right -= mass
         if is_gini:
-            left_score += <double>(mass * (2 * of_left + mass))
-            right_score += <double>(mass * (mass - 2 * of_right))
+            squares += mass * (2 * of_left + mass)
+            more -= 2 * mass * counts[code]
         else:
+            of_right = counts[code] - of_left
             left_score += X_LOG_X[of_left + mass] - X_LOG_X[of_left]
             right_score += X_LOG_X[of_right - mass] - X_LOG_X[of_right]
         k = ranked[i + 1]
@@ -369,11 +373,13 @@ cdef inline void scan_whole(Workspace work, int column, const int* ranked, int n
         considered = (value < following) & (
             (not skip) | mixed | (code != first) | (not following < after))
         if is_gini:
-            is_ahead = (left_score * right + right_score * left
-                        >= bound * (<double>left * right))
+            # squares * right + (squares + more) * left, the numerator of the score
+            is_ahead = <double>(squares * total + more * left) >= bound * <double>(left * right)
         else:
             is_ahead = (left_score - X_LOG_X[left]) + (right_score - X_LOG_X[right]) >= bound
         if considered & is_ahead:
+            if is_gini:
+                left_score, right_score = <double>squares, <double>(squares + more)
             set_sides(work, left, left_score, right, right_score)
             consider(work, column, threshold_between(work, value, following), False, missing_left,
                      best)

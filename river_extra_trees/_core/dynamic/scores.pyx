@@ -47,8 +47,8 @@ cdef class Acquisition:
         for node in self.nodes:
             here = &trees.nodes[node]
             if here.leaf == NULL:
-                self.hand_down(node, here.left, True)
-                self.hand_down(node, here.right, False)
+                self.pass_down(node, here.left, True)
+                self.pass_down(node, here.right, False)
             else:
                 self.mass += self.weight_of(here.leaf) * self.share[node]
 
@@ -68,7 +68,7 @@ cdef class Acquisition:
             box[2 * i + 1] = pool.values_of(column)[
                 order[count_present(self.filter, column) - 1]]
 
-    cdef void hand_down(self, int node, int child, bint left) noexcept nogil:
+    cdef void pass_down(self, int node, int child, bint left) noexcept nogil:
         """Pass share and box of a node to one of its children."""
         cdef int i, q = self.filter.model.n_regressors
         cdef const double* box = self.box_of(node)
@@ -189,6 +189,7 @@ cdef int least_useful(Particles filter, Policy criterion) except? -1 with gil:
 
 
 cdef double alc_at(Particles filter, object x) except? -1.0:
+    """ALC of features without a target, averaged over the trees."""
     cdef Acquisition acquisition = Acquisition(filter)
     cdef double total = 0.0
     cdef int hit

@@ -31,10 +31,10 @@ cdef class Group:
     cdef readonly int first, n          # its trees: trees[first : first + n] of the forest
     cdef readonly int turn              # index of the tree that is replaced next, from 0 to n - 1
     cdef readonly double due            # the next growth begins after this number of samples
-    cdef readonly TreeGrowth growth     # of the next tree
-    cdef readonly bint is_growing       # whether the growth has begun
+    cdef TreeGrowth growth              # of the next tree
+    cdef bint is_growing                # whether the growth has begun
     cdef readonly int64_t begun         # number of samples seen when its growth began
-    cdef readonly int64_t caught_up     # it has learned all samples before this one; -1: it grows
+    cdef int64_t caught_up              # it has learned all samples before this one; -1: it grows
     # The growth uses n_columns columns and n_labels labels, and visits n_visited features per node.
     cdef int n_columns, n_labels, n_visited
     cdef int64_t steps                  # steps of the growth per sample of the stream

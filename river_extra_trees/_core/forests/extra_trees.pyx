@@ -172,7 +172,8 @@ cdef class ExtraTrees(Ensemble):
         self.groups = []
         self.linear = ["none"] * len(windows) if linear is None else list(linear)
         for (window_size, n), kind in zip(windows, self.linear, strict=True):
-            self.groups.append(Group(window_size, first, n, TreeGrowth(kind, rules, self.no_tree())))
+            growth = TreeGrowth(kind, rules, self.no_tree())
+            self.groups.append(Group(window_size, first, n, growth))
             first += n
         self.n_trees = n_trees = first
         self.trees = [self.new_tree() for _ in range(n_trees)]

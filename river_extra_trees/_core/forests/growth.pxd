@@ -65,7 +65,7 @@ cdef class Growth:
 
     # All arrays are parts of one memory block, which lives from `reserve` to `release`.
     cdef char* block
-    cdef readonly size_t block_bytes
+    cdef size_t block_bytes
     # Per sample:
     cdef int* places
     cdef double* numbers                    # targets of a regression, or residuals of a model

@@ -51,7 +51,7 @@ cdef inline double remainder(double target, double slope) noexcept nogil:
 
 cdef class LinearModels:
     cdef readonly int kind
-    cdef readonly int n_regressors      # number of numeric features that vary
+    cdef int n_regressors               # number of numeric features that vary
     cdef int* columns                   # their columns
     cdef double* centers                # their means
     cdef double* scales                 # one over their standard deviations
@@ -124,7 +124,7 @@ cdef enum Phase:
     DONE = 4
 
 cdef class TreeGrowth:
-    cdef readonly Growth growth
+    cdef Growth growth
     cdef readonly int kind              # see `ModelKind`
     cdef int min_samples_leaf           # of the rules; models may need more samples
     cdef Ridge ridge
