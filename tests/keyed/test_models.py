@@ -40,14 +40,16 @@ from tests.tools.keyed_samples import (
 @settings(max_examples=80, phases=[Phase.generate])
 @given(
     name=st.sampled_from(sorted(MODELS)),
-    keys=st.lists(st.integers(0, 7), min_size=1, max_size=40),
+    keys=st.lists(st.integers(0, 7), min_size=9, max_size=40),
     seed=st.integers(0, 99),
     bad=st.sampled_from([0.0, 0.2]),
     max_models=st.none() | st.integers(1, 5),
     time_to_live=st.none() | st.integers(1, 12),
     has_store=st.booleans(),
     calls=st.lists(
-        st.sampled_from(["one", "many", "predict and learn", "forget", "commit"]), max_size=6
+        st.sampled_from(["one", "many", "predict and learn", "forget", "commit"]),
+        min_size=1,
+        max_size=6,
     ),
     library=st.sampled_from(["pandas", "polars", "pyarrow"]),
     n_jobs=st.sampled_from([0, 1, 3]),
