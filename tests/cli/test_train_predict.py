@@ -20,6 +20,7 @@ from river import datasets, preprocessing
 import river_extra_trees as ret
 from river_extra_trees import persistence, streams
 from tests.tools.command_line import assert_refused, done, learner_in, run
+from tests.tools.tables import write
 
 OURS = "StreamDecisionTree"
 
@@ -128,12 +129,7 @@ def test_batches_are_predicted_as_columns(
     frame = pd.DataFrame({"a": [i % 7 for i in range(300)], "b": ["red", "blue", None] * 100})
     frame["c"] = [None if i % 5 else i / 8 for i in range(300)]
     frame["y"] = [f"class {i % 3}" if task == "classification" else i / 3 for i in range(300)]
-    if suffix == ".parquet":
-        frame.to_parquet(data)
-    elif suffix == ".csv":
-        frame.to_csv(data, index=False)
-    else:
-        frame.to_json(data, orient="records", lines=True)
+    write(frame, data)
     done("train", data, name, "--target", "y", "--task", task, "--save", path)
     expected = []
     model = persistence.load(path)
