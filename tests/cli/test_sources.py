@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import json
 import random
 from collections.abc import Callable
 from pathlib import Path
@@ -19,7 +18,8 @@ from river_extra_trees import persistence, streams
 from river_extra_trees.keyed import KeyedModels
 from river_extra_trees.serving import schema
 from river_extra_trees.serving.service import Service
-from tests.tools.command_line import done, run
+from tests.tools.command_line import done, learner_in, run
+from tests.tools.tables import json_lines, write
 
 LEARNER = "StreamDecisionTree:batch_size=20"
 N = 400
@@ -92,12 +92,7 @@ def test_columns_are_used(column: str, texts: pd.DataFrame, tmp_path: Path) -> N
 def by_command(name: str) -> Callable[..., list[list[float]]]:
     def answers(path: Path, frame: pd.DataFrame, folder: Path) -> list[list[float]]:
         data, out = folder / name, folder / "out.csv"
-        if name.endswith(".csv"):
-            frame.to_csv(data, index=False)
-        elif name.endswith(".jsonl"):
-            data.write_text("\n".join(json_lines(frame)))
-        else:
-            frame.to_parquet(data)
+        write(frame, data)
         done("predict", path, data, "--output", out, "--strict", "--probabilities")
         found = pd.read_csv(out)
         return found[[f"probability of {each}" for each in ("no", "yes")]].values.tolist()
@@ -129,11 +124,6 @@ def by_request(path: Path, frame: pd.DataFrame, folder: Path) -> list[list[float
     )
     shares = [{p["label"]: p["probability"] for p in each["probabilities"]} for each in found]
     return [[each["no"], each["yes"]] for each in shares]
-
-
-def json_lines(frame: pd.DataFrame) -> list[str]:
-    """Return the rows as JSON with all digits of numbers, which `DataFrame.to_json` rounds."""
-    return [json.dumps(x, default=pd.Timestamp.isoformat) for x in frame.to_dict("records")]
 
 
 def arrow(frame: pd.DataFrame) -> Any:
@@ -199,8 +189,7 @@ def model(tmp_path: Path) -> Path:
     path = tmp_path / "m.csv"
     path.write_text("size,colour,day,y\n" + "1,red,2026-01-01,u\n2,blue,2026-02-01,v\n" * 30)
     saved = tmp_path / "m.model"
-    result = run("train", path, LEARNER, "--target", "y", "--save", saved)
-    assert result.exit_code == 0, result.output
+    result = done("train", path, LEARNER, "--target", "y", "--save", saved)
     assert "columns: 1 number: 'size'; 1 nominal: 'colour'; 1 date: 'day'" in result.stderr
     return saved
 
@@ -231,19 +220,14 @@ def test_what_does_not_fit_is_said(
     assert run("predict", model, path, "--strict").exit_code == 2
 
 
-def test_info_shows_how_columns_are_read(model: Path) -> None:
-    """`info` shows the kind of each column, and missing values."""
-    said = run("info", model).stdout
-    assert "size: number, colour: nominal, day: date" in said or "colour: nominal" in said
-    assert "missing" in said
-
-
 def test_columns_are_kept(model: Path, tmp_path: Path) -> None:
-    """`--keep` copies an identifier or a feature to the output unchanged."""
+    """`--keep` copies an identifier or a feature to the output; `info` tells how they are read."""
+    said = done("info", model).stdout
+    assert "colour: nominal" in said
+    assert "missing" in said
     path = tmp_path / "new.csv"
     path.write_text("size,colour,day,id\n1,red,2026-01-01,x7\n2,blue,2026-02-01,x8\n")
-    result = run("predict", model, path, "--keep", "id", "--keep", "size", "--strict")
-    assert result.exit_code == 0, result.output
+    result = done("predict", model, path, "--keep", "id", "--keep", "size", "--strict")
     assert result.stdout == "row,id,size,prediction\n1,x7,1,u\n2,x8,2,v\n"
     assert "no column 'ids'" in run("predict", model, path, "--keep", "ids").stderr
 
@@ -251,31 +235,19 @@ def test_columns_are_kept(model: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".parquet"])
 def test_weights_are_learned(tmp_path: Path, suffix: str) -> None:
     """The model equals one that has learned each sample with its weight."""
-    frame = pd.DataFrame(
-        {
-            "a": [i % 7 for i in range(90)],
-            "w": [i % 3 for i in range(90)],
-            "y": ["u", "v", "v"] * 30,
-        }
-    )
+    rows = [(i % 7, i % 3, "uv"[i % 3 > 0]) for i in range(90)]
+    frame = pd.DataFrame(rows, columns=["a", "w", "y"])
     data, path = tmp_path / f"t{suffix}", tmp_path / "m.model"
-    if suffix == ".csv":
-        frame.to_csv(data, index=False)
-    elif suffix == ".jsonl":
-        frame.to_json(data, orient="records", lines=True)
-    else:
-        frame.to_parquet(data)
-    usual = ("train", data, "StreamDecisionTree", "--target", "y", "--save", path)
-    assert run(*usual, "--weight", "w").exit_code == 0
+    write(frame, data)
+    usual = ("StreamDecisionTree", "--target", "y", "--weight", "w", "--save", path)
+    done("train", data, *usual)
     model = ret.StreamDecisionTreeClassifier(seed=1)
     for a, w, y in frame.itertuples(index=False):
         model.learn_one({"a": float(a)}, y, w=w)
-    _, learner = persistence.load(path).steps.items()
-    assert persistence.save_bytes(learner[1]) == persistence.save_bytes(model)
-    frame["w"] = -1
-    frame.to_csv(tmp_path / "bad.csv", index=False)
-    bad = ("train", tmp_path / "bad.csv", *usual[2:], "--weight", "w")
-    assert "row 1: the weight 'w' is -1; it must be" in run(*bad).stderr
+    assert persistence.save_bytes(learner_in(path)) == persistence.save_bytes(model)
+    write(frame.assign(w=-1), data)
+    refused = run("train", data, *usual)
+    assert "row 1: the weight 'w' is -1; it must be" in refused.stderr
 
 
 def test_keyed_models_read_by_kinds() -> None:

@@ -1,4 +1,4 @@
-"""Ray Serve: its port, and one server for all tests."""
+"""The port of Ray Serve."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ from typing import Any
 
 import pytest
 
-import river_extra_trees as ret
-from river_extra_trees.distributed import SnapshotServer
 from tests.tools.ray_ready import free_port
 
 
@@ -18,11 +16,3 @@ def port(ray: Any) -> Iterator[int]:
     serve = pytest.importorskip("ray.serve", reason="ray[serve] is not installed")
     yield free_port()
     serve.shutdown()
-
-
-@pytest.fixture(scope="session")
-def server(port: int) -> Iterator[SnapshotServer]:
-    """A server of two replicas, to which each test publishes its own snapshots."""
-    snapshot = ret.ExtraTreesClassifier(seed=1).snapshot()
-    with SnapshotServer(snapshot, port=port, queue=2, name="bank", route="/bank") as server:
-        yield server

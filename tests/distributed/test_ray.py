@@ -16,16 +16,12 @@ import pandas as pd
 import pytest
 
 import river_extra_trees as ret
-from river_extra_trees.distributed import DistributedKeyedModels, SnapshotServer
+from river_extra_trees.distributed import DistributedKeyedModels
 from river_extra_trees.keyed import KeyedModels
 from river_extra_trees.persistence import save_bytes
 from tests.tools.estimators import CASES, answers, learn, make, stream
-from tests.tools.systems import needs_proc
 
 TREE = ret.StreamDecisionTreeRegressor(batch_size=5, seed=1)
-
-
-# --- Keyed models
 
 
 def keyed_rows(n: int) -> tuple[list[int], pd.DataFrame, pd.Series]:
@@ -59,52 +55,6 @@ def test_keyed_models(ray: Any, tmp_path: Path) -> None:
             assert save_bytes(models.model_of(key)) == save_bytes(alone.model_of(key))
     with pytest.raises(ValueError, match="is StreamDecisionTreeRegressor"):
         DistributedKeyedModels(ret.ForgetfulDecisionTreeRegressor(seed=1), 2, tmp_path)
-
-
-# --- Ports
-
-
-def listening(process: int) -> dict[int, str]:
-    """The local addresses, as the system writes them, of the sockets a process listens on."""
-    found = {}
-    for table in ("tcp", "tcp6"):
-        for line in Path(f"/proc/{process}/net/{table}").read_text().splitlines()[1:]:
-            _, address, _, state, *_, inode = line.split()[:10]
-            if state == "0A":
-                found[int(inode)] = address.partition(":")[0]
-    return found
-
-
-def sockets(process: int) -> set[int]:
-    """The numbers of the sockets of a process."""
-    links = [os.readlink(path) for path in Path(f"/proc/{process}/fd").iterdir()]
-    return {int(link[8:-1]) for link in links if link.startswith("socket:[")}
-
-
-def descendants(process: int) -> list[int]:
-    """A process, those that it began, and those that they began."""
-    tasks = Path(f"/proc/{process}/task").glob("*/children")
-    own = [int(child) for path in tasks for child in path.read_text().split()]
-    return [process, *(each for child in own for each in descendants(child))]
-
-
-@pytest.mark.slow
-@needs_proc
-def test_ray_of_ours_listens_on_loopback(
-    begun_ray: tuple[Any, int], server: SnapshotServer
-) -> None:
-    """Without a call of `ray.init` by the user, no process accepts connections from elsewhere."""
-    _, process = begun_ray
-    server.ask("predict_one", {})
-    known = listening(process)
-    ours = set().union(*map(sockets, descendants(process)))
-    addresses = [known[number] for number in ours if number in known]
-    assert len(addresses) >= 4
-    # 127.0.0.1, by itself and as an address of IPv6
-    assert set(addresses) <= {"0100007F", "0000000000000000FFFF00000100007F"}
-
-
-# --- Without Ray
 
 
 def test_pickles_of_ray() -> None:

@@ -13,6 +13,8 @@ import re
 import signal
 import threading
 import time
+from collections.abc import Iterator
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -26,6 +28,7 @@ from river_extra_trees.distributed import SnapshotServer
 from river_extra_trees.distributed.serving import Replica
 from tests.tools.estimators import learn
 from tests.tools.ray_in_process import ServedHere
+from tests.tools.systems import needs_proc
 
 ROWS = list(datasets.Phishing())
 ASKED = [x for x, _ in ROWS[-10:]]
@@ -66,39 +69,6 @@ def test_example(monkeypatch: pytest.MonkeyPatch) -> None:
     assert doctest.DocTestRunner().run(test).failed == 0
 
 
-def test_answers(ray: Any, server: SnapshotServer, port: int) -> None:
-    """They are those of the snapshot, in Python, in a task, over HTTP, and after a death."""
-    model = learn(ret.ExtraTreesClassifier(seed=1), ROWS[:100])
-    frame = pd.DataFrame(ASKED)
-
-    @ray.remote
-    def ask(server: Any, x: Any) -> Any:
-        return server.ask("predict_proba_one", x).value
-
-    snapshot = model.snapshot()
-    server.publish(snapshot)
-    learn(model, ROWS[100:200])
-    for x in ASKED:
-        assert server.ask("predict_one", x) == (snapshot.predict_one(x), 100)
-    server.publish(model.snapshot())
-    kill_a_replica(port)
-    for x in ASKED:
-        assert server.ask("predict_proba_one", x) == (model.predict_proba_one(x), 200)
-        expected = {"y": model.predict_one(x)}
-        assert post(port, "/bank/predict", {"x": x}) == (200, "200", expected)
-    for method in ("predict_many", "predict_proba_many"):
-        assert server.ask(method, frame).value.equals(getattr(model, method)(frame))
-    assert ray.get(ask.remote(server, x)) == model.predict_proba_one(x)
-    assert post(port, "/bank/learn", {"x": x, "y": True})[0] == 403
-    with pytest.raises(ValueError, match="feature 'a': the value must be finite") as error:
-        server.ask("predict_one", {"a": float("inf")})
-    assert type(error.value) is ValueError
-    with pytest.raises(ValueError, match="a snapshot, as snapshot"):
-        server.publish("rubbish")
-    with pytest.raises(ValueError, match="a snapshot, as snapshot"):
-        SnapshotServer("rubbish")
-
-
 class Answers:
     """What clients of a server are told, held against the snapshots that were published."""
 
@@ -136,48 +106,75 @@ class Answers:
                 self.check(i, answer["y"], int(str(seen)))
 
 
-def test_load(server: SnapshotServer, port: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """While snapshots change and a replica dies, every answer is that of one whole snapshot."""
-    model, answers = ret.ExtraTreesClassifier(seed=1), Answers()
+def test_answers(ray: Any, port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While snapshots change and a replica dies, every answer is that of one whole snapshot.
+
+    So it is in Python, in a task and over HTTP, and for frames.
+    """
+    model, answers = learn(ret.ExtraTreesClassifier(seed=1), ROWS[:100]), Answers()
     failed: list[Any] = []
     monkeypatch.setattr(threading, "excepthook", failed.append)
-    server.publish(answers.published(model.snapshot()))
-    clients = [threading.Thread(target=answers.ask_in_python, args=[server])]
-    clients += [threading.Thread(target=answers.ask_over_http, args=[port]) for _ in range(2)]
-    for client in clients:
-        client.start()
-    try:
-        for step in range(6):
-            learn(model, ROWS[50 * step : 50 * step + 50])
-            server.publish(answers.published(model.snapshot()))
-            if step == 2:
-                kill_a_replica(port)
-            time.sleep(0.25)
-    finally:
-        answers.over.set()
+
+    @ray.remote
+    def ask(server: Any, x: Any) -> Any:
+        return server.ask("predict_proba_one", x).value
+
+    first = answers.published(model.snapshot())
+    with SnapshotServer(first, port=port, name="bank", route="/bank") as server:
+        clients = [threading.Thread(target=answers.ask_in_python, args=[server])]
+        clients += [threading.Thread(target=answers.ask_over_http, args=[port]) for _ in range(2)]
         for client in clients:
-            client.join()
-    assert not failed
-    assert not answers.wrong
-    assert answers.n > 100
+            client.start()
+        try:
+            for start in range(100, 400, 50):
+                learn(model, ROWS[start : start + 50])
+                server.publish(answers.published(model.snapshot()))
+                if start == 200:
+                    kill_a_replica(port)
+                time.sleep(0.25)
+        finally:
+            answers.over.set()
+            for client in clients:
+                client.join()
+        assert not failed
+        assert not answers.wrong
+        assert answers.n > 100
+        for x in ASKED:
+            assert server.ask("predict_proba_one", x) == (model.predict_proba_one(x), 400)
+        frame = pd.DataFrame(ASKED)
+        for method in ("predict_many", "predict_proba_many"):
+            assert server.ask(method, frame).value.equals(getattr(model, method)(frame))
+        assert ray.get(ask.remote(server, x)) == model.predict_proba_one(x)
+        assert post(port, "/bank/learn", {"x": x, "y": True})[0] == 403
+        with pytest.raises(ValueError, match="feature 'a': the value must be finite") as error:
+            server.ask("predict_one", {"a": float("inf")})
+        assert type(error.value) is ValueError
+        with pytest.raises(ValueError, match="a snapshot, as snapshot"):
+            server.publish("rubbish")
 
 
-def test_back_pressure(server: SnapshotServer, port: int) -> None:
-    """Requests above the queue are refused, and say when to come again."""
+@pytest.fixture(scope="module")
+def narrow(begun_ray: tuple[Any, int], port: int) -> Iterator[SnapshotServer]:
+    """A server with little room for requests that wait."""
     model = learn(ret.ExtraTreesClassifier(seed=1), ROWS[:100])
+    with SnapshotServer(model.snapshot(), n_replicas=1, port=port, queue=2) as server:
+        yield server
+
+
+def test_back_pressure(narrow: SnapshotServer, port: int) -> None:
+    """Requests above the queue are refused, and say when to come again."""
     lines = "\n".join(json.dumps({"x": x}) for x in ASKED * 100).encode()
     statuses: list[int] = []
 
     def client() -> None:
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
-        connection.request("POST", "/bank/predict", lines, {"Content-Type": "application/x-ndjson"})
+        connection.request("POST", "/predict", lines, {"Content-Type": "application/x-ndjson"})
         answer = connection.getresponse()
         if answer.status == 503:
             assert answer.getheader("retry-after") == "1"
         statuses.append(answer.status)
         connection.close()
 
-    server.publish(model.snapshot())
     clients = [threading.Thread(target=client) for _ in range(30)]
     for each in clients:
         each.start()
@@ -185,6 +182,51 @@ def test_back_pressure(server: SnapshotServer, port: int) -> None:
         each.join()
     assert sorted(set(statuses)) == [200, 503]
     assert len(statuses) == 30
+
+
+def listening(process: int) -> dict[int, str]:
+    """The local addresses, as the system writes them, of the sockets a process listens on."""
+    found = {}
+    for table in ("tcp", "tcp6"):
+        for line in Path(f"/proc/{process}/net/{table}").read_text().splitlines()[1:]:
+            _, address, _, state, *_, inode = line.split()[:10]
+            if state == "0A":
+                found[int(inode)] = address.partition(":")[0]
+    return found
+
+
+def sockets(process: int) -> set[int]:
+    """The numbers of the sockets of a process."""
+    links = [os.readlink(path) for path in Path(f"/proc/{process}/fd").iterdir()]
+    return {int(link[8:-1]) for link in links if link.startswith("socket:[")}
+
+
+def descendants(process: int) -> list[int]:
+    """A process, those that it began, and those that they began."""
+    tasks = Path(f"/proc/{process}/task").glob("*/children")
+    own = [int(child) for path in tasks for child in path.read_text().split()]
+    return [process, *(each for child in own for each in descendants(child))]
+
+
+@needs_proc
+def test_ray_of_ours_listens_on_loopback(
+    begun_ray: tuple[Any, int], narrow: SnapshotServer
+) -> None:
+    """Without a call of `ray.init` by the user, no process accepts connections from elsewhere."""
+    _, process = begun_ray
+    narrow.ask("predict_one", {})
+    known = listening(process)
+    ours = set().union(*map(sockets, descendants(process)))
+    addresses = [known[number] for number in ours if number in known]
+    assert len(addresses) >= 4
+    # 127.0.0.1, by itself and as an address of IPv6
+    assert set(addresses) <= {"0100007F", "0000000000000000FFFF00000100007F"}
+
+
+def test_what_is_no_snapshot() -> None:
+    """It is refused before Ray is begun."""
+    with pytest.raises(ValueError, match="a snapshot, as snapshot"):
+        SnapshotServer("rubbish")
 
 
 def test_copies_of_a_server(monkeypatch: pytest.MonkeyPatch) -> None:

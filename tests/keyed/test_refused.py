@@ -10,12 +10,10 @@ import pandas as pd
 import pytest
 from river import preprocessing
 
-import river_extra_trees as ret
 from river_extra_trees.keyed import KeyedModels
 from tests.tools.keyed_samples import (
     MODELS,
     TREE,
-    as_list,
 )
 
 
@@ -70,9 +68,17 @@ def test_bad_calls() -> None:
     ):
         with pytest.raises(TypeError, match="a key must be a string, bytes or a whole number"):
             call()
-    with pytest.raises(AttributeError, match="predicts no probabilities"):
-        KeyedModels(MODELS["regression tree"]).predict_proba_many(["a"], np.zeros((1, 1)))
     assert models.counts() == (0, 0, 0, 0, "")
+    models.learn_one("known", {"x": 0.0}, "no")
+    with pytest.raises(ValueError, match="feature 'x': the value must be finite"):
+        models.predict_one("known", {"x": math.inf})
+    models = KeyedModels(MODELS["regression tree"])
+    models.learn_one("known", {"x": 0.0}, 1.0)
+    for key in ("known", "unknown"):
+        with pytest.raises(AttributeError, match="Regressor predicts no probabilities"):
+            models.predict_proba_one(key, {"x": 0.0})
+    with pytest.raises(AttributeError, match="predicts no probabilities"):
+        models.predict_proba_many(["a"], np.zeros((1, 1)))
 
 
 @pytest.mark.parametrize(
@@ -87,33 +93,3 @@ def test_bad_calls() -> None:
 def test_bad_parameters(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         KeyedModels(**{"model": TREE, **changes})
-
-
-def test_refused_samples() -> None:
-    """A sample that its model refuses is counted, and its key's others are learned."""
-    for many in (False, True):
-        models = KeyedModels(TREE)
-        values = [0.0, math.inf, 1.0, 2.0]
-        if many:
-            X = pd.DataFrame({"x": values})
-            said = models.predict_learn_many(list("aaba"), X, ["no"] * 4)
-            assert as_list(said) == [None, None, None, "no"]
-        else:
-            for key, value in zip("aaba", values, strict=True):
-                models.learn_one(key, {"x": value}, "no")
-        counts = models.counts()
-        assert counts[:4] == (2, 2, 3, 1)
-        assert counts.refusal == (
-            "sample 2 of 'a': ValueError: feature 'x': the value must be finite, not inf"
-        )
-        with pytest.raises(ValueError, match="finite"):
-            models.predict_one("a", {"x": math.inf})
-
-
-def test_probabilities_of_regressors() -> None:
-    """They are refused for known keys and for unknown ones."""
-    models = KeyedModels(ret.StreamDecisionTreeRegressor(seed=1))
-    models.learn_one("known", {"x": 0.0}, 1.0)
-    for key in ("known", "unknown"):
-        with pytest.raises(AttributeError, match="Regressor predicts no probabilities"):
-            models.predict_proba_one(key, {"x": 0.0})

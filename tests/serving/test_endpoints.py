@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import itertools
 import pickle
 import random
 import time
@@ -29,6 +28,10 @@ def classifier() -> Any:
     return ret.StreamDecisionTreeClassifier(seed=1)
 
 
+def scaled() -> Any:
+    return preprocessing.StandardScaler() | classifier()
+
+
 def application(folder: Path, model: Any = None, **limits: int) -> Application:
     """A service of a model, which is on disk, too."""
     path = folder / "m.model"
@@ -48,9 +51,10 @@ def content(app: Application) -> bytes:
 # --- Answers
 
 
-def test_the_service_learns_and_answers_as_the_model_does(tmp_path: Path) -> None:
+@pytest.mark.parametrize("make", [classifier, scaled])
+def test_the_service_learns_and_answers_as_the_model_does(tmp_path: Path, make: Any) -> None:
     """Test-then-train gives the same answers and the same model, one by one and in lines."""
-    one, many, alone = application(tmp_path), application(tmp_path), classifier()
+    one, many, alone = application(tmp_path, make()), application(tmp_path, make()), make()
     expected = []
     for sample in SAMPLES:
         expected.append({"y": alone.predict_one(sample["x"])})
@@ -63,6 +67,10 @@ def test_the_service_learns_and_answers_as_the_model_does(tmp_path: Path) -> Non
     score = many.service.monitor.score
     hits = [e["y"] == s["y"] for e, s in zip(expected, SAMPLES, strict=True) if e["y"] is not None]
     assert score == sum(hits) / len(hits)
+    info = asked(one, "/status").json["info"]
+    names = {classifier: "StreamDecisionTreeClassifier"}
+    assert info["model"] == names.get(make, "StandardScaler | StreamDecisionTreeClassifier")
+    assert info["samples_seen"] == 300
 
 
 def test_learn_then_predict(tmp_path: Path) -> None:
@@ -127,48 +135,28 @@ def test_many_clients_at_once(tmp_path: Path) -> None:
     assert sorted(answer.json["samples_seen"] for answer in answers) == list(range(3, 301, 3))
 
 
-def scaled() -> Any:
-    return preprocessing.StandardScaler() | classifier()
-
-
-def test_pipelines(tmp_path: Path) -> None:
-    """They learn and answer as in Python; a sample that a step refuses changes no step."""
-    model, alone = scaled(), scaled()
-    app = Application(Service(model, tmp_path / "m.model"), Limits())
-    expected = []
-    for sample in SAMPLES:
-        expected.append({"y": alone.predict_one(sample["x"])})
-        alone.learn_one(sample["x"], sample["y"])
-    body = body_of(*SAMPLES)
-    assert asked(app, "/predict-learn", body, kind=LINES).lines == expected
-    before = pickle.dumps(model)
-    bad = [{"https": "text"}, {"https": 10**400}, {"https": [1]}]
-    for x, path in itertools.product(bad, ("/learn", "/predict-learn")):
-        lines = body_of(SAMPLES[0], {"x": {**SAMPLES[1]["x"], **x}, "y": True})
-        answer = asked(app, path, lines, kind=LINES)
-        assert answer.status in (400, 422)
-        assert answer.json["error"].startswith("line 2: ")
-    assert asked(app, "/predict", body_of({"x": {"https": "text"}})).status == 422
-    assert pickle.dumps(model) == before == pickle.dumps(alone)
-    info = asked(app, "/status").json["info"]
-    assert info["model"] == "StandardScaler | StreamDecisionTreeClassifier"
-    assert info["samples_seen"] == 300
-
-
 # --- Refusals
 
 
-def test_one_bad_sample_of_many_refuses_all(tmp_path: Path) -> None:
-    """Nothing of the request is learned; the message names line, feature and value."""
-    app = application(tmp_path)
+@pytest.mark.parametrize(
+    ("make", "bad", "says"),
+    [
+        (classifier, "1e999", "feature 'https': the value must be finite"),
+        *((scaled, bad, "") for bad in ('"text"', "9" * 400, "[1]")),
+    ],
+)
+def test_one_bad_sample_of_many_refuses_all(tmp_path: Path, make: Any, bad: str, says: str) -> None:
+    """Nothing is learned, by no step of a pipeline; the message names line, feature and value."""
+    app = application(tmp_path, make())
     asked(app, "/learn", body_of(*SAMPLES[:50]), kind=LINES)
-    before = content(app)
+    before = pickle.dumps(app.service.model)
+    line = f'{{"x": {{"https": {bad}}}, "y": true}}\n'.encode()
     for path in ("/learn", "/predict-learn"):
-        lines = body_of(*SAMPLES[50:60]) + b'{"x": {"https": 1e999}, "y": true}\n'
-        answer = asked(app, path, lines, kind=LINES)
-        assert answer.status == 422
-        assert answer.json["error"].startswith("line 11: feature 'https': the value must be finite")
-    assert content(app) == before
+        answer = asked(app, path, body_of(*SAMPLES[50:60]) + line, kind=LINES)
+        assert answer.status == 422 if says else answer.status in (400, 422)
+        assert answer.json["error"].startswith(f"line 11: {says}")
+    assert make is classifier or asked(app, "/predict", b'{"x": {"https": "text"}}').status == 422
+    assert pickle.dumps(app.service.model) == before
 
 
 def test_labels_to_come_count(tmp_path: Path) -> None:
@@ -307,18 +295,7 @@ def test_an_error_of_the_service_is_told_and_counted(tmp_path: Path) -> None:
 
 
 def test_snapshots(tmp_path: Path) -> None:
-    """A snapshot is the model."""
-    app = application(tmp_path)
-    path = app.service.path
-    asked(app, "/learn", body_of(SAMPLES[0]))
-    assert asked(app, "/info").json["unsaved_samples"] == 1
-    assert asked(app, "/snapshot", b"").json["samples_seen"] == 1
-    assert path.read_bytes() == content(app)
-    assert asked(app, "/info").json["unsaved_samples"] == 0
-
-
-def test_a_failed_snapshot_is_told(tmp_path: Path) -> None:
-    """The service goes on, the failure is counted, and the next one succeeds."""
+    """A failed one is told and counted, and the service goes on; the next one is the model."""
     app = application(tmp_path)
     path = app.service.path
     app.service.path = tmp_path / "absent" / "m.model"
@@ -332,8 +309,10 @@ def test_a_failed_snapshot_is_told(tmp_path: Path) -> None:
     assert "river_extra_trees_samples_unsaved 1.0" in metrics
     assert "absent" in asked(app, "/info").json["save_error"]
     app.service.path = path
-    assert asked(app, "/snapshot", b"").status == 200
-    assert asked(app, "/info").json["save_error"] is None
+    assert asked(app, "/snapshot", b"").json["samples_seen"] == 1
+    assert path.read_bytes() == content(app)
+    info = asked(app, "/info").json
+    assert (info["save_error"], info["unsaved_samples"]) == (None, 0)
 
 
 def test_metrics(tmp_path: Path) -> None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import json
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pyarrow as pa
 
 from river_extra_trees import streams
@@ -17,6 +19,22 @@ PACK = {
     ".bz2": bz2.compress,
     ".zst": lambda content: pa.compress(content, "zstd", asbytes=True),
 }
+
+
+def json_lines(frame: pd.DataFrame) -> list[str]:
+    """Rows as JSON with all digits of numbers, which `DataFrame.to_json` rounds; no gaps."""
+    records = ({k: v for k, v in x.items() if pd.notna(v)} for x in frame.to_dict("records"))
+    return [json.dumps(x, default=pd.Timestamp.isoformat) for x in records]
+
+
+def write(frame: pd.DataFrame, path: Path) -> None:
+    """Write a table in the format that its name tells."""
+    if path.suffix == ".csv":
+        frame.to_csv(path, index=False)
+    elif path.suffix == ".jsonl":
+        path.write_text("\n".join(json_lines(frame)))
+    else:
+        frame.to_parquet(path)
 
 
 def read(path: Path, **options: Any) -> tuple[list[dict[str, Any]], list[Any], streams.Reader]:
