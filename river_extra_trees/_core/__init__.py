@@ -6,7 +6,9 @@ Words. The *batch* of a family: the samples between two growths of its trees, as
 `Table`: samples as columns, such as a frame. A *stretch*: the rows of a table that one call of
 `read_stretch` reads, at most 256, or 4,096 if it only predicts them. Rows *read ahead*: rows of a
 stretch that are encoded together, at most 256. A *block*: columns in one array of doubles; in
-`Buffer`, the samples that share an allocation.
+`Buffer`, the samples that share an allocation. A *window* of m samples: the latest m. A *memory* of
+m samples: per sample, all weights are multiplied by 1 - 1 / m. The *place* of a sample: its
+position in a `Buffer`.
 
 Classes. A learner of any family inherits from `Learner`; an indented line below names a part that
 the object above it contains::

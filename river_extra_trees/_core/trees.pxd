@@ -157,10 +157,10 @@ cdef class Trees:
         for i in range(n):
             rows[i] = window.data + slots[i]
         if numeric:
-            descend(self.nodes, root, rows, n, window.capacity, window.n_columns, window.places,
+            descend(self.nodes, root, rows, n, window.capacity, window.n_columns, window.lines,
                     True, leaves)
         else:
-            descend(self.nodes, root, rows, n, window.capacity, window.n_columns, window.places,
+            descend(self.nodes, root, rows, n, window.capacity, window.n_columns, window.lines,
                     False, leaves)
 
     cdef void add_class(self, int node, int code, double weight, double batch) noexcept nogil
@@ -185,15 +185,15 @@ cdef class Trees:
 
 
 cdef inline void descend(const Node* nodes, int root, const double** rows, int n,
-                         Py_ssize_t stride, Py_ssize_t n_columns, const int* places, bint numeric,
+                         Py_ssize_t stride, Py_ssize_t n_columns, const int* lines, bint numeric,
                          int* leaves) noexcept nogil:
-    """See `Trees.walk_rows`; `places` are those of the columns, or NULL."""
+    """See `Trees.walk_rows`; `lines` are those of the columns, or NULL."""
     cdef const Node* this
     cdef (const Node*)[AHEAD] reached
     cdef int[AHEAD] going               # the rows that have not reached a leaf
     cdef int i, k, m, n_going = n if nodes[root].split.feature >= 0 else 0
     cdef unsigned int left
-    cdef Py_ssize_t place
+    cdef Py_ssize_t line
     cdef double value
     for i in range(n):
         reached[i], going[i] = &nodes[root], i
@@ -203,11 +203,11 @@ cdef inline void descend(const Node* nodes, int root, const double** rows, int n
             i = going[k]
             this = reached[i]
             left = this.split.missing_left
-            place = this.split.feature
-            if place < n_columns and places != NULL:
-                place = places[place]
-            if 0 <= place < n_columns:
-                value = rows[i][place * stride]
+            line = this.split.feature
+            if line < n_columns and lines != NULL:
+                line = lines[line]
+            if 0 <= line < n_columns:
+                value = rows[i][line * stride]
                 if numeric:
                     left = (value <= this.split.threshold) | ((value != value) & left)
                 else:

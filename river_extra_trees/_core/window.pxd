@@ -4,7 +4,7 @@ A sample occupies a slot from `push` to `release`. Values are column-major, beca
 tree reads one column at a time. `sort` keeps the slots in the sorted order of each column, so that
 the growth of trees need not sort them again.
 
-A column is live if a stored sample has a value in it, and only then it has a place, with memory for
+A column is live if a stored sample has a value in it, and only then it has a line, with memory for
 values and a sorted order. So time and memory depend on the samples in the window, not on what was
 ever seen. All values of other columns are missing.
 """
@@ -15,13 +15,13 @@ from libc.stdint cimport int64_t, uint8_t
 from .schema cimport Schema
 
 cdef class Window:
-    cdef double* data           # data[place * capacity + slot], NaN if missing or if the slot is
+    cdef double* data           # data[line * capacity + slot], NaN if missing or if the slot is
                                 #   free; the start of the memory block that contains all arrays
-                                #   but `places`
+                                #   but `lines`
     cdef double* target         # per slot: code of the class, or the number
     cdef double* weight         # per slot: weight of the sample, > 0
     cdef int64_t* arrival       # per slot: number of the sample in the stream, or -1 if free
-    cdef int* order             # order[place * capacity + rank] = slot: ascending, missing values
+    cdef int* order             # order[line * capacity + rank] = slot: ascending, missing values
                                 #   last, ties in order of arrival
     cdef int* by_arrival        # the n_sorted slots of `order`, in order of arrival
     cdef int* fresh             # the n_fresh slots pushed since the last `sort`, in that order
@@ -29,9 +29,9 @@ cdef class Window:
     cdef int* merged            # scratch for `sort`: 2 * capacity
     cdef int* leaf              # per fresh slot: the leaf recorded by the owner, or -1; shares the
                                 #   memory of `merged`
-    cdef int* places            # per column: its place, or -1 if it is not live
+    cdef int* lines             # per column: its line, or -1 if it is not live
     cdef int* live              # the n_live live columns, ascending
-    cdef int* free_places       # stack of column_capacity - n_live free places
+    cdef int* free_lines        # stack of column_capacity - n_live free lines
     cdef int capacity
     cdef readonly int n_columns     # columns pushed so far (the schema may have newer ones)
     cdef readonly int n_live
@@ -39,14 +39,14 @@ cdef class Window:
     cdef readonly int n_fresh
     cdef readonly int n_sorted      # size - n_fresh
     cdef readonly int64_t n_seen    # number of samples pushed so far
-    cdef int column_capacity        # number of places
-    cdef int n_places               # capacity of `places`
+    cdef int column_capacity        # number of lines
+    cdef int n_lines                # capacity of `lines`
     cdef int n_lately               # live columns before the last `release` or `clear`
 
     cdef int reserve(self, int capacity, int n_columns, int n_live) except -1 nogil
     cdef int reserve_rows(self, Schema schema, int capacity) except -1 nogil
     cdef int reserve_one(self, Schema schema, int most=*) except -1 nogil
-    cdef int reserve_places(self, int n_columns) except -1 nogil
+    cdef int reserve_lines(self, int n_columns) except -1 nogil
     cdef int count_live(self, const int* columns, int n) noexcept nogil
     cdef bint has_room(self, Schema schema) noexcept nogil
     cdef int fill(self, object data, object target, object weight, object arrival,
@@ -66,13 +66,13 @@ cdef class Window:
 
     cdef inline double* values_of(self, int column) noexcept nogil:
         """The values of a live column, by slot."""
-        return self.data + <Py_ssize_t>self.places[column] * self.capacity
+        return self.data + <Py_ssize_t>self.lines[column] * self.capacity
 
     cdef inline int* order_of(self, int column) noexcept nogil:
         """The sorted slots of a live column."""
-        return self.order + <Py_ssize_t>self.places[column] * self.capacity
+        return self.order + <Py_ssize_t>self.lines[column] * self.capacity
 
     cdef inline double value(self, Py_ssize_t column, int slot) noexcept nogil:
-        if column >= self.n_columns or self.places[column] < 0:
+        if column >= self.n_columns or self.lines[column] < 0:
             return NAN
         return self.values_of(<int>column)[slot]

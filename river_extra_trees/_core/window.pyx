@@ -18,7 +18,7 @@ from .state import (
 
 cdef enum:
     LARGEST_WINDOW = 1 << 30    # slots: twice this number fits into 32 bits
-    MANY_FREE = 64              # number of free places that are always kept
+    MANY_FREE = 64              # number of free lines that are always kept
 
 
 cdef size_t block_size(size_t capacity, size_t columns) noexcept nogil:
@@ -49,13 +49,13 @@ cdef class Window:
 
     def __dealloc__(self):
         free(self.data)
-        free(self.places)
+        free(self.lines)
 
     cdef int move(self, int capacity, int column_capacity) except -1 nogil:
         """Move all arrays into a larger block. After a MemoryError the window is unchanged."""
         cdef char* block = <char*>zeroed(block_size(capacity, column_capacity), 1)
         cdef size_t cells = <size_t>capacity * column_capacity
-        cdef Py_ssize_t place
+        cdef Py_ssize_t line
         cdef int slot, n_free = self.capacity - self.size
         cdef double* data = <double*>block
         cdef double* target = data + cells
@@ -64,17 +64,17 @@ cdef class Window:
         cdef int* by_arrival = order + cells
         cdef int* free_slots = by_arrival + 2 * <size_t>capacity
         cdef int* live = free_slots + 3 * <size_t>capacity
-        for place in range(self.n_live):
-            memcpy(data + place * capacity, self.values_of(self.live[place]),
+        for line in range(self.n_live):
+            memcpy(data + line * capacity, self.values_of(self.live[line]),
                    self.capacity * sizeof(double))
             for slot in range(self.capacity, capacity):
-                data[place * capacity + slot] = NAN
-            memcpy(order + place * capacity, self.order_of(self.live[place]),
+                data[line * capacity + slot] = NAN
+            memcpy(order + line * capacity, self.order_of(self.live[line]),
                    self.n_sorted * sizeof(int))
-            live[place] = self.live[place]
-            self.places[live[place]] = <int>place
-        for place in range(self.n_live, column_capacity):
-            live[2 * <Py_ssize_t>column_capacity - 1 - place] = <int>place
+            live[line] = self.live[line]
+            self.lines[live[line]] = <int>line
+        for line in range(self.n_live, column_capacity):
+            live[2 * <Py_ssize_t>column_capacity - 1 - line] = <int>line
         for slot in range(self.capacity, capacity):
             arrival[slot] = -1
         if self.data != NULL:
@@ -92,20 +92,20 @@ cdef class Window:
         self.arrival, self.order, self.by_arrival = arrival, order, by_arrival
         self.fresh, self.free_slots = by_arrival + capacity, free_slots
         self.merged = self.leaf = free_slots + capacity
-        self.live, self.free_places = live, live + column_capacity
+        self.live, self.free_lines = live, live + column_capacity
         self.capacity, self.column_capacity = capacity, column_capacity
         return 0
 
     cdef int reserve(self, int capacity, int n_columns, int n_live) except -1 nogil:
         """Allocate memory for samples, and for columns of which n_live are live.
 
-        Slots and orders stay valid. A MemoryError changes nothing. Most places that are not in use
+        Slots and orders stay valid. A MemoryError changes nothing. Most lines that are not in use
         are given back.
         """
         cdef int column_capacity = self.column_capacity, least
         n_live = max(n_live, self.n_live)
         least = max(n_live, self.n_lately)
-        self.reserve_places(n_columns)
+        self.reserve_lines(n_columns)
         if n_live > column_capacity:
             column_capacity = max(n_live, 2 * column_capacity)
         elif column_capacity > MANY_FREE + 4 * least:
@@ -114,20 +114,20 @@ cdef class Window:
             self.move(max(capacity, self.capacity), column_capacity)
         return 0
 
-    cdef int reserve_places(self, int n_columns) except -1 nogil:
-        """Allocate memory for the places of columns."""
+    cdef int reserve_lines(self, int n_columns) except -1 nogil:
+        """Allocate memory for the lines of columns."""
         cdef int column, n
-        if n_columns > self.n_places:
-            n = max(n_columns, 2 * self.n_places)
-            self.places = <int*>resized(self.places, n, sizeof(int))
-            for column in range(self.n_places, n):
-                self.places[column] = -1
-            self.n_places = n
+        if n_columns > self.n_lines:
+            n = max(n_columns, 2 * self.n_lines)
+            self.lines = <int*>resized(self.lines, n, sizeof(int))
+            for column in range(self.n_lines, n):
+                self.lines[column] = -1
+            self.n_lines = n
         return 0
 
     cdef int reserve_rows(self, Schema schema, int capacity) except -1 nogil:
         """Allocate memory for the columns of the rows that the schema holds."""
-        self.reserve_places(schema.n_columns)
+        self.reserve_lines(schema.n_columns)
         return self.reserve(capacity, schema.n_columns,
                             self.count_live(schema.filled, schema.n_filled))
 
@@ -142,32 +142,32 @@ cdef class Window:
         """Number of live columns if these are live, too."""
         cdef int k, n_live = self.n_live
         for k in range(n):
-            n_live += self.places[columns[k]] < 0
+            n_live += self.lines[columns[k]] < 0
         return n_live
 
     cdef bint has_room(self, Schema schema) noexcept nogil:
         """Whether there is memory for the columns of the rows that the schema holds."""
-        return schema.n_columns <= self.n_places and (
+        return schema.n_columns <= self.n_lines and (
             self.count_live(schema.filled, schema.n_filled) <= self.column_capacity)
 
     cdef void begin_column(self, int column) noexcept nogil:
         """Make a column live, without values yet. `reserve` has allocated the memory."""
         cdef int i = self.n_live, slot
-        cdef int place = self.free_places[self.column_capacity - self.n_live - 1]
-        cdef double* data = self.data + <Py_ssize_t>place * self.capacity
+        cdef int line = self.free_lines[self.column_capacity - self.n_live - 1]
+        cdef double* data = self.data + <Py_ssize_t>line * self.capacity
         for slot in range(self.capacity):
             data[slot] = NAN
-        memcpy(self.order + <Py_ssize_t>place * self.capacity, self.by_arrival,
+        memcpy(self.order + <Py_ssize_t>line * self.capacity, self.by_arrival,
                self.n_sorted * sizeof(int))
         while i > 0 and self.live[i - 1] > column:
             i -= 1
         memmove(self.live + i + 1, self.live + i, (self.n_live - i) * sizeof(int))
         self.live[i] = column
-        self.places[column] = place
+        self.lines[column] = line
         self.n_live += 1
 
     cdef void keep_live(self) noexcept nogil:
-        """Free the places of the columns without a value."""
+        """Free the lines of the columns without a value."""
         cdef int i, column, n = self.n_live
         self.n_live = 0
         for i in range(n):
@@ -176,8 +176,8 @@ cdef class Window:
                 self.live[self.n_live] = column
                 self.n_live += 1
             else:
-                self.free_places[self.column_capacity - n + i - self.n_live] = self.places[column]
-                self.places[column] = -1
+                self.free_lines[self.column_capacity - n + i - self.n_live] = self.lines[column]
+                self.lines[column] = -1
 
     cdef bint has_value(self, int column) noexcept nogil:
         """Whether a sample has a value in a live column."""
@@ -217,7 +217,7 @@ cdef class Window:
         self.n_columns = max(self.n_columns, schema.n_columns)
         for k in range(schema.n_filled):
             column = schema.filled[k]
-            if self.places[column] < 0:
+            if self.lines[column] < 0:
                 i = 0
                 while i < n and (slots[i] < 0 or is_nan(values[column * stride + i])):
                     i += 1
@@ -257,13 +257,13 @@ cdef class Window:
         allocated the memory, and there must be no fresh samples.
         """
         cdef const double* row = schema.row
-        cdef int n = self.n_sorted, slot = gone, gap = n, place, k, column
+        cdef int n = self.n_sorted, slot = gone, gap = n, to, k, column
         cdef bint none_left = False
         cdef double* key
         cdef int* order
         for k in range(schema.n_filled):
             column = schema.filled[k]
-            if self.places[column] < 0 and not is_nan(row[column]):
+            if self.lines[column] < 0 and not is_nan(row[column]):
                 self.begin_column(column)
         self.n_columns = max(self.n_columns, schema.n_columns)
         if gone < 0:
@@ -277,13 +277,13 @@ cdef class Window:
                 gap = rank(order, n, key, key[gone], False)
                 while order[gap] != gone:
                     gap += 1
-            place = rank(order, n, key, row[column], True)
-            if place > gap:
-                place -= 1
-                memmove(order + gap, order + gap + 1, (place - gap) * sizeof(int))
+            to = rank(order, n, key, row[column], True)
+            if to > gap:
+                to -= 1
+                memmove(order + gap, order + gap + 1, (to - gap) * sizeof(int))
             else:
-                memmove(order + place + 1, order + place, (gap - place) * sizeof(int))
-            order[place] = slot
+                memmove(order + to + 1, order + to, (gap - to) * sizeof(int))
+            order[to] = slot
             key[slot] = row[column]
             none_left |= is_nan(key[order[0]])
         if none_left:
@@ -351,12 +351,12 @@ cdef class Window:
                 "Window: a free slot holds a sample")
         live = [self.live[i] for i in range(self.n_live)]
         require(live == [other.live[i] for i in range(other.n_live)]
-                == [column for column in range(self.n_places) if self.places[column] >= 0],
+                == [column for column in range(self.n_lines) if self.lines[column] >= 0],
                 "Window: the live columns are not those with a value")
-        places = [self.places[column] for column in live] + [
-            self.free_places[i] for i in range(self.column_capacity - self.n_live)]
-        require(sorted(places) == list(range(self.column_capacity)),
-                "Window: the places are not all there once")
+        lines = [self.lines[column] for column in live] + [
+            self.free_lines[i] for i in range(self.column_capacity - self.n_live)]
+        require(sorted(lines) == list(range(self.column_capacity)),
+                "Window: the lines are not all there once")
         for column in live:
             require([self.order_of(column)[i] for i in range(self.n_sorted)]
                     == [slots[other.order_of(column)[i]] for i in range(self.n_sorted)],
@@ -388,7 +388,7 @@ cdef class Window:
 
     def __sizeof__(self):
         return (object.__sizeof__(self) + block_size(self.capacity, self.column_capacity)
-                + self.n_places * sizeof(int))
+                + self.n_lines * sizeof(int))
 
     def state(self):
         """The samples in order of arrival. Their slots have no effect on predictions.

@@ -61,7 +61,7 @@ def release(Window window, slots):
 def ranked(Window window, int column):
     """The sorted slots of a column; in order of arrival if it is not live."""
     assert 0 <= column < window.n_columns
-    if window.places[column] < 0:
+    if window.lines[column] < 0:
         return [window.by_arrival[i] for i in range(window.n_sorted)]
     return [window.order_of(column)[i] for i in range(window.n_sorted)]
 

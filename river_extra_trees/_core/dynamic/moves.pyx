@@ -270,7 +270,7 @@ cdef int propose_all(Particles filter, const LeafHit* hit, Rng* rng) noexcept no
         if filter.columns[cut.column].n_present < 0:
             sort_leaf(filter, leaf, &filter.columns[cut.column])
         if place_cut(filter, rng, leaf.n_active, cut, place - cut.column):
-            cut.place = (
+            cut.position = (
                 2 * <int64_t>cut.column + cut.split.missing_left << 32 | cut.start + cut.n_left)
             filter.in_order[n_placed] = cut
             n_placed += 1
@@ -355,7 +355,7 @@ cdef inline double between(double lower, double upper, double u) noexcept nogil:
 
 cdef int compare(const void* one, const void* other) noexcept nogil:
     """Order two cuts, as `qsort` asks."""
-    cdef int64_t a = (<const Cut**>one)[0].place, b = (<const Cut**>other)[0].place
+    cdef int64_t a = (<const Cut**>one)[0].position, b = (<const Cut**>other)[0].position
     return (a > b) - (a < b)
 
 
@@ -370,7 +370,7 @@ cdef void score_cuts(Particles filter, int node, int n_placed) noexcept nogil:
     )
     qsort(cuts, n_placed, sizeof(Cut*), compare)
     for i in range(n_placed):
-        if n and cuts[i].place == cuts[n - 1].place:
+        if n and cuts[i].position == cuts[n - 1].position:
             cuts[i].odds = cuts[n - 1].odds
         else:
             cuts[n] = cuts[i]
@@ -378,7 +378,7 @@ cdef void score_cuts(Particles filter, int node, int n_placed) noexcept nogil:
             n += 1
     first = 0
     for i in range(1, n + 1):
-        if i == n or cuts[i].place >> 32 != cuts[first].place >> 32:
+        if i == n or cuts[i].position >> 32 != cuts[first].position >> 32:
             if cuts[first].split.nominal:
                 scan_nominal(filter, cuts + first, i - first)
             else:

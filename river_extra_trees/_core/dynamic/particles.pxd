@@ -48,7 +48,7 @@ cdef struct Cut:
     int column              # of `columns`
     int start               # of the sorted present values, `n_left` from `start` on go left
     int n_left
-    int64_t place           # equal cuts have the same; a scan follows it; -1: no cut
+    int64_t position        # equal cuts have the same; a scan follows it; -1: no cut
     double* odds            # `found` of the first of equal cuts; NULL: no cut
     double found            # odds of this cut against stay
     int grown               # node that replaces the leaf; -1: no particle has taken the cut yet

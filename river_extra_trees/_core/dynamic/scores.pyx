@@ -60,7 +60,7 @@ cdef class Acquisition:
         cdef double* box = self.box_of(node)
         for i in range(self.filter.model.n_regressors):
             column = self.filter.regressors[i].feature
-            if column >= pool.n_columns or pool.places[column] < 0:
+            if column >= pool.n_columns or pool.lines[column] < 0:
                 box[2 * i] = box[2 * i + 1] = self.filter.regressors[i].fill
                 continue
             order = pool.order_of(column)

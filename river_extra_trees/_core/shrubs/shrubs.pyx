@@ -95,9 +95,9 @@ cdef void softmax(double* values, int n) noexcept nogil:
         values[c] /= total
 
 
-cdef size_t block_size(size_t places, size_t window_size) noexcept nogil:
+cdef size_t block_size(size_t stride, size_t window_size) noexcept nogil:
     """Bytes of all arrays except `outputs` and `slopes`."""
-    return places * ((3 + places) * sizeof(double) + sizeof(int64_t)
+    return stride * ((3 + stride) * sizeof(double) + sizeof(int64_t)
                      + (2 + window_size) * sizeof(int))
 
 
@@ -141,12 +141,12 @@ cdef class Shrubs(Learner):
     cdef double* weights        # weights of the trees; start of the memory of all arrays
     cdef double* hits           # hits[k] = sum over the window of weight * h_k(x)[y]
     cdef double* gradient       # scratch
-    cdef double* gram           # gram[j * places + k] = sum of weight * <h_j(x), h_k(x)>
+    cdef double* gram           # gram[j * stride + k] = sum of weight * <h_j(x), h_k(x)>
     cdef int64_t* births        # number of the sample after which the tree was grown
     cdef int* sizes             # number of nodes
     cdef int* answering         # scratch: leaves of a row
     cdef int* leaves            # leaves[k * window_size + slot] = leaf of tree k
-    cdef double* outputs        # scratch: outputs[c * places + k] = h_k(x)[c]; own memory
+    cdef double* outputs        # scratch: outputs[c * stride + k] = h_k(x)[c]; own memory
     cdef double* slopes         # scratch: f(x)[c], or the derivative of the loss with respect to it
     cdef int width              # number of outputs of a tree: classes, or 1
     cdef int width_capacity
@@ -190,37 +190,37 @@ cdef class Shrubs(Learner):
         self.rounds, self.update_interval = rounds, update_interval
         self.l0, self.l1, self.l2, self.node_penalty = l0, l1, l2, node_penalty
 
-    cdef int allocate(self, size_t places) except -1:
+    cdef int allocate(self, size_t stride) except -1:
         """Allocate all arrays over the trees."""
-        self.weights = <double*>zeroed(block_size(places, self.window_size), 1)
-        self.hits = self.weights + places
-        self.gradient = self.hits + places
-        self.gram = self.gradient + places
-        self.births = <int64_t*>(self.gram + places * places)
-        self.sizes = <int*>(self.births + places)
-        self.answering = self.sizes + places
-        self.leaves = self.answering + places
+        self.weights = <double*>zeroed(block_size(stride, self.window_size), 1)
+        self.hits = self.weights + stride
+        self.gradient = self.hits + stride
+        self.gram = self.gradient + stride
+        self.births = <int64_t*>(self.gram + stride * stride)
+        self.sizes = <int*>(self.births + stride)
+        self.answering = self.sizes + stride
+        self.leaves = self.answering + stride
         self.width = 1 if self.regression else 0
         self.reserve_outputs(self.width)
-        return self.trees.reserve_roots(<int>places)
+        return self.trees.reserve_roots(<int>stride)
 
     def __dealloc__(self):
         free(self.weights)
         free(self.outputs)
 
     def __sizeof__(self):
-        cdef size_t places = self.n_models + 1
-        return (object.__sizeof__(self) + block_size(places, self.window_size)
-                + self.width_capacity * (places + 1) * sizeof(double))
+        cdef size_t stride = self.n_models + 1
+        return (object.__sizeof__(self) + block_size(stride, self.window_size)
+                + self.width_capacity * (stride + 1) * sizeof(double))
 
     # --- Learning: Algorithm 1 ----------------------------------------------------------------
 
     cdef int reserve_outputs(self, int width) except -1 nogil:
         """Make room for the outputs of `width` classes."""
-        cdef size_t places = self.n_models + 1
+        cdef size_t stride = self.n_models + 1
         if width > self.width_capacity:
-            self.outputs = <double*>resized(self.outputs, width * (places + 1), sizeof(double))
-            self.slopes = self.outputs + width * places
+            self.outputs = <double*>resized(self.outputs, width * (stride + 1), sizeof(double))
+            self.slopes = self.outputs + width * stride
             self.width_capacity = width
         return 0
 
@@ -319,7 +319,7 @@ cdef class Shrubs(Learner):
 
     cdef void gather(self, const int* leaves, Py_ssize_t spacing) noexcept nogil:
         """Compute h_k(x)[c] of every tree in `outputs`, from the leaves of x: eq. (2)."""
-        cdef Py_ssize_t k, c, places = self.n_models + 1
+        cdef Py_ssize_t k, c, stride = self.n_models + 1
         cdef const double* row
         cdef double weight, count
         for k in range(self.trees.n_roots):
@@ -330,7 +330,7 @@ cdef class Shrubs(Learner):
             weight = row[WEIGHT]
             for c in range(self.width):     # avoid divisions, because most leaves are pure
                 count = row[HEADER + c]
-                self.outputs[c * places + k] = count / weight if count != 0.0 else 0.0
+                self.outputs[c * stride + k] = count / weight if count != 0.0 else 0.0
 
     cdef double answer(self, int c) noexcept nogil:
         """f(x)[c] from `outputs`, eq. (2)."""
@@ -349,20 +349,20 @@ cdef class Shrubs(Learner):
 
     cdef void count(self, int slot, double sign) noexcept nogil:
         """Add `sign` times the outputs for a sample of the window to `gram` and `hits`."""
-        cdef Py_ssize_t places = self.n_models + 1, n = self.trees.n_roots, j, k, c
+        cdef Py_ssize_t stride = self.n_models + 1, n = self.trees.n_roots, j, k, c
         cdef double weight = sign * self.window.weight[slot], output
         cdef const double* h
         cdef double* row
         self.gather(self.leaves + slot, self.window_size)
         for c in range(self.width):
-            h = self.outputs + c * places
+            h = self.outputs + c * stride
             for j in range(n):
                 if h[j] != 0.0:
                     output = weight * h[j]
-                    row = self.gram + j * places
+                    row = self.gram + j * stride
                     for k in range(n):
                         row[k] += output * h[k]         # <h_j(x), h_k(x)> of eq. (5)
-        h = self.outputs + <Py_ssize_t>self.window.target[slot] * places
+        h = self.outputs + <Py_ssize_t>self.window.target[slot] * stride
         for k in range(n):
             self.hits[k] += weight * h[k]         # <h_k(x), y> of eq. (5)
 
@@ -372,10 +372,10 @@ cdef class Shrubs(Learner):
         If the leaf of a sample is pure, h is the indicator of y and <h, h_k> = h_k[y], whose sum is
         `hits`. So only samples in impure leaves need a correction.
         """
-        cdef Py_ssize_t places = self.n_models + 1, k, c
+        cdef Py_ssize_t stride = self.n_models + 1, k, c
         cdef int i, slot
         cdef double weight, output
-        cdef double* row = self.gram + newcomer * places
+        cdef double* row = self.gram + newcomer * stride
         cdef const double* stats
         cdef const double* h
         self.hits[newcomer] = self.total_weight
@@ -391,7 +391,7 @@ cdef class Shrubs(Learner):
             weight = self.window.weight[slot]
             self.gather(self.leaves + slot, self.window_size)
             for c in range(self.width):
-                h = self.outputs + c * places
+                h = self.outputs + c * stride
                 output = weight * h[newcomer]
                 if c == <int>self.window.target[slot]:
                     output -= weight
@@ -401,14 +401,14 @@ cdef class Shrubs(Learner):
                         row[k] += output * h[k]
         row[newcomer] += self.hits[newcomer]
         for k in range(newcomer):
-            self.gram[k * places + newcomer] = row[k]
+            self.gram[k * stride + newcomer] = row[k]
 
     cdef void rebuild(self) noexcept nogil:
         """Compute all running sums again from the window."""
-        cdef Py_ssize_t places = self.n_models + 1, n = self.trees.n_roots, k
+        cdef Py_ssize_t stride = self.n_models + 1, n = self.trees.n_roots, k
         cdef int i
         for k in range(n):      # do not touch memory of trees that do not exist
-            memset(self.gram + k * places, 0, n * sizeof(double))
+            memset(self.gram + k * stride, 0, n * sizeof(double))
         memset(self.hits, 0, n * sizeof(double))
         self.total_weight = 0.0
         self.since_rebuild = 0
@@ -449,11 +449,11 @@ cdef class Shrubs(Learner):
 
     cdef void gradient_from_sums(self) noexcept nogil:
         """Gradient of the squared error times W C, from `gram` and `hits`."""
-        cdef Py_ssize_t places = self.n_models + 1, j, k, n = self.trees.n_roots
+        cdef Py_ssize_t stride = self.n_models + 1, j, k, n = self.trees.n_roots
         cdef const double* row
         cdef double total, hit = 0.0
         for k in range(n):
-            row = self.gram + k * places
+            row = self.gram + k * stride
             total = 0.0
             for j in range(n):
                 total += row[j] * self.weights[j]
@@ -562,7 +562,7 @@ cdef class Shrubs(Learner):
 
     cdef void prune(self) noexcept nogil:
         """Remove the trees without weight: line 12."""
-        cdef Py_ssize_t places = self.n_models + 1, spacing = self.window_size
+        cdef Py_ssize_t stride = self.n_models + 1, spacing = self.window_size
         cdef int j, k, kept = 0, n = self.trees.n_roots
         for k in range(n):
             if self.weights[k] <= NEGLIGIBLE:
@@ -575,10 +575,10 @@ cdef class Shrubs(Learner):
                 self.sizes[kept] = self.sizes[k]
                 memmove(self.leaves + kept * spacing, self.leaves + k * spacing,
                         spacing * sizeof(int))
-                memmove(self.gram + kept * places, self.gram + k * places,
-                        places * sizeof(double))
+                memmove(self.gram + kept * stride, self.gram + k * stride,
+                        stride * sizeof(double))
                 for j in range(n):      # also in rows that move later
-                    self.gram[j * places + kept] = self.gram[j * places + k]
+                    self.gram[j * stride + kept] = self.gram[j * stride + k]
             kept += 1
 
     # --- Answers ------------------------------------------------------------------------------
