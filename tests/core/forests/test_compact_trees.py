@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import copy
-import pickle
 import random
 from typing import Any
 
@@ -13,32 +11,6 @@ import pytest
 import river_extra_trees as ret
 from river_extra_trees._core.forests.compact_trees import CompactTrees
 from river_extra_trees._core.state import StateError
-
-
-def forest(n_classes: int, **parameters: Any) -> Any:
-    """A forest that has learned samples whose classes no feature foretells."""
-    rng = random.Random(n_classes)
-    model = ret.ExtraTreesClassifier(
-        **{"n_models": 3, "batch_size": 10, "window_sizes": (60,), "seed": 1, **parameters}
-    )
-    for i in range(300):
-        x = {name: rng.random() for name in "ab"}
-        model.learn_one(x, i % n_classes if i < 150 else rng.randrange(n_classes), w=1 + i % 2)
-    return model
-
-
-@pytest.mark.parametrize("max_nodes", [9, 10_000])
-@pytest.mark.parametrize("n_classes", [1, 2, 5, 150])
-def test_any_leaves_are_kept(n_classes: int, max_nodes: int) -> None:
-    """Leaves with no, one and several classes; free nodes and cells."""
-    for trees in forest(n_classes, max_nodes=max_nodes)._core.trees:
-        data = pickle.dumps(trees)
-        for copied in (copy.deepcopy(trees), pickle.loads(data)):
-            copied.check()
-            assert pickle.dumps(copied) == data
-            assert list(map(copied.node, copied.preorder())) == list(
-                map(trees.node, trees.preorder())
-            )
 
 
 def test_numbers_are_refused() -> None:

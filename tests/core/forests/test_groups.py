@@ -229,7 +229,9 @@ def test_many_classes_are_those_of_naive(settings: dict[str, Any]) -> None:
     for i, (x, _, w) in enumerate(rows(False, 150, seed=5)):
         y = min(rng.randrange(1 + i // 3), rng.randrange(1 + i // 3))
         if i % 20 == 0:
-            core = pickle.loads(pickle.dumps(core))
+            data = pickle.dumps(core)
+            core = pickle.loads(data)
+            assert pickle.dumps(core) == data
         if i == 80:
             assert_same_answers(core, naive, x)
         learn(core, naive, (x, y, w))
