@@ -78,20 +78,6 @@ def test_values_are_kept_to_the_bit(phases: list[tuple[list[str], int]]) -> None
         check(found, rows, len(columns))
 
 
-def test_values_leave_with_their_block() -> None:
-    """A value of an overwritten sample does not come back, and its column is no longer live."""
-    model = forest()
-    rows = []
-    for i in range(2_200):
-        a = MISSING if i > 512 and i % 512 else i % 7  # later on, only in the first of a block
-        b = i % 5 if i < 300 else MISSING
-        model.learn_one({"a": a, "b": b, "c": 1.0}, i % 2, 1.0 + i % 3)
-        rows.append([a, b, 1.0])
-        if i % 100 == 0:
-            check(model._core.buffer, rows, 3)
-    check(model._core.buffer, rows, 3)
-
-
 @pytest.mark.parametrize(
     ("value", "width"),
     [(1.0, 4), (-0.0, 4), (16777216.0, 4), (0.1, 8), (16777217.0, 8)],
