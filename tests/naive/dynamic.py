@@ -106,13 +106,6 @@ class DynamicTree:
             return replace(tree, left=self.add(tree.left, row))
         return replace(tree, right=self.add(tree.right, row))
 
-    def cut_range(self, leaf: Leaf, column: int) -> tuple[float, float]:
-        """Between these two a cut leaves enough active points on both sides."""
-        if len(leaf.active) < 2 * self.min_samples_leaf:
-            return 0.0, 0.0
-        values = np.sort(self.X[list(leaf.active), column])
-        return values[self.min_samples_leaf - 1], values[-self.min_samples_leaf]
-
     def grown(self, leaf: Leaf, column: int, cut: float) -> Split:
         goes_left = [bool(self.X[row, column] <= cut) for row in leaf.active]
         left = tuple(row for row, there in zip(leaf.active, goes_left, strict=True) if there)
@@ -140,14 +133,12 @@ class DynamicTree:
         finitely many intervals between the values that occur anywhere in the stream, each with its
         length as probability. Columns that allow no cut are left out, so the sum may be below 1.
         """
-        n_columns = self.X.shape[1]
         found = []
-        for column in range(n_columns):
+        for column, values in enumerate(map(np.unique, self.X.T)):
             for share, low, high in self.cut_spans(leaf, column):
-                values = np.unique(self.X[:, column])
-                values = values[(values >= low) & (values <= high)]
-                for left, right in itertools.pairwise(values):
-                    chance = share * (right - left) / (high - low) / n_columns
+                inside = values[(values >= low) & (values <= high)]
+                for left, right in itertools.pairwise(inside):
+                    chance = share * (right - left) / (high - low) / self.X.shape[1]
                     found.append((float(chance), (column, float((left + right) / 2))))
         return found
 
@@ -156,13 +147,14 @@ class DynamicTree:
 
         dynaTree has one, the whole range that is allowed; else each gap is one.
         """
-        low, high = self.cut_range(leaf, column)
-        if low >= high:
+        least = self.min_samples_leaf
+        values = np.sort(self.X[list(leaf.active), column])[
+            least - 1 : len(leaf.active) - least + 1
+        ]
+        if len(values) < 2 or values[0] == values[-1]:
             return []
         if self.published_scores:
-            return [(1.0, low, high)]
-        values = np.sort(self.X[list(leaf.active), column])
-        values = values[self.min_samples_leaf - 1 : len(values) - self.min_samples_leaf + 1]
+            return [(1.0, values[0], values[-1])]
         gaps = list(itertools.pairwise(values))
         return [(1 / len(gaps), left, right) for left, right in gaps if left < right]
 
