@@ -10,7 +10,7 @@ where K is the law of a move, `DynamicTree.reached`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
@@ -43,10 +43,13 @@ def middle(values: np.ndarray, cut: float) -> float:
     return float((values[place - 1] + values[place]) / 2)
 
 
-def _gather(law: Law, share: float, tree: Tree) -> None:
-    key = key_of(tree)
-    before = law[key][0] if key in law else 0.0
-    law[key] = (before + share, tree)
+def law_from(shares: Iterable[tuple[float, Tree]]) -> Law:
+    """The law with these shares; equal trees are one."""
+    law: Law = {}
+    for share, tree in shares:
+        key = key_of(tree)
+        law[key] = (law.get(key, (0.0, tree))[0] + share, tree)
+    return law
 
 
 def learn(model: DynamicTree, law: Law, row: int) -> tuple[float, Law]:
@@ -54,19 +57,12 @@ def learn(model: DynamicTree, law: Law, row: int) -> tuple[float, Law]:
     x, y = model.X[row], model.y[row]
     weights = [share * np.exp(model.log_predictive(tree, x, y)) for share, tree in law.values()]
     evidence = float(np.sum(weights))
-    after: Law = {}
-    for weight, (_, tree) in zip(weights, law.values(), strict=True):
-        for chance, moved in model.reached(model.add(tree, row), row):
-            _gather(after, weight / evidence * chance, moved)
+    after = law_from(
+        (weight / evidence * chance, moved)
+        for weight, (_, tree) in zip(weights, law.values(), strict=True)
+        for chance, moved in model.reached(model.add(tree, row), row)
+    )
     return evidence, after
-
-
-def changed(law: Law, change: Callable[[Tree], Tree]) -> Law:
-    """The law once every tree is changed."""
-    after: Law = {}
-    for share, tree in law.values():
-        _gather(after, share, change(tree))
-    return after
 
 
 def shapes(law: Law) -> dict[Key, float]:
@@ -85,12 +81,13 @@ def law_of(model: DynamicTree | list[DynamicTree], window: int = 1000) -> tuple[
     models = model if isinstance(model, list) else [model] * len(model.y)
     evidence, least = 1.0, models[0].min_samples_leaf
     root = Leaf(tuple(range(least)), models[0].leaf_model.nothing())
-    law: Law = {key_of(root): (1.0, root)}
+    law = law_from([(1.0, root)])
     for row, model in list(enumerate(models))[least:]:
         model = replace(model, now=row)
-        law = changed(law, model.forget)
+        law = law_from((share, model.forget(tree)) for share, tree in law.values())
         if row >= window:
-            law = changed(law, lambda tree, m=model, row=row: m.retire(tree, row - window))
+            retired = [(share, model.retire(tree, row - window)) for share, tree in law.values()]
+            law = law_from(retired)
         density, law = learn(model, law, row)
         evidence *= density
     return evidence, law
