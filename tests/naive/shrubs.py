@@ -29,7 +29,6 @@ from tests.naive.cart import (
     leaf_of,
     mean,
     middle,
-    total,
     walk,
 )
 
@@ -111,9 +110,8 @@ class NaiveShrubs:
         leaf = leaf_of(tree, x)
         if self.n_classes is None:
             return [mean(leaf.samples)]
-        return [
-            weight / total(leaf.samples) for weight in class_weights(leaf.samples, self.n_classes)
-        ]
+        weights = class_weights(leaf.samples, self.n_classes)
+        return [weight / sum(weights) for weight in weights]
 
     def learn(self, x: list[float], y: int | float) -> None:
         """Lines 3 to 12 of Algorithm 1."""
@@ -160,16 +158,11 @@ class NaiveShrubs:
 
     def project(self) -> None:
         """Lines 10 and 11: give the weights that stay to the simplex, the others become zero."""
-        positions = range(len(self.weights))
         if len(self.weights) > self.n_models:
             smallest, next_to_it, *_ = sorted(self.weights)
             self.closest = min(self.closest, next_to_it - smallest)
-            gone = position_to_drop(self.weights)
-            positions = [k for k in positions if k != gone]
-        projected = project_simplex([self.weights[k] for k in positions])
-        self.weights = [0.0] * len(self.weights)
-        for k, weight in zip(positions, projected, strict=True):
-            self.weights[k] = weight
+            self.weights[position_to_drop(self.weights)] = -math.inf
+        self.weights = project_simplex(self.weights)
 
     def prune(self) -> None:
         """Line 12: remove the trees without weight."""
