@@ -30,7 +30,7 @@ from river import (
 import river_extra_trees as ret
 from river_extra_trees import streams
 from river_extra_trees.evaluate import iter_progressive_val_score, progressive_val_score
-from tests.tools.metrics import state_of
+from tests.tools.tables import write
 
 KINDS: dict[str, Any] = {
     "pandas": lambda data: pd.DataFrame(data),
@@ -95,7 +95,7 @@ def pieces_of(data: dict[str, Any], targets: list[Any], size: int, kind: str) ->
         yield frame, targets[part]
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=60)
 @given(
     st.sampled_from(sorted(KINDS)),
     st.sampled_from(
@@ -117,7 +117,17 @@ def test_results_are_those_of_river(kind: str, chosen: tuple[str, str], draw: An
     if name in ("of river", "pipeline") and task == "r":  # which take complete numbers only
         del data["b"], data["c"]
     targets: list[Any] = data["a"] if task == "r" else [value > 0 for value in data["a"]]
-    agree(make, make_metric, (kind, data, targets, size), delay=delay, step=step)
+    options = {"delay": delay, "step": step, "yield_predictions": draw.draw(st.booleans())}
+    agree(make, make_metric, (kind, data, targets, size), **options)
+
+
+def state_of(value: Any) -> Any:
+    """What a metric of river knows, with the order of its dicts."""
+    if isinstance(value, dict):
+        return [(repr(key), state_of(each)) for key, each in value.items()]
+    if hasattr(value, "__dict__"):
+        return type(value).__name__, state_of(vars(value))
+    return [state_of(each) for each in value] if isinstance(value, list) else repr(value)
 
 
 def agree(
@@ -162,34 +172,25 @@ def test_new_labels_in_the_middle_of_a_frame(labels: list[Any]) -> None:
     targets = [labels[min(i // 50, 1) if i % 3 else 0] for i in range(120)]
     if None in labels:
         targets = [labels[1 + (i > 50)] for i in range(120)]
-    for make in (metrics.CrossEntropy, metrics.ConfusionMatrix):
-        found, expected = make(), make()
-        progressive_val_score(
-            pieces_of(data, targets, 64, "pyarrow"), CLASSIFIERS["decision tree"](), found
-        )
-        evaluate.progressive_val_score(
-            rows_of(data, targets), CLASSIFIERS["decision tree"](), expected
-        )
-        assert state_of(found) == state_of(expected)
+    for metric in (metrics.CrossEntropy, metrics.ConfusionMatrix):
+        agree(CLASSIFIERS["decision tree"], metric, ("pyarrow", data, targets, 64), step=0)
+
+
+def same(data: Any, rows: Any, make: Any, target: Any = None, **options: Any) -> None:
+    """Check that data in any form have the score of their rows."""
+    found = progressive_val_score(data, make(), metrics.Accuracy(), target=target, **options)
+    expected = evaluate.progressive_val_score(rows, make(), metrics.Accuracy(), **options)
+    assert found.get() == expected.get()
 
 
 def test_a_whole_frame_with_its_target() -> None:
     """The target is one of its columns, or stands beside it."""
     data = table_of(100, 2)
     targets = [value > 0 for value in data["a"]]
-    expected = evaluate.progressive_val_score(
-        rows_of(data, targets), CLASSIFIERS["shrubs"](), metrics.Accuracy()
-    )
-    frame = pd.DataFrame({**data, "y": targets})
-    for given_as in (frame, [frame[:60], frame[60:]]):
-        found = progressive_val_score(
-            given_as, CLASSIFIERS["shrubs"](), metrics.Accuracy(), target="y"
-        )
-        assert found.get() == expected.get()
-    found = progressive_val_score(
-        (frame.drop(columns="y"), frame["y"]), CLASSIFIERS["shrubs"](), metrics.Accuracy()
-    )
-    assert found.get() == expected.get()
+    frame, features = pd.DataFrame({**data, "y": targets}), pd.DataFrame(data)
+    for given_as, target in ((frame, "y"), ([frame[:60], frame[60:]], "y")):
+        same(given_as, rows_of(data, targets), CLASSIFIERS["shrubs"], target)
+    same((features, frame["y"]), rows_of(data, targets), CLASSIFIERS["shrubs"])
 
 
 def test_arrays_and_samples() -> None:
@@ -199,26 +200,19 @@ def test_arrays_and_samples() -> None:
     y = X[:, 0] > X[:, 1]
     rows = [(dict(enumerate(x)), bool(label)) for x, label in zip(X.tolist(), y, strict=True)]
     for name in ("decision tree", "of river"):
-        expected = evaluate.progressive_val_score(rows, CLASSIFIERS[name](), metrics.Accuracy())
         for data in ((X, y), [(X[:40], y[:40]), (X[40:], y[40:])], rows):
-            found = progressive_val_score(data, CLASSIFIERS[name](), metrics.Accuracy())
-            assert found.get() == expected.get()
+            same(data, rows, CLASSIFIERS[name])
 
 
-def test_tables(tmp_path: Any) -> None:
+def test_tables(tmp_path: Path) -> None:
     """A table is read batch by batch, as far as the model has come."""
     data = table_of(300, 3)
     targets = ["no" if value > 0 else "yes" for value in data["a"]]
-    pd.DataFrame({**data, "y": targets}).to_parquet(tmp_path / "table.parquet")
-    pd.DataFrame({**data, "y": targets}).to_csv(tmp_path / "table.csv", index=False)
-    for name in ("decision tree", "no change"):
-        expected = evaluate.progressive_val_score(
-            rows_of(data, targets), CLASSIFIERS[name](), metrics.Accuracy()
-        )
-        for path in ("table.parquet", "table.csv"):
-            table = streams.open_table(tmp_path / path, target="y", batch_size=70)
-            found = progressive_val_score(table, CLASSIFIERS[name](), metrics.Accuracy())
-            assert found.get() == expected.get()
+    for path in (tmp_path / "table.parquet", tmp_path / "table.csv"):
+        write(pd.DataFrame({**data, "y": targets}), path)
+        for name in ("decision tree", "no change"):
+            table = streams.open_table(path, target="y", batch_size=70)
+            same(table, rows_of(data, targets), CLASSIFIERS[name])
 
 
 def test_delays_by_moments() -> None:
@@ -226,15 +220,10 @@ def test_delays_by_moments() -> None:
     data = table_of(80, 4)
     targets = [value > 0 for value in data["a"]]
     data["when"] = [datetime.datetime(2026, 1, 1) + datetime.timedelta(hours=i) for i in range(80)]
-    options: dict[str, Any] = {"moment": "when", "delay": datetime.timedelta(hours=9)}
     make = lambda: compose.Discard("when") | CLASSIFIERS["decision tree"]()  # noqa: E731
-    expected = evaluate.progressive_val_score(
-        rows_of(data, targets), make(), metrics.Accuracy(), **options
-    )
+    delay = datetime.timedelta(hours=9)
     pieces = pieces_of(data, targets, 30, "polars")
-    assert progressive_val_score(pieces, make(), metrics.Accuracy(), **options).get() == (
-        expected.get()
-    )
+    same(pieces, rows_of(data, targets), make, moment="when", delay=delay)
 
 
 def test_printed_lines_are_those_of_river() -> None:
@@ -251,21 +240,6 @@ def test_printed_lines_are_those_of_river() -> None:
         score(samples, CLASSIFIERS["shrubs"](), metrics.Accuracy(), file=file, **options)
     assert found.getvalue() == expected.getvalue()
     assert "iB\n" in found.getvalue()
-
-
-def test_last_predictions() -> None:
-    """They are river's."""
-    data = table_of(100, 6)
-    targets = [value > 0 for value in data["a"]]
-    for make in (metrics.Accuracy, metrics.LogLoss):
-        options: dict[str, Any] = {"step": 40, "yield_predictions": True}
-        found = iter_progressive_val_score(
-            pieces_of(data, targets, 64, "pandas"), CLASSIFIERS["shrubs"](), make(), **options
-        )
-        expected = evaluate.iter_progressive_val_score(
-            rows_of(data, targets), CLASSIFIERS["shrubs"](), make(), **options
-        )
-        assert [each["Prediction"] for each in found] == [each["Prediction"] for each in expected]
 
 
 class Contrary(ret.StreamDecisionTreeClassifier):
@@ -320,15 +294,10 @@ def test_what_is_refused() -> None:
 def test_names_that_are_whole_numbers() -> None:
     """They name columns, not rows."""
     frame = pd.DataFrame({1: [0, 1] * 50, 0: [0.0, 1.0] * 50})
-    model = CLASSIFIERS["decision tree"]()
-    ours = progressive_val_score(frame, model, metrics.Accuracy(), target=1)
     rows = [({0: x}, y) for y, x in frame.itertuples(index=False)]
-    theirs = evaluate.progressive_val_score(
-        rows, CLASSIFIERS["decision tree"](), metrics.Accuracy()
-    )
-    assert ours.get() == theirs.get()
+    same(frame, rows, CLASSIFIERS["decision tree"], target=1)
     with pytest.raises(ValueError, match="no column 7; the frame has 1, 0"):
-        progressive_val_score(frame, model, metrics.Accuracy(), target=7)
+        progressive_val_score(frame, CLASSIFIERS["decision tree"](), metrics.Accuracy(), target=7)
 
 
 @pytest.mark.parametrize("step", [0, 100, 32])

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from pyarrow import ipc, parquet
+from pyarrow import feather, parquet
 
 from river_extra_trees import streams
 from tests.tools.tables import PACK, read
@@ -155,8 +155,7 @@ def test_a_line_without_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 def test_types_that_no_model_reads(tmp_path: Path, values: Any, target: str) -> None:
     """They are refused by the names of their columns, which can be dropped."""
     table = pa.table({"a": values, "y": [1]})
-    with ipc.new_file(tmp_path / "t.arrow", table.schema) as writer:
-        writer.write_table(table)
+    feather.write_feather(table, tmp_path / "t.arrow", "uncompressed")
     with pytest.raises(streams.TableError, match=r"row 1: column 'a' holds .* with --drop a"):
         read(tmp_path / "t.arrow", target=target)
     assert read(tmp_path / "t.arrow", target="y", drop=["a"])[:2] == ([{}], [1])
@@ -165,8 +164,7 @@ def test_types_that_no_model_reads(tmp_path: Path, values: Any, target: str) -> 
 @pytest.mark.parametrize("target", ["y", None])
 def test_damaged_arrow_files(tmp_path: Path, target: str | None) -> None:
     """Offsets beyond the texts end the reading, not the interpreter."""
-    with ipc.new_file(tmp_path / "t.arrow", pa.schema([("y", pa.string())])) as writer:
-        writer.write_table(pa.table({"y": ["a", "bc"]}))
+    feather.write_feather(pa.table({"y": ["a", "bc"]}), tmp_path / "t.arrow", "uncompressed")
     content = (tmp_path / "t.arrow").read_bytes()
     good = np.array([0, 1, 3], np.int32).tobytes()
     assert content.count(good) == 1

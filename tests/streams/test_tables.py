@@ -14,17 +14,18 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pyarrow import ipc, parquet
+from pyarrow import feather, parquet
 
 from river_extra_trees import ColumnKinds, streams
 from river_extra_trees._estimator.kinds import MISSING
 from river_extra_trees.streams import text
 from river_extra_trees.streams.conversion import label_of_text
-from tests.tools.tables import PACK, read
+from tests.tools.tables import PACK, read, write
 
 DAY = datetime.date(2026, 11, 22)
 EPOCH = datetime.datetime(1970, 1, 1)
@@ -81,27 +82,21 @@ def content_of(suffix: str) -> bytes:
     if suffix == ".parquet":
         parquet.write_table(table, sink)
     else:
-        with ipc.new_file(sink, table.schema) as writer:
-            writer.write_table(table)
+        feather.write_feather(table, sink, "uncompressed")
     return sink.getvalue()
 
 
-@pytest.mark.parametrize("packed", PACK)
-@pytest.mark.parametrize("suffix", [".csv", ".tsv", ";", ".jsonl"])
-def test_texts(tmp_path: Path, suffix: str, packed: str) -> None:
-    """Packed or not, whatever stands between the fields."""
+@pytest.mark.parametrize(
+    ("suffix", "packed"),
+    [
+        *((suffix, packed) for suffix in (".csv", ".tsv", ";", ".jsonl") for packed in PACK),
+        *((".parquet", ""), (".arrow", "")),
+    ],
+)
+def test_formats(tmp_path: Path, suffix: str, packed: str) -> None:
+    """Packed or not, whatever stands between fields; the number of rows is known if it is told."""
     path = tmp_path / f"table{'.csv' if suffix == ';' else suffix}{packed}"
     path.write_bytes(PACK[packed](content_of(suffix)))
-    rows, targets, _ = read(path, target="label")
-    assert rows == ROWS
-    assert targets == COLUMNS["label"]
-
-
-@pytest.mark.parametrize("suffix", [".parquet", ".arrow"])
-def test_binary_files(tmp_path: Path, suffix: str) -> None:
-    """Parquet and Arrow files; the number of rows is known where it is told."""
-    path = tmp_path / f"table{suffix}"
-    path.write_bytes(content_of(suffix))
     rows, targets, reader = read(path, target="label", batch_size=2)
     assert rows == ROWS
     assert targets == COLUMNS["label"]
@@ -144,8 +139,7 @@ def test_columns_that_are_dropped_or_nominal(tmp_path: Path, suffix: str) -> Non
 def test_types_of_arrow(tmp_path: Path, kind: Any, values: list[Any], expected: list[Any]) -> None:
     """Numbers are floats, moments seconds, all else names."""
     array = pa.array(values, kind)
-    with ipc.new_file(tmp_path / "t.arrow", pa.schema([("a", kind)])) as writer:
-        writer.write_table(pa.table({"a": array}))
+    feather.write_feather(pa.table({"a": array}), tmp_path / "t.arrow", "uncompressed")
     rows, _, _ = read(tmp_path / "t.arrow")
     assert [row.get("a") for row in rows] == expected
 
@@ -155,13 +149,9 @@ def test_truth_values(tmp_path: Path, suffix: str) -> None:
     """Numbers in every format, names where they are nominal; as targets what they are."""
     flags = {"flag": [True, None, False], "y": [True, False, True]}
     path = tmp_path / f"table{suffix}"
+    write(pd.DataFrame(flags), path)
     if suffix == ".csv":
         path.write_text("flag,y\ntrue,true\n,FALSE\nFalse,True\n")
-    elif suffix == ".jsonl":
-        records = [dict(zip(flags, row, strict=True)) for row in zip(*flags.values(), strict=True)]
-        path.write_text("\n".join(map(json.dumps, records)))
-    else:
-        parquet.write_table(pa.table(flags), path)
     rows, targets, _ = read(path, target="y")
     assert rows == [{"flag": 1.0}, {}, {"flag": 0.0}]
     assert targets == flags["y"]
