@@ -11,6 +11,7 @@ import pytest
 import river_extra_trees as ret
 from river_extra_trees import plotting
 from river_extra_trees._estimator.inspection import path
+from tests.tools.estimators import learn
 
 MEANS, LEAVES, ROOT = range(3)  # a forest of three trees has one of each kind, in this order
 ADDED = {MEANS: "", LEAVES: " + linear model", ROOT: " + model of the root"}
@@ -35,9 +36,7 @@ def model() -> Any:
     model = ret.ExtraTreesRegressor(
         n_models=3, window_sizes=(400,), max_depth=3, max_features=None, seed=1
     )
-    for x, y in rows(600, 0):
-        model.learn_one(x, y)
-    return model
+    return learn(model, rows(600, 0))
 
 
 def answer(model: Any, tree: int, x: dict[str, Any]) -> float:
@@ -101,8 +100,6 @@ def test_texts_tell_what_is_added_to_the_means(model: Any, tree: int) -> None:
 
 def test_boxes_of_dynamic_trees_tell_of_linear_models() -> None:
     """Their leaves are linear, too."""
-    model = ret.DynamicTreeRegressor(n_particles=3, seed=1)
-    for x, y in rows(300, 0):
-        model.learn_one(x, y)
+    model = learn(ret.DynamicTreeRegressor(n_particles=3, seed=1), rows(300, 0))
     boxes = plotting.TreeDisplay.from_estimator(model, tree=1).plot().boxes
     assert any("about the fit)\n+ linear model" in box.text for box in boxes)

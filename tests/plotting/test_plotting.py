@@ -119,28 +119,17 @@ def test_best_learner_comes_first() -> None:
     assert memory.get_ylabel() == "memory"
 
 
-def test_records_of_anything() -> None:
-    """Any number that was recorded gets a panel, whether or not river knows such a metric."""
-    rows = [{"learner": "t", "items": i, "height": i // 10} for i in range(50)]
-    display = plotting.PrequentialDisplay.from_records(rows).plot()
-    assert [ax.get_ylabel() for ax in display.axes_] == ["height"]
-
-
 def test_bad_input() -> None:
     """What cannot be shown is named."""
-    for record, key in (({"items": 1}, "learner"), ({"learner": "a"}, "items")):
-        with pytest.raises(ValueError, match=f"record 0 has no '{key}'"):
-            plotting.PrequentialDisplay.from_records([record])
-    with pytest.raises(ValueError, match="'x'"):
-        plotting.PrequentialDisplay.from_records(
-            [{"learner": "a", "items": i, "MAE": score} for i, score in enumerate(("1", "x"))]
-        )
-    with pytest.raises(ValueError, match="record 1 has a column 'MAE'"):
-        plotting.PrequentialDisplay.from_records(
-            [{"learner": "a", "items": 1}, {"learner": "b", "items": 1, "MAE": 2}]
-        )
-    with pytest.raises(ValueError, match="nothing to draw"):
-        plotting.PrequentialDisplay.from_records([]).plot()
+    for records, says in (
+        ([{"items": 1}], "record 0 has no 'learner'"),
+        ([{"learner": "a"}], "record 0 has no 'items'"),
+        ([{"learner": "a", "items": 1, "MAE": "x"}], "'x'"),
+        ([{"learner": "a", "items": 1}, {"learner": "b", "items": 1, "MAE": 2}], "record 1 has a"),
+        ([], "nothing to draw"),
+    ):
+        with pytest.raises(ValueError, match=says):
+            plotting.PrequentialDisplay.from_records(records).plot()
     with pytest.raises(ValueError, match="step must be at least 1"):
         plotting.PrequentialDisplay.from_stream(
             dummy.NoChangeClassifier(), [], metrics.Accuracy(), step=0
@@ -151,13 +140,14 @@ def test_bad_input() -> None:
         )
 
 
-def test_given_axes() -> None:
-    """The picture can be part of another one."""
+def test_records_of_anything_on_given_axes() -> None:
+    """Any number gets a panel, known to river or not; the picture can be part of another one."""
     figure, axes = pyplot.subplots(2, 1)
-    rows = [{"learner": "t", "items": 1, "Accuracy": 1, "memory_bytes": 8}]
+    rows = [{"learner": "t", "items": i, "height": i // 10, "memory_bytes": 8} for i in range(50)]
     display = plotting.PrequentialDisplay.from_records(rows).plot(axes)
     assert display.figure_ is figure
     assert display.axes_ == list(axes)
+    assert [ax.get_ylabel() for ax in axes] == ["height", "memory"]
 
 
 # --- Live
@@ -255,9 +245,7 @@ def test_every_learner_can_be_drawn(case: tuple[str, int]) -> None:
 
 def test_boxes_do_not_overlap() -> None:
     """However many leaves a tree has, and however small the axes, its boxes stay apart."""
-    model = ret.StreamDecisionTreeClassifier(seed=1)
-    for x, y in datasets.ImageSegments():
-        model.learn_one(x, y)
+    model = estimators.learn(ret.StreamDecisionTreeClassifier(seed=1), datasets.ImageSegments())
     for ax in (None, pyplot.subplots(figsize=(4, 3))[1]):
         display = plotting.TreeDisplay.from_estimator(model, max_depth=5).plot(ax)
         display.figure_.canvas.draw()
@@ -269,9 +257,8 @@ def test_boxes_do_not_overlap() -> None:
 
 def test_left_means_that_the_rule_holds() -> None:
     """The box of a left child is drawn to the left, with what it predicts."""
-    model = ret.StreamDecisionTreeClassifier(batch_size=20, seed=1)
-    for i in range(20):
-        model.learn_one({"a": i}, "low" if i < 10 else "high")
+    rows = [({"a": i}, "low" if i < 10 else "high") for i in range(20)]
+    model = estimators.learn(ret.StreamDecisionTreeClassifier(batch_size=20, seed=1), rows)
     root, left, right = plotting.TreeDisplay.from_estimator(model).boxes
     assert root.text.startswith("a\n")
     assert [box.condition for box in (root, left, right)] == ["", "≤ 9.5\nor missing", "> 9.5"]
@@ -285,10 +272,8 @@ def test_inner_nodes_are_their_leaves_together(regression: bool) -> None:
     """What a split node held before fades; the picture tells what its leaves say now."""
     kind = ret.StreamDecisionTreeRegressor if regression else ret.StreamDecisionTreeClassifier
     model = kind(max_depth=3, leaf_memory=None, seed=1)
-    targets = []
-    for x, y in datasets.ImageSegments().take(500):
-        targets.append(x["hue-mean"] if regression else y)
-        model.learn_one(x, targets[-1])
+    rows = datasets.ImageSegments().take(500)
+    estimators.learn(model, [(x, x["hue-mean"] if regression else y) for x, y in rows])
     leaves = [node for node in model._nodes(0) if node["column"] < 0]
     weight = sum(leaf["weight"] for leaf in leaves)
     root, *others = plotting.TreeDisplay.from_estimator(model).boxes
@@ -307,9 +292,9 @@ def test_inner_nodes_are_their_leaves_together(regression: bool) -> None:
 
 def test_draw_is_the_display() -> None:
     """`draw` makes the picture of `TreeDisplay`, which says what it leaves out."""
-    model = ret.ExtraTreesClassifier(n_models=3, seed=1)
-    for x, y in datasets.ImageSegments().take(500):
-        model.learn_one(x, y)
+    model = estimators.learn(
+        ret.ExtraTreesClassifier(n_models=3, seed=1), datasets.ImageSegments().take(500)
+    )
     drawn = model.draw(tree=1, max_depth=2)
     display = plotting.TreeDisplay.from_estimator(model, tree=1, max_depth=2).plot()
     assert np.array_equal(pixels(drawn.figure_), pixels(display.figure_))
@@ -321,10 +306,8 @@ def test_draw_is_the_display() -> None:
 
 def test_names_are_written_as_they_are() -> None:
     """Neither a dollar sign nor an underscore at its start changes or hides a name or a label."""
-    model = ret.StreamDecisionTreeClassifier(batch_size=20, seed=1)
     rows = [({"a$b$": i, "n" * 300: -i}, "_$x$" if i < 10 else "$\\bad" * 9) for i in range(20)]
-    for x, y in rows:
-        model.learn_one(x, y)
+    model = estimators.learn(ret.StreamDecisionTreeClassifier(batch_size=20, seed=1), rows)
     texts = [text.get_text() for text in model.draw().texts_[1:]]
     assert any(text.startswith(r"_\$x\$ (100%)") for text in texts)
     assert any("… (100%)" in text for text in texts)
@@ -344,10 +327,8 @@ def test_names_are_written_as_they_are() -> None:
 
 def test_seven_classes_look_different() -> None:
     """Each has a colour, a marker and a hatch that no other has, in the map and in the legend."""
-    model = ret.StreamDecisionTreeClassifier(seed=1)
     rows = list(datasets.ImageSegments())
-    for x, y in rows:
-        model.learn_one(x, y)
+    model = estimators.learn(ret.StreamDecisionTreeClassifier(seed=1), rows)
     display = plotting.LeafMapDisplay.from_estimator(model, rows[-300:]).plot()
     assert len(display.colours.labels or []) == 7
     (legend,) = display.figure_.legends
@@ -365,10 +346,8 @@ def test_seven_classes_look_different() -> None:
 def test_map_agrees_with_the_tree(regression: bool) -> None:
     """The regions tile the map, and each belongs to the leaf that its middle falls into."""
     kind = ret.StreamDecisionTreeRegressor if regression else ret.StreamDecisionTreeClassifier
-    model = kind(seed=1)
     rows = [(x, float(y) + x["1"] if regression else y) for x, y in bananas()]
-    for x, y in rows:
-        model.learn_one(x, y)
+    model = estimators.learn(kind(seed=1), rows)
     display = plotting.LeafMapDisplay.from_estimator(model, rows, features=("1", "2"))
     areas = 0.0
     for region in display.regions:
@@ -384,10 +363,8 @@ def test_map_agrees_with_the_tree(regression: bool) -> None:
 
 def test_map_takes_the_most_important_features() -> None:
     """Without names the two features that explain most are shown."""
-    model = ret.ExtraTreesClassifier(n_models=8, seed=1)
     rows = list(datasets.ImageSegments().take(500))
-    for x, y in rows:
-        model.learn_one(x, y)
+    model = estimators.learn(ret.ExtraTreesClassifier(n_models=8, seed=1), rows)
     first, second = plotting.LeafMapDisplay.from_estimator(model, rows).features
     shares = sorted(model.feature_importances_.values())
     assert model.feature_importances_[first] == shares[-1]
@@ -420,8 +397,8 @@ def test_no_number_of_importances_crosses_an_axis() -> None:
 def test_importances_tell_what_they_leave_out() -> None:
     """The last bar stands for all features that have none of their own."""
     model = ret.ExtraTreesClassifier(n_models=3, seed=1)
-    for x, y in datasets.ImageSegments().take(300):
-        model.learn_one({**x, "constant": 1}, y)
+    rows = datasets.ImageSegments().take(300)
+    estimators.learn(model, [({**x, "constant": 1}, y) for x, y in rows])
     display = plotting.ImportancesDisplay.from_estimator(model, n_features=4).plot()
     names = [label.get_text() for label in display.ax_.get_yticklabels()]
     assert (len(names), names[-1]) == (5, "15 other features")

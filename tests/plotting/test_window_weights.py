@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from matplotlib import pyplot
 from matplotlib.colors import to_rgb
 
 import river_extra_trees as ret
 from river_extra_trees import plotting
+from tests.tools.estimators import learn
 
 SIZES = (20, 400)
 
@@ -80,29 +80,15 @@ def test_areas() -> None:
     assert [key.get_hatch() for key in keys] == [area.get_hatch() for area in ax.collections[::-1]]
 
 
-def test_live() -> None:
-    """A display that grows is drawn again in its figure; nothing learned adds no point."""
-    model, display, live = forest(False), plotting.WindowWeightsDisplay(), plotting.Live()
-    with pytest.raises(ValueError, match="nothing to draw"):
-        display.plot()
-    pyplot.close("all")
-    for n, (x, y) in enumerate(changing(False, 100), start=1):
-        model.learn_one(x, y)
-        if n % 50 == 0:
-            display.update(model)
-            display.update(model)
-            live.draw(display, f"after {n}")
-    assert display.items == [50, 100]
-    assert pyplot.get_fignums() == [live.figure.number]
-    assert len(live.figure.axes) == 1
-
-
 def test_what_has_no_weights() -> None:
-    """Other models, and another model in place of the first, are refused; the display stays."""
+    """Other models, and another model in place of the first, are refused; no point is added."""
     with pytest.raises(ValueError, match="a DynamicTreeRegressor has no window_weights"):
         plotting.WindowWeightsDisplay().update(ret.DynamicTreeRegressor())
+    with pytest.raises(ValueError, match="nothing to draw"):
+        plotting.WindowWeightsDisplay().plot()
     model = forest(False)
     display = recorded(model, changing(False, 40))
+    display.update(model)  # nothing was learned
     for other in (forest(False, window_sizes=(5, 10)), forest(False)):
         with pytest.raises(ValueError, match="another model than before: create a new display"):
             display.update(other)
@@ -112,9 +98,7 @@ def test_what_has_no_weights() -> None:
 @pytest.mark.parametrize("regression", [False, True])
 def test_summary_tells_the_weights(regression: bool) -> None:
     """In words, as the notebook's view of the model does."""
-    model = forest(regression)
-    for x, y in changing(regression, 300):
-        model.learn_one(x, y)
+    model = learn(forest(regression), changing(regression, 300))
     short, long = model.window_weights.values()
     text = f"20 samples {short:.0%}; 400 samples {long:.0%}"
     assert model.summary["window_weights"] == text
