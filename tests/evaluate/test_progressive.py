@@ -28,7 +28,7 @@ from river import (
 )
 
 import river_extra_trees as ret
-from river_extra_trees import streams
+from river_extra_trees import persistence, streams
 from river_extra_trees.evaluate import iter_progressive_val_score, progressive_val_score
 from tests.tools.tables import write
 
@@ -263,6 +263,26 @@ def test_models_derived_from_ours() -> None:
     assert scores[1] < 0.3
 
 
+@pytest.mark.parametrize("form", [*KINDS, "table"])
+def test_weights_are_learned(form: str, tmp_path: Path) -> None:
+    """The model and the score are those of river on samples with weights."""
+    columns: dict[str, Any] = {"a": [i % 7 for i in range(300)]}
+    columns["w"] = [float(i % 3) for i in range(300)]
+    columns["y"] = [(i % 7 + i % 2) > 3 for i in range(300)]
+    samples = [({"a": a}, y, {"w": w}) for a, w, y in zip(*columns.values(), strict=True)]
+    expected, model = (CLASSIFIERS["decision tree"]() for _ in range(2))
+    score = evaluate.progressive_val_score(samples, expected, metrics.Accuracy())
+    options: dict[str, Any] = {"target": "y", "weight": "w"}
+    if form == "table":
+        write(pd.DataFrame(columns), tmp_path / "t.csv")
+        data: Any = streams.open_table(tmp_path / "t.csv", **options)
+        del options["weight"]
+    else:
+        data = KINDS[form](columns)
+    assert progressive_val_score(data, model, metrics.Accuracy(), **options).get() == score.get()
+    assert persistence.save_bytes(model) == persistence.save_bytes(expected)
+
+
 def test_what_is_refused() -> None:
     """With what to do instead; a bad row leaves the model as it was before its frame."""
     model = CLASSIFIERS["decision tree"]()
@@ -272,8 +292,9 @@ def test_what_is_refused() -> None:
     assert model.n_samples_seen == 0
     with pytest.raises(ValueError, match="target="):
         progressive_val_score(frame, model, metrics.Accuracy())
-    with pytest.raises(ValueError, match="no column 'z'; the frame has a, y"):
-        progressive_val_score(frame, model, metrics.Accuracy(), target="z")
+    for names in ({"target": "z"}, {"target": "y", "weight": "z"}):
+        with pytest.raises(ValueError, match="no column 'z'; the frame has a, y"):
+            progressive_val_score(frame, model, metrics.Accuracy(), **names)
     for metric in (metrics.MAE(), utils.Rolling(metrics.MAE, window_size=9)):
         with pytest.raises(ValueError, match="is not compatible with StreamDecisionTreeClassifier"):
             progressive_val_score(frame, model, metric, target="y")
