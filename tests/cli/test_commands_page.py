@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import importlib.util
 import inspect
+import runpy
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +17,7 @@ PATH = Path(__file__).parents[2] / "tools" / "pages.py"
 @pytest.fixture(scope="module")
 def page() -> str:
     """Return the page, as the hook of mkdocs makes it."""
-    spec: Any = importlib.util.spec_from_file_location("pages", PATH)
-    pages = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(pages)
-    return str(pages.commands())
+    return str(runpy.run_path(str(PATH))["commands"]())
 
 
 @pytest.mark.parametrize("command", app.registered_commands, ids=lambda each: str(each.name))

@@ -184,19 +184,13 @@ def test_names_of_columns_stay_apart(model: Path, table: Path, tmp_path: Path) -
 
 
 def test_rows_that_cannot_be_read(model: Path, tmp_path: Path) -> None:
-    """Bad rows are skipped and counted on request; the other rows keep their numbers."""
-    data = tmp_path / "new.csv"
+    """Skipped and counted on request, while others keep their numbers; else the old file stays."""
+    data, answers = tmp_path / "new.csv", tmp_path / "a.csv"
     data.write_text("number;id;name\n1;a;red\n2\n3;b;blue\n")
     result = done("predict", model, data, "--on-bad-row", "skip", "--drop", "id")
     assert [line.split(",")[0] for line in result.stdout.splitlines()] == ["row", "1", "3"]
     assert "rows skipped: 1; the first: row 2" in result.stderr
-
-
-def test_a_failed_prediction_leaves_the_old_file(model: Path, tmp_path: Path) -> None:
-    """All predictions are written, or none."""
-    data, answers = tmp_path / "new.csv", tmp_path / "a.csv"
     answers.write_text("old")
-    data.write_text("number,name\n1,red\n2\n")
     assert_refused(run("predict", model, data, "--output", answers), "row 2")
     assert answers.read_text() == "old"
 

@@ -66,16 +66,6 @@ def test_a_column_of_targets_is_split_off(kind: str, what: str) -> None:
         assert list(samples_of(batch[1:3])) == list(zip(rows, TARGETS[what], strict=True))[1:3]
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_the_target_has_to_be_there(kind: str) -> None:
-    """Without its name, or without a column of this name, the frame is refused."""
-    frame = KINDS[kind]({"a": [0.5], "b": [1.5]})
-    with pytest.raises(ValueError, match=r"name the column of the targets: target=\.\.\."):
-        next(batches_of(frame, None))
-    with pytest.raises(ValueError, match="no column 'y'; the frame has a, b"):
-        next(batches_of(frame, "y"))
-
-
 @pytest.mark.parametrize("scalars", [np.array([1, 0], object), [np.int64(1), np.int64(0)]])
 def test_numpy_scalars_become_numbers_of_python(scalars: Any) -> None:
     """In a series of objects, too: as predictions of a model that has learned them."""

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import enum
-import os
-import subprocess
-import sys
 from collections import Counter
 
 import numpy as np
@@ -17,23 +14,9 @@ from river_extra_trees.keyed.keys import name_of, plain_key, shard_of
 
 
 def test_hash_is_stable() -> None:
-    """The shard of a key is the same in all processes, whatever the seed of their hashes."""
-    command = (
-        "from river_extra_trees.keyed.keys import shard_of;"
-        "print([shard_of(key, 7) for key in ('a', 'b', b'a', 1, -5, 10**30, 'ä')])"
-    )
-    said = {
-        subprocess.run(
-            [sys.executable, "-c", command],
-            env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(sys.path)},
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout.strip()
-        for seed in ("0", "1")
-    }
+    """The shard of a key is the same in all processes and versions: stores are cut by it."""
     keys = ("a", "b", b"a", 1, -5, 10**30, "ä")
-    assert said == {str([shard_of(key, 7) for key in keys])}
+    assert [shard_of(key, 7) for key in keys] == [2, 5, 3, 2, 0, 3, 6]
 
 
 def test_hash_is_even() -> None:
