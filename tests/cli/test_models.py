@@ -13,6 +13,7 @@ from river import compose, datasets
 import river_extra_trees as ret
 from river_extra_trees import persistence
 from tests.tools.command_line import OURS, assert_refused, done, learner_in, run
+from tests.tools.estimators import learn
 
 ROWS = "a,label\n" + "".join(f"{i % 13},{'ny'[i % 13 > 6]}\n" for i in range(300))
 USUAL = ("-", OURS, "--target", "label")
@@ -110,8 +111,7 @@ def test_terminals_do_not_obey_files(tmp_path: Path) -> None:
 def test_info_and_draw_of_a_model_file(tmp_path: Path) -> None:
     """`info` describes a model; `draw` shows a tree as text and as a picture."""
     model = ret.ExtraTreesClassifier(n_models=3, batch_size=20, window_sizes=(50, 100), seed=1)
-    for x, y in datasets.Phishing().take(100):
-        model.learn_one(x, y)
+    learn(model, datasets.Phishing().take(100))
     path = tmp_path / "phishing.model"
     persistence.save(model, path)
     said = done("info", path).stdout

@@ -19,6 +19,7 @@ from river import datasets, preprocessing
 import river_extra_trees as ret
 from river_extra_trees import persistence, streams
 from tests.tools.command_line import assert_refused, done, learner_in, run
+from tests.tools.estimators import learn
 from tests.tools.tables import write
 
 OURS = "StreamDecisionTree"
@@ -35,13 +36,11 @@ def test_train_saves_what_the_learner_has_learned(tmp_path: Path) -> None:
     assert "Accuracy" in said
     assert f"wrote {path}" in said
     model = ret.StreamDecisionTreeClassifier(batch_size=50, seed=3)
-    for x, y in datasets.Phishing().take(400):
-        model.learn_one(x, y)
+    learn(model, datasets.Phishing().take(400))
     assert persistence.save_bytes(learner_in(path)) == persistence.save_bytes(model)
     # A saved model goes on learning; its task needs not be named.
     done("train", "Phishing", path, "--save", path, "--limit", 50)
-    for x, y in datasets.Phishing().take(50):
-        model.learn_one(x, y)
+    learn(model, datasets.Phishing().take(50))
     assert persistence.save_bytes(learner_in(path)) == persistence.save_bytes(model)
 
 

@@ -150,13 +150,6 @@ def test_any_river_model_can_be_pooled() -> None:
     models.predict_learn_many(["new"], pd.DataFrame({"a": [0.1], "b": [0.2]}), [True])
 
 
-@pytest.mark.parametrize("pooled", [linear_model.LinearRegression(), "tree", tree(True)], ids=repr)
-def test_the_pooled_model_is_of_the_same_kind(pooled: Any) -> None:
-    """A classifier for classifiers."""
-    with pytest.raises(ValueError, match="pooled must be"):
-        KeyedModels(tree(False), pooled=pooled)
-
-
 @pytest.mark.parametrize("many", [False, True])
 def test_a_pooled_model_that_raises(many: bool) -> None:
     """Its errors neither stop the keys' own models nor count a sample for the prior."""

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from river import preprocessing
+from river import linear_model, preprocessing
 
 from river_extra_trees.keyed import KeyedModels
 from tests.tools.keyed_samples import (
@@ -88,6 +88,9 @@ def test_bad_calls() -> None:
         ({"model": preprocessing.StandardScaler()}, "model must be a classifier or a regressor"),
         ({"max_models": 0}, "max_models must be None or a whole number from 1"),
         ({"time_to_live": 1.5}, "time_to_live must be None or a whole number from 1"),
+        ({"pooled": linear_model.LinearRegression()}, "pooled must be"),
+        ({"pooled": "tree"}, "pooled must be"),
+        ({"pooled": MODELS["regression tree"]}, "pooled must be"),
     ],
 )
 def test_bad_parameters(changes: dict[str, Any], message: str) -> None:

@@ -18,7 +18,8 @@ import river_extra_trees as ret
 from river_extra_trees import persistence
 from river_extra_trees.serving.endpoints import Application, Limits
 from river_extra_trees.serving.service import Service
-from tests.tools.http_service import JSON, LINES, Answer, ask, body_of
+from tests.tools.estimators import learn
+from tests.tools.http_service import JSON, LINES, Answer, ask, asked, body_of
 
 MOST_LABELS = 1024
 SAMPLES = [{"x": x, "y": y} for x, y in datasets.Phishing().take(300)]
@@ -38,10 +39,6 @@ def application(folder: Path, model: Any = None, **limits: int) -> Application:
     model = classifier() if model is None else model
     persistence.save(model, path)
     return Application(Service(model, path), Limits(**limits))
-
-
-def asked(app: Application, *arguments: Any, **options: Any) -> Answer:
-    return asyncio.run(ask(app.asgi, *arguments, **options))
 
 
 def content(app: Application) -> bytes:
@@ -99,9 +96,9 @@ def test_learn_then_predict(tmp_path: Path) -> None:
 )
 def test_intervals(tmp_path: Path, model: Any) -> None:
     """Learners that predict distributions give intervals; others say that they do not."""
-    for x, y in datasets.TrumpApproval().take(100):
-        model.learn_one(x, y)
-    app = application(tmp_path, model)
+    rows = list(datasets.TrumpApproval().take(100))
+    x, y = rows[-1]
+    app = application(tmp_path, learn(model, rows))
     answer = asked(app, "/predict?interval=0.9", body_of({"x": x})).json
     low, high = answer["interval"]
     assert low < answer["y"] < high

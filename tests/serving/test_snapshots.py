@@ -14,7 +14,7 @@ from river_extra_trees.distributed import serving
 from river_extra_trees.distributed.serving import Answer, Latest, Replica
 from river_extra_trees.serving.endpoints import Application, Limits
 from river_extra_trees.serving.service import SnapshotService
-from tests.tools.http_service import LINES, ask, body_of
+from tests.tools.http_service import LINES, asked, body_of
 
 SAMPLES = [{"x": x, "y": y} for x, y in datasets.Phishing().take(200)]
 LEARNERS = [ret.ExtraTreesClassifier, ret.DynamicTreeClassifier]
@@ -25,10 +25,6 @@ def learned(kind: Any, n: int) -> Any:
     for sample in SAMPLES[:n]:
         model.learn_one(sample["x"], sample["y"])
     return model
-
-
-def asked(app: Application, *arguments: Any, **options: Any) -> Any:
-    return asyncio.run(ask(app.asgi, *arguments, **options))
 
 
 @pytest.mark.parametrize("kind", LEARNERS)

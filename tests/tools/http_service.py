@@ -80,6 +80,11 @@ async def ask(
     return Answer(messages[0]["status"], found, content)
 
 
+def asked(app: Any, *arguments: Any, **options: Any) -> Answer:
+    """Ask an application of the package, and wait for the answer."""
+    return asyncio.run(ask(app.asgi, *arguments, **options))
+
+
 @dataclass
 class Served:
     """A service in a process of its own."""
