@@ -71,16 +71,6 @@ def test_copies_go_on_alike(case: Case) -> None:
     assert answers(learn(clone, then), asked) == answers(learn(make(case), then), asked)
 
 
-@pytest.mark.parametrize(
-    "case", [case for case in CASES if "n_jobs" in make(case)._get_params()], ids=str
-)
-def test_number_of_jobs(case: Case) -> None:
-    """The number of threads does not matter."""
-    first, then, asked = split_stream(case)
-    said = [answers(learn(make(case, n_jobs=n), first + then), asked) for n in (1, 2, 5)]
-    assert said[0] == said[1] == said[2]
-
-
 @pytest.mark.parametrize("name", CLASSES)
 def test_without_a_seed(name: str) -> None:
     """Without a seed a model draws one, once: its copies go on as it does."""
