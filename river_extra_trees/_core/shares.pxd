@@ -2,6 +2,8 @@
 predictions.
 """
 
+from libc.math cimport INFINITY, exp
+
 
 cdef inline int first_largest(const double* shares, int n) noexcept nogil:
     """The position of the largest share, the first one among equal shares."""
@@ -29,3 +31,18 @@ cdef inline void share_weights(double* weights, int n, double share) noexcept no
     cdef int k
     for k in range(n):
         weights[k] = (1.0 - share) * weights[k] / total + share / n
+
+
+cdef inline void softmax(double* values, int n) noexcept nogil:
+    """Replace values by their exponentials, divided by the sum of these; equal shares if they have
+    no finite sum.
+    """
+    cdef int k
+    cdef double largest = -INFINITY, total = 0.0
+    for k in range(n):
+        largest = max(largest, values[k])
+    for k in range(n):
+        values[k] = exp(values[k] - largest)
+        total += values[k]
+    for k in range(n):
+        values[k] = values[k] / total if 0.0 < total < INFINITY else 1.0 / n

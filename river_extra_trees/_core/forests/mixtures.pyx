@@ -8,7 +8,7 @@ from libc.string cimport memcpy, memset
 from ..arrays cimport view
 from ..linalg cimport init_model, row_width, scratch_size, solve_ridge
 from ..allocation cimport free, zeroed
-from ..shares cimport share_weights
+from ..shares cimport share_weights, softmax
 
 from ..state import (
     LARGEST_FLOAT, LARGEST_TARGET, State, fields_of, put_back, reduced, require,
@@ -58,19 +58,11 @@ cdef class ClassPool:
         """Compute the pool p from the logs and the exponents."""
         cdef int c, member
         cdef double* pooled = self.pooled(logs, width)
-        cdef double largest, total = 0.0
         memset(pooled, 0, width * sizeof(double))
         for member in range(self.n_groups + 2):
             for c in range(width):
                 pooled[c] += self.exponents[member] * logs[member * width + c]
-        largest = pooled[0]
-        for c in range(1, width):
-            largest = max(largest, pooled[c])
-        for c in range(width):
-            pooled[c] = exp(pooled[c] - largest)
-            total += pooled[c]
-        for c in range(width):
-            pooled[c] /= total
+        softmax(pooled, width)
 
     cdef void weigh(self, const double* answers, const double* logs, int code,
                     int width) noexcept nogil:

@@ -2,13 +2,14 @@
 
 import numpy as np
 
-from libc.math cimport INFINITY, exp, log
+from libc.math cimport log
 from libc.string cimport memcpy, memset
 
 from ..arrays cimport view
 from ..allocation cimport free, product, resized, zeroed
 from ..moments cimport follow_moments
 from ..schema cimport OTHER, Schema
+from ..shares cimport softmax
 
 from ..state import LARGEST_FLOAT, State, fields_of, put_back, reduced, require
 
@@ -111,16 +112,8 @@ cdef class NaiveBayes:
     cdef void answer(self, const double* row, const int* columns, int n,
                      double* answers) noexcept nogil:
         """Write the probability of every class for a row; uniform if nothing was learned."""
-        cdef int c
-        cdef double largest = -INFINITY, total = 0.0
         self.log_likelihoods(row, columns, n, answers)
-        for c in range(self.n_classes):
-            largest = max(largest, answers[c])
-        for c in range(self.n_classes):
-            answers[c] = exp(answers[c] - largest)
-            total += answers[c]
-        for c in range(self.n_classes):
-            answers[c] = answers[c] / total if 0.0 < total < INFINITY else 1.0 / self.n_classes
+        softmax(answers, self.n_classes)
 
     cdef void log_likelihoods(self, const double* row, const int* columns, int n,
                               double* answers) noexcept nogil:

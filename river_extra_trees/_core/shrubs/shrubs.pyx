@@ -20,7 +20,7 @@ from copy import deepcopy
 import numpy as np
 
 cimport cython
-from libc.math cimport INFINITY, exp, fabs, sqrt
+from libc.math cimport INFINITY, fabs, sqrt
 from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memmove, memset
 
@@ -33,6 +33,7 @@ from ..allocation cimport free, resized, zeroed
 from ..moments cimport follow_moments
 from ..rng cimport FEATURES, rng_for
 from ..schema cimport Labels, Schema
+from ..shares cimport softmax
 from ..table cimport RowReader
 from ..trees cimport HEADER, WEIGHT, Trees
 from ..window cimport Window
@@ -80,19 +81,6 @@ FIELDS = {
     "total_weight": ("number", SUMS), "since_rebuild": ("whole", 0, 2**31 - 1),
     "n_trained": ("whole",),
 }
-
-
-cdef void softmax(double* values, int n) noexcept nogil:
-    """Replace values by their softmax."""
-    cdef int c
-    cdef double largest = values[0], total = 0.0
-    for c in range(1, n):
-        largest = max(largest, values[c])
-    for c in range(n):
-        values[c] = exp(values[c] - largest)
-        total += values[c]
-    for c in range(n):
-        values[c] /= total
 
 
 cdef size_t block_size(size_t stride, size_t window_size) noexcept nogil:
