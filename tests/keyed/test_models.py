@@ -123,6 +123,19 @@ def learn_frame(
         models.learn_many(keys, X, Y, W)
 
 
+@pytest.mark.parametrize("bounds", [(None, None), (2, None), (None, 3), (4, 40)])
+def test_a_model_leaves_the_memory_within_a_frame(
+    monkeypatch: pytest.MonkeyPatch, bounds: tuple[int | None, int | None]
+) -> None:
+    """Its later samples in the frame begin a new one, which has no answer for the first."""
+    monkeypatch.setattr(by_key, "MOST_KEYS", 1)
+    name = "regression tree"
+    samples = samples_of(name, [0, 1, 2, 0, 1, 2, 0, 0, 1, 3] * 3, 1)
+    models, plain = (kind(MODELS[name], *bounds) for kind in (KeyedModels, naive.KeyedModels))
+    learn_frame(models, plain, samples, "pandas", is_asked=True)
+    check_same(models, plain, range(8), bounds[0])
+
+
 class Doubling(ret.StreamDecisionTreeRegressor):
     """A learner that is derived from one of the package."""
 
