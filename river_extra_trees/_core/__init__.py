@@ -62,7 +62,7 @@ How one sample is learned::
       `- estimator._grow       forests, when a batch is full: plan (Python), then grow (compiled)
 
 Until its first batch is full, a `Forest` grows its trees on the samples so far, after 10, 20, 30,
-45 ... of them (`grow_early`). A `ExtraTrees` splits the leaves of its first trees in between.
+45 ... of them (`grow_early`). An `ExtraTrees` splits the leaves of its first trees in between.
 
 How a `Table` is learned or predicted::
 
@@ -100,9 +100,9 @@ How a learner is saved and restored::
       `- restored              a new object from the fields; a table of fields names types, ranges
                                  and shapes (state), then indices and structure are checked
 
-All modules use: `guarded` (one call at a time), `allocation`, `lists` (list items without
-the GIL), `rng` (named streams of random numbers), `split` (the struct of a split), `shares` (the
-largest share, the sum of shares, fixed share), `moments` (running means and variances), `linalg`
+All modules use: `guarded` (one call at a time), `allocation`, `lists` (list items without the GIL),
+`rng` (named streams of random numbers), `split` (the struct of a split), `shares` (the largest
+share, the sum of shares, fixed share, softmax), `moments` (running means and variances), `linalg`
 (least squares), `max_features` (how many features a split tries), `state` (saving, and validation
 when loading), `arrays` (memory as numpy arrays), `safe_repr` (values in messages).
 """

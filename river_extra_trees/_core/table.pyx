@@ -5,8 +5,8 @@ from libc.stdint cimport uint8_t
 from libc.string cimport memcpy, memset
 
 from .ahead cimport Ahead
-from .columns cimport Column
 from .allocation cimport free, zeroed
+from .columns cimport Column
 from .shares cimport first_largest, total_of
 from .schema cimport MAX_CATEGORIES, MAX_LABELS, OTHER, Labels, Schema, find_room
 from .team cimport Team

@@ -7,8 +7,8 @@ import numpy as np
 
 from libc.string cimport memmove, memset
 
-from .arrays cimport view
 from .allocation cimport enough, free, product, raise_memory_error, resized, trimmed
+from .arrays cimport view
 from .moments cimport join_moments
 from .split cimport GROUP, N_BUCKETS, Split
 

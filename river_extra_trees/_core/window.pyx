@@ -6,8 +6,8 @@ from libc.math cimport NAN
 from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memcpy, memmove
 
-from .arrays cimport view
 from .allocation cimport free, resized, zeroed
+from .arrays cimport view
 from .schema cimport MAX_COLUMNS, Schema
 from .sorting cimport keep, merge_slots, rank, sort_slots
 

@@ -1,8 +1,7 @@
 """Instructions per sample of each learner, to predict and to learn it, in thousands.
 
-Callgrind counts the instructions of a process, which no other process changes. `--against` names
-another source tree, built in place, with which each count is compared; the counts of both are of
-the same samples.
+Callgrind counts the instructions of a process, so other processes do not change the result.
+`--against` names another source tree, built in place. Both trees then learn the same samples.
 
     python -m examples.benchmarks.costs instructions
     python -m examples.benchmarks.costs instructions --against ../before ExtraTreesClassifier
@@ -65,6 +64,9 @@ def run(options: argparse.Namespace) -> None:
     """Print a line for each learner, stream and way."""
     if shutil.which("valgrind") is None:
         raise UserError("valgrind is not installed; run: sudo apt-get install valgrind")
+    # Without the package there, Python would import that of this tree.
+    if options.against and not (options.against / "river_extra_trees" / "__init__.py").exists():
+        raise UserError(f"{options.against} is not a source tree of river_extra_trees")
     trees = [HERE, *([options.against.resolve()] if options.against else [])]
     heads = ["learner", "stream", "way", "thousands", *(["before", "ratio"] if trees[1:] else [])]
     lines = []

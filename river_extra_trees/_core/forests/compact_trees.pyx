@@ -5,8 +5,8 @@ import numpy as np
 from libc.math cimport INFINITY
 from libc.stdint cimport uint8_t
 
-from ..arrays cimport view
 from ..allocation cimport enough, free, raise_memory_error, resized, trimmed
+from ..arrays cimport view
 from ..trees cimport FAINTEST, GAIN, HEADER, LEAF, MAX_CLASSES, VISITED, WEIGHT, Node, Trees
 
 from ..state import FAINTEST_WEIGHT, LARGEST_FLOAT, require

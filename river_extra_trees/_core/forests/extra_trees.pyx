@@ -10,11 +10,11 @@ from libc.stdlib cimport qsort
 from libc.string cimport memset
 
 from ..ahead cimport AHEAD, Ahead
+from ..allocation cimport free, product, resized, zeroed
 from ..arrays cimport view
 from ..table cimport RowReader
 from ..learner cimport Learner
 from ..max_features cimport SHARE, max_features_of, n_tried
-from ..allocation cimport free, product, resized, zeroed
 from ..schema cimport Labels, Schema
 from ..trees cimport HEADER, WEIGHT, Trees
 from .buffer cimport FEATURES, TARGET, Buffer

@@ -10,12 +10,12 @@ from libc.string cimport memset
 from copy import deepcopy
 
 from ..ahead cimport AHEAD, Ahead
+from ..allocation cimport free, product, resized, zeroed
 from ..cart.splitter cimport Splitter
 from ..guarded cimport begin_step, end_step
 from ..table cimport RowReader
 from ..learner cimport Learner
 from ..lists cimport item_of, length_of
-from ..allocation cimport free, product, resized, zeroed
 from ..rng cimport BOOTSTRAP, EARLY, Rng, below, rng_for
 from ..schema cimport Labels, Schema
 from ..team cimport Job, Team

@@ -13,12 +13,12 @@ from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memmove, memset
 
+from ..allocation cimport free, product, resized
 from ..arrays cimport view
 from ..cart.splitter cimport Splitter
 from ..guarded cimport end_step
 from ..learner cimport Learner
 from ..lists cimport item_of, length_of
-from ..allocation cimport free, product, resized
 from ..rng cimport FORGET, SUBSET, Rng, next_word, poisson, rng_for, uniform
 from ..schema cimport Schema
 from ..shares cimport first_largest

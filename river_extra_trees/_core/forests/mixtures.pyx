@@ -5,9 +5,9 @@ import numpy as np
 from libc.math cimport INFINITY, exp, log, sqrt
 from libc.string cimport memcpy, memset
 
+from ..allocation cimport free, zeroed
 from ..arrays cimport view
 from ..linalg cimport init_model, row_width, scratch_size, solve_ridge
-from ..allocation cimport free, zeroed
 from ..shares cimport share_weights, softmax
 
 from ..state import (

@@ -32,8 +32,8 @@ As in `Growth`, the state is a function of the samples, the random numbers and t
 
 from libc.stdint cimport int64_t
 
-from ..linalg cimport LeafModel
 from ..allocation cimport free
+from ..linalg cimport LeafModel
 from ..rng cimport Rng
 from ..schema cimport Schema
 from ..trees cimport Trees

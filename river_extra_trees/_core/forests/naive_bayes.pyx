@@ -5,8 +5,8 @@ import numpy as np
 from libc.math cimport log
 from libc.string cimport memcpy, memset
 
-from ..arrays cimport view
 from ..allocation cimport free, product, resized, zeroed
+from ..arrays cimport view
 from ..moments cimport follow_moments
 from ..schema cimport OTHER, Schema
 from ..shares cimport softmax

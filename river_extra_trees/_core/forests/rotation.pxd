@@ -1,9 +1,9 @@
-"""Replace the trees of a `ExtraTrees` in turn, and split their leaves in between."""
+"""Replace the trees of an `ExtraTrees` in turn, and split their leaves in between."""
 
 from libc.stdint cimport int64_t
 
 from ..trees cimport Trees
-from .extra_trees cimport Group, ExtraTrees, SmallBatch
+from .extra_trees cimport ExtraTrees, Group, SmallBatch
 
 cdef int reserve_group(ExtraTrees forest, Group group, int64_t n_seen,
                        int n_labels) except -1 nogil

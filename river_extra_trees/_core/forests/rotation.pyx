@@ -1,4 +1,4 @@
-"""Replace the trees of a `ExtraTrees` in turn, and split their leaves in between.
+"""Replace the trees of an `ExtraTrees` in turn, and split their leaves in between.
 
 A growth is spread over the samples until the next growth of its group begins.
 """
@@ -13,7 +13,7 @@ from .buffer cimport is_missing
 from .compact_trees cimport CompactTrees
 from .growth cimport Growth
 from .model_trees cimport LinearModels, remainder, walk
-from .extra_trees cimport Group, ExtraTrees, SmallBatch
+from .extra_trees cimport ExtraTrees, Group, SmallBatch
 
 cdef enum:
     WALK = 16               # steps of a growth that take as long as one walk to a leaf

@@ -6,12 +6,12 @@ from cpython.object cimport PyObject
 from libc.stdint cimport uint64_t
 from libc.string cimport memset
 
+from ..allocation cimport free, resized
 from ..arrays cimport view
 from ..cart.splitter cimport Splitter
 from ..guarded cimport end_step
 from ..learner cimport Learner
 from ..lists cimport item_of, length_of
-from ..allocation cimport free, resized
 from ..rng cimport FEATURES, RENEW, SWAP, Rng, below, rng_for, uniform
 from ..trees cimport HEADER, VISITED, Trees
 from ..window cimport Window

@@ -1,4 +1,4 @@
-"""A pass of several rows: the trees of a `ExtraTrees` predict and learn them side by side.
+"""A pass of several rows: the trees of an `ExtraTrees` predict and learn them side by side.
 
 Trees do not know of each other, so each tree can read several rows before another tree reads the
 first one. Its nodes then stay in the cache of the processor, and the rows go down together: a step
@@ -25,7 +25,7 @@ from ..ahead cimport Ahead
 from ..table cimport RowReader
 from .row_pass cimport RowPass
 from .compact_trees cimport ClassShare
-from .extra_trees cimport Group, ExtraTrees, SmallBatch
+from .extra_trees cimport ExtraTrees, Group, SmallBatch
 
 cdef enum Phase:
     GROW = 0

@@ -6,14 +6,14 @@ from libc.stdint cimport int64_t
 from libc.string cimport memcpy, memset
 
 from ..ahead cimport AHEAD, Ahead
+from ..allocation cimport free, product, resized, zeroed
 from ..guarded cimport begin_step, end_step
 from ..learner cimport STRETCH
-from ..allocation cimport free, product, resized, zeroed
 from ..table cimport RowReader
 from ..trees cimport Trees
 from .compact_trees cimport ClassShare, CompactTrees
 from .row_pass cimport RowPass
-from .extra_trees cimport Group, ExtraTrees, SmallBatch
+from .extra_trees cimport ExtraTrees, Group, SmallBatch
 from .model_trees cimport remainder
 from .rotation cimport change_tree, find_recent, grow_group, learn_row, next_change
 

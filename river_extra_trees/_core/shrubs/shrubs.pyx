@@ -25,11 +25,11 @@ from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memmove, memset
 
 from ..ahead cimport AHEAD
+from ..allocation cimport free, resized, zeroed
 from ..arrays cimport view
 from ..cart.splitter cimport Splitter
 from ..learner cimport Learner
 from ..max_features cimport MaxFeatures, max_features_of, n_tried
-from ..allocation cimport free, resized, zeroed
 from ..moments cimport follow_moments
 from ..rng cimport FEATURES, rng_for
 from ..schema cimport Labels, Schema
