@@ -5,19 +5,17 @@ import numpy as np
 from libc.math cimport INFINITY, fabs, sqrt
 from libc.stdint cimport uint8_t
 from libc.stdlib cimport calloc, free
-from libc.string cimport memcpy
 
 from river_extra_trees._core.dynamic cimport scores as core_scores
 from river_extra_trees._core.dynamic cimport step as core_step
 from river_extra_trees._core.dynamic.leaf_models cimport (
-    Predictive, evidence, fit_batch, log_marginal, log_multinomial, predictive,
-    published_score, to_cells,
+    Predictive, evidence, fit_batch, log_marginal, log_multinomial, predictive, to_cells,
 )
 from river_extra_trees._core.dynamic.particles cimport (
     ALC, ALM, ENTROPY, OLDEST, RANDOM, Particles,
 )
 from river_extra_trees._core.linalg cimport (
-    BATCH_SIZE, MAX_REGRESSORS, Fit, LeafModel, add_sample, fit, merge, row_width, scale,
+    BATCH_SIZE, MAX_REGRESSORS, Fit, LeafModel, add_sample, merge, row_width, scale,
     scratch_size,
 )
 from river_extra_trees._core.schema cimport Schema
@@ -128,12 +126,15 @@ cdef class Statistics:
         Regressors of a regression leaf; 0 makes it a constant one.
     n_classes
         Classes of a multinomial leaf; 0 makes it a regression leaf.
+    values
+        The row of a leaf; without, it is that of no samples.
     """
 
     cdef LeafModel model
     cdef double* row
 
-    def __cinit__(self, int n_regressors=0, int n_classes=0):
+    def __cinit__(self, int n_regressors=0, int n_classes=0, values=()):
+        cdef int i
         assert 0 <= n_regressors <= MAX_REGRESSORS and n_classes >= 0
         assert not (n_regressors and n_classes)
         self.model.multinomial = n_classes > 0
@@ -148,6 +149,9 @@ cdef class Statistics:
             raise MemoryError
         self.model.prior = self.row + self.model.width
         self.model.scratch = self.model.prior + self.model.width
+        assert len(values) in (0, self.model.width)
+        for i in range(len(values)):
+            self.row[i] = values[i]
 
     def __dealloc__(self):
         free(self.row)
@@ -157,35 +161,18 @@ cdef class Statistics:
         """The row as numbers."""
         return [self.row[i] for i in range(self.model.width)]
 
-    def set_prior(self, prior, double df_offset, double per_leaf):
-        """A prior row, its degrees of freedom and a constant per leaf."""
+    def set_prior(self, prior, double df_offset):
+        """A prior row and its degrees of freedom."""
         cdef int i
         assert len(prior) == self.model.width
         for i in range(self.model.width):
             self.model.prior[i] = prior[i]
         self.model.df_offset = df_offset
-        self.model.per_leaf = per_leaf
-
-    def take(self, row):
-        """Take over the row of a leaf."""
-        cdef int i
-        assert len(row) == self.model.width
-        for i in range(self.model.width):
-            self.row[i] = row[i]
-        return self
 
     def agrees(self, Statistics other):
         """Whether both are the statistics of the same samples, as far as rounding lets one tell."""
         assert other.model.width == self.model.width
         return agree(&self.model, self.row, other.row)
-
-    def copy(self):
-        """The same statistics, to be changed independently."""
-        cdef Statistics other = Statistics(self.model.n_regressors, self.model.n_classes)
-        memcpy(other.row, self.row, 2 * self.model.width * sizeof(double))
-        other.model.df_offset = self.model.df_offset
-        other.model.per_leaf = self.model.per_leaf
-        return other
 
     def add(self, z, double y, double weight=1.0):
         """One more sample."""
@@ -199,6 +186,13 @@ cdef class Statistics:
         assert other.model.width == self.model.width
         merge(&self.model, self.row, other.row, share)
 
+    def merged(self, Statistics other):
+        """The sum of both, as statistics of their own."""
+        cdef Statistics both = Statistics(
+            self.model.n_regressors, self.model.n_classes, self.values)
+        both.merge(other)
+        return both
+
     def scale(self, double factor):
         """Multiply the weight of every sample."""
         scale(&self.model, self.row, factor)
@@ -207,17 +201,6 @@ cdef class Statistics:
         """Log marginal likelihood of all samples."""
         cdef bint is_linear
         return log_marginal(&self.model, self.row, True, &is_linear)
-
-    def published_score(self, Statistics retired):
-        """Score of dynaTree 1.2-17, `retired` being a part of this row."""
-        cdef bint is_linear
-        cdef Fit posterior
-        assert retired.model.width == self.model.width
-        if self.model.multinomial:
-            return log_marginal(&self.model, self.row, True, &is_linear)
-        posterior = fit(&self.model, self.row, True)
-        return published_score(
-            &self.model, &posterior, self.row[self.model.n_regressors + 1], retired.row, 1.0)
 
     def predictive(self, z=()):
         """(mean, squared scale, degrees of freedom) of the Student-t predictive at z."""

@@ -120,7 +120,7 @@ def learned_trees(problem: Problem, model: DynamicTree, seed: int) -> list[Tree]
     trees, counts = zip(*trees_of(particles), strict=True)
     rng = np.random.default_rng(seed)
     asked = rng.choice(np.repeat(np.arange(len(trees)), counts), problem.n_asked, replace=False)
-    known = {i: naive_tree(model, particles, trees[i]) for i in set(asked.tolist())}
+    known = {i: naive_tree(model, particles, trees[i][0]) for i in set(asked.tolist())}
     return [known[i] for i in asked.tolist()]
 
 

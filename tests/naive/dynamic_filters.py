@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -90,29 +89,22 @@ def sums_of(leaf_model: LeafModel, row: list[float]) -> Sums:
     return Sums(row[0], raw[:size, :size], raw[:size, size], raw[size, size], np.zeros(0))
 
 
-def leaf_at(nodes: list[dict], x: np.ndarray) -> dict:
+def leaf_at(nodes: list[Node], x: np.ndarray) -> Node:
     """The leaf that x falls into, of the nodes of one tree from its root on."""
-    by_id = {node["node"]: node for node in nodes}
     node = nodes[0]
     while node["feature"] >= 0:
-        node = by_id[node["left" if x[node["feature"]] <= node["threshold"] else "right"]]
+        node = node["left" if x[node["feature"]] <= node["threshold"] else "right"]
     return node
 
 
-def naive_tree(model: DynamicTree, particles: ParticleFilter, tree: list[Node]) -> Tree:
-    """A tree of `trees_of`; rows are numbered by their order in the stream."""
-    arrival = [particles.pool.sample(slot)[3] for slot in particles.pool.slots()]
-    nodes = iter(tree)
-
-    def build() -> Tree:
-        node = next(nodes)
-        if node["feature"] < 0:
-            rows = tuple(sorted(arrival[number] for number in node["active"]))
-            return Leaf(rows, sums_of(model.leaf_model, node["retired"]))
-        left = build()
-        return Split(node["feature"], node["threshold"], left, build())
-
-    return build()
+def naive_tree(model: DynamicTree, particles: ParticleFilter, node: Node) -> Tree:
+    """The tree below a node of `trees_of`; rows are numbered by their order in the stream."""
+    if node["feature"] < 0:
+        slots = particles.pool.slots()
+        rows = sorted(particles.pool.sample(slots[number])[3] for number in node["active"])
+        return Leaf(tuple(rows), sums_of(model.leaf_model, node["retired"]))
+    left, right = (naive_tree(model, particles, node[side]) for side in ("left", "right"))
+    return Split(node["feature"], node["threshold"], left, right)
 
 
 def leaf_with_prior(particles: ParticleFilter, n_features: int) -> InformedLeaf:
@@ -126,17 +118,15 @@ def leaf_with_prior(particles: ParticleFilter, n_features: int) -> InformedLeaf:
 def structures(model: DynamicTree, particles: ParticleFilter) -> dict[enumeration.Key, float]:
     """Share of the particles with each structure, cuts in the middle of their intervals."""
     values = [np.unique(column) for column in model.X.T]
-    found: dict[enumeration.Key, float] = {}
 
-    def build(nodes: Iterator[dict]) -> enumeration.Key:
-        node = next(nodes)
+    def key_of(node: Node) -> enumeration.Key:
         if node["feature"] < 0:
             return ()
         cut = enumeration.middle(values[node["feature"]], node["threshold"])
-        left = build(nodes)
-        return (node["feature"], cut, left, build(nodes))
+        return (node["feature"], cut, key_of(node["left"]), key_of(node["right"]))
 
-    for nodes, n_particles in trees_of(particles):
-        key = build(iter(nodes))
+    found: dict[enumeration.Key, float] = {}
+    for (top, *_), n_particles in trees_of(particles):
+        key = key_of(top)
         found[key] = found.get(key, 0.0) + n_particles / particles.n_particles
     return found

@@ -14,6 +14,7 @@ import numpy as np
 from scipy.special import gammaln
 
 Array = np.ndarray
+LEAST_DF = 0.1  # more than two, of a variance
 
 
 class Sums(NamedTuple):
@@ -121,7 +122,7 @@ class GaussianLeaf:
         forms.
         """
         kernel, at_x = np.linalg.inv(total.gram), self.design(x)
-        noise = self.residual(total) / (self.degrees_of_freedom(total) - 2)
+        noise = self.residual(total) / max(self.degrees_of_freedom(total) - 2, LEAST_DF)
         offset = 0.5 / np.sqrt(3.0)
         corners = itertools.product((0.5 - offset, 0.5 + offset), repeat=len(lower))
         places = [self.design(lower + (upper - lower) * np.array(corner)) for corner in corners]
@@ -130,7 +131,7 @@ class GaussianLeaf:
 
     def mean_and_variance(self, total: Sums, x: Array) -> tuple[float, float]:
         df, location, scale = self.predictive(total, x)
-        return location, scale**2 * df / (df - 2) if df > 2 else np.inf
+        return location, scale**2 * df / max(df - 2, LEAST_DF)
 
 
 class InformedLeaf(GaussianLeaf):

@@ -31,8 +31,7 @@ def trees_of(particles: ParticleFilter) -> list[tuple[list[Node], int]]:
 def leaves_of(state: dict[str, Any]) -> dict[int, Node]:
     """What each leaf holds, by the number of its node; active samples in order of arrival."""
     numbers = np.flatnonzero(state["links"][:, 0] < 0).tolist()
-    stops = np.cumsum(state["n_active"])
-    slots = np.split(state["leaf_slots"], stops[:-1])
+    slots = np.split(state["leaf_slots"], np.cumsum(state["n_active"])[:-1])
     width = state["rows"].shape[1] // 2
     return {
         node: {
@@ -46,38 +45,22 @@ def leaves_of(state: dict[str, Any]) -> dict[int, Node]:
 
 
 def nodes_below(
-    state: dict[str, Any], leaves: dict[int, Node], root: int, decay: float
+    state: dict[str, Any], leaves: dict[int, Node], number: int, decay: float, depth: int = 0
 ) -> list[Node]:
-    """The nodes of one tree."""
-    found, stack = [], [(root, 0)]
-    while stack:
-        number, depth = stack.pop()
-        feature, left, right = state["links"][number].tolist()
-        node = {
-            "node": number,
-            "depth": depth,
-            "feature": feature,
-            "region": int(state["regions"][number]),
-        }
-        if feature < 0:
-            node.update(leaves[number], decay=decay)
-        else:
-            node.update(
-                left=left,
-                right=right,
-                threshold=float(state["cuts"][number]),
-                missing_left=bool(state["missing_left"][number]),
-            )
-            stack += [(right, depth + 1), (left, depth + 1)]
-        found.append(node)
-    return found
+    """A node and those below it; a split has the two next ones."""
+    feature, *children = state["links"][number].tolist()
+    node = {"node": number, "depth": depth, "feature": feature}
+    node["region"] = int(state["regions"][number])
+    if feature < 0:
+        return [{**node, **leaves[number], "decay": decay}]
+    left, right = (nodes_below(state, leaves, child, decay, depth + 1) for child in children)
+    node.update(left=left[0], right=right[0], threshold=float(state["cuts"][number]))
+    node["missing_left"] = bool(state["missing_left"][number])
+    return [node, *left, *right]
 
 
 def sizes_of(particles: ParticleFilter) -> tuple[list[int], list[int]]:
     """Number of leaves and height (splits on the longest path), per particle."""
-    sizes = {
-        nodes[0]["node"]: ((len(nodes) + 1) // 2, max(node["depth"] for node in nodes))
-        for nodes, _ in trees_of(particles)
-    }
-    found = [sizes[root] for root in particles.state()["roots"].tolist()]
-    return [leaves for leaves, _ in found], [height for _, height in found]
+    trees = [particles.nodes(i) for i in range(particles.n_particles)]
+    heights = [max(node["depth"] for node in nodes) for nodes in trees]
+    return [(len(nodes) + 1) // 2 for nodes in trees], heights

@@ -15,7 +15,15 @@ from river_extra_trees._estimator.mixture import StudentMixture
 from tests import compiled
 from tests.golden.dynatree import data, table
 from tests.naive.dynamic import DynamicTree
-from tests.naive.dynamic_filters import filter_of, leaf_at, learn, row_of, sums_of
+from tests.naive.dynamic_filters import (
+    filter_of,
+    leaf_at,
+    learn,
+    naive_tree,
+    open_constant,
+    row_of,
+    sums_of,
+)
 from tests.naive.dynamic_problems import SMALLEST_LEAF, dynatree_stream
 from tests.tools.particle_trees import sizes_of, trees_of
 from tests.tools.sums import check_sums
@@ -190,6 +198,37 @@ def test_a_leaf_without_spread_has_no_density(leaf: str, factor: float) -> None:
     assert without > 3 or leaf == "linear"
     assert particles.log_evidence == pytest.approx(evidence)
     particles.check()
+
+
+# Naive trees
+
+
+@pytest.mark.parametrize("leaf", SMALLEST_LEAF)
+@pytest.mark.parametrize("as_published", [False, True])
+def test_log_odds_of_staying_against_pruning_are_the_naive_ones(
+    leaf: str, as_published: bool
+) -> None:
+    """Of every split, from all samples below it, some of which have retired."""
+    alpha = {"constant": 0.5, "linear": 1e-4, "class": 0.95}[leaf]  # some splits are rare
+    model = dynatree_stream(leaf, published_scores=as_published, alpha=alpha)
+    particles = filter_of(model, 50, 0)
+    for row in range(150):
+        learn(particles, model, row, 150 if as_published else 60)
+    for _ in range(20 * as_published):
+        compiled.retire_oldest(particles)
+    model = model if as_published else open_constant(model)
+    found = {
+        root: [node["gain"] for node in particles.nodes(i)]
+        for i, root in enumerate(particles.state()["roots"].tolist())
+    }
+    compared = 0
+    for nodes, _ in trees_of(particles):
+        for node, gain in zip(nodes, found[nodes[0]["node"]], strict=True):
+            tree, depth = naive_tree(model, particles, node), node["depth"]
+            odds = model.score(tree, depth) - model.score(model.pruned(tree), depth)
+            assert gain == pytest.approx(max(0.0, odds), rel=1e-6, abs=1e-6)
+            compared += gain > 0.0
+    assert compared > 20
 
 
 # Invariants

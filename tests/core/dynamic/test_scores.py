@@ -1,7 +1,9 @@
-"""What active points and candidates are worth, against naive sums over the trees."""
+"""What active points, candidates and features are worth, against naive sums over the trees."""
 
 from __future__ import annotations
 
+import pickle
+import random
 from collections import Counter
 from dataclasses import dataclass
 
@@ -9,23 +11,25 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from river_extra_trees import DynamicTreeRegressor
+from river_extra_trees import DynamicTreeClassifier, DynamicTreeRegressor
 from river_extra_trees._core.dynamic import ParticleFilter
 from river_extra_trees._estimator.mixture import StudentMixture
+from river_extra_trees.dynamic_learner import averaged, gains_of, split_shares_of
 from tests import compiled
-from tests.naive.dynamic import DynamicTree
+from tests.naive.dynamic import DynamicTree, Tree
 from tests.naive.dynamic_filters import (
     filter_of,
     leaf_at,
     leaf_with_prior,
     learn,
+    naive_tree,
     row_of,
     sums_of,
     users_filter,
 )
 from tests.naive.dynamic_leaves import GaussianLeaf, MultinomialLeaf, Sums
 from tests.naive.dynamic_problems import dynatree_stream
-from tests.tools.particle_trees import sizes_of, trees_of
+from tests.tools.particle_trees import Node, sizes_of, trees_of
 
 Array = np.ndarray
 
@@ -43,11 +47,13 @@ MAKERS = {
 }
 
 
-def learned(maker: str, leaf: str) -> ParticleFilter:
+def learned(maker: str, leaf: str, discard: str = "oldest") -> ParticleFilter:
     """A filter that has retired some rows and has split some leaves."""
     particles, model = MAKERS[maker](leaf), model_of(leaf)
     for row in range(N_LEARNED):
-        learn(particles, model, row, N_ACTIVE)
+        if particles.pool.size == N_ACTIVE:
+            compiled.retire(particles, compiled.to_retire(particles, discard))
+        learn(particles, model, row)
     assert max(sizes_of(particles)[0]) > 1
     particles.check()
     return particles
@@ -71,37 +77,34 @@ def leaf_model_of(particles: ParticleFilter, leaf: str) -> GaussianLeaf | Multin
     return MultinomialLeaf(3) if leaf == "class" else leaf_with_prior(particles, 5)
 
 
-def leaf_box(nodes: list[dict], x: Array, active: Array) -> tuple[Array, Array]:
+def leaf_box(node: Node, x: Array, active: Array) -> tuple[Array, Array]:
+    """The box of the leaf of x below a node."""
     lower, upper = active.min(axis=0), active.max(axis=0)
-    by_id, node = {node["node"]: node for node in nodes}, nodes[0]
     while node["feature"] >= 0:
         j, cut = node["feature"], node["threshold"]
         (upper if x[j] <= cut else lower)[j] = min(max(cut, lower[j]), upper[j])
-        node = by_id[node["left" if x[j] <= cut else "right"]]
+        node = node["left" if x[j] <= cut else "right"]
     return lower, upper
 
 
 def places(particles: ParticleFilter, leaf: str, x: Array) -> list[Place]:
-    """Of a point in every distinct tree; factors of forgetting share the answers."""
+    """Of a point, in each distinct tree."""
     leaf_model = leaf_model_of(particles, leaf)
     active = np.array([particles.pool.sample(slot)[0] for slot in particles.pool.slots()])
-    trees = [(leaf_at(nodes, x), nodes, n) for nodes, n in trees_of(particles)]
+    trees = trees_of(particles)
     of_factor: Counter[float] = Counter()
-    for here, _, n in trees:
-        of_factor[here["decay"]] += n
+    for nodes, n in trees:
+        of_factor[leaf_at(nodes, x)["decay"]] += n
     found = []
-    for here, nodes, n in trees:
+    for nodes, n in trees:
+        here = leaf_at(nodes, x)
         decay = here["decay"]
-        left_over = {
-            node["node"]: decay ** (particles.n_seen + 1 - node["time"])
-            for node in nodes
-            if node["feature"] < 0
-        }
-        by_id = {node["node"]: node for node in nodes}
-        whole = sum(by_id[number]["total"][0] * rest for number, rest in left_over.items())
+        leaves = [node for node in nodes if node["feature"] < 0]
+        left_over = [decay ** (particles.n_seen + 1 - node["time"]) for node in leaves]
+        whole = sum(node["total"][0] * rest for node, rest in zip(leaves, left_over, strict=True))
         share = n / of_factor[decay] * particles.factor_weights()[decay]
-        sums = sums_of(leaf_model, here["total"]) * left_over[here["node"]]
-        found.append(Place(share, sums, whole, *leaf_box(nodes, x, active)))
+        sums = sums_of(leaf_model, here["total"]) * left_over[leaves.index(here)]
+        found.append(Place(share, sums, whole, *leaf_box(nodes[0], x, active)))
     return found
 
 
@@ -143,30 +146,17 @@ CASES = [
 @pytest.mark.parametrize("maker", MAKERS)
 @pytest.mark.parametrize(("leaf", "criterion"), CASES)
 def test_scores_of_active_points_are_the_naive_ones(maker: str, leaf: str, criterion: str) -> None:
-    """Averaged over the trees; the oldest point with the smallest score retires first."""
-    model, particles = model_of(leaf), learned(maker, leaf)
+    """Averaged over the trees; the oldest point with the smallest score retires first.
+
+    Such points have retired before, so leaves have faded that no sample visits.
+    """
+    particles = learned(maker, leaf, criterion)
     scores, slots = compiled.scores(particles, criterion), particles.pool.slots()
-    for row, slot in zip(range(N_LEARNED - N_ACTIVE, N_LEARNED), slots, strict=True):
-        expected = NAIVE[criterion](particles, leaf, model.X[row])
-        assert scores[slot] == pytest.approx(expected, rel=1e-8), row
+    for slot in slots:
+        x = np.array(particles.pool.sample(slot)[0])
+        assert scores[slot] == pytest.approx(NAIVE[criterion](particles, leaf, x), rel=1e-8)
     smallest = [slot for slot in slots if scores[slot] == min(scores.values())]
     assert compiled.to_retire(particles, criterion) == smallest[0]
-
-
-@pytest.mark.parametrize("criterion", ["alc", "alm"])
-def test_discarding_by_a_score_goes_on_as_the_naive_one(criterion: str) -> None:
-    """Over many steps, in which leaves fade that no sample visits."""
-    model, particles = model_of("linear"), MAKERS["forgetful"]("linear")
-    for row in range(120):
-        if particles.pool.size == 60:
-            slot = compiled.to_retire(particles, criterion)
-            if row >= 100:
-                x = np.array(particles.pool.sample(slot)[0])
-                expected = NAIVE[criterion](particles, "linear", x)
-                found = compiled.scores(particles, criterion)[slot]
-                assert found == pytest.approx(expected, rel=1e-8)
-            compiled.retire(particles, slot)
-        learn(particles, model, row)
 
 
 def test_random_discards_are_uniform() -> None:
@@ -217,12 +207,50 @@ def test_candidates_are_worth_what_the_naive_ones_are(maker: str, leaf: str) -> 
     assert compared > 10
 
 
-@pytest.mark.parametrize("maker", MAKERS)
-def test_probabilities_at_a_candidate_are_the_naive_ones(maker: str) -> None:
-    """The mean of the trees' probabilities."""
-    particles, leaf_model = learned(maker, "class"), MultinomialLeaf(3)
-    for x in model_of("class").X[200:210]:
-        at_x = places(particles, "class", x)
-        p = sum(place.share * leaf_model.probabilities(place.sums) for place in at_x)
-        answer = particles.predict_proba(row_of(x))
-        assert [answer[k] for k in sorted(answer)] == pytest.approx(p, abs=1e-9)
+# Features
+
+
+def spread(model: DynamicTree, tree: Tree) -> float:
+    """Weight of a region times its predictive variance in the middle, or its entropy."""
+    total = model.total(model.pruned(tree))
+    if not isinstance(model.leaf_model, GaussianLeaf):
+        return total.weight * model.leaf_model.entropy(total)
+    df = model.leaf_model.degrees_of_freedom(total)
+    return total.weight * model.leaf_model.residual(total) / df * (1 + 1 / total.weight)
+
+
+@pytest.mark.parametrize("leaf", ["constant", "linear", "class"])
+def test_relevance_and_split_shares_are_the_naive_ones(leaf: str) -> None:
+    """Averaged over the trees, retired samples included."""
+    model, particles = model_of(leaf), learned("flat", leaf)
+    gains, shares = np.zeros((2, model.X.shape[1]))
+    for nodes, n in trees_of(particles):
+        splits = [node for node in nodes if node["feature"] >= 0]
+        for node in splits:
+            tree = naive_tree(model, particles, node)
+            gain = spread(model, tree) - spread(model, tree.left) - spread(model, tree.right)
+            gains[node["feature"]] += n / particles.n_particles * gain / N_LEARNED
+            shares[node["feature"]] += n / particles.n_particles / len(splits)
+    found = list(averaged(particles, gains_of).values())
+    assert found == pytest.approx(gains, rel=1e-6, abs=1e-9)
+    assert list(averaged(particles, split_shares_of).values()) == pytest.approx(shares)
+
+
+@pytest.mark.parametrize("factor", [0.99, "auto"])
+@pytest.mark.parametrize("number", [True, False])
+def test_an_onlooker_sees_faded_weights(number: bool, factor: float | str) -> None:
+    """Leaves not visited for long count what they would by now, and looking changes no bit."""
+    make = DynamicTreeRegressor if number else DynamicTreeClassifier
+    model = make(n_particles=8, forgetting_factor=factor, seed=0)
+    rng = random.Random(0)
+    for i in range(400):
+        x = rng.random() if i < 200 else 0.5 + 0.5 * rng.random()
+        model.learn_one({"x": x}, (x > 0.5) + rng.gauss(0, 0.1) if number else x > 0.5)
+    before = pickle.dumps(model)
+    model.relevance()
+    table = model.to_dataframe()
+    assert pickle.dumps(model) == before
+    roots = table.query("depth == 0")["weight"].to_numpy()
+    assert roots == pytest.approx(table.query("is_leaf").groupby("tree")["weight"].sum().to_numpy())
+    if factor == 0.99:
+        assert roots == pytest.approx(sum(0.99**age for age in range(400)), rel=1e-9)
