@@ -19,6 +19,12 @@ class Percent(float):
         return super().__float__() / 100
 
 
+class Unhashable(float):
+    """A number that is no key."""
+
+    __hash__ = None  # type: ignore[assignment]
+
+
 class Moody:
     """A nominal value that is hashable a number of times."""
 
@@ -91,6 +97,8 @@ REFUSED_FEATURES = [
     ({1.0}, TypeError),
     (bytearray(b"bytes"), TypeError),
     (np.array([1.0, 2.0]), TypeError),
+    (np.array(2.0), TypeError),
+    (Unhashable(1.0), TypeError),
     (np.datetime64("2026-11-21"), TypeError),
     (np.timedelta64(1, "s"), TypeError),
     (pd.Timestamp("2026-11-21"), TypeError),
