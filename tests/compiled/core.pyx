@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from libc.math cimport INFINITY, fabs, sqrt
+from libc.math cimport INFINITY
 from libc.stdint cimport uint8_t
 from libc.stdlib cimport calloc, free
 
@@ -91,31 +91,6 @@ def hard(double weight, double strength, double step):
 
 # --- Leaves of dynamic trees
 
-cdef double DRIFT = 1e-6        # rounding errors of statistics stay below this share of them
-cdef double FADED = 1e-280      # a weight below is nothing: those of single samples underflow
-
-
-cdef bint agree(const LeafModel* model, const double* row, const double* other) noexcept nogil:
-    """Whether two rows are the statistics of the same samples, as far as rounding lets one tell.
-
-    Samples may lie further from each other than their mean lies from zero; the rounding errors of
-    the mean are a share of that distance.
-    """
-    cdef const double* products = other + 2 + model.n_regressors
-    cdef double magnitude = 1.0
-    cdef int i
-    if row[0] < FADED and other[0] < FADED:
-        return True
-    for i in range(model.width):
-        magnitude += fabs(other[i])
-    if not model.multinomial and other[0] > 0.0:
-        for i in range(model.n_regressors + 1):
-            magnitude += sqrt(fabs(products[i * (i + 3) // 2]) / other[0])
-    for i in range(model.width):
-        if not fabs(row[i] - other[i]) <= DRIFT * magnitude:
-            return False
-    return True
-
 
 cdef class Statistics:
     """One row of statistics with its leaf model: what a leaf knows.
@@ -168,11 +143,6 @@ cdef class Statistics:
         for i in range(self.model.width):
             self.model.prior[i] = prior[i]
         self.model.df_offset = df_offset
-
-    def agrees(self, Statistics other):
-        """Whether both are the statistics of the same samples, as far as rounding lets one tell."""
-        assert other.model.width == self.model.width
-        return agree(&self.model, self.row, other.row)
 
     def add(self, z, double y, double weight=1.0):
         """One more sample."""
