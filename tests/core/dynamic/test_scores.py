@@ -165,16 +165,13 @@ def test_random_discards_are_uniform() -> None:
     model = DynamicTreeRegressor(
         n_particles=1, leaf="constant", window=n_active, discard="random", seed=0
     )
-    ages = []
+    ages: list[int] = []
+    before: list[float] = []
     for step in range(n_steps + n_active):
-        pool = model._core.pool
-        before = pool.slots()
-        arrivals = [pool.sample(slot)[3] for slot in before]
-        model.learn_one({}, float(step % 3))
-        left = {pool.sample(slot)[3] for slot in pool.slots()}
-        if len(before) == n_active:
-            (gone,) = [age for age, arrival in enumerate(arrivals) if arrival not in left]
-            ages.append(gone)
+        model.learn_one({}, float(step))
+        after = [y for _, y in model.active_samples()]
+        ages += [before.index(y) for y in set(before) - set(after)]
+        before = after
     counts = np.bincount(ages, minlength=n_active)
     pairs = np.bincount(n_active * np.array(ages[1:]) + np.array(ages[:-1]), minlength=n_active**2)
     assert len(ages) == n_steps
