@@ -10,35 +10,21 @@ from typing import Any
 import pytest
 
 import river_extra_trees as ret
+from tests.tools.estimators import TIGHTEST, is_classifier, make
 from tests.tools.forest_samples import passing_names
 
-SMALL: dict[str, dict[str, Any]] = {
-    "StreamDecisionTree": {"batch_size": 60, "max_features": 0.5},
-    "StreamDecisionForest": {"batch_size": 60, "n_models": 3},
-    "ForgetfulDecisionTree": {"batch_size": 30, "warm_size": 30, "max_retained": 60},
-    "ForgetfulRandomForest": {
-        "batch_size": 30, "warm_size": 30, "max_retained": 60, "n_models": 3,
-    },
-    "ShrubEnsemble": {"window_size": 40, "n_models": 5, "max_features": "sqrt"},
-    "ExtraTrees": {"window_sizes": (15, 60), "n_models": 10},
-}  # fmt: skip
-KINDS = [f"{name}{task}" for name in SMALL for task in ("Classifier", "Regressor")]
+SMALL = [case for case in TIGHTEST if not case[0].startswith("Dynamic")]
 
 
-def small(kind: str) -> Any:
-    name = kind.removesuffix("Classifier").removesuffix("Regressor")
-    return getattr(ret, kind)(**SMALL[name], seed=1)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_columns_that_come_and_go(kind: str) -> None:
+@pytest.mark.parametrize("case", SMALL, ids=str)
+def test_columns_that_come_and_go(case: tuple[str, int]) -> None:
     """A model that was copied has found its live columns anew, and goes on as the other does."""
-    model, copied = small(kind), small(kind)
+    model, copied = make(case), make(case)
     for i, (x, y) in enumerate(passing_names(400, 3)):
         if i % 7 == 0:
             copied = pickle.loads(pickle.dumps(copied))
             model._core.check()
-        target = y if "Regressor" in kind else int(y)
+        target = int(y) if is_classifier(case) else y
         assert model.predict_one(x) == copied.predict_one(x)
         for each in (model, copied):
             each.learn_one(x, target)
@@ -86,11 +72,11 @@ def seconds(model: Any, n: int, seed: int) -> float:
     return time.process_time() - begin
 
 
-@pytest.mark.parametrize("kind", [*KINDS[::3], *KINDS[-2:]])
-def test_a_wide_sample_that_left_the_window_costs_little(kind: str) -> None:
+@pytest.mark.parametrize("case", SMALL, ids=str)
+def test_a_wide_sample_that_left_the_window_costs_little(case: tuple[str, int]) -> None:
     """In the buffer of a forest, only the row of a sample is as wide as all that was ever seen."""
-    plain, wide = small(kind), small(kind)
-    extra = kind.startswith("Extra")
+    plain, wide = make(case), make(case)
+    extra = case[0].startswith("Extra")
     n_wide, n_before, most = (16_000, 1_200, 15.0) if extra else (4_000, 400, 4.0)
     wide.learn_one({f"n{i}": 1.0 for i in range(n_wide)}, 1)
     for model in (plain, wide):
