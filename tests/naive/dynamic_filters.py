@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
-from river_extra_trees import DynamicTreeClassifier, DynamicTreeRegressor
 from river_extra_trees._core.dynamic import ParticleFilter
 from tests import compiled
 from tests.naive import dynamic_enumeration as enumeration
@@ -43,13 +41,6 @@ def filter_of(
         published=model.published_scores,
         seed=seed,
     )
-
-
-def users_filter(leaf: str, **parameters: Any) -> ParticleFilter:
-    """What a user gets: priors of leaves and of large trees, and memories that compete."""
-    if leaf == "class":
-        return DynamicTreeClassifier(seed=0, **parameters)._core
-    return DynamicTreeRegressor(seed=0, leaf=leaf, **parameters)._core
 
 
 def open_constant(model: DynamicTree) -> DynamicTree:
@@ -89,20 +80,13 @@ def sums_of(leaf_model: LeafModel, row: list[float]) -> Sums:
     return Sums(row[0], raw[:size, :size], raw[:size, size], raw[size, size], np.zeros(0))
 
 
-def leaf_at(nodes: list[Node], x: np.ndarray) -> Node:
-    """The leaf that x falls into, of the nodes of one tree from its root on."""
-    node = nodes[0]
-    while node["feature"] >= 0:
-        node = node["left" if x[node["feature"]] <= node["threshold"] else "right"]
-    return node
-
-
 def naive_tree(model: DynamicTree, particles: ParticleFilter, node: Node) -> Tree:
-    """The tree below a node of `trees_of`; rows are numbered by their order in the stream."""
+    """The tree below a node of `trees_of`, as of the model's row; rows are numbered from 0."""
     if node["feature"] < 0:
         slots = particles.pool.slots()
         rows = sorted(particles.pool.sample(slots[number])[3] for number in node["active"])
-        return Leaf(tuple(rows), sums_of(model.leaf_model, node["retired"]))
+        faded = model.decay ** (model.now + 1 - node["time"])
+        return Leaf(tuple(rows), sums_of(model.leaf_model, node["retired"]) * faded)
     left, right = (naive_tree(model, particles, node[side]) for side in ("left", "right"))
     return Split(node["feature"], node["threshold"], left, right)
 

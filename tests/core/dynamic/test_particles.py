@@ -17,12 +17,10 @@ from tests.golden.dynatree import data, table
 from tests.naive.dynamic import DynamicTree
 from tests.naive.dynamic_filters import (
     filter_of,
-    leaf_at,
     learn,
     naive_tree,
     open_constant,
     row_of,
-    sums_of,
 )
 from tests.naive.dynamic_problems import SMALLEST_LEAF, dynatree_stream
 from tests.tools.particle_trees import sizes_of, trees_of
@@ -130,13 +128,9 @@ def test_grow_over_a_retired_prior_is_as_frequent_as_in_dynatree(
 
 def densities_at(particles: ParticleFilter, model: DynamicTree, row: int) -> np.ndarray:
     """Predictive density of the target of a row, tree by tree."""
-    x, y, leaf_model = model.X[row], model.y[row], model.leaf_model
-    logarithms, counts = [], []
-    for nodes, n in trees_of(particles):
-        total = sums_of(leaf_model, leaf_at(nodes, x)["total"])
-        logarithms.append(leaf_model.log_predictive(total, x, y))
-        counts.append(n)
-    return np.repeat(np.exp(logarithms), counts)
+    trees = [(naive_tree(model, particles, nodes[0]), n) for nodes, n in trees_of(particles)]
+    found = [model.log_predictive(tree, model.X[row], model.y[row]) for tree, _ in trees]
+    return np.repeat(np.exp(found), [n for _, n in trees])
 
 
 @pytest.mark.slow

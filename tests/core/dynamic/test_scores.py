@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import pickle
 import random
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -16,34 +17,39 @@ from river_extra_trees._core.dynamic import ParticleFilter
 from river_extra_trees._estimator.mixture import StudentMixture
 from river_extra_trees.dynamic_learner import averaged, gains_of, split_shares_of
 from tests import compiled
-from tests.naive.dynamic import DynamicTree, Tree
+from tests.naive.dynamic import DynamicTree, Split, Tree
 from tests.naive.dynamic_filters import (
     filter_of,
-    leaf_at,
     leaf_with_prior,
     learn,
     naive_tree,
     row_of,
-    sums_of,
-    users_filter,
 )
 from tests.naive.dynamic_leaves import GaussianLeaf, MultinomialLeaf, Sums
 from tests.naive.dynamic_problems import dynatree_stream
-from tests.tools.particle_trees import Node, sizes_of, trees_of
+from tests.tools.particle_trees import sizes_of, trees_of
 
 Array = np.ndarray
 
 N_LEARNED, N_ACTIVE = 150, 80
 
 
+@functools.cache
 def model_of(leaf: str) -> DynamicTree:
     return dynatree_stream(leaf, 14 if leaf == "linear" else 6)
+
+
+def users_filter(leaf: str) -> ParticleFilter:
+    """What a user gets: priors of leaves and of large trees, and memories that compete."""
+    if leaf == "class":
+        return DynamicTreeClassifier(seed=0, n_particles=12, beta=2.0)._core
+    return DynamicTreeRegressor(seed=0, n_particles=12, beta=2.0, leaf=leaf)._core
 
 
 MAKERS = {
     "flat": lambda leaf: filter_of(model_of(leaf), 12, 0),
     "forgetful": lambda leaf: filter_of(model_of(leaf), 12, 0, decay=0.99),
-    "default": lambda leaf: users_filter(leaf, n_particles=12, beta=2.0),  # memories compete
+    "default": users_filter,
 }
 
 
@@ -77,34 +83,31 @@ def leaf_model_of(particles: ParticleFilter, leaf: str) -> GaussianLeaf | Multin
     return MultinomialLeaf(3) if leaf == "class" else leaf_with_prior(particles, 5)
 
 
-def leaf_box(node: Node, x: Array, active: Array) -> tuple[Array, Array]:
-    """The box of the leaf of x below a node."""
+def leaf_box(tree: Tree, x: Array, active: Array) -> tuple[Array, Array]:
+    """The box of the leaf of x."""
     lower, upper = active.min(axis=0), active.max(axis=0)
-    while node["feature"] >= 0:
-        j, cut = node["feature"], node["threshold"]
+    while isinstance(tree, Split):
+        j, cut = tree.column, tree.cut
         (upper if x[j] <= cut else lower)[j] = min(max(cut, lower[j]), upper[j])
-        node = node["left" if x[j] <= cut else "right"]
+        tree = tree.left if x[j] <= cut else tree.right
     return lower, upper
 
 
 def places(particles: ParticleFilter, leaf: str, x: Array) -> list[Place]:
     """Of a point, in each distinct tree."""
-    leaf_model = leaf_model_of(particles, leaf)
     active = np.array([particles.pool.sample(slot)[0] for slot in particles.pool.slots()])
-    trees = trees_of(particles)
+    trees = [(nodes, n, nodes[-1]["decay"]) for nodes, n in trees_of(particles)]
     of_factor: Counter[float] = Counter()
-    for nodes, n in trees:
-        of_factor[leaf_at(nodes, x)["decay"]] += n
+    for _, n, decay in trees:
+        of_factor[decay] += n
     found = []
-    for nodes, n in trees:
-        here = leaf_at(nodes, x)
-        decay = here["decay"]
-        leaves = [node for node in nodes if node["feature"] < 0]
-        left_over = [decay ** (particles.n_seen + 1 - node["time"]) for node in leaves]
-        whole = sum(node["total"][0] * rest for node, rest in zip(leaves, left_over, strict=True))
+    for nodes, n, decay in trees:
+        model = replace(model_of(leaf), decay=decay, now=particles.n_seen)
+        tree = naive_tree(model, particles, nodes[0])
         share = n / of_factor[decay] * particles.factor_weights()[decay]
-        sums = sums_of(leaf_model, here["total"]) * left_over[leaves.index(here)]
-        found.append(Place(share, sums, whole, *leaf_box(nodes[0], x, active)))
+        whole = sum(model.total(one).weight for one in model.leaves(tree))
+        sums = model.total(model.leaf_at(tree, x))
+        found.append(Place(share, sums, whole, *leaf_box(tree, x, active)))
     return found
 
 
