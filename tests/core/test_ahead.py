@@ -21,7 +21,6 @@ MODELS: dict[str, dict[str, Any]] = {
     "ForgetfulDecisionTreeRegressor": {"batch_size": 40},
     "ForgetfulRandomForestClassifier": {"n_models": 3, "batch_size": 90},
     "ShrubEnsembleClassifier": {"n_models": 3, "window_size": 20},
-    "DynamicTreeClassifier": {"n_particles": 4, "window": 20},
     "ExtraTreesClassifier": {"n_models": 21, "window_sizes": (10, 40, 200), "batch_size": 20},
     "ExtraTreesRegressor": {"n_models": 21, "window_sizes": (10, 40, 200), "batch_size": 20},
 }
@@ -33,26 +32,6 @@ def made(name: str) -> Any:
 
 def targets_of(name: str, scores: Any) -> list[Any]:
     return list(scores if name.endswith("Regressor") else np.minimum(scores * 2, 5).astype(int))
-
-
-@pytest.mark.parametrize("name", MODELS)
-def test_more_rows_than_are_read_ahead(name: str) -> None:
-    """Some of the rows have a value that no model knows."""
-    rng = random.Random(2)
-    samples = [sample(rng, i) for i in range(900)]
-    X = pd.DataFrame(
-        [{**x, "new": f"value {i}"} if i % 90 == 9 else x for i, (x, *_) in enumerate(samples)]
-    )
-    y = targets_of(name, np.array([a + b + (c == "r") for _, a, b, c in samples]) / 3)
-    one_by_one, model = made(name), made(name)
-    expected, _ = naive.learn_many(one_by_one, X[:500], y[:500])
-    assert model.predict_learn_many(X[:500], y[:500]).tolist() == expected
-    assert persistence.save_bytes(model) == persistence.save_bytes(one_by_one)
-    rows = naive.rows_of(X)
-    assert model.predict_many(X).tolist() == [model.predict_one(x) for x in rows]
-    if name.endswith("Classifier"):
-        shares = [list(model.predict_proba_one(x).values()) for x in rows]
-        assert model.predict_proba_many(X).to_numpy().tolist() == shares
 
 
 @pytest.mark.parametrize("name", ["StreamDecisionTreeClassifier", "ExtraTreesRegressor"])

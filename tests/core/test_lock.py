@@ -37,34 +37,32 @@ def _no_forced_switches() -> Iterator[None]:
     sys.setswitchinterval(before)
 
 
-def made(name: str, **changes: Any) -> Any:
-    return getattr(ret, name.split()[0])(**{**MODELS[name], **changes}, seed=1)
-
-
 def samples(name: str) -> tuple[Any, Any]:
     X = np.random.default_rng(1).random((N, 3))
     sums = X[:, 0] + X[:, 1]
     return X, sums if name.endswith("Regressor") else sums > 1
 
 
-class Watcher(threading.Thread):
-    """A thread that, once `gate` opens, keeps Python's lock until n rows have been read."""
+def rows_read_beside_a_thread(core: Any, reader: Any, n: int) -> int | None:
+    """How many of n rows are read while another thread keeps Python's lock; None if it is late."""
+    gate = threading.Lock()
+    found: list[int] = []
 
-    def __init__(self, reader: Any, n: int) -> None:
-        super().__init__(daemon=True)
-        self.reader, self.n, self.n_read = reader, n, -1
-        self.gate = threading.Lock()
-        self.gate.acquire()
-        self.start()
-
-    def run(self) -> None:
-        self.gate.acquire()
-        deadline = time.monotonic() + 5
-        if self.reader.row == self.n:
-            return  # it came too late
-        while self.reader.row < self.n and time.monotonic() < deadline:
+    def keep_the_lock() -> None:
+        with gate:
+            deadline = time.monotonic() + 5
+        if reader.row == n:
+            return
+        while reader.row < n and time.monotonic() < deadline:
             pass
-        self.n_read = self.reader.row
+        found.append(reader.row)
+
+    thread = threading.Thread(target=keep_the_lock, daemon=True)
+    with gate:
+        thread.start()
+    core.read_stretch(reader)
+    thread.join(100)
+    return found[0] if found else None
 
 
 # All answer without the lock; with it, those learn whose trees are replaced one by one.
@@ -84,17 +82,14 @@ def test_a_stretch_of_rows_never_waits_for_the_lock(name: str, asks: bool, learn
     X, y = samples(name)
     for start in [*range(300, N - 256, 256)] * 100:  # a thread may take long to wake up
         stretch = min(N - start, 256 if learns or name.startswith("Dynamic") else 4096)
-        model = made(name)
+        model = getattr(ret, name)(**MODELS[name], seed=1)
         model.learn_many(X[:start], y[:start])
         batch = labelled_table_of(X[start:], y[start:], 1.0, model._core.regression)
         reader = model._core.reader(batch, learns=learns)
         if asks:
             model._core.ask(reader)
-        watcher = Watcher(reader, stretch)
-        watcher.gate.release()
-        model._core.read_stretch(reader)
-        watcher.join(100)
-        assert watcher.n_read in (-1, stretch)
-        if watcher.n_read == stretch:
+        n_read = rows_read_beside_a_thread(model._core, reader, stretch)
+        assert n_read in (None, stretch)
+        if n_read:
             return
     pytest.fail("no other thread ran while the rows were read")
