@@ -238,8 +238,3 @@ def scores(Particles particles, str criterion):
     """Score of each active sample, by slot."""
     cdef double[:, ::1] found = core_scores.scores(particles, POLICIES[criterion])
     return {slot: found[<int>slot, 0] for slot in particles.pool.slots()}
-
-
-def rejuvenate(Particles particles):
-    """Add as many new particles, grown from the active samples in random order."""
-    core_step.rejuvenate(particles)

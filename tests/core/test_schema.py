@@ -24,7 +24,7 @@ from river_extra_trees._core.state import StateError
 from tests.tools.inputs import HUGE, Percent
 
 NUMBERS = [2, np.float64(2), np.float32(2), np.int64(-2), np.uint8(2), Percent(50), 10**9]
-NUMBERS += [True, decimal.Decimal(2), fractions.Fraction(1, 2)]
+NUMBERS += [True, False, decimal.Decimal(2), fractions.Fraction(1, 2)]
 VALUES = st.one_of(
     *(st.floats(allow_infinity=False), st.sampled_from(NUMBERS), st.none()),
     *(st.text(max_size=2), st.tuples(st.integers(0, 2))),

@@ -160,9 +160,9 @@ class MultinomialLeaf:
 
     size = 0  # parameters that need data before the leaf predicts
 
-    def __init__(self, n_classes: int) -> None:
+    def __init__(self, n_classes: int, concentration: float | None = None) -> None:
         self.n_classes = n_classes
-        self.concentration = 1 / n_classes
+        self.concentration = concentration or 1 / n_classes
 
     def nothing(self) -> Sums:
         return Sums(0.0, np.zeros((0, 0)), np.zeros(0), 0.0, np.zeros(self.n_classes))

@@ -63,7 +63,7 @@ class NoDeterminant(GaussianLeaf):
     """The evidence forgets the volume of the coefficients."""
 
     def log_determinant(self, total: Sums) -> float:
-        return 0.0 * super().log_determinant(total)
+        return 0.0
 
 
 class OtherPriorExponent(GaussianLeaf):
@@ -73,14 +73,6 @@ class OtherPriorExponent(GaussianLeaf):
         df = self.degrees_of_freedom(total)
         more = gammaln(df / 2 + 1) - gammaln(df / 2) - np.log(self.residual(total) / 2)
         return super().log_evidence(total) + float(more)
-
-
-class UniformDirichlet(MultinomialLeaf):
-    """Dirichlet(1, ..., 1) in place of Dirichlet(1/K, ..., 1/K)."""
-
-    def __init__(self, n_classes: int) -> None:
-        super().__init__(n_classes)
-        self.concentration = 1.0
 
 
 @dataclass(frozen=True)
@@ -95,17 +87,20 @@ class HalvedRetirement(DynamicTree):
         )
 
 
-def with_leaf_model(model: DynamicTree, leaf_model: type[GaussianLeaf]) -> DynamicTree:
-    return replace(model, leaf_model=leaf_model(model.X.shape[1], linear=model.leaf_model.linear))
+WRONG_LEAVES = {
+    "degrees of freedom": OneDegreeOfFreedomMore,
+    "determinant": NoDeterminant,
+    "prior exponent": OtherPriorExponent,
+}
 
 
 def mutants(model: DynamicTree) -> dict[str, DynamicTree]:
     """Wrong versions of a model, by what is wrong with them."""
     wrong: dict[str, DynamicTree] = {"depth exponent": replace(model, beta=model.beta - 1)}
-    if isinstance(model.leaf_model, MultinomialLeaf):
-        wrong["Dirichlet"] = replace(model, leaf_model=UniformDirichlet(model.leaf_model.n_classes))
-        return wrong
-    wrong["degrees of freedom"] = with_leaf_model(model, OneDegreeOfFreedomMore)
-    wrong["determinant"] = with_leaf_model(model, NoDeterminant)
-    wrong["prior exponent"] = with_leaf_model(model, OtherPriorExponent)
+    right = model.leaf_model
+    if isinstance(right, MultinomialLeaf):
+        uniform = MultinomialLeaf(right.n_classes, concentration=1.0)
+        return {**wrong, "Dirichlet": replace(model, leaf_model=uniform)}
+    for name, leaf in WRONG_LEAVES.items():
+        wrong[name] = replace(model, leaf_model=leaf(model.X.shape[1], right.linear))
     return wrong

@@ -222,7 +222,7 @@ def test_log_odds_of_staying_against_pruning_are_the_naive_ones(
             odds = model.score(tree, depth) - model.score(model.pruned(tree), depth)
             assert gain == pytest.approx(max(0.0, odds), rel=1e-6, abs=1e-6)
             compared += gain > 0.0
-    assert compared > 20
+    assert compared > 10
 
 
 # Invariants

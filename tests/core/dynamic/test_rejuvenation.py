@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from river_extra_trees import DynamicTreeRegressor
-from tests import compiled
 from tests.tools.particle_trees import Node, trees_of
 from tests.tools.sums import check_sums
 
@@ -36,17 +35,24 @@ def sums(nodes: list[Node]) -> np.ndarray:
 
 
 def test_half_of_the_new_trees_inherit() -> None:
-    """One in two has the weight of an old tree, and as much of it retired; the others none."""
-    model = DynamicTreeRegressor(n_particles=12, window=WINDOW, forgetting_factor=1.0, seed=1)
-    for x, y in bends(300, 0):
+    """One in two has the weight of an old tree, and as much of it retired; the others none.
+
+    The next sample decides between old and new ones: there are as many as before then.
+    """
+    model = DynamicTreeRegressor(
+        n_particles=12, window=WINDOW, forgetting_factor=1.0, rejuvenate_every=300, seed=1
+    )
+    *rows, last = bends(301, 0)
+    for x, y in rows:
         model.learn_one(x, y)
-    expected = sums(trees_of(model._core)[0][0])
-    assert expected[2] > 200
-    compiled.rejuvenate(model._core)
+    assert model._core.n_trees == 24
     model._core.check()
     check_sums(model._core)
+    trees = trees_of(model._core)
+    expected = sums(trees[0][0])  # of an old one
+    assert expected[2] > 200
     n_with = n_without = 0
-    for nodes, n in trees_of(model._core):
+    for nodes, n in trees:
         found = sums(nodes)
         if found[2] > 0:
             assert found == pytest.approx(expected)
@@ -55,16 +61,7 @@ def test_half_of_the_new_trees_inherit() -> None:
             assert found[0] == pytest.approx(WINDOW)
             n_without += n
     assert (n_with, n_without) == (12 + 6, 6)
-
-
-def test_the_next_sample_decides_between_old_and_new_trees() -> None:
-    """There are as many trees as before then."""
-    model = DynamicTreeRegressor(n_particles=12, window=WINDOW, rejuvenate_every=100, seed=1)
-    rows = bends(101, 0)
-    for x, y in rows[:100]:
-        model.learn_one(x, y)
-    assert model._core.n_trees == 24
-    model.learn_one(*rows[100])
+    model.learn_one(*last)
     assert model._core.n_trees == 12
     model._core.check()
     check_sums(model._core)
@@ -74,10 +71,9 @@ def test_new_trees_learn_the_samples_in_any_order() -> None:
     """Every order occurs."""
     met = set()
     for seed in range(120):
-        model = DynamicTreeRegressor(n_particles=1, window=3, seed=seed)
+        model = DynamicTreeRegressor(n_particles=1, window=3, rejuvenate_every=3, seed=seed)
         for i in range(3):
             model.learn_one({"x": float(i)}, float(i))
-        compiled.rejuvenate(model._core)
         for (leaf, *others), _ in trees_of(model._core)[1:]:  # the old tree is the first
             if not others:
                 met.add(tuple(leaf["active"]))
