@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from river.datasets import synth
 
 from river_extra_trees import DynamicTreeClassifier, DynamicTreeRegressor
 from river_extra_trees._core.state import StateError
@@ -21,13 +22,10 @@ from tests.tools.sums import check_sums
 Row = dict[str, float]
 
 
-def friedman(n: int, seed: int, amplitude: float = 1.0) -> Iterator[tuple[Row, float]]:
-    """Friedman's function of five features with unit noise."""
-    rng = np.random.default_rng(seed)
-    for x in rng.random((n, 5)):
-        truth = 10 * amplitude * math.sin(math.pi * x[0] * x[1]) + 20 * (x[2] - 0.5) ** 2
-        y = truth + 10 * x[3] + 5 * x[4] + rng.normal()
-        yield {f"x{j + 1}": float(value) for j, value in enumerate(x)}, float(y)
+def friedman(n: int, seed: int) -> Iterator[tuple[Row, float]]:
+    """Friedman's function with unit noise; the features without use are left out."""
+    for x, y in synth.Friedman(seed=seed).take(n):
+        yield {f"x{j}": x[j] for j in range(5)}, y
 
 
 def turning_line(n: int, period: int, seed: int) -> Iterator[tuple[Row, float]]:

@@ -5,18 +5,21 @@ README.md in this folder says how each file was made and which error to expect.
 
 from __future__ import annotations
 
-import csv
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
 FOLDER = Path(__file__).parent
 
 
+def text(name: str) -> pd.DataFrame:
+    return pd.read_csv(FOLDER / f"{name}.csv", dtype=str, keep_default_na=False)
+
+
 def table(name: str) -> list[dict[str, str]]:
     """Rows of a file, as text."""
-    with (FOLDER / f"{name}.csv").open(newline="") as file:
-        return list(csv.DictReader(file))
+    return text(name).to_dict("records")
 
 
 def column(rows: list[dict[str, str]], name: str) -> np.ndarray:
@@ -28,8 +31,5 @@ def data(name: str) -> tuple[np.ndarray, np.ndarray]:
 
     Classes are numbered from 0 here, from 1 in the files.
     """
-    rows = table(name)
-    features = [key for key in rows[0] if key.startswith("x")]
-    X = np.column_stack([column(rows, feature) for feature in features])
-    y = column(rows, "y")
-    return X, y - 1 if name.startswith("class") else y
+    frame = text(name).astype(float)
+    return frame.filter(regex="^x").to_numpy(), frame["y"].to_numpy() - name.startswith("class")
