@@ -28,15 +28,6 @@ def friedman(n: int, seed: int) -> Iterator[tuple[Row, float]]:
         yield {f"x{j}": x[j] for j in range(5)}, y
 
 
-def turning_line(n: int, period: int, seed: int) -> Iterator[tuple[Row, float]]:
-    """A slope that swings between -5 and 5."""
-    rng = np.random.default_rng(seed)
-    for t in range(n):
-        x = rng.uniform(-1, 1)
-        y = 5 * math.sin(2 * math.pi * t / period) * x + 0.2 * rng.normal()
-        yield {"x": float(x)}, float(y)
-
-
 # Predictive distributions
 
 
@@ -111,16 +102,17 @@ def test_a_linear_leaf_reads_a_missing_value_as_the_mean() -> None:
 def test_automatic_forgetting_follows_the_stream() -> None:
     """Where nothing drifts the longest memory leads; one that predicts better soon takes over."""
     model = DynamicTreeRegressor(n_particles=40, window=300, seed=0)
-    still = [({"x": t / 600}, 3 * t / 600) for t in range(600)]
-    random.Random(0).shuffle(still)
-    for x, y in still:
-        model.learn_one(x, y + 0.2 * math.sin(1000 * x["x"]))
+    rng, order = random.Random(0), list(range(600))
+    rng.shuffle(order)
+    for t in order:
+        model.learn_one({"x": t / 600}, 3 * t / 600 + 0.2 * math.sin(1000 * t / 600))
     before = model.forgetting_factors
     assert sum(before.values()) == pytest.approx(1.0)
     assert before[1.0] > 0.5
     assert min(before.values()) > 0.001
-    for x, y in turning_line(400, 300, 1):
-        model.learn_one(x, y)
+    for t in range(400):
+        x = rng.uniform(-1, 1)
+        model.learn_one({"x": x}, 5 * math.sin(2 * math.pi * t / 300) * x + rng.gauss(0, 0.2))
     assert model.forgetting_factors[1.0] < 0.05
     assert model.forgetting_factors[min(before)] > 0.9
     model._core.check()

@@ -41,6 +41,7 @@ def test_rows_that_fail_half_way() -> None:
             failed += 1
             assert learner.n_samples_seen == reader.row
             assert learner._schema.names == ["a", "c"][: 2 * reader.row]
+            assert [len(codes) for codes in learner._schema.codes] == [1, 1][: 2 * reader.row]
         Moody.patience = 1000
         learner._read_rows(reader)
         learner._core.check()
