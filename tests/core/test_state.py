@@ -3,19 +3,12 @@
 from __future__ import annotations
 
 import math
-import random
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
 
-from river_extra_trees import (
-    ForgetfulDecisionTreeClassifier,
-    ShrubEnsembleClassifier,
-    StreamDecisionForestClassifier,
-    StreamDecisionTreeClassifier,
-)
 from river_extra_trees._core.schema import Labels, Schema
 from river_extra_trees._core.state import (
     LARGEST_COUNT,
@@ -26,6 +19,8 @@ from river_extra_trees._core.state import (
     from_state,
     put_back,
 )
+from tests.tools.contract import CORE_CLASSIFIERS, Case
+from tests.tools.estimators import make
 
 
 def state(value: Any) -> State:
@@ -204,22 +199,13 @@ def test_forged_small_arrays(value: Any) -> None:
         from_state(Schema, {"kinds": value})
 
 
-MODELS = [
-    ForgetfulDecisionTreeClassifier(batch_size=100, seed=1),
-    ShrubEnsembleClassifier(seed=1),
-    StreamDecisionForestClassifier(n_models=2, batch_size=100, seed=1),
-    StreamDecisionTreeClassifier(batch_size=100, seed=1),
-]
-
-
 @pytest.mark.parametrize("value", [5000.0, 41.0, 0.5, -2.0, -1e9, 1e300])
-@pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
-def test_codes_of_stored_samples_are_those_of_the_schema(model: Any, value: float) -> None:
+@pytest.mark.parametrize("case", CORE_CLASSIFIERS[:3], ids=str)
+def test_codes_of_stored_samples_are_those_of_the_schema(case: Case, value: float) -> None:
     """Growth counts the samples of each code, so other codes would be outside of its counters."""
-    rng = random.Random(0)
-    model = model.clone()
+    model = make(case)
     for i in range(90):
-        model.learn_one({"number": 1e9, "text": f"v{i % 41}"}, rng.choice("xy"))
+        model.learn_one({"number": 1e9, "text": f"v{i % 41}"}, i % 2)
     core = model._core
     state = core.state()
     data = state["window"].values["data"]

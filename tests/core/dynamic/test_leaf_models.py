@@ -146,17 +146,15 @@ def test_leaves_in_lanes_are_leaves(
 @pytest.mark.parametrize("with_prior", [False, True])
 def test_a_repeated_regressor_makes_its_lane_constant_and_no_other(with_prior: bool) -> None:
     """A leaf whose regressors are not independent falls back; its neighbours stay linear."""
-    rng = np.random.default_rng(0)
-    found = [compiled.Statistics(2) for _ in range(3)]
-    for i, leaf in enumerate(found):
-        for _ in range(30):
-            a, b = rng.normal(size=2)
-            leaf.add([a, a if i == 1 else b], a + b)
-    prior = compiled.Statistics(2)
-    if with_prior:
-        for sign in (-1, 1):
-            prior.add([sign, sign], sign, 0.5)
+    found = []
+    for i in range(3):
+        X, y = samples(30, i)
+        X[:, 2] = X[:, 0] if i == 1 else X[:, 2]
+        found.append(filled(LINEAR, X, y))
+    prior = compiled.Statistics(3)
+    for sign in (-1, 1) if with_prior else ():
+        prior.add([sign] * 3, sign, 0.5)
     for leaf in found:
-        leaf.set_prior(prior.values, -3.0)
-    together = compiled.log_marginals(found, [0.0, 0.0, 0.0])
+        leaf.set_prior(prior.values, -4.0)
+    together = compiled.log_marginals(found, [0.0] * 4)
     assert together == pytest.approx([leaf.log_marginal() for leaf in found], rel=1e-9)
