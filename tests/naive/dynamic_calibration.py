@@ -115,8 +115,9 @@ def simulate(
 
 def learned_trees(problem: Problem, model: DynamicTree, seed: int) -> list[Tree]:
     """Trees of some particles, drawn at random, of a compiled cloud that has learned the stream."""
-    particles = filter_of(model, problem.n_particles, seed, decay=problem.decay)
-    learn_stream(model, particles, problem.n_active)
+    n, decay, window = problem.n_particles, problem.decay, problem.n_active
+    particles = filter_of(model, n, seed, decay=decay, window=window)
+    learn_stream(model, particles)
     trees, counts = zip(*trees_of(particles), strict=True)
     rng = np.random.default_rng(seed)
     asked = rng.choice(np.repeat(np.arange(len(trees)), counts), problem.n_asked, replace=False)

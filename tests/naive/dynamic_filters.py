@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 
 from river_extra_trees._core.dynamic import ParticleFilter
-from tests import compiled
 from tests.naive import dynamic_enumeration as enumeration
 from tests.naive.dynamic import DynamicTree, Leaf, Split, Tree
 from tests.naive.dynamic_leaves import GaussianLeaf, InformedLeaf, LeafModel, MultinomialLeaf, Sums
@@ -24,12 +23,13 @@ def filter_of(
     seed: int,
     decay: float = 1.0,
     prior_weight: float = 0.0,
+    window: int = 10_000,
 ) -> ParticleFilter:
     """Flat priors, as the naive model has them, or one of some weight."""
     leaf_model = model.leaf_model
     return ParticleFilter(
         n_particles=n_particles,
-        window=10_000,
+        window=window,
         classifier=isinstance(leaf_model, MultinomialLeaf),
         linear=isinstance(leaf_model, GaussianLeaf) and leaf_model.linear,
         min_samples_leaf=model.min_samples_leaf,
@@ -48,18 +48,15 @@ def open_constant(model: DynamicTree) -> DynamicTree:
     return replace(model, leaf_bonus=-model.leaf_model.size / 2 * float(np.log(2 * np.pi)))
 
 
-def learn(particles: ParticleFilter, model: DynamicTree, row: int, window: int = 1000) -> None:
-    """Learn a row; the oldest of a full window retires before."""
-    if particles.pool.size == window:
-        compiled.retire_oldest(particles)
+def learn(particles: ParticleFilter, model: DynamicTree, row: int) -> None:
     particles.learn(row_of(model.X[row]), float(model.y[row]))
 
 
-def learn_stream(model: DynamicTree, particles: ParticleFilter, window: int = 1000) -> float:
+def learn_stream(model: DynamicTree, particles: ParticleFilter) -> float:
     """Estimated evidence of the rows after the first `min_samples_leaf`."""
     log_evidence = 0.0
     for row in range(len(model.y)):
-        learn(particles, model, row, window)
+        learn(particles, model, row)
         if row >= model.min_samples_leaf:
             log_evidence += particles.log_predictive
     return float(np.exp(log_evidence))

@@ -44,8 +44,8 @@ def assert_law(
     n_runs = 20
     found: dict[enumeration.Key, float] = {}
     for seed in range(n_runs):
-        particles = filter_of(model, 3_000, seed, **settings)
-        learn_stream(model, particles, window)
+        particles = filter_of(model, 3_000, seed, window=window, **settings)
+        learn_stream(model, particles)
         for key, share in structures(model, particles).items():
             found[key] = found.get(key, 0.0) + share / n_runs
 
@@ -104,9 +104,9 @@ def test_forgetting_has_its_enumerated_law(problem: str) -> None:
 @pytest.mark.parametrize("problem", ["constant", "linear"])
 def test_trees_under_the_default_prior_have_their_enumerated_law(problem: str) -> None:
     """The prior of the leaves follows the stream; each row is learned by the one of its time."""
-    model = PROBLEMS[problem]
-    one, steps = filter_of(model, 1, 0, prior_weight=0.3), [model]
+    model, window = PROBLEMS[problem], WINDOW[problem]
+    one, steps = filter_of(model, 1, 0, prior_weight=0.3, window=window), [model]
     for row in range(len(model.y) - 1):
         learn(one, model, row)
         steps.append(replace(model, leaf_model=leaf_with_prior(one, model.X.shape[1])))
-    assert_law(model, steps, [open_constant(model)], WINDOW[problem], prior_weight=0.3)
+    assert_law(model, steps, [open_constant(model)], window, prior_weight=0.3)

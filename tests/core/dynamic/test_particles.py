@@ -55,13 +55,13 @@ def assert_roots_split(
 def test_one_leaf_is_dynatree_s(leaf: str, retirement: str, window: int, factor: float) -> None:
     """Log predictive row by row, then all that is answered, to 1e-8."""
     model = published(leaf)
-    particles = filter_of(model, 1, 0, decay=factor)
+    particles = filter_of(model, 1, 0, decay=factor, window=window)
     particles.min_samples_leaf = 10**6  # no split
     name = f"{'linear_augmented' if leaf == 'linear' else leaf}_{retirement}"
     rows = table("exact_single_leaf_logpred")
     for row, expected in enumerate(rows):
         known = leaf != "class" or len(particles.labels.labels) == 3  # dynaTree knows
-        learn(particles, model, row, window)
+        learn(particles, model, row)
         if row >= model.min_samples_leaf and known:
             assert particles.log_predictive == pytest.approx(float(expected[name]), abs=1e-8)
     assert len(rows) >= 200
@@ -205,9 +205,9 @@ def test_log_odds_of_staying_against_pruning_are_the_naive_ones(
     """Of every split, from all samples below it, some of which have retired."""
     alpha = {"constant": 0.5, "linear": 1e-4, "class": 0.95}[leaf]  # some splits are rare
     model = dynatree_stream(leaf, published_scores=as_published, alpha=alpha)
-    particles = filter_of(model, 50, 0)
+    particles = filter_of(model, 50, 0, window=150 if as_published else 60)
     for row in range(150):
-        learn(particles, model, row, 150 if as_published else 60)
+        learn(particles, model, row)
     for _ in range(20 * as_published):
         compiled.retire_oldest(particles)
     model = model if as_published else open_constant(model)

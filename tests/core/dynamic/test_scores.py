@@ -7,6 +7,7 @@ import pickle
 import random
 from collections import Counter
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -41,14 +42,15 @@ def model_of(leaf: str) -> DynamicTree:
 
 def users_filter(leaf: str) -> ParticleFilter:
     """What a user gets: priors of leaves and of large trees, and memories that compete."""
+    parameters: dict[str, Any] = {"n_particles": 12, "window": N_ACTIVE, "beta": 2.0, "seed": 0}
     if leaf == "class":
-        return DynamicTreeClassifier(seed=0, n_particles=12, beta=2.0)._core
-    return DynamicTreeRegressor(seed=0, n_particles=12, beta=2.0, leaf=leaf)._core
+        return DynamicTreeClassifier(**parameters)._core
+    return DynamicTreeRegressor(leaf=leaf, **parameters)._core
 
 
 MAKERS = {
-    "flat": lambda leaf: filter_of(model_of(leaf), 12, 0),
-    "forgetful": lambda leaf: filter_of(model_of(leaf), 12, 0, decay=0.99),
+    "flat": lambda leaf: filter_of(model_of(leaf), 12, 0, window=N_ACTIVE),
+    "forgetful": lambda leaf: filter_of(model_of(leaf), 12, 0, decay=0.99, window=N_ACTIVE),
     "default": users_filter,
 }
 
@@ -56,9 +58,8 @@ MAKERS = {
 def learned(maker: str, leaf: str, discard: str = "oldest") -> ParticleFilter:
     """A filter that has retired some rows and has split some leaves."""
     particles, model = MAKERS[maker](leaf), model_of(leaf)
+    particles.set_policy(discard=discard, rejuvenate_every=0)
     for row in range(N_LEARNED):
-        if particles.pool.size == N_ACTIVE:
-            compiled.retire(particles, compiled.to_retire(particles, discard))
         learn(particles, model, row)
     assert max(sizes_of(particles)[0]) > 1
     particles.check()

@@ -13,9 +13,8 @@ from scipy import special
 from river_extra_trees._core.dynamic import ParticleFilter
 from river_extra_trees._estimator.mixture import StudentMixture
 from river_extra_trees.dynamic_learner import averaged, split_shares_of
-from tests import compiled
 from tests.golden.dynatree import column, data, table
-from tests.naive.dynamic_filters import filter_of, row_of
+from tests.naive.dynamic_filters import filter_of, learn, row_of
 from tests.naive.dynamic_problems import dynatree_stream
 from tests.tools.particle_trees import sizes_of
 
@@ -26,6 +25,7 @@ pytestmark = pytest.mark.slow  # the runs take long
 CONFIGURATIONS = [row["config"] for row in table("stat_summary") if "implicit" not in row["config"]]
 N_RUNS = 8
 N_PARTICLES = 100
+POLICIES = {"alc": "alc", "ent": "entropy", "rand": "random"}
 
 # Share of the z of these quantities beyond 2, over all configurations. The README expects about
 # 0.05; but points, rows and configurations depend on each other, and spreads are estimates. With
@@ -80,11 +80,10 @@ def answers_to_numbers(particles: ParticleFilter) -> tuple[dict[str, float], dic
     for x, target in zip(X, y, strict=True):
         components = particles.mixture(row_of(x))
         mean, scale2, df, share = np.array(components).T
-        middle, scale = share @ mean, np.sqrt(scale2)
-        variance = share @ (scale2 * df / (df - 2) + (mean - middle) ** 2)
+        mixture, scale = StudentMixture(components), np.sqrt(scale2)
         quantiles = (share @ (mean + scale * special.stdtrit(df, p)) for p in (0.05, 0.95))
-        points.append((middle, variance, *quantiles))
-        densities.append(StudentMixture(components).log_density(target))
+        points.append((mixture.mean, mixture.variance, *quantiles))
+        densities.append(mixture.log_density(target))
     answers = dict(zip(("mean", "var", "q05", "q95"), np.array(points).T, strict=True))
     summary = {
         "test_err": float(np.sqrt(np.mean((answers["mean"] - y) ** 2))),
@@ -98,18 +97,13 @@ def run(config: str, seed: int) -> dict[str, Array]:
     leaf = config.split("_")[0]
     model = dynatree_stream(leaf, published_scores=True)
     factor = float(config.split("lam")[1]) if "lam" in config else 1.0
-    particles = filter_of(model, N_PARTICLES, seed, decay=factor)
-    rng = np.random.default_rng(seed)
+    window = 100 if "w100" in config else 1000
+    particles = filter_of(model, N_PARTICLES, seed, decay=factor, window=window)
+    policy = POLICIES.get(config.rsplit("_", 1)[1], "oldest")
+    particles.set_policy(discard=policy, rejuvenate_every=0)
     log_predictive = []
     for row in range(400):
-        if "w100" in config and particles.pool.size == 100:
-            policy = config.rsplit("_", 1)[1]
-            slot = int(rng.choice(particles.pool.slots()))
-            if policy != "rand":
-                policy = {"alc": "alc", "ent": "entropy"}.get(policy, "oldest")
-                slot = compiled.to_retire(particles, policy)
-            compiled.retire(particles, slot)
-        particles.learn(row_of(model.X[row]), float(model.y[row]))
+        learn(particles, model, row)
         log_predictive.append(particles.log_predictive)
     summary, answers = (
         answers_to_classes(particles) if leaf == "class" else answers_to_numbers(particles)
