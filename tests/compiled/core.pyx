@@ -11,9 +11,7 @@ from river_extra_trees._core.dynamic cimport step as core_step
 from river_extra_trees._core.dynamic.leaf_models cimport (
     Predictive, evidence, fit_batch, log_marginal, log_multinomial, predictive, to_cells,
 )
-from river_extra_trees._core.dynamic.particles cimport (
-    ALC, ALM, ENTROPY, OLDEST, RANDOM, Particles,
-)
+from river_extra_trees._core.dynamic.particles cimport ALC, ALM, ENTROPY, Particles
 from river_extra_trees._core.linalg cimport (
     BATCH_SIZE, MAX_REGRESSORS, Fit, LeafModel, add_sample, merge, row_width, scale,
     scratch_size,
@@ -208,7 +206,7 @@ def log_marginals(leaves, origin):
 
 # --- Particle filters
 
-POLICIES = {"oldest": OLDEST, "random": RANDOM, "alc": ALC, "alm": ALM, "entropy": ENTROPY}
+CRITERIA = {"alc": ALC, "alm": ALM, "entropy": ENTROPY}
 
 
 def retire(Particles particles, int slot):
@@ -224,17 +222,7 @@ def retire(Particles particles, int slot):
     particles.pool.release(&gone[0])
 
 
-def to_retire(Particles particles, str policy):
-    """Slot of the active sample to retire next."""
-    return core_scores.to_retire(particles, POLICIES[policy])
-
-
-def retire_oldest(Particles particles):
-    """Move the oldest active sample into the priors of its leaves."""
-    retire(particles, to_retire(particles, "oldest"))
-
-
 def scores(Particles particles, str criterion):
     """Score of each active sample, by slot."""
-    cdef double[:, ::1] found = core_scores.scores(particles, POLICIES[criterion])
+    cdef double[:, ::1] found = core_scores.scores(particles, CRITERIA[criterion])
     return {slot: found[<int>slot, 0] for slot in particles.pool.slots()}

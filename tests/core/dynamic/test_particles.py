@@ -119,7 +119,7 @@ def test_grow_over_a_retired_prior_is_as_frequent_as_in_dynatree(
     for row in range(59):
         learn(particles, model, row)
     for _ in range(k):
-        compiled.retire_oldest(particles)
+        compiled.retire(particles, particles.pool.slots()[0])
     for row in range(59, 60 + k):
         learn(particles, model, row)
     splits = {j: expected[f"split_x{j + 1}"] for j in range(model.X.shape[1])}
@@ -180,7 +180,7 @@ def test_a_leaf_without_spread_has_no_density(leaf: str, factor: float) -> None:
     evidence, without = 0.0, 0
     for row in range(200):
         if particles.pool.size == 60:
-            compiled.retire_oldest(particles)
+            compiled.retire(particles, particles.pool.slots()[0])
         with np.errstate(invalid="ignore"):
             densities = densities_at(particles, model, row) if row > 40 else np.ones(1)
         learn(particles, model, row)
@@ -209,7 +209,7 @@ def test_log_odds_of_staying_against_pruning_are_the_naive_ones(
     for row in range(150):
         learn(particles, model, row)
     for _ in range(20 * as_published):
-        compiled.retire_oldest(particles)
+        compiled.retire(particles, particles.pool.slots()[0])
     model = model if as_published else open_constant(model)
     found = {
         root: [node["gain"] for node in particles.nodes(i)]

@@ -155,12 +155,14 @@ def test_scores_of_active_points_are_the_naive_ones(maker: str, leaf: str, crite
     Such points have retired before, so leaves have faded that no sample visits.
     """
     particles = learned(maker, leaf, criterion)
-    scores, slots = compiled.scores(particles, criterion), particles.pool.slots()
-    for slot in slots:
-        x = np.array(particles.pool.sample(slot)[0])
-        assert scores[slot] == pytest.approx(NAIVE[criterion](particles, leaf, x), rel=1e-8)
-    smallest = [slot for slot in slots if scores[slot] == min(scores.values())]
-    assert compiled.to_retire(particles, criterion) == smallest[0]
+    pool, scores = particles.pool, compiled.scores(particles, criterion)
+    by_arrival = {pool.sample(slot)[3]: scores[slot] for slot in pool.slots()}
+    for row, score in by_arrival.items():
+        expected = NAIVE[criterion](particles, leaf, model_of(leaf).X[row])
+        assert score == pytest.approx(expected, rel=1e-8)
+    learn(particles, model_of(leaf), N_LEARNED)
+    left = {pool.sample(slot)[3] for slot in pool.slots()}
+    assert by_arrival.keys() - left == {min(by_arrival, key=lambda row: by_arrival[row])}
 
 
 def test_random_discards_are_uniform() -> None:
