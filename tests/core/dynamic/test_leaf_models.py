@@ -34,7 +34,11 @@ def samples(n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     return X, X @ [1.0, -2.0, 0.5] + rng.normal(size=n)
 
 
-@pytest.mark.parametrize("leaf_model", [CONSTANT, LINEAR, MultinomialLeaf(N_CLASSES)])
+@pytest.mark.parametrize(
+    "leaf_model",
+    [CONSTANT, LINEAR, MultinomialLeaf(N_CLASSES)],
+    ids=["constant", "linear", "multinomial"],
+)
 @settings(max_examples=40, deadline=None)
 @given(st.integers(20, 60), st.integers(0, 10**6), st.floats(0.1, 1.0))
 def test_statistics_agree_with_the_textbook(
@@ -78,7 +82,7 @@ def test_a_target_without_spread_has_no_density() -> None:
     assert statistics.predictive() == (3.0, 0.0, 0.0)
 
 
-@pytest.mark.parametrize("leaf_model", [CONSTANT, LINEAR])
+@pytest.mark.parametrize("leaf_model", [CONSTANT, LINEAR], ids=["constant", "linear"])
 @pytest.mark.parametrize("merged", [False, True])
 def test_far_samples_that_have_faded_leave_no_rounding_errors(
     leaf_model: GaussianLeaf, merged: bool

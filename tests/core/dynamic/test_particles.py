@@ -325,10 +325,9 @@ def test_missing_values_go_left_as_often_as_right() -> None:
     for i, (x, y) in enumerate(samples, start=1):
         model._core.min_samples_leaf = 4 if i == len(samples) else len(samples)
         model.learn_one(x, y)
-    splits = [(nodes[0], n) for nodes, n in trees_of(model._core)]
-    left, right = (
-        sum(n for node, n in splits if node["feature"] == 0 and node["missing_left"] == side)
-        for side in (True, False)
-    )
+    sides: Counter[bool | None] = Counter()
+    for (top, *_), n in trees_of(model._core):
+        sides[top.get("missing_left")] += n  # None: a leaf
+    left, right = sides[True], sides[False]
     assert left + right > 1000
     assert abs(left - right) <= 4 * np.sqrt(left + right)
