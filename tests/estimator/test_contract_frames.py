@@ -20,7 +20,7 @@ from river_extra_trees._estimator.frames import readable_frame
 from river_extra_trees._estimator.predictions import frame_of_shares, series_of_numbers
 from river_extra_trees._estimator.tables import labelled_table_of, table_of
 from tests.naive import frames as naive
-from tests.tools.contract import CORE_CLASSIFIERS, CORES, FIRST, Case, full_of_labels, taught
+from tests.tools.contract import CORES, FIRST, Case, taught
 from tests.tools.estimators import frozen, is_classifier, learn, make, stream
 from tests.tools.inputs import Colour, Level
 
@@ -113,7 +113,6 @@ REFUSED: list[tuple[str, Any, type[Exception], str]] = [
     ("X", [[0.0]] * 3, TypeError, "data frame .* or an array of two dimensions, not 'list'"),
     ("X", None, TypeError, "not 'NoneType'"),
     ("X", MASKED, TypeError, "X is a masked array: pass X.astype"),
-    ("X", pd.DataFrame({"a": [0.0, 1.0, math.inf]}), ValueError, "^row 2: feature 'a': .* finite"),
     (
         "X",
         pd.DataFrame({"a": [0.5, Unwritten(), 1]}),
@@ -195,41 +194,6 @@ def test_unknown_moments_are_missing() -> None:
             assert (model.n_samples_seen, model._core.schema.names) == (3, [])
             assert len(model.predict_many(X)) == 3
         ret.StreamDecisionTreeClassifier().learn_one({"a": moments[0]}, True)
-
-
-@pytest.mark.parametrize("case", FIRST, ids=str)
-def test_a_frame_is_refused_whole(case: Case) -> None:
-    """If one row is refused, the message names it and no row is learned."""
-    rows = list(stream(case, 50))
-    frame = pd.DataFrame({name: [x.get(name) for x, _ in rows] for name in ("a", "b", "c")})
-    targets = [y for _, y in rows]
-    model = make(case)
-    model.learn_many(frame, targets)
-    before = frozen(model)
-    with pytest.raises(ValueError, match="50"):
-        model.learn_many(frame, targets[1:])
-    frame.loc[31, "a"] = math.inf
-    with pytest.raises(ValueError, match="31"):
-        model.learn_many(frame, targets)
-    assert frozen(model) == before
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("case", CORE_CLASSIFIERS[:1] + CORE_CLASSIFIERS[3:], ids=str)
-def test_frame_with_too_many_labels(case: Case) -> None:
-    """A frame that would bring the 1,025th label is refused whole; no weight brings none."""
-    model = full_of_labels(case)
-    before = frozen(model)
-    labels = [f"label {i}" for i in (3, 1020, 1021, 1021, 1022, 1023, 1024)]
-    frame = pl.DataFrame({"a": [float(i) for i in range(len(labels))]})
-    with pytest.raises(ValueError, match="row 6: the label 'label 1024' is one too many"):
-        model.learn_many(frame, labels)
-    assert frozen(model) == before
-    for w in (0.0, 1e-310):
-        twin = model.clone(include_attributes=True)
-        twin.learn_many(frame, labels, [*[1.0] * 5, w, 1.0])
-        assert len(twin.predict_proba_one({"a": 1.0})) == 1024
-        assert "label 1023" not in twin.predict_proba_one({"a": 1.0})
 
 
 # --- What is taken
