@@ -304,7 +304,7 @@ def test_distributions_of_frames(name: str, kind: str) -> None:
     rows = naive.rows_of(frame)
     for found in (model, model.snapshot()):
         answers = found.predict_many(frame, with_dist=True)
-        one_by_one = [model.predict_one(x, with_dist=True) for x in rows]
+        one_by_one = [found.predict_one(x, with_dist=True) for x in rows]
         assert [each.components for each in answers] == [each.components for each in one_by_one]
         assert [each.sample() for each in answers] == [each.sample() for each in one_by_one]
     assert np.asarray(model.predict_many(frame)).tolist() == [model.predict_one(x) for x in rows]
