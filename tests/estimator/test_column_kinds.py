@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import copy
 import datetime
 import math
-import pickle
 import random
 import subprocess
 import sys
@@ -21,7 +19,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from river import checks, compose, preprocessing
+from river import checks, compose
 
 import river_extra_trees as ret
 from river_extra_trees import persistence
@@ -184,21 +182,6 @@ def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
         transformer.learn_one({i: "1970-01-02"})
     assert len(transformer.columns) == 10
     assert transformer.transform_one({99: "1970-01-02"}) == {99: DAY}
-
-
-def test_copies_and_files() -> None:
-    """Copies go on as the original does; a clone begins anew; a file holds everything."""
-    model = ret.ColumnKinds({"zip": "nominal"}) | (
-        preprocessing.StatImputer() | ret.StreamDecisionTreeClassifier(seed=1)
-    )
-    for i, x in enumerate(rows_of(3)):
-        model.learn_one(x, i % 2)
-    copies = [copy.deepcopy(model), pickle.loads(pickle.dumps(model))]
-    copies.append(persistence.load_bytes(persistence.save_bytes(model)))
-    for each in copies:
-        assert persistence.save_bytes(each) == persistence.save_bytes(model)
-    assert model.clone()["ColumnKinds"].columns == {}
-    assert model.clone()["ColumnKinds"].kinds == {"zip": "nominal"}
 
 
 def test_files_load_without_rivers_transformers(tmp_path: Path) -> None:

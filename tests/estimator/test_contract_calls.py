@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import functools
 import inspect
+import itertools
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pandas as pd
@@ -176,20 +177,15 @@ def calling(hook: Hook, kind: type, value: Any) -> Any:
     return Calling(value)
 
 
-class Items(dict[Any, Any]):
-    """A sample whose items call a hook."""
+def items(x: dict[Any, Any], hook: Hook) -> dict[Any, Any]:
+    """A sample whose items call the hook."""
 
-    hook: Hook
+    class Items(dict[Any, Any]):
+        def items(self) -> Any:
+            hook()
+            return super().items()
 
-    def items(self) -> Any:
-        self.hook()
-        return super().items()
-
-
-def items(x: dict[Any, Any], hook: Hook) -> Items:
-    found = Items(x)
-    found.hook = hook
-    return found
+    return Items(x)
 
 
 Sample = tuple[Any, Any, Any]
@@ -227,44 +223,37 @@ def test_calls_within_a_call_are_refused(case: Case, place: str) -> None:
     assert answers(learn(model, rows[37:]), rows) == answers(learn(twin, rows[37:]), rows)
 
 
+@pytest.fixture
+def _hasty_threads() -> Iterator[None]:
+    """Python passes its lock on as often as it can."""
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(interval)
+
+
+@pytest.mark.usefixtures("_hasty_threads")
 @pytest.mark.parametrize("case", CORES, ids=str)
 def test_calls_of_threads_are_refused_while_another_runs(case: Case) -> None:
     """Without a lock there is an error now and then, and the structures stay sound."""
     model = make(case)
     rows = list(stream(case, 200))
-    acts = acts_of(model, case)
-    errors: list[Exception] = []
+    samples = itertools.cycle(rows)
+    learning = [lambda: model.learn_one(*next(samples))]
+    looking = [lambda: model.predict_one(rows[7][0])]
     until = time.monotonic() + 0.2
 
-    def work(number: int) -> None:
-        i = number
-        while time.monotonic() < until:
-            x, y = rows[i % len(rows)]
-            i += 1
+    def work(acts: list[Callable[[], Any]]) -> None:
+        for act in itertools.cycle(acts):
+            if time.monotonic() > until:
+                return
             try:
-                if number < 2:
-                    model.learn_one(x, y)
-                elif number == 2:
-                    model.predict_one(x)
-                else:
-                    acts[i % len(acts)]()
+                act()
             except RuntimeError as error:
-                if IN_USE not in str(error):
-                    errors.append(error)
-            except Exception as error:
-                errors.append(error)
+                assert IN_USE in str(error)
 
-    interval = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    try:
-        threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-    finally:
-        sys.setswitchinterval(interval)
-    assert not errors
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(work, [learning, learning, looking, acts_of(model, case)]))
     model._core.check()
     learn(model, rows)
     persistence.load_bytes(persistence.save_bytes(model))

@@ -27,28 +27,20 @@ def split_stream(case: Case) -> tuple[list[Any], list[Any], list[Any]]:
     )
 
 
-@pytest.mark.parametrize("case", ENDS, ids=str)
-def test_key_order(case: Case) -> None:
-    """The order of the keys in a sample does not matter."""
-    first, then, asked = split_stream(case)
+def shuffled(rows: list[Any]) -> list[Any]:
+    """The same samples with their keys in another order."""
     rng = random.Random(5)
-
-    def shuffled(rows: list[Any]) -> list[Any]:
-        return [(dict(rng.sample(list(x.items()), len(x))), y) for x, y in rows]
-
-    model = learn(make(case), first + then)
-    other = learn(make(case), shuffled(first + then))
-    assert answers(model, asked) == answers(other, shuffled(asked))
+    return [(dict(rng.sample(list(x.items()), len(x))), y) for x, y in rows]
 
 
 @pytest.mark.parametrize("case", ENDS, ids=str)
 def test_copies_go_on_alike(case: Case) -> None:
     """A copy made in mid-stream goes on as the original does, and apart from it; a clone is new.
 
-    A model that is asked in between learns as one that is not.
+    A model that is asked in between learns as one that is not, whatever the order of the keys.
     """
     first, then, asked = split_stream(case)
-    model, quiet = make(case), learn(make(case), first)
+    model, quiet = make(case), learn(make(case), shuffled(first))
     for row in first:
         answers(model, [row, *asked[:2]])
         learn(model, [row])

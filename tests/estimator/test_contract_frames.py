@@ -20,7 +20,7 @@ from river_extra_trees._estimator.frames import readable_frame
 from river_extra_trees._estimator.predictions import frame_of_shares, series_of_numbers
 from river_extra_trees._estimator.tables import labelled_table_of, table_of
 from tests.naive import frames as naive
-from tests.tools.contract import CORE_CLASSIFIERS, CORES, FIRST, Case, full_of_labels, taught
+from tests.tools.contract import CORES, FIRST, Case, taught
 from tests.tools.estimators import frozen, is_classifier, learn, make, stream
 from tests.tools.inputs import Colour, Level
 
@@ -53,35 +53,21 @@ def frames_of(moments: Any) -> list[Any]:
     return [moments.reshape(-1, 1), objects.to_numpy(), *frames, pa.table({"0": pa.array(series)})]
 
 
-def strings(kind: pa.DataType, offsets: list[int], content: bytes) -> pa.Array:
-    """Three texts with such offsets, as no library would make them."""
-    dtype = np.int32 if kind == pa.string() else np.int64
-    buffers = [None, pa.py_buffer(np.array([0, *offsets], dtype)), pa.py_buffer(content)]
-    return pa.Array.from_buffers(kind, 3, buffers)
-
-
-def view(*numbers: int) -> pa.Array:
-    """A text as a length, four bytes, the number of a buffer and a position in it."""
-    buffers = [None, pa.py_buffer(np.array(numbers, np.int32)), pa.py_buffer(b"x" * 20)]
-    return pa.Array.from_buffers(pa.string_view(), 1, buffers)
-
-
 def coded(codes: list[int], texts: Any = ("x", "y")) -> pa.Array:
     return pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(texts), safe=False)
+
+
+def texts(offsets: list[int], content: bytes) -> pa.Array:
+    """Three texts with such offsets, as no library would make them."""
+    buffers = [None, pa.py_buffer(np.array([0, *offsets], np.int32)), pa.py_buffer(content)]
+    return pa.Array.from_buffers(pa.string(), 3, buffers)
 
 
 NUMBERS = pd.DataFrame({"a": [0.0, 1.0, 2.0]})
 LAZY = pl.LazyFrame({"a": [0.0, 1.0, 2.0]})
 CATEGORIES = pd.Categorical.from_codes([0, 1, 100], categories=["x", "y"], validate=False)
 MOMENTS = [np.array(["NaT", 7, "NaT"], unit) for unit in ("M8[D]", "m8[s]")]
-BAD_TEXTS = [strings(kind, [1, 2, 3], b"a\xffb") for kind in (pa.string(), pa.large_string())]
-BAD_OFFSETS = [
-    *(strings(pa.string(), offsets, b"abcd") for offsets in ([0, 5, 4], [0, -3, 4], [2, 1, 4])),
-    strings(pa.large_string(), [1, -(2**63), 4], b"abcd"),  # no 64 bits hold the length
-]
-BAD_OFFSETS += [coded([0, 1, 2], each) for each in BAD_OFFSETS]
-BAD_OFFSETS += [view(-1, 0, 0, 0), view(13, 0, 1, 0), view(13, 0, -1, 0), view(13, 0, 0, 8)]
-UNREAD = r"^feature 'a': pyarrow cannot read the column: "
+NO_UTF8 = texts([1, 2, 3], b"a\xffb")
 NO_SEQUENCES: list[Callable[[list[Any]], Any]] = [
     *(lambda _: None, lambda values: "a" * len(values), lambda values: b"a" * len(values)),
     *(set, dict.fromkeys, lambda values: dict.fromkeys(values).keys(), iter),
@@ -113,7 +99,6 @@ REFUSED: list[tuple[str, Any, type[Exception], str]] = [
     ("X", [[0.0]] * 3, TypeError, "data frame .* or an array of two dimensions, not 'list'"),
     ("X", None, TypeError, "not 'NoneType'"),
     ("X", MASKED, TypeError, "X is a masked array: pass X.astype"),
-    ("X", pd.DataFrame({"a": [0.0, 1.0, math.inf]}), ValueError, "^row 2: feature 'a': .* finite"),
     (
         "X",
         pd.DataFrame({"a": [0.5, Unwritten(), 1]}),
@@ -121,25 +106,22 @@ REFUSED: list[tuple[str, Any, type[Exception], str]] = [
         "^row 1: feature 'a': 'utf-8' codec",
     ),
     ("X", pd.DataFrame({"a": CATEGORIES}), ValueError, "feature 'a': .*has the code 100"),
-    ("X", pa.table({"a": coded([0, 1, 100_000])}), ValueError, "feature 'a': .*bounds: 100000 "),
     *(
-        ("X", pa.table({"a": pa.chunked_array([coded([0, 1]), coded([place])])}), ValueError, match)
-        for place in (2, -1, 2**31, -(2**40))
-        for match in [rf"^feature 'a': .*out of bounds: {place} "]
+        ("X", pa.table({"a": each}), ValueError, f"^feature 'a': pyarrow cannot read .*{match}")
+        for each, match in (
+            (pa.chunked_array([coded([0, 1]), coded([-1])]), "out of bounds: -1 "),
+            (NO_UTF8, "UTF8 sequence at string index 1"),
+            (coded([2, 1, 0], NO_UTF8), "UTF8 sequence at string index 1"),
+            (texts([0, 5, 4], b"abcd"), ""),
+        )
     ),
     *(
         ("X", X, TypeError, "^row 1: feature '?0'?: a date")
         for each in MOMENTS
         for X in frames_of(each)
     ),
-    *(
-        ("X", pa.table({"a": each}), ValueError, "^feature 'a': .*UTF8 sequence at string index 1")
-        for each in (*BAD_TEXTS, coded([2, 1, 0], BAD_TEXTS[0]))
-    ),
-    *(("X", pa.table({"a": each}), ValueError, UNREAD) for each in BAD_OFFSETS),
-    ("y", pa.chunked_array([BAD_TEXTS[0]]), ValueError, "^y: .*UTF8 sequence at string index 1"),
+    ("y", pa.chunked_array([NO_UTF8]), ValueError, "^y: .*UTF8 sequence at string index 1"),
     ("y", pd.Series(CATEGORIES), ValueError, "row 2: y: no category has the code 100"),
-    ("y", pa.chunked_array([coded([0, 1, 100_000])]), ValueError, "y: .* out of bounds: 100000 "),
     ("y", np.ma.masked_array(["x", "y", "x"]), TypeError, "y is a masked array"),
     ("y", ["x"], ValueError, "^X has 3 rows and y has 1$"),
     ("w", np.ma.masked_array([1.0, 2.0, 3.0]), TypeError, "w is a masked array"),
@@ -195,41 +177,6 @@ def test_unknown_moments_are_missing() -> None:
             assert (model.n_samples_seen, model._core.schema.names) == (3, [])
             assert len(model.predict_many(X)) == 3
         ret.StreamDecisionTreeClassifier().learn_one({"a": moments[0]}, True)
-
-
-@pytest.mark.parametrize("case", FIRST, ids=str)
-def test_a_frame_is_refused_whole(case: Case) -> None:
-    """If one row is refused, the message names it and no row is learned."""
-    rows = list(stream(case, 50))
-    frame = pd.DataFrame({name: [x.get(name) for x, _ in rows] for name in ("a", "b", "c")})
-    targets = [y for _, y in rows]
-    model = make(case)
-    model.learn_many(frame, targets)
-    before = frozen(model)
-    with pytest.raises(ValueError, match="50"):
-        model.learn_many(frame, targets[1:])
-    frame.loc[31, "a"] = math.inf
-    with pytest.raises(ValueError, match="31"):
-        model.learn_many(frame, targets)
-    assert frozen(model) == before
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("case", CORE_CLASSIFIERS[:1] + CORE_CLASSIFIERS[3:], ids=str)
-def test_frame_with_too_many_labels(case: Case) -> None:
-    """A frame that would bring the 1,025th label is refused whole; no weight brings none."""
-    model = full_of_labels(case)
-    before = frozen(model)
-    labels = [f"label {i}" for i in (3, 1020, 1021, 1021, 1022, 1023, 1024)]
-    frame = pl.DataFrame({"a": [float(i) for i in range(len(labels))]})
-    with pytest.raises(ValueError, match="row 6: the label 'label 1024' is one too many"):
-        model.learn_many(frame, labels)
-    assert frozen(model) == before
-    for w in (0.0, 1e-310):
-        twin = model.clone(include_attributes=True)
-        twin.learn_many(frame, labels, [*[1.0] * 5, w, 1.0])
-        assert len(twin.predict_proba_one({"a": 1.0})) == 1024
-        assert "label 1023" not in twin.predict_proba_one({"a": 1.0})
 
 
 # --- What is taken
@@ -357,7 +304,7 @@ def test_distributions_of_frames(name: str, kind: str) -> None:
     rows = naive.rows_of(frame)
     for found in (model, model.snapshot()):
         answers = found.predict_many(frame, with_dist=True)
-        one_by_one = [model.predict_one(x, with_dist=True) for x in rows]
+        one_by_one = [found.predict_one(x, with_dist=True) for x in rows]
         assert [each.components for each in answers] == [each.components for each in one_by_one]
         assert [each.sample() for each in answers] == [each.sample() for each in one_by_one]
     assert np.asarray(model.predict_many(frame)).tolist() == [model.predict_one(x) for x in rows]

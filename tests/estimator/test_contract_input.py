@@ -8,7 +8,6 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
@@ -20,10 +19,8 @@ from tests.tools.contract import (
     CORES,
     ENDS,
     FIRST,
-    FIRST_CLASSIFIERS,
     FIRST_REGRESSORS,
     Case,
-    full_of_labels,
     is_finite,
     taught,
     told,
@@ -179,44 +176,25 @@ def test_answers_stay_near_the_targets(case: Case) -> None:
             assert 2 * low - high <= answer <= 2 * high - low
 
 
-@pytest.mark.parametrize("case", ENDS, ids=str)
-def test_input_is_left_alone(case: Case) -> None:
-    """Samples are neither changed nor kept."""
-    model = make(case)
-    rows = list(stream(case, 120))
-    twin = learn(make(case), rows)
-    for x, y in rows:
-        copy = dict(x)
-        model.learn_one(x, y)
-        model.predict_one(x)
-        assert repr(x) == repr(copy)
-        x.clear()
-    rest = list(stream(case, 50, seed=1))
-    assert answers(model, rest) == answers(twin, rest)
-
-
 @pytest.mark.parametrize("case", CORE_CLASSIFIERS, ids=str)
 def test_too_many_labels(case: Case) -> None:
-    """A stream of ever-new labels is refused from the 1,025th label on; known ones go on."""
-    model = full_of_labels(case)
-    for i in range(1020, 1024):
-        model.learn_one({"a": float(i % 10)}, f"label {i}")
+    """They are refused from the 1,025th on, frames as a whole; rows without weight bring none."""
+    model = learn(make(case), [({"a": float(i % 10)}, f"label {i}") for i in range(1020)])
     before = frozen(model)
-    with pytest.raises(ValueError, match="label 1024"):
-        model.learn_one({"a": 1.0, "new": 2.0}, "label 1024")
+    labels = [f"label {i}" for i in (3, 1020, 1021, 1021, 1022, 1023, 1024)]
+    frame = pd.DataFrame({"a": [float(i) for i in range(7)]})
+    with pytest.raises(ValueError, match="row 6: the label 'label 1024' is one too many"):
+        model.learn_many(frame, labels)
     assert frozen(model) == before
-    model.learn_one({"a": 1.0}, "label 7")
-    assert len(model.predict_proba_one({"a": 1.0})) == 1024
-
-
-@pytest.mark.parametrize("case", FIRST_CLASSIFIERS, ids=str)
-def test_labels_of_mixed_types(case: Case) -> None:
-    """Labels are told apart as keys of a dict: 1, True, numpy's 1 and 1.0 are one, "1" is not."""
-    model = make(case)
-    for i in range(120):
-        model.learn_one({"a": float(i % 2)}, (1, "1", True, "1", np.int64(1), "1")[i % 6])
-    assert list(map(repr, model.predict_proba_one({"a": 0.0}))) == ["1", "'1'"]
-    assert model.predict_one({"a": 1.0}) == "1"
+    for w in (0.0, 1e-310):
+        full = copy.deepcopy(model)
+        full.learn_many(frame, labels, [*[1.0] * 5, w, 1.0])
+        assert [*full.predict_proba_one({})][1023:] == ["label 1024"]
+        before = frozen(full)
+        with pytest.raises(ValueError, match="label 1023"):
+            full.learn_one({"a": 1.0, "new": 2.0}, "label 1023")
+        assert frozen(full) == before
+        full.learn_one({"a": 1.0}, "label 7")
 
 
 def test_a_label_that_cannot_be_written() -> None:

@@ -22,7 +22,6 @@ from hypothesis import strategies as st
 
 import river_extra_trees as ret
 from river_extra_trees import persistence
-from river_extra_trees._estimator.tables import column_of
 from tests.naive import frames as naive
 from tests.tools.contract import FIRST, Case
 from tests.tools.estimators import is_classifier, learn, make, stream
@@ -195,10 +194,6 @@ NUMBERS = np.array(
 WORDS = ["b", "a", "ä", "", "b\0", "long enough for a buffer of its own"]
 TEXTS = ["b", "a", None, "ä", "", "b\0", WORDS[-1], "b"]
 CODES = [None if text is None else WORDS.index(text) for text in TEXTS]
-KINDS_OF_CODES = [
-    *(pa.int8(), pa.uint8(), pa.int16(), pa.uint16()),
-    *(pa.int32(), pa.uint32(), pa.int64(), pa.uint64()),
-]
 
 
 def layouts() -> Iterator[tuple[str, Any]]:
@@ -244,11 +239,8 @@ def layouts() -> Iterator[tuple[str, Any]]:
     ]
     for dtype in (pl.String, pl.Categorical, pl.Enum(WORDS)):
         tables.append(pl.DataFrame({"a": pl.Series(TEXTS, dtype=dtype)}))
-    for kind in KINDS_OF_CODES:
-        for more in (0, 120):  # a dictionary that is longer than the rows
-            words = pa.array([*WORDS, *map(str, range(more))])
-            coded = pa.DictionaryArray.from_arrays(pa.array(CODES, kind), words)
-            tables.append(pa.table({"a": pa.chunked_array([coded[:3], coded[3:]])}))
+    coded = [part.dictionary_encode() for part in (strings[:3], strings[3:])]
+    tables.append(pa.table({"a": pa.chunked_array(coded)}))
     for library in FRAMES.values():  # names with NUL, none, and beyond ASCII
         tables.append(library(dict(zip(ODD_NAMES, [*NUMBERS.T, TEXTS] * 2, strict=False))))
     for i, table in enumerate(tables):
@@ -276,37 +268,6 @@ def test_layouts(one_model: bool) -> None:
             assert persistence.save_bytes(model) == persistence.save_bytes(by_rows), name
             rows = naive.rows_of(X)
             assert naive.values_of(model.predict_many(X)) == [by_rows.predict_one(x) for x in rows]
-
-
-@given(
-    st.lists(
-        st.tuples(
-            st.lists(st.none() | st.text("ab\0ä", max_size=14), max_size=9),
-            st.lists(st.none() | st.integers(0, 8), max_size=30),
-        ),
-        max_size=3,
-    ),
-    st.sampled_from([pa.string(), pa.large_string(), pa.string_view()]),
-    st.sampled_from(KINDS_OF_CODES),
-    st.integers(0, 9),
-)
-@settings(max_examples=50)
-def test_dictionaries_of_pyarrow(
-    chunks: list[tuple[list[str | None], list[int | None]]],
-    kind: pa.DataType,
-    codes: pa.DataType,
-    start: int,
-) -> None:
-    """With equal texts, null, or texts of no row; each chunk has a dictionary of its own."""
-    arrays, values = [], []
-    for words, places in chunks:
-        inside = [None if each is None or each >= len(words) else each for each in places]
-        dictionary = pa.array(["before", *words], kind)[1:]
-        arrays.append(pa.DictionaryArray.from_arrays(pa.array(inside, codes), dictionary))
-        values += [None if each is None else words[each] for each in inside]
-    found = column_of("a", pa.chunked_array(arrays, pa.dictionary(codes, kind))[start:])
-    rows = [-1] * len(values[start:]) if found.codes is None else found.codes.tolist()
-    assert list(map([*(found.values or []), None].__getitem__, rows)) == values[start:]
 
 
 @pytest.mark.parametrize(

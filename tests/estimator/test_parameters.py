@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from river import preprocessing
 
 from river_extra_trees import DynamicTreeRegressor, StreamDecisionTreeClassifier, persistence
 from river_extra_trees._core.safe_repr import safe_repr
@@ -34,6 +33,9 @@ def test_a_parameter_cannot_be_changed(name: str) -> None:
         with pytest.raises(AttributeError, match=f"parameter {parameter} .*(clone|mutate)"):
             delattr(model, parameter)
     assert model._get_params() == before
+    model.note = "the first"  # other attributes are free
+    assert model.clone(include_attributes=True).note == "the first"
+    del model.note
 
 
 # What `mutate` can change, with another value than the default.
@@ -94,23 +96,6 @@ def test_mutate_changes_what_comes(name: str) -> None:
         )
         assert other_answers is (parameter != "n_jobs"), parameter
         assert answers(learn(other, rows[100:]), asked) == answers(model, asked)
-
-
-def test_mutate_in_a_pipeline() -> None:
-    """River passes the parameters to the step."""
-    model = preprocessing.StandardScaler() | CLASSES["ForgetfulDecisionTreeClassifier"]()
-    model.mutate({"ForgetfulDecisionTreeClassifier": {"max_retained": 200}})
-    assert model["ForgetfulDecisionTreeClassifier"].max_retained == 200
-
-
-@pytest.mark.parametrize("name", CLASSES)
-def test_other_attributes_are_free(name: str) -> None:
-    """A user may write notes on a model; `clone` can take them along."""
-    model = CLASSES[name](seed=1)
-    model.note = "the first"
-    assert model.clone(include_attributes=True).note == "the first"
-    del model.note
-    assert model.clone({"seed": 7}).seed == 7
 
 
 # --- Values of parameters

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import pickle
-import signal
+from collections.abc import Callable
 from inspect import signature
 from typing import Any
 
@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 import river_extra_trees as ret
 from tests.tools.estimators import CLASSES
+from tests.tools.systems import Alarm, needs_timers
 
 # Enough trees and rows that the threads are used, with windows shorter than a stretch of rows.
 FORESTS = [
@@ -96,32 +97,22 @@ def test_all_cores(name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="there are no timers")
+@needs_timers
 @pytest.mark.parametrize("number", range(len(FORESTS)))
-def test_interrupted(number: int) -> None:
+def test_interrupted(number: int, alarm: Callable[[float], None]) -> None:
     """After a signal, the model has learned the first rows, all of them in all trees."""
     name, parameters = FORESTS[number]
     X, y = stream(1, 3000, 3, name.endswith("Regressor"))
     seen = set()
-
-    def interrupt(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGALRM, interrupt)
-    try:
-        for milliseconds in (1, 5, 10, 20, 40, 80):
-            model = getattr(ret, name)(**parameters, n_jobs=3, seed=4)
-            with contextlib.suppress(KeyboardInterrupt):
-                signal.setitimer(signal.ITIMER_REAL, milliseconds / 1000)
-                try:
-                    model.learn_many(X, y)
-                finally:
-                    signal.setitimer(signal.ITIMER_REAL, 0)
-            n = model.n_samples_seen
-            seen.add(n)
-            twin = getattr(ret, name)(**parameters, seed=4)
-            twin.learn_many(X[:n], y[:n])
-            assert pickle.dumps(model._core) == pickle.dumps(twin._core)
-    finally:
-        signal.signal(signal.SIGALRM, before)
+    for milliseconds in (1, 5, 10, 20, 40, 80):
+        model = getattr(ret, name)(**parameters, n_jobs=3, seed=4)
+        with contextlib.suppress(Alarm):
+            alarm(milliseconds / 1000)
+            model.learn_many(X, y)
+            alarm(0)
+        n = model.n_samples_seen
+        seen.add(n)
+        twin = getattr(ret, name)(**parameters, seed=4)
+        twin.learn_many(X[:n], y[:n])
+        assert pickle.dumps(model._core) == pickle.dumps(twin._core)
     assert len(seen) > 1

@@ -52,6 +52,7 @@ def learner() -> Any:
 
 
 STEPS: dict[str, Callable[[], Any]] = {
+    "kinds": lambda: ret.ColumnKinds({"b": "nominal"}),
     "standard": lambda: numbers(preprocessing.StandardScaler()),
     "min-max": lambda: numbers(preprocessing.MinMaxScaler()),
     "max-abs": lambda: numbers(preprocessing.MaxAbsScaler()),

@@ -14,7 +14,6 @@ from river import base
 from river_extra_trees._core.safe_repr import safe_repr
 from tests.tools.estimators import (
     CASES,
-    CLASSIFIERS,
     REGRESSORS,
     TIGHTEST,
     learn,
@@ -29,8 +28,6 @@ FIRST = [case for case in CASES if case[1] == 0]
 
 # And the set with the tightest bound on memory.
 ENDS = FIRST + TIGHTEST
-
-FIRST_CLASSIFIERS = [case for case in CLASSIFIERS if case[1] == 0]
 
 FIRST_REGRESSORS = [case for case in REGRESSORS if case[1] == 0]
 
@@ -74,16 +71,3 @@ def is_finite(model: Any, x: dict[Any, Any]) -> bool:
         probabilities = model.predict_proba_one(x)
         return math.isclose(sum(probabilities.values()), 1.0) and min(probabilities.values()) >= 0
     return math.isfinite(model.predict_one(x))
-
-
-@functools.cache
-def pickled_with_labels(case: Case) -> bytes:
-    model = make(case)
-    for i in range(1020):
-        model.learn_one({"a": float(i % 10)}, f"label {i}")
-    return pickle.dumps(model)
-
-
-def full_of_labels(case: Case) -> Any:
-    """Return a model that has room for four more labels than the 1,020 it knows."""
-    return pickle.loads(pickled_with_labels(case))

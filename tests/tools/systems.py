@@ -22,3 +22,7 @@ needs_timers = pytest.mark.skipif(
 needs_proc = pytest.mark.skipif(
     sys.platform != "linux", reason="only Linux shows the sockets of a process below /proc"
 )
+
+
+class Alarm(BaseException):
+    """What a signal raises."""
