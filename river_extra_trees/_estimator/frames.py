@@ -100,12 +100,10 @@ def list_of_array(array: npt.NDArray[typing.Any]) -> list[typing.Any]:
 
 
 def into_frame(X: typing.Any) -> typing.Any:
-    """Wrap a data frame of any library with narwhals; return two-dimensional arrays unchanged."""
+    """Wrap a data frame of any library with narwhals."""
     from river.utils import dataframe
 
     refuse_array(X)
-    if is_array(X):
-        return X
     refuse_mask(X, "X")
     refuse_lazy(X)
     if type(X).__name__ == "RecordBatch" and hasattr(X, "schema"):  # one chunk of a pyarrow table

@@ -50,8 +50,6 @@ def require_replaceable(path: str | os.PathLike[str]) -> None:
     """Raise the OSError that `replace_file` would raise, except for a full disk."""
     target = Path(os.path.realpath(path))
     _status_of(target, "replaced")
-    if len(os.fsencode(target.name)) > 255:
-        raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG), str(path))
     temporary = _temporary_in(target.parent)
     os.close(_created(temporary, OWN))
     temporary.unlink()
