@@ -16,29 +16,11 @@ from river_extra_trees import (
 )
 from river_extra_trees.forgetting import AdaptParameters, DriftTest, accuracy_of, add, p_value
 from tests.naive.forgetful import AdaptParameters as NaiveAdaptParameters
-from tests.tools.forgetful_runs import RUNS, read_run
 
 
 def answers(n: int, wrong: int) -> tuple[float, float, float, float]:
     """What is known of n labels, so many of them wrong."""
     return n, wrong, wrong, 0
-
-
-@pytest.mark.parametrize("name", RUNS)
-def test_parameters_repeat_a_recorded_trace(name: str) -> None:
-    """Fed with the recorded accuracies alone, every parameter is the recorded one."""
-    run = read_run(name)
-    parameters = AdaptParameters(run.initial_rate, 64, published=True)
-    held = 0
-    for line in run.trace:
-        n = int(line["n"])
-        parameters.adapt(answers(n, n - int(line["correct"])), 1 / run.n_classes, held)
-        held = int(line["rootsize"])
-        assert parameters.retained_size == int(line["retain"])
-        assert parameters.rate == float(line["iRate"])
-        assert parameters.max_height == int(line["maxHeight"])
-        assert parameters.cold_state == int(line["coldState"])
-        assert parameters.warm_size == int(line["warmSize"])
 
 
 @given(
@@ -51,7 +33,7 @@ def test_parameters_agree_with_the_naive_ones(
 ) -> None:
     """Whatever the accuracies of the batches, both set the same parameters."""
     parameters = AdaptParameters(0.3, 64, published=published)
-    naive = NaiveAdaptParameters(n_classes, 0.3, 64, published)
+    naive = NaiveAdaptParameters(n_classes, published=published)
     held = 0
     for n, accuracy in batches:
         right = round(accuracy * n)
