@@ -12,8 +12,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from river_extra_trees import (
     StreamDecisionForestClassifier,
@@ -23,10 +21,9 @@ from river_extra_trees import (
 )
 from river_extra_trees._core.max_features import n_features_tried
 from river_extra_trees._estimator.inspection import path
-from tests.naive.cart import Rules, Sample
 from tests.naive.rng import NaiveRng
 from tests.naive.stream_tree import NaiveStreamTree
-from tests.tools.growing import assert_same_tree, growths, learn, tree_learner
+from tests.tools.growing import assert_same_tree, growth, learn, tree_learner
 
 ALL = [
     StreamDecisionTreeClassifier,
@@ -62,13 +59,12 @@ def leaf_number(model: Any, x: dict[str, Any], tree: int) -> int:
 # -------------------------------------------------------------------- growth over many batches
 
 
-@given(growths(max_size=60), st.integers(1, 40), st.sampled_from([None, 1.0, 10.0]))
-@settings(max_examples=70)
-def test_growth_agrees_with_the_naive_stream_tree(
-    growth: tuple[list[Sample], Rules], batch_size: int, leaf_memory: float | None
-) -> None:
+@pytest.mark.parametrize("seed", range(70))
+def test_growth_agrees_with_the_naive_stream_tree(seed: int) -> None:
     """After every sample the tree is the one that the naive version has."""
-    samples, rules = growth
+    rng = random.Random(seed)
+    samples, rules = growth(rng, 80)
+    batch_size, leaf_memory = rng.randint(1, 40), rng.choice([None, 1.0, 10.0])
     n_features = len(samples[0].x)
     model = tree_learner(rules, n_features, batch_size=batch_size, leaf_memory=leaf_memory)
     naive = NaiveStreamTree(rules, batch_size, 1.0 if leaf_memory is None else 1 - 1 / leaf_memory)

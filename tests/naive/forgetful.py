@@ -220,7 +220,7 @@ class NaiveTree:
 
     def build(self, samples, height):
         kind = PublishedCart if self.published else Cart
-        cart = kind(replace(self.rules, max_depth=height))
+        cart = kind(replace(self.rules, max_depth=min(height, self.rules.max_depth or height)))
         if self.features is not None:
             cart.features = lambda _: self.features
         return cart.tree(samples)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pickle
+import random
 from typing import Any
 from unittest import mock
 
 import numpy as np
 import pytest
 import scipy.stats
-from hypothesis import given, settings
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from river_extra_trees import (
@@ -19,7 +19,7 @@ from river_extra_trees import (
 )
 from tests.naive.cart import Cart, Rules, Sample
 from tests.naive.rng import NaiveRng
-from tests.tools.growing import assert_same_tree, growths, learn, prime, splits_of, tree_learner
+from tests.tools.growing import assert_same_tree, growth, learn, prime, splits_of, tree_learner
 
 BOOTSTRAP = 1
 
@@ -59,11 +59,10 @@ def test_columns_of_many_values_make_no_chains(criterion: str) -> None:
     assert 0 < model.height < 60
 
 
-@given(growths())
-@settings(max_examples=100)
-def test_growth_on_a_bootstrap(growth: tuple[list[Sample], Rules]) -> None:
+@pytest.mark.parametrize("seed", range(60))
+def test_growth_on_a_bootstrap(seed: int) -> None:
     """A forest's trees are the naive trees on the copies that its generator draws."""
-    samples, rules = growth
+    samples, rules = growth(random.Random(seed), 40)
     if rules.criterion == "variance":
         rules = Rules("gini", rules.nominal)
         samples = [sample._replace(y=abs(sample.y)) for sample in samples]
@@ -120,11 +119,10 @@ def test_growth_agrees_with_scikit_learn(criterion: str, seed: int) -> None:
             assert node["gain"] == pytest.approx(removed, abs=1e-9)
 
 
-@given(growths(max_size=15))
-@settings(max_examples=100)
-def test_random_splits_obey_the_rules(growth: tuple[list[Sample], Rules]) -> None:
+@pytest.mark.parametrize("seed", range(60))
+def test_random_splits_obey_the_rules(seed: int) -> None:
     """Random thresholds split, too, until the rules forbid it, and never leave a side empty."""
-    samples, rules = growth
+    samples, rules = growth(random.Random(seed), 30)
     model = tree_learner(rules, len(samples[0].x), batch_size=len(samples), splitter="random")
     learn(model, samples, rules)
     trees = model._core.trees[0]
