@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from river_extra_trees import StreamDecisionTreeClassifier, StreamDecisionTreeRegressor
+import river_extra_trees as ret
 from river_extra_trees._core.schema import Schema
 from river_extra_trees._core.trees import Trees
 from tests.naive.cart import Node, Rules, Sample, class_weights, moments, total, walk
@@ -37,7 +37,7 @@ def row_of(sample: Sample, nominal: frozenset[int]) -> dict[int, Any]:
 
 
 def tree_learner(rules: Rules, n_features: int, **parameters: Any) -> Any:
-    """An empty learner with these rules, whose leaves forget nothing unless told to."""
+    """An empty tree, or a forest, with these rules, whose leaves forget nothing unless told to."""
     parameters = {
         "max_depth": rules.max_depth,
         "min_samples_split": rules.min_samples_split,
@@ -46,10 +46,13 @@ def tree_learner(rules: Rules, n_features: int, **parameters: Any) -> Any:
         "leaf_memory": None,
         **parameters,
     }
+    kind = "Forest" if "n_models" in parameters else "Tree"
     if rules.criterion == "variance":
-        model: Any = StreamDecisionTreeRegressor(**parameters)
+        model = getattr(ret, f"StreamDecision{kind}Regressor")(**parameters)
     else:
-        model = StreamDecisionTreeClassifier(criterion=rules.criterion, **parameters)
+        model = getattr(ret, f"StreamDecision{kind}Classifier")(
+            criterion=rules.criterion, **parameters
+        )
     prime(model._core.schema, n_features, rules.nominal)
     return model
 
