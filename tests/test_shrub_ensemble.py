@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import csv
+import json
 import random
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,11 +17,13 @@ from river_extra_trees import ShrubEnsembleClassifier, ShrubEnsembleRegressor
 from river_extra_trees._core.schema import Labels
 from river_extra_trees._core.shrubs import Shrubs
 from river_extra_trees._core.trees import Trees
-from tests.naive.cart import Sample
+from tests.naive.cart import Cart, Node, Rules, Sample, class_weights, leaf_of
 from tests.naive.shrubs import NaiveShrubs, RecordedCart
-from tests.tools.shrub_runs import CASES, Run
 
-EXACT_CASES = [name for name in CASES if name != "r_reg"]
+FOLDER = Path(__file__).parent / "golden" / "shrubs"
+RUNS = json.loads((FOLDER / "summary.json").read_text())
+REGRESSION = "r_reg"
+RHO = {"c_cont3_rho_burnin": 0.5, "c2_cont3_rho04_burnin": 0.4}  # it sets the step and l2
 
 
 def core(n_classes: int | None, **parameters: Any) -> Shrubs:
@@ -55,101 +60,90 @@ def noisy_stream(n: int, n_features: int, n_classes: int, seed: int) -> list[tup
     return rows
 
 
-# -------------------------------------------------------------------- against the recorded runs
+def lines(name: str) -> list[list[str]]:
+    with (FOLDER / name).open(newline="") as file:
+        return list(csv.reader(file))[1:]
 
 
-@pytest.mark.parametrize("name", EXACT_CASES)
+def recorded(name: str) -> tuple[dict[str, Any], list[tuple[list[float], Any]], list[list[float]]]:
+    """Of a run the parameters, the stream, and the prediction before every sample."""
+    run = RUNS[name]
+    parameters = {
+        **{"n_models": run["M"], "window_size": run["B"], "max_depth": run["depth"]},
+        **{"rounds": run.get("rounds", 1), "project_each_round": run.get("prox_each", False)},
+        "loss": "cross_entropy" if run.get("loss") == "ce" else "mse",
+        **({"rho": RHO[name]} if name in RHO else {"step_size": run["step"]}),
+    }
+    of_numbers = name == REGRESSION
+    rows = [
+        (list(map(float, x)), float(y) if of_numbers else int(y))
+        for *x, y in lines(f"{run['data']}.csv")
+    ]
+    predictions = [row[2 if of_numbers else 3 :] for row in lines(f"{name}.pred.csv")]
+    return parameters, rows, [list(map(float, each)) for each in predictions]
+
+
+def assert_same_weights(shrubs: Shrubs, births: list[int], weights: list[float]) -> None:
+    found = shrubs.tree_weights()
+    assert [birth for birth, _ in found] == births
+    assert [weight for _, weight in found] == pytest.approx(weights, abs=1e-9)
+
+
+@pytest.mark.parametrize("name", [name for name in RUNS if name != REGRESSION])
 def test_recorded_run(name: str) -> None:
-    """Weights and predictions are the recorded ones at every step."""
-    run = Run(name)
-    shrubs = core(run.n_classes, **run.parameters, step_size=run.step_size, l2=run.l2)
-    for t, (x, y) in enumerate(run.rows):
-        assert predict(shrubs, x) == pytest.approx(run.predictions[t], abs=1e-9)
+    """Weights and predictions are the recorded ones at every step.
+
+    Trees that agree on the window have equal weights up to rounding in some runs: which of them
+    leaves is decided by noise, and only the predictions are comparable.
+    """
+    parameters, rows, predictions = recorded(name)
+    shrubs = core(RUNS[name]["C"], **parameters)
+    for (x, y), prediction, (_, *pairs) in zip(
+        rows, predictions, lines(f"{name}.weights.csv"), strict=True
+    ):
+        assert predict(shrubs, x) == pytest.approx(prediction, abs=1e-9)
         learn(shrubs, x, y)
-        if run.has_ties:
-            continue
-        weights = shrubs.tree_weights()
-        assert [birth for birth, _ in weights] == [birth for birth, _ in run.weights[t]]
-        assert [weight for _, weight in weights] == pytest.approx(
-            [weight for _, weight in run.weights[t]], abs=1e-9
-        )
+        if RUNS[name]["smallest_cut_margin"] > 0.0:
+            births, weights = zip(*(pair.split(":") for pair in pairs), strict=True)
+            assert_same_weights(shrubs, list(map(int, births)), list(map(float, weights)))
     shrubs.check()
 
 
-def test_regression_run() -> None:
-    """On the recorded regression stream the naive ensemble gives the same, at every step.
-
-    The record is the naive one's with ties between splits left to rounding.
-    """
-    run = Run("r_reg")
-    settings = {**run.parameters, "step_size": run.step_size}
-    recorded = NaiveShrubs(None, **settings, cart=RecordedCart)
-    for t, (x, y) in enumerate(run.rows[:60]):
-        assert recorded.predict(x) == pytest.approx(run.predictions[t], abs=1e-9)
-        recorded.learn(x, y)
-    shrubs, naive = core(None, **settings), NaiveShrubs(None, **settings, standardise=True)
-    for x, y in run.rows[:150]:
-        assert predict(shrubs, x) == pytest.approx(naive.predict(x), abs=1e-9)
-        learn(shrubs, x, y)
+def test_the_naive_regression_repeats_a_recorded_run() -> None:
+    """With ties between splits left to rounding."""
+    parameters, rows, predictions = recorded(REGRESSION)
+    naive = NaiveShrubs(None, **parameters, cart=RecordedCart)
+    for (x, y), prediction in zip(rows[:60], predictions, strict=False):
+        assert naive.predict(x) == pytest.approx(prediction, abs=1e-9)
         naive.learn(x, y)
-        weights = shrubs.tree_weights()
-        assert [birth for birth, _ in weights] == naive.births
-        assert [weight for _, weight in weights] == pytest.approx(naive.weights, abs=1e-9)
 
 
-# -------------------------------------------------------------------- against the naive ensemble
-
-
-@settings(max_examples=25)
-@given(
-    st.integers(0, 10**6),
-    st.sampled_from(["mse", "cross_entropy"]),
-    st.integers(1, 6),
-    st.integers(2, 12),
-    st.integers(0, 4),
-    st.sampled_from([0.0137, 0.311, 1.73, "adaptive"]),
-    st.integers(1, 3),
-    st.booleans(),
-    st.sampled_from([0.0, 0.0213]),
-)
-def test_agrees_with_the_naive_ensemble(
-    seed: int,
-    loss: str,
-    n_models: int,
-    window_size: int,
-    max_depth: int,
-    step_size: float | str,
-    rounds: int,
-    project_each_round: bool,
-    penalty: float,
-) -> None:
+@pytest.mark.parametrize("seed", range(50))
+def test_agrees_with_the_naive_ensemble(seed: int) -> None:
     """Whatever the parameters, weights and predictions are those of the slow version."""
+    rng = random.Random(seed)
+    n_classes, penalty = rng.choice([None, 3]), rng.choice([0.0, 0.0213])
     rules: dict[str, Any] = {
-        "n_models": n_models,
-        "window_size": window_size,
-        "loss": loss,
-        "max_depth": max_depth,
-        "rounds": rounds,
-        "project_each_round": project_each_round,
+        "n_models": rng.randint(1, 6),
+        "window_size": rng.randint(2, 12),
+        "loss": rng.choice(["mse", "cross_entropy"]) if n_classes else "mse",
+        "max_depth": rng.randint(0, 4),
+        "rounds": rng.randint(1, 3),
+        "project_each_round": rng.random() < 0.5,
         "node_penalty": penalty / 10,
-        "step_size": step_size,
+        "step_size": rng.choice([0.0137, 0.311, 1.73, "adaptive"]),
         "l2": penalty,
     }
-    shrubs = core(3, **rules)
-    naive = NaiveShrubs(3, **rules)
+    shrubs = core(n_classes, **rules)
+    naive = NaiveShrubs(n_classes, **rules, standardise=n_classes is None)
     for x, y in noisy_stream(40, 2, 3, seed):
-        learn(shrubs, list(x.values()), y)
-        naive.learn(list(x.values()), y)
-        if sum(abs(a - b) < 1e-9 for a in naive.weights for b in naive.weights) > len(
-            naive.weights
-        ):
+        row = list(x.values())
+        assert predict(shrubs, row) == pytest.approx(naive.predict(row), abs=1e-9)
+        learn(shrubs, row, y)
+        naive.learn(row, y)
+        if naive.closest < 1e-9:
             return  # equal weights: from here on rounding may decide which tree leaves
-        weights = shrubs.tree_weights()
-        assert [birth for birth, _ in weights] == naive.births
-        assert [weight for _, weight in weights] == pytest.approx(naive.weights, abs=1e-9)
-
-
-# -------------------------------------------------------------------- trees that are not trained
+        assert_same_weights(shrubs, naive.births, naive.weights)
 
 
 @pytest.mark.parametrize("loss", ["mse", "cross_entropy"])
@@ -162,14 +156,8 @@ def test_trees_without_a_chance_are_not_trained(loss: str) -> None:
     for x, y in noisy_stream(n, 3, 4, 7):
         learn(shrubs, list(x.values()), y)
         naive.learn(list(x.values()), y)
-        assert [birth for birth, _ in shrubs.tree_weights()] == naive.births
-        assert [weight for _, weight in shrubs.tree_weights()] == pytest.approx(
-            naive.weights, abs=1e-9
-        )
+        assert_same_weights(shrubs, naive.births, naive.weights)
     assert shrubs.n_trained < 0.7 * n
-
-
-# -------------------------------------------------------------------- Theorem 1
 
 
 @settings(max_examples=30)
@@ -184,24 +172,16 @@ def test_a_new_concept_enters(seed: int, n_models: int, window_size: int, step_s
     rng = random.Random(seed)
     rules: dict[str, Any] = {"n_models": n_models, "window_size": window_size}
     shrubs = core(3, **rules, step_size=step_size, max_depth=None)
-    naive = NaiveShrubs(3, n_models, window_size, step_size, max_depth=99)
     for _ in range(rng.randrange(window_size, 3 * window_size)):
-        x, y = [rng.random(), rng.random()], rng.randrange(2)
-        learn(shrubs, x, y)
-        naive.learn(x, y)
+        learn(shrubs, [rng.random(), rng.random()], rng.randrange(2))
     x = [rng.random(), rng.random()]
-    m = len(naive.trees)
-    share = predict(shrubs, x)
-    agree = max(share) > 1 - 1e-9
-    if m == n_models:
-        step_size = 1.001 * window_size * 3 / (4 * m if agree else 2 * m)
+    agree = max(predict(shrubs, x)) > 1 - 1e-9
+    if len(shrubs.tree_weights()) == n_models:
+        step_size = 1.001 * window_size * 3 / (n_models * (4 if agree else 2))
     shrubs = Shrubs.restored({**shrubs.state(), "step_size": step_size})
     learn(shrubs, x, 2)
     births = [birth for birth, _ in shrubs.tree_weights()]
     assert shrubs.n_seen - 1 in births
-
-
-# -------------------------------------------------------------------- what always holds
 
 
 def test_weights_stay_on_the_simplex_at_absurd_steps() -> None:
@@ -219,9 +199,6 @@ def test_a_heavy_sample_leaves_no_rounding_behind() -> None:
         model.learn_one(x, y, w=1e90 if i == 25 else 1.0)
         if not 25 <= i < 45:
             model._core.check()
-
-
-# -------------------------------------------------------------------- parameters
 
 
 def test_update_interval_trains_every_so_often() -> None:
@@ -242,37 +219,17 @@ def test_single_tree_retrained_on_error() -> None:
         max_features=None,
         seed=1,
     )
-    naive = NaiveShrubs(3, 1, 16, max_depth=15)
+    window: list[Sample] = []
+    tree = Node([], 0)
     for x, y in noisy_stream(400, 2, 3, 4):
-        row = list(x.values())
-        answer = model.predict_one(x)
-        if naive.trees:
-            assert answer == model._core.labels.labels[int(np.argmax(naive.predict(row)))]
-        label = model._core.labels.labels
-        wrong = answer != y
+        row, answer = tuple(x.values()), model.predict_one(x)
+        if window:
+            weights = class_weights(leaf_of(tree, row).samples, 3)
+            assert answer == model._core.labels.labels[int(np.argmax(weights))]
         model.learn_one(x, y)
-        code = label.index(y)
-        naive.window = [*naive.window, Sample(tuple(row), code)][-16:]
-        if wrong:
-            retrain(naive)
-
-
-def retrain(naive: NaiveShrubs) -> None:
-    """Put a tree of the present window in the place of the only one."""
-    fresh = NaiveShrubs(3, 1, 16, max_depth=15)
-    *fresh.window, newest = naive.window
-    fresh.learn(list(newest.x), int(newest.y))
-    naive.trees, naive.weights, naive.births = fresh.trees, [1.0], [0]
-
-
-def test_rho_sets_step_and_regulariser() -> None:
-    """The published rule: l2 = M (2 - rho) / (rho C) and step = 1 / (M + l2)."""
-    by_rho = core(3, n_models=8, window_size=30, rho=0.5)
-    by_both = core(3, n_models=8, window_size=30, step_size=1 / 16, l2=8.0)
-    for x, y in noisy_stream(100, 2, 3, 8):
-        by_rho.learn(x, y)
-        by_both.learn(x, y)
-        assert by_rho.tree_weights() == by_both.tree_weights()
+        window = [*window, Sample(row, model._core.labels.labels.index(y))][-16:]
+        if answer != y:
+            tree = Cart(Rules("gini", max_depth=15)).tree(window)
 
 
 @pytest.mark.parametrize("shuffle_features", [False, True])
@@ -305,9 +262,6 @@ def test_penalties_make_the_ensemble_smaller(penalty: str, strength: float) -> N
             model.learn_one(x, y)
         sizes.append(model.n_nodes)
     assert sizes[1] < sizes[0]
-
-
-# -------------------------------------------------------------------- answers
 
 
 @pytest.mark.parametrize(("factor", "offset"), [(1000.0, 0.0), (1.0, 1e5), (-0.001, 7.0)])

@@ -12,8 +12,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from river_extra_trees import (
     StreamDecisionForestClassifier,
@@ -21,12 +19,10 @@ from river_extra_trees import (
     StreamDecisionTreeClassifier,
     StreamDecisionTreeRegressor,
 )
-from river_extra_trees._core.max_features import n_features_tried
 from river_extra_trees._estimator.inspection import path
-from tests.naive.cart import Rules, Sample
 from tests.naive.rng import NaiveRng
 from tests.naive.stream_tree import NaiveStreamTree
-from tests.tools.growing import assert_same_tree, growths, learn, tree_learner
+from tests.tools.growing import assert_same_tree, growth, learn, tree_learner
 
 ALL = [
     StreamDecisionTreeClassifier,
@@ -37,8 +33,7 @@ ALL = [
 FORESTS = ALL[2:]
 WITH_A_PROGRAM = ALL[::2]  # the programs classify
 
-
-SWAP = 3
+SWAP, RENEW = 3, 10  # purposes of random numbers
 PUBLISHED = {"published": True}
 
 
@@ -59,16 +54,12 @@ def leaf_number(model: Any, x: dict[str, Any], tree: int) -> int:
     return int(leaf["node"])
 
 
-# -------------------------------------------------------------------- growth over many batches
-
-
-@given(growths(max_size=60), st.integers(1, 40), st.sampled_from([None, 1.0, 10.0]))
-@settings(max_examples=70)
-def test_growth_agrees_with_the_naive_stream_tree(
-    growth: tuple[list[Sample], Rules], batch_size: int, leaf_memory: float | None
-) -> None:
+@pytest.mark.parametrize("seed", range(70))
+def test_growth_agrees_with_the_naive_stream_tree(seed: int) -> None:
     """After every sample the tree is the one that the naive version has."""
-    samples, rules = growth
+    rng = random.Random(seed)
+    samples, rules = growth(rng, 80)
+    batch_size, leaf_memory = rng.randint(1, 40), rng.choice([None, 1.0, 10.0])
     n_features = len(samples[0].x)
     model = tree_learner(rules, n_features, batch_size=batch_size, leaf_memory=leaf_memory)
     naive = NaiveStreamTree(rules, batch_size, 1.0 if leaf_memory is None else 1 - 1 / leaf_memory)
@@ -79,60 +70,44 @@ def test_growth_agrees_with_the_naive_stream_tree(
         assert_same_tree(model._core.trees[0], naive.root, labels)
 
 
-# -------------------------------------------------------------------- forests
-
-
 @pytest.mark.parametrize(
-    ("model_class", "published"),
-    [(FORESTS[0], False), (FORESTS[0], True), (FORESTS[1], False)],
+    ("model_class", "options"),
+    [
+        *((model_class, {"leaf_memory": None}) for model_class in FORESTS),
+        (FORESTS[0], {"leaf_memory": None, "max_depth": 0}),
+        (FORESTS[0], PUBLISHED),
+    ],
 )
-def test_worst_trees_are_replaced(model_class: Any, published: bool) -> None:
-    """From the second batch on, always or with probability 1 / b, the worst trees are new."""
+def test_worst_trees_are_replaced(model_class: Any, options: dict[str, Any]) -> None:
+    """From the second batch on, always or with probability 1 / b, the worst trees are new.
+
+    The root of a new tree holds a bootstrap of the batch.
+    """
     seed = 20  # of its draws some lie between 1 / (b + 1) and 1 / b, some up to 1 / (b - 1)
-    options = PUBLISHED if published else {"leaf_memory": None}
     model = model_class(n_models=5, batch_size=10, n_swaps=2, seed=seed, **options)
     stream = rows(400)
     n_swapped = 0
     for b in range(1, 41):
         trees = list(model._core.trees)
-        losses = np.zeros(5)
+        losses, weights = np.zeros(5), []
         for x, y in stream[10 * (b - 1) : 10 * b]:
-            w = 0.25 + 5 * (x["b"] > 0.8)
+            weights.append(0.25 + 5 * (x["b"] > 0.8))
             for i, tree in enumerate(trees):
-                losses[i] += w * loss(tree.node(leaf_number(model, x, i)), y, model)
-            model.learn_one(x, y, w=w)
+                losses[i] += weights[-1] * loss(tree.node(leaf_number(model, x, i)), y, model)
+            model.learn_one(x, y, w=weights[-1])
         swapped = [i for i in range(5) if model._core.trees[i] is not trees[i]]
         worst = sorted(np.argsort(-losses, kind="stable")[:2].tolist())
-        if published:
+        if options is PUBLISHED:
             drawn = NaiveRng(seed, 0, b - 1, SWAP).uniform() < 1 / b
             assert swapped == (worst if b > 1 and drawn else [])
         else:
             assert swapped == [i for i in worst if b > 1 and losses[i] > 0]
+        for i in swapped:
+            rng, tree = NaiveRng(seed, i, b - 1, RENEW), model._core.trees[i]
+            drawn_weight = sum(weights[rng.below(10)] for _ in range(10))
+            assert tree.node(tree.root())["weight"] == pytest.approx(drawn_weight)
         n_swapped += len(swapped)
     assert n_swapped >= 4
-
-
-@pytest.mark.parametrize(
-    ("model_class", "options"),
-    [
-        *((model_class, {"leaf_memory": None}) for model_class in FORESTS),
-        *((FORESTS[0], options) for options in ({"leaf_memory": None, "max_depth": 0}, PUBLISHED)),
-    ],
-)
-def test_new_trees_grow_on_the_batch(model_class: Any, options: dict[str, Any]) -> None:
-    """A new tree's root holds a bootstrap of the batch that has just come.
-
-    The samples of a leaf of the published program do not decay, not even in a new tree.
-    """
-    model, n_new = model_class(n_models=2, batch_size=10, n_swaps=2, seed=4, **options), 0
-    for x, y in rows(200):
-        trees = list(model._core.trees)
-        model.learn_one(x, y)
-        for old, new in zip(trees, model._core.trees, strict=True):
-            if new is not old and model._core.n_batches > 1:
-                assert new.node(new.root())["weight"] == 10
-                n_new += 1
-    assert n_new > 0
 
 
 @pytest.mark.parametrize("model_class", FORESTS)
@@ -158,33 +133,22 @@ def loss(leaf: dict[str, Any], y: int, model: Any) -> float:
     return float(labels[leaf["values"].index(max(leaf["values"]))] != y)
 
 
-def test_forests_average_what_their_trees_say() -> None:
-    """Probabilities are means over the trees of the shares in the leaf, answers their maximum."""
-    model = StreamDecisionForestClassifier(n_models=7, batch_size=30, seed=0)
+@pytest.mark.parametrize("model_class", FORESTS)
+def test_forests_average_what_their_trees_say(model_class: Any) -> None:
+    """The shares of the classes in the leaves, or the means there."""
+    model = model_class(n_models=7, batch_size=30, seed=0)
     for x, y in rows(200):
         model.learn_one(x, y)
     for x, _ in rows(50, seed=1):
-        shares = np.zeros(len(model._core.labels))
-        for i, tree in enumerate(model._core.trees):
-            leaf = tree.node(leaf_number(model, x, i))
-            shares += np.array(leaf["values"]) / leaf["weight"]
-        proba = model.predict_proba_one(x)
-        assert list(proba.values()) == pytest.approx(list(shares / 7))
-        assert proba[model.predict_one(x)] == max(proba.values())
-
-
-def test_regression_forests_average_means() -> None:
-    """The answer is the mean of the leaf means."""
-    model = StreamDecisionForestRegressor(n_models=7, batch_size=30, seed=0)
-    for x, y in rows(200):
-        model.learn_one(x, y)
-    for x, _ in rows(50, seed=1):
-        trees = model._core.trees
-        means = [t.node(leaf_number(model, x, i))["values"][0] for i, t in enumerate(trees)]
-        assert model.predict_one(x) == pytest.approx(np.mean(means))
-
-
-# -------------------------------------------------------------------- memory
+        leaves = [tree.node(leaf_number(model, x, i)) for i, tree in enumerate(model._core.trees)]
+        if model._core.regression:
+            means = [leaf["values"][0] for leaf in leaves]
+            assert model.predict_one(x) == pytest.approx(np.mean(means))
+        else:
+            shares = [np.array(leaf["values"]) / leaf["weight"] for leaf in leaves]
+            found = model.predict_proba_one(x)
+            assert list(found.values()) == pytest.approx(np.mean(shares, axis=0))
+            assert found[model.predict_one(x)] == max(found.values())
 
 
 @pytest.mark.parametrize("model_class", ALL)
@@ -195,9 +159,6 @@ def test_number_of_nodes_is_bounded(model_class: Any, max_nodes: int) -> None:
     for x, y in rows(400):
         model.learn_one(x, y)
         assert all(tree.n_nodes <= max_nodes for tree in model._core.trees)
-
-
-# -------------------------------------------------------------------- the published program
 
 
 GOLDEN = Path(__file__).parent / "golden" / "sdf"
@@ -260,18 +221,6 @@ def test_published_is_complete(model_class: Any) -> None:
     with pytest.raises(ValueError, match=r"leaf_memory must be (5|10), .* when published=True"):
         model_class(published=True, leaf_memory=None)
     assert model_class(published=True)._core.published
-
-
-# -------------------------------------------------------------------- parameters
-
-
-@pytest.mark.parametrize(
-    ("max_features", "expected"),
-    [(None, 30), ("sqrt", 5), ("log2", 4), (0.5, 15), (0.001, 1), (7, 7)],
-)
-def test_number_of_features_looked_at(max_features: Any, expected: int) -> None:
-    """Names, shares and numbers of features say how many of 30 are looked at."""
-    assert n_features_tried(max_features, 30) == expected
 
 
 def test_published_visits_features_in_random_order() -> None:

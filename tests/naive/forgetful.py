@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import math
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 from scipy import stats
 
-from tests.naive.cart import Cart, Node, Rules, Sample, class_weights, count, leaf_of
+from tests.naive.cart import Cart, Node, Rules, class_weights, count, leaf_of
 from tests.naive.rng import NaiveRng
 from tests.naive.stream_tree import early_sizes
 
@@ -27,9 +27,9 @@ class AdaptParameters:
     guessing over the samples since the last threshold.
     """
 
-    def __init__(self, n_classes, initial_rate=0.3, warm_size=64, published=False):
+    def __init__(self, n_classes, warm_size=64, published=False):
         self.guess = 1 / n_classes
-        self.rate = initial_rate
+        self.rate = 0.3
         self.warm_size = warm_size
         self.published = published
         self.retained = 0
@@ -146,24 +146,28 @@ class NaiveTree:
     """A forgetful decision tree that is built again from nothing after every batch.
 
     Its leaves learn every sample at once, except with `published`. `features` are those that its
-    splits may use.
+    splits may use. There is no naive rule for what a regression retains: `retain` is told it.
     """
 
     def __init__(
-        self, n_classes, criterion="entropy", initial_rate=0.3, warm_size=64, published=False
+        self, rules, batch_size, n_classes=2, warm_size=64, most=math.inf, published=False
     ):
+        self.rules = rules
+        self.batch_size = batch_size
         self.n_classes = n_classes
-        self.criterion = criterion
-        self.parameters = AdaptParameters(n_classes, initial_rate, warm_size, published)
+        self.most = most
         self.published = published
+        self.parameters = AdaptParameters(n_classes, warm_size, published)
         self.features = None
-        self.samples = []  # the first is forgotten first
+        self.held = []  # the first is forgotten first
+        self.batch = []
+        self.n_right = 0  # of the batch
         self.first = None  # the first batch, of a tree with an empty bag that has yet to see it
         self.root = Node([], 0)
 
     @property
     def n_held(self):
-        return count(self.samples)
+        return count(self.held)
 
     def counts(self, x):
         return class_weights(leaf_of(self.root, x).samples, self.n_classes)
@@ -172,49 +176,54 @@ class NaiveTree:
         counts = self.counts(x)
         return counts.index(max(counts))
 
-    def see(self, x, y):
-        """Answer for a sample, then learn it in its leaf."""
-        answer = self.predict(x)
+    def see(self, sample):
+        """Answer for a sample, then learn it in its leaf; return whether the answer is right."""
+        answer = self.predict(sample.x)
         if not self.published:
-            leaf_of(self.root, x).samples.append(Sample(tuple(x), y))
-        return answer
+            leaf_of(self.root, sample.x).samples.append(sample)
+        return answer == sample.y
 
-    def grow_early(self, X, Y, n, copies=None):
-        """Grow on the first n samples of the first batch; the published program does not."""
-        if self.samples or self.published or n not in early_sizes(len(X)):
+    def grow_early(self, seen, drawn):
+        """Grow on what was seen and drawn of the first batch; the published program does not."""
+        if self.held or self.published or len(seen) not in early_sizes(self.batch_size):
             return
-        samples = samples_of(X[:n], Y[:n], copies or [1] * len(X))
-        self.root = Node([Sample(tuple(x), y) for x, y in zip(X[:n], Y[:n], strict=True)], 0)
-        if samples:
-            self.root = self.build(samples, int(math.log2(n)))
+        height = int(math.log2(len(seen)))
+        self.root = self.build(drawn, height) if drawn else Node(seen.copy(), 0)
 
-    def learn(self, X, Y):
-        """Learn a batch; return the answers that were given before."""
-        answers = []
-        for n, (x, y) in enumerate(zip(X, Y, strict=True), 1):
-            answers.append(self.see(x, y))
-            self.grow_early(X, Y, n)
-        right = sum(answer == y for answer, y in zip(answers, Y, strict=True))
-        self.parameters.step(len(X), right, len(self.samples))
-        self.add(samples_of(X, Y, [1] * len(X)))
-        self.samples = self.samples[max(0, len(self.samples) - self.parameters.retained) :]
-        self.root = self.build(self.samples, self.parameters.height)
-        return answers
+    def learn(self, sample):
+        """Learn a sample; at the end of a batch, forget some and build the tree."""
+        of_numbers = self.rules.criterion == "variance"
+        self.n_right += self.see(sample)
+        self.batch.append(sample)
+        if not of_numbers:
+            self.n_classes = max(self.n_classes, int(sample.y) + 1)
+        self.grow_early(self.batch, self.batch)
+        if len(self.batch) < self.batch_size:
+            return
+        n_held, n_right = self.n_held, self.n_right
+        self.add(self.batch)
+        self.batch, self.n_right = [], 0
+        if not of_numbers:
+            self.parameters.guess = 1 / self.n_classes
+            self.parameters.step(self.batch_size, n_right, n_held)
+            self.retain(min(self.parameters.retained, self.most), self.parameters.height)
+
+    def retain(self, n, height):
+        """Keep the newest n samples of all batches, and build the tree."""
+        self.held = self.held[-n:]
+        self.root = self.build(self.held, height)
+        for sample in self.batch:
+            self.see(sample)
 
     def add(self, batch):
-        self.samples = self.samples + (batch[::-1] if self.published else batch)
+        self.held = self.held + (batch[::-1] if self.published else batch)
 
     def build(self, samples, height):
         kind = PublishedCart if self.published else Cart
-        cart = kind(Rules(self.criterion, max_depth=height))
+        cart = kind(replace(self.rules, max_depth=min(height, self.rules.max_depth or height)))
         if self.features is not None:
             cart.features = lambda _: self.features
         return cart.tree(samples)
-
-
-def samples_of(X, Y, copies):
-    """The samples of a batch that have copies."""
-    return [Sample(tuple(x), y, copies=c) for x, y, c in zip(X, Y, copies, strict=False) if c]
 
 
 @dataclass
@@ -229,6 +238,7 @@ class NaiveForest:
     BOOTSTRAP, FORGET, SUBSET = 1, 4, 5
 
     n_trees: int
+    batch_size: int
     n_classes: int
     n_features: int
     seed: int
@@ -241,13 +251,15 @@ class NaiveForest:
     n_per_step = 0  # of the waiting trees that grow after a sample
 
     def __post_init__(self):
-        self.trees = [
-            NaiveTree(self.n_classes, published=self.published) for _ in range(self.n_trees)
-        ]
+        self.trees = [self.new_tree() for _ in range(self.n_trees)]
         self.past = []  # whether the answers since the last drift were wrong
         self.waiting = []  # the trees that have not learned the last batch, and what they learn
         for number in range(self.n_trees):
             self.choose_features(number)
+
+    def new_tree(self):
+        rules = Rules("entropy")
+        return NaiveTree(rules, self.batch_size, self.n_classes, published=self.published)
 
     def choose_features(self, number):
         rng = NaiveRng(self.seed, number, self.n_batches, self.SUBSET)
@@ -268,36 +280,36 @@ class NaiveForest:
                 votes[y] += counts[y] / sum(counts) if sum(counts) else 0.0
         return votes.index(max(votes))
 
-    def learn(self, X, Y):
+    def learn(self, batch):
         """Learn a batch; return the answers of the forest that were given before."""
         answers, right = [], [[] for _ in self.trees]
-        for n, (x, y) in enumerate(zip(X, Y, strict=True), 1):
-            answers.append(self.predict(x))
+        for n, sample in enumerate(batch, 1):
+            answers.append(self.predict(sample.x))
             for number, (tree, hits) in enumerate(zip(self.trees, right, strict=True)):
-                hits.append(tree.see(x, y) == y)
+                hits.append(tree.see(sample))
                 if self.n_batches == 0:
-                    tree.grow_early(X, Y, n, self.copies(number, len(X)))
-            self.grow_some(samples_of(X[:n], Y[:n], [1] * n))
-        wrong = [float(answer != y) for answer, y in zip(answers, Y, strict=True)]
+                    tree.grow_early(batch[:n], drawn(batch[:n], self.copies(number)))
+            self.grow_some(batch[:n])
+        wrong = [float(answer != s.y) for answer, s in zip(answers, batch, strict=True)]
         discarded = self.discarded(wrong, right)
         if self.published:
             for number in discarded:
                 self.succeed(number)
-                right[number] = [
-                    self.trees[number].predict(x) == y for x, y in zip(X, Y, strict=True)
-                ]
+                right[number] = [self.trees[number].see(sample) for sample in batch]
         for number, tree in enumerate(self.trees):
-            copies = self.copies(number, len(X))
-            self.adapt(tree, copies, right[number])
+            copies = self.copies(number)
+            if sum(copies):
+                n_right = sum(c for c, hit in zip(copies, right[number], strict=True) if hit)
+                tree.parameters.step(sum(copies), n_right, tree.n_held)
             if number in discarded and not self.published:
                 self.choose_features(number)
                 tree.parameters.rate = 0.3
-            samples = samples_of(X, Y, copies)
-            if not (samples or self.published or tree.samples or self.n_batches):
-                tree.first = samples_of(X, Y, [1] * len(X))
+            samples = drawn(batch, copies)
+            if not (samples or self.published or tree.held or self.n_batches):
+                tree.first = batch
             self.waiting.append((number, samples))
         self.n_batches += 1
-        n_trees, n_steps = len(self.trees), 1 if self.published else min(5, len(X))
+        n_trees, n_steps = len(self.trees), 1 if self.published else min(5, self.batch_size)
         cells = sum(tree.parameters.retained for tree in self.trees) * self.n_features
         in_time = self.cells_per_step * n_trees // max(1, cells)
         self.n_per_step = max(math.ceil(n_trees / n_steps), in_time)
@@ -318,21 +330,23 @@ class NaiveForest:
                 n_held = tree.n_held + count(samples)
                 self.forget(number, tree, max(0, n_held - tree.parameters.retained))
                 tree.add(samples)
-                tree.root = tree.build(tree.samples, tree.parameters.height)
+                tree.root = tree.build(tree.held, tree.parameters.height)
                 for sample in new:
                     leaf_of(tree.root, sample.x).samples.append(sample)
         del self.waiting[: self.n_per_step]
 
     def succeed(self, number):
         """Let a new tree learn the samples of a discarded one, as its first batch."""
-        samples = self.trees[number].samples
-        tree = self.trees[number] = NaiveTree(self.n_classes, published=True)
+        samples = self.trees[number].held
+        tree = self.trees[number] = self.new_tree()
         self.choose_features(number)
-        tree.samples = samples
+        tree.held = samples
         tree.parameters.step(tree.n_held, 0, 0)
         tree.root = tree.build(samples, tree.parameters.height)
 
-    def copies(self, number, n):
+    def copies(self, number):
+        """How often a tree learns each sample of the batch."""
+        n = self.batch_size
         if not self.bagging:
             return [1] * n
         rng = NaiveRng(self.seed, number, self.n_batches, self.BOOTSTRAP)
@@ -345,18 +359,13 @@ class NaiveForest:
             copies[rng.below(n)] += 1
         return copies
 
-    def adapt(self, tree, copies, hits):
-        right = sum(c for c, hit in zip(copies, hits, strict=True) if hit)
-        if sum(copies):
-            tree.parameters.step(sum(copies), right, tree.n_held)
-
     def forget(self, number, tree, k):
         """Draw k of the copies without replacement, one after the other."""
         rng = NaiveRng(self.seed, number, self.n_batches - 1, self.FORGET)
         ahead, kept = tree.n_held, []
         if k == 0:
             return
-        for sample in tree.samples:
+        for sample in tree.held:
             left = sample.copies
             for _ in range(sample.copies):
                 if rng.uniform() * ahead < k:
@@ -365,7 +374,7 @@ class NaiveForest:
                 ahead -= 1
             if left:
                 kept.append(sample._replace(copies=left))
-        tree.samples = kept
+        tree.held = kept
 
     def discarded(self, wrong, right):
         """The trees that get new features, by a t-test on the answers of the forest."""
@@ -417,3 +426,8 @@ class NaiveForest:
         order = sorted(range(len(self.trees)), key=lambda number: sum(right[number]))
         self.n_discarded += k
         return order[:k]
+
+
+def drawn(batch, copies):
+    """The samples that have copies, of a batch or of its first samples."""
+    return [s._replace(copies=c) for s, c in zip(batch, copies, strict=False) if c]

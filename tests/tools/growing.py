@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
+import random
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 import pytest
-from hypothesis import strategies as st
 
-from river_extra_trees import StreamDecisionTreeClassifier, StreamDecisionTreeRegressor
+import river_extra_trees as ret
 from river_extra_trees._core.schema import Schema
 from river_extra_trees._core.trees import Trees
 from tests.naive.cart import Node, Rules, Sample, class_weights, moments, total, walk
@@ -37,7 +37,7 @@ def row_of(sample: Sample, nominal: frozenset[int]) -> dict[int, Any]:
 
 
 def tree_learner(rules: Rules, n_features: int, **parameters: Any) -> Any:
-    """An empty learner with these rules, whose leaves forget nothing unless told to."""
+    """An empty tree, or a forest, with these rules, whose leaves forget nothing unless told to."""
     parameters = {
         "max_depth": rules.max_depth,
         "min_samples_split": rules.min_samples_split,
@@ -46,10 +46,13 @@ def tree_learner(rules: Rules, n_features: int, **parameters: Any) -> Any:
         "leaf_memory": None,
         **parameters,
     }
+    kind = "Forest" if "n_models" in parameters else "Tree"
     if rules.criterion == "variance":
-        model: Any = StreamDecisionTreeRegressor(**parameters)
+        model = getattr(ret, f"StreamDecision{kind}Regressor")(**parameters)
     else:
-        model = StreamDecisionTreeClassifier(criterion=rules.criterion, **parameters)
+        model = getattr(ret, f"StreamDecision{kind}Classifier")(
+            criterion=rules.criterion, **parameters
+        )
     prime(model._core.schema, n_features, rules.nominal)
     return model
 
@@ -91,42 +94,25 @@ def assert_same_tree(trees: Trees, root: Node, labels: Sequence[int] | None) -> 
             assert told["values"] == pytest.approx([by_label[label] for label in labels])
 
 
-@st.composite
-def growths(
-    draw: st.DrawFn, max_size: int = 25, n_codes: int = N_CODES
-) -> tuple[list[Sample], Rules]:
+def growth(rng: random.Random, most: int) -> tuple[list[Sample], Rules]:
     """Random samples, with ties, missing values, weights and nominal features, and random rules."""
-    criterion = draw(st.sampled_from(["gini", "entropy", "variance"]))
-    n_features = draw(st.integers(1, 4))
-    nominal = draw(st.frozensets(st.integers(0, n_features - 1)))
-    numbers = draw(
-        st.sampled_from(
-            [
-                st.integers(0, 3).map(float),
-                st.sampled_from([-0.0, 0.0, 1.0, math.nextafter(1.0, 2.0), 1e300, -1e300, 5e-324]),
-                st.floats(-1e6, 1e6),
-            ]
-        )
+    criterion = rng.choice(["gini", "entropy", "variance"])
+    columns = range(rng.randint(1, 4))
+    nominal = frozenset(j for j in columns if rng.random() < 0.4)
+    numbers = rng.choice(
+        [
+            [0.0, 1.0, 2.0, 3.0],
+            [-0.0, 0.0, 1.0, math.nextafter(1.0, 2.0), 1e300, -1e300, 5e-324],
+            [rng.uniform(-1e6, 1e6) for _ in range(most)],
+        ]
     )
-    codes = st.integers(0, n_codes - 1).map(float)
-    missing = st.just(math.nan)
-    if draw(st.booleans()):
-        numbers, codes = numbers | missing, codes | missing
-    row = st.tuples(*(codes if j in nominal else numbers for j in range(n_features)))
-    targets = (
-        st.integers(-3, 3).map(float) if criterion == "variance" else st.integers(0, 3).map(float)
-    )
-    weights = draw(st.sampled_from([st.just(1.0), st.sampled_from([0.5, 1.0, 2.0, 3.25])]))
-    samples = draw(
-        st.lists(
-            st.builds(Sample, row, targets, weights, st.just(1)), min_size=1, max_size=max_size
-        )
-    )
-    rules = Rules(
-        criterion,
-        nominal,
-        draw(st.none() | st.integers(0, 4)),
-        draw(st.integers(1, 6)),
-        draw(st.integers(1, 3)),
-    )
-    return samples, rules
+    codes = [float(code) for code in range(N_CODES)]
+    missing, weights = rng.choice([0.0, 0.2]), rng.choice([[1.0], [0.5, 1.0, 2.0, 3.25]])
+    samples = []
+    for _ in range(rng.randint(1, most)):
+        row = [rng.choice(codes if j in nominal else numbers) for j in columns]
+        x = tuple(math.nan if rng.random() < missing else value for value in row)
+        y = rng.randint(-3, 3) if criterion == "variance" else rng.randint(0, 3)
+        samples.append(Sample(x, float(y), rng.choice(weights)))
+    max_depth = rng.choice([None, None, None, 0, 1, 2, 4])
+    return samples, Rules(criterion, nominal, max_depth, rng.randint(1, 6), rng.randint(1, 3))

@@ -7,7 +7,6 @@ samples, targets and weights its learner can be judged, and what has to be the s
 from __future__ import annotations
 
 import abc
-import dataclasses
 from typing import Any
 
 import numpy as np
@@ -16,12 +15,12 @@ from hypothesis import strategies as st
 
 import river_extra_trees as ret
 from river_extra_trees import persistence
-from tests.naive.cart import Cart, Node, Rules, Sample, Split, class_weights, leaf_of, moments
+from tests.naive.cart import Rules, Sample, Split, class_weights, leaf_of, moments
 from tests.naive.columns import Columns
 from tests.naive.dynamic_leaves import GaussianLeaf, Sums
-from tests.naive.forgetful import AdaptParameters
+from tests.naive.forgetful import NaiveTree
 from tests.naive.shrubs import NaiveShrubs
-from tests.naive.stream_tree import NaiveStreamTree, early_sizes
+from tests.naive.stream_tree import NaiveStreamTree
 from tests.tools.estimators import answers, is_classifier, make, stream
 from tests.tools.growing import assert_same_tree
 
@@ -129,13 +128,22 @@ class _Naive(Oracle):
 class _GrownTree(_Naive):
     """A tree that is grown as the naive CART grows it, and whose leaves learn at once."""
 
+    naive: NaiveStreamTree | NaiveTree
+
+    def learn(self, x: Row, y: Any, w: float) -> None:
+        if w > 0.0:
+            sample = self.sample(x, y, w)
+            self.naive.rules = self.rules()
+            self.naive.learn(sample)
+
     def rules(self) -> Rules:
         criterion = "variance" if self.regression else self.parameters["criterion"]
         least = self.parameters.get("min_samples_leaf", 1)
         return Rules(criterion, self.columns.nominal, min_samples_leaf=least)
 
-    def assert_same(self, model: Any, root: Node, asked: list[Row]) -> None:
-        """Splits, statistics and answers are those of the tree at a root."""
+    def assert_agrees(self, model: Any, asked: list[Row]) -> None:
+        """Splits, statistics and answers are those of the naive tree."""
+        root = self.naive.root
         labels = None if self.regression else list(self.labels.values())
         assert_same_tree(model._core.trees[0], root, labels)
         for x in asked:
@@ -159,15 +167,6 @@ class StreamTree(_GrownTree):
         fading = 1.0 if memory is None else 1.0 - 1.0 / memory
         self.naive = NaiveStreamTree(self.rules(), parameters["batch_size"], fading)
 
-    def learn(self, x: Row, y: Any, w: float) -> None:
-        if w > 0.0:
-            sample = self.sample(x, y, w)
-            self.naive.rules = self.rules()
-            self.naive.learn(sample)
-
-    def assert_agrees(self, model: Any, asked: list[Row]) -> None:
-        self.assert_same(model, self.naive.root, asked)
-
 
 class ForgetfulTree(_GrownTree):
     """A forgetful tree: CART on the newest samples, as many as the naive rule retains.
@@ -177,53 +176,20 @@ class ForgetfulTree(_GrownTree):
 
     def __init__(self, name: str, **parameters: Any) -> None:
         super().__init__(name, **parameters)
-        self.adapted = AdaptParameters(2, warm_size=parameters["warm_size"])
-        self.held: list[Sample] = []
-        self.batch: list[Sample] = []
-        self.n_right = 0
-        self.root = Node([], 0)
-
-    def learn(self, x: Row, y: Any, w: float) -> None:
-        if w == 0.0:
-            return
-        sample = self.sample(x, y, w)
-        leaf = leaf_of(self.root, sample.x)
-        if leaf.samples and not self.regression:
-            weights = class_weights(leaf.samples, len(self.labels))
-            self.n_right += weights.index(max(weights)) == sample.y
-        leaf.samples.append(sample)
-        self.batch.append(sample)
-        n = len(self.batch)
-        if n == self.parameters["batch_size"]:
-            self.end_batch()
-        elif not self.held and n in early_sizes(self.parameters["batch_size"]):
-            self.grow(self.batch.copy(), n.bit_length() - 1)
-
-    def end_batch(self) -> None:
-        """Of a regression all samples stay here: it is cut when it is compared."""
-        n_held, most = len(self.held), self.parameters["max_retained"]
-        self.held += self.batch
-        if not self.regression:
-            self.adapted.guess = 1 / max(2, len(self.labels))
-            self.adapted.step(len(self.batch), self.n_right, n_held)
-            self.held = self.held[-min(self.adapted.retained, most) :]
-            self.grow(self.held, self.adapted.height)
-        self.batch, self.n_right = [], 0
-
-    def grow(self, samples: list[Sample], height: int) -> None:
-        rules = dataclasses.replace(self.rules(), max_depth=height)
-        self.root = Cart(rules).tree(samples)
+        self.naive = NaiveTree(
+            self.rules(),
+            parameters["batch_size"],
+            warm_size=parameters["warm_size"],
+            most=parameters["max_retained"],
+        )
 
     def assert_agrees(self, model: Any, asked: list[Row]) -> None:
         (n_retained,) = model.retained_sizes
-        if self.regression and self.held:
-            assert len(self.held) >= n_retained >= self.parameters["batch_size"]
-            self.grow(self.held[-n_retained:], model._parameters[0].max_height)
-            for sample in self.batch:
-                leaf_of(self.root, sample.x).samples.append(sample)
-        else:
-            assert n_retained == len(self.held)
-        self.assert_same(model, self.root, asked)
+        if self.regression and self.naive.held:
+            assert n_retained >= self.naive.batch_size
+            self.naive.retain(n_retained, model._parameters[0].max_height)
+        assert n_retained == len(self.naive.held)
+        super().assert_agrees(model, asked)
 
 
 class ShrubEnsemble(_Naive):

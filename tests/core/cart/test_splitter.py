@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import pickle
+import random
+from collections import Counter
 from typing import Any
 from unittest import mock
 
 import numpy as np
 import pytest
 import scipy.stats
-from hypothesis import given, settings
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from river_extra_trees import (
@@ -19,7 +20,7 @@ from river_extra_trees import (
 )
 from tests.naive.cart import Cart, Rules, Sample
 from tests.naive.rng import NaiveRng
-from tests.tools.growing import assert_same_tree, growths, learn, prime, splits_of, tree_learner
+from tests.tools.growing import assert_same_tree, growth, learn, prime, splits_of, tree_learner
 
 BOOTSTRAP = 1
 
@@ -59,31 +60,19 @@ def test_columns_of_many_values_make_no_chains(criterion: str) -> None:
     assert 0 < model.height < 60
 
 
-@given(growths())
-@settings(max_examples=100)
-def test_growth_on_a_bootstrap(growth: tuple[list[Sample], Rules]) -> None:
+@pytest.mark.parametrize("seed", range(60))
+def test_growth_on_a_bootstrap(seed: int) -> None:
     """A forest's trees are the naive trees on the copies that its generator draws."""
-    samples, rules = growth
-    if rules.criterion == "variance":
-        rules = Rules("gini", rules.nominal)
-        samples = [sample._replace(y=abs(sample.y)) for sample in samples]
+    samples, rules = growth(random.Random(seed), 40)
     n = len(samples)
-    model = StreamDecisionForestClassifier(
-        splitter="best", n_models=3, batch_size=n,
-        criterion=rules.criterion, max_depth=rules.max_depth,
-        min_samples_split=rules.min_samples_split, min_samples_leaf=rules.min_samples_leaf,
-        max_features=None, n_swaps=0, leaf_memory=None, seed=7,
-    )  # fmt: skip
-    prime(model._core.schema, len(samples[0].x), rules.nominal)
+    options = {"n_models": 3, "batch_size": n, "max_features": None, "n_swaps": 0, "seed": 7}
+    model = tree_learner(rules, len(samples[0].x), **options)
     learn(model, samples, rules)
     for tree in range(3):
         rng = NaiveRng(7, tree, 0, BOOTSTRAP)
-        copies = [0] * n
-        for _ in range(n):
-            copies[rng.below(n)] += 1
-        drawn = [s._replace(copies=c) for s, c in zip(samples, copies, strict=True)]
-        root = Cart(rules).tree(drawn)
-        assert_same_tree(model._core.trees[tree], root, labels_of(model))
+        copies = Counter(rng.below(n) for _ in range(n))
+        drawn = [sample._replace(copies=copies[i]) for i, sample in enumerate(samples)]
+        assert_same_tree(model._core.trees[tree], Cart(rules).tree(drawn), labels_of(model))
 
 
 @pytest.mark.parametrize("criterion", ["gini", "entropy", "variance"])
@@ -120,11 +109,10 @@ def test_growth_agrees_with_scikit_learn(criterion: str, seed: int) -> None:
             assert node["gain"] == pytest.approx(removed, abs=1e-9)
 
 
-@given(growths(max_size=15))
-@settings(max_examples=100)
-def test_random_splits_obey_the_rules(growth: tuple[list[Sample], Rules]) -> None:
+@pytest.mark.parametrize("seed", range(60))
+def test_random_splits_obey_the_rules(seed: int) -> None:
     """Random thresholds split, too, until the rules forbid it, and never leave a side empty."""
-    samples, rules = growth
+    samples, rules = growth(random.Random(seed), 30)
     model = tree_learner(rules, len(samples[0].x), batch_size=len(samples), splitter="random")
     learn(model, samples, rules)
     trees = model._core.trees[0]
@@ -133,19 +121,6 @@ def test_random_splits_obey_the_rules(growth: tuple[list[Sample], Rules]) -> Non
         node = trees.node(number)
         assert node["weight"] > 0
         assert rules.max_depth is None or node["depth"] <= rules.max_depth
-
-
-@pytest.mark.parametrize("weight", [1.0, 0.5])
-@pytest.mark.parametrize("criterion", ["gini", "entropy"])
-def test_a_threshold_within_a_class(criterion: str, weight: float) -> None:
-    """It is the best if `min_samples_leaf` forbids the thresholds between the classes."""
-    model = StreamDecisionTreeClassifier(
-        batch_size=6, min_samples_leaf=3, max_depth=1, criterion=criterion
-    )
-    for i in range(6):
-        model.learn_one({"a": float(i)}, i > 0, w=weight)
-    tree = model._core.trees[0]
-    assert tree.node(tree.root())["threshold"] == 2.5
 
 
 @pytest.mark.parametrize("missing", [0, 2])

@@ -101,7 +101,7 @@ def assert_same_answers(core: ExtraTrees, naive: NaiveExtraTrees, x: dict[Any, A
         assert found[label] == pytest.approx(share, rel=1e-10, abs=1e-12)
 
 
-def rows(regression: bool, n: int, seed: int) -> Rows:
+def rows(regression: bool, n: int = 130, seed: int = 3) -> Rows:
     """Numbers, nominal and missing values, new features, values and classes, drift, weights."""
     rng = random.Random(seed)
     for i in range(n):
@@ -115,144 +115,119 @@ def rows(regression: bool, n: int, seed: int) -> Rows:
         yield x, y, rng.choice([1.0, 1.0, 0.5, 2.0, 0.0, 0.25])
 
 
+def outliers(regression: bool) -> Rows:
+    """Single targets that are far from all others, and should not decide about the weights."""
+    for i, (x, y, w) in enumerate(rows(regression, 150, seed=6)):
+        yield x, 1000.0 if i % 60 == 55 else y, w
+
+
+def passing(regression: bool) -> Rows:
+    """Columns without values in a window are not offered to its trees."""
+    for x, y in passing_names(110, 1 + regression):
+        yield x, y if regression else math.floor(y), 1.0
+
+
+def many_valued(regression: bool) -> Rows:
+    """Nodes with many nominal values send groups of them left, missing values among them or not."""
+    rng = random.Random(3)
+    for i in range(220):
+        x, score = many_values(rng, i)
+        y: Any = "low" if score < 2.0 else "high" if score > 5.0 and i > 30 else "middle"
+        y = score + rng.random() / 8 if regression else y
+        yield x, y, rng.choice([1.0, 1.0, 0.5, 2.0])
+
+
+def many_classes(regression: bool) -> Rows:
+    """From one class to more than 30; with more than 16, leaves list their classes."""
+    rng = random.Random(1)
+    for i, (x, _, w) in enumerate(rows(regression, 150, seed=5)):
+        yield x, min(rng.randrange(1 + i // 3), rng.randrange(1 + i // 3)), w
+
+
 MIXED: dict[str, Any] = {"windows": [(80, 2), (40, 1), (20, 3)]}
-CLASSES: dict[str, dict[str, Any]] = {
-    "plain": {},
-    "entropy, all features": {"rules": {"criterion": "entropy"}, "max_features": None, "seed": 2},
-    "share of features": {"max_features": 0.5, "batch_size": 3, "seed": 4},
-    "log2, leaves that keep all": {"max_features": "log2", "fading": 1.0, "seed": 5},
-    "one feature, leaves of one sample": {"max_features": 1, "fading": 0.0, "seed": 6},
-    "shallow": {"rules": {"max_depth": 3}, "batch_size": 25, "seed": 7},
-    "min_samples_split": {"rules": {"min_samples_split": 8}, "seed": 9},
-    "min_samples_leaf": {"rules": {"min_samples_leaf": 4}, "seed": 10},
-    "max_nodes": {"max_nodes": 15, "seed": 12},
-    "max_nodes 1": {"max_nodes": 1, "batch_size": 1, "seed": 13},
-    "max_nodes, large batches": {"max_nodes": 12, "batch_size": 40, "fading": 1.0, "seed": 14},
-    "tiny windows": {"windows": [(1, 1), (7, 4), (2, 3)], "seed": 15},
-    "one window": {"windows": [(50, 1)], "batch_size": 60, "seed": 2**64 - 1},
+TINY: dict[str, Any] = {"windows": [(1, 1), (7, 4), (2, 3)], "seed": 15}
+Case = tuple[Any, dict[str, Any]]
+CLASSES: list[Case] = [
+    (rows, {}),
+    (rows, {"rules": {"criterion": "entropy"}, "max_features": None, "seed": 2}),
+    (rows, {"max_features": 0.5, "batch_size": 3, "seed": 4}),
+    (rows, {"max_features": "log2", "fading": 1.0, "seed": 5}),
+    (rows, {"max_features": 1, "fading": 0.0, "seed": 6}),
+    (rows, {"rules": {"max_depth": 3}, "batch_size": 25, "seed": 7}),
+    (rows, {"rules": {"min_samples_split": 8}, "seed": 9}),
+    (rows, {"rules": {"min_samples_leaf": 4}, "seed": 10}),
+    (rows, {"max_nodes": 15, "seed": 12}),
+    (rows, {"max_nodes": 1, "batch_size": 1, "seed": 13}),
+    (rows, {"max_nodes": 12, "batch_size": 40, "fading": 1.0, "seed": 14}),
+    (rows, TINY),
+    (rows, {"windows": [(50, 1)], "batch_size": 60, "seed": 2**64 - 1}),
+    *((passing, {"windows": [(60, 1), (20, 2)], "max_features": n}) for n in (None, "sqrt", 2)),
+    (many_valued, {}),
+    (many_valued, {"rules": {"criterion": "entropy"}, "max_features": None, "seed": 2}),
+    (many_valued, {"rules": {"min_samples_leaf": 4}, "seed": 3}),
+    (many_valued, {"batch_size": 60, "max_features": None, "max_nodes": 31, "seed": 4}),
+    (many_classes, {"rules": {"max_depth": 2}}),
+    (many_classes, {"max_nodes": 15, "batch_size": 25}),
+]
+NUMBERS: list[Case] = [
+    (rows, {}),
+    (rows, {"linear": ["none"] * 3, "max_features": None, "seed": 2}),
+    (rows, {"linear": ["leaves"] * 3, **MIXED}),
+    (rows, {"linear": ["root"] * 3, **MIXED}),
+    (rows, {"max_features": "log2", "fading": 1.0, "seed": 5}),
+    (rows, {"rules": {"max_depth": 2, "min_samples_split": 8}, "seed": 7}),
+    (rows, {"rules": {"min_samples_leaf": 14}, "seed": 10}),
+    (rows, {"max_nodes": 5, "seed": 12}),
+    (rows, TINY),
+    (outliers, {"windows": [(100, 2), (30, 1), (8, 1)], "max_nodes": 31}),
+    *((passing, {"max_features": n}) for n in (None, "sqrt", 2)),
+    *((many_valued, {"max_features": None, "seed": seed}) for seed in (0, 1)),
+]
+WINDOWS: dict[Any, list[tuple[int, int]]] = {
+    (many_valued, False): [(120, 2), (60, 1)],
+    (many_valued, True): [(90, 2), (70, 1), (80, 1)],
+    (many_classes, False): [(120, 1), (30, 1)],
 }
-NUMBERS: dict[str, dict[str, Any]] = {
-    "plain": {},
-    "means alone": {"linear": ["none"] * 3, "max_features": None, "seed": 2},
-    "models in leaves": {"linear": ["leaves"] * 3, **MIXED},
-    "models in roots": {"linear": ["root"] * 3, **MIXED},
-    "leaves that keep all": {"max_features": "log2", "fading": 1.0, "seed": 5},
-    "shallow": {"rules": {"max_depth": 2, "min_samples_split": 8}, "seed": 7},
-    "min_samples_leaf": {"rules": {"min_samples_leaf": 14}, "seed": 10},
-    "max_nodes": {"max_nodes": 5, "seed": 12},
-    "tiny windows": {"windows": [(1, 1), (7, 4), (2, 3)], "seed": 15},
-}
-CASES = [(False, name) for name in CLASSES] + [(True, name) for name in NUMBERS]
+SLOW = (many_valued, many_classes)
 
 
-@pytest.mark.parametrize(("regression", "name"), CASES)
-def test_same_as_naive(regression: bool, name: str) -> None:
-    """Trees every few samples: what is wrong in them stays so for longer. Answers, weights."""
-    settings = NUMBERS[name] if regression else CLASSES[name]
-    core, naive = both(regression, **settings)
-    unknown = {"a": 0.4, "c": "never met", "later": "yes", "unknown": 3.0}
-    for i, row in enumerate(rows(regression, 130, seed=3)):
-        if i % 13 == 0:
+@pytest.mark.parametrize(
+    ("regression", "stream", "settings"),
+    [
+        pytest.param(regression, *case, marks=[pytest.mark.slow] if case[0] in SLOW else [])
+        for regression, cases in ((False, CLASSES), (True, NUMBERS))
+        for case in cases
+    ],
+    ids=lambda value: value.__name__ if callable(value) else str(value),
+)
+def test_same_as_naive(regression: bool, stream: Any, settings: dict[str, Any]) -> None:
+    """Trees every few samples: what is wrong in them stays so for longer. Answers, weights.
+
+    With copies in the middle of growths, when the latest values are newer.
+    """
+    windows = WINDOWS.get((stream, regression), DEFAULTS[regression]["windows"])
+    core, naive = both(regression, **{"windows": windows, **settings})
+    unknown = {"a": 0.4, "c": "never met", "later": "yes", "unknown": 3.0, "first": "never met"}
+    met = set()
+    for i, row in enumerate(stream(regression)):
+        if i % 10 == 0:
+            core = pickle.loads(pickle.dumps(core))
             assert_same_answers(core, naive, row[0])
             assert_same_answers(core, naive, unknown)
         learn(core, naive, row)
         if i % (10 if regression else 3) == 0:
             assert_same_trees(core, naive)
-    core.check()
+            core.check()
+            met |= {node.split for tree in naive.trees for node in walk(tree.root) if node.split}
     sizes = [tree.n_nodes for tree in naive.trees]
     assert max(sizes) <= naive.max_nodes
     assert naive.max_nodes == 1 or sum(sizes) > 1.5 * len(sizes)
     assert all(tree.models for tree in naive.trees if tree.kind != "none")
-
-
-@pytest.mark.parametrize("max_features", [None, "sqrt", 2])
-@pytest.mark.parametrize("regression", [False, True])
-def test_columns_with_values_are_offered_as_naive(regression: bool, max_features: Any) -> None:
-    """And no others; with copies in the middle of growths, when the latest values are newer."""
-    settings = {} if regression else {"windows": [(60, 1), (20, 2)]}
-    core, naive = both(regression, max_features=max_features, **settings)
-    for i, (x, y) in enumerate(passing_names(110, 1 + regression)):
-        if i % 5 == 0:
-            core = pickle.loads(pickle.dumps(core))
-            assert_same_answers(core, naive, x)
-        learn(core, naive, (x, y if regression else math.floor(y), 1.0))
-        if i % (10 if regression else 2) == 0:
-            assert_same_trees(core, naive)
-    core.check()
-
-
-def groups_met(naive: NaiveExtraTrees) -> set[tuple[int, bool]]:
-    splits = [node.split for tree in naive.trees for node in walk(tree.root) if node.split]
-    return {(min(split.nominal, GROUP), split.missing_left) for split in splits}
-
-
-GROUPS: list[tuple[bool, dict[str, Any]]] = [
-    (False, {}),
-    (False, {"rules": {"criterion": "entropy"}, "max_features": None, "seed": 2}),
-    (False, {"rules": {"min_samples_leaf": 4}, "seed": 3}),
-    (False, {"batch_size": 60, "max_features": None, "max_nodes": 31, "seed": 4}),
-    *((True, {"max_features": None, "seed": seed}) for seed in (0, 1)),
-]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("regression", "settings"), GROUPS)
-def test_groups_of_values_are_those_of_naive(regression: bool, settings: dict[str, Any]) -> None:
-    """Nodes with many nominal values send groups of them left, missing values among them or not."""
-    windows = [(90, 2), (70, 1), (80, 1)] if regression else [(120, 2), (60, 1)]
-    core, naive = both(regression, windows=windows, **settings)
-    rng, met = random.Random(3), set()
-    for i in range(220):
-        x, score = many_values(rng, i)
-        label = "low" if score < 2.0 else "high" if score > 5.0 and i > 30 else "middle"
-        if i % 20 == 0:
-            core = pickle.loads(pickle.dumps(core))
-            assert_same_answers(core, naive, x)
-            assert_same_answers(core, naive, {"first": "never met", "second": None, "a": 0.4})
-        y = score + rng.random() / 8 if regression else label
-        learn(core, naive, (x, y, rng.choice([1.0, 1.0, 0.5, 2.0])))
-        if i % 8 == 0:
-            assert_same_trees(core, naive)
-            met |= groups_met(naive)
-    assert {(GROUP, True), (GROUP, False)} <= met
-    assert regression or {(0, True), (0, False), (1, False)} <= met
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "settings", [{"rules": {"max_depth": 2}}, {"max_nodes": 15, "batch_size": 25}], ids=str
-)
-def test_many_classes_are_those_of_naive(settings: dict[str, Any]) -> None:
-    """From one class to more than 30; with more than 16, leaves list their classes."""
-    core, naive = both(False, windows=[(120, 1), (30, 1)], max_features=None, **settings)
-    rng, most = random.Random(1), 0
-    for i, (x, _, w) in enumerate(rows(False, 150, seed=5)):
-        y = min(rng.randrange(1 + i // 3), rng.randrange(1 + i // 3))
-        if i % 20 == 0:
-            data = pickle.dumps(core)
-            core = pickle.loads(data)
-            assert pickle.dumps(core) == data
-        if i == 80:
-            assert_same_answers(core, naive, x)
-        learn(core, naive, (x, y, w))
-        if i % 6 == 0:
-            assert_same_trees(core, naive)
-            core.check()
-            leaves = [n for tree in naive.trees for n in walk(tree.root) if n.split is None]
-            most = max(most, *(len({s.y for s in leaf.samples}) for leaf in leaves))
-    assert most > 16
-
-
-def test_outliers_are_clipped_as_naive() -> None:
-    """A single target far from all others does not decide about the weights of the members."""
-    core, naive = both(True, windows=[(100, 2), (30, 1), (8, 1)], max_nodes=31)
-    largest = []
-    for i, (x, y, w) in enumerate(rows(True, 150, seed=6)):
-        if i % 3 == 0:
-            assert_same_answers(core, naive, x)
-        learn(core, naive, (x, 1000.0 if i % 60 == 55 else y, w))
-        largest.append(max(core.mixture.member_weights()))
-    assert largest[56] < 0.8
+    kinds = {(min(split.nominal, GROUP), split.missing_left) for split in met}
+    assert stream is not many_valued or {(GROUP, True), (GROUP, False)} <= kinds
+    leaves = [node.samples for tree in naive.trees for node in walk(tree.root)]
+    most = max(len({each.y for each in samples}) for samples in leaves)
+    assert stream is not many_classes or most > 16
 
 
 # --- States, and what needs no naive forest
