@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import copy
-import random
-import sys
-from collections.abc import Iterator
 from typing import Any
 
 import pandas as pd
@@ -17,7 +14,6 @@ from tests.tools.contract import (
     CORE_CLASSIFIERS,
     CORE_REGRESSORS,
     CORES,
-    ENDS,
     FIRST,
     FIRST_REGRESSORS,
     Case,
@@ -26,7 +22,6 @@ from tests.tools.contract import (
     told,
 )
 from tests.tools.estimators import (
-    answers,
     frozen,
     learn,
     make,
@@ -126,41 +121,6 @@ def test_weight_that_counts_as_none(case: Case, w: float) -> None:
     before = frozen(model)
     model.learn_one({**x, "new": 1.0}, y, w=w)
     assert frozen(model) == before
-
-
-def streams(case: Case) -> dict[str, Iterator[tuple[dict[Any, Any], Any, float]]]:
-    """Streams that are no everyday ones, each a sequence of samples with their weights."""
-    rows = list(stream(case, 120))
-    rng = random.Random(1)
-    kinds = (0.5, "half", None, 7, True)
-    return {
-        "no features": (({}, y, 1.0) for _, y in rows),
-        "equal samples": (({"a": 0.1, "b": "same"}, y, 1.0) for _, y in rows),
-        "rising": (({"a": i, "b": "same"}, y, 1.0) for i, (_, y) in enumerate(rows)),
-        "falling": (({"a": -i, "b": "same"}, y, 1.0) for i, (_, y) in enumerate(rows)),
-        "a feature of all kinds": (
-            ({"a": kinds[i % 5], "b": i % 7}, y, 1.0) for i, (_, y) in enumerate(rows)
-        ),
-        "light": ((x, y, 1e-300) for x, y in rows),
-        "heavy": ((x, y, 1e50) for x, y in rows),
-        "the faintest weight": ((x, y, sys.float_info.min) for x, y in rows),
-        "heavy and light": ((x, y, 10.0 ** rng.uniform(-300.0, 99.0)) for x, y in rows),
-        "ever heavier": ((x, y, 10.0 ** rng.uniform(0.0, 25.0)) for x, y in rows),
-    }
-
-
-@pytest.mark.parametrize("case", ENDS, ids=str)
-def test_odd_streams(case: Case) -> None:
-    """They are learned and answered; a sample of unknown features, too; copies answer alike."""
-    for name, samples in streams(case).items():
-        model = make(case)
-        for i, (x, y, w) in enumerate(samples):
-            model.learn_one(x, y, w=w)
-            assert is_finite(model, x), (name, i)
-        model._core.check()
-        for asked in (x, {"never": 1.0, "seen": "before"}):
-            assert is_finite(model, asked), name
-            assert answers(copy.deepcopy(model), [(asked, y)]) == answers(model, [(asked, y)]), name
 
 
 @pytest.mark.parametrize("case", FIRST_REGRESSORS, ids=str)

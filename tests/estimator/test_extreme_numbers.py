@@ -12,10 +12,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from river import base
 
 from river_extra_trees import DynamicTreeRegressor, ExtraTreesRegressor, persistence
-from tests.tools import estimators
-from tests.tools.contract import FIRST_REGRESSORS
+from tests.tools.contract import is_finite
+from tests.tools.estimators import CLASSES, PARAMETERS
 
 Row = tuple[dict[str, float], float, float]
 
@@ -92,51 +93,45 @@ def test_squares_that_may_overflow_are_refused(target: float, weight: float) -> 
     assert persistence.save_bytes(model) == before
 
 
-def test_the_largest_squares_are_learned() -> None:
-    """They can be saved, and later targets of any size are learned."""
-    model = DynamicTreeRegressor(n_particles=4, seed=1)
-    rng = random.Random(1)
-    for target, weight in ((1e145, 1.0), (1e95, 1e100), (1.0, 1.0)):
-        for _ in range(40):
-            model.learn_one({"a": rng.random()}, rng.choice([target, -target]), w=0.9 * weight)
-        model._core.check()
-        copy.deepcopy(model)
-
-
 EXTREMES = {
     "huge": ((1e150, -1e150, 0.0), (0.0, 1e-100, 1.0, 1e50)),
+    "large": ((1e145, -1e145, 1e95, -1e95, 1.0), (0.9, 9e99)),  # the largest squares are learned
     "faint": ((1e150, -1e150, 1.0), (2.3e-308, 1e-100, 1e100)),
     "tiny": ((5e-324, -5e-324, 1e-160, 0.0), (1e-300, 1e-100, 1.0)),
 }
-DEFAULT = -1  # parameters
 
 
 def said(model: Any, x: dict[str, Any]) -> str:
-    """All that a regressor answers, which must be numbers, to the last bit."""
+    """All that a learner answers, which must be numbers, to the last bit."""
+    if isinstance(model, base.Classifier):
+        shares = model.predict_proba_one(x)
+        assert not shares or is_finite(model, x)
+        return repr(shares)
     found = [model.predict_one(x)]
     with contextlib.suppress(TypeError, ValueError):  # most regressors predict no distributions
         answer = model.predict_one(x, with_dist=True)
         assert not math.isnan(answer.sigma)  # of NaN there are no quantiles
         found += [answer.mean, *answer.interval(0.9)]
+    if isinstance(model, ExtraTreesRegressor):  # sums of squares may overflow, or be negative
+        found += model._core.predict_spread(x)
+        assert found[-2] >= 0.0
     assert all(map(math.isfinite, found)), found
     return repr(found)
 
 
+@pytest.mark.parametrize("numbers", EXTREMES)
 @pytest.mark.parametrize(
-    ("case", "numbers"),
+    ("name", "parameters"),
     [
-        *((case, numbers) for case in FIRST_REGRESSORS for numbers in EXTREMES),
-        *((("DynamicTreeRegressor", DEFAULT), numbers) for numbers in EXTREMES),
-        (("ExtraTreesRegressor", DEFAULT), "huge"),
+        *((name, PARAMETERS[name][0]) for name in CLASSES),
+        *(("DynamicTreeRegressor", {"seed": 2}), ("ExtraTreesRegressor", {"seed": 2})),
     ],
-    ids=str,
 )
-def test_extreme_targets_and_weights(case: tuple[str, int], numbers: str) -> None:
+def test_extreme_targets_and_weights(name: str, parameters: dict[str, Any], numbers: str) -> None:
     """A sample is learned or refused; the model and its copies answer alike, with numbers."""
     targets, weights = EXTREMES[numbers]
-    name, i = case
     rng = random.Random(4)
-    model = estimators.CLASSES[name](seed=2) if i == DEFAULT else estimators.make(case)
+    model = CLASSES[name](**parameters)
     for i in range(120):
         x = {"a": rng.gauss(0.0, 1.0), "b": rng.choice("rgb"), "c": str(rng.randrange(60))}
         y, w = rng.choice(targets), rng.choice(weights)
@@ -146,6 +141,7 @@ def test_extreme_targets_and_weights(case: tuple[str, int], numbers: str) -> Non
         except ValueError:  # the squares of dynamic trees might overflow
             assert said(model, x) == before
         if i % 20 == 6:
+            model._core.check()
             copies = [
                 pickle.loads(pickle.dumps(model)),
                 persistence.load_bytes(persistence.save_bytes(model)),
@@ -153,17 +149,3 @@ def test_extreme_targets_and_weights(case: tuple[str, int], numbers: str) -> Non
             ]
             assert {said(each, x) for each in copies} == {said(model, x)}
             model = rng.choice(copies)
-
-
-def test_variances_that_overflow_leave_a_finite_spread() -> None:
-    """Rounding makes sums of squares in leaves negative, and huge weights make them infinite."""
-    for seed in (2, 4, 5):
-        rng = random.Random(seed)
-        model = ExtraTreesRegressor(seed=seed)
-        for _ in range(60):
-            x = {"a": rng.gauss(0.0, 1.0), "b": rng.choice("rgb")}
-            mean, variance, _ = model._core.predict_spread(x)
-            assert -1e150 <= mean <= 1e150
-            assert 0.0 <= variance < math.inf
-            model.learn_one(x, rng.choice([1e150, -1e150, 0.0]), w=rng.choice([1e-100, 1.0, 1e50]))
-        pickle.loads(pickle.dumps(model))

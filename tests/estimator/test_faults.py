@@ -11,10 +11,12 @@ import io
 import multiprocessing
 import pickle
 import random
-from collections.abc import Callable
+import signal
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from river_extra_trees import persistence
@@ -27,10 +29,10 @@ GROWING = [case for case in FIRST if case[0].startswith(("Stream", "Forgetful"))
 THREADED = [case for case in CASES if PARAMETERS[case[0]][case[1]].get("n_jobs", 1) > 1]
 
 
-def fuller_stream(case: Case) -> list[Any]:
+def fuller_stream(case: Case, n: int = 120) -> list[Any]:
     """A stream in which new features, values and labels come all the time."""
     rows = []
-    for i, (x, y) in enumerate(stream(case, 120, seed=2)):
+    for i, (x, y) in enumerate(stream(case, n, seed=2)):
         if i % 7 == 3:
             x = {**x, f"feature {i}": i / 7, "c": f"value {i}"}
         rows.append((x, f"label {i}" if isinstance(y, str) and i % 11 == 5 else y))
@@ -49,30 +51,45 @@ def state(model: Any) -> bytes:
 # --- Signals
 
 
+@pytest.fixture
+def alarm() -> Iterator[Callable[[float], None]]:
+    """Let a signal raise after some seconds; 0 stops it."""
+
+    def raise_alarm(*_: Any) -> None:
+        raise Alarm
+
+    previous = signal.signal(signal.SIGALRM, raise_alarm)
+    yield lambda seconds: signal.setitimer(signal.ITIMER_REAL, seconds)
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    signal.signal(signal.SIGALRM, previous)
+
+
 @pytest.mark.slow
 @needs_timers
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # of a callback
+@pytest.mark.parametrize("in_frames", [False, True])
 @pytest.mark.parametrize("case", FIRST + THREADED, ids=str)
-def test_interrupted_anywhere(case: Case, alarm: Callable[[float], None]) -> None:
-    """A signal that raises at any instant finds the model as before some sample or after it."""
-    rows = fuller_stream(case)
-    twins = [state(make(case))]
-    model = make(case)
-    for row in rows:
-        twins.append(state(learn(model, [row])))
+def test_interrupted_anywhere(case: Case, in_frames: bool, alarm: Callable[[float], None]) -> None:
+    """A signal that raises at any instant finds the model as after some sample, in all trees."""
+    rows = fuller_stream(case, 1000 if in_frames else 120)
+    X, y = pd.DataFrame([x for x, _ in rows]), [y for _, y in rows]
     rng = random.Random(3)
-    n_interrupted = 0
-    while n_interrupted < 20:
-        model, learned = make(case), 0
+    seen = []
+    while len(seen) < 20:
+        model = make(case)
         try:
-            alarm(rng.uniform(1e-5, 2e-3))
-            for x, y in rows:
-                model.learn_one(x, y)
-                learned += 1
+            alarm(rng.uniform(1e-5, 2e-2 if in_frames else 2e-3))
+            if in_frames:
+                model.learn_many(X, y)
+            else:
+                learn(model, rows)
             alarm(0)
         except Alarm:
-            n_interrupted += 1
-        assert state(model) in twins[learned : learned + 2]
-        model._state()["core"].check()
+            seen.append(model.n_samples_seen)
+        n = model.n_samples_seen
+        assert state(model) == state(learn(make(case), rows[:n]))
+        model._core.check()
+    assert len(set(seen)) > 1
 
 
 # --- Growth that is interrupted

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
+import itertools
 import pickle
-from collections.abc import Callable
 from inspect import signature
 from typing import Any
 
@@ -14,9 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import river_extra_trees as ret
-from tests.tools.estimators import CLASSES
-from tests.tools.systems import Alarm, needs_timers
+from tests.naive import frames as naive
+from tests.tools.estimators import CLASSES, stream
 
 # Enough trees and rows that the threads are used, with windows shorter than a stretch of rows.
 FORESTS = [
@@ -30,60 +28,36 @@ FORESTS = [
 ]
 
 
-def stream(seed: int, n: int, n_labels: int, regression: bool) -> tuple[pd.DataFrame, list[Any]]:
-    """Return rows with missing values, a late column, and late values and labels."""
-    rng = np.random.default_rng(seed)
-    X = pd.DataFrame(rng.normal(size=(n, 3)), columns=["a", "b", "c"])
-    X[rng.random((n, 3)) < 0.1] = np.nan
-    X["d"] = rng.choice(list("uvwxyz"), n)
-    X.loc[: n // 3, "d"] = "u"
-    X["e"] = np.where(np.arange(n) < n // 2, np.nan, rng.integers(0, 4, n))
-    score = X["a"].fillna(0) + (X["d"] == "v") + rng.normal(size=n) / 3
-    if regression:
-        return X, score.tolist()
-    kinds = np.clip((score * n_labels / 4 + n_labels / 3).astype(int), 0, n_labels - 1)
-    return X, kinds.tolist()
-
-
-def learned(name: str, parameters: dict[str, Any], n_jobs: int, cuts: list[int], data: Any) -> Any:
-    """Return what a model predicts in frames cut at some rows, and its state at the end."""
-    X, y, w = data
-    model = getattr(ret, name)(**parameters, n_jobs=n_jobs, seed=4)
-    said = []
-    for start, stop in zip([0, *cuts], [*cuts, len(X)], strict=True):
-        rows, targets, weights = X[start:stop], y[start:stop], w[start:stop]
-        said.append(model.predict_learn_many(rows, targets, weights).to_numpy().tolist())
-    model._core.check()
-    many = pd.concat([X] * 8, ignore_index=True)  # enough rows for all threads
-    said.append(model.predict_many(many).to_numpy().tolist())
-    return said, pickle.dumps(model._core)
-
-
-@pytest.mark.parametrize("number", range(len(FORESTS)))
+@pytest.mark.parametrize(("name", "parameters"), FORESTS)
 @settings(max_examples=3)
 @given(
     seed=st.integers(0, 1000),
-    n_labels=st.sampled_from([2, 5, 30]),
-    cuts=st.lists(st.integers(0, 260), max_size=3),
+    n_labels=st.sampled_from([1, 2, 10]),
+    cuts=st.lists(st.integers(0, 260), max_size=3).map(sorted),
 )
-def test_number_of_threads(number: int, seed: int, n_labels: int, cuts: list[int]) -> None:
+def test_number_of_threads(
+    name: str, parameters: dict[str, Any], seed: int, n_labels: int, cuts: list[int]
+) -> None:
     """The state is equal to the bit for any number of threads, and without a frame."""
-    name, parameters = FORESTS[number]
-    regression = name.endswith("Regressor")
-    X, y = stream(seed, 260, n_labels, regression)
+    rows = list(stream((name, 0), 260, seed))
+    X, y = pd.DataFrame([x for x, _ in rows]), [y for _, y in rows]
+    if name.endswith("Classifier"):
+        y = [f"{label} {i * n_labels // len(y)}" for i, label in enumerate(y)]  # some come late
     w = np.random.default_rng(seed).choice([0.0, 1.0, 1.0, 2.5], len(X)).tolist()
-    found = [learned(name, parameters, n, sorted(cuts), (X, y, w)) for n in (1, 2, 3, 8)]
-    assert all(each == found[0] for each in found[1:])
-
-    model = getattr(ret, name)(**parameters, seed=4)
-    said = []
-    for (_, row), target, weight in zip(X.iterrows(), y, w, strict=True):
-        x = row.dropna().to_dict()
-        said.append(model.predict_one(x))
-        model.learn_one(x, target, weight)
-    assert pickle.dumps(model._core) == found[0][1]
-    theirs = [each for frame in found[0][0][:-1] for each in frame]
-    assert [None if each != each else each for each in theirs] == said
+    one_by_one = CLASSES[name](**parameters, seed=4)
+    expected, _ = naive.learn_many(one_by_one, X, y, w)
+    many = pd.concat([X] * 8, ignore_index=True)  # enough rows for all threads
+    later = [one_by_one.predict_one(x) for x in naive.rows_of(X)] * 8
+    for n_jobs in (1, 2, 3, 8):
+        model = CLASSES[name](**parameters, n_jobs=n_jobs, seed=4)
+        said = []
+        for start, stop in itertools.pairwise([0, *cuts, len(X)]):
+            part = slice(start, stop)
+            said += naive.values_of(model.predict_learn_many(X[part], y[part], w[part]))
+        model._core.check()
+        assert said == expected
+        assert naive.values_of(model.predict_many(many)) == later
+        assert pickle.dumps(model._core) == pickle.dumps(one_by_one._core)
 
 
 @pytest.mark.parametrize(
@@ -94,25 +68,3 @@ def test_all_cores(name: str) -> None:
     model = CLASSES[name](n_jobs=-1, seed=1)
     assert model.n_jobs == -1
     assert 1 <= model._team().n_threads <= model._n_trees
-
-
-@pytest.mark.slow
-@needs_timers
-@pytest.mark.parametrize("number", range(len(FORESTS)))
-def test_interrupted(number: int, alarm: Callable[[float], None]) -> None:
-    """After a signal, the model has learned the first rows, all of them in all trees."""
-    name, parameters = FORESTS[number]
-    X, y = stream(1, 3000, 3, name.endswith("Regressor"))
-    seen = set()
-    for milliseconds in (1, 5, 10, 20, 40, 80):
-        model = getattr(ret, name)(**parameters, n_jobs=3, seed=4)
-        with contextlib.suppress(Alarm):
-            alarm(milliseconds / 1000)
-            model.learn_many(X, y)
-            alarm(0)
-        n = model.n_samples_seen
-        seen.add(n)
-        twin = getattr(ret, name)(**parameters, seed=4)
-        twin.learn_many(X[:n], y[:n])
-        assert pickle.dumps(model._core) == pickle.dumps(twin._core)
-    assert len(seen) > 1

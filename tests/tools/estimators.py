@@ -39,6 +39,7 @@ _EXTRA_TREES = [
         "max_features": None,
         "leaf_memory": None,
         "window_sizes": (20, 5, 1),
+        "n_jobs": 2,
         "seed": 6,
     },
     {
