@@ -3,32 +3,78 @@
 from __future__ import annotations
 
 import itertools
+import json
 import random
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import safetensors.numpy
 
-import river_extra_trees as ret
 from river_extra_trees import persistence
-from tests.tools import damage, nasty
+from tests.tools import damage
 
-# Their samples are in the slots of a window, not in the order of arrival.
-WINDOWED = [name for name in damage.SMALL if not name.startswith("ExtraTrees")]
+TREE = "StreamDecisionTreeClassifier"
 
 
-@pytest.mark.parametrize("name", damage.SMALL)
-def test_every_truncation_and_every_flipped_bit_is_noticed(name: str) -> None:
-    """Accidents raise the one error, and nothing else.
-
-    One function reads all files: of one every bit is flipped, of the others one bit in 41.
-    """
-    content = damage.small_file(name)
-    step = 1 if name == "StreamDecisionTreeClassifier" else 41
-    truncations = itertools.islice(damage.truncations(content), 0, None, step)
-    for damaged in itertools.chain(truncations, damage.flips(content, step=step)):
+def test_every_truncation_and_every_flipped_bit_is_noticed() -> None:
+    """Accidents raise the one error, and nothing else: one function reads all files."""
+    content = damage.small_file(TREE)
+    truncations = (content[:n] for n in range(len(content)))
+    for damaged in itertools.chain(truncations, damage.flips(content)):
         with pytest.raises(persistence.ModelFileError):
             persistence.load_bytes(damaged)
+
+
+def test_what_is_no_model_file_is_refused(tmp_path: Path) -> None:
+    """The error names the file; lengths are compared with it before anything is allocated."""
+    content = damage.small_file(TREE)
+    lengths = (length.to_bytes(8, "little") for length in (0, 2**40, 2**63, 2**64 - 1))
+    for other in (
+        *(b"", b"{}", bytes(100), *(length + content[8:] for length in lengths)),
+        *(safetensors.numpy.save({"a": np.zeros(3)}), safetensors.numpy.save({}, {"a": "b"})),
+        damage.signed(content + b"\0"),
+    ):
+        (tmp_path / "broken").write_bytes(other)
+        with pytest.raises(persistence.ModelFileError, match="broken: not a valid model file"):
+            persistence.load(tmp_path / "broken")
+    with pytest.raises(FileNotFoundError):
+        persistence.load(tmp_path / "absent")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "says"),
+    [
+        ("", "", None),
+        (None, "[" * 100_000, "JSON cannot be read"),
+        (None, "", "JSON cannot be read"),
+        (None, "{}", "another kind of file"),
+        (None, "[1]", "another kind of file"),
+        ('"seed":', '"seed":["none",null],"seed":', "JSON cannot be read"),
+        ('"version":1', '"version":99', "version 99 of the format; .*1"),
+        ('"version":1', '"version":true', "version True of the format"),
+        ('"version":1', '"version":1,"more":2', "unknown entries"),
+    ],
+)
+def test_descriptions_that_are_not_ours_are_refused(
+    before: str | None, after: str, says: str | None
+) -> None:
+    """Deep nesting, nothing, something else, a name that is there twice, a later format."""
+    content = damage.small_file(TREE)
+    length = damage.length_of_header(content)
+    header = json.loads(content[8:length])
+    text = header["__metadata__"]["river_extra_trees"]
+    header["__metadata__"]["river_extra_trees"] = text.replace(
+        text if before is None else before, after, 1
+    )
+    changed = json.dumps(header).encode()
+    content = damage.signed(len(changed).to_bytes(8, "little") + changed + content[length:])
+    if says is None:
+        assert persistence.load_bytes(content).n_samples_seen == 19
+        return
+    with pytest.raises(persistence.ModelFileError, match=says):
+        persistence.load_bytes(content)
 
 
 @pytest.mark.slow
@@ -44,13 +90,7 @@ def test_damage_of_the_right_hash_does_no_harm(name: str) -> None:
     assert said == {"refused", "sound"}
     for _ in range(15):
         damage.outcome(damage.scrambled(content, rng))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", damage.SMALL)
-def test_nasty_values_of_the_right_hash_do_no_harm(name: str) -> None:
-    """Some of them, in each place of the description and in each array."""
-    counts = nasty.run(name, step=359, first=len(name))
+    counts = damage.nasty_outcomes(name, step=359)
     assert counts["refused"] > counts["sound"] > 0
 
 
@@ -89,15 +129,24 @@ def array_as_class(document: Any, arrays: Any) -> None:
     arrays["more"] = np.zeros(2)
 
 
-def retained_by_none(document: Any, arrays: Any) -> None:
-    """One sample would keep its place in the window for ever."""
-    retained = arrays["state/core/retained"]
-    of_tree = np.repeat([0, 1], arrays["state/core/n_retained"])
-    kept = retained[:, 0] != retained[0, 0]
-    arrays["state/core/retained"] = retained[kept]
-    arrays["state/core/n_retained"] = np.bincount(of_tree[kept]).astype(np.int32)
+def exchanged(document: Any, arrays: Any) -> None:
+    arrays["state/core/leaf_slots"] = arrays["state/core/leaf_slots"][::-1].copy()
 
 
+def before_the_first(document: Any, arrays: Any) -> None:
+    """The last sample of a window came so early that the difference to others overflows."""
+    document[1]["state"][1]["core"][2]["window"][2]["arrival"] = ["array", "arrival"]
+    n = arrays["state/core/window/target"].size
+    arrays["arrival"] = np.array([*range(35 - n, 34), -(2**63)])
+
+
+SEEDS: list[Any] = [
+    *(None, [], ["?"], ["int", 3], ["int", "x"], ["int"], ["str", 1], ["float", "1e"]),
+    *(["bytes", "0"], ["bool", 1], ["none", 0], ["list", 1], ["array", "a"], ["numpy", "x"]),
+    *(["numpy", "int8", "int", "0x80"], ["numpy", "int8", "str", "a"], ["object", "X", {}]),
+    *(["numpy", "float16", "float", "0x1p+20"], ["numpy", "uint8", "int", "-0x1"], ["dict", 1]),
+    *(["numpy", "str", "int", "0x1"], ["numpy", "int64", "none", None]),
+]
 FORGERIES: dict[str, dict[str, Any]] = {
     "StreamDecisionTreeClassifier": {
         "an array less": (lambda _, arrays: arrays.pop("state/core/root_statistics/stats"), VAGUE),
@@ -115,6 +164,8 @@ FORGERIES: dict[str, dict[str, Any]] = {
         "a wrong name": put("state", 1, "__class__", ["none", None]),
         "no fields": put("state", 1, "core", 2, []),
         "a core class": put("state", 1, "core", 1, "Splitter"),
+        "an early sample": (before_the_first, "not in order of arrival"),
+        **{f"seed: {code}": put("parameters", 1, "seed", code) for code in SEEDS},
     },
     # The squares of a leaf, its weights, all samples, the prior, targets. Means take the place of
     # missing values. In a classifier, infinite evidence once took the interpreter with it.
@@ -130,14 +181,16 @@ FORGERIES: dict[str, dict[str, Any]] = {
         "regressors": number("v", ..., 1e200),
         "means beyond all values": number("fill", 0, 1e300, "fill"),
     },
-    "DynamicTreeClassifier": {"class weights": number("rows", ..., 1.7e308)},
+    # Points of one label are alike to the sums of the leaves.
+    "DynamicTreeClassifier": {
+        "class weights": number("rows", ..., 1.7e308),
+        "a point twice": number("leaf_slots", ..., 0, "not where its features lead"),
+        "points of other leaves": (exchanged, "not where its features lead"),
+    },
     "ShrubEnsembleClassifier": {
         "gram": number("gram", ..., 1e200),
         "faint node": number("trees/stats", (..., 1), 1e-300),
         "empty node": number("trees/stats", 0, 0.0, "a node was grown on no sample"),
-    },
-    "ForgetfulRandomForestClassifier": {
-        "a sample less": (retained_by_none, "not those that a tree retains")
     },
 }
 
@@ -148,10 +201,9 @@ FORGERIES: dict[str, dict[str, Any]] = {
 def test_forgeries_are_refused(name: str, what: str) -> None:
     """Whatever a description says that is not so, and numbers that no samples have."""
     content = damage.small_file(name, 35)
-    assert nasty.changed(content, lambda document, arrays: None) == content
     change, says = FORGERIES[name][what]
     with pytest.raises(persistence.ModelFileError, match=says):
-        persistence.load_bytes(nasty.changed(content, change))
+        persistence.load_bytes(damage.changed(content, change))
 
 
 def squares_of_none(document: Any, arrays: Any) -> None:
@@ -172,35 +224,17 @@ def squares_of_none(document: Any, arrays: Any) -> None:
 def test_sums_that_no_samples_have_do_no_harm(name: str, change: Any) -> None:
     """No file can promise their truth; none overflows, and the model can be saved again."""
     for n in (19, 35):
-        assert damage.outcome(nasty.changed(damage.small_file(name, n), change)) == "sound"
+        assert damage.outcome(damage.changed(damage.small_file(name, n), change)) == "sound"
 
 
-def forest_of(arrays: Any, name: str) -> Any:
-    """The features, the kinds and the cuts of some tree that has a split by a nominal feature."""
-    for path in arrays:
-        if path.endswith("links"):  # of a particle filter, which asks the schema for the kind
-            place = path.removesuffix("links")
-            features, nominal, cuts = arrays[path][:, 0], arrays[path][:, 0] >= 0, "cuts"
-        elif path.endswith("feature"):
-            place = path.removesuffix("feature")
-            features, nominal, cuts = arrays[path], arrays[place + "nominal"], "threshold"
-        else:
-            continue
-        if (nominal != 0).any():
-            return features, nominal, arrays[place + cuts]
-    raise AssertionError(f"{name} has no split by a nominal feature")
-
-
-def nominal_model(name: str) -> bytes:
-    """The file of a model that splits by a nominal feature."""
-    model = damage.small(name)
-    for i in range(41):
-        target = 100.0 * (i % 2)
-        model.learn_one(
-            {"c": ("red", "green")[i % 2]},
-            target + 0.1 * (i % 7) if "Regressor" in name else str(target),
-        )
-    return persistence.save_bytes(model)
+def nominal_splits(arrays: Any) -> tuple[Any, Any]:
+    """The features of the nodes of some tree, and the cuts of its splits by nominal features."""
+    for path, features in arrays.items():
+        if path.endswith("links") and (features[:, 0] >= 0).any():  # of a particle filter
+            return features[:, 0], arrays[path.replace("links", "cuts")]
+        if path.endswith("feature") and (features >= 0).any():
+            return features, arrays[path.replace("feature", "threshold")]
+    raise AssertionError("there is no split")
 
 
 @pytest.mark.parametrize("name", damage.SMALL)
@@ -209,101 +243,26 @@ def test_splits_that_no_stream_brings_do_no_harm(name: str) -> None:
 
     By a code that no value has, they may also part missing values from all others.
     """
-    content = nominal_model(name)
-
-    def changed(column: int | None, code: float | None) -> bytes:
-        def change(document: Any, arrays: Any) -> None:
-            features, nominal, cuts = forest_of(arrays, name)
-            if column is not None:
-                features[features >= 0] = column
-            if code is not None:
-                cuts[nominal != 0] = code
-
-        return nasty.changed(content, change)
-
+    model = damage.small(name)
+    for i in range(41):
+        target = 100.0 * (i % 2) + 0.1 * (i % 7) if "Regressor" in name else str(i % 2)
+        model.learn_one({"c": ("red", "green")[i % 2]}, target)
+    content = persistence.save_bytes(model)
     for code in (-(2.0**31), -2.0, 0.5, 3.0, 1e9, 1e300):
-        assert damage.outcome(changed(None, code)) in ("refused", "sound"), code
+
+        def cut(document: Any, arrays: Any, code: float = code) -> None:
+            features, cuts = nominal_splits(arrays)
+            cuts[features >= 0] = code
+
+        assert damage.outcome(damage.changed(content, cut)) in ("refused", "sound"), code
     for column in (1, 7, 2**14, 2**31 - 1):  # the only feature has the column 0
+
+        def lead(document: Any, arrays: Any, column: int = column) -> None:
+            features, _ = nominal_splits(arrays)
+            features[features >= 0] = column
+
         with pytest.raises(persistence.ModelFileError):
-            persistence.load_bytes(changed(column, None))
-
-
-@pytest.mark.parametrize("name", WINDOWED)
-def test_samples_that_came_before_the_first_are_refused(name: str) -> None:
-    """The last one, so far before that the difference to the one before it overflows."""
-
-    def change(document: Any, arrays: Any) -> None:
-        parts = document[1]["state"][1]["core"][2]
-        for name in ("window", "pool"):
-            if parts.get(name, [None])[0] == "object":
-                n = arrays[f"state/core/{name}/target"].size
-                parts[name][2]["arrival"] = ["array", "arrival"]
-                arrays["arrival"] = np.arange(19 - n, 19)
-        changed = [
-            each for place, each in arrays.items() if place.endswith("arrival") and each.size
-        ]
-        for arrival in changed:
-            arrival[-1] = -(2**63)
-        assert changed
-
-    with pytest.raises(persistence.ModelFileError, match="order"):
-        persistence.load_bytes(nasty.changed(damage.small_file(name), change))
-
-
-def split_cloud() -> bytes:
-    """The file of dynamic trees with splits, and with labels of either kind in every leaf."""
-    model = ret.DynamicTreeClassifier(n_particles=8, window=40, forgetting_factor=1.0, seed=1)
-    for i in range(60):
-        model.learn_one({"a": i % 20}, str((i % 20 > 9) ^ (i % 7 == 3)))
-    return persistence.save_bytes(model)
-
-
-def points_of_leaves(arrays: Any) -> list[Any]:
-    """Views of the slots that each leaf of a cloud holds."""
-    slots, ends = arrays["state/core/leaf_slots"], np.cumsum(arrays["state/core/n_active"])
-    return [
-        slots[end - n : end] for end, n in zip(ends, arrays["state/core/n_active"], strict=True)
-    ]
-
-
-def labels_by_slot(arrays: Any) -> dict[int, float]:
-    """The codes of the points' labels."""
-    return dict(enumerate(arrays["state/core/pool/target"].tolist()))
-
-
-def hold_twice(arrays: Any) -> None:
-    labels = labels_by_slot(arrays)
-    for held in points_of_leaves(arrays):
-        for i, j in itertools.combinations(range(len(held)), 2):
-            if labels[held[i]] == labels[held[j]]:
-                held[i] = held[j]
-                return
-
-
-def exchange(arrays: Any) -> None:
-    labels, leaves = labels_by_slot(arrays), points_of_leaves(arrays)
-    for some, others in itertools.combinations(leaves, 2):
-        for i, j in itertools.product(range(len(some)), range(len(others))):
-            if not set(some) & set(others) and labels[some[i]] == labels[others[j]]:
-                some[i], others[j] = int(others[j]), int(some[i])
-                return
-
-
-def hold_one_less(arrays: Any) -> None:
-    """All points of a leaf are retired, in the eyes of its sums."""
-    n_active, rows = arrays["state/core/n_active"], arrays["state/core/rows"]
-    leaf = int(np.flatnonzero(n_active)[0])
-    kept = [each for i, each in enumerate(points_of_leaves(arrays)) if i != leaf]
-    arrays["state/core/leaf_slots"] = np.concatenate(kept)
-    n_active[leaf] = 0
-    rows[leaf, rows.shape[1] // 2 :] = rows[leaf, : rows.shape[1] // 2]
-
-
-@pytest.mark.parametrize("move", [hold_twice, exchange, hold_one_less])
-def test_trees_that_do_not_hold_each_point_once_are_refused(move: Any) -> None:
-    """The sums of the leaves cannot tell: points of one label are alike to them."""
-    with pytest.raises(persistence.ModelFileError, match="not where its features lead"):
-        persistence.load_bytes(nasty.changed(split_cloud(), lambda document, arrays: move(arrays)))
+            persistence.load_bytes(damage.changed(content, lead))
 
 
 SUMS = {
@@ -327,6 +286,6 @@ def test_sums_of_losses_that_no_answers_have_are_refused(what: str, place: int) 
         tree["last"] = ["list", [["int", "0x14"], *(["float", "0x1p+1"],) * 3]]
         tree["last"][1][place] = SUMS[what]
 
-    content = nasty.changed(damage.small_file("ForgetfulDecisionTreeRegressor", 40), change)
+    content = damage.changed(damage.small_file("ForgetfulDecisionTreeRegressor", 40), change)
     harmless = (2, "infinite"), *((place, "none") for place in (1, 2, 3))
     assert damage.outcome(content) == ("sound" if (place, what) in harmless else "refused")

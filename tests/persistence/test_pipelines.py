@@ -6,7 +6,7 @@ import copy
 import decimal
 import random
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from river import compose, feature_extraction, linear_model, preprocessing, stat
 import river_extra_trees as ret
 from river_extra_trees import persistence
 from river_extra_trees.persistence import pipelines
-from tests.tools import damage, nasty
+from tests.tools import damage
 
 
 def stream(n: int, seed: int = 1, gaps: bool = False) -> Iterator[Any]:
@@ -51,42 +51,34 @@ def learner() -> Any:
     return ret.StreamDecisionTreeClassifier(batch_size=8, seed=1)
 
 
-STEPS: dict[str, Callable[[], Any]] = {
-    "kinds": lambda: ret.ColumnKinds({"b": "nominal"}),
-    "standard": lambda: numbers(preprocessing.StandardScaler()),
-    "min-max": lambda: numbers(preprocessing.MinMaxScaler()),
-    "max-abs": lambda: numbers(preprocessing.MaxAbsScaler()),
-    "one-hot": lambda: words(preprocessing.OneHotEncoder()),
-    "one-hot, first dropped": lambda: words(preprocessing.OneHotEncoder(drop_first=True)),
-    "one-hot, fixed": lambda: words(
-        preprocessing.OneHotEncoder(categories={"c": {"u", "v"}, "d": {"x"}})
-    ),
-    "ordinal": lambda: words(preprocessing.OrdinalEncoder(unknown_value=None)),
-    "ordinal, fixed": lambda: words(
-        preprocessing.OrdinalEncoder(categories={"c": {"u": 4}, "d": {}})
-    ),
-    "hashed": lambda: preprocessing.FeatureHasher(n_features=7),
-    "discard": lambda: compose.Discard("b", "d"),
-    "renamed": lambda: compose.Prefixer("before ") | compose.Suffixer(" after"),
-    "latest": lambda: preprocessing.PreviousImputer(),
-    "imputed": imputer,
-    "union": lambda: (
-        numbers(preprocessing.StandardScaler())
-        + words(preprocessing.OneHotEncoder())
-        + compose.Select("b")
-    ),
-    "long": lambda: (
-        imputer()
-        | numbers(preprocessing.MinMaxScaler()) + words(preprocessing.OneHotEncoder())
-        | compose.Discard("a")
-    ),
+STEPS: dict[str, Any] = {
+    "kinds": ret.ColumnKinds({"b": "nominal"}),
+    "standard": numbers(preprocessing.StandardScaler()),
+    "min-max": numbers(preprocessing.MinMaxScaler()),
+    "max-abs": numbers(preprocessing.MaxAbsScaler()),
+    "one-hot": words(preprocessing.OneHotEncoder()),
+    "one-hot, first dropped": words(preprocessing.OneHotEncoder(drop_first=True)),
+    "one-hot, fixed": words(preprocessing.OneHotEncoder({"c": {"u", "v"}, "d": {"x"}})),
+    "ordinal": words(preprocessing.OrdinalEncoder(unknown_value=None)),
+    "ordinal, fixed": words(preprocessing.OrdinalEncoder(categories={"c": {"u": 4}, "d": {}})),
+    "hashed": preprocessing.FeatureHasher(n_features=7),
+    "discard": compose.Discard("b", "d"),
+    "renamed": compose.Prefixer("before ") | compose.Suffixer(" after"),
+    "latest": preprocessing.PreviousImputer(),
+    "imputed": imputer(),
+    "union": numbers(preprocessing.StandardScaler())
+    + words(preprocessing.OneHotEncoder())
+    + compose.Select("b"),
+    "long": imputer()
+    | numbers(preprocessing.MinMaxScaler()) + words(preprocessing.OneHotEncoder())
+    | compose.Discard("a"),
 }
 
 
 def made(name: str, n: int) -> tuple[Any, bool]:
     """A pipeline after n samples, and whether its samples have gaps."""
     gaps = name in ("latest", "imputed", "long")
-    model = STEPS[name]() | learner()
+    model = copy.deepcopy(STEPS[name]) | learner()
     for x, y in stream(n, gaps=gaps):
         model.learn_one(x, y)
     return model, gaps
@@ -101,34 +93,24 @@ def test_loaded_pipelines_go_on_alike(name: str, n: int, tmp_path: Path) -> None
     other = persistence.load(tmp_path / "model")
     assert list(other.steps) == list(model.steps)
     assert str(other) == str(model)
+    # A file does not depend on how a pipeline came to be.
+    content = persistence.save_bytes(model)
+    assert persistence.save_bytes(copy.deepcopy(model)) == content
     for x, y in stream(150, seed=2, gaps=gaps):
         assert other.predict_proba_one(x) == model.predict_proba_one(x)
         model.learn_one(x, y)
         other.learn_one(x, y)
     assert persistence.save_bytes(other) == persistence.save_bytes(model)
-    assert persistence.save_bytes(other.clone()) == persistence.save_bytes(model.clone()) or (
-        name == "hashed"  # without a seed, each clone draws one
-    )
-
-
-@pytest.mark.parametrize("name", STEPS)
-def test_copies_give_equal_files(name: str) -> None:
-    """A file does not depend on how a pipeline came to be."""
-    model, _ = made(name, 60)
-    content = persistence.save_bytes(model)
-    assert persistence.save_bytes(copy.deepcopy(model)) == content
-    if name != "hashed":
-        assert persistence.save_bytes(made(name, 60)[0]) == content
+    if name != "hashed":  # without a seed, each one draws another
+        assert persistence.save_bytes(made(name, n)[0]) == content
+        assert persistence.save_bytes(other.clone()) == persistence.save_bytes(model.clone())
 
 
 def test_equal_sets_give_equal_files() -> None:
     """Sets that were filled in another order are written in the same one."""
-
-    def file_of(*values: int) -> bytes:
-        return persistence.save_bytes(compose.Discard(*values) | learner())
-
     assert list({0, 8}) != list({8, 0})
-    assert file_of(0, 8) == file_of(8, 0)
+    files = [persistence.save_bytes(compose.Discard(*v) | learner()) for v in ((0, 8), (8, 0))]
+    assert files[0] == files[1]
 
 
 def test_regressors_and_named_steps() -> None:
@@ -230,32 +212,27 @@ def outcome(content: bytes) -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["one-hot", "imputed", "union"])
+@pytest.mark.parametrize(
+    "name", ["one-hot", "imputed", "union", "standard", "ordinal", "long", "hashed"]
+)
 def test_damage_of_the_right_hash_does_no_harm(name: str) -> None:
     """A forger's file is refused, or is a pipeline of known steps and a sound model."""
     content = persistence.save_bytes(made(name, 10)[0])
     rng = random.Random(name)
     length = damage.length_of_header(content)
-    flipped = (bad + content[length:] for bad in damage.flips(content[:length], 8, 97))
+    flipped = (bad + content[length:] for bad in damage.flips(content[:length], 8, 197))
     said = {outcome(damage.signed(bad)) for bad in flipped}
-    said |= {outcome(damage.scrambled(content, rng)) for _ in range(30)}
+    said |= {outcome(damage.scrambled(content, rng)) for _ in range(15)}
     assert said == {"refused", "sound"}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["standard", "ordinal", "long", "hashed"])
-def test_nasty_values_in_steps_do_no_harm(name: str) -> None:
-    """Any value at any place of a step is refused, or leads to no other error than river's own."""
-    content = persistence.save_bytes(made(name, 10)[0])
-    document, arrays = nasty.opened(content)
+    document, arrays = damage.opened(content)
     said = set()
-    in_steps = [place for place in nasty.places(document) if "core" not in place[2]]
+    in_steps = [place for place in damage.places(document) if "core" not in place[2]]
     assert len(in_steps) > 10
     for number, (inside, key, _) in enumerate(in_steps):
         kept = inside[key]
-        for value in nasty.VALUES[number % 9 :: 9]:
+        for value in damage.VALUES[number % 9 :: 9]:
             inside[key] = value
-            said.add(outcome(nasty.closed((document, dict(arrays)))))
+            said.add(outcome(damage.closed((document, dict(arrays)))))
         inside[key] = kept
     assert said == {"refused", "sound"}
 

@@ -1,9 +1,12 @@
 """Damaged model files, by accident and on purpose, and what loading them may do.
 
 A damaged file either raises `ModelFileError` or, where the damage was signed with a new hash, is a
-sound model: its `check()` passes, it answers, and it goes on learning.
+sound model: its `check()` passes, it answers, and it goes on learning. Nasty files are what a
+forger would try: in the description every value is replaced by each of `VALUES`, and by an array;
+every array by others of its kind, of other kinds, and by itself with one nasty number.
 
     python -m tests.tools.damage --every-bit  # of small files, signed anew
+    python -m tests.tools.damage --every-value  # nasty files of all small files
     python -m tests.tools.damage --random 100000  # random damage to large files
 """
 
@@ -12,6 +15,8 @@ from __future__ import annotations
 import argparse
 import copy
 import hashlib
+import itertools
+import json
 import math
 import pickle
 import random
@@ -21,10 +26,13 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
 from river import base
 
 from river_extra_trees import persistence
-from tests.tools.estimators import CLASSES, PARAMETERS, learn, make, stream
+from river_extra_trees.persistence import container, files
+from tests.tools.estimators import CASES, CLASSES, learn, make, stream
 
 HASH = re.compile(rb'sha256\\":\\"(.{64})', re.DOTALL)
 SMALL = {
@@ -39,6 +47,22 @@ SMALL = {
     "StreamDecisionForestClassifier": {"n_models": 2, "batch_size": 8, "seed": 1},
     "StreamDecisionTreeClassifier": {"batch_size": 8, "seed": 1},
 }
+HUGE = hex(2**1600)  # larger than any float
+VALUES: list[list[Any]] = [
+    *(["none", None], ["bool", True], ["bool", False], ["str", ""], ["str", "\ud800"]),
+    *(["int", code] for code in ("0x0", "-0x1", "0x1", "0x2", "0x14", "0x100000", "0x7fffffff")),
+    *(["int", code] for code in ("0x80000000", "0xffffffffffffffff", HUGE, "-" + HUGE)),
+    *(["int", hex(count)] for count in (2**61, 2**62 - 1, 2**62)),
+    *(["float", code] for code in ("inf", "-inf", "nan", "-0x0.0p+0", "0x1p-1", "0x1p-1074")),
+    *(["float", "0x1.fffffffffffffp+1023"], ["bytes", "00"], ["list", []], ["tuple", []]),
+    *(["tuple", [["float", "nan"]]], ["dict", {}], ["array", "absent"], ["object", "window", {}]),
+    *(["numpy", "int64", "int", "0x3"], ["numpy", "float32", "float", "nan"]),
+    *(["numpy", "float64", "float", "0x1p-1"], ["numpy", "bool", "bool", True]),
+]
+ARRAYS = (np.array([1.0, 2.0]), np.array([], np.int32), np.array(3))
+FLOATS = (np.inf, -np.inf, np.nan, 1.7e308, -1.7e308, 5e-324, -0.0, 0.5, -1.0, 1.0, 2.0**62)
+
+File = tuple[Any, dict[str, NDArray[Any]]]  # the description and the arrays
 
 
 def small_file(name: str, n: int = 19) -> bytes:
@@ -49,10 +73,6 @@ def small_file(name: str, n: int = 19) -> bytes:
 def small(name: str) -> Any:
     """A small model."""
     return CLASSES[name](**SMALL[name])
-
-
-def truncations(content: bytes) -> Iterator[bytes]:
-    return (content[:n] for n in range(len(content)))
 
 
 def flips(content: bytes, first: int = 0, step: int = 1) -> Iterator[bytes]:
@@ -97,6 +117,71 @@ def scrambled(content: bytes, rng: random.Random) -> bytes:
         elif part is text:
             part[i : i + 1] = rng.choice((b"", b"0", b"1", b"9", b"-", b"f", b"[", b'"'))
     return signed(len(text).to_bytes(8, "little") + bytes(text) + bytes(block))
+
+
+def opened(content: bytes) -> File:
+    """The description and the arrays of a file."""
+    return container.unpack(content, range(1, 2))
+
+
+def closed(file: File) -> bytes:
+    """The file of a description and arrays."""
+    return container.pack(files.VERSION, *file)
+
+
+def changed(content: bytes, change: Any) -> bytes:
+    """A file whose description and arrays were changed by a function, signed anew."""
+    file = opened(content)
+    change(*file)
+    return closed(file)
+
+
+def places(document: Any) -> list[tuple[Any, Any, str]]:
+    """Every place of a value: the list or dict that it is in, its key there, the whole path."""
+    found = []
+    values = [(document, "")]
+    while values:
+        (tag, *content), path = values.pop()
+        inside = content[-1] if tag in ("list", "tuple", "dict", "object") else []
+        for key in range(len(inside)) if isinstance(inside, list) else list(inside):
+            found.append((inside, key, f"{path}/{key}"))
+            values.append((inside[key], f"{path}/{key}"))
+    return found
+
+
+def nasty(file: File) -> Iterator[tuple[str, File]]:
+    """What is done, and the file with another value or array in one place until the next one."""
+    document, arrays = file
+    for inside, key, path in places(document):
+        before = inside[key]
+        for value in VALUES:
+            inside[key] = value
+            yield f"{path} = {json.dumps(value)[:40]}", file
+        inside[key] = ["array", "more"]
+        for more in ARRAYS:
+            yield f"{path} = {more!r}", (document, {**arrays, "more": more})
+        inside[key] = before
+    for name, array in arrays.items():
+        for other in others(array):
+            yield f"{name}: {other.dtype}{other.shape}", (document, {**arrays, name: other})
+
+
+def others(array: NDArray[Any]) -> Iterator[NDArray[Any]]:
+    """Arrays to put in the place of one."""
+    yield from (array[:0], array[1:], array[::-1].copy(), array.reshape(-1), array[..., None])
+    yield from (np.zeros_like(array), np.ones_like(array), np.concatenate([array, array]))
+    with np.errstate(invalid="ignore"):  # what NaN becomes is as good as any other number
+        cast = [array.astype(kind) for kind in (np.float32, np.int64, np.uint8)]
+    yield from cast
+    numbers: Any = FLOATS
+    if array.dtype != np.float64:
+        limits = np.iinfo(array.dtype)
+        numbers = {limits.min, limits.min + 1, 0, 1, 2, 7, limits.max, -1 % (limits.max + 1)}
+    for place in {0, array.size // 2, array.size - 1} if array.size else ():
+        for number in numbers:
+            other = array.copy()
+            other.reshape(-1)[place] = number
+            yield other
 
 
 def outcome(content: bytes) -> str:
@@ -154,33 +239,39 @@ def look_at(model: Any) -> None:
         repr(model.predict_one(x, with_dist=True))
 
 
-def large_files(n: int) -> list[bytes]:
-    """A file of each estimator with each of its parameters, after n samples."""
-    return [
-        persistence.save_bytes(learn(make((name, i)), stream((name, i), n)))
-        for name in CLASSES
-        for i in range(len(PARAMETERS[name]))
-    ]
+def nasty_outcomes(name: str, step: int = 1) -> Counter[str]:
+    """What became of each step-th nasty file of a small model; raises what should not be raised."""
+    counts: Counter[str] = Counter()
+    for n in (19, 35):  # before the leaves of the second batch grow, and after it
+        file = opened(small_file(name, n))
+        for what, bad in itertools.islice(nasty(file), len(name) % step, None, step):
+            try:
+                counts[outcome(closed(bad))] += 1
+            except Exception as error:
+                raise AssertionError(f"{name}, {n} samples, {what}") from error
+    return counts
 
 
 def main() -> None:
     """Damage files and count what comes of it."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--every-bit", action="store_true", help="of a small file of each family")
-    parser.add_argument("--random", type=int, default=0, help="how many, besides")
-    parser.add_argument("--samples", type=int, default=400, help="learned by the large models")
+    parser.add_argument("--every-value", action="store_true", help="of them, by nasty ones")
+    parser.add_argument("--random", type=int, default=0, help="how many, of larger files")
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
     for name in SMALL if arguments.every_bit else ():
         content = small_file(name)
         counts = Counter(outcome(signed(damaged)) for damaged in flips(content))
         print(f"{name}, {len(content)} bytes, every bit, signed anew: {dict(counts)}", flush=True)
+    for name in SMALL if arguments.every_value else ():
+        print(f"{name}, nasty values: {dict(nasty_outcomes(name))}", flush=True)
     if arguments.random:
         rng = random.Random(arguments.seed)
-        files = large_files(arguments.samples)
+        large = [persistence.save_bytes(learn(make(case), stream(case, 400))) for case in CASES]
         counts = Counter()
         for i in range(arguments.random):
-            content = scrambled(rng.choice(files), rng)
+            content = scrambled(rng.choice(large), rng)
             try:
                 counts[outcome(content)] += 1
             except BaseException:

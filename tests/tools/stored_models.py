@@ -1,18 +1,16 @@
 """Stored model files that every later version has to load, and the answers of their models.
 
 The files of a version of the format are written when it is released, and never change afterwards.
-One command writes the files that are missing, together with the list of all hashes:
+One command writes the files that are missing, together with the list of all hashes, after a new
+estimator, or for a new version:
 
-    python -m tests.tools.stored_models  # after a new estimator, or a new version
-    python -m tests.tools.stored_models --replace  # before the release of a version only: all of it
+    python -m tests.tools.stored_models
 """
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import json
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -50,11 +48,9 @@ def hashes() -> str:
     )
 
 
-def write(replace: bool) -> None:
+def main() -> None:
     """Write the files of the present version that are missing, and the hashes."""
     folder = FOLDER / f"version_{files.VERSION}"
-    if replace:
-        shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(exist_ok=True, parents=True)
     for case in CASES:
         path = folder / f"{case[0]}_{case[1]}.model"
@@ -65,13 +61,6 @@ def write(replace: bool) -> None:
         text = json.dumps(predictions(model, case), indent=0) + "\n"
         path.with_suffix(".json").write_text(text)
     (FOLDER / "SHA256SUMS").write_text(hashes())
-
-
-def main() -> None:
-    """Read the command line."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--replace", action="store_true", help="write the present version anew")
-    write(parser.parse_args().replace)
 
 
 if __name__ == "__main__":
