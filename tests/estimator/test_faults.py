@@ -12,6 +12,7 @@ import multiprocessing
 import pickle
 import random
 import signal
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -71,18 +72,22 @@ def alarm() -> Iterator[Callable[[float], None]]:
 @pytest.mark.parametrize("case", FIRST + THREADED, ids=str)
 def test_interrupted_anywhere(case: Case, in_frames: bool, alarm: Callable[[float], None]) -> None:
     """A signal that raises at any instant finds the model as after some sample, in all trees."""
-    rows = fuller_stream(case, 1000 if in_frames else 120)
+    rows = fuller_stream(case, 400 if in_frames else 120)
     X, y = pd.DataFrame([x for x, _ in rows]), [y for _, y in rows]
+
+    def teach(model: Any) -> None:
+        model.learn_many(X, y) if in_frames else learn(model, rows)
+
+    started = time.perf_counter()
+    teach(make(case))
+    whole = time.perf_counter() - started
     rng = random.Random(3)
     seen = []
     while len(seen) < 20:
         model = make(case)
         try:
-            alarm(rng.uniform(1e-5, 2e-2 if in_frames else 2e-3))
-            if in_frames:
-                model.learn_many(X, y)
-            else:
-                learn(model, rows)
+            alarm(rng.uniform(1e-5, whole))
+            teach(model)
             alarm(0)
         except Alarm:
             seen.append(model.n_samples_seen)
