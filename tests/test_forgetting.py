@@ -35,12 +35,12 @@ def test_parameters_agree_with_the_naive_ones(
 ) -> None:
     """Whatever the accuracies of the batches, both set the same parameters."""
     parameters = AdaptParameters(0.3, 64, published=published)
-    naive = NaiveAdaptParameters(n_classes, published=published)
+    naive = NaiveAdaptParameters(1 / n_classes, published=published)
     held = 0
     for n, accuracy in batches:
         right = round(accuracy * n)
         parameters.adapt(answers(n, n - right), 1 / n_classes, held)
-        naive.step(n, right, held)
+        naive.step([(float(i >= right), 0.0) for i in range(n)], held)
         assert parameters.retained_size == naive.retained
         assert parameters.rate == naive.rate
         assert parameters.max_height == naive.height
@@ -76,14 +76,3 @@ def test_insignificant_falls_are_pooled() -> None:
     assert test.n_discarded(answers(100, 10), 0.5) == 0
     assert test.n_discarded(answers(100, 14), 0.5) == 0
     assert test.last == answers(200, 24)
-
-
-def test_a_regressor_adapts_only_to_significant_changes() -> None:
-    """A fall of the skill by chance lets the retained size grow, a true one lets it shrink."""
-    parameters = AdaptParameters(0.3, 64, regression=True)
-    parameters.adapt((100, 0, 0, 0), 0.0, 0)
-    parameters.adapt((100, 200.0, 1200.0, 1000.0), 0.0, 100)
-    parameters.adapt((100, 220.0, 1300.0, 1000.0), 0.0, 200)
-    assert parameters.retained_size == 230
-    parameters.adapt((100, 600.0, 5000.0, 1000.0), 0.0, 230)
-    assert parameters.retained_size < 200

@@ -13,7 +13,7 @@ from functools import cache
 
 from scipy import stats
 
-from tests.naive.cart import Cart, Node, Rules, class_weights, count, leaf_of
+from tests.naive.cart import Cart, Node, Rules, class_weights, count, leaf_of, moments
 from tests.naive.rng import NaiveRng
 from tests.naive.stream_tree import early_sizes
 
@@ -24,42 +24,44 @@ class AdaptParameters:
     Yuan, Sun and Shasha 2023, Appendix B; where the text is silent, their program. `published`
     follows the program also where it departs from the text: without it the retained size stays
     within what is held, the increase rate is at most 1, and a tree is warm as soon as it beat
-    guessing over the samples since the last threshold.
+    guessing over the samples since the last threshold. For numbers, ours: the accuracy is the skill
+    beside the running mean, and changes only if a t-test says so.
     """
 
-    def __init__(self, n_classes, warm_size=64, published=False):
-        self.guess = 1 / n_classes
+    def __init__(self, guess, warm_size=64, regression=False, published=False):
+        self.guess = guess
         self.rate = 0.3
         self.warm_size = warm_size
+        self.regression = regression
         self.published = published
         self.retained = 0
-        self.last_right, self.last_total = (1, n_classes) if published else (0, 0)
+        self.last = []
         self.cold = -10
 
     @property
     def height(self):
         return max(1, int(math.log2(self.retained)))
 
-    def step(self, n, right, held):
-        """See `right` of the `n` new samples predicted rightly while `held` are in the tree."""
+    def step(self, losses, held):
+        """Adapt to the losses on a batch, of the tree and of guessing, while `held` are in it."""
+        n = len(losses)
         if self.retained == 0:
             self.retained = n
             return
-        new, last = right / n, self.last_right / max(1, self.last_total)
+        new, last = accuracy(losses), accuracy(self.last)
         if self.cold < 0 and self.published:
-            self.warm_up_published(n, right, held)
+            self.warm_up_published(losses, held)
         elif self.cold < 0:
-            self.warm_up(n, right, held)
+            self.warm_up(losses, held)
         elif new <= self.guess:
             self.retained = n
-            self.last_right, self.last_total = right, n
+            self.last = losses
         elif last <= self.guess:
             self.retained += n
-            self.last_right, self.last_total = right, n
-        elif new == last:
+            self.last = losses
+        elif new == last or (self.regression and not p_value(self.last, losses) < 0.05):
             self.retained += math.floor(self.rate * n + 0.5)
-            self.last_right += right
-            self.last_total += n
+            self.last = self.last + losses
         else:
             change = (new - self.guess) / (last - self.guess)
             self.rate /= change
@@ -68,28 +70,27 @@ class AdaptParameters:
             growth = change ** (2 if change >= 1 else 3 - change)
             wish = math.floor(self.retained * growth + self.rate * n + 0.5)
             self.retained = min(wish, self.retained + n)
-            self.last_right, self.last_total = right, n
+            self.last = losses
         if not self.published:
             self.retained = min(self.retained, held + n)
         self.retained = max(self.retained, n)
 
-    def warm_up(self, n, right, held):
+    def warm_up(self, losses, held):
         """Forget nothing until, at a doubled size, the tree beat guessing since the last one."""
-        self.retained = held + n
-        self.last_right += right
-        self.last_total += n
+        self.retained = held + len(losses)
+        self.last = self.last + losses
         if self.retained >= self.warm_size:
-            if self.last_right > self.guess * self.last_total:
+            if accuracy(self.last) > self.guess:
                 self.cold = 0
             else:
-                self.last_right = self.last_total = 0
+                self.last = []
                 while self.warm_size <= self.retained:
                     self.warm_size *= 2
 
-    def warm_up_published(self, n, right, held):
+    def warm_up_published(self, losses, held):
         """Forget nothing until the tree twice beat guessing at a doubled size."""
-        self.retained = held + n
-        beats_guessing = right / n > self.guess
+        self.retained = held + len(losses)
+        beats_guessing = accuracy(losses) > self.guess
         while self.retained >= self.warm_size:
             if beats_guessing:
                 self.cold += 5
@@ -97,7 +98,21 @@ class AdaptParameters:
         if not beats_guessing:
             self.cold = -10
         self.cold = min(self.cold, 0)
-        self.last_right, self.last_total = right, n
+        self.last = losses
+
+
+def accuracy(losses):
+    """The share of right answers; for numbers, of the loss of the running mean that is avoided."""
+    whole = sum(of_mean for _, of_mean in losses) or len(losses) or 1
+    return (whole - sum(loss for loss, _ in losses)) / whole
+
+
+def p_value(before, now):
+    """Of Welch's t-test; both may be constant: then it is nan, or 0."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        samples = ([loss for loss, _ in losses] for losses in (before, now))
+        return stats.ttest_ind(*samples, equal_var=False).pvalue
 
 
 class PublishedCart(Cart):
@@ -146,7 +161,7 @@ class NaiveTree:
     """A forgetful decision tree that is built again from nothing after every batch.
 
     Its leaves learn every sample at once, except with `published`. `features` are those that its
-    splits may use. There is no naive rule for what a regression retains: `retain` is told it.
+    splits may use.
     """
 
     def __init__(
@@ -157,11 +172,14 @@ class NaiveTree:
         self.n_classes = n_classes
         self.most = most
         self.published = published
-        self.parameters = AdaptParameters(n_classes, warm_size, published)
+        self.of_numbers = rules.criterion == "variance"
+        guess = 0.0 if self.of_numbers else 1 / n_classes
+        self.parameters = AdaptParameters(guess, warm_size, self.of_numbers, published)
         self.features = None
         self.held = []  # the first is forgotten first
         self.batch = []
-        self.n_right = 0  # of the batch
+        self.losses = []  # on the batch
+        self.known = []  # all samples
         self.first = None  # the first batch, of a tree with an empty bag that has yet to see it
         self.root = Node([], 0)
 
@@ -172,16 +190,16 @@ class NaiveTree:
     def counts(self, x):
         return class_weights(leaf_of(self.root, x).samples, self.n_classes)
 
-    def predict(self, x):
-        counts = self.counts(x)
-        return counts.index(max(counts))
-
     def see(self, sample):
-        """Answer for a sample, then learn it in its leaf; return whether the answer is right."""
-        answer = self.predict(sample.x)
+        """Answer for a sample, then learn it in its leaf; return the loss of the answer."""
+        samples, counts = leaf_of(self.root, sample.x).samples, self.counts(sample.x)
+        if self.of_numbers:
+            loss = (sample.y - moments(samples)[1]) ** 2
+        else:
+            loss = float(counts.index(max(counts)) != sample.y)
         if not self.published:
-            leaf_of(self.root, sample.x).samples.append(sample)
-        return answer == sample.y
+            samples.append(sample)
+        return loss
 
     def grow_early(self, seen, drawn):
         """Grow on what was seen and drawn of the first batch; the published program does not."""
@@ -192,28 +210,20 @@ class NaiveTree:
 
     def learn(self, sample):
         """Learn a sample; at the end of a batch, forget some and build the tree."""
-        of_numbers = self.rules.criterion == "variance"
-        self.n_right += self.see(sample)
+        of_mean = (sample.y - moments(self.known)[1]) ** 2 if self.of_numbers else 0.0
+        self.losses.append((self.see(sample), of_mean))
         self.batch.append(sample)
-        if not of_numbers:
+        self.known.append(sample)
+        if not self.of_numbers:
             self.n_classes = max(self.n_classes, int(sample.y) + 1)
-        self.grow_early(self.batch, self.batch)
-        if len(self.batch) < self.batch_size:
-            return
-        n_held, n_right = self.n_held, self.n_right
-        self.add(self.batch)
-        self.batch, self.n_right = [], 0
-        if not of_numbers:
             self.parameters.guess = 1 / self.n_classes
-            self.parameters.step(self.batch_size, n_right, n_held)
-            self.retain(min(self.parameters.retained, self.most), self.parameters.height)
-
-    def retain(self, n, height):
-        """Keep the newest n samples of all batches, and build the tree."""
-        self.held = self.held[-n:]
-        self.root = self.build(self.held, height)
-        for sample in self.batch:
-            self.see(sample)
+        self.grow_early(self.batch, self.batch)
+        if len(self.batch) == self.batch_size:
+            self.parameters.step(self.losses, self.n_held)
+            self.add(self.batch)
+            self.held = self.held[-min(self.parameters.retained, self.most) :]
+            self.root = self.build(self.held, self.parameters.height)
+            self.batch, self.losses = [], []
 
     def add(self, batch):
         self.held = self.held + (batch[::-1] if self.published else batch)
@@ -282,25 +292,31 @@ class NaiveForest:
 
     def learn(self, batch):
         """Learn a batch; return the answers of the forest that were given before."""
-        answers, right = [], [[] for _ in self.trees]
+        answers, losses = [], [[] for _ in self.trees]
         for n, sample in enumerate(batch, 1):
             answers.append(self.predict(sample.x))
-            for number, (tree, hits) in enumerate(zip(self.trees, right, strict=True)):
-                hits.append(tree.see(sample))
+            for number, tree in enumerate(self.trees):
+                losses[number].append(tree.see(sample))
                 if self.n_batches == 0:
                     tree.grow_early(batch[:n], drawn(batch[:n], self.copies(number)))
             self.grow_some(batch[:n])
-        wrong = [float(answer != s.y) for answer, s in zip(answers, batch, strict=True)]
-        discarded = self.discarded(wrong, right)
+        wrong = [(float(answer != s.y), 0.0) for answer, s in zip(answers, batch, strict=True)]
+        worst = sorted(range(self.n_trees), key=lambda number: -sum(losses[number]))
+        discarded = worst[: self.n_to_discard(wrong)]
+        self.n_discarded += len(discarded)
         if self.published:
             for number in discarded:
                 self.succeed(number)
-                right[number] = [self.trees[number].see(sample) for sample in batch]
+                losses[number] = [self.trees[number].see(sample) for sample in batch]
         for number, tree in enumerate(self.trees):
             copies = self.copies(number)
-            if sum(copies):
-                n_right = sum(c for c, hit in zip(copies, right[number], strict=True) if hit)
-                tree.parameters.step(sum(copies), n_right, tree.n_held)
+            own = [
+                (loss, 0.0)
+                for loss, c in zip(losses[number], copies, strict=True)
+                for _ in range(c)
+            ]
+            if own:
+                tree.parameters.step(own, tree.n_held)
             if number in discarded and not self.published:
                 self.choose_features(number)
                 tree.parameters.rate = 0.3
@@ -341,7 +357,7 @@ class NaiveForest:
         tree = self.trees[number] = self.new_tree()
         self.choose_features(number)
         tree.held = samples
-        tree.parameters.step(tree.n_held, 0, 0)
+        tree.parameters.retained = tree.n_held
         tree.root = tree.build(samples, tree.parameters.height)
 
     def copies(self, number):
@@ -376,40 +392,29 @@ class NaiveForest:
                 kept.append(sample._replace(copies=left))
         tree.held = kept
 
-    def discarded(self, wrong, right):
-        """The trees that get new features, by a t-test on the answers of the forest."""
-        if self.n_batches == 0:
-            return []
+    def n_to_discard(self, wrong):
+        """The number of trees that get new features, by a t-test on the answers of the forest."""
         if not self.past:
-            self.past = wrong
-            return []
+            self.past = wrong if self.n_batches > 0 else []
+            return 0
         if self.published:
-            return self.discarded_as_published(wrong, right)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # both may be constant: p is nan, or 0
-            p = stats.ttest_ind(self.past, wrong, equal_var=False).pvalue
-        if not p < self.significance:
+            return self.n_to_discard_as_published(wrong)
+        if not p_value(self.past, wrong) < self.significance:
             self.past = self.past + wrong
-            return []
-        guess = 1 / self.n_classes
-        before = 1 - guess - sum(self.past) / len(self.past)
-        now = 1 - guess - sum(wrong) / len(wrong)
+            return 0
+        before, now = (accuracy(losses) - 1 / self.n_classes for losses in (self.past, wrong))
         self.past = wrong
         if now >= before or before <= 0:
-            return []
-        n = min(len(self.trees), math.ceil((before - now) / before * len(self.trees) - 1e-9))
-        self.n_discarded += n
-        worst = sorted(range(len(self.trees)), key=lambda number: sum(right[number]))
-        return worst[:n]
+            return 0
+        return min(self.n_trees, math.ceil((before - now) / before * self.n_trees - 1e-9))
 
-    def discarded_as_published(self, wrong, right):
+    def n_to_discard_as_published(self, wrong):
         """The same by the program's formula: where the fall is not significant."""
         m, n = len(self.past), len(wrong)
-        right_before, right_now = m - sum(self.past), n - sum(wrong)
-        before, now = right_before / m, right_now / n
+        before, now = accuracy(self.past), accuracy(wrong)
         variances = [
-            (1 - p) ** 2 * t + p**2 * (size - t) / (size - 1)
-            for p, t, size in ((before, right_before, m), (now, right_now, n))
+            (1 - p) ** 2 * p * size + p**2 * (1 - p) * size / (size - 1)
+            for p, size in ((before, m), (now, n))
         ]
         pooled = math.sqrt(((m - 1) * variances[0] + (n - 1) * variances[1]) / (m + n - 2))
         t, p = before - now, 1.0
@@ -418,14 +423,9 @@ class NaiveForest:
             p = stats.t.sf(abs(t), m + n - 2)
         if p <= self.significance:
             self.past = self.past + wrong
-            return []
+            return 0
         self.past = wrong
-        if t <= 0:
-            return []
-        k = min(len(self.trees), math.ceil((before - now) / before * len(self.trees)))
-        order = sorted(range(len(self.trees)), key=lambda number: sum(right[number]))
-        self.n_discarded += k
-        return order[:k]
+        return min(self.n_trees, math.ceil((before - now) / before * self.n_trees)) if t > 0 else 0
 
 
 def drawn(batch, copies):

@@ -108,11 +108,18 @@ def growth(rng: random.Random, most: int) -> tuple[list[Sample], Rules]:
     )
     codes = [float(code) for code in range(N_CODES)]
     missing, weights = rng.choice([0.0, 0.2]), rng.choice([[1.0], [0.5, 1.0, 2.0, 3.25]])
+    targets = list(range(-3, 4) if criterion == "variance" else range(4))
+    order, noise = sorted(codes if 0 in nominal else numbers), rng.choice([0.0, 0.2, 1.0])
+    n = rng.randint(1, most)
     samples = []
-    for _ in range(rng.randint(1, most)):
+    for i in range(n):
         row = [rng.choice(codes if j in nominal else numbers) for j in columns]
+        y = targets[order.index(row[0]) * len(targets) // len(order)]
+        if rng.random() < noise:
+            y = rng.choice(targets)
+        elif i > n // 2:  # a drift
+            y = targets[-1 - targets.index(y)]
         x = tuple(math.nan if rng.random() < missing else value for value in row)
-        y = rng.randint(-3, 3) if criterion == "variance" else rng.randint(0, 3)
         samples.append(Sample(x, float(y), rng.choice(weights)))
     max_depth = rng.choice([None, None, None, 0, 1, 2, 4])
     return samples, Rules(criterion, nominal, max_depth, rng.randint(1, 6), rng.randint(1, 3))

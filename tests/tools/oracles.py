@@ -169,10 +169,7 @@ class StreamTree(_GrownTree):
 
 
 class ForgetfulTree(_GrownTree):
-    """A forgetful tree: CART on the newest samples, as many as the naive rule retains.
-
-    For numbers there is no naive rule, and the learner says how many it retains.
-    """
+    """A forgetful tree: CART on the newest samples, as many as the naive rule retains."""
 
     def __init__(self, name: str, **parameters: Any) -> None:
         super().__init__(name, **parameters)
@@ -184,11 +181,7 @@ class ForgetfulTree(_GrownTree):
         )
 
     def assert_agrees(self, model: Any, asked: list[Row]) -> None:
-        (n_retained,) = model.retained_sizes
-        if self.regression and self.naive.held:
-            assert n_retained >= self.naive.batch_size
-            self.naive.retain(n_retained, model._parameters[0].max_height)
-        assert n_retained == len(self.naive.held)
+        assert model.retained_sizes == [self.naive.n_held]
         super().assert_agrees(model, asked)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pickle
+import contextlib
 import random
 import sys
 from typing import Any
@@ -13,41 +13,30 @@ import pytest
 
 import river_extra_trees as ret
 from river_extra_trees._core.state import StateError
-from river_extra_trees._core.trees import Trees
 from river_extra_trees._estimator import inspection
-from tests.naive.cart import GROUP, N_BUCKETS, bucket_of
-
-N_VALUES = 200
+from tests.naive.cart import GROUP, N_BUCKETS, Split
 
 
-def samples(n: int, n_values: int = N_VALUES, seed: int = 0) -> list[tuple[dict[str, Any], bool]]:
+def samples(n: int) -> list[tuple[dict[str, Any], bool]]:
     """The target depends on one of two nominal features; their values may be missing."""
-    rng = random.Random(seed)
+    rng = random.Random(0)
     found = []
     for _ in range(n):
-        value = rng.randrange(n_values)
-        x = {"place": f"p{value}", "name": f"n{rng.randrange(n_values)}", "a": rng.random()}
+        value = rng.randrange(200)
+        x = {"place": f"p{value}", "name": f"n{rng.randrange(200)}", "a": rng.random()}
         if rng.random() < 0.1:
             x[rng.choice(["place", "name"])] = None
         found.append((x, value % 7 < 3))
     return found
 
 
-def learned(n: int = 600, regression: bool = False, **parameters: Any) -> Any:
-    kind = ret.ExtraTreesRegressor if regression else ret.ExtraTreesClassifier
-    model = kind(**{"n_models": 2, "window_sizes": (300,), "seed": 1, **parameters})
+def learned(n: int, **parameters: Any) -> Any:
+    model = ret.ExtraTreesClassifier(
+        **{"n_models": 2, "window_sizes": (300,), "seed": 1, **parameters}
+    )
     for x, y in samples(n):
         model.learn_one(x, y)
     return model
-
-
-def group_nodes(model: Any) -> list[dict[str, Any]]:
-    return [
-        node
-        for tree in range(model._core.n_trees)
-        for node in model._core.nodes(tree)
-        if node["column"] >= 0 and inspection.is_group(node)
-    ]
 
 
 def test_values_without_a_code_share_a_bucket() -> None:
@@ -60,7 +49,8 @@ def test_values_without_a_code_share_a_bucket() -> None:
         model.learn_one({"place": value}, late)
     model._core.check()
     assert model.predict_one({"place": "never met"})
-    assert any("any other value" in node["threshold"] for node in group_nodes(model))
+    groups = [each for node in model._core.nodes(0) if isinstance(each := node["threshold"], list)]
+    assert any("any other value" in group for group in groups)
 
 
 def test_memory_of_many_values_and_labels() -> None:
@@ -80,94 +70,66 @@ def test_memory_of_many_values_and_labels() -> None:
     assert sizes[1] - sizes[0] < 30_000
 
 
-# --- Inspection
-
-
-def test_nodes_name_the_values() -> None:
-    """The threshold lists the known values that go left, the cut their codes."""
-    model = learned()
-    trees = model._core.trees[0]
-    codes = model._core.schema.codes
-    seen = 0
-    for raw, node in zip(map(trees.node, trees.preorder()), model._core.nodes(0), strict=True):
-        assert type(node["nominal"]) is bool
-        if raw["feature"] < 0 or raw["nominal"] < GROUP:
-            continue
-        seen += 1
-        buckets, salt = int(raw["threshold"]), raw["nominal"] - GROUP
-        known = codes[raw["feature"]]
-        left = [value for value, code in known.items() if buckets >> bucket_of(salt, code) & 1]
-        others = ["any other value"] if buckets >> bucket_of(salt, -1) & 1 else []
-        assert node["threshold"] == left + others
-        assert node["cut"] == {known.get(value, -1) for value in node["threshold"]}
-    assert seen
-
-
-def test_explanations_follow_the_walk() -> None:
-    """The path that is told ends in the leaf that the core finds, and rows of a batch take it."""
+def test_inspection_tells_the_values_of_groups() -> None:
+    """The threshold lists the known values that go left, the cut their codes; paths follow them."""
     model = learned(650, n_models=1, batch_size=1000)
-    assert " more}" in model.to_text()
-    table = model.to_dataframe()
-    assert any(isinstance(threshold, list) for threshold in table["threshold"])
+    trees, nodes, codes = model._core.trees[0], model._core.nodes(0), model._core.schema.codes
+    splits = {number: split_of(trees.node(number)) for number in trees.preorder()}
+    groups = [
+        (node, split)
+        for node, split in zip(nodes, splits.values(), strict=True)
+        if split.feature >= 0 and split.nominal >= GROUP
+    ]
+    for node, split in groups:
+        assert type(node["nominal"]) is bool
+        known = codes[split.feature]
+        sent_left = {code: split.goes_left([code] * 3) for code in (*known.values(), -1)}
+        left = [value for value, code in known.items() if sent_left[code]]
+        assert node["threshold"] == left + ["any other value"] * sent_left[-1]
+        assert node["cut"] == {known.get(value, -1) for value in node["threshold"]}
+    assert groups
     rows = [x for x, _ in samples(60)]
     shares = [model.predict_proba_one(x) for x in rows]
     assert model.predict_proba_many(pd.DataFrame(rows)).to_dict("records") == shares
     for x in rows:
-        row = model._core.row_of(x)
-        leaf = list(inspection.path(model._core.nodes(0), row))[-1]
-        assert inspection.is_leaf(leaf)
-        weights = {node["node"]: node["weight"] for node in model._core.nodes(0)}
-        other = pickle.loads(pickle.dumps(model))
-        other.learn_one(x, True)
-        changed = [
-            node["node"]
-            for node in other._core.nodes(0)
-            if node["left"] < 0 and node["weight"] != weights.get(node["node"])
-        ]
-        assert changed[:1] == [leaf["node"]]
+        row, number = model._core.row_of(x), trees.root()
+        while splits[number].feature >= 0:
+            side = "left" if splits[number].goes_left(row) else "right"
+            number = trees.node(number)[side]
+        *_, leaf = inspection.path(nodes, row)
+        assert leaf["node"] == number
         assert model.debug_one(x)
+    assert " more}" in model.to_text()
+    assert any(isinstance(threshold, list) for threshold in model.to_dataframe()["threshold"])
+
+
+def split_of(node: dict[str, Any]) -> Split:
+    return Split(*(node[name] for name in Split._fields))
 
 
 # --- States
 
 
-def group_state() -> dict[str, Any]:
-    return {
-        "threshold": np.array([5.0, 0.0, 0.0]),
-        "feature": np.array([0, -1, -1], np.int32),
-        "left": np.array([1, -1, -1], np.int32),
-        "right": np.array([2, -1, -1], np.int32),
-        "nominal": np.array([GROUP + 253, 0, 0], np.uint8),
-        "missing_left": np.array([1, 0, 0], np.uint8),
-        "stats": np.array([[0.5, 2.0, 1.0, 1.0, 1.0], [0.0, 1.0, 1.0, 1.0, 0.0],
-                           [0.0, 1.0, 1.0, 0.0, 1.0]]),
-    }  # fmt: skip
-
-
-@pytest.mark.parametrize("nominal", [1, GROUP])
-def test_nominal_splits_fit_nominal_columns_only(nominal: int) -> None:
-    trees = Trees.restored({**group_state(), "nominal": np.array([nominal, 0, 0], np.uint8)})
-    assert trees.fits([{"a": 0}], False, 2)
-    assert not trees.fits([None], False, 2)
-    assert not trees.fits([], False, 2)
-
-
-@pytest.mark.parametrize("mask", [-1.0, 0.5, 2.0**N_BUCKETS, 1e300])
-def test_a_group_is_a_set_of_buckets(mask: float) -> None:
-    state = group_state()
-    Trees.restored({**state, "threshold": np.array([2.0**N_BUCKETS - 1.0, 0.0, 0.0])})
-    with pytest.raises(StateError, match="group of values"):
-        Trees.restored({**state, "threshold": np.array([mask, 0.0, 0.0])})
-
-
-def test_numbers_are_in_no_group() -> None:
-    """A forged state whose group is of a numeric column is refused."""
-    model = learned()
+@pytest.mark.parametrize(
+    ("column", "nominal", "threshold", "problem"),
+    [
+        (0, 1, 3.0, "does not belong"),
+        (0, GROUP, 3.0, "does not belong"),
+        (3, 0, 3.0, "does not belong"),
+        (1, GROUP + 253, 2.0**N_BUCKETS - 1.0, ""),
+        *((1, GROUP, mask, "group of values") for mask in (-1.0, 0.5, 2.0**N_BUCKETS, 1e300)),
+    ],
+)
+def test_impossible_splits_are_refused(
+    column: int, nominal: int, threshold: float, problem: str
+) -> None:
+    """A nominal split of a numeric column, a split of no column, and groups that are no buckets."""
+    model = learned(600)
+    assert [codes is None for codes in model._core.schema.codes] == [True, False, False]
     state = model._core.state()
-    (column,) = [i for i, codes in enumerate(model._core.schema.codes) if codes is None]
     values = state["trees"][0].values
     split = np.flatnonzero(values["feature"] >= 0)[0]
-    values["feature"][split], values["nominal"][split] = column, GROUP
-    values["threshold"][split] = 3.0
-    with pytest.raises(StateError, match="does not belong"):
+    values["feature"][split], values["nominal"][split] = column, nominal
+    values["threshold"][split] = threshold
+    with pytest.raises(StateError, match=problem) if problem else contextlib.nullcontext():
         type(model._core).restored(state)
