@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import collections
 import math
 from collections.abc import Callable
 from typing import Any
@@ -20,8 +19,8 @@ from river_extra_trees._estimator.frames import readable_frame
 from river_extra_trees._estimator.predictions import frame_of_shares, series_of_numbers
 from river_extra_trees._estimator.tables import labelled_table_of, table_of
 from tests.naive import frames as naive
-from tests.tools.contract import CORES, FIRST, Case, taught
-from tests.tools.estimators import frozen, is_classifier, learn, make, stream
+from tests.tools.contract import FIRST, Case, taught
+from tests.tools.estimators import frozen, is_classifier, learn, make
 from tests.tools.inputs import Colour, Level
 
 FRAMES: dict[str, Any] = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.table}
@@ -180,32 +179,6 @@ def test_unknown_moments_are_missing() -> None:
 
 
 # --- What is taken
-
-
-SEQUENCES: dict[str, Callable[[list[Any]], Any]] = {
-    **{"list": list, "tuple": tuple, "deque": collections.deque, "pandas": pd.Index},
-    "numpy": lambda values: np.array(values, dtype=object),
-    "pandas, another index": lambda values: pd.Series(values, index=range(len(values), 0, -1)),
-    "categories": lambda values: pd.Series(values, dtype="category"),
-    **{"polars": pl.Series, "pyarrow": pa.array},
-    "dictionary of pyarrow": lambda values: pa.array(values).dictionary_encode(),
-    "chunks of pyarrow": lambda values: pa.chunked_array([values]),
-}
-
-
-@pytest.mark.parametrize("case", CORES[:2], ids=str)
-def test_targets_of_a_frame_in_any_sequence(case: Case) -> None:
-    """They belong to the rows by their position, and so do weights."""
-    rows = [(x, y, 1.0 + i % 3) for i, (x, y) in enumerate(stream(case, 40, seed=1))]
-    frame = pd.DataFrame({"a": [x.get("a") for x, _, _ in rows]})
-    twin, _, _ = taught(case)
-    for x, y, w in rows:
-        twin.learn_one({"a": x.get("a")}, y, w=w)
-    for kind, make_sequence in SEQUENCES.items():
-        model, _, _ = taught(case)
-        targets, weights = ([row[i] for row in rows] for i in (1, 2))
-        model.learn_many(frame, make_sequence(targets), make_sequence(weights))
-        assert persistence.save_bytes(model) == persistence.save_bytes(twin), kind
 
 
 @pytest.mark.parametrize("case", FIRST, ids=str)

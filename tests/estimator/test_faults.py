@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import _thread
 import copy
-import io
 import multiprocessing
 import pickle
 import random
@@ -21,7 +20,7 @@ import pytest
 
 from river_extra_trees import persistence
 from tests.tools.contract import CORES, FIRST
-from tests.tools.estimators import CASES, PARAMETERS, answers, learn, make, stream
+from tests.tools.estimators import CASES, PARAMETERS, answers, frozen, learn, make, stream
 from tests.tools.systems import Alarm, needs_timers
 
 Case = tuple[str, int]
@@ -37,15 +36,6 @@ def fuller_stream(case: Case, n: int = 120) -> list[Any]:
             x = {**x, f"feature {i}": i / 7, "c": f"value {i}"}
         rows.append((x, f"label {i}" if isinstance(y, str) and i % 11 == 5 else y))
     return rows
-
-
-def state(model: Any) -> bytes:
-    """The whole state of a model, whichever equal objects in it are one and the same."""
-    file = io.BytesIO()
-    pickler = pickle.Pickler(file)
-    pickler.fast = True
-    pickler.dump(model)
-    return file.getvalue()
 
 
 # --- Signals
@@ -87,7 +77,7 @@ def test_interrupted_anywhere(case: Case, in_frames: bool, alarm: Callable[[floa
         except Alarm:
             seen.append(model.n_samples_seen)
         n = model.n_samples_seen
-        assert state(model) == state(learn(make(case), rows[:n]))
+        assert frozen(model) == frozen(learn(make(case), rows[:n]))
         model._core.check()
     assert len(set(seen)) > 1
 
@@ -106,9 +96,9 @@ def other_calls(model: Any) -> dict[str, Callable[[], Any]]:
         "summary": lambda: model.summary["n_nodes"],
         "snapshot": lambda: model.snapshot().predict_one(x),
         "save": lambda: persistence.save_bytes(model),
-        "pickle": lambda: state(pickle.loads(pickle.dumps(model))),
-        "deepcopy": lambda: state(copy.deepcopy(model)),
-        "copy": lambda: state(copy.copy(model)),
+        "pickle": lambda: frozen(pickle.loads(pickle.dumps(model))),
+        "deepcopy": lambda: frozen(copy.deepcopy(model)),
+        "copy": lambda: frozen(copy.copy(model)),
     }
 
 
@@ -135,7 +125,7 @@ def test_any_call_does_the_growth_that_is_due(case: Case, monkeypatch: pytest.Mo
             assert other_calls(model)[name]() == other_calls(expected)[name](), name
             assert not model._forest.growth_is_due
         assert n > 2
-        assert state(model) == state(expected)
+        assert frozen(model) == frozen(expected)
 
 
 # --- Threads and processes
@@ -171,7 +161,7 @@ def test_a_thread_whose_start_fails_is_not_missed(
     rows = list(stream(case, 200))
     expected = learn(make(case), rows)
     monkeypatch.setattr(_thread, "start_new_thread", fail)
-    assert state(learn(make(case), rows)) == state(expected)
+    assert frozen(learn(make(case), rows)) == frozen(expected)
 
 
 @pytest.mark.slow
