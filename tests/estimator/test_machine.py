@@ -25,6 +25,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from river_extra_trees import persistence
 from tests.tools.estimators import frozen
+from tests.tools.inputs import Interruption, Loud, LoudNumber
 from tests.tools.oracles import (
     DynamicTree,
     DynamicTreeOfNumbers,
@@ -96,41 +97,6 @@ FAMILIES: dict[str, dict[str, Callable[[], Oracle]]] = {
         ),
     },
 }
-
-
-class Interruption(BaseException):
-    """What stands for Ctrl-C."""
-
-
-class Loud:
-    """A value or a name whose own code is interrupted at one of its calls, and ever after."""
-
-    def __init__(self) -> None:
-        self.n_calls = 0
-        self.n_quiet = MANY
-
-    def call(self) -> None:
-        self.n_calls += 1
-        if self.n_calls > self.n_quiet:
-            raise Interruption
-
-    def __hash__(self) -> int:
-        self.call()
-        return 7
-
-    def __eq__(self, other: object) -> bool:
-        self.call()
-        return self is other
-
-    def be_interrupted(self, call: int) -> None:
-        """Let the calls from that one on be interrupted, counted from now."""
-        self.n_calls, self.n_quiet = 0, call - 1
-
-
-class LoudNumber(Loud):
-    def __float__(self) -> float:
-        self.call()
-        return 1.0
 
 
 class Machine(RuleBasedStateMachine):
