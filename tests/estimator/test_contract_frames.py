@@ -18,7 +18,6 @@ from river_extra_trees import persistence
 from river_extra_trees._estimator.frames import readable_frame
 from river_extra_trees._estimator.predictions import frame_of_shares, series_of_numbers
 from river_extra_trees._estimator.tables import labelled_table_of, table_of
-from tests.naive import frames as naive
 from tests.tools.contract import FIRST, Case, taught
 from tests.tools.estimators import frozen, is_classifier, learn, make
 from tests.tools.inputs import Colour, Level
@@ -262,27 +261,6 @@ def test_numpy_labels(kind: str) -> None:
     model.learn_many(X, np.array([False, True] * 20))
     found = narwhals.from_native(model.predict_many(X), series_only=True)
     assert (found.dtype, found.to_list()) == (narwhals.Boolean, [False, True] * 20)
-
-
-@pytest.mark.parametrize("name", ["DynamicTreeRegressor", "ExtraTreesRegressor"])
-@pytest.mark.parametrize("kind", ["polars", "numpy"])
-def test_distributions_of_frames(name: str, kind: str) -> None:
-    """They are those of the rows, also of a snapshot; a bad row is named by its number."""
-    model = getattr(ret, name)(seed=1)
-    X = np.random.default_rng(1).normal(size=(60, 2))
-    model.learn_many(X if kind == "numpy" else pd.DataFrame(X, columns=["a", "b"]), X[:, 0])
-    frame: Any = np.array([[0.25, 1.0], [np.nan, 1.0], [-1.0, 1.0]])
-    if kind == "polars":
-        frame = pl.DataFrame({"a": [0.25, None, -1.0], "b": [1.0] * 3})
-    rows = naive.rows_of(frame)
-    for found in (model, model.snapshot()):
-        answers = found.predict_many(frame, with_dist=True)
-        one_by_one = [found.predict_one(x, with_dist=True) for x in rows]
-        assert [each.components for each in answers] == [each.components for each in one_by_one]
-        assert [each.sample() for each in answers] == [each.sample() for each in one_by_one]
-    assert np.asarray(model.predict_many(frame)).tolist() == [model.predict_one(x) for x in rows]
-    with pytest.raises(ValueError, match="row 1: feature 1: the value must be finite"):
-        model.predict_many(np.array([[0.0, 0.0], [0.0, np.inf]]), with_dist=True)
 
 
 @pytest.mark.parametrize("kind", FRAMES.values())

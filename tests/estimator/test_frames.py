@@ -149,6 +149,7 @@ def said(call: Callable[..., Any], *arguments: Any) -> tuple[Any, str]:
         return None, f"{type(error).__name__}: {error}"
 
 
+WITH_DISTRIBUTIONS = ("DynamicTreeRegressor", "ExtraTreesRegressor")
 LENGTHS = st.integers(0, 9) | st.integers(60, 70) | st.just(260)  # rows are read ahead
 
 
@@ -179,11 +180,18 @@ def test_frames_are_learned_as_their_rows(
         state = frozen(model)
         assert frozen(alike) == frozen(by_answers) == state
         if words:
+            assert said(model.predict_many, X)[1] == words
+            if case[0] in WITH_DISTRIBUTIONS:
+                assert said(model.predict_many, X, True)[1] == words
             continue
         model._core.check()
         assert shown(found) == repr(expected[0])
         rows = naive.rows_of(X)
         assert shown(model.predict_many(X)) == repr([model.predict_one(x) for x in rows])
+        for each in (model, model.snapshot()) if case[0] in WITH_DISTRIBUTIONS else ():
+            wanted = [model.predict_one(x, with_dist=True)._get_params() for x in rows]
+            answers = each.predict_many(X, with_dist=True)
+            assert repr([answer._get_params() for answer in answers]) == repr(wanted)
         labels = list(model.predict_proba_one({})) if is_classifier(case) else []
         if labels:
             found = by_shares.predict_proba_learn_many(X, y, w)
