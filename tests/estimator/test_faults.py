@@ -85,21 +85,20 @@ def test_interrupted_anywhere(case: Case, in_frames: bool, alarm: Callable[[floa
 # --- Growth that is interrupted
 
 
-def other_calls(model: Any) -> dict[str, Callable[[], Any]]:
-    """Calls that use a model and do not learn."""
-    x = {"a": 0.3, "b": 2.0}
-    return {
-        "predict_one": lambda: model.predict_one(x),
-        "predict_many": lambda: list(model.predict_many(np.ones((3, 2)))),
-        "debug_one": lambda: model.debug_one(x),
-        "to_text": model.to_text,
-        "summary": lambda: model.summary["n_nodes"],
-        "snapshot": lambda: model.snapshot().predict_one(x),
-        "save": lambda: persistence.save_bytes(model),
-        "pickle": lambda: frozen(pickle.loads(pickle.dumps(model))),
-        "deepcopy": lambda: frozen(copy.deepcopy(model)),
-        "copy": lambda: frozen(copy.copy(model)),
-    }
+SAMPLE = {"a": 0.3, "b": 2.0}
+# Calls that use a model and do not learn.
+CALLS: dict[str, Callable[[Any], Any]] = {
+    "predict_one": lambda model: model.predict_one(SAMPLE),
+    "predict_many": lambda model: list(model.predict_many(np.ones((3, 2)))),
+    "debug_one": lambda model: model.debug_one(SAMPLE),
+    "to_text": lambda model: model.to_text(),
+    "summary": lambda model: model.summary["n_nodes"],
+    "snapshot": lambda model: model.snapshot().predict_one(SAMPLE),
+    "save": persistence.save_bytes,
+    "pickle": lambda model: frozen(pickle.loads(pickle.dumps(model))),
+    "deepcopy": lambda model: frozen(copy.deepcopy(model)),
+    "copy": lambda model: frozen(copy.copy(model)),
+}
 
 
 @pytest.mark.parametrize("case", GROWING, ids=str)
@@ -110,7 +109,7 @@ def test_any_call_does_the_growth_that_is_due(case: Case, monkeypatch: pytest.Mo
         raise Alarm
 
     rows = fuller_stream(case)
-    for name in list(other_calls(make(case))) if case in CORES else ("predict_one", "save"):
+    for name in CALLS if case in CORES else ("predict_one", "save"):
         model, expected, n = make(case), make(case), 0
         for row in rows:
             learn(expected, [row])
@@ -122,7 +121,7 @@ def test_any_call_does_the_growth_that_is_due(case: Case, monkeypatch: pytest.Mo
                 except Alarm:
                     n += 1
             assert model._forest.growth_is_due
-            assert other_calls(model)[name]() == other_calls(expected)[name](), name
+            assert CALLS[name](model) == CALLS[name](expected), name
             assert not model._forest.growth_is_due
         assert n > 2
         assert frozen(model) == frozen(expected)

@@ -12,9 +12,7 @@ import contextlib
 import copy
 import os
 import pickle
-import tempfile
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -108,13 +106,9 @@ class Machine(RuleBasedStateMachine):
         super().__init__()
         self.oracle = type(self).new_oracle()
         self.model = self.oracle.learner()
-        self.folder = tempfile.TemporaryDirectory()
         self.asked: list[Row] = []
         self.target = 1.0 if self.oracle.regression else "low"
         self.sample = st.tuples(self.oracle.samples, self.oracle.targets, self.oracle.weights)
-
-    def teardown(self) -> None:
-        self.folder.cleanup()
 
     @rule(data=st.data())
     def learn(self, data: Any) -> None:
@@ -209,9 +203,7 @@ class Machine(RuleBasedStateMachine):
 
     @rule()
     def save_and_load(self) -> None:
-        path = Path(self.folder.name) / "model"
-        persistence.save(self.model, path)
-        self.model = persistence.load(path)
+        self.model = persistence.load_bytes(persistence.save_bytes(self.model))
 
     @rule()
     def deepcopy(self) -> None:
@@ -279,6 +271,5 @@ def test_every_rule(family: str, oracle: str) -> None:
         machine.clone(40, seed=3)
         machine.learn_stretch(40, seed=4)
         machine.same()
-        machine.teardown()
 
     take_all()
