@@ -8,6 +8,7 @@ from __future__ import annotations
 import _thread
 import copy
 import multiprocessing
+import os
 import pickle
 import random
 import signal
@@ -130,20 +131,6 @@ def test_any_call_does_the_growth_that_is_due(case: Case, monkeypatch: pytest.Mo
 # --- Threads and processes
 
 
-HELD: list[Any] = []  # models and rows that a child process has got from its parent
-
-
-def hold(models: list[Any]) -> None:
-    HELD[:] = models
-
-
-def go_on(i: int) -> tuple[list[str], bytes]:
-    """What one of the models says, and its file, after a further stretch of its stream."""
-    model, rows = HELD[i]
-    said = answers(learn(model, rows), rows)
-    return said, persistence.save_bytes(model)
-
-
 @pytest.mark.parametrize("case", THREADED, ids=str)
 @pytest.mark.parametrize("starts", [False, True])
 def test_a_thread_whose_start_fails_is_not_missed(
@@ -163,18 +150,22 @@ def test_a_thread_whose_start_fails_is_not_missed(
     assert frozen(learn(make(case), rows)) == frozen(expected)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("way", ["fork", "spawn"])
-def test_processes(way: str) -> None:
-    """A child process learns and answers as its parent does: every learner, threads included.
+HELD: list[tuple[Any, Any]] = []  # models and rows that a child process has got from its parent
 
-    A forked one has the models in its memory, and to a spawned one they are sent.
-    """
-    if way not in multiprocessing.get_all_start_methods():
-        pytest.skip(f"this system cannot {way} processes")
-    cases = FIRST + THREADED
-    models = [(learn(make(case), stream(case, 70)), list(stream(case, 70, 1))) for case in cases]
-    with multiprocessing.get_context(way).Pool(2, hold, (models,)) as pool:
-        theirs = pool.map(go_on, range(len(models)))
-    hold(models)
-    assert theirs == [go_on(i) for i in range(len(models))]
+
+def go_on(i: int) -> tuple[list[str], bytes]:
+    """What one of the models says, and its file, after a further stretch of its stream."""
+    model, rows = HELD[i]
+    said = answers(learn(model, rows), rows)
+    return said, persistence.save_bytes(model)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork processes")
+def test_forked_processes() -> None:
+    """A child process learns and answers as its parent does: every learner, threads included."""
+    for case in FIRST + THREADED:
+        HELD.append((learn(make(case), stream(case, 70)), list(stream(case, 70, 1))))
+    with multiprocessing.get_context("fork").Pool(2) as pool:
+        theirs = pool.map(go_on, range(len(HELD)))
+    assert theirs == [go_on(i) for i in range(len(HELD))]
