@@ -1,18 +1,23 @@
-"""Faults: signals at any instant, threads and other processes.
+"""Faults: signals at any instant, threads, other processes, and no memory.
 
-After any of them a model is as it was before the sample, or as it is after it.
+After any of them a model is as it was before the sample, or as it is after it; one whose step ran
+out of memory refuses every further call.
 """
 
 from __future__ import annotations
 
 import _thread
 import copy
+import itertools
 import multiprocessing
 import os
 import pickle
 import random
 import signal
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,6 +26,7 @@ import pytest
 
 from river_extra_trees import persistence
 from tests.tools.contract import CORES, FIRST
+from tests.tools.damage import small
 from tests.tools.estimators import CASES, PARAMETERS, answers, frozen, learn, make, stream
 from tests.tools.systems import Alarm, needs_timers
 
@@ -169,3 +175,67 @@ def test_forked_processes() -> None:
     with multiprocessing.get_context("fork").Pool(2) as pool:
         theirs = pool.map(go_on, range(len(HELD)))
     assert theirs == [go_on(i) for i in range(len(HELD))]
+
+
+# --- No memory
+
+FAMILIES = ["DynamicTreeRegressor", "ShrubEnsembleRegressor", "StreamDecisionForestClassifier"]
+FAMILIES += ["ExtraTreesRegressor"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", FAMILIES)
+def test_no_memory(name: str) -> None:
+    """In an interpreter of its own: the allocations of every thread fail."""
+    pytest.importorskip("_testcapi", reason="this Python was built without its tests")
+    program = f"from tests.estimator import test_faults as tests; tests.fail({name!r})"
+    root = Path(__file__).parents[2]
+    run = subprocess.run([sys.executable, "-c", program], cwd=root, capture_output=True, text=True)
+    assert run.returncode == 0, run.stdout + run.stderr
+
+
+def fail(name: str) -> None:
+    """Let each allocation of `learn_one` fail, at several places of a stream."""
+    import _testcapi
+
+    rows = list(stream((name, 0), 30))
+    n_broken = 0
+    for n in (0, 8, 16, 29):
+        x, y = rows[n]
+        before = frozen(learn(small(name), rows[:n]))
+        pickle.loads(before).learn_one(x, y)  # what this imports does not fail later
+        for k in itertools.count(1):
+            model = pickle.loads(before)
+            _testcapi.set_nomemory(k - 1, k)
+            try:
+                model.learn_one(x, y)
+                break
+            except MemoryError:
+                pass
+            finally:
+                _testcapi.remove_mem_hooks()
+            if model._core.is_broken:
+                n_broken += 1
+                assert_refuses(model, x, y)
+            else:
+                model._core.check()
+                learn(model, rows[n:])
+    assert n_broken > 0
+
+
+def assert_refuses(model: Any, x: Any, y: Any) -> None:
+    """Every call says what happened and what to do."""
+    for call in (
+        lambda: model.learn_one(x, y),
+        lambda: model.learn_many(np.ones((1, 2)), [y]),
+        lambda: model.predict_many(np.ones((1, 2))),
+        lambda: model.predict_one(x),
+        lambda: model.n_nodes,
+        lambda: pickle.dumps(model),
+        lambda: copy.deepcopy(model),
+        lambda: persistence.save_bytes(model),
+        model._core.check,
+    ):
+        with pytest.raises(RuntimeError, match=r"memory ran out .* load the last saved file"):
+            call()
+    assert model.clone().n_samples_seen == 0
