@@ -32,31 +32,24 @@ ODD: list[Any] = [
 REFUSALS = (TypeError, ValueError, IndexError)
 
 
-@functools.cache
-def arguments(case: Case) -> dict[str, Any]:
-    """A good value for every argument that a public method may have."""
-    rows = list(stream(case, 6))
-    frame = pd.DataFrame([x for x, _ in rows])
-    frame.columns = frame.columns.map(str)
-    return {
-        **{"x": rows[0][0], "y": rows[0][1], "w": 1.0, "X": frame, "tree": 0, "max_depth": None},
-        **{"with_dist": False, "new_params": {}, "include_attributes": False, "new_attrs": {}},
-    }
-
-
 def public_methods(model: Any) -> Iterator[str]:
     for name, member in inspect.getmembers(type(model), callable):
         if not name.startswith("_") and not inspect.isclass(member):
             yield name
 
 
-def good(method: Any, case: Case, **odd: Any) -> dict[str, Any]:
-    """Arguments for a call, some of them given; those of a frame fit its length."""
-    values = arguments(case).copy()
-    if "X" in inspect.signature(method).parameters:
-        values["y"] = [y for _, y in stream(case, 6)]
+def good(method: Any, case: Case) -> dict[str, Any]:
+    """A good value for every argument of a public method."""
+    rows = list(stream(case, 6))
+    values = {
+        **{"x": rows[0][0], "y": rows[0][1], "w": 1.0, "tree": 0, "max_depth": None},
+        **{"with_dist": False, "new_params": {}, "include_attributes": False, "new_attrs": {}},
+    }
     names = inspect.signature(method).parameters
-    return {name: values[name] for name in names if name in values} | odd
+    if "X" in names:
+        values["X"] = pd.DataFrame([x for x, _ in rows]).rename(columns=str)
+        values["y"] = [y for _, y in rows]
+    return {name: values[name] for name in names if name in values}
 
 
 @pytest.mark.parametrize("case", [*CORES, ("ExtraTreesClassifier", 0)], ids=str)
@@ -68,6 +61,7 @@ def test_odd_arguments(case: Case) -> None:
     wanted = answers(model, rows)
     for name in public_methods(model):
         method = getattr(model, name)
+        arguments = good(method, case)
         ours = "river_extra_trees" in str(inspect.getmodule(method))
         step = 7 if name == "draw" or not case[0].startswith("Dynamic") else 1
         if name == "draw" and case != CORES[0]:
@@ -75,7 +69,7 @@ def test_odd_arguments(case: Case) -> None:
         for argument in inspect.signature(method).parameters:
             for odd in ODD[::step]:
                 try:
-                    method(**good(method, case, **{argument: odd}))
+                    method(**{**arguments, argument: odd})
                 except REFUSALS as error:
                     assert str(error), (name, argument, odd)
                 except Exception as error:
@@ -122,20 +116,54 @@ def test_tree_numbers(case: Case) -> None:
 # -------------------------------------------------------------------- calls within calls
 
 
-class Hook:
-    """Calls a model, and counts how often that was refused because the model was in use."""
+class Caller:
+    """Calls a model from places of a sample; in some, that was refused as the model was in use."""
 
     def __init__(self) -> None:
         self.acts: list[Callable[[], Any]] = []
-        self.refused = 0
+        self.refused: set[str] = set()
 
-    def __call__(self) -> None:
+    def call_from(self, place: str) -> None:
         for act in self.acts:
             try:
                 act()
             except RuntimeError as error:
                 assert IN_USE in str(error)
-                self.refused += 1
+                self.refused.add(place)
+
+    def value(self, place: str, value: Any) -> Any:
+        """A value that is equal to another one, whose own code calls the model."""
+
+        class Calling(type(value)):  # type: ignore[misc]
+            def __hash__(self) -> int:
+                caller.call_from(place)
+                return hash(value)
+
+            def __eq__(self, other: object) -> bool:
+                caller.call_from(place)
+                return bool(value == other)
+
+            def __float__(self) -> float:
+                caller.call_from(place)
+                return float(value)
+
+            def __str__(self) -> str:
+                caller.call_from(place)
+                return str(value)
+
+        caller = self
+        return Calling(value)
+
+    def items(self, x: dict[Any, Any]) -> dict[Any, Any]:
+        """A sample that calls the model when it is asked for its items."""
+
+        class Items(dict[Any, Any]):
+            def items(self) -> Any:
+                caller.call_from("items")
+                return super().items()
+
+        caller = self
+        return Items(x)
 
 
 def acts_of(model: Any, case: Case) -> list[Callable[[], Any]]:
@@ -154,85 +182,29 @@ def acts_of(model: Any, case: Case) -> list[Callable[[], Any]]:
     return acts
 
 
-def calling(hook: Hook, kind: type, value: Any) -> Any:
-    """A value that is equal to another one, whose own code calls the hook."""
-
-    class Calling(kind):  # type: ignore[misc, valid-type]
-        def __hash__(self) -> int:
-            hook()
-            return hash(value)
-
-        def __eq__(self, other: object) -> bool:
-            hook()
-            return bool(value == other)
-
-        def __float__(self) -> float:
-            hook()
-            return float(value)
-
-        def __str__(self) -> str:
-            hook()
-            return str(value)
-
-    return Calling(value)
-
-
-def items(x: dict[Any, Any], hook: Hook) -> dict[Any, Any]:
-    """A sample whose items call the hook."""
-
-    class Items(dict[Any, Any]):
-        def items(self) -> Any:
-            hook()
-            return super().items()
-
-    return Items(x)
-
-
-Sample = tuple[Any, Any, Any]
-# Samples whose own code calls a hook, from one place in them.
-PLACES: dict[str, Callable[[dict[Any, Any], Any, Hook], Sample]] = {
-    "name": lambda x, y, hook: ({calling(hook, str, "a"): 0.25, "c": "red"}, y, 2.0),
-    "new name": lambda x, y, hook: ({**x, calling(hook, str, "new"): 1.0}, y, 2.0),
-    "value": lambda x, y, hook: ({**x, "c": calling(hook, str, "red")}, y, 2.0),
-    "new value": lambda x, y, hook: ({**x, "c": calling(hook, str, "violet")}, y, 2.0),
-    "number": lambda x, y, hook: ({**x, "a": calling(hook, float, 0.25)}, y, 2.0),
-    "target": lambda x, y, hook: (x, calling(hook, type(y), y), 2.0),
-    "weight": lambda x, y, hook: (x, y, calling(hook, float, 2.0)),
-    "items": lambda x, y, hook: (items(x, hook), y, 2.0),
-}
-
-
-@pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("case", CORES, ids=str)
-def test_calls_within_a_call_are_refused(case: Case, place: str) -> None:
+def test_calls_within_a_call_are_refused(case: Case) -> None:
     """A model that its own sample calls goes on as if nothing had called it."""
     rows = list(stream(case, 70))
     model, twin = (learn(make(case), rows[:37]) for _ in range(2))
-    quiet, hook = Hook(), Hook()
-    for x, target in stream(case, 3, seed=5):
-        x = {**x, "a": 0.25, "c": "red"}
-        asked, y, w = PLACES[place](x, target, quiet)
-        twin.learn_one(asked, y, w=w)
-        x, y, w = PLACES[place](x, target, hook)
-        hook.acts = acts_of(model, case)
-        model.learn_one(x, y, w=w)
-        model.predict_one(x)
-        hook.acts = []
+    caller = Caller()
+    for text, (x, y) in zip(("red", "violet", "red"), stream(case, 3, seed=5), strict=True):
+        others = {name: value for name, value in x.items() if name not in ("a", "c")}
+        twin.learn_one({**others, "a": 0.25, "c": text, f"new {text}": 1.0}, y, w=2.0)
+        name, new = caller.value("name", "a"), caller.value("new name", f"new {text}")
+        loud = {name: caller.value("number", 0.25), "c": caller.value(text, text), new: 1.0}
+        sample = caller.items({**others, **loud})
+        target, weight = caller.value("target", y), caller.value("weight", 2.0)
+        caller.acts = acts_of(model, case)
+        model.learn_one(sample, target, w=weight)
+        model.predict_one(sample)
+        caller.acts = []
         model._core.check()
-    assert hook.refused > 0
+    places = {"name", "new name", "red", "violet", "number", "items", "target", "weight"}
+    assert caller.refused == places
     assert answers(learn(model, rows[37:]), rows) == answers(learn(twin, rows[37:]), rows)
 
 
-@pytest.fixture
-def _hasty_threads() -> Iterator[None]:
-    """Python passes its lock on as often as it can."""
-    interval = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    yield
-    sys.setswitchinterval(interval)
-
-
-@pytest.mark.usefixtures("_hasty_threads")
 @pytest.mark.parametrize("case", CORES, ids=str)
 def test_calls_of_threads_are_refused_while_another_runs(case: Case) -> None:
     """Without a lock there is an error now and then, and the structures stay sound."""
@@ -252,8 +224,13 @@ def test_calls_of_threads_are_refused_while_another_runs(case: Case) -> None:
             except RuntimeError as error:
                 assert IN_USE in str(error)
 
-    with ThreadPoolExecutor(4) as pool:
-        list(pool.map(work, [learning, learning, looking, acts_of(model, case)]))
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)  # Python passes its lock on as often as it can
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(work, [learning, learning, looking, acts_of(model, case)]))
+    finally:
+        sys.setswitchinterval(interval)
     model._core.check()
     learn(model, rows)
     persistence.load_bytes(persistence.save_bytes(model))

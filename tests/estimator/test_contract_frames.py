@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import collections
 import math
 from collections.abc import Callable
 from typing import Any
@@ -19,9 +18,8 @@ from river_extra_trees import persistence
 from river_extra_trees._estimator.frames import readable_frame
 from river_extra_trees._estimator.predictions import frame_of_shares, series_of_numbers
 from river_extra_trees._estimator.tables import labelled_table_of, table_of
-from tests.naive import frames as naive
-from tests.tools.contract import CORES, FIRST, Case, taught
-from tests.tools.estimators import frozen, is_classifier, learn, make, stream
+from tests.tools.contract import FIRST, Case, taught
+from tests.tools.estimators import frozen, is_classifier, learn, make
 from tests.tools.inputs import Colour, Level
 
 FRAMES: dict[str, Any] = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.table}
@@ -182,32 +180,6 @@ def test_unknown_moments_are_missing() -> None:
 # --- What is taken
 
 
-SEQUENCES: dict[str, Callable[[list[Any]], Any]] = {
-    **{"list": list, "tuple": tuple, "deque": collections.deque, "pandas": pd.Index},
-    "numpy": lambda values: np.array(values, dtype=object),
-    "pandas, another index": lambda values: pd.Series(values, index=range(len(values), 0, -1)),
-    "categories": lambda values: pd.Series(values, dtype="category"),
-    **{"polars": pl.Series, "pyarrow": pa.array},
-    "dictionary of pyarrow": lambda values: pa.array(values).dictionary_encode(),
-    "chunks of pyarrow": lambda values: pa.chunked_array([values]),
-}
-
-
-@pytest.mark.parametrize("case", CORES[:2], ids=str)
-def test_targets_of_a_frame_in_any_sequence(case: Case) -> None:
-    """They belong to the rows by their position, and so do weights."""
-    rows = [(x, y, 1.0 + i % 3) for i, (x, y) in enumerate(stream(case, 40, seed=1))]
-    frame = pd.DataFrame({"a": [x.get("a") for x, _, _ in rows]})
-    twin, _, _ = taught(case)
-    for x, y, w in rows:
-        twin.learn_one({"a": x.get("a")}, y, w=w)
-    for kind, make_sequence in SEQUENCES.items():
-        model, _, _ = taught(case)
-        targets, weights = ([row[i] for row in rows] for i in (1, 2))
-        model.learn_many(frame, make_sequence(targets), make_sequence(weights))
-        assert persistence.save_bytes(model) == persistence.save_bytes(twin), kind
-
-
 @pytest.mark.parametrize("case", FIRST, ids=str)
 def test_frame_without_columns_or_rows(case: Case) -> None:
     """Its rows are samples without features; no samples, if the frame has no rows either."""
@@ -289,27 +261,6 @@ def test_numpy_labels(kind: str) -> None:
     model.learn_many(X, np.array([False, True] * 20))
     found = narwhals.from_native(model.predict_many(X), series_only=True)
     assert (found.dtype, found.to_list()) == (narwhals.Boolean, [False, True] * 20)
-
-
-@pytest.mark.parametrize("name", ["DynamicTreeRegressor", "ExtraTreesRegressor"])
-@pytest.mark.parametrize("kind", ["polars", "numpy"])
-def test_distributions_of_frames(name: str, kind: str) -> None:
-    """They are those of the rows, also of a snapshot; a bad row is named by its number."""
-    model = getattr(ret, name)(seed=1)
-    X = np.random.default_rng(1).normal(size=(60, 2))
-    model.learn_many(X if kind == "numpy" else pd.DataFrame(X, columns=["a", "b"]), X[:, 0])
-    frame: Any = np.array([[0.25, 1.0], [np.nan, 1.0], [-1.0, 1.0]])
-    if kind == "polars":
-        frame = pl.DataFrame({"a": [0.25, None, -1.0], "b": [1.0] * 3})
-    rows = naive.rows_of(frame)
-    for found in (model, model.snapshot()):
-        answers = found.predict_many(frame, with_dist=True)
-        one_by_one = [found.predict_one(x, with_dist=True) for x in rows]
-        assert [each.components for each in answers] == [each.components for each in one_by_one]
-        assert [each.sample() for each in answers] == [each.sample() for each in one_by_one]
-    assert np.asarray(model.predict_many(frame)).tolist() == [model.predict_one(x) for x in rows]
-    with pytest.raises(ValueError, match="row 1: feature 1: the value must be finite"):
-        model.predict_many(np.array([[0.0, 0.0], [0.0, np.inf]]), with_dist=True)
 
 
 @pytest.mark.parametrize("kind", FRAMES.values())

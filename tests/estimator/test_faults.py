@@ -1,19 +1,24 @@
-"""Faults: signals at any instant, threads and other processes.
+"""Faults: signals at any instant, threads, other processes, and no memory.
 
-After any of them a model is as it was before the sample, or as it is after it.
+After any of them a model is as it was before the sample, or as it is after it; one whose step ran
+out of memory refuses every further call.
 """
 
 from __future__ import annotations
 
 import _thread
 import copy
-import io
+import itertools
 import multiprocessing
+import os
 import pickle
 import random
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,7 +27,8 @@ import pytest
 
 from river_extra_trees import persistence
 from tests.tools.contract import CORES, FIRST
-from tests.tools.estimators import CASES, PARAMETERS, answers, learn, make, stream
+from tests.tools.damage import small
+from tests.tools.estimators import CASES, PARAMETERS, answers, frozen, learn, make, stream
 from tests.tools.systems import Alarm, needs_timers
 
 Case = tuple[str, int]
@@ -38,15 +44,6 @@ def fuller_stream(case: Case, n: int = 120) -> list[Any]:
             x = {**x, f"feature {i}": i / 7, "c": f"value {i}"}
         rows.append((x, f"label {i}" if isinstance(y, str) and i % 11 == 5 else y))
     return rows
-
-
-def state(model: Any) -> bytes:
-    """The whole state of a model, whichever equal objects in it are one and the same."""
-    file = io.BytesIO()
-    pickler = pickle.Pickler(file)
-    pickler.fast = True
-    pickler.dump(model)
-    return file.getvalue()
 
 
 # --- Signals
@@ -92,7 +89,7 @@ def test_interrupted_anywhere(case: Case, in_frames: bool, alarm: Callable[[floa
         except Alarm:
             seen.append(model.n_samples_seen)
         n = model.n_samples_seen
-        assert state(model) == state(learn(make(case), rows[:n]))
+        assert frozen(model) == frozen(learn(make(case), rows[:n]))
         model._core.check()
     assert len(set(seen)) > 1
 
@@ -100,21 +97,20 @@ def test_interrupted_anywhere(case: Case, in_frames: bool, alarm: Callable[[floa
 # --- Growth that is interrupted
 
 
-def other_calls(model: Any) -> dict[str, Callable[[], Any]]:
-    """Calls that use a model and do not learn."""
-    x = {"a": 0.3, "b": 2.0}
-    return {
-        "predict_one": lambda: model.predict_one(x),
-        "predict_many": lambda: list(model.predict_many(np.ones((3, 2)))),
-        "debug_one": lambda: model.debug_one(x),
-        "to_text": model.to_text,
-        "summary": lambda: model.summary["n_nodes"],
-        "snapshot": lambda: model.snapshot().predict_one(x),
-        "save": lambda: persistence.save_bytes(model),
-        "pickle": lambda: state(pickle.loads(pickle.dumps(model))),
-        "deepcopy": lambda: state(copy.deepcopy(model)),
-        "copy": lambda: state(copy.copy(model)),
-    }
+SAMPLE = {"a": 0.3, "b": 2.0}
+# Calls that use a model and do not learn.
+CALLS: dict[str, Callable[[Any], Any]] = {
+    "predict_one": lambda model: model.predict_one(SAMPLE),
+    "predict_many": lambda model: list(model.predict_many(np.ones((3, 2)))),
+    "debug_one": lambda model: model.debug_one(SAMPLE),
+    "to_text": lambda model: model.to_text(),
+    "summary": lambda model: model.summary["n_nodes"],
+    "snapshot": lambda model: model.snapshot().predict_one(SAMPLE),
+    "save": persistence.save_bytes,
+    "pickle": lambda model: frozen(pickle.loads(pickle.dumps(model))),
+    "deepcopy": lambda model: frozen(copy.deepcopy(model)),
+    "copy": lambda model: frozen(copy.copy(model)),
+}
 
 
 @pytest.mark.parametrize("case", GROWING, ids=str)
@@ -125,7 +121,7 @@ def test_any_call_does_the_growth_that_is_due(case: Case, monkeypatch: pytest.Mo
         raise Alarm
 
     rows = fuller_stream(case)
-    for name in list(other_calls(make(case))) if case in CORES else ("predict_one", "save"):
+    for name in CALLS if case in CORES else ("predict_one", "save"):
         model, expected, n = make(case), make(case), 0
         for row in rows:
             learn(expected, [row])
@@ -137,27 +133,13 @@ def test_any_call_does_the_growth_that_is_due(case: Case, monkeypatch: pytest.Mo
                 except Alarm:
                     n += 1
             assert model._forest.growth_is_due
-            assert other_calls(model)[name]() == other_calls(expected)[name](), name
+            assert CALLS[name](model) == CALLS[name](expected), name
             assert not model._forest.growth_is_due
         assert n > 2
-        assert state(model) == state(expected)
+        assert frozen(model) == frozen(expected)
 
 
 # --- Threads and processes
-
-
-HELD: list[Any] = []  # models and rows that a child process has got from its parent
-
-
-def hold(models: list[Any]) -> None:
-    HELD[:] = models
-
-
-def go_on(i: int) -> tuple[list[str], bytes]:
-    """What one of the models says, and its file, after a further stretch of its stream."""
-    model, rows = HELD[i]
-    said = answers(learn(model, rows), rows)
-    return said, persistence.save_bytes(model)
 
 
 @pytest.mark.parametrize("case", THREADED, ids=str)
@@ -176,21 +158,89 @@ def test_a_thread_whose_start_fails_is_not_missed(
     rows = list(stream(case, 200))
     expected = learn(make(case), rows)
     monkeypatch.setattr(_thread, "start_new_thread", fail)
-    assert state(learn(make(case), rows)) == state(expected)
+    assert frozen(learn(make(case), rows)) == frozen(expected)
+
+
+HELD: list[tuple[Any, Any]] = []  # models and rows that a child process has got from its parent
+
+
+def go_on(i: int) -> tuple[list[str], bytes]:
+    """What one of the models says, and its file, after a further stretch of its stream."""
+    model, rows = HELD[i]
+    said = answers(learn(model, rows), rows)
+    return said, persistence.save_bytes(model)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("way", ["fork", "spawn"])
-def test_processes(way: str) -> None:
-    """A child process learns and answers as its parent does: every learner, threads included.
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork processes")
+def test_forked_processes() -> None:
+    """A child process learns and answers as its parent does: every learner, threads included."""
+    for case in FIRST + THREADED:
+        HELD.append((learn(make(case), stream(case, 70)), list(stream(case, 70, 1))))
+    with multiprocessing.get_context("fork").Pool(2) as pool:
+        theirs = pool.map(go_on, range(len(HELD)))
+    assert theirs == [go_on(i) for i in range(len(HELD))]
 
-    A forked one has the models in its memory, and to a spawned one they are sent.
-    """
-    if way not in multiprocessing.get_all_start_methods():
-        pytest.skip(f"this system cannot {way} processes")
-    cases = FIRST + THREADED
-    models = [(learn(make(case), stream(case, 70)), list(stream(case, 70, 1))) for case in cases]
-    with multiprocessing.get_context(way).Pool(2, hold, (models,)) as pool:
-        theirs = pool.map(go_on, range(len(models)))
-    hold(models)
-    assert theirs == [go_on(i) for i in range(len(models))]
+
+# --- No memory
+
+FAMILIES = ["DynamicTreeRegressor", "ShrubEnsembleRegressor", "StreamDecisionForestClassifier"]
+FAMILIES += ["ExtraTreesRegressor"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", FAMILIES)
+def test_no_memory(name: str) -> None:
+    """In an interpreter of its own: the allocations of every thread fail."""
+    pytest.importorskip("_testcapi", reason="this Python was built without its tests")
+    program = f"from tests.estimator import test_faults as tests; tests.fail({name!r})"
+    root = Path(__file__).parents[2]
+    run = subprocess.run([sys.executable, "-c", program], cwd=root, capture_output=True, text=True)
+    assert run.returncode == 0, run.stdout + run.stderr
+
+
+def fail(name: str) -> None:
+    """Let each allocation of `learn_one` fail, at several places of a stream."""
+    import _testcapi
+
+    rows = list(stream((name, 0), 30))
+    n_broken = 0
+    for n in (0, 8, 16, 29):
+        x, y = rows[n]
+        before = frozen(learn(small(name), rows[:n]))
+        pickle.loads(before).learn_one(x, y)  # what this imports does not fail later
+        for k in itertools.count(1):
+            model = pickle.loads(before)
+            _testcapi.set_nomemory(k - 1, k)
+            try:
+                model.learn_one(x, y)
+                break
+            except MemoryError:
+                pass
+            finally:
+                _testcapi.remove_mem_hooks()
+            if model._core.is_broken:
+                n_broken += 1
+                assert_refuses(model, x, y)
+            else:
+                model._core.check()
+                learn(model, rows[n:])
+    assert n_broken > 0
+
+
+def assert_refuses(model: Any, x: Any, y: Any) -> None:
+    """Every call says what happened and what to do."""
+    for call in (
+        lambda: model.learn_one(x, y),
+        lambda: model.learn_many(np.ones((1, 2)), [y]),
+        lambda: model.predict_many(np.ones((1, 2))),
+        lambda: model.predict_one(x),
+        lambda: model.n_nodes,
+        lambda: pickle.dumps(model),
+        lambda: copy.deepcopy(model),
+        lambda: persistence.save_bytes(model),
+        model._core.check,
+    ):
+        with pytest.raises(RuntimeError, match=r"memory ran out .* load the last saved file"):
+            call()
+    assert model.clone().n_samples_seen == 0

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import collections
 import copy
 import datetime
 import decimal
+import itertools
 import math
 import pickle
 import random
 from collections.abc import Callable, Iterator
+from inspect import signature
 from typing import Any
 
 import narwhals
@@ -21,17 +24,15 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import river_extra_trees as ret
-from river_extra_trees import persistence
 from tests.naive import frames as naive
 from tests.tools.contract import FIRST, Case
-from tests.tools.estimators import is_classifier, learn, make, stream
+from tests.tools.estimators import CLASSES, frozen, is_classifier, learn, make, stream
 
 pytestmark = pytest.mark.filterwarnings("ignore:the matrix subclass:PendingDeprecationWarning")
 
 Values = list[Any]
 
 # --- Any values
-
 
 # Values of a column, none of which is refused unless the name says so.
 KINDS: dict[str, Callable[[random.Random], Any]] = {
@@ -76,10 +77,17 @@ def column(library: str, kind: str, n: int, rng: random.Random) -> Any:
 
 
 FRAMES: dict[str, Any] = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.table}
-SERIES: dict[str, Any] = {
-    **{"pandas": pd.Series, "polars": pl.Series, "numpy": np.array},
-    "pyarrow": lambda values: pa.chunked_array([values]),
-}
+OF_ANY_TYPES: list[Callable[[Values], Any]] = [
+    *(list, tuple, collections.deque),
+    lambda values: np.array(values, dtype=object),
+    lambda values: pd.Series(values, range(len(values), 0, -1), object),
+]
+OF_ONE_TYPE: list[Callable[[Values], Any]] = [
+    *(pd.Index, pd.Series, pl.Series),
+    lambda values: pd.Series(values, dtype="category"),
+    lambda values: pa.array(values).dictionary_encode(),
+    lambda values: pa.chunked_array([values]),
+]
 
 
 def frame(library: str, kinds: list[str], n: int, rng: random.Random) -> Any:
@@ -101,17 +109,25 @@ def frame(library: str, kinds: list[str], n: int, rng: random.Random) -> Any:
     return FRAMES[library](columns)
 
 
+def sequence(values: Values, library: str, rng: random.Random) -> Any:
+    """Values in a sequence of a kind that can hold them."""
+    kinds = OF_ANY_TYPES.copy()
+    if len({*map(type, values)}) < 2:
+        kinds += [*OF_ONE_TYPE, np.array] if library == "numpy" else OF_ONE_TYPE
+    return rng.choice(kinds)(values)
+
+
 def targets(case: Case, n: int, library: str, rng: random.Random) -> Values:
     """Targets; of labels those that a series holds together with the others."""
     if not is_classifier(case):
         return [rng.choice([rng.gauss(0, 1), rng.gauss(0, 1), -2.5]) for _ in range(n)]
-    labels = rng.choice([["low", "high"], ["low", "new", "newer"], [1, 2, 3], [True, False]])
-    return [rng.choice(["low", "new"] if library == "pyarrow" else labels) for _ in range(n)]
+    kinds = (["low", "high"], ["low", "new", "newer"], [1, 2, 3], [True, False], [1, True, 1.0])
+    return rng.choices(["low", "new"] if library == "pyarrow" else rng.choice(kinds), k=n)
 
 
 def weights(n: int, rng: random.Random) -> Any:
     each = [rng.choice([1.0, 0.5, 0.0, 1e-310, 3.0]) for _ in range(n)]
-    return rng.choice([1.0, 1.0, 2.0, each, np.array(each)])
+    return rng.choice([1.0, 2.0, pa.array(each), sequence(each, "numpy", rng)])
 
 
 def rows_of_shares(found: Any, labels: Values) -> list[Values]:
@@ -135,6 +151,7 @@ def said(call: Callable[..., Any], *arguments: Any) -> tuple[Any, str]:
         return None, f"{type(error).__name__}: {error}"
 
 
+WITH_DISTRIBUTIONS = ("DynamicTreeRegressor", "ExtraTreesRegressor")
 LENGTHS = st.integers(0, 9) | st.integers(60, 70) | st.just(260)  # rows are read ahead
 
 
@@ -156,24 +173,31 @@ def test_frames_are_learned_as_their_rows(
     model = learn(make(case), stream(case, rng.choice([0, 5, 70])))
     for n, chosen in plans:
         X = frame(library, ["few floats", *(kinds[i % len(kinds)] for i in chosen)], n, rng)
-        y, w = SERIES[library](targets(case, n, library, rng)), weights(n, rng)
+        y, w = sequence(targets(case, n, library, rng), library, rng), weights(n, rng)
         alike, by_answers, by_shares = (copy.deepcopy(model) for _ in range(3))
         expected, words = said(naive.learn_many, model, X, y, w)
         assert said(alike.learn_many, X, y, w)[1] == words
         found, refusal = said(by_answers.predict_learn_many, X, y, w)
         assert refusal == words
-        state = persistence.save_bytes(model)
-        assert persistence.save_bytes(alike) == persistence.save_bytes(by_answers) == state
+        state = frozen(model)
+        assert frozen(alike) == frozen(by_answers) == state
         if words:
+            assert said(model.predict_many, X)[1] == words
+            if case[0] in WITH_DISTRIBUTIONS:
+                assert said(model.predict_many, X, True)[1] == words
             continue
         model._core.check()
         assert shown(found) == repr(expected[0])
         rows = naive.rows_of(X)
         assert shown(model.predict_many(X)) == repr([model.predict_one(x) for x in rows])
+        for each in (model, model.snapshot()) if case[0] in WITH_DISTRIBUTIONS else ():
+            wanted = [model.predict_one(x, with_dist=True)._get_params() for x in rows]
+            answers = each.predict_many(X, with_dist=True)
+            assert repr([answer._get_params() for answer in answers]) == repr(wanted)
         labels = list(model.predict_proba_one({})) if is_classifier(case) else []
         if labels:
             found = by_shares.predict_proba_learn_many(X, y, w)
-            assert persistence.save_bytes(by_shares) == state
+            assert frozen(by_shares) == state
             shares = [[share.get(label, math.nan) for label in labels] for share in expected[1]]
             assert repr(rows_of_shares(found, labels)) == repr(shares)
             now = [list(model.predict_proba_one(x).values()) for x in rows]
@@ -225,6 +249,11 @@ def layouts() -> Iterator[tuple[str, Any]]:
     for values in (WORDS, ["b", 2.5], ["b", (1, "pair")], ["b", b"a"], ["b", "\ud800"]):
         codes = [-1 if code is None else code % len(values) for code in CODES]
         texts.append(pd.Series(pd.Categorical.from_codes(codes, pd.Index(values, dtype=object))))
+    names = [pd.Index(each, dtype=object) for each in (["a", None], [1, 2.5, "a", (1, 2)])]
+    names += [pd.RangeIndex(3), pd.Index([0.5, 1.0], dtype="float32"), pd.Index([True, False])]
+    names += [pd.MultiIndex.from_tuples([("a", 1), ("b", 2)]), pd.CategoricalIndex(["x", "y"])]
+    names += [pd.date_range("2020", periods=2, tz="UTC"), pd.Index(pd.array([1, 2], "Int64"))]
+    frames += [pd.DataFrame(np.resize(NUMBERS, (8, len(each))), columns=each) for each in names]
     for i, each in enumerate([*frames, *(pd.DataFrame({"a": each}) for each in texts)]):
         yield f"pandas {i}", each
 
@@ -265,27 +294,9 @@ def test_layouts(one_model: bool) -> None:
         for _ in range(2 - one_model):
             expected, _ = naive.learn_many(by_rows, X, labels)
             assert naive.values_of(model.predict_learn_many(X, labels)) == expected, name
-            assert persistence.save_bytes(model) == persistence.save_bytes(by_rows), name
+            assert frozen(model) == frozen(by_rows), name
             rows = naive.rows_of(X)
             assert naive.values_of(model.predict_many(X)) == [by_rows.predict_one(x) for x in rows]
-
-
-@pytest.mark.parametrize(
-    "names",
-    [
-        *(pd.Index(names, dtype=object) for names in (["a", None], [1, 2.5, "a", (1, 2)])),
-        *(pd.RangeIndex(3), pd.Index([0.5, 1.0], dtype="float32"), pd.Index([True, False])),
-        *(pd.MultiIndex.from_tuples([("a", 1), ("b", 2)]), pd.CategoricalIndex(["x", "y"])),
-        *(pd.date_range("2020", periods=2, tz="UTC"), pd.Index(pd.array([1, 2], dtype="Int64"))),
-    ],
-)
-def test_names_of_columns_of_pandas(names: pd.Index) -> None:
-    """They are those of the dicts of the rows."""
-    X = pd.DataFrame(np.zeros((1, len(names))), columns=names)
-    model = ret.StreamDecisionTreeClassifier(seed=1)
-    model.learn_many(X, [0])
-    (row,) = X.to_dict("records")
-    assert {*map(repr, model._schema.names)} == {*map(repr, row)}
 
 
 @pytest.mark.parametrize(
@@ -298,20 +309,68 @@ def test_names_of_columns_of_pandas(names: pd.Index) -> None:
     ],
     ids=str,
 )
-@pytest.mark.parametrize("name", ["StreamDecisionTreeClassifier", "ShrubEnsembleClassifier"])
-def test_equal_values_of_different_types(name: str, values: Values) -> None:
+def test_equal_values_of_different_types(values: Values) -> None:
     """A learner keeps the first that it learned, which need not be the first of the frame."""
     X = pd.DataFrame({"a": range(5), "c": pd.Series(values, dtype=object)})
     for first in range(5):
         w = [float(i >= first) for i in range(5)]
-        one_by_one, by_rows = getattr(ret, name)(seed=1), getattr(ret, name)(seed=1)
-        answers = []
-        for i, (y, x) in enumerate(zip(values, X.to_dict("records"), strict=True)):
-            answers.append(one_by_one.predict_proba_one(x))
-            one_by_one.learn_one(x, y, w=w[i])
-        found = by_rows.predict_proba_learn_many(X, values, w)
-        assert pickle.dumps(by_rows) == pickle.dumps(one_by_one)
-        labels = one_by_one._core.labels.labels
-        assert repr(by_rows._core.labels.labels) == repr(labels)
-        shares = [[share.get(label, math.nan) for label in labels] for share in answers]
-        assert repr(rows_of_shares(found, labels)) == repr(shares)
+        model, by_rows = (ret.StreamDecisionTreeClassifier(seed=1) for _ in range(2))
+        model.learn_many(X, values, w)
+        naive.learn_many(by_rows, X, values, w)
+        assert frozen(model) == frozen(by_rows)
+
+
+# --- Read by several threads
+
+# Enough trees and rows that the threads are used, with windows shorter than a stretch of rows.
+FORESTS = [
+    ("ExtraTreesClassifier", {"n_models": 20, "window_sizes": (5, 30, 100), "batch_size": 7}),
+    ("ExtraTreesClassifier", {"n_models": 21, "window_sizes": (1, 40), "max_nodes": 25}),
+    ("ExtraTreesRegressor", {"n_models": 24, "window_sizes": (5, 60), "batch_size": 9}),
+    ("StreamDecisionForestClassifier", {"n_models": 20, "batch_size": 40}),
+    ("StreamDecisionForestRegressor", {"n_models": 21, "batch_size": 30, "n_swaps": 2}),
+    ("ForgetfulRandomForestClassifier", {"n_models": 22, "batch_size": 50, "bagging": True}),
+    ("ForgetfulRandomForestRegressor", {"n_models": 20, "batch_size": 40}),
+]
+
+
+@pytest.mark.parametrize(("name", "parameters"), FORESTS)
+@settings(max_examples=3)
+@given(
+    seed=st.integers(0, 1000),
+    n_labels=st.sampled_from([1, 2, 10]),
+    cuts=st.lists(st.integers(0, 260), max_size=3).map(sorted),
+)
+def test_number_of_threads(
+    name: str, parameters: dict[str, Any], seed: int, n_labels: int, cuts: list[int]
+) -> None:
+    """The state is equal to the bit for any number of threads, and without a frame."""
+    rows = list(stream((name, 0), 260, seed))
+    X, y = pd.DataFrame([x for x, _ in rows]), [y for _, y in rows]
+    if name.endswith("Classifier"):
+        y = [f"{label} {i * n_labels // len(y)}" for i, label in enumerate(y)]  # some come late
+    w = np.random.default_rng(seed).choice([0.0, 1.0, 1.0, 2.5], len(X)).tolist()
+    one_by_one = CLASSES[name](**parameters, seed=4)
+    expected, _ = naive.learn_many(one_by_one, X, y, w)
+    many = pd.concat([X] * 8, ignore_index=True)  # enough rows for all threads
+    later = [one_by_one.predict_one(x) for x in naive.rows_of(X)] * 8
+    for n_jobs in (1, 2, 3, 8):
+        model = CLASSES[name](**parameters, n_jobs=n_jobs, seed=4)
+        said = []
+        for start, stop in itertools.pairwise([0, *cuts, len(X)]):
+            part = slice(start, stop)
+            said += naive.values_of(model.predict_learn_many(X[part], y[part], w[part]))
+        model._core.check()
+        assert said == expected
+        assert naive.values_of(model.predict_many(many)) == later
+        assert pickle.dumps(model._core) == pickle.dumps(one_by_one._core)
+
+
+@pytest.mark.parametrize(
+    "name", [each for each in CLASSES if "n_jobs" in signature(CLASSES[each]).parameters]
+)
+def test_all_cores(name: str) -> None:
+    """-1 stands for all cores."""
+    model = CLASSES[name](n_jobs=-1, seed=1)
+    assert model.n_jobs == -1
+    assert 1 <= model._team().n_threads <= model._n_trees

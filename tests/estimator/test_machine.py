@@ -12,9 +12,7 @@ import contextlib
 import copy
 import os
 import pickle
-import tempfile
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -25,6 +23,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from river_extra_trees import persistence
 from tests.tools.estimators import frozen
+from tests.tools.inputs import Interruption, Loud, LoudNumber
 from tests.tools.oracles import (
     DynamicTree,
     DynamicTreeOfNumbers,
@@ -98,41 +97,6 @@ FAMILIES: dict[str, dict[str, Callable[[], Oracle]]] = {
 }
 
 
-class Interruption(BaseException):
-    """What stands for Ctrl-C."""
-
-
-class Loud:
-    """A value or a name whose own code is interrupted at one of its calls, and ever after."""
-
-    def __init__(self) -> None:
-        self.n_calls = 0
-        self.n_quiet = MANY
-
-    def call(self) -> None:
-        self.n_calls += 1
-        if self.n_calls > self.n_quiet:
-            raise Interruption
-
-    def __hash__(self) -> int:
-        self.call()
-        return 7
-
-    def __eq__(self, other: object) -> bool:
-        self.call()
-        return self is other
-
-    def be_interrupted(self, call: int) -> None:
-        """Let the calls from that one on be interrupted, counted from now."""
-        self.n_calls, self.n_quiet = 0, call - 1
-
-
-class LoudNumber(Loud):
-    def __float__(self) -> float:
-        self.call()
-        return 1.0
-
-
 class Machine(RuleBasedStateMachine):
     """A learner under test and its oracle."""
 
@@ -142,13 +106,9 @@ class Machine(RuleBasedStateMachine):
         super().__init__()
         self.oracle = type(self).new_oracle()
         self.model = self.oracle.learner()
-        self.folder = tempfile.TemporaryDirectory()
         self.asked: list[Row] = []
         self.target = 1.0 if self.oracle.regression else "low"
         self.sample = st.tuples(self.oracle.samples, self.oracle.targets, self.oracle.weights)
-
-    def teardown(self) -> None:
-        self.folder.cleanup()
 
     @rule(data=st.data())
     def learn(self, data: Any) -> None:
@@ -243,9 +203,7 @@ class Machine(RuleBasedStateMachine):
 
     @rule()
     def save_and_load(self) -> None:
-        path = Path(self.folder.name) / "model"
-        persistence.save(self.model, path)
-        self.model = persistence.load(path)
+        self.model = persistence.load_bytes(persistence.save_bytes(self.model))
 
     @rule()
     def deepcopy(self) -> None:
@@ -313,6 +271,5 @@ def test_every_rule(family: str, oracle: str) -> None:
         machine.clone(40, seed=3)
         machine.learn_stretch(40, seed=4)
         machine.same()
-        machine.teardown()
 
     take_all()

@@ -14,6 +14,8 @@ Row = dict[Any, Any]
 
 def values_of(series: Any, n: int = 0) -> list[Any]:
     """A series of any kind as a list, or one value for all n rows."""
+    if isinstance(series, pa.Array):
+        return series.to_pylist()
     wrapped = narwhals.from_native(series, allow_series=True, pass_through=True)
     if isinstance(wrapped, narwhals.Series):
         return wrapped.to_list()

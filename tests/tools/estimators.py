@@ -7,6 +7,7 @@ and the last one with the tightest bound on memory.
 
 from __future__ import annotations
 
+import io
 import pickle
 import random
 from collections.abc import Iterator
@@ -184,5 +185,9 @@ def _answer(model: Any, x: dict[Any, Any]) -> Any:
 
 
 def frozen(model: Any) -> bytes:
-    """Return the whole state of a model."""
-    return pickle.dumps(model)
+    """Return the whole state of a model, whichever equal objects in it are one and the same."""
+    file = io.BytesIO()
+    pickler = pickle.Pickler(file)
+    pickler.fast = True
+    pickler.dump(model)
+    return file.getvalue()

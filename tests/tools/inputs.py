@@ -6,6 +6,7 @@ import datetime
 import decimal
 import enum
 import fractions
+import sys
 import time
 
 import numpy as np
@@ -25,16 +26,39 @@ class Unhashable(float):
     __hash__ = None  # type: ignore[assignment]
 
 
-class Moody:
-    """A nominal value that is hashable a number of times."""
+class Interruption(BaseException):
+    """What stands for Ctrl-C."""
 
-    patience = 1000
+
+class Loud:
+    """A value or a name whose own code is interrupted at one of its calls, and ever after."""
+
+    def __init__(self) -> None:
+        self.n_calls = 0
+        self.n_quiet = sys.maxsize
+
+    def call(self) -> None:
+        self.n_calls += 1
+        if self.n_calls > self.n_quiet:
+            raise Interruption
 
     def __hash__(self) -> int:
-        Moody.patience -= 1
-        if Moody.patience < 0:
-            raise KeyboardInterrupt
-        return 1
+        self.call()
+        return 7
+
+    def __eq__(self, other: object) -> bool:
+        self.call()
+        return self is other
+
+    def be_interrupted(self, call: int) -> None:
+        """Let the calls from that one on be interrupted, counted from now."""
+        self.n_calls, self.n_quiet = 0, call - 1
+
+
+class LoudNumber(Loud):
+    def __float__(self) -> float:
+        self.call()
+        return 1.0
 
 
 class Colour(enum.Enum):
