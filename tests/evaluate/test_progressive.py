@@ -160,7 +160,7 @@ def test_results_are_those_of_river(name: str, data: Any) -> None:
         (kind, columns, targets, size),
         delay=draw(st.sampled_from([None, None, 5])),
         step=draw(st.sampled_from([0, 1, 7, 32, 50, 100])),
-        yield_predictions=draw(st.booleans()),
+        **draw(st.sampled_from([{}, {"yield_predictions": True}])),
     )
 
 
