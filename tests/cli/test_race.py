@@ -11,6 +11,7 @@ import threading
 import time
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pyarrow as pa
 import pytest
@@ -168,11 +169,8 @@ def test_outputs_are_written_each_by_itself(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """If one output cannot be written, the other one is."""
-
-    def fail(*arguments: Any) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(report, "write_csv", fail)
+    error = OSError(28, "No space left on device")
+    monkeypatch.setattr(report, "write_csv", mock.Mock(side_effect=error))
     paths = tmp_path / "o.csv", tmp_path / "o.png"
     result = run("race", "Phishing", FAST, "--limit", 40, "--csv", paths[0], "--plot", paths[1])
     assert_refused(result, "cannot write", "No space left", stdout="40 of 40 samples")
