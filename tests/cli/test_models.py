@@ -6,6 +6,7 @@ import itertools
 import re
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 from river import compose, datasets
@@ -14,6 +15,7 @@ import river_extra_trees as ret
 from river_extra_trees import persistence
 from tests.tools.command_line import OURS, assert_refused, done, learner_in, run
 from tests.tools.estimators import learn
+from tests.tools.systems import Alarm
 
 ROWS = "a,label\n" + "".join(f"{i % 13},{'ny'[i % 13 > 6]}\n" for i in range(300))
 USUAL = ("-", OURS, "--target", "label")
@@ -27,21 +29,12 @@ def test_a_resumed_training_ends_as_an_uninterrupted_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A killed one has lost the samples since the last save only; nothing new is an error."""
-
-    class KilledError(BaseException):
-        """The end of the process after three saves."""
-
-    save, saves = persistence.save, itertools.count(1)
-
-    def save_or_die(model: Any, path: Path) -> None:
-        if next(saves) > 3:
-            raise KilledError
-        save(model, path)
-
+    saves = itertools.chain([mock.DEFAULT] * 3, itertools.repeat(Alarm))
+    save = mock.Mock(wraps=persistence.save, side_effect=saves)
     usual = (*USUAL, "--task", "classification", "--save")  # no row is read before the resumption
     path, whole = tmp_path / "m.model", tmp_path / "whole.model"
-    monkeypatch.setattr(persistence, "save", save_or_die)
-    with pytest.raises(KilledError):
+    monkeypatch.setattr(persistence, "save", save)
+    with pytest.raises(Alarm):
         train(*usual, path, "--every", 25)
     monkeypatch.undo()
     assert learner_in(path).n_samples_seen == 75
@@ -81,11 +74,7 @@ def test_a_model_that_cannot_be_saved_ends_the_training(
     error: Exception, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The error is one line."""
-
-    def fail(model: Any, path: Path) -> None:
-        raise error
-
-    monkeypatch.setattr(persistence, "save", fail)
+    monkeypatch.setattr(persistence, "save", mock.Mock(side_effect=error))
     path = tmp_path / "m.model"
     result = train(*USUAL, "--save", path, "--every", 50)
     reason = getattr(error, "strerror", str(error))

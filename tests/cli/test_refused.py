@@ -32,6 +32,11 @@ REFUSED = {
     f"race Phishing {FAST} --metric MAE": ["cannot score"],
     f"race Phishing {FAST} --csv no/such/folder.csv": ["no folder"],
     f"race Phishing {FAST} --plot picture.doc": [".png"],
+    f"race header.csv {FAST} --target y --csv hard.csv": ["hard.csv is an input"],
+    # Outputs are checked first.
+    "race Fishing --csv .": ["cannot write .: "],
+    f"race Fishing --plot {'x' * 300}.png": [f"cannot write {'x' * 300}.png: "],
+    "train Fishing StreamDecisionTree --save . --resume": ["cannot write .: "],
     f"train Phishing {FAST} --save new": ["this learner cannot be saved to a model file"],
     f"train Phishing {OURS} --save no/new": ["there is no folder"],
     "predict absent header.csv": ["cannot read"],
@@ -52,6 +57,7 @@ def test_refused(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     """With status 2; no file is made or touched."""
     for name, content in (("empty.csv", ""), ("header.csv", "a,y\n"), ("old.csv", "earlier")):
         (tmp_path / name).write_text(content)
+    (tmp_path / "hard.csv").hardlink_to(tmp_path / "header.csv")
     persistence.save(ret.StreamDecisionTreeClassifier(), tmp_path / "m.png")
     for path in tmp_path.iterdir():
         os.utime(path, (1, 1))

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import datetime
 import random
-from collections.abc import Callable
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import narwhals
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -21,45 +22,38 @@ from river_extra_trees.serving.service import Service
 from tests.tools.command_line import done, learner_in, run
 from tests.tools.tables import json_lines, write
 
-LEARNER = "StreamDecisionTree:batch_size=20"
-N = 400
 ZIPS = ("10115", "20095", "50667", "80331", "90402", "70173")
-
-
-OPTIONS = {
-    "day": [],
-    "zip": ["--kind", "zip=nominal"],
-    "us": ["--kind", "us=date %m/%d/%Y"],
-    "comma": ["--kind", "comma=decimal comma"],
-    "percent": ["--kind", "percent=percentage"],
+KINDS = {
+    "zip": "nominal",
+    "us": "date %m/%d/%Y",
+    "comma": "decimal comma",
+    "percent": "percentage",
 }
 
 
-@pytest.fixture(scope="module")
 def texts() -> pd.DataFrame:
-    """Return rows as CSV holds them, with one label per column that the column determines."""
+    """Rows as CSV holds them."""
     source = random.Random(1)
     rows: list[dict[str, Any]] = []
-    for _ in range(N):
+    for _ in range(400):
         day = datetime.date(2026, 1, 1) + datetime.timedelta(days=source.randrange(200))
-        place, share = source.randrange(len(ZIPS)), source.randrange(1000)
-        is_early, is_low = day < datetime.date(2026, 4, 10), share < 480
-        values = {
-            "day": (day.isoformat(), is_early),
-            "us": (day.strftime("%m/%d/%Y"), is_early),
-            "zip": (ZIPS[place], place in (0, 3, 4)),
-            "comma": (f"{share / 1000:.3f}".replace(".", ","), is_low),
-            "percent": (f"{share / 10}%", is_low),
-        }
-        row: dict[str, Any] = {"noise": source.random()}
-        for column, (text, label) in values.items():
-            row |= {column: text, f"label by {column}": "yes" if label else "no"}
-        rows.append(row)
+        share = source.randrange(1000)
+        rows.append(
+            {
+                "noise": source.random(),
+                "day": day.isoformat(),
+                "us": day.strftime("%m/%d/%Y"),
+                "zip": source.choice(ZIPS),
+                "comma": f"{share / 1000:.3f}".replace(".", ","),
+                "percent": f"{share / 10}%",
+                "label": "yes" if share < 480 else "no",
+            }
+        )
     return pd.DataFrame(rows)
 
 
 def typed(texts: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows as other programs hold them: dates as dates, codes as numbers."""
+    """The rows as other programs hold them: dates as dates, codes as numbers."""
     return texts.assign(
         day=pd.to_datetime(texts["day"]),
         us=pd.to_datetime(texts["us"], format="%m/%d/%Y"),
@@ -69,91 +63,54 @@ def typed(texts: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def trained(frame: pd.DataFrame, learner: str, options: list[str], folder: Path) -> Path:
-    """Train a model by the command line on CSV, whose last column is the target."""
-    data, path = folder / "t.csv", folder / "t.model"
-    frame.to_csv(data, index=False)
-    done("train", data, learner, "--target", frame.columns[-1], "--save", path, *options)
-    return path
-
-
-@pytest.mark.parametrize("column", OPTIONS)
-def test_columns_are_used(column: str, texts: pd.DataFrame, tmp_path: Path) -> None:
-    """A model of one column is accurate, whether the column holds texts or other types."""
-    frame = texts[["noise", column, f"label by {column}"]]
-    path = trained(frame, LEARNER, OPTIONS[column], tmp_path)
+def by_command(path: Path, frame: pd.DataFrame, name: str) -> Iterator[dict[str, float]]:
+    """The probabilities that the command line writes for a file."""
+    data, out = path.with_name(name), path.with_name("out.csv")
+    write(frame, data)
+    done("predict", path, data, "--output", out, "--strict", "--probabilities")
     model = persistence.load(path)
-    labels = list(frame[f"label by {column}"])
-    for rows in (frame, typed(texts)):
-        found = [model.predict_one(x) for x in rows[["noise", column]].to_dict("records")]
-        assert sum(map(str.__eq__, found, labels)) >= 0.98 * N
+    for x, (_, prediction, no, yes) in zip(
+        frame.to_dict("records"), pd.read_csv(out).itertuples(index=False), strict=True
+    ):
+        assert prediction == model.predict_one(x)
+        yield {"no": no, "yes": yes}
 
 
-def by_command(name: str) -> Callable[..., list[list[float]]]:
-    def answers(path: Path, frame: pd.DataFrame, folder: Path) -> list[list[float]]:
-        data, out = folder / name, folder / "out.csv"
-        write(frame, data)
-        done("predict", path, data, "--output", out, "--strict", "--probabilities")
-        found = pd.read_csv(out)
-        return found[[f"probability of {each}" for each in ("no", "yes")]].values.tolist()
-
-    return answers
+def by_frame(path: Path, frame: Any) -> list[dict[str, float]]:
+    found = persistence.load(path).predict_proba_many(frame)
+    return list(narwhals.from_native(found).iter_rows(named=True))
 
 
-def by_frame(make: Callable[[pd.DataFrame], Any]) -> Callable[..., list[list[float]]]:
-    def answers(path: Path, frame: pd.DataFrame, folder: Path) -> list[list[float]]:
-        found = persistence.load(path).predict_proba_many(make(frame))
-        found = found.to_pandas() if hasattr(found, "to_pandas") else found
-        return found[["no", "yes"]].values.tolist()
-
-    return answers
-
-
-def by_dict(path: Path, frame: pd.DataFrame, folder: Path) -> list[list[float]]:
-    model = persistence.load(path)
-    found = [model.predict_proba_one(x) for x in frame.to_dict("records")]
-    return [[each["no"], each["yes"]] for each in found]
-
-
-def by_request(path: Path, frame: pd.DataFrame, folder: Path) -> list[list[float]]:
-    """Return the predictions of the service for requests in JSON."""
+def by_request(path: Path, frame: pd.DataFrame) -> Iterator[dict[str, float]]:
+    """The predictions of the service for requests in JSON."""
     body = "\n".join(f'{{"x": {line}}}' for line in json_lines(frame)).encode()
     samples = schema.read_samples(body, many=True, learned=False)
-    found = Service(persistence.load(path), path).predict(
-        samples, schema.Wanted(probabilities=True)
-    )
-    shares = [{p["label"]: p["probability"] for p in each["probabilities"]} for each in found]
-    return [[each["no"], each["yes"]] for each in shares]
+    wanted = schema.Wanted(probabilities=True)
+    for found in Service(persistence.load(path), path).predict(samples, wanted):
+        yield {p["label"]: p["probability"] for p in found["probabilities"]}
 
 
-def arrow(frame: pd.DataFrame) -> Any:
-    return pa.Table.from_pandas(frame, preserve_index=False)
-
-
-SOURCES = {
-    "csv": by_command("d.csv"),
-    "jsonl": by_command("d.jsonl"),
-    "parquet": by_command("d.parquet"),
-    "pandas": by_frame(lambda frame: frame),
-    "polars": by_frame(lambda frame: pl.from_arrow(arrow(frame))),
-    "pyarrow": by_frame(arrow),
-    "dict": by_dict,
-    "request": by_request,
-}
-
-
-def test_all_sources_get_equal_predictions(texts: pd.DataFrame, tmp_path: Path) -> None:
-    """All ways to pass rows give equal probabilities, for columns of all kinds."""
-    frame = texts[["noise", *OPTIONS, "label by percent"]]
-    options = [option for each in OPTIONS.values() for option in each]
-    path = trained(frame, "ExtraTrees:n_models=10", options, tmp_path)
-    plain = frame.drop(columns="label by percent")
-    expected = by_dict(path, plain, tmp_path)
+def test_all_sources_get_equal_predictions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All ways to pass rows give equal probabilities; from files, no row becomes a dict."""
+    path, data = tmp_path / "t.model", tmp_path / "t.csv"
+    texts().to_csv(data, index=False)
+    options = [option for name, kind in KINDS.items() for option in ("--kind", f"{name}={kind}")]
+    done("train", data, "ExtraTrees:n_models=10", "--target", "label", "--save", path, *options)
+    model = persistence.load(path)
+    assert model["ColumnKinds"].columns == {"noise": "number", "day": "date", **KINDS}
+    monkeypatch.setattr(streams.Batch, "rows", lambda _: 1 / 0)
+    plain = texts().drop(columns="label")
+    expected = [model.predict_proba_one(x) for x in plain.to_dict("records")]
     for rows in (plain, typed(plain)):
-        for name, answers in SOURCES.items():
+        table = pa.Table.from_pandas(rows, preserve_index=False)
+        assert [model.predict_proba_one(x) for x in rows.to_dict("records")] == expected
+        for frame in (rows, pl.from_arrow(table), table):
+            assert by_frame(path, frame) == expected
+        assert list(by_request(path, rows)) == expected
+        for name in ("d.csv", "d.jsonl", "d.parquet"):
             # In CSV, a number with a point is no number with a comma: it is refused.
-            asked = rows.assign(comma=plain["comma"]) if name == "csv" else rows
-            assert answers(path, asked, tmp_path) == expected, name
+            asked = rows.assign(comma=plain["comma"]) if name == "d.csv" else rows
+            assert list(by_command(path, asked, name)) == expected, name
 
 
 DATES = (
@@ -189,7 +146,8 @@ def model(tmp_path: Path) -> Path:
     path = tmp_path / "m.csv"
     path.write_text("size,colour,day,y\n" + "1,red,2026-01-01,u\n2,blue,2026-02-01,v\n" * 30)
     saved = tmp_path / "m.model"
-    result = done("train", path, LEARNER, "--target", "y", "--save", saved)
+    learner = "StreamDecisionTree:batch_size=20"
+    result = done("train", path, learner, "--target", "y", "--save", saved)
     assert "columns: 1 number: 'size'; 1 nominal: 'colour'; 1 date: 'day'" in result.stderr
     return saved
 
@@ -232,22 +190,20 @@ def test_columns_are_kept(model: Path, tmp_path: Path) -> None:
     assert "no column 'ids'" in run("predict", model, path, "--keep", "ids").stderr
 
 
-@pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".parquet"])
-def test_weights_are_learned(tmp_path: Path, suffix: str) -> None:
+def test_weights_are_learned(tmp_path: Path) -> None:
     """The model equals one that has learned each sample with its weight."""
     rows = [(i % 7, i % 3, "uv"[i % 3 > 0]) for i in range(90)]
     frame = pd.DataFrame(rows, columns=["a", "w", "y"])
-    data, path = tmp_path / f"t{suffix}", tmp_path / "m.model"
+    data, path = tmp_path / "t.parquet", tmp_path / "m.model"
     write(frame, data)
-    usual = ("StreamDecisionTree", "--target", "y", "--weight", "w", "--save", path)
-    done("train", data, *usual)
+    usual = ("train", data, "StreamDecisionTree", "--target", "y", "--weight", "w", "--save", path)
+    done(*usual)
     model = ret.StreamDecisionTreeClassifier(seed=1)
-    for a, w, y in frame.itertuples(index=False):
+    for a, w, y in rows:
         model.learn_one({"a": float(a)}, y, w=w)
     assert persistence.save_bytes(learner_in(path)) == persistence.save_bytes(model)
     write(frame.assign(w=-1), data)
-    refused = run("train", data, *usual)
-    assert "row 1: the weight 'w' is -1; it must be" in refused.stderr
+    assert "row 1: the weight 'w' is -1; it must be" in run(*usual).stderr
 
 
 def test_keyed_models_read_by_kinds() -> None:

@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import os
 import subprocess
 import sys
-from decimal import Decimal
 from pathlib import Path
 
 import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from river import datasets, preprocessing
 
 import river_extra_trees as ret
-from river_extra_trees import persistence, streams
+from river_extra_trees import persistence
 from tests.tools.command_line import assert_refused, done, learner_in, run
 from tests.tools.estimators import learn
-from tests.tools.tables import write
 
 OURS = "StreamDecisionTree"
 
@@ -54,27 +48,6 @@ def test_a_bad_row_loses_nothing_that_was_learned(tmp_path: Path) -> None:
     assert learner_in(path).n_samples_seen == 2
 
 
-def test_decimal_targets_are_measured(tmp_path: Path) -> None:
-    """Decimal targets, such as prices in databases, give regression."""
-    prices = [Decimal("1.50"), Decimal("2.25")] * 20
-    path = tmp_path / "t.parquet"
-    pq.write_table(pa.table({"a": [1.0, 2.0] * 20, "y": prices}), path)
-    done("train", path, "StreamDecisionTree", "--target", "y", "--save", tmp_path / "m.model")
-    assert persistence.load(tmp_path / "m.model").predict_one({"a": 1.0}) > 0
-
-
-def test_targets_beyond_floats(tmp_path: Path) -> None:
-    """Whole numbers of JSON beyond floats can be labels, but not targets of regression."""
-    data, path = tmp_path / "t.jsonl", tmp_path / "m.model"
-    data.write_text("".join(f'{{"a": {i % 2}, "y": {10**400 + i % 2}}}\n' for i in range(40)))
-    done("train", data, "StreamDecisionTree", "--target", "y", "--save", path)
-    assert persistence.load(path).predict_one({"a": 1}) in (10**400, 10**400 + 1)
-    regression = ("--task", "regression", "--target", "y", "--save", tmp_path / "r.model")
-    result = run("train", data, "StreamDecisionTree", *regression)
-    assert result.exit_code == 1, result.output
-    assert "the target must be a finite number" in result.output
-
-
 # --- predict
 
 
@@ -86,48 +59,23 @@ def model(tmp_path: Path, table: Path) -> Path:
 
 
 def test_predict(model: Path, table: Path, tmp_path: Path) -> None:
-    """The file and standard output hold the same; targets are kept and give the accuracy."""
-    csv_path = tmp_path / "a.csv"
-    arguments = ("predict", model, table, "--target", "class", "--probabilities")
-    result = done(*arguments, "--output", csv_path)
-    printed = done(*arguments).stdout
-    assert printed == csv_path.read_text()
-    frame = pd.read_csv(csv_path)
+    """The file and standard output hold the same; targets are kept and give the accuracy.
+
+    A target with the name of an output column gets another name.
+    """
+    path = tmp_path / "a.csv"
+    table.write_text(table.read_text().replace("class", "prediction", 1))
+    arguments = ("predict", model, table, "--target", "prediction", "--probabilities")
+    result = done(*arguments, "--output", path)
+    assert done(*arguments).stdout == path.read_text()
+    frame = pd.read_csv(path)
+    assert list(frame) == [
+        *("row", "prediction", "probability of 0", "probability of 1", "true prediction")
+    ]
     assert list(frame["row"]) == list(range(1, 91))
-    assert list(frame["class"]) == [i % 2 for i in range(90)]
-    right = (frame["prediction"] == frame["class"]).sum()
+    assert list(frame["true prediction"]) == [i % 2 for i in range(90)]
+    right = (frame["prediction"] == frame["true prediction"]).sum()
     assert f"accuracy {right / 90:.4g} on 90 rows" in result.stderr
-
-
-@pytest.mark.parametrize(
-    ("task", "name", "suffix"),
-    [
-        ("classification", "StreamDecisionTree", ".csv"),
-        ("classification", "DynamicTree:n_particles=10", ".jsonl"),
-        ("regression", "StreamDecisionTree", ".parquet"),
-        ("regression", "DynamicTree:n_particles=10", ".csv"),
-    ],
-)
-def test_batches_are_predicted_as_columns(
-    name: str, task: str, suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """No row becomes a dict, and the predictions equal those for dicts."""
-    data, path = tmp_path / f"t{suffix}", tmp_path / "m.model"
-    frame = pd.DataFrame({"a": [i % 7 for i in range(300)], "b": ["red", "blue", None] * 100})
-    frame["c"] = [None if i % 5 else i / 8 for i in range(300)]
-    frame["y"] = [f"class {i % 3}" if task == "classification" else i / 3 for i in range(300)]
-    write(frame, data)
-    done("train", data, name, "--target", "y", "--task", task, "--save", path)
-    expected = []
-    model = persistence.load(path)
-    for batch in streams.open_table(data, drop=["y"]):
-        for number, x in zip(batch.numbers, batch.rows(), strict=True):
-            shares = model.predict_proba_one(x).values() if task == "classification" else ()
-            expected.append([str(number), str(model.predict_one(x)), *map(str, shares)])
-    monkeypatch.setattr(streams.Batch, "rows", lambda _: 1 / 0)
-    wanted = ["--probabilities"] if task == "classification" else []
-    result = done("predict", path, data, "--drop", "y", *wanted)
-    assert list(csv.reader(io.StringIO(result.stdout)))[1:] == expected
 
 
 @pytest.mark.slow
@@ -170,16 +118,6 @@ def test_rows_before_a_refused_one_are_answered(model: Path, tmp_path: Path) -> 
         result = run("predict", each, data, "--target", "y")
         assert result.stdout == "row,prediction,y\n1,3.0,2\n"
         assert_refused(result, "t.csv, row 2: the target 'y' is 'two', not a number")
-
-
-def test_names_of_columns_stay_apart(model: Path, table: Path, tmp_path: Path) -> None:
-    """A target with the name of an output column gets another name."""
-    data, answers = tmp_path / "named.csv", tmp_path / "a.csv"
-    data.write_text(table.read_text().replace("class", "prediction", 1))
-    done("predict", model, data, "--target", "prediction", "--output", answers)
-    frame = pd.read_csv(answers)
-    assert list(frame) == ["row", "prediction", "true prediction"]
-    assert list(frame["true prediction"]) == [i % 2 for i in range(90)]
 
 
 def test_rows_that_cannot_be_read(model: Path, tmp_path: Path) -> None:

@@ -248,44 +248,36 @@ def test_splits_that_no_stream_brings_do_no_harm(name: str) -> None:
         target = 100.0 * (i % 2) + 0.1 * (i % 7) if "Regressor" in name else str(i % 2)
         model.learn_one({"c": ("red", "green")[i % 2]}, target)
     content = persistence.save_bytes(model)
-    for code in (-(2.0**31), -2.0, 0.5, 3.0, 1e9, 1e300):
+    codes = (-(2.0**31), -2.0, 0.5, 3.0, 1e9, 1e300)
+    columns = (1, 7, 2**14, 2**31 - 1)  # the only feature has the column 0
+    for column, code in (*((0, code) for code in codes), *((column, 1.0) for column in columns)):
 
-        def cut(document: Any, arrays: Any, code: float = code) -> None:
+        def change(document: Any, arrays: Any, column: int = column, code: float = code) -> None:
             features, cuts = nominal_splits(arrays)
-            cuts[features >= 0] = code
+            splits = features >= 0
+            features[splits], cuts[splits] = column, code
 
-        assert damage.outcome(damage.changed(content, cut)) in ("refused", "sound"), code
-    for column in (1, 7, 2**14, 2**31 - 1):  # the only feature has the column 0
-
-        def lead(document: Any, arrays: Any, column: int = column) -> None:
-            features, _ = nominal_splits(arrays)
-            features[features >= 0] = column
-
-        with pytest.raises(persistence.ModelFileError):
-            persistence.load_bytes(damage.changed(content, lead))
+        said = damage.outcome(damage.changed(content, change))
+        assert said == "refused" or column == 0, column
 
 
-SUMS = {
-    "none": ["int", "0x0"],
-    "more than there can be": ["int", hex(2**63)],
-    "no float": ["int", hex(2**1600)],
-    "infinite": ["float", "inf"],
-    "negative": ["float", "-0x1p-1"],
-    "missing": ["float", "nan"],
-}
+LOSSES = [
+    *(["int", "0x0"], ["int", hex(2**63)], ["int", hex(2**1600)]),
+    *(["float", "inf"], ["float", "-0x1p-1"], ["float", "nan"]),
+]
 
 
-@pytest.mark.parametrize("what", SUMS)
 @pytest.mark.parametrize("place", range(4))
-def test_sums_of_losses_that_no_answers_have_are_refused(what: str, place: int) -> None:
+@pytest.mark.parametrize("code", LOSSES, ids=range(6))
+def test_sums_of_losses_that_no_answers_have_are_refused(code: Any, place: int) -> None:
     """Or the model goes on learning: the squares of large losses are infinite."""
 
     def change(document: Any, arrays: Any) -> None:
         tree = document[1]["state"][1]["core"][2]["parameters"][1][0][1]
         tree["cold_state"] = ["int", "0x0"]
         tree["last"] = ["list", [["int", "0x14"], *(["float", "0x1p+1"],) * 3]]
-        tree["last"][1][place] = SUMS[what]
+        tree["last"][1][place] = code
 
     content = damage.changed(damage.small_file("ForgetfulDecisionTreeRegressor", 40), change)
-    harmless = (2, "infinite"), *((place, "none") for place in (1, 2, 3))
-    assert damage.outcome(content) == ("sound" if (place, what) in harmless else "refused")
+    is_harmless = (place > 0 and code == LOSSES[0]) or (place == 2 and code == LOSSES[3])
+    assert damage.outcome(content) == ("sound" if is_harmless else "refused")

@@ -10,6 +10,7 @@ import sys
 import time
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 from river import datasets
@@ -59,11 +60,7 @@ def test_failed_writes_leave_the_old_file(
     path: Path, error: BaseException, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """No space, an interrupt: the old file and nothing else."""
-
-    def fail(file: int) -> None:
-        raise error
-
-    monkeypatch.setattr(os, "fsync", fail)
+    monkeypatch.setattr(os, "fsync", mock.Mock(side_effect=error))
     with pytest.raises(type(error)):
         persistence.save(ret.StreamDecisionTreeClassifier(), path)
     assert os.listdir(path.parent) == ["model"]
@@ -71,43 +68,28 @@ def test_failed_writes_leave_the_old_file(
 
 
 @needs_modes
-def test_bytes_are_on_the_disk_before_they_replace(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The temporary file is flushed, takes its name, and then the folder is flushed."""
-    calls = []
-
-    def spy(name: str) -> None:
-        real = getattr(os, name)
-
-        def call(*arguments: Any) -> Any:
-            folder = name == "fsync" and stat.S_ISDIR(os.fstat(arguments[0]).st_mode)
-            calls.append(f"{name} folder" if folder else name)
-            return real(*arguments)
-
-        monkeypatch.setattr(os, name, call)
-
-    for name in ("fsync", "replace"):
-        spy(name)
-    persistence.save(ret.StreamDecisionTreeClassifier(), tmp_path / "model")
-    assert calls == ["fsync", "replace", "fsync folder"]
-
-
-@needs_modes
 @pytest.mark.parametrize("mode", [0o600, 0o640, 0o444, 0o666], ids=oct)
 def test_permissions_stay(mode: int, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its owner may write; nobody else can open the temporary file before it has its mode."""
+    """Its owner may write; nobody else can open the temporary file before it has its mode.
+
+    The temporary file is flushed to the disk, takes its name, and then the folder is flushed.
+    """
     path.chmod(mode)
-    real, modes = os.fsync, []
+    calls: list[str] = []
+    real = os.replace
 
-    def spy(file: int) -> None:
-        modes.append(stat.S_IMODE(os.fstat(file).st_mode))
-        real(file)
+    def replace(*paths: Any) -> None:
+        calls.append("replace")
+        real(*paths)
 
-    monkeypatch.setattr(os, "fsync", spy)
+    def fsync(file: int) -> None:
+        calls.append(stat.filemode(os.fstat(file).st_mode))
+
+    monkeypatch.setattr(os, "replace", replace)
+    monkeypatch.setattr(os, "fsync", fsync)
     persistence.save(ret.StreamDecisionTreeClassifier(), path)
     assert stat.S_IMODE(path.stat().st_mode) == mode | 0o600
-    assert modes[0] == 0o600
+    assert calls == ["-rw-------", "replace", stat.filemode(path.parent.stat().st_mode)]
 
 
 @needs_modes

@@ -48,13 +48,8 @@ def test_bad_rows_of_csv(tmp_path: Path, batch_size: int) -> None:
         path.write_bytes("\n".join(kept).encode())
         before = sum(i < number for i in (1, 3))
         seen: list[float] = []
-
-        def read_all(seen: list[float]) -> None:
-            for batch in streams.open_table(path, **options):
-                seen += [row["a"] for row in batch.rows()]
-
         with pytest.raises(streams.TableError) as error:
-            read_all(seen)
+            seen.extend(r["a"] for b in streams.open_table(path, **options) for r in b.rows())
         assert str(error.value) == f"{path}, row {before + 1}: {fault}"
         assert seen == [1.0, 3.0][:before]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import datetime
 import io
-import json
 import math
 import os
 import sys
@@ -27,79 +26,48 @@ from river_extra_trees.streams import text
 from river_extra_trees.streams.conversion import label_of_text
 from tests.tools.tables import PACK, read, write
 
-DAY = datetime.date(2026, 11, 22)
-EPOCH = datetime.datetime(1970, 1, 1)
-MOMENTS = [
-    datetime.datetime(2026, 11, 22, 14, 15, 0, 250000),
-    datetime.datetime(1969, 12, 31, 23, 59, 59, 999999),
-    None,
-]
-COLUMNS: dict[str, list[Any]] = {
-    "number": [1.5, None, -3.0],
-    "whole": [1, 2, None],
-    "name": ["red", None, "blue"],
-    "day": [DAY, None, DAY],
-    "moment": MOMENTS,
-    "label": [True, False, True],
-}
-
-
-def seconds(date: datetime.date) -> float:
-    """The seconds since 1970."""
-    return (datetime.datetime.fromisoformat(date.isoformat()) - EPOCH).total_seconds()
-
-
+DAY, SECONDS = datetime.date(2026, 11, 22), 1_795_305_600.0
+TABLE = pd.DataFrame(
+    {
+        "number": [1.5, None, -3.0],
+        "whole": pd.array([1, 2, None], "Int64"),
+        "name": ["red", None, "blue"],
+        "day": [DAY, None, DAY],
+        "moment": [
+            datetime.datetime(2026, 11, 22, 14, 15, 0, 250000),
+            datetime.datetime(1969, 12, 31, 23, 59, 59, 999999),
+            None,
+        ],
+        "label": [True, False, True],
+    }
+)
 ROWS: list[dict[str, Any]] = [
-    {"number": 1.5, "whole": 1.0, "name": "red", "day": seconds(DAY)},
-    {"whole": 2.0},
-    {"number": -3.0, "name": "blue", "day": seconds(DAY)},
+    {"number": 1.5, "whole": 1, "name": "red", "day": SECONDS, "moment": SECONDS + 51_300.25},
+    {"whole": 2, "moment": -1e-6},
+    {"number": -3, "name": "blue", "day": SECONDS},
 ]
-for row, moment in zip(ROWS, MOMENTS, strict=True):
-    if moment is not None:
-        row["moment"] = seconds(moment)
-
-
-def as_text(value: Any) -> str:
-    if value is None:
-        return ""
-    return value.isoformat() if isinstance(value, datetime.date) else str(value)
-
-
-def content_of(suffix: str) -> bytes:
-    """The same table as the content of a file."""
-    records = [dict(zip(COLUMNS, row, strict=True)) for row in zip(*COLUMNS.values(), strict=True)]
-    if suffix == ".jsonl":
-        lines = (json.dumps(record, default=as_text) for record in records)
-        return "\n".join([*lines, ""]).encode()
-    if suffix in (".csv", ".tsv", ";"):
-        file = io.StringIO()
-        delimiter = {".csv": ",", ".tsv": "\t"}.get(suffix, suffix)
-        writer = csv.writer(file, delimiter=delimiter)
-        writer.writerow(COLUMNS)
-        writer.writerows([as_text(value) for value in record.values()] for record in records)
-        return file.getvalue().encode()
-    table, sink = pa.table(COLUMNS), io.BytesIO()
-    if suffix == ".parquet":
-        parquet.write_table(table, sink)
-    else:
-        feather.write_feather(table, sink, "uncompressed")
-    return sink.getvalue()
 
 
 @pytest.mark.parametrize(
-    ("suffix", "packed"),
+    ("suffix", "delimiter", "packed"),
     [
-        *((suffix, packed) for suffix in (".csv", ".tsv", ";", ".jsonl") for packed in PACK),
-        *((".parquet", ""), (".arrow", "")),
+        *((".csv", delimiter, packed) for delimiter in (",", ";", "|") for packed in PACK),
+        *((suffix, "\t", packed) for suffix in (".tsv", ".jsonl") for packed in PACK),
+        *((".parquet", "", ""), (".arrow", "", "")),
     ],
 )
-def test_formats(tmp_path: Path, suffix: str, packed: str) -> None:
+def test_formats(tmp_path: Path, suffix: str, delimiter: str, packed: str) -> None:
     """Packed or not, whatever stands between fields; the number of rows is known if it is told."""
-    path = tmp_path / f"table{'.csv' if suffix == ';' else suffix}{packed}"
-    path.write_bytes(PACK[packed](content_of(suffix)))
+    path = tmp_path / f"table{suffix.replace('.tsv', '.csv')}"
+    write(TABLE, path)
+    content = path.read_bytes()
+    if suffix in (".csv", ".tsv"):
+        content = content.replace(b",", delimiter.encode())
+    path = path.with_suffix(suffix + packed)
+    path.write_bytes(PACK[packed](content))
     rows, targets, reader = read(path, target="label", batch_size=2)
     assert rows == ROWS
-    assert targets == COLUMNS["label"]
+    assert targets == [True, False, True]
     assert reader.n_rows == (3 if suffix == ".parquet" else None)
 
 
@@ -107,7 +75,7 @@ def test_formats(tmp_path: Path, suffix: str, packed: str) -> None:
 def test_columns_that_are_dropped_or_nominal(tmp_path: Path, suffix: str) -> None:
     """In every format; a target that is dropped is no feature, either."""
     path = tmp_path / f"table{suffix}"
-    path.write_bytes(content_of(suffix))
+    write(TABLE, path)
     kinds = ColumnKinds({"whole": "nominal"})
     rows, targets, _ = read(path, drop=["number", "day", "moment", "label"], kinds=kinds)
     assert targets == []
@@ -147,18 +115,14 @@ def test_types_of_arrow(tmp_path: Path, kind: Any, values: list[Any], expected: 
 @pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".parquet"])
 def test_truth_values(tmp_path: Path, suffix: str) -> None:
     """Numbers in every format, names where they are nominal; as targets what they are."""
-    flags = {"flag": [True, None, False], "y": [True, False, True]}
+    flags = {"flag": [True, None, False], "name": [True, None, False], "y": [True, False, True]}
     path = tmp_path / f"table{suffix}"
     write(pd.DataFrame(flags), path)
     if suffix == ".csv":
-        path.write_text("flag,y\ntrue,true\n,FALSE\nFalse,True\n")
-    rows, targets, _ = read(path, target="y")
-    assert rows == [{"flag": 1.0}, {}, {"flag": 0.0}]
+        path.write_text("flag,name,y\ntrue,true,true\n,,FALSE\nFalse,false,True\n")
+    rows, targets, _ = read(path, target="y", kinds=ColumnKinds({"name": "nominal"}))
+    assert rows == [{"flag": 1.0, "name": "true"}, {}, {"flag": 0.0, "name": "false"}]
     assert targets == flags["y"]
-    if suffix == ".csv":
-        path.write_text("flag,y\ntrue,true\n,FALSE\nfalse,True\n")
-    rows, _, _ = read(path, target="y", kinds=ColumnKinds({"flag": "nominal"}))
-    assert rows == [{"flag": "true"}, {}, {"flag": "false"}]
 
 
 @pytest.mark.parametrize(
@@ -267,19 +231,18 @@ def test_a_header_that_comes_again(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [number for batch in batches for number in batch.numbers] == [1, 2, 4, 7]
 
 
-@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
-def test_ends_of_lines(tmp_path: Path, end: str) -> None:
-    """Those of every system; the last one may be missing."""
-    (tmp_path / "t.csv").write_bytes(end.join(["a ,y", '"1",0', '"2",1']).encode())
-    assert read(tmp_path / "t.csv", target="y")[:2] == ([{"a": 1.0}, {"a": 2.0}], [0, 1])
-
-
-def test_quotation_marks(tmp_path: Path) -> None:
-    """Inside a text without them, they are letters."""
-    (tmp_path / "t.csv").write_text('a,y\n5" pipe,0\n"x, ""y""\nz",1\n"b",1\n')
-    assert [row["a"] for row in read(tmp_path / "t.csv", target="y")[0]] == [
-        *('5" pipe', 'x, "y"\nz', "b")
-    ]
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        *((f'a ,y{end}"1",0{end}"2",1', [1.0, 2.0]) for end in ("\n", "\r\n", "\r")),
+        # Inside a text without quotation marks, they are letters.
+        ('a,y\n5" pipe,0\n"x, ""y""\nz",1\n"b",1\n', ['5" pipe', 'x, "y"\nz', "b"]),
+    ],
+)
+def test_ends_of_lines_and_quotation_marks(tmp_path: Path, text: str, expected: Any) -> None:
+    """Ends of lines are those of every system; the last one may be missing."""
+    (tmp_path / "t.csv").write_bytes(text.encode())
+    assert [row["a"] for row in read(tmp_path / "t.csv", target="y")[0]] == expected
 
 
 def test_kinds_do_not_depend_on_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -290,6 +253,6 @@ def test_kinds_do_not_depend_on_blocks(tmp_path: Path, monkeypatch: pytest.Monke
     for size in (30, 1000):
         monkeypatch.setattr(text, "CHUNK", size)
         found.append(read(tmp_path / "t.csv")[0])
-    day = seconds(datetime.date(2026, 1, 1))
+    day = 1_767_225_600.0
     assert [list(row.values()) for row in found[0]] == [[day, 1.0], [day, 2.5], [day + 1, 1.0]]
     assert found[0] == found[1]

@@ -23,7 +23,7 @@ import random
 import re
 import warnings
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -184,24 +184,29 @@ def others(array: NDArray[Any]) -> Iterator[NDArray[Any]]:
             yield other
 
 
-def outcome(content: bytes) -> str:
-    """Load a file, and use its model as anybody would; raise what should never be raised."""
-    try:
-        model = persistence.load_bytes(content)
-    except persistence.ModelFileError:
-        return "refused"
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)
-        use(model)
-    return "sound"
-
-
 def use(model: Any) -> None:
-    """Save a model, copy it, look at it, ask it, let it learn, save it again."""
-    name = type(model).__name__
-    look_at(model)
-    for x, y in stream((name, 0), 20, seed=3):
-        if isinstance(model, base.Classifier):
+    """Look at a model, copy it, ask it, let it learn, and save it again."""
+    rows = list(stream((type(model).__name__, 0), 20, seed=3))
+    x = rows[0][0]
+    is_classifier = isinstance(model, base.Classifier)
+    model._state()["core"].check()
+    persistence.save_bytes(model)
+    copy.deepcopy(pickle.loads(pickle.dumps(model)))  # a copy can be copied
+    model.snapshot().predict_one(x)
+    model.debug_one(x)
+    model.to_dataframe()
+    model._repr_html_()
+    shares = model.feature_importances_.values()
+    assert not shares or math.isclose(sum(shares), 1.0)
+    if hasattr(model, "acquisition_one"):
+        model.relevance()
+        model.split_shares()
+        model.active_samples()
+        for criterion in () if is_classifier else ("alc", "alm", "ei"):
+            model.acquisition_one(x, criterion)
+        repr(model.acquisition_one(x) if is_classifier else model.predict_one(x, with_dist=True))
+    for x, y in rows:
+        if is_classifier:
             shares = model.predict_proba_one(x).values()
             assert all(-1e-9 <= share <= 1.0 + 1e-9 for share in shares)
             model.predict_one(x)
@@ -213,30 +218,16 @@ def use(model: Any) -> None:
     assert len(model.to_text()) > 0
 
 
-def look_at(model: Any) -> None:
-    """Call everything that changes nothing. A copy is as good as the model: it can be copied."""
-    model._state()["core"].check()
-    persistence.save_bytes(model)
-    copy.deepcopy(pickle.loads(pickle.dumps(model)))
-    x = next(stream((type(model).__name__, 0), 1, seed=5))[0]
-    model.snapshot().predict_one(x)
-    model.debug_one(x)
-    model.to_dataframe()
-    model._repr_html_()
-    assert len(model.to_text()) > 0
-    shares = model.feature_importances_.values()
-    assert not shares or math.isclose(sum(shares), 1.0)
-    if not hasattr(model, "acquisition_one"):
-        return
-    model.relevance()
-    model.split_shares()
-    model.active_samples()
-    if isinstance(model, base.Classifier):
-        model.acquisition_one(x)
-    else:
-        for criterion in ("alc", "alm", "ei"):
-            model.acquisition_one(x, criterion)
-        repr(model.predict_one(x, with_dist=True))
+def outcome(content: bytes, use: Callable[[Any], None] = use) -> str:
+    """Load a file, and use its model as anybody would; raise what should never be raised."""
+    try:
+        model = persistence.load_bytes(content)
+    except persistence.ModelFileError:
+        return "refused"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        use(model)
+    return "sound"
 
 
 def nasty_outcomes(name: str, step: int = 1) -> Counter[str]:

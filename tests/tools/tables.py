@@ -24,7 +24,7 @@ PACK = {
 def json_lines(frame: pd.DataFrame) -> list[str]:
     """Rows as JSON with all digits of numbers, which `DataFrame.to_json` rounds; no gaps."""
     records = ({k: v for k, v in x.items() if pd.notna(v)} for x in frame.to_dict("records"))
-    return [json.dumps(x, default=pd.Timestamp.isoformat) for x in records]
+    return [json.dumps(x, default=lambda date: date.isoformat()) for x in records]
 
 
 def write(frame: pd.DataFrame, path: Path) -> None:
@@ -33,6 +33,8 @@ def write(frame: pd.DataFrame, path: Path) -> None:
         frame.to_csv(path, index=False)
     elif path.suffix == ".jsonl":
         path.write_text("\n".join(json_lines(frame)))
+    elif path.suffix == ".arrow":
+        frame.to_feather(path, compression="uncompressed")
     else:
         frame.to_parquet(path)
 
