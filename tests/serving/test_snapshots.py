@@ -6,7 +6,6 @@ import asyncio
 from typing import Any
 
 import pytest
-from prometheus_client.parser import text_string_to_metric_families
 from river import datasets
 
 import river_extra_trees as ret
@@ -14,7 +13,7 @@ from river_extra_trees.distributed import serving
 from river_extra_trees.distributed.serving import Answer, Latest, Replica
 from river_extra_trees.serving.endpoints import Application, Limits
 from river_extra_trees.serving.service import SnapshotService
-from tests.tools.http_service import LINES, asked, body_of
+from tests.tools.http_service import LINES, asked, body_of, metrics_of
 
 SAMPLES = [{"x": x, "y": y} for x, y in datasets.Phishing().take(200)]
 LEARNERS = [ret.ExtraTreesClassifier, ret.DynamicTreeClassifier]
@@ -46,13 +45,9 @@ def test_a_snapshot_answers_as_the_model_did(kind: Any) -> None:
             model.learn_one(sample["x"], sample["y"])
         app.service = SnapshotService(model.snapshot(), app.service.monitor)
     app.look()
-    metrics = {
-        sample.name: sample.value
-        for family in text_string_to_metric_families(asked(app, "/metrics").body.decode())
-        for sample in family.samples
-    }
-    assert metrics["river_extra_trees_samples_predicted_total"] == 400
-    assert metrics["river_extra_trees_samples_seen"] == 300
+    metrics = metrics_of(app)
+    assert metrics["samples_predicted_total"] == 400
+    assert metrics["samples_seen"] == 300
 
 
 @pytest.mark.parametrize("path", ["/learn", "/predict-learn", "/snapshot"])
