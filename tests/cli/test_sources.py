@@ -16,7 +16,6 @@ import pytest
 
 import river_extra_trees as ret
 from river_extra_trees import persistence, streams
-from river_extra_trees.keyed import KeyedModels
 from river_extra_trees.serving import schema
 from river_extra_trees.serving.service import Service
 from tests.tools.command_line import done, learner_in, run
@@ -204,19 +203,6 @@ def test_weights_are_learned(tmp_path: Path) -> None:
     assert persistence.save_bytes(learner_in(path)) == persistence.save_bytes(model)
     write(frame.assign(w=-1), data)
     assert "row 1: the weight 'w' is -1; it must be" in run(*usual).stderr
-
-
-def test_keyed_models_read_by_kinds() -> None:
-    """Each key has its own kinds, and rows and frames get equal predictions."""
-    model = ret.ColumnKinds({"zip": "nominal"}) | ret.StreamDecisionTreeClassifier(seed=1)
-    keyed = KeyedModels(model)
-    rows = [{"zip": int(ZIPS[i % 6]), "day": f"2026-01-{i % 28 + 1:02d}"} for i in range(120)]
-    for i, x in enumerate(rows):
-        keyed.learn_one("ab"[i % 2], x, i % 6 < 3)
-    asked = [{"zip": text, "day": pd.Timestamp("2026-01-05")} for text in ZIPS]
-    one = [keyed.predict_one("a", x) for x in asked]
-    assert None not in one
-    assert list(keyed.predict_many(["a"] * 6, pd.DataFrame(asked))) == one
 
 
 def test_new_columns_are_normal_where_a_stream_learns(tmp_path: Path) -> None:

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
-import copy
 import doctest
 import http.client
+import importlib
 import json
 import os
-import pickle
 import re
 import signal
 import threading
 import time
 from collections.abc import Iterator
-from pathlib import Path
-from types import SimpleNamespace
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pandas as pd
@@ -25,8 +22,8 @@ from river import datasets
 import river_extra_trees as ret
 from river_extra_trees import distributed
 from river_extra_trees.distributed import SnapshotServer
-from river_extra_trees.distributed.serving import Replica
 from tests.tools.estimators import learn
+from tests.tools.http_service import LINES, ask_port, body_of
 from tests.tools.ray_in_process import ServedHere
 from tests.tools.systems import needs_proc
 
@@ -37,27 +34,18 @@ pytestmark = pytest.mark.slow
 
 def post(port: int, path: str, document: Any) -> tuple[int, str | None, Any]:
     """The status, the samples seen and the answer; 500 if the connection was closed."""
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     try:
-        body = json.dumps(document).encode()
-        connection.request("POST", path, body, {"Content-Type": "application/json"})
-        answer = connection.getresponse()
-        return answer.status, answer.getheader("samples-seen"), json.loads(answer.read())
+        answer = ask_port(port, path, json.dumps(document).encode())
     except http.client.RemoteDisconnected:
         return 500, None, None
-    except ValueError:  # a text of Serve itself
-        return answer.status, None, None
-    finally:
-        connection.close()
+    seen = answer.headers.get("samples-seen")
+    return answer.status, seen, answer.json if seen else None  # others may be a text of Serve
 
 
 def kill_a_replica(port: int) -> None:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
-    connection.request("GET", "/bank/metrics")
-    found = re.search(rb"process_id ([\d.e+]+)", connection.getresponse().read())
+    found = re.search(rb"process_id ([\d.e+]+)", ask_port(port, "/bank/metrics").body)
     assert found is not None
     os.kill(int(float(found[1])), signal.SIGKILL)
-    connection.close()
 
 
 def test_example(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -163,49 +151,12 @@ def narrow(begun_ray: tuple[Any, int], port: int) -> Iterator[SnapshotServer]:
 
 def test_back_pressure(narrow: SnapshotServer, port: int) -> None:
     """Requests above the queue are refused, and say when to come again."""
-    lines = "\n".join(json.dumps({"x": x}) for x in ASKED * 100).encode()
-    statuses: list[int] = []
-
-    def client() -> None:
-        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
-        connection.request("POST", "/predict", lines, {"Content-Type": "application/x-ndjson"})
-        answer = connection.getresponse()
-        if answer.status == 503:
-            assert answer.getheader("retry-after") == "1"
-        statuses.append(answer.status)
-        connection.close()
-
-    clients = [threading.Thread(target=client) for _ in range(30)]
-    for each in clients:
-        each.start()
-    for each in clients:
-        each.join()
-    assert sorted(set(statuses)) == [200, 503]
-    assert len(statuses) == 30
-
-
-def listening(process: int) -> dict[int, str]:
-    """The local addresses, as the system writes them, of the sockets a process listens on."""
-    found = {}
-    for table in ("tcp", "tcp6"):
-        for line in Path(f"/proc/{process}/net/{table}").read_text().splitlines()[1:]:
-            _, address, _, state, *_, inode = line.split()[:10]
-            if state == "0A":
-                found[int(inode)] = address.partition(":")[0]
-    return found
-
-
-def sockets(process: int) -> set[int]:
-    """The numbers of the sockets of a process."""
-    links = [os.readlink(path) for path in Path(f"/proc/{process}/fd").iterdir()]
-    return {int(link[8:-1]) for link in links if link.startswith("socket:[")}
-
-
-def descendants(process: int) -> list[int]:
-    """A process, those that it began, and those that they began."""
-    tasks = Path(f"/proc/{process}/task").glob("*/children")
-    own = [int(child) for path in tasks for child in path.read_text().split()]
-    return [process, *(each for child in own for each in descendants(child))]
+    lines = body_of(*({"x": x} for x in ASKED * 100))
+    with ThreadPoolExecutor(30) as clients:
+        found = [clients.submit(ask_port, port, "/predict", lines, kind=LINES) for _ in range(30)]
+    answers = [each.result() for each in found]
+    assert {answer.status for answer in answers} == {200, 503}
+    assert all(each.headers["retry-after"] == "1" for each in answers if each.status == 503)
 
 
 @needs_proc
@@ -215,64 +166,13 @@ def test_ray_of_ours_listens_on_loopback(
     """Without a call of `ray.init` by the user, no process accepts connections from elsewhere."""
     _, process = begun_ray
     narrow.ask("predict_one", {})
-    known = listening(process)
-    ours = set().union(*map(sockets, descendants(process)))
-    addresses = [known[number] for number in ours if number in known]
+    psutil: Any = importlib.import_module("psutil")  # which comes with Ray
+    begun = psutil.Process(process)
+    addresses = [
+        connection.laddr.ip
+        for each in (begun, *begun.children(recursive=True))
+        for connection in each.net_connections("inet")
+        if connection.status == psutil.CONN_LISTEN
+    ]
     assert len(addresses) >= 4
-    # 127.0.0.1, by itself and as an address of IPv6
-    assert set(addresses) <= {"0100007F", "0000000000000000FFFF00000100007F"}
-
-
-def test_what_is_no_snapshot() -> None:
-    """It is refused before Ray is begun."""
-    with pytest.raises(ValueError, match="a snapshot, as snapshot"):
-        SnapshotServer("rubbish")
-
-
-def test_copies_of_a_server(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a copy publishes, in an actor that begins anew for example, is later than all before."""
-    kind, numbers = "river_extra_trees.distributed.serving", []
-    monkeypatch.setattr(f"{kind}.connected", lambda: SimpleNamespace(put=lambda each: each))
-    monkeypatch.setattr(SnapshotServer, "_repeated", lambda _, ask: ask())
-    results = SimpleNamespace(results=lambda: None)
-    broadcast = lambda _, number, __: numbers.append(number) or results  # noqa: E731
-    server = SnapshotServer.__new__(SnapshotServer)
-    server._handle = SimpleNamespace(broadcast=broadcast)
-    server._number = 0
-    twin = copy.copy(server)
-    for each in (server, server, twin, server):
-        each.publish(ret.ExtraTreesClassifier(seed=1).snapshot())
-    assert numbers == sorted(set(numbers))
-
-
-class Noting:
-    """A snapshot that notes by which threads it is pickled."""
-
-    n_samples_seen = 0
-
-    def __init__(self, threads: list[str]) -> None:
-        self.threads = threads
-
-    def __reduce__(self) -> Any:
-        self.threads.append(threading.current_thread().name)
-        return str, ()
-
-
-def test_snapshots_are_pickled_between_requests(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A replica pickles its snapshot in the thread that predicts, so that no request is refused."""
-    monkeypatch.setattr("river_extra_trees.distributed.serving.bind_to_loopback", lambda: None)
-    threads: list[str] = []
-
-    def put(number: int, snapshot: Any) -> Any:
-        pickle.dumps((number, snapshot))
-        return asyncio.sleep(0)
-
-    async def after(number: int) -> Any:
-        return 0, None
-
-    latest = SimpleNamespace(put=SimpleNamespace(remote=put), after=SimpleNamespace(remote=after))
-    snapshot = ret.ExtraTreesClassifier(seed=1).snapshot()
-    replica = Replica(snapshot, lambda: latest, ("*",))
-    replica.number, replica.snapshot = 1, Noting(threads)
-    asyncio.run(replica.check_health())
-    assert set(threads) == {"model_0"}
+    assert set(addresses) <= {"127.0.0.1", "::ffff:127.0.0.1"}

@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from river import linear_model, naive_bayes
+from river import linear_model
 
 import river_extra_trees as ret
 from river_extra_trees.keyed import KeyedModels
@@ -41,13 +41,23 @@ def frame_of(rows: list[tuple[str, dict[str, float], Any]]) -> tuple[list[str], 
     return [key for key, *_ in rows], pd.DataFrame([x for _, x, _ in rows]), [y for *_, y in rows]
 
 
+@pytest.mark.parametrize("stored", [False, True])
 @pytest.mark.parametrize("regression", [False, True])
-def test_answers_are_those_of_the_plain_version(regression: bool) -> None:
-    """Up to rounding."""
+def test_answers_are_those_of_the_plain_version(
+    tmp_path: Path, regression: bool, stored: bool
+) -> None:
+    """Up to rounding, also if models leave the memory and the stream goes on from a store."""
     model = tree(regression)
-    models = KeyedModels(model, pooled=model)
+    options: dict[str, Any] = {"pooled": model}
+    if stored:
+        options |= {"max_models": 9, "store": tmp_path / "models.db"}
+    models = KeyedModels(model, **options)
     plain = PooledKeyedModels(model, model, regression)
-    for key, x, y in samples(regression):
+    for i, (key, x, y) in enumerate(samples(regression)):
+        if stored and i == N // 2:
+            models.commit()
+            models.close()
+            models = KeyedModels(model, **options)
         expected = plain.predict(key, x)
         if regression:
             found = models.predict_one(key, x)
@@ -56,6 +66,7 @@ def test_answers_are_those_of_the_plain_version(regression: bool) -> None:
             assert models.predict_proba_one(key, x) == pytest.approx(expected or {})
         models.learn_one(key, x, y)
         plain.learn_one(key, x, y)
+    models.close()
 
 
 @pytest.mark.parametrize("bounds", [{}, {"max_models": 7}, {"time_to_live": 20}], ids=str)
@@ -75,92 +86,25 @@ def test_frames_are_learned_as_samples_are(regression: bool, bounds: dict[str, i
     ]
 
 
-@pytest.mark.parametrize("regression", [False, True])
-def test_the_prior_is_kept_in_the_store(tmp_path: Path, regression: bool) -> None:
-    """A stream that is continued from the store ends as one that was never interrupted."""
-    model, rows = tree(regression), samples(regression)
-
-    def opened(name: str) -> KeyedModels:
-        return KeyedModels(model, 9, store=tmp_path / name, pooled=model)
-
-    whole = opened("whole")
-    for key, x, y in rows:
-        whole.learn_one(key, x, y)
-    for start in (0, N // 2):
-        with opened("parts") as models:
-            for key, x, y in rows[start : start + N // 2]:
-                models.learn_one(key, x, y)
-            models.commit()
-    with opened("parts") as models:
-        for key, x, _ in rows[-40:]:
-            assert models.predict_one(key, x) == whole.predict_one(key, x)
-    whole.close()
-    with pytest.raises(ValueError, match="the pooled model of"):
-        KeyedModels(model, 9, store=tmp_path / "parts")
-
-
-def test_a_new_key_is_answered_by_the_pooled_model() -> None:
-    """And a key that is unlike the others soon by its own."""
-    model = tree(True)
-    models = KeyedModels(model, pooled=model)
-    assert models.predict_one("anybody", {"a": 1.0}) is None
-    alone = tree(True)
-    for i in range(300):
-        x = {"a": float(i % 2)}
-        models.learn_one(f"key {i % 20}", x, x["a"])
-        alone.learn_one(x, x["a"])
-    assert models.predict_one("new", {"a": 1.0}) == alone.predict_one({"a": 1.0})
-    for _ in range(12):
-        models.learn_one("new", {"a": 1.0}, 100.0)
-    assert models.predict_one("new", {"a": 1.0}) > 85.0
-    models.forget("new")
-    assert models.predict_one("new", {"a": 1.0}) == models.predict_one("nobody", {"a": 1.0})
-
-
-def test_samples_without_weight_change_nothing() -> None:
-    """Neither the pooled model nor the weights."""
-    model = tree(False)
-    models = KeyedModels(model, pooled=model)
-    for key, x, y in samples(False, 60):
-        models.learn_one(key, x, y)
-    before = pickle.dumps(models._pooled)
-    models.learn_one("key 1", {"a": 0.5}, True, w=0.0)
-    assert pickle.dumps(models._pooled) == before
-
-
-def test_refused_samples_leave_the_prior_whole() -> None:
-    """The model of all keys refuses them, too."""
-    model = tree(True)
-    models = KeyedModels(model, pooled=model)
+def test_samples_that_count_for_nothing() -> None:
+    """Those that are refused, and those without weight, leave the prior as it was."""
+    models = KeyedModels(tree(True), pooled=tree(True))
     for key, x, y in samples(True, 60):
         models.learn_one(key, x, y)
+    before = pickle.dumps(models._pooled)
     for y in (math.nan, math.inf, "much"):
         models.learn_one("key 1", {"a": 0.5}, y)
     models.learn_one("key 1", {"a": math.inf}, 1.0)
     assert models.counts().n_refused == 4
-    assert math.isfinite(models.predict_one("key 1", {"a": 0.5}))
+    models.learn_one("key 1", {"a": 0.5}, 1.0, w=0.0)
+    assert pickle.dumps(models._pooled) == before
 
 
-def test_any_river_model_can_be_pooled() -> None:
-    """Without columns, as well."""
-    models = KeyedModels(tree(False), pooled=naive_bayes.GaussianNB())
-    rows = samples(False, 100)
-    models.learn_many(*frame_of(rows))
-    assert sum(models.predict_proba_one("new", {"a": 0.4, "b": 0.4}).values()) == pytest.approx(1)
-    models.predict_learn_many(["new"], pd.DataFrame({"a": [0.1], "b": [0.2]}), [True])
-
-
-@pytest.mark.parametrize("many", [False, True])
-def test_a_pooled_model_that_raises(many: bool) -> None:
+def test_a_pooled_model_that_raises() -> None:
     """Its errors neither stop the keys' own models nor count a sample for the prior."""
     models = KeyedModels(tree(True), pooled=linear_model.LinearRegression())
-    x = [1.0, 2.0, "text", 3.0]
-    if many:
-        frame = pd.DataFrame({"x": pd.Series(x, dtype=object)})
-        models.learn_many(["a"] * 4, frame, [1.0, 2.0, 3.0, 4.0])
-    else:
-        for i, value in enumerate(x):
-            models.learn_one("a", {"x": value}, i + 1.0)
+    X = pd.DataFrame({"x": pd.Series([1.0, 2.0, "text", 3.0], dtype=object)})
+    models.learn_many(["a"] * 4, X, [1.0, 2.0, 3.0, 4.0])
     counts = models.counts()
     assert (counts.n_samples_seen, counts.n_refused) == (4, 0)
     assert models._pooled is not None

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
 import pickle
-import signal
 import sqlite3
 import subprocess
 import sys
@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import river_extra_trees as ret
@@ -39,117 +40,21 @@ def contents(models: KeyedModels) -> dict[int, bytes]:
     return {key: persistence.save_bytes(models.model_of(key)) for key in range(9) if key in models}
 
 
-BOUNDS: list[dict[str, Any]] = [
-    {},
-    {"max_models": 3},
-    {"time_to_live": 20},
-    {"max_models": 3, "time_to_live": 12},
-]
-
-
-@pytest.mark.parametrize("bounds", BOUNDS)
-def test_continues_from_the_last_commit(tmp_path: Path, bounds: dict[str, Any]) -> None:
-    """What was learned after the last commit is gone; from there the stream goes on as without."""
-    path = tmp_path / "models.db"
-    with KeyedModels(MODEL, store=path, **bounds) as models:
-        assert models.note == {}
-        for stop in (1, 30, 61):
-            learn(models, len_of(models), stop)
-            models.commit({"position": stop})
-        learn(models, 61, 90)
-    with KeyedModels(MODEL, store=path, **bounds) as models:
-        assert models.note == {"position": 61}
-        counts = models.counts()
-        assert counts.n_samples_seen == 61
-        plain = {**bounds, "max_models": None}
-        assert contents(models) == contents(learn(KeyedModels(MODEL, **plain), 0, 61))
-        learn(models, 61, 120)
-        models.commit()
-        assert models.note == {"position": 61}
-        assert contents(models) == contents(learn(KeyedModels(MODEL, **plain), 0, 120))
-
-
-def len_of(models: KeyedModels) -> int:
-    return int(models.note.get("position", 0))
-
-
-WRITER = """
-import sys
-from tests.keyed.test_store import MODEL, learn
-from river_extra_trees.keyed import KeyedModels
-models = KeyedModels(MODEL, max_models=3, store=sys.argv[1])
-at = models.note.get("position", 0)
-while True:
-    learn(models, at, at + 20)
-    at += 20
-    models.commit({"position": at})
-    print(at, flush=True)
-"""
-
-
-@pytest.mark.slow
-def test_killed_process(tmp_path: Path) -> None:
-    """A process that is killed at any moment leaves the last commit, complete."""
-    path = tmp_path / "models.db"
-    before = 0
-    for _ in range(2):
-        writer = subprocess.Popen(
-            [sys.executable, "-c", WRITER, str(path)],
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        assert writer.stdout is not None
-        for _ in range(5):
-            said = int(writer.stdout.readline())
-        writer.send_signal(signal.SIGKILL)
-        writer.communicate()
-        with KeyedModels(MODEL, store=path, max_models=3) as models:
-            position = models.note["position"]
-            assert position >= said > before
-            assert models.counts().n_samples_seen == position
-            alone = learn(KeyedModels(MODEL), 0, position)
-            assert contents(models) == contents(alone)
-        before = position
-
-
-def test_commits_are_incremental(tmp_path: Path) -> None:
-    """A commit writes the models that have changed since the last one, and no others."""
-    written: list[Any] = []
-    with KeyedModels(MODEL, store=tmp_path / "models.db") as models:
-        store = models._store
-        assert store is not None
-        write = store.write
-
-        def noted(key: Any, entry: Any) -> None:
-            written.append(key)
-            write(key, entry)
-
-        store.write = noted  # type: ignore[method-assign]
-        for key in ("a", "b", "c"):
-            models.learn_one(key, {"x": 1.0}, 1.0)
-        models.commit()
-        assert written == ["a", "b", "c"]
-        models.learn_one("b", {"x": 1.0}, 2.0)
-        models.predict_one("c", {"x": 1.0})
-        models.commit()
-        assert written[3:] == ["b"]
-        models.commit({})
-        assert len(written) == 4
-
-
-def test_spilled_models_that_did_not_change_are_not_written_again(tmp_path: Path) -> None:
-    """A model that the last commit wrote leaves the memory without a write."""
-    with KeyedModels(MODEL, 2, store=tmp_path / "models.db") as models:
-        learn(models, 0, 40)
-        models.commit()
-        store = models._store
-        assert store is not None
-        changes = store._connection.total_changes
-        for key in ("new", "newer"):
-            models.learn_one(key, {"a": 1.0}, 1.0)
-        assert store._connection.total_changes == changes
-        assert models.counts().n_in_memory == 2
+def test_only_what_has_changed_is_written(tmp_path: Path) -> None:
+    """By a commit, which writes a state besides, and by a model that leaves the memory."""
+    with KeyedModels(MODEL, 3, store=tmp_path / "models.db") as models:
+        assert models._store is not None
+        connection = models._store._connection
+        written = [connection.total_changes]
+        for learned in ("abc", "b", "", "de", "f"):
+            for key in learned:
+                models.learn_one(key, {"x": 1.0}, 1.0)
+            models.predict_one("a", {"x": 1.0})
+            if learned != "de":  # by which "a" and "c" leave, which are in the file
+                models.commit()
+            written.append(connection.total_changes)
+        assert np.diff(written).tolist() == [4, 2, 1, 0, 4]
+        assert models.counts().n_in_memory == 3
 
 
 def test_memory_and_file_stay_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -168,37 +73,30 @@ def test_memory_and_file_stay_bounded(tmp_path: Path, monkeypatch: pytest.Monkey
     assert sizes[-1] <= 1.1 * sizes[1]
 
 
-def test_one_process_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is in use, of other parameters, another database or none is refused, and stays as is."""
     monkeypatch.setattr("river_extra_trees.keyed.store.PATIENCE", 0.0)
-    path = tmp_path / "models.db"
-    with (
-        KeyedModels(MODEL, store=path),
-        pytest.raises(sqlite3.OperationalError, match="another process has this file open"),
-    ):
-        KeyedModels(MODEL, store=path)
-    KeyedModels(MODEL, store=path).close()
-
-
-def test_other_files(tmp_path: Path) -> None:
-    """Other parameters, other databases and files that are none are refused, and stay as is."""
-    path = tmp_path / "models.db"
+    path, other, text = (tmp_path / name for name in ("models.db", "other.db", "text.db"))
     with KeyedModels(MODEL, store=path) as models:
         learn(models, 0, 10)
         models.commit()
-    with pytest.raises(ValueError, match=r"the model of .*batch_size=4.*, not .*batch_size=5"):
-        KeyedModels(MODEL.clone({"batch_size": 5}), store=path)
-    other = tmp_path / "other.db"
-    with sqlite3.connect(other) as database:
+        with pytest.raises(sqlite3.OperationalError, match="another process has this file open"):
+            KeyedModels(MODEL, store=path)
+    with contextlib.closing(sqlite3.connect(other)) as database:
         database.execute("CREATE TABLE models (x)")
-    database.close()
-    with pytest.raises(ValueError, match="none of KeyedModels"):
-        KeyedModels(MODEL, store=other)
-    with pytest.raises(sqlite3.OperationalError, match=r"nowhere.models\.db: unable to open"):
-        KeyedModels(MODEL, store=tmp_path / "nowhere" / "models.db")
-    text = tmp_path / "text.db"
     text.write_text("no database at all, " * 99)
-    with pytest.raises(sqlite3.DatabaseError, match=r"text\.db: file is not a database"):
-        KeyedModels(MODEL, store=text)
+    for model, file, message in (
+        (
+            MODEL.clone({"batch_size": 5}),
+            path,
+            r"the model of .*batch_size=4.*, not .*batch_size=5",
+        ),
+        (MODEL, other, "none of KeyedModels"),
+        (MODEL, tmp_path / "nowhere" / "models.db", r"nowhere.models\.db: unable to open"),
+        (MODEL, text, r"text\.db: file is not a database"),
+    ):
+        with pytest.raises((ValueError, sqlite3.DatabaseError), match=message):
+            KeyedModels(model, store=file)
     assert text.read_text() == "no database at all, " * 99
     with KeyedModels(MODEL, store=path) as models:
         assert models.counts().n_samples_seen == 10
@@ -215,23 +113,13 @@ def test_a_full_disk(tmp_path: Path) -> None:
     store._connection.execute("PRAGMA max_page_count = 30")
     for _ in range(2):
         with pytest.raises((sqlite3.OperationalError, RuntimeError)):
-            learn_new_keys(models, 2_000)
+            models.learn_many(range(2_000), np.zeros((2_000, 1)), [1.0] * 2_000)
     with pytest.raises((sqlite3.OperationalError, RuntimeError)):
         models.commit({"position": -1})
     models.close()
     with KeyedModels(MODEL, 2, store=path) as models:
         assert models.note == {"position": 20}
         assert contents(models) == contents(learn(KeyedModels(MODEL), 0, 20))
-
-
-def learn_new_keys(models: KeyedModels, n: int) -> None:
-    for i in range(n):
-        models.learn_one(i, {"a": 1.0}, 1.0)
-
-
-def test_nothing_to_commit_to() -> None:
-    with pytest.raises(RuntimeError, match="give KeyedModels a store"):
-        KeyedModels(MODEL).commit({})
 
 
 def test_expired_after_an_answer(tmp_path: Path) -> None:
@@ -262,18 +150,21 @@ def test_a_commit_that_fails(tmp_path: Path) -> None:
 
 
 def test_numbers_of_samples_go_on(tmp_path: Path) -> None:
-    """Rows have the number of a sample: a key that comes after a restart replaces no other."""
-    path = tmp_path / "models.db"
-    for key in "abc":
+    """Rows have the number of a sample: a key that comes after a restart replaces no other.
+
+    Nor does a number that is too long for Python to write it in decimal digits.
+    """
+    path, keys = tmp_path / "models.db", ("a", "b", 10**5000)
+    for key in keys:
         with KeyedModels(MODEL, store=path) as models:
             models.learn_one(key, {"a": 1.0}, 1.0)
             models.learn_one(key, {"a": 1.0}, math.inf)
             models.commit()
     with KeyedModels(MODEL, store=path) as models:
         counts = models.counts()
-        assert all(key in models for key in "abc")
+        assert all(key in models for key in keys)
     assert (counts.n_models, counts.n_samples_seen, counts.n_refused) == (3, 3, 3)
-    assert counts.refusal.startswith("sample 6 of 'c': ")
+    assert counts.refusal.startswith("sample 6 of <int that cannot be written>: ")
 
 
 FORKED = """
@@ -310,13 +201,18 @@ if not child:
 assert os.waitpid(child, 0)[1] == 0
 models.learn_one("a", {"x": 1}, 3.0)
 models.commit({"position": 3})
+for key in "ab":
+    models.learn_one(key, {"x": 1}, 9.0)
 os._exit(0)  # as if killed: nothing is closed
 """
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no forks")
 def test_a_forked_process_is_refused(tmp_path: Path) -> None:
-    """It inherits the open file past its lock; the other process loses nothing."""
+    """It inherits the open file past its lock; the other process loses nothing.
+
+    As that one is killed, it leaves the last commit, complete.
+    """
     path = tmp_path / "models.db"
     command = [sys.executable, "-W", "error", "-c", FORKED, str(path)]
     subprocess.run(command, check=True, timeout=120)

@@ -23,6 +23,7 @@ class KeyedModels:
         self.models: dict[Any, Any] = {}
         self.last: dict[Any, int] = {}
         self.refused: list[int] = []
+        self.note: dict[str, int] = {}  # of the last commit
 
     def expire(self, now: int) -> None:
         """Drop the models whose last sample is too long ago."""

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import copy
+import threading
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from prometheus_client.parser import text_string_to_metric_families
 from river import datasets
 
 import river_extra_trees as ret
 from river_extra_trees.distributed import serving
-from river_extra_trees.distributed.serving import Answer, Latest, Replica
+from river_extra_trees.distributed.serving import Answer, Latest, Replica, SnapshotServer
 from river_extra_trees.serving.endpoints import Application, Limits
 from river_extra_trees.serving.service import SnapshotService
-from tests.tools.http_service import LINES, asked, body_of
+from tests.tools.http_service import LINES, asked, body_of, metrics_of
 
 SAMPLES = [{"x": x, "y": y} for x, y in datasets.Phishing().take(200)]
 LEARNERS = [ret.ExtraTreesClassifier, ret.DynamicTreeClassifier]
@@ -46,13 +48,9 @@ def test_a_snapshot_answers_as_the_model_did(kind: Any) -> None:
             model.learn_one(sample["x"], sample["y"])
         app.service = SnapshotService(model.snapshot(), app.service.monitor)
     app.look()
-    metrics = {
-        sample.name: sample.value
-        for family in text_string_to_metric_families(asked(app, "/metrics").body.decode())
-        for sample in family.samples
-    }
-    assert metrics["river_extra_trees_samples_predicted_total"] == 400
-    assert metrics["river_extra_trees_samples_seen"] == 300
+    metrics = metrics_of(app)
+    assert metrics["samples_predicted_total"] == 400
+    assert metrics["samples_seen"] == 300
 
 
 @pytest.mark.parametrize("path", ["/learn", "/predict-learn", "/snapshot"])
@@ -69,17 +67,21 @@ def test_a_snapshot_does_not_learn(path: str) -> None:
 
 
 class Remote:
-    """Calls a method of an object later, as an actor of Ray does."""
+    """Calls a method of an object later, as an actor of Ray does; notes which thread sends it."""
 
     def __init__(self, held: Any) -> None:
         self.held = held
+        self.senders: dict[str, str] = {}
 
     def __getattr__(self, name: str) -> Any:
-        async def remote(*arguments: Any) -> Any:
+        async def answer(*arguments: Any) -> Any:
             return getattr(self.held, name)(*arguments)
 
-        remote.remote = remote  # type: ignore[attr-defined]
-        return remote
+        def remote(*arguments: Any) -> Any:
+            self.senders[name] = threading.current_thread().name
+            return answer(*arguments)
+
+        return SimpleNamespace(remote=remote)
 
 
 @pytest.fixture(autouse=True)
@@ -88,10 +90,15 @@ def _ports(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_replicas_hold_the_later_snapshot() -> None:
-    """A replica that starts takes it from the actor, an actor that starts from a replica."""
+    """A replica that starts takes it from the actor, an actor that starts from a replica.
+
+    A replica sends its snapshot from the thread that predicts, because a snapshot cannot predict
+    while it is pickled.
+    """
     snapshots = [learned(LEARNERS[0], n).snapshot() for n in (0, 10, 20)]
     latest = Latest()
-    first, second = (Replica(snapshots[0], lambda: Remote(latest), ("*",)) for _ in range(2))
+    remote = Remote(latest)
+    first, second = (Replica(snapshots[0], lambda: remote, ("*",)) for _ in range(2))
     seen = [lambda each=each: each.application.service.samples_seen for each in (first, second)]
 
     async def check() -> None:
@@ -105,7 +112,8 @@ def test_replicas_hold_the_later_snapshot() -> None:
         latest.__init__()  # type: ignore[misc]  # as Serve restarts it
         await second.check_health()
         assert (latest.number, latest.snapshot) == (2, snapshots[2])
-        third = Replica(snapshots[0], lambda: Remote(latest), ("*",))
+        assert remote.senders["put"] == "model_0"
+        third = Replica(snapshots[0], lambda: remote, ("*",))
         await third.check_health()
         assert await third.answer("predict_one", SAMPLES[0]["x"]) == Answer(
             snapshots[2].predict_one(SAMPLES[0]["x"]), 20
@@ -114,3 +122,23 @@ def test_replicas_hold_the_later_snapshot() -> None:
         assert isinstance(error, ValueError)
 
     asyncio.run(check())
+
+
+def test_numbers_of_snapshots(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a copy publishes, in an actor that begins anew for example, is later than all before.
+
+    What is no snapshot is refused before Ray is begun.
+    """
+    with pytest.raises(ValueError, match="a snapshot, as snapshot"):
+        SnapshotServer("rubbish")
+    numbers: list[int] = []
+    monkeypatch.setattr(serving, "connected", lambda: SimpleNamespace(put=lambda each: each))
+    monkeypatch.setattr(SnapshotServer, "_repeated", lambda _, ask: ask())
+    results = SimpleNamespace(results=lambda: None)
+    broadcast = lambda _, number, __: numbers.append(number) or results  # noqa: E731
+    server = SnapshotServer.__new__(SnapshotServer)
+    server._handle, server._number = SimpleNamespace(broadcast=broadcast), 0
+    twin = copy.copy(server)
+    for each in (server, server, twin, server):
+        each.publish(ret.ExtraTreesClassifier(seed=1).snapshot())
+    assert numbers == sorted(set(numbers))

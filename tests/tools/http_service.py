@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from prometheus_client.parser import text_string_to_metric_families
+
 JSON = "application/json"
 LINES = "application/x-ndjson"
 
@@ -85,6 +87,31 @@ def asked(app: Any, *arguments: Any, **options: Any) -> Answer:
     return asyncio.run(ask(app.asgi, *arguments, **options))
 
 
+def metrics_of(app: Any) -> dict[str, float]:
+    """The metrics as Prometheus reads them: by their names, and their labels after spaces."""
+    families = text_string_to_metric_families(asked(app, "/metrics").body.decode())
+    return {
+        " ".join([sample.name.removeprefix("river_extra_trees_"), *sample.labels.values()]): (
+            sample.value
+        )
+        for family in families
+        for sample in family.samples
+    }
+
+
+def ask_port(
+    port: int, path: str, body: bytes | None = None, *, kind: str = JSON, method: str | None = None
+) -> Answer:
+    """Ask a service on this machine."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    with contextlib.closing(connection):
+        method = method or ("GET" if body is None else "POST")
+        connection.request(method, path, body, {"Content-Type": kind})
+        response = connection.getresponse()
+        headers = {name.lower(): value for name, value in response.getheaders()}
+        return Answer(response.status, headers, response.read())
+
+
 @dataclass
 class Served:
     """A service in a process of its own."""
@@ -92,15 +119,8 @@ class Served:
     process: subprocess.Popen[str]
     port: int
 
-    def ask(
-        self, path: str, body: bytes | None = None, *, kind: str = JSON, method: str | None = None
-    ) -> Answer:
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
-        with contextlib.closing(connection):
-            method = method or ("GET" if body is None else "POST")
-            connection.request(method, path, body, {"Content-Type": kind})
-            response = connection.getresponse()
-            return Answer(response.status, dict(response.getheaders()), response.read())
+    def ask(self, path: str, body: bytes | None = None, **sent: Any) -> Answer:
+        return ask_port(self.port, path, body, **sent)
 
 
 @contextlib.contextmanager
@@ -112,7 +132,6 @@ def served(path: Path, *options: object) -> Iterator[Served]:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        env=None,
         bufsize=1,
     )
     try:

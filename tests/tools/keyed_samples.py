@@ -18,16 +18,27 @@ from river_extra_trees import persistence
 from river_extra_trees.keyed import KeyedModels
 from tests.naive import keyed as naive
 
+
+class Doubling(ret.StreamDecisionTreeRegressor):
+    """A learner that is derived from one of the package, and learns in its own way."""
+
+    def learn_one(self, x: Any, y: Any, w: float = 1.0) -> None:
+        super().learn_one(x, 2 * y, w)
+
+
 MODELS = {
     "tree": ret.StreamDecisionTreeClassifier(batch_size=4, min_samples_leaf=1, seed=1),
     "regression tree": ret.StreamDecisionTreeRegressor(batch_size=4, min_samples_leaf=1, seed=1),
     "forest": ret.ExtraTreesClassifier(n_models=3, seed=1),
     "dynamic tree": ret.DynamicTreeRegressor(n_particles=5, window=6, seed=1),
     "shrubs": ret.ShrubEnsembleClassifier(seed=1),
+    "tree by kinds of columns": ret.ColumnKinds()
+    | ret.StreamDecisionTreeClassifier(batch_size=4, min_samples_leaf=1, seed=1),
+    "derived tree": Doubling(batch_size=4, min_samples_leaf=1, seed=1),
     "naive Bayes of river": naive_bayes.GaussianNB(),
     "pipeline of river": preprocessing.StandardScaler() | linear_model.LinearRegression(),
 }
-REGRESSIONS = {"regression tree", "dynamic tree", "pipeline of river"}
+REGRESSIONS = {"regression tree", "dynamic tree", "derived tree", "pipeline of river"}
 RIVER = {"naive Bayes of river", "pipeline of river"}
 
 TREE = MODELS["tree"]
@@ -45,7 +56,11 @@ def samples_of(name: str, keys: list[Any], seed: int, bad: float = 0.0) -> Sampl
             x["a"] = [] if name in RIVER else math.inf
         if name not in RIVER:
             x["c"] = str(rng.choice(["red", "green", "blue"]))
-        y: Any = float(rng.normal()) if name in REGRESSIONS else str(rng.choice(["no", "yes"]))
+        y: Any = (
+            float(rng.normal())
+            if name in REGRESSIONS
+            else str(rng.choice(["no", "yes", "perhaps"]))
+        )
         w = 1.0 if name in RIVER else float(rng.choice([1.0, 0.5, 0.0]))
         found.append((key, x, y, w))
     return found
@@ -95,6 +110,7 @@ def check_same(
     for key in keys:
         assert (key in models) == (key in plain.models)
         assert same(models.model_of(key), plain.models.get(key))
+    assert models.note == plain.note
     counts = models.counts()
     assert counts.n_refused == len(plain.refused)
     assert counts.n_samples_seen == plain.now - len(plain.refused)
