@@ -98,15 +98,16 @@ def test_published_repeats_a_recorded_run(name: str) -> None:
         assert model.retained_sizes == [int(line["rootsize"])]
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(80))
 def test_tree_equals_the_naive_tree(seed: int) -> None:
     """After every sample."""
     rng = random.Random(seed)
     samples, rules = growth(rng, 160)
     rules = Rules(rules.criterion, rules.nominal, rules.max_depth or None)
     batch_size, spare = rng.randint(2, 16), rng.choice([5, 100])
+    warm_size = batch_size * rng.randint(1, 4)
     options: dict[str, Any] = {
-        **{"batch_size": batch_size, "warm_size": 10, "max_depth": rules.max_depth},
+        **{"batch_size": batch_size, "warm_size": warm_size, "max_depth": rules.max_depth},
         "max_retained": batch_size + spare,
     }
     if rules.criterion == "variance":
@@ -116,7 +117,7 @@ def test_tree_equals_the_naive_tree(seed: int) -> None:
         labels = list(dict.fromkeys(sample.y for sample in samples))
         samples = [sample._replace(y=labels.index(sample.y)) for sample in samples]
     prime(model._core.schema, len(samples[0].x), rules.nominal)
-    naive = NaiveTree(rules, batch_size, warm_size=10, most=batch_size + spare)
+    naive = NaiveTree(rules, batch_size, warm_size=warm_size, most=batch_size + spare)
     for sample in samples:
         learn(model, [sample], rules)
         model._core.check()

@@ -1,50 +1,13 @@
-"""What forgetful learners decide between two batches."""
+"""Sums of losses of any size; `test_forgetful_forest.py` tests what is decided by them."""
 
 from __future__ import annotations
 
 import math
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy import stats
 
-from river_extra_trees.forgetting import (
-    AdaptParameters,
-    DriftTest,
-    Sums,
-    accuracy_of,
-    add,
-    p_value,
-)
-from tests.naive.forgetful import AdaptParameters as NaiveAdaptParameters
-
-
-def answers(n: int, wrong: int) -> Sums:
-    """What is known of n labels, so many of them wrong."""
-    return n, wrong, wrong, 0
-
-
-@given(
-    st.booleans(),
-    st.integers(2, 5),
-    st.lists(st.tuples(st.integers(1, 60), st.floats(0, 1)), min_size=1, max_size=60),
-)
-def test_parameters_agree_with_the_naive_ones(
-    published: bool, n_classes: int, batches: list[tuple[int, float]]
-) -> None:
-    """Whatever the accuracies of the batches, both set the same parameters."""
-    parameters = AdaptParameters(0.3, 64, published=published)
-    naive = NaiveAdaptParameters(1 / n_classes, published=published)
-    held = 0
-    for n, accuracy in batches:
-        right = round(accuracy * n)
-        parameters.adapt(answers(n, n - right), 1 / n_classes, held)
-        naive.step([(float(i >= right), 0.0) for i in range(n)], held)
-        assert parameters.retained_size == naive.retained
-        assert parameters.rate == naive.rate
-        assert parameters.max_height == naive.height
-        held = min(held + n, parameters.retained_size)
+from river_extra_trees.forgetting import Sums, accuracy_of, add, p_value
 
 
 @pytest.mark.parametrize("scale", [1e-150, 1e-80, 1.0, 1e80, 1e150])
@@ -68,11 +31,3 @@ def test_losses_that_are_too_large_to_add_stay_finite() -> None:
     total = add(huge, huge)
     assert math.isfinite(accuracy_of(total))
     assert total[0] == 20
-
-
-def test_insignificant_falls_are_pooled() -> None:
-    """A fall that chance explains discards nothing, and is remembered."""
-    test = DriftTest(20, 0.05)
-    assert test.n_discarded(answers(100, 10), 0.5) == 0
-    assert test.n_discarded(answers(100, 14), 0.5) == 0
-    assert test.last == answers(200, 24)

@@ -93,6 +93,7 @@ def assert_same_weights(shrubs: Shrubs, births: list[int], weights: list[float])
 def test_recorded_run(name: str) -> None:
     """Weights and predictions are the recorded ones at every step.
 
+    With one round, most trees have no chance to enter, and are not trained; the program trains all.
     Trees that agree on the window have equal weights up to rounding in some runs: which of them
     leaves is decided by noise, and only the predictions are comparable.
     """
@@ -107,6 +108,7 @@ def test_recorded_run(name: str) -> None:
             births, weights = zip(*(pair.split(":") for pair in pairs), strict=True)
             assert_same_weights(shrubs, list(map(int, births)), list(map(float, weights)))
     shrubs.check()
+    assert shrubs.n_trained < 0.5 * len(rows) or parameters["rounds"] > 1
 
 
 def test_the_naive_regression_repeats_a_recorded_run() -> None:
@@ -144,20 +146,6 @@ def test_agrees_with_the_naive_ensemble(seed: int) -> None:
         if naive.closest < 1e-9:
             return  # equal weights: from here on rounding may decide which tree leaves
         assert_same_weights(shrubs, naive.births, naive.weights)
-
-
-@pytest.mark.parametrize("loss", ["mse", "cross_entropy"])
-def test_trees_without_a_chance_are_not_trained(loss: str) -> None:
-    """Leaving them out changes no weight: the naive ensemble trains a tree with every sample."""
-    rules: dict[str, Any] = {"n_models": 8, "window_size": 50, "step_size": 0.0713, "loss": loss}
-    shrubs = core(4, **rules, max_depth=6)
-    naive = NaiveShrubs(4, **rules, max_depth=6)
-    n = 100
-    for x, y in noisy_stream(n, 3, 4, 7):
-        learn(shrubs, list(x.values()), y)
-        naive.learn(list(x.values()), y)
-        assert_same_weights(shrubs, naive.births, naive.weights)
-    assert shrubs.n_trained < 0.7 * n
 
 
 @settings(max_examples=30)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import gzip
 import itertools
-import pickle
 import random
 from pathlib import Path
 from typing import Any
@@ -71,20 +70,25 @@ def test_growth_agrees_with_the_naive_stream_tree(seed: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("model_class", "options"),
+    ("model_class", "options", "n_swaps", "number"),
     [
-        *((model_class, {"leaf_memory": None}) for model_class in FORESTS),
-        (FORESTS[0], {"leaf_memory": None, "max_depth": 0}),
-        (FORESTS[0], PUBLISHED),
+        (FORESTS[0], {"leaf_memory": None}, 2, 2),
+        (FORESTS[0], {"leaf_memory": None, "max_depth": 0}, 0.01, 1),
+        (FORESTS[0], PUBLISHED, 0.5, 2),
+        (FORESTS[1], {"leaf_memory": None}, 0.1, 1),
+        (FORESTS[1], {"leaf_memory": None}, 1.0, 5),
     ],
 )
-def test_worst_trees_are_replaced(model_class: Any, options: dict[str, Any]) -> None:
+def test_worst_trees_are_replaced(
+    model_class: Any, options: dict[str, Any], n_swaps: float, number: int
+) -> None:
     """From the second batch on, always or with probability 1 / b, the worst trees are new.
 
-    The root of a new tree holds a bootstrap of the batch.
+    A share stands for the number of trees below it, and for one tree at least. The root of a new
+    tree holds a bootstrap of the batch.
     """
     seed = 20  # of its draws some lie between 1 / (b + 1) and 1 / b, some up to 1 / (b - 1)
-    model = model_class(n_models=5, batch_size=10, n_swaps=2, seed=seed, **options)
+    model = model_class(n_models=5, batch_size=10, n_swaps=n_swaps, seed=seed, **options)
     stream = rows(400)
     n_swapped = 0
     for b in range(1, 41):
@@ -96,7 +100,7 @@ def test_worst_trees_are_replaced(model_class: Any, options: dict[str, Any]) -> 
                 losses[i] += weights[-1] * loss(tree.node(leaf_number(model, x, i)), y, model)
             model.learn_one(x, y, w=weights[-1])
         swapped = [i for i in range(5) if model._core.trees[i] is not trees[i]]
-        worst = sorted(np.argsort(-losses, kind="stable")[:2].tolist())
+        worst = sorted(np.argsort(-losses, kind="stable")[:number].tolist())
         if options is PUBLISHED:
             drawn = NaiveRng(seed, 0, b - 1, SWAP).uniform() < 1 / b
             assert swapped == (worst if b > 1 and drawn else [])
@@ -108,19 +112,6 @@ def test_worst_trees_are_replaced(model_class: Any, options: dict[str, Any]) -> 
             assert tree.node(tree.root())["weight"] == pytest.approx(drawn_weight)
         n_swapped += len(swapped)
     assert n_swapped >= 4
-
-
-@pytest.mark.parametrize("model_class", FORESTS)
-def test_a_share_of_the_trees_is_replaced(model_class: Any) -> None:
-    """A share stands for the number of trees below it, and for one tree at least."""
-    for share, number in ((0.1, 1), (0.5, 2), (0.01, 1), (1.0, 5)):
-        some, same = (
-            model_class(n_models=5, batch_size=10, n_swaps=n, seed=4) for n in (share, number)
-        )
-        for x, y in rows(100):
-            some.learn_one(x, y)
-            same.learn_one(x, y)
-        assert pickle.dumps(some._core.trees) == pickle.dumps(same._core.trees)
 
 
 def loss(leaf: dict[str, Any], y: int, model: Any) -> float:

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from tests.naive import cart
 from tests.naive.cart import (
@@ -18,6 +17,7 @@ from tests.naive.cart import (
     Rules,
     Sample,
     Split,
+    Values,
     bucket_of,
     leaf_of,
     may_split,
@@ -35,8 +35,6 @@ from tests.naive.rng import NaiveRng
 N_SALTS = 254
 MAX_REGRESSORS = 64
 
-Numbers = npt.NDArray[np.float64]
-
 
 @dataclass
 class Node(cart.Node):
@@ -51,10 +49,10 @@ class Standard:
     """The regressors of a tree, in standard deviations from their means."""
 
     columns: list[int]
-    centers: Numbers
-    deviations: Numbers
+    centers: Values
+    deviations: Values
 
-    def __call__(self, x: Sequence[float]) -> Numbers:
+    def __call__(self, x: Sequence[float]) -> Values:
         values = np.array([value_of(x, column) for column in self.columns])
         z = (values - self.centers) / self.deviations
         return np.where(np.isnan(z), 0.0, z)
@@ -77,8 +75,8 @@ class Model:
     """A ridge regression on standardised features; it gives what is added to a mean."""
 
     standard: Standard
-    slopes: Numbers
-    middle: Numbers
+    slopes: Values
+    middle: Values
     limit: float
 
     def __call__(self, x: Sequence[float]) -> float:
@@ -152,7 +150,7 @@ class Tree:
 def score(samples: list[Sample], criterion: str, middle: float) -> float:
     """Higher is better: the impurity of the samples of a side, but for a constant.
 
-    Numbers are taken from their mean in the node.
+    Values are taken from their mean in the node.
     """
     weight = total(samples)
     if criterion == "variance":

@@ -17,13 +17,12 @@ from typing import Any
 
 import numpy as np
 
-from tests.naive.cart import Rules, Sample, class_weights, faded, moments, walk
+from tests.naive.cart import Rules, Sample, Values, class_weights, faded, moments, walk
 from tests.naive.columns import Columns
 from tests.naive.extra_tree import (
     MAX_REGRESSORS,
     Growth,
     Node,
-    Numbers,
     Tree,
     ridge,
     standard_of,
@@ -206,7 +205,7 @@ class NaiveClassForest(NaiveExtraTrees):
             self.labels.append(y)
         return self.labels.index(y)
 
-    def group_answers(self, x: Sequence[float]) -> Numbers:
+    def group_answers(self, x: Sequence[float]) -> Values:
         """Per group the mean of the class frequencies in the leaves of its trees."""
         found = np.zeros((len(self.groups), len(self.labels)))
         for answer, group in zip(found, self.groups, strict=True):
@@ -216,14 +215,14 @@ class NaiveClassForest(NaiveExtraTrees):
                 answer += np.array(weights) / sum(weights) / len(group.trees)
         return found
 
-    def member_logs(self, x: Sequence[float]) -> Numbers:
+    def member_logs(self, x: Sequence[float]) -> Values:
         """Per member of the pool the logarithms of its answer, kept away from zero."""
         groups, n = self.group_answers(x), len(self.labels)
         naive = self.naive.answer(x, self.columns.nominal, n)
         members = np.vstack([groups, self.weights @ groups, naive])
         return np.log((1.0 - self.FLOOR) * members + self.FLOOR / n)
 
-    def pool(self, logs: Numbers) -> Numbers:
+    def pool(self, logs: Values) -> Values:
         """p(c) is proportional to the product of q_m(c) ** e_m over the members m."""
         found = self.exponents @ logs
         shares = np.exp(found - found.max())
@@ -256,14 +255,14 @@ class NaiveNumberForest(NaiveExtraTrees):
         super().__init__(**settings)
         n = len(self.groups) + 1
         self.members = np.full(n, 1.0 / n)
-        self.answers: list[Numbers] = []  # of the members, to all samples but the first
+        self.answers: list[Values] = []  # of the members, to all samples but the first
         self.variances: list[float] = []
         self.errors: list[float] = []
 
     def target(self, y: Any) -> float:
         return float(y)
 
-    def member_answers(self, x: Sequence[float]) -> tuple[Numbers, float]:
+    def member_answers(self, x: Sequence[float]) -> tuple[Values, float]:
         """The answers of the groups and the stacked one, and V."""
         targets = [s.y for s in self.samples]
         low, high = min(targets), max(targets)
@@ -280,7 +279,7 @@ class NaiveNumberForest(NaiveExtraTrees):
         stacked = middle + float(self.stack() @ (np.array(means) - middle))
         return np.array([*means, min(max(stacked, low), high)]), float(np.mean(variances))
 
-    def stack(self) -> Numbers:
+    def stack(self) -> Values:
         """The slopes of the stacked answer: a ridge regression on all answers, older ones fade."""
         n = len(self.groups)
         if len(self.answers) < self.FIRST_STACK:
@@ -293,7 +292,7 @@ class NaiveNumberForest(NaiveExtraTrees):
         prior = self.PRIOR * (fade @ (d**2).mean(axis=1)) / fade.sum()
         if prior == 0.0:
             return np.zeros(n)
-        found: Numbers = np.linalg.solve(
+        found: Values = np.linalg.solve(
             d.T @ (fade[:, None] * d) + prior * np.eye(n), d.T @ (fade * y)
         )
         return found
@@ -334,7 +333,7 @@ class NaiveNumberForest(NaiveExtraTrees):
         self.members = (1.0 - self.SHARE) * raised / raised.sum() + self.SHARE / len(raised)
 
 
-def fades(n: int, decay: float) -> Numbers:
+def fades(n: int, decay: float) -> Values:
     """The weights of the latest n of something, the oldest first."""
-    weights: Numbers = decay ** np.arange(n - 1, -1, -1)
+    weights: Values = decay ** np.arange(n - 1, -1, -1)
     return weights

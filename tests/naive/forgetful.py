@@ -116,7 +116,7 @@ def p_value(before, now):
 
 
 class PublishedCart(Cart):
-    """Scores in the arithmetic of the authors' program, where rounding decides between equal ones.
+    """Entropy in the arithmetic of the authors' program: rounding decides between equal scores.
 
     A threshold is the largest value on its left.
     """
@@ -128,12 +128,11 @@ class PublishedCart(Cart):
         return low
 
     def scores(self, left, right):
-        impurity = {"entropy": entropy, "gini": gini}[self.rules.criterion]
         found = []
         for sides in zip(left.astype(int).tolist(), right.astype(int).tolist(), strict=True):
             n_left, n_right = map(sum, sides)
             n = n_left + n_right
-            of_left, of_right = (impurity(tuple(side)) for side in sides)
+            of_left, of_right = (entropy(tuple(side)) for side in sides)
             found.append(of_left * n_left / n + of_right * n_right / n)
         return found
 
@@ -145,15 +144,6 @@ def entropy(counts):
     for n in counts:
         if n:
             value -= (n / total) * math.log(n / total)
-    return value
-
-
-@cache
-def gini(counts):
-    total = sum(counts)
-    value = 1.0
-    for n in counts:
-        value -= (n / total) * (n / total)
     return value
 
 

@@ -7,18 +7,17 @@ from collections.abc import Sequence
 
 from tests.naive.cart import Sample, moments, present, pure, total, value_of
 
-NAIVE_MEMORY = 1000.0
+MEMORY = 1000.0
 
 
 class NaiveBayes:
     """Densities and counts of all samples ever seen, the older ones weighing less."""
 
-    def __init__(self, memory: float = NAIVE_MEMORY) -> None:
-        self.memory = memory
+    def __init__(self) -> None:
         self.samples: list[Sample] = []
 
     def faded(self) -> list[Sample]:
-        keep, n = 1.0 - 1.0 / self.memory, len(self.samples)
+        keep, n = 1.0 - 1.0 / MEMORY, len(self.samples)
         return [
             s._replace(weight=s.weight * keep ** (n - 1 - i)) for i, s in enumerate(self.samples)
         ]

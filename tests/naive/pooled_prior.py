@@ -30,14 +30,13 @@ class PooledKeyedModels:
             group += 1
         return group
 
+    def ask(self, model: Any, x: Row) -> Any:
+        return model.predict_one(x) if self.regression else model.predict_proba_one(x)
+
     def answers(self, key: Any, x: Row) -> dict[str, Any]:
         """The three answers; without the key's own model, the pooled one alone."""
-        if self.regression:
-            common = self.pooled.predict_one(x) if self.ages else None
-            own = self.models[key].predict_one(x) if key in self.models else None
-        else:
-            common = self.pooled.predict_proba_one(x) or None
-            own = self.models[key].predict_proba_one(x) if key in self.models else None
+        common = self.ask(self.pooled, x) if self.ages else None
+        own = self.ask(self.models[key], x) if key in self.models else None
         if own is None:
             return {"pooled": common}
         return {"pooled": common, "half-way": self.between(common, own, 0.5), "own": own}

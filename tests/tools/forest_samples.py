@@ -26,20 +26,6 @@ def sample(rng: random.Random, i: int) -> tuple[dict[Any, Any], float, float, st
     return x, a, b, c
 
 
-def many_values(rng: random.Random, i: int) -> tuple[dict[Any, Any], float]:
-    """Features of sample i, two of which have many nominal values, and what its target depends on.
-
-    Of the second, most are missing at first. Naive Bayes counts 64 values of a feature at most.
-    """
-    first, second = rng.randrange(60), rng.randrange(25)
-    x: dict[Any, Any] = {"first": f"v{first}", "a": rng.random(), "c": rng.choice("rgb")}
-    if i > 60 or rng.random() < 0.3:
-        x["second"] = f"w{second}"
-    if rng.random() < 0.1:
-        x["first"] = None
-    return x, first % 7 + 0.25 * (second % 4)
-
-
 def passing_names(n: int, seed: int) -> Iterator[tuple[dict[str, Any], float]]:
     """Names that come once, come and go, return late, or are nearly always there."""
     rng = random.Random(seed)

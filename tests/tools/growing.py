@@ -12,7 +12,7 @@ import pytest
 import river_extra_trees as ret
 from river_extra_trees._core.schema import Schema
 from river_extra_trees._core.trees import Trees
-from tests.naive.cart import Node, Rules, Sample, class_weights, moments, total, walk
+from tests.naive.cart import Node, Rules, Sample, Split, class_weights, moments, total, walk
 
 N_CODES = 4
 
@@ -63,22 +63,21 @@ def learn(model: Any, samples: Iterable[Sample], rules: Rules) -> None:
         model.learn_one(row_of(sample, rules.nominal), y, w=sample.weight)
 
 
-def splits_of(trees: Trees) -> list[tuple[int, float, bool, bool] | None]:
-    """The splits of a tree in preorder; None for a leaf."""
-    nodes = [trees.node(number) for number in trees.preorder()]
-    return [
-        None
-        if node["feature"] < 0
-        else (node["feature"], node["threshold"], node["nominal"], node["missing_left"])
-        for node in nodes
-    ]
+def split_of(node: dict[str, Any]) -> Split | None:
+    """The split of a node that the core tells of; None of a leaf."""
+    return None if node["feature"] < 0 else Split(*(node[name] for name in Split._fields))
+
+
+def splits_of(trees: Trees) -> list[Split | None]:
+    """The splits of a tree in preorder."""
+    return [split_of(trees.node(number)) for number in trees.preorder()]
 
 
 def assert_same_tree(trees: Trees, root: Node, labels: Sequence[int] | None) -> None:
     """The same splits, and in every leaf the same statistics; labels are None for numbers."""
     trees.check()
     nodes = list(walk(root))
-    assert splits_of(trees) == [None if n.split is None else tuple(n.split) for n in nodes]
+    assert splits_of(trees) == [node.split for node in nodes]
     for number, node in zip(trees.preorder(), nodes, strict=True):
         told = trees.node(number)
         if node.split is not None or not node.samples:

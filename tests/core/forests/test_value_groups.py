@@ -14,7 +14,8 @@ import pytest
 import river_extra_trees as ret
 from river_extra_trees._core.state import StateError
 from river_extra_trees._estimator import inspection
-from tests.naive.cart import GROUP, N_BUCKETS, Split
+from tests.naive.cart import GROUP, N_BUCKETS
+from tests.tools.growing import splits_of
 
 
 def samples(n: int) -> list[tuple[dict[str, Any], bool]]:
@@ -74,11 +75,11 @@ def test_inspection_tells_the_values_of_groups() -> None:
     """The threshold lists the known values that go left, the cut their codes; paths follow them."""
     model = learned(650, n_models=1, batch_size=1000)
     trees, nodes, codes = model._core.trees[0], model._core.nodes(0), model._core.schema.codes
-    splits = {number: split_of(trees.node(number)) for number in trees.preorder()}
+    splits = dict(zip(trees.preorder(), splits_of(trees), strict=True))
     groups = [
         (node, split)
         for node, split in zip(nodes, splits.values(), strict=True)
-        if split.feature >= 0 and split.nominal >= GROUP
+        if split is not None and split.nominal >= GROUP
     ]
     for node, split in groups:
         assert type(node["nominal"]) is bool
@@ -93,21 +94,13 @@ def test_inspection_tells_the_values_of_groups() -> None:
     assert model.predict_proba_many(pd.DataFrame(rows)).to_dict("records") == shares
     for x in rows:
         row, number = model._core.row_of(x), trees.root()
-        while splits[number].feature >= 0:
-            side = "left" if splits[number].goes_left(row) else "right"
-            number = trees.node(number)[side]
+        while split := splits[number]:
+            number = trees.node(number)["left" if split.goes_left(row) else "right"]
         *_, leaf = inspection.path(nodes, row)
         assert leaf["node"] == number
         assert model.debug_one(x)
     assert " more}" in model.to_text()
     assert any(isinstance(threshold, list) for threshold in model.to_dataframe()["threshold"])
-
-
-def split_of(node: dict[str, Any]) -> Split:
-    return Split(*(node[name] for name in Split._fields))
-
-
-# --- States
 
 
 @pytest.mark.parametrize(
