@@ -17,16 +17,10 @@ from tests.tools.contract import (
     FIRST,
     FIRST_REGRESSORS,
     Case,
-    is_finite,
     taught,
     told,
 )
-from tests.tools.estimators import (
-    frozen,
-    learn,
-    make,
-    stream,
-)
+from tests.tools.estimators import frozen, learn, make, stream
 from tests.tools.inputs import (
     HUGE,
     LABELS,
@@ -34,21 +28,8 @@ from tests.tools.inputs import (
     REFUSED_LABELS,
     REFUSED_TARGETS,
     REFUSED_WEIGHTS,
-    TAKEN_FEATURES,
     TAKEN_TARGETS,
 )
-
-
-@pytest.mark.parametrize(("case", "value"), told(CORES, TAKEN_FEATURES))
-def test_feature_is_taken(case: Case, value: Any) -> None:
-    """A missing value, any kind of number and any name are learned, and the answers stay sane."""
-    model, x, y = taught(case)
-    for _ in range(30):
-        model.learn_one({**x, "a": value}, y)
-    assert is_finite(model, {**x, "a": value})
-    learn(model, stream(case, 60, seed=1))
-    assert is_finite(model, x)
-
 
 REFUSED = [
     *told(CORES, [("feature", value, error) for value, error in REFUSED_FEATURES]),
