@@ -8,11 +8,7 @@ import numpy as np
 import pytest
 
 import river_extra_trees as ret
-from river_extra_trees._core.columns import (
-    Column,
-    column_of_numbers,
-    column_of_values,
-)
+from river_extra_trees._core.columns import Column, column_of_numbers, column_of_values
 from river_extra_trees._core.table import Table
 from river_extra_trees._estimator.tables import labelled_table_of
 from tests.tools.inputs import Interruption, Loud

@@ -57,16 +57,13 @@ def faint_and_far(rng: random.Random) -> Iterator[Row]:
         yield x, rng.choice([1e50, -1e50, 1.0]), 1e-100
 
 
-PUBLISHED = {"published": True}
-
-
 @pytest.mark.parametrize("leaf", ["linear", "constant"])
 @pytest.mark.parametrize(
     ("stream", "parameters"),
     [
         *((far_features, {"forgetting_factor": factor}) for factor in (0.7, 1e-17, 1e-300)),
         *((falling_targets, {"forgetting_factor": factor}) for factor in (0.5, 0.7)),
-        *((new_unit, {"forgetting_factor": factor, **PUBLISHED}) for factor in (0.7, 1e-3)),
+        *((new_unit, {"forgetting_factor": factor, "published": True}) for factor in (0.7, 1e-3)),
         *((far_features_that_are_missing, {}), (faint_and_far, {})),
     ],
     ids=lambda value: value.__name__ if callable(value) else str(value),

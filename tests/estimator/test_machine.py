@@ -41,6 +41,11 @@ N_STEPS = int(os.environ.get("RIVER_EXTRA_TREES_STEPS") or 300)
 MANY = 10_000  # samples: more than a run has
 BAD = ("feature", "target", "weight", "sample")  # what is refused
 LOUD = ("number", "value", "name", "target", "weight")  # what is interrupted
+COPIES: tuple[Callable[[Any], Any], ...] = (
+    copy.deepcopy,
+    lambda model: pickle.loads(pickle.dumps(model)),
+    lambda model: persistence.load_bytes(persistence.save_bytes(model)),
+)
 
 _BATCHES = {"batch_size": 9, "warm_size": 16, "max_retained": 50, "seed": 1}
 _FLAT = {"published": True, "forgetting_factor": 1.0}
@@ -197,17 +202,9 @@ class Machine(RuleBasedStateMachine):
         with self.unchanged(), pytest.raises(Interruption):
             self.model.learn_one(x, y, w=w)
 
-    @rule()
-    def pickle(self) -> None:
-        self.model = pickle.loads(pickle.dumps(self.model))
-
-    @rule()
-    def save_and_load(self) -> None:
-        self.model = persistence.load_bytes(persistence.save_bytes(self.model))
-
-    @rule()
-    def deepcopy(self) -> None:
-        self.model = copy.deepcopy(self.model)
+    @rule(way=st.sampled_from(COPIES))
+    def copied(self, way: Callable[[Any], Any]) -> None:
+        self.model = way(self.model)
 
     @rule(n=st.integers(0, 60), seed=st.integers(0, 10**6))
     def clone(self, n: int, seed: int) -> None:
@@ -266,8 +263,9 @@ def test_every_rule(family: str, oracle: str) -> None:
             machine.interrupt(data, loud)
         for way in (machine.learn, machine.learn_many, machine.refuse_many):
             way(data)
-        for way in (machine.pickle, machine.save_and_load, machine.deepcopy, machine.ask_many):
-            way()
+        for copied in COPIES:
+            machine.copied(copied)
+        machine.ask_many()
         machine.clone(40, seed=3)
         machine.learn_stretch(40, seed=4)
         machine.same()

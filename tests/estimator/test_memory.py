@@ -12,15 +12,7 @@ import pytest
 
 from river_extra_trees import persistence
 from tests.tools.contract import CORES, ENDS, Case
-from tests.tools.estimators import (
-    CLASSES,
-    PARAMETERS,
-    TIGHTEST,
-    is_classifier,
-    learn,
-    make,
-    stream,
-)
+from tests.tools.estimators import CLASSES, PARAMETERS, TIGHTEST, is_classifier, learn, make, stream
 
 LONG = "x" * 2000
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+NOMINAL = (str, tuple)
 UNKNOWN = -1.0  # a nominal value that was never learned: no code, and not missing
 
 
@@ -26,7 +27,7 @@ class Columns:
         """The row of a sample that is to be answered."""
         row = [math.nan] * len(self.numbers)
         for name, value in x.items():
-            nominal = isinstance(value, str)
+            nominal = isinstance(value, NOMINAL)
             column = self.numbers.get((name, nominal))
             if value is not None and column is not None:
                 row[column] = self.codes[column].get(value, UNKNOWN) if nominal else float(value)
@@ -34,7 +35,9 @@ class Columns:
 
     def learned(self, x: dict[Any, Any]) -> tuple[float, ...]:
         """The row of a sample that is learned."""
-        found = {(name, isinstance(v, str)): v for name, v in x.items() if v is not None and v == v}
+        found = {
+            (name, isinstance(v, NOMINAL)): v for name, v in x.items() if v is not None and v == v
+        }
         for name, nominal in sorted(found, key=lambda key: (type(key[0]).__name__, str(key[0]))):
             column = self.numbers.setdefault((name, nominal), len(self.numbers))
             if nominal:

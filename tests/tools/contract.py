@@ -12,14 +12,7 @@ import pytest
 from river import base
 
 from river_extra_trees._core.safe_repr import safe_repr
-from tests.tools.estimators import (
-    CASES,
-    REGRESSORS,
-    TIGHTEST,
-    learn,
-    make,
-    stream,
-)
+from tests.tools.estimators import CASES, TIGHTEST, learn, make, stream
 
 Case = tuple[str, int]
 
@@ -28,8 +21,6 @@ FIRST = [case for case in CASES if case[1] == 0]
 
 # And the set with the tightest bound on memory.
 ENDS = FIRST + TIGHTEST
-
-FIRST_REGRESSORS = [case for case in REGRESSORS if case[1] == 0]
 
 # One estimator on each class of the core.
 FAMILIES = ("StreamDecisionTree", "ForgetfulRandomForest", "ShrubEnsemble", "DynamicTree")

@@ -135,7 +135,6 @@ THREE = [
     for i in sorted({0, n // 2, n - 1})
 ]
 CLASSIFIERS = [case for case in CASES if issubclass(CLASSES[case[0]], base.Classifier)]
-REGRESSORS = [case for case in CASES if issubclass(CLASSES[case[0]], base.Regressor)]
 TIGHTEST = [(name, len(PARAMETERS[name]) - 1) for name in CLASSES if name in PARAMETERS]
 
 
