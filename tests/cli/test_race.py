@@ -153,11 +153,11 @@ def test_bad_rows_are_skipped_and_counted() -> None:
 # --- Outputs
 
 
-def test_outputs(tmp_path: Path, table: Path) -> None:
+def test_outputs(tmp_path: Path) -> None:
     """Curves go to CSV, and a picture is drawn; their paths are printed."""
     path, picture = tmp_path / "out.csv", tmp_path / "out.png"
-    options = ("--target", "class", "--csv", path, "--plot", picture)
-    result = done("race", table, FAST, "NoChangeClassifier", *options)
+    options = ("--limit", 90, "--csv", path, "--plot", picture)
+    result = done("race", "Phishing", FAST, "NoChangeClassifier", *options)
     assert f"wrote {path}" in result.stdout
     assert f"wrote {picture}" in result.stdout
     items = [point["items"] for point in curves_in(path)[FAST]]
@@ -260,10 +260,10 @@ def test_missing_extra(package: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a device that is full")
-def test_a_full_standard_output(table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_standard_output(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The command fails, but has saved the model."""
-    path = table.with_name("m.model")
-    command = ("train", table, OURS, "--target", "class", "--save", path)
+    path = tmp_path / "m.model"
+    command = ("train", "Phishing", OURS, "--limit", 50, "--save", path)
     with contextlib.suppress(OSError), open("/dev/full", "w") as full:
         monkeypatch.setattr(sys, "stdout", full)
         assert status_of(*command) == "error: No space left on device"

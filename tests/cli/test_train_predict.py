@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -52,6 +53,15 @@ def test_a_bad_row_loses_nothing_that_was_learned(tmp_path: Path) -> None:
 
 
 @pytest.fixture
+def table(tmp_path: Path) -> Path:
+    """A CSV file with numbers, names, missing values and a class."""
+    path = tmp_path / "table.csv"
+    rows = [f"{i % 7},{('red', 'blue')[i % 2]},{'' if i % 5 else i / 8},{i % 2}" for i in range(90)]
+    path.write_text("\n".join(["number,name,gaps,class", *rows, ""]))
+    return path
+
+
+@pytest.fixture
 def model(tmp_path: Path, table: Path) -> Path:
     path = tmp_path / "m.model"
     done("train", table, OURS, "--target", "class", "--save", path)
@@ -81,15 +91,13 @@ def test_predict(model: Path, table: Path, tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_rows_of_a_pipe_are_answered_at_once(model: Path) -> None:
     """A prediction is printed before the next row arrives."""
-    process = subprocess.Popen(
+    process: Any = subprocess.Popen(
         [sys.executable, "-m", "river_extra_trees", "predict", str(model), "-"],
         env={**os.environ, "PYTHONUNBUFFERED": ""},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
     )
-    assert process.stdin is not None
-    assert process.stdout is not None
     with process:
         for row, number in (("name,number\nred,1\n", 1), ("blue,2\n", 2)):
             process.stdin.write(row)
