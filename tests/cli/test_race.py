@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import os
 import signal
@@ -36,14 +37,18 @@ from tests.tools.systems import needs_signals
 
 
 def test_curves_are_those_of_river(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By labels and probabilities, for learners of rows and of columns.
+    """By labels and probabilities, for learners of rows and of columns, with seeds of their own.
 
     However long the race, a curve has a bounded number of evenly spaced points.
     """
     monkeypatch.setattr(race, "MOST_POINTS", 8)
+    random_tree = functools.partial(
+        river_extra_trees.StreamDecisionTreeClassifier, batch_size=20, splitter="random"
+    )
     made = {
         FAST: tree.HoeffdingTreeClassifier,
-        OURS: lambda: river_extra_trees.StreamDecisionTreeClassifier(batch_size=20, seed=1),
+        f"{OURS},splitter=random": functools.partial(random_tree, seed=1),
+        f"{OURS},splitter=random,seed=4": functools.partial(random_tree, seed=4),
     }
     usual = ("--metric", "Accuracy", "--metric", "LogLoss", "--csv", tmp_path / "o.csv")
     done("race", "Phishing", *made, *usual, "--limit", 700)
@@ -64,15 +69,6 @@ def test_default_learners() -> None:
     for name in learners.usual_learners("classification"):
         assert name in result.stdout
     assert "60 of 60 samples" in result.stdout
-
-
-def test_seeds() -> None:
-    """Every learner has the seed of the command, unless its specification sets another."""
-    found = [
-        learners.make_learner(spec, "classification", 7).seed  # type: ignore[attr-defined]
-        for spec in ("ARFClassifier", "ARFClassifier:seed=3")
-    ]
-    assert found == [7, 3]
 
 
 def test_rolling_metrics(tmp_path: Path) -> None:
@@ -132,21 +128,25 @@ def test_bundled_streams(name: str) -> None:
     assert stream.n_items == 20
 
 
-def test_bad_rows_are_skipped_and_counted() -> None:
+def test_bad_rows_are_skipped_and_counted(tmp_path: Path) -> None:
     """Bad rows are counted in a note, or end the race with the results so far.
 
-    An identifier can be dropped.
+    An identifier can be dropped. A training saves the model as it was before the row.
     """
     text = "a,id,y\n1,p,x\n2,q,y\nbroken\n3,r,x\n"
-    usual = ("race", "-", FAST, "--target", "y", "--drop", "id")
-    result = done(*usual, "--on-bad-row", "skip", stdin=text)
+    usual = ("--target", "y", "--drop", "id")
+    result = done("race", "-", FAST, *usual, "--on-bad-row", "skip", stdin=text)
     assert result.stderr == (
         "note: columns: 1 number: 'a'\n"
         "note: rows skipped: 1; the first: row 3: 1 fields, but the header has 3\n"
     )
-    assert_refused(run(*usual, stdin=text), "standard input, row 3", stdout="2 samples")
-    usual = ("race", "-", "HoeffdingTreeRegressor", "--target", "y", "--task", "regression")
-    result = run(*usual, stdin="a,y\n1,0.5\n2,high\n")
+    path = tmp_path / "m.model"
+    for command in (("race", "-", FAST), ("train", "-", OURS, "--save", path)):
+        result = run(*command, *usual, stdin=text)
+        assert_refused(result, "standard input, row 3", stdout="2 samples")
+    assert learner_in(path).n_samples_seen == 2
+    usual = ("--target", "y", "--task", "regression")
+    result = run("race", "-", "HoeffdingTreeRegressor", *usual, stdin="a,y\n1,0.5\n2,high\n")
     assert_refused(result, "row 2", "'high', not a number", stdout="1 samples")
 
 

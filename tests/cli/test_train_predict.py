@@ -39,16 +39,6 @@ def test_train_saves_what_the_learner_has_learned(tmp_path: Path) -> None:
     assert persistence.save_bytes(learner_in(path)) == persistence.save_bytes(model)
 
 
-def test_a_bad_row_loses_nothing_that_was_learned(tmp_path: Path) -> None:
-    """The error names the row, and the model is saved as it was before the row."""
-    data, path = tmp_path / "t.csv", tmp_path / "m.model"
-    data.write_text("a,y\n1,u\n2,v\n3\n4,u\n")
-    result = run("train", data, OURS, "--target", "y", "--save", path, "--task", "classification")
-    assert result.exit_code == 2
-    assert "row 3" in result.stderr
-    assert learner_in(path).n_samples_seen == 2
-
-
 # --- predict
 
 
