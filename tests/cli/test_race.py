@@ -22,18 +22,8 @@ import river_extra_trees
 from river_extra_trees.__main__ import main
 from river_extra_trees.cli import learners, race, report, streams
 from river_extra_trees.streams import Batch
-from tests.tools.command_line import (
-    FAST,
-    OURS,
-    assert_refused,
-    curves_in,
-    done,
-    learner_in,
-    run,
-)
+from tests.tools.command_line import FAST, OURS, assert_refused, curves_in, done, learner_in, run
 from tests.tools.systems import needs_signals
-
-# --- Scores and curves
 
 
 def test_curves_are_those_of_river(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -94,9 +84,6 @@ def test_a_learner_that_fails(tmp_path: Path) -> None:
     assert curves_in(tmp_path / "o.csv")["NoChangeClassifier"][-1]["items"] == "50"
 
 
-# --- Reading
-
-
 @pytest.mark.parametrize(
     ("targets", "task"),
     [
@@ -150,9 +137,6 @@ def test_bad_rows_are_skipped_and_counted(tmp_path: Path) -> None:
     assert_refused(result, "row 2", "'high', not a number", stdout="1 samples")
 
 
-# --- Outputs
-
-
 def test_outputs(tmp_path: Path) -> None:
     """Curves go to CSV, and a picture is drawn; their paths are printed."""
     path, picture = tmp_path / "out.csv", tmp_path / "out.png"
@@ -175,9 +159,6 @@ def test_outputs_are_written_each_by_itself(
     result = run("race", "Phishing", FAST, "--limit", 40, "--csv", paths[0], "--plot", paths[1])
     assert_refused(result, "cannot write", "No space left", stdout="40 of 40 samples")
     assert paths[1].exists()
-
-
-# --- Endings
 
 
 def status_of(*arguments: object) -> str | int | None:

@@ -20,9 +20,6 @@ from tests.tools.estimators import learn
 OURS = "StreamDecisionTree"
 
 
-# --- train
-
-
 def test_train_saves_what_the_learner_has_learned(tmp_path: Path) -> None:
     """The file equals that of the same learner trained in Python."""
     path = tmp_path / "m.model"
@@ -37,9 +34,6 @@ def test_train_saves_what_the_learner_has_learned(tmp_path: Path) -> None:
     done("train", "Phishing", path, "--save", path, "--limit", 50)
     learn(model, datasets.Phishing().take(50))
     assert persistence.save_bytes(learner_in(path)) == persistence.save_bytes(model)
-
-
-# --- predict
 
 
 @pytest.fixture
@@ -130,9 +124,6 @@ def test_rows_that_cannot_be_read(model: Path, tmp_path: Path) -> None:
     assert answers.read_text() == "old"
 
     assert sorted(os.listdir(tmp_path)) == ["a.csv", "m.model", "new.csv", "table.csv"]
-
-
-# --- version
 
 
 def test_version_and_script() -> None:

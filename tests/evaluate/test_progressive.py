@@ -321,8 +321,6 @@ def test_a_refused_row_of_a_table_is_named(tmp_path: Path, batch_size: int) -> N
         progressive_val_score(table, model, metrics.MAE(), print_every=50)
 
 
-# --- Targets
-
 FEATURES = {"a": [0.5, None, 2.5, -1.0], "b": [1, 2, 3, 4], "c": ["x", None, "y", "x"]}
 TARGETS: dict[str, list[Any]] = {
     "floats": [1.0, 2.5, 1.0, 0.5],
