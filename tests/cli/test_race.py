@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import os
 import signal
@@ -21,29 +22,23 @@ import river_extra_trees
 from river_extra_trees.__main__ import main
 from river_extra_trees.cli import learners, race, report, streams
 from river_extra_trees.streams import Batch
-from tests.tools.command_line import (
-    FAST,
-    OURS,
-    assert_refused,
-    curves_in,
-    done,
-    learner_in,
-    run,
-)
+from tests.tools.command_line import FAST, OURS, assert_refused, curves_in, done, learner_in, run
 from tests.tools.systems import needs_signals
-
-# --- Scores and curves
 
 
 def test_curves_are_those_of_river(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By labels and probabilities, for learners of rows and of columns.
+    """By labels and probabilities, for learners of rows and of columns, with seeds of their own.
 
     However long the race, a curve has a bounded number of evenly spaced points.
     """
     monkeypatch.setattr(race, "MOST_POINTS", 8)
+    random_tree = functools.partial(
+        river_extra_trees.StreamDecisionTreeClassifier, batch_size=20, splitter="random"
+    )
     made = {
         FAST: tree.HoeffdingTreeClassifier,
-        OURS: lambda: river_extra_trees.StreamDecisionTreeClassifier(batch_size=20, seed=1),
+        f"{OURS},splitter=random": functools.partial(random_tree, seed=1),
+        f"{OURS},splitter=random,seed=4": functools.partial(random_tree, seed=4),
     }
     usual = ("--metric", "Accuracy", "--metric", "LogLoss", "--csv", tmp_path / "o.csv")
     done("race", "Phishing", *made, *usual, "--limit", 700)
@@ -64,15 +59,6 @@ def test_default_learners() -> None:
     for name in learners.usual_learners("classification"):
         assert name in result.stdout
     assert "60 of 60 samples" in result.stdout
-
-
-def test_seeds() -> None:
-    """Every learner has the seed of the command, unless its specification sets another."""
-    found = [
-        learners.make_learner(spec, "classification", 7).seed  # type: ignore[attr-defined]
-        for spec in ("ARFClassifier", "ARFClassifier:seed=3")
-    ]
-    assert found == [7, 3]
 
 
 def test_rolling_metrics(tmp_path: Path) -> None:
@@ -96,9 +82,6 @@ def test_a_learner_that_fails(tmp_path: Path) -> None:
     assert result.exit_code == 1, result.output
     assert "failed after" in result.stdout
     assert curves_in(tmp_path / "o.csv")["NoChangeClassifier"][-1]["items"] == "50"
-
-
-# --- Reading
 
 
 @pytest.mark.parametrize(
@@ -132,32 +115,33 @@ def test_bundled_streams(name: str) -> None:
     assert stream.n_items == 20
 
 
-def test_bad_rows_are_skipped_and_counted() -> None:
+def test_bad_rows_are_skipped_and_counted(tmp_path: Path) -> None:
     """Bad rows are counted in a note, or end the race with the results so far.
 
-    An identifier can be dropped.
+    An identifier can be dropped. A training saves the model as it was before the row.
     """
     text = "a,id,y\n1,p,x\n2,q,y\nbroken\n3,r,x\n"
-    usual = ("race", "-", FAST, "--target", "y", "--drop", "id")
-    result = done(*usual, "--on-bad-row", "skip", stdin=text)
+    usual = ("--target", "y", "--drop", "id")
+    result = done("race", "-", FAST, *usual, "--on-bad-row", "skip", stdin=text)
     assert result.stderr == (
         "note: columns: 1 number: 'a'\n"
         "note: rows skipped: 1; the first: row 3: 1 fields, but the header has 3\n"
     )
-    assert_refused(run(*usual, stdin=text), "standard input, row 3", stdout="2 samples")
-    usual = ("race", "-", "HoeffdingTreeRegressor", "--target", "y", "--task", "regression")
-    result = run(*usual, stdin="a,y\n1,0.5\n2,high\n")
+    path = tmp_path / "m.model"
+    for command in (("race", "-", FAST), ("train", "-", OURS, "--save", path)):
+        result = run(*command, *usual, stdin=text)
+        assert_refused(result, "standard input, row 3", stdout="2 samples")
+    assert learner_in(path).n_samples_seen == 2
+    usual = ("--target", "y", "--task", "regression")
+    result = run("race", "-", "HoeffdingTreeRegressor", *usual, stdin="a,y\n1,0.5\n2,high\n")
     assert_refused(result, "row 2", "'high', not a number", stdout="1 samples")
 
 
-# --- Outputs
-
-
-def test_outputs(tmp_path: Path, table: Path) -> None:
+def test_outputs(tmp_path: Path) -> None:
     """Curves go to CSV, and a picture is drawn; their paths are printed."""
     path, picture = tmp_path / "out.csv", tmp_path / "out.png"
-    options = ("--target", "class", "--csv", path, "--plot", picture)
-    result = done("race", table, FAST, "NoChangeClassifier", *options)
+    options = ("--limit", 90, "--csv", path, "--plot", picture)
+    result = done("race", "Phishing", FAST, "NoChangeClassifier", *options)
     assert f"wrote {path}" in result.stdout
     assert f"wrote {picture}" in result.stdout
     items = [point["items"] for point in curves_in(path)[FAST]]
@@ -175,9 +159,6 @@ def test_outputs_are_written_each_by_itself(
     result = run("race", "Phishing", FAST, "--limit", 40, "--csv", paths[0], "--plot", paths[1])
     assert_refused(result, "cannot write", "No space left", stdout="40 of 40 samples")
     assert paths[1].exists()
-
-
-# --- Endings
 
 
 def status_of(*arguments: object) -> str | int | None:
@@ -260,10 +241,10 @@ def test_missing_extra(package: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a device that is full")
-def test_a_full_standard_output(table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_standard_output(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The command fails, but has saved the model."""
-    path = table.with_name("m.model")
-    command = ("train", table, OURS, "--target", "class", "--save", path)
+    path = tmp_path / "m.model"
+    command = ("train", "Phishing", OURS, "--limit", 50, "--save", path)
     with contextlib.suppress(OSError), open("/dev/full", "w") as full:
         monkeypatch.setattr(sys, "stdout", full)
         assert status_of(*command) == "error: No space left on device"

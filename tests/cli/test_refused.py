@@ -18,6 +18,8 @@ REFUSED = {
     "race header.csv --target y": ["no rows"],
     f"race header.csv {FAST}": ["--target"],
     "race Phishing --target y": ["bundled"],
+    f"race header.csv {FAST} --target y --kind a": ["write it as COLUMN=KIND"],
+    f"race header.csv {FAST} --target y --kind a=colour": ["--kind: ", "colour"],
     "race Phishing --task regression": ["for classification, not for regression"],
     "race Phishing StreamForest": ["no learner 'StreamForest'", "ExtraTreesClassifier"],
     "race Phishing HoeffdingTreeRegressor": ["is not a learner for classification"],

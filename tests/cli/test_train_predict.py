@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -17,9 +18,6 @@ from tests.tools.command_line import assert_refused, done, learner_in, run
 from tests.tools.estimators import learn
 
 OURS = "StreamDecisionTree"
-
-
-# --- train
 
 
 def test_train_saves_what_the_learner_has_learned(tmp_path: Path) -> None:
@@ -38,17 +36,13 @@ def test_train_saves_what_the_learner_has_learned(tmp_path: Path) -> None:
     assert persistence.save_bytes(learner_in(path)) == persistence.save_bytes(model)
 
 
-def test_a_bad_row_loses_nothing_that_was_learned(tmp_path: Path) -> None:
-    """The error names the row, and the model is saved as it was before the row."""
-    data, path = tmp_path / "t.csv", tmp_path / "m.model"
-    data.write_text("a,y\n1,u\n2,v\n3\n4,u\n")
-    result = run("train", data, OURS, "--target", "y", "--save", path, "--task", "classification")
-    assert result.exit_code == 2
-    assert "row 3" in result.stderr
-    assert learner_in(path).n_samples_seen == 2
-
-
-# --- predict
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    """A CSV file with numbers, names, missing values and a class."""
+    path = tmp_path / "table.csv"
+    rows = [f"{i % 7},{('red', 'blue')[i % 2]},{'' if i % 5 else i / 8},{i % 2}" for i in range(90)]
+    path.write_text("\n".join(["number,name,gaps,class", *rows, ""]))
+    return path
 
 
 @pytest.fixture
@@ -81,15 +75,13 @@ def test_predict(model: Path, table: Path, tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_rows_of_a_pipe_are_answered_at_once(model: Path) -> None:
     """A prediction is printed before the next row arrives."""
-    process = subprocess.Popen(
+    process: Any = subprocess.Popen(
         [sys.executable, "-m", "river_extra_trees", "predict", str(model), "-"],
         env={**os.environ, "PYTHONUNBUFFERED": ""},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
     )
-    assert process.stdin is not None
-    assert process.stdout is not None
     with process:
         for row, number in (("name,number\nred,1\n", 1), ("blue,2\n", 2)):
             process.stdin.write(row)
@@ -132,9 +124,6 @@ def test_rows_that_cannot_be_read(model: Path, tmp_path: Path) -> None:
     assert answers.read_text() == "old"
 
     assert sorted(os.listdir(tmp_path)) == ["a.csv", "m.model", "new.csv", "table.csv"]
-
-
-# --- version
 
 
 def test_version_and_script() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 import functools
-import io
 from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
@@ -60,7 +59,7 @@ LEARNERS: dict[str, Any] = {
         preprocessing.StandardScaler() | linear_model.LinearRegression()
     ),
 }
-TREE = LEARNERS["StreamDecisionTreeClassifier"]
+TREE, SHRUBS = (LEARNERS[f"{name}Classifier"] for name in ("StreamDecisionTree", "ShrubEnsemble"))
 OF_LABELS: list[Any] = [
     metrics.Accuracy,
     metrics.F1,
@@ -73,11 +72,12 @@ OF_LABELS: list[Any] = [
 OF_NUMBERS: list[Any] = [metrics.MAE, lambda: metrics.RMSE() + metrics.R2() + metrics.SMAPE()]
 
 
-def table_of(n: int, seed: int) -> dict[str, Any]:
-    """Columns of numbers with gaps, and of names."""
+def table_of(n: int, seed: int) -> tuple[dict[str, Any], list[Any]]:
+    """Columns of numbers with gaps, and of names; and labels."""
     rng = np.random.default_rng(seed)
     gaps = [None if value < 0.1 else float(value) for value in rng.random(n)]
-    return {"a": rng.normal(size=n).tolist(), "b": rng.choice(["x", "y"], n).tolist(), "c": gaps}
+    data = {"a": rng.normal(size=n).tolist(), "b": rng.choice(["x", "y"], n).tolist(), "c": gaps}
+    return data, [value > 0 for value in data["a"]]
 
 
 def rows_of(data: dict[str, Any], targets: list[Any]) -> Iterator[tuple[dict[str, Any], Any]]:
@@ -127,13 +127,14 @@ def same(
     data: Any,
     rows: Any,
     make: Any,
-    target: Any = None,
     metric: Any = metrics.Accuracy,
+    target: Any = None,
+    weight: str | None = None,
     **options: Any,
 ) -> None:
     """Check that data in any form have the score of their rows, and teach the model the same."""
     model, by_rows = make(), make()
-    found = progressive_val_score(data, model, metric(), target=target, **options)
+    found = progressive_val_score(data, model, metric(), target=target, weight=weight, **options)
     expected = evaluate.progressive_val_score(rows, by_rows, metric(), **options)
     assert found.get() == expected.get()
     if hasattr(model, "snapshot"):
@@ -146,8 +147,7 @@ def same(
 def test_results_are_those_of_river(name: str, data: Any) -> None:
     """Bit for bit, at every step, whatever the frames, the model and the metric."""
     draw = data.draw
-    columns = table_of(draw(st.integers(1, 150)), draw(st.integers(0, 9)))
-    targets: list[Any] = [value > 0 for value in columns["a"]]
+    columns, targets = table_of(draw(st.integers(1, 150)), draw(st.integers(0, 9)))
     of_task = OF_LABELS[:2] if name == "NoChangeClassifier" else OF_LABELS
     if "Regressor" in name:
         targets, of_task = columns["a"], OF_NUMBERS
@@ -164,25 +164,24 @@ def test_results_are_those_of_river(name: str, data: Any) -> None:
     )
 
 
-@pytest.mark.parametrize("labels", [["x", "y"], [0, 1], [1.5, "one"], [None, True, 2]])
-def test_new_labels_in_the_middle_of_a_frame(labels: list[Any]) -> None:
+@pytest.mark.parametrize("labels", [("x", "y"), (0, 1), (1.5, "one"), (True, 2)])
+def test_new_labels_in_the_middle_of_a_frame(labels: tuple[Any, Any]) -> None:
     """Of any kind; before it was learned, a label had no probability."""
-    data = table_of(120, 1)
-    targets = [labels[min(i // 50, 1) if i % 3 else 0] for i in range(120)]
-    if None in labels:
-        targets = [labels[1 + (i > 50)] for i in range(120)]
+    data, _ = table_of(120, 1)
+    targets = [labels[i >= 50 and i % 3 > 0] for i in range(120)]
     for metric in (metrics.CrossEntropy, metrics.ConfusionMatrix):
         agree(TREE, metric, ("pyarrow", data, targets, 64), step=0)
 
 
 def test_a_whole_frame_with_its_target() -> None:
     """The target is one of its columns, or stands beside it."""
-    data = table_of(100, 2)
-    targets = [value > 0 for value in data["a"]]
+    data, targets = table_of(100, 2)
     frame, features = pd.DataFrame({**data, "y": targets}), pd.DataFrame(data)
-    for given_as, target in ((frame, "y"), ([frame[:60], frame[60:]], "y")):
-        same(given_as, rows_of(data, targets), LEARNERS["ShrubEnsembleClassifier"], target)
-    same((features, frame["y"]), rows_of(data, targets), LEARNERS["ShrubEnsembleClassifier"])
+    for given_as, target in (
+        *((frame, "y"), ([frame[:60], frame[60:]], "y")),
+        ((features, frame["y"]), None),
+    ):
+        same(given_as, rows_of(data, targets), SHRUBS, target=target)
 
 
 def test_arrays_and_samples() -> None:
@@ -198,8 +197,8 @@ def test_arrays_and_samples() -> None:
 
 def test_tables(tmp_path: Path) -> None:
     """A table is read batch by batch, as far as the model has come."""
-    data = table_of(300, 3)
-    targets = ["no" if value > 0 else "yes" for value in data["a"]]
+    data, labels = table_of(300, 3)
+    targets = ["no" if label else "yes" for label in labels]
     for path in (tmp_path / "table.parquet", tmp_path / "table.csv"):
         write(pd.DataFrame({**data, "y": targets}), path)
         for name in ("StreamDecisionTreeClassifier", "NoChangeClassifier"):
@@ -209,8 +208,7 @@ def test_tables(tmp_path: Path) -> None:
 
 def test_delays_by_moments() -> None:
     """They are river's, moments in a column included."""
-    data = table_of(80, 4)
-    targets = [value > 0 for value in data["a"]]
+    data, targets = table_of(80, 4)
     data["when"] = [datetime.datetime(2026, 1, 1) + datetime.timedelta(hours=i) for i in range(80)]
     make = lambda: compose.Discard("when") | TREE()  # noqa: E731
     delay = datetime.timedelta(hours=9)
@@ -218,22 +216,14 @@ def test_delays_by_moments() -> None:
     same(pieces, rows_of(data, targets), make, moment="when", delay=delay)
 
 
-def test_printed_lines_are_those_of_river() -> None:
+def test_printed_lines_are_those_of_river(capsys: pytest.CaptureFixture[str]) -> None:
     """With the time and the memory of the model itself, if they are wanted."""
-    data = table_of(100, 5)
-    targets = [value > 0 for value in data["a"]]
-    options: dict[str, Any] = {"print_every": 40, "show_memory": True}
-    found, expected = io.StringIO(), io.StringIO()
-    pieces, rows = pieces_of(data, targets, 64, "pandas"), rows_of(data, targets)
-    for score, samples, file in (
-        (progressive_val_score, pieces, found),
-        (evaluate.progressive_val_score, rows, expected),
-    ):
-        score(
-            samples, LEARNERS["ShrubEnsembleClassifier"](), metrics.Accuracy(), file=file, **options
-        )
-    assert found.getvalue() == expected.getvalue()
-    assert "iB\n" in found.getvalue()
+    data, targets = table_of(100, 5)
+    pieces = pieces_of(data, targets, 64, "pandas")
+    same(pieces, rows_of(data, targets), SHRUBS, print_every=40, show_memory=True)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[: len(lines) // 2] == lines[len(lines) // 2 :]
+    assert lines[0].endswith("iB")
 
 
 class Contrary(ret.StreamDecisionTreeClassifier):
@@ -245,8 +235,8 @@ class Contrary(ret.StreamDecisionTreeClassifier):
 
 def test_models_derived_from_ours() -> None:
     """Their methods are called for each row."""
-    data = table_of(200, 7)
-    pieces = pieces_of(data, [value > 0 for value in data["a"]], 64, "pandas")
+    data, targets = table_of(200, 7)
+    pieces = pieces_of(data, targets, 64, "pandas")
     assert progressive_val_score(pieces, Contrary(seed=1), metrics.Accuracy()).get() < 0.3
 
 
@@ -257,18 +247,11 @@ def test_weights_are_learned(form: str, tmp_path: Path) -> None:
     columns["w"] = [float(i % 3) for i in range(300)]
     columns["y"] = [(i % 7 + i % 2) > 3 for i in range(300)]
     samples = [({"a": a}, y, {"w": w}) for a, w, y in zip(*columns.values(), strict=True)]
-    options: dict[str, Any] = {"target": "y", "weight": "w"}
-    expected = TREE()
-    score = evaluate.progressive_val_score(samples, expected, metrics.Accuracy())
     if form == "table":
         write(pd.DataFrame(columns), tmp_path / "t.csv")
-        data: Any = streams.open_table(tmp_path / "t.csv", **options)
-        del options["weight"]
+        same(streams.open_table(tmp_path / "t.csv", target="y", weight="w"), samples, TREE)
     else:
-        data = KINDS[form](columns)
-    model = TREE()
-    assert progressive_val_score(data, model, metrics.Accuracy(), **options).get() == score.get()
-    assert persistence.save_bytes(model) == persistence.save_bytes(expected)
+        same(KINDS[form](columns), samples, TREE, target="y", weight="w")
 
 
 def test_what_is_refused() -> None:
@@ -338,8 +321,6 @@ def test_a_refused_row_of_a_table_is_named(tmp_path: Path, batch_size: int) -> N
         progressive_val_score(table, model, metrics.MAE(), print_every=50)
 
 
-# --- Targets
-
 FEATURES = {"a": [0.5, None, 2.5, -1.0], "b": [1, 2, 3, 4], "c": ["x", None, "y", "x"]}
 TARGETS: dict[str, list[Any]] = {
     "floats": [1.0, 2.5, 1.0, 0.5],
@@ -378,7 +359,7 @@ def test_decimal_targets_are_scored_as_numbers(kind: str) -> None:
     columns = {"a": [i % 5 / 2 for i in range(60)], "y": [i % 4 / 2 for i in range(60)]}
     frame = KINDS[kind](columns | {"y": [Decimal(str(y)) for y in columns["y"]]})
     rows = rows_of({"a": columns["a"]}, columns["y"])
-    same(frame, rows, LEARNERS["StreamDecisionTreeRegressor"], "y", metrics.MAE)
+    same(frame, rows, LEARNERS["StreamDecisionTreeRegressor"], metrics.MAE, "y")
     model = TREE()
     progressive_val_score(frame, model, metrics.Accuracy(), target="y")
     assert {type(label) for label in model.predict_proba_one({})} == {Decimal}

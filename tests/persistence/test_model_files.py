@@ -30,9 +30,6 @@ class Colour(enum.IntEnum):
     RED = 1
 
 
-# --- The same model
-
-
 @pytest.mark.parametrize(
     ("case", "n", "changes"),
     [
@@ -107,8 +104,6 @@ def test_bytes_of_any_kind_are_loaded() -> None:
             persistence.load_bytes(other)
 
 
-# --- What cannot be saved
-
 ODD = frozenset({1})
 DEEP: Any = functools.reduce(lambda label, _: (label,), range(100), ())
 OTHERS = [decimal.Decimal(1), fractions.Fraction(1, 3), np.longdouble(0.5), ODD, Colour.RED]
@@ -165,9 +160,6 @@ def test_only_estimators_of_this_package_are_saved() -> None:
     for model in (bagging, Mine(), preprocessing.StandardScaler(), *others):
         with pytest.raises(TypeError, match="only the estimators that river_extra_trees exports"):
             persistence.save_bytes(model)  # type: ignore[arg-type]
-
-
-# --- Files of earlier versions
 
 
 STORED = sorted(stored_models.FOLDER.glob("*/*.model"))

@@ -51,6 +51,7 @@ def test_what_is_no_model_file_is_refused(tmp_path: Path) -> None:
         (None, "", "JSON cannot be read"),
         (None, "{}", "another kind of file"),
         (None, "[1]", "another kind of file"),
+        (None, '{"sha256": 1, "version": 1, "model": 0}', "its hash is missing"),
         ('"seed":', '"seed":["none",null],"seed":', "JSON cannot be read"),
         ('"version":1', '"version":99', "version 99 of the format; .*1"),
         ('"version":1', '"version":true', "version True of the format"),

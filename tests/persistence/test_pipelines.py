@@ -113,9 +113,6 @@ def test_equal_sets_give_equal_files() -> None:
     assert files[0] == files[1]
 
 
-# --- What cannot be saved
-
-
 class Scaler(preprocessing.StandardScaler):
     """Not river's own: it may do anything."""
 
@@ -159,9 +156,6 @@ def test_the_last_step_is_ours() -> None:
             persistence.save_bytes(scaler | last)
     with pytest.raises(TypeError, match="last step of a pipeline"):
         persistence.save_bytes(compose.Pipeline())
-
-
-# --- Damage
 
 
 def use(model: Any) -> None:
