@@ -9,6 +9,7 @@ import json
 import os
 import re
 import signal
+import socket
 import threading
 import time
 from collections.abc import Iterator
@@ -30,6 +31,16 @@ from tests.tools.systems import needs_proc
 ROWS = list(datasets.Phishing())
 ASKED = [x for x, _ in ROWS[-10:]]
 pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def port(ray: Any) -> Iterator[int]:
+    """All servers of one Ray have the same port."""
+    serve = pytest.importorskip("ray.serve", reason="ray[serve] is not installed")
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        number = int(listener.getsockname()[1])
+    yield number
+    serve.shutdown()
 
 
 def post(port: int, path: str, document: Any) -> tuple[int, str | None, Any]:
