@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import copy
+import importlib
 import itertools
 import math
-import subprocess
 import sys
 import types
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,8 +20,6 @@ import river_extra_trees as ret
 from river_extra_trees import plotting
 from river_extra_trees._estimator.inspection import path
 from tests.tools import estimators
-
-ROOT = Path(__file__).parents[2]
 
 
 def pixels(figure: Any) -> np.ndarray:
@@ -404,10 +401,8 @@ def test_importances_tell_what_they_leave_out() -> None:
 # --- Without the extra
 
 
-@pytest.mark.slow
-def test_missing_matplotlib() -> None:
+def test_missing_matplotlib(monkeypatch: pytest.MonkeyPatch) -> None:
     """The error says what to install."""
-    program = "import sys; sys.modules['matplotlib'] = None; from river_extra_trees import plotting"
-    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True)
-    assert done.returncode == 1
-    assert "this needs matplotlib (extra 'plot'): pip install matplotlib" in done.stderr
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(ImportError, match=r"\(extra 'plot'\): pip install matplotlib"):
+        importlib.reload(plotting)
