@@ -53,7 +53,7 @@ def test_scores_are_those_of_river() -> None:
         assert (curve.name, curve.items) == (f"HoeffdingTreeClassifier {i}", [1000, 1250])
         assert [scores[-1] for scores in curve.scores.values()] == expected.get()
         assert all(size > 0 for size in curve.memory)
-    assert len(display.axes_) == 3
+    assert (len(display.curves), len(display.axes_)) == (2, 3)
     assert metric[0].get() == 0.0
 
 
