@@ -53,8 +53,6 @@ def test_keyed_models(ray: Any, tmp_path: Path) -> None:
         assert models.predict_one("new", {"x": 1.0}) is None
         for key in set(keys):
             assert save_bytes(models.model_of(key)) == save_bytes(alone.model_of(key))
-    with pytest.raises(ValueError, match="is StreamDecisionTreeRegressor"):
-        DistributedKeyedModels(ret.ForgetfulDecisionTreeRegressor(seed=1), 2, tmp_path)
 
 
 def test_pickles_of_ray() -> None:

@@ -9,6 +9,7 @@ import json
 import os
 import re
 import signal
+import socket
 import threading
 import time
 from collections.abc import Iterator
@@ -30,6 +31,16 @@ from tests.tools.systems import needs_proc
 ROWS = list(datasets.Phishing())
 ASKED = [x for x, _ in ROWS[-10:]]
 pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def port(ray: Any) -> Iterator[int]:
+    """All servers of one Ray have the same port."""
+    serve = pytest.importorskip("ray.serve", reason="ray[serve] is not installed")
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        number = int(listener.getsockname()[1])
+    yield number
+    serve.shutdown()
 
 
 def post(port: int, path: str, document: Any) -> tuple[int, str | None, Any]:
@@ -94,14 +105,12 @@ class Answers:
                 self.check(i, answer["y"], int(str(seen)))
 
 
-def test_answers(ray: Any, port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_answers(ray: Any, port: int) -> None:
     """While snapshots change and a replica dies, every answer is that of one whole snapshot.
 
     So it is in Python, in a task and over HTTP, and for frames.
     """
     model, answers = learn(ret.ExtraTreesClassifier(seed=1), ROWS[:100]), Answers()
-    failed: list[Any] = []
-    monkeypatch.setattr(threading, "excepthook", failed.append)
 
     @ray.remote
     def ask(server: Any, x: Any) -> Any:
@@ -109,22 +118,20 @@ def test_answers(ray: Any, port: int, monkeypatch: pytest.MonkeyPatch) -> None:
 
     first = answers.published(model.snapshot())
     with SnapshotServer(first, port=port, name="bank", route="/bank") as server:
-        clients = [threading.Thread(target=answers.ask_in_python, args=[server])]
-        clients += [threading.Thread(target=answers.ask_over_http, args=[port]) for _ in range(2)]
+        with ThreadPoolExecutor(3) as threads:
+            clients = [threads.submit(answers.ask_in_python, server)]
+            clients += [threads.submit(answers.ask_over_http, port) for _ in range(2)]
+            try:
+                for start in range(100, 400, 50):
+                    learn(model, ROWS[start : start + 50])
+                    server.publish(answers.published(model.snapshot()))
+                    if start == 200:
+                        kill_a_replica(port)
+                    time.sleep(0.25)
+            finally:
+                answers.over.set()
         for client in clients:
-            client.start()
-        try:
-            for start in range(100, 400, 50):
-                learn(model, ROWS[start : start + 50])
-                server.publish(answers.published(model.snapshot()))
-                if start == 200:
-                    kill_a_replica(port)
-                time.sleep(0.25)
-        finally:
-            answers.over.set()
-            for client in clients:
-                client.join()
-        assert not failed
+            client.result()
         assert not answers.wrong
         assert answers.n > 100
         for x in ASKED:

@@ -23,6 +23,7 @@ from river_extra_trees.keyed import Counts, KeyedModels, by_key
 from river_extra_trees.keyed import models as keyed_models
 from tests.naive import keyed as naive
 from tests.tools.keyed_samples import (
+    LIBRARIES,
     MODELS,
     REGRESSIONS,
     RIVER,
@@ -52,7 +53,7 @@ def test_same_as_a_dict(
     store = rng.choice([None, tmp_path / "models.db"])
     n_jobs, has_tables = rng.choice([(1, False), (1, True), (3, True)])
     monkeypatch.setattr(by_key, "MOST_KEYS", 1 if has_tables else by_key.MOST_KEYS)
-    library = "pandas" if name in RIVER else rng.choice(["pandas", "polars", "pyarrow"])
+    library = "pandas" if name in RIVER else rng.choice([*LIBRARIES])
     keys = [rng.randrange(8) for _ in range(rng.randint(9, 60))]
     samples = samples_of(name, keys, seed, bad=rng.choice([0.0, 0.2]))
     calls = rng.choices(CALLS, k=rng.randint(1, 6))

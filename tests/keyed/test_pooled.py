@@ -15,7 +15,7 @@ from river import linear_model
 import river_extra_trees as ret
 from river_extra_trees.keyed import KeyedModels
 from tests.naive.pooled_prior import PooledKeyedModels
-from tests.tools.keyed_samples import as_list
+from tests.tools.keyed_samples import Samples, as_list, frame_of
 
 N = 400
 
@@ -25,20 +25,16 @@ def tree(regression: bool) -> Any:
     return kind(batch_size=15, seed=1)
 
 
-def samples(regression: bool, n: int = N) -> list[tuple[str, dict[str, float], Any]]:
+def samples(regression: bool, n: int = N) -> Samples:
     """Keys of which a third are unlike the others."""
     rng = random.Random(3)
-    found = []
+    found: Samples = []
     for _ in range(n):
         number = rng.randrange(25)
         x = {"a": rng.random(), "b": rng.random()}
         y: Any = (x["a"] > 0.5) ^ (number % 3 == 0)
-        found.append((f"key {number}", x, float(y) + number % 3 if regression else y))
+        found.append((f"key {number}", x, float(y) + number % 3 if regression else y, 1.0))
     return found
-
-
-def frame_of(rows: list[tuple[str, dict[str, float], Any]]) -> tuple[list[str], Any, list[Any]]:
-    return [key for key, *_ in rows], pd.DataFrame([x for _, x, _ in rows]), [y for *_, y in rows]
 
 
 @pytest.mark.parametrize("stored", [False, True])
@@ -53,7 +49,7 @@ def test_answers_are_those_of_the_plain_version(
         options |= {"max_models": 9, "store": tmp_path / "models.db"}
     models = KeyedModels(model, **options)
     plain = PooledKeyedModels(model, model, regression)
-    for i, (key, x, y) in enumerate(samples(regression)):
+    for i, (key, x, y, _) in enumerate(samples(regression)):
         if stored and i == N // 2:
             models.commit()
             models.close()
@@ -77,19 +73,19 @@ def test_frames_are_learned_as_samples_are(regression: bool, bounds: dict[str, i
     one, many = (KeyedModels(model, pooled=model, **bounds) for _ in range(2))
     for start in range(0, N, 80):
         part, singly = rows[start : start + 80], []
-        for key, x, y in part:
+        for key, x, y, _ in part:
             singly.append(one.predict_one(key, x))
             one.learn_one(key, x, y)
         assert as_list(many.predict_learn_many(*frame_of(part))) == singly
     assert as_list(many.predict_many(*frame_of(rows[:50])[:2])) == [
-        one.predict_one(key, x) for key, x, _ in rows[:50]
+        one.predict_one(key, x) for key, x, *_ in rows[:50]
     ]
 
 
 def test_samples_that_count_for_nothing() -> None:
     """Those that are refused, and those without weight, leave the prior as it was."""
     models = KeyedModels(tree(True), pooled=tree(True))
-    for key, x, y in samples(True, 60):
+    for key, x, y, _ in samples(True, 60):
         models.learn_one(key, x, y)
     before = pickle.dumps(models._pooled)
     for y in (math.nan, math.inf, "much"):

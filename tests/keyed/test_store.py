@@ -122,18 +122,6 @@ def test_a_full_disk(tmp_path: Path) -> None:
         assert contents(models) == contents(learn(KeyedModels(MODEL), 0, 20))
 
 
-def test_expired_after_an_answer(tmp_path: Path) -> None:
-    """A spilled model that has answered and then expired takes no other one with it."""
-    with KeyedModels(MODEL, 1, 5, tmp_path / "models.db") as models:
-        for key in "acb":
-            models.learn_one(key, {"a": 0.0}, 1.0)
-        models.predict_one("a", {"a": 0.0})
-        for key in "bbba":
-            models.learn_one(key, {"a": 0.0}, 1.0)
-        assert (len(models), "b" in models) == (2, True)
-        assert models.predict_one("b", {"a": 0.0}) == 1.0
-
-
 def test_a_commit_that_fails(tmp_path: Path) -> None:
     """What a failed commit has written can still be forgotten."""
     path = tmp_path / "models.db"

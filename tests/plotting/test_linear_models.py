@@ -57,16 +57,22 @@ def answer(model: Any, tree: int, x: dict[str, Any]) -> float:
     return leaf["values"][0] + float(np.clip(np.dot(slopes, z) - at_mean, -limit, limit))
 
 
-@pytest.mark.parametrize("tree", ADDED)
-def test_a_tree_explains_its_own_answer(model: Any, tree: int) -> None:
-    """The explanation ends with what the tree answers, not only with the mean of the leaf."""
+@pytest.mark.parametrize(("tree", "added"), ADDED.items())
+def test_a_tree_tells_what_is_added_to_the_means(model: Any, tree: int, added: str) -> None:
+    """An explanation ends with what the tree answers; so do the leaves of texts and pictures."""
     for x, _ in rows(30, 1):
         last = model.debug_one(x, tree).splitlines()[-1]
         wanted = f"{answer(model, tree, x):.6g}"
-        if tree == MEANS:
-            assert f": {wanted} (sd " in last
-        else:
-            assert last.endswith(f"){ADDED[tree]} = {wanted}")
+        assert last.endswith(f"){added} = {wanted}") if added else f": {wanted} (sd " in last
+    leaves = [line for line in model.to_text(tree).splitlines() if "(sd " in line]
+    assert len(leaves) > 3
+    assert all(line.endswith(")" + added) for line in leaves)
+    boxes = plotting.TreeDisplay.from_estimator(model, tree=tree, max_depth=None).plot().boxes
+    splits = {box.parent for box in boxes}
+    for box in [box for i, box in enumerate(boxes) if i not in splits]:
+        mean, weight = box.text.rsplit("\n", 1)
+        assert mean.replace("\n+", " +").endswith(")" + added)
+        assert weight.startswith("weight ")
 
 
 def test_explanations_change_nothing() -> None:
@@ -81,21 +87,6 @@ def test_explanations_change_nothing() -> None:
         other.learn_one(x, y)
     assert asked.to_dataframe().equals(other.to_dataframe())
     assert asked.predict_one(stranger) == other.predict_one(stranger)
-
-
-@pytest.mark.parametrize("tree", ADDED)
-def test_texts_tell_what_is_added_to_the_means(model: Any, tree: int) -> None:
-    """Each leaf of a text and of a picture."""
-    leaves = [line for line in model.to_text(tree).splitlines() if "(sd " in line]
-    assert len(leaves) > 3
-    assert all(line.endswith(")" + ADDED[tree]) for line in leaves)
-    boxes = plotting.TreeDisplay.from_estimator(model, tree=tree, max_depth=None).plot().boxes
-    splits = {box.parent for box in boxes}
-    for box in [box for i, box in enumerate(boxes) if i not in splits]:
-        *mean, weight = box.text.splitlines()
-        added = "" if tree == MEANS else " " + mean.pop()
-        assert mean[-1].endswith(")")
-        assert (added, weight[:7]) == (ADDED[tree], "weight ")
 
 
 def test_boxes_of_dynamic_trees_tell_of_linear_models() -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import copy
+import importlib
 import itertools
 import math
-import subprocess
 import sys
 import types
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -20,8 +20,6 @@ import river_extra_trees as ret
 from river_extra_trees import plotting
 from river_extra_trees._estimator.inspection import path
 from tests.tools import estimators
-
-ROOT = Path(__file__).parents[2]
 
 
 def pixels(figure: Any) -> np.ndarray:
@@ -37,17 +35,26 @@ def bananas(n: int = 400) -> list[Any]:
 
 
 def test_scores_are_those_of_river() -> None:
-    """The last point of a curve is what river's own evaluation says."""
+    """A sum of metrics gives a panel each; learners of one class are numbered; all are copies.
+
+    The last point of a curve is what river's own evaluation says.
+    """
+    metric = metrics.Accuracy() + metrics.MacroF1()
     display = plotting.PrequentialDisplay.from_stream(
-        tree.HoeffdingTreeClassifier(), datasets.Phishing(), metrics.Accuracy(), step=1000
-    )
+        [tree.HoeffdingTreeClassifier(), tree.HoeffdingTreeClassifier()],
+        datasets.Phishing(),
+        metric,
+        step=1000,
+    ).plot()
     expected = evaluate.progressive_val_score(
-        datasets.Phishing(), tree.HoeffdingTreeClassifier(), metrics.Accuracy()
+        datasets.Phishing(), tree.HoeffdingTreeClassifier(), copy.deepcopy(metric)
     )
-    (curve,) = display.curves
-    assert curve.items == [1000, 1250]
-    assert curve.scores["Accuracy"][-1] == expected.get()
-    assert all(size > 0 for size in curve.memory)
+    for i, curve in enumerate(display.curves, start=1):
+        assert (curve.name, curve.items) == (f"HoeffdingTreeClassifier {i}", [1000, 1250])
+        assert [scores[-1] for scores in curve.scores.values()] == expected.get()
+        assert all(size > 0 for size in curve.memory)
+    assert (len(display.curves), len(display.axes_)) == (2, 3)
+    assert metric[0].get() == 0.0
 
 
 def test_learners_run_in_step() -> None:
@@ -71,21 +78,6 @@ def test_learners_run_in_step() -> None:
     assert max(behind) <= 10
 
 
-def test_several_scores_and_learners() -> None:
-    """A sum of metrics gives a panel each; learners of one class are numbered; all are copies."""
-    metric = metrics.Accuracy() + metrics.MacroF1()
-    display = plotting.PrequentialDisplay.from_stream(
-        [dummy.NoChangeClassifier(), dummy.NoChangeClassifier()], bananas(), metric, memory=False
-    ).plot()
-    assert [curve.name for curve in display.curves] == [
-        "NoChangeClassifier 1",
-        "NoChangeClassifier 2",
-    ]
-    assert len(display.axes_) == 2
-    assert metric[0].get() == 0.0
-    assert display.curves[0].scores == display.curves[1].scores
-
-
 def test_drift_is_detected() -> None:
     """Where labels swap, the detector fires for the learner that the swap hurts, and only then."""
     rows = [({"a": i % 2}, (i % 2) ^ (i >= 1000)) for i in range(2000)]
@@ -105,49 +97,68 @@ def test_drift_is_detected() -> None:
 
 
 def test_best_learner_comes_first() -> None:
-    """The legend ranks, by the way of the metric; R2 is cut, and far errors get a log axis."""
+    """The legend ranks, by the way of the metric; R2 is cut, and far errors get a log axis.
+
+    Any number gets a panel, known to river or not; the picture can be part of another one.
+    """
     rows = [
-        {"learner": name, "items": 10, "MAE": mae, "R2": r2, "memory_bytes": 1000}
+        {"learner": name, "items": 10, "MAE": mae, "R2": r2, "height": 7, "memory_bytes": 1000}
         for name, mae, r2 in (("poor", "900", -50), ("good", "1", 0.9), ("none", math.nan, 0))
     ]
-    display = plotting.PrequentialDisplay.from_records(rows, muted=["poor"]).plot()
-    names = [text.get_text() for text in display.figure_.legends[0].get_texts()]
+    figure, axes = pyplot.subplots(4, 1)
+    display = plotting.PrequentialDisplay.from_records(rows, muted=["poor"]).plot(axes)
+    assert (display.figure_, display.axes_) == (figure, list(axes))
+    names = [text.get_text() for text in figure.legends[0].get_texts()]
     assert names == ["good", "poor", "none"]
-    mae, r2, memory = display.axes_
+    mae, r2, height, memory = axes
     assert mae.get_yscale() == "log"
     assert r2.get_ylim() == (-1, 1)
-    assert memory.get_ylabel() == "memory"
+    assert [ax.get_ylabel() for ax in (height, memory)] == ["height", "memory"]
 
 
-def test_bad_input() -> None:
-    """What cannot be shown is named."""
-    for records, says in (
-        ([{"items": 1}], "record 0 has no 'learner'"),
-        ([{"learner": "a"}], "record 0 has no 'items'"),
-        ([{"learner": "a", "items": 1, "MAE": "x"}], "'x'"),
-        ([{"learner": "a", "items": 1}, {"learner": "b", "items": 1, "MAE": 2}], "record 1 has a"),
-        ([], "nothing to draw"),
-    ):
-        with pytest.raises(ValueError, match=says):
-            plotting.PrequentialDisplay.from_records(records).plot()
-    with pytest.raises(ValueError, match="step must be at least 1"):
-        plotting.PrequentialDisplay.from_stream(
-            dummy.NoChangeClassifier(), [], metrics.Accuracy(), step=0
-        )
-    with pytest.raises(ValueError, match="MAE cannot score NoChangeClassifier"):
-        plotting.PrequentialDisplay.from_stream(
-            dummy.NoChangeClassifier(), bananas(), metrics.MAE()
-        )
+def refused_by_maps(rows: list[Any], **options: Any) -> Callable[[], object]:
+    model = ret.StreamDecisionTreeClassifier(seed=1)
+    return lambda: plotting.LeafMapDisplay.from_estimator(model, rows, **options)
 
 
-def test_records_of_anything_on_given_axes() -> None:
-    """Any number gets a panel, known to river or not; the picture can be part of another one."""
-    figure, axes = pyplot.subplots(2, 1)
-    rows = [{"learner": "t", "items": i, "height": i // 10, "memory_bytes": 8} for i in range(50)]
-    display = plotting.PrequentialDisplay.from_records(rows).plot(axes)
-    assert display.figure_ is figure
-    assert display.axes_ == list(axes)
-    assert [ax.get_ylabel() for ax in axes] == ["height", "memory"]
+def refused_records(*records: dict[str, Any]) -> Callable[[], object]:
+    return lambda: plotting.PrequentialDisplay.from_records(records).plot()
+
+
+def refused_stream(metric: Any, step: int) -> Callable[[], object]:
+    model = dummy.NoChangeClassifier()
+    return lambda: plotting.PrequentialDisplay.from_stream(model, bananas(), metric, step=step)
+
+
+@pytest.mark.parametrize(
+    ("says", "draw"),
+    [
+        ("record 0 has no 'learner'", refused_records({"items": 1})),
+        ("record 0 has no 'items'", refused_records({"learner": "a"})),
+        ("'x'", refused_records({"learner": "a", "items": 1, "MAE": "x"})),
+        (
+            "record 1 has a",
+            refused_records({"learner": "a", "items": 1}, {"learner": "b", "items": 1, "MAE": 2}),
+        ),
+        ("no score was recorded", refused_records()),
+        ("step must be at least 1", refused_stream(metrics.Accuracy(), 0)),
+        ("MAE cannot score NoChangeClassifier", refused_stream(metrics.MAE(), 100)),
+        ("no figure to show", plotting.Live().show),
+        ("two features", refused_by_maps([])),
+        (
+            "no sample has numbers for both 'a' and 'b'",
+            refused_by_maps([({"a": "x"}, 1)], features=("a", "b")),
+        ),
+        ("update has recorded no weights", plotting.WindowWeightsDisplay().plot),
+        (
+            "a DynamicTreeRegressor has no window_weights",
+            lambda: plotting.WindowWeightsDisplay().update(ret.DynamicTreeRegressor()),
+        ),
+    ],
+)
+def test_what_cannot_be_shown_is_named(says: str, draw: Callable[[], object]) -> None:
+    with pytest.raises(ValueError, match=says):
+        draw()
 
 
 # --- Live
@@ -178,21 +189,23 @@ def test_live_in_a_notebook(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_display_is_drawn_again_in_its_figure() -> None:
-    """A live figure shows the last display only, with its title and in the size that it needs."""
-    model = ret.StreamDecisionTreeClassifier(seed=1)
-    live = plotting.Live(seconds=0.0)
-    with pytest.raises(ValueError, match="no figure to show"):
-        live.show()
+    """A live figure shows the last display only, with its title and in the size that it needs.
+
+    While matplotlib is interactive, its window is drawn anew.
+    """
     samples = list(datasets.ImageSegments().take(600))
-    for n, (x, y) in enumerate(samples, start=1):
-        model.learn_one(x, y)
-        if n % 300 == 0:
-            live.draw(plotting.TreeDisplay.from_estimator(model), f"after {n}")
+    model = estimators.learn(ret.StreamDecisionTreeClassifier(seed=1), samples)
+    tree = plotting.TreeDisplay.from_estimator(model)
+    live = plotting.Live(seconds=60)
+    assert live.due
+    with pyplot.ion():
+        for n in (300, 600):
+            live.draw(tree, f"after {n}")
             live.draw(plotting.LeafMapDisplay.from_estimator(model, samples[:n]), f"map {n}")
+    assert not live.due
     assert pyplot.get_fignums() == [live.figure.number]
     assert len(live.figure.axes) == len(live.figure.legends) == 1
     assert live.figure.get_suptitle() == "map 600"
-    tree = plotting.TreeDisplay.from_estimator(model)
     live.draw(tree)
     assert tuple(live.figure.get_size_inches()) == tree._size()
     assert not live.figure.legends
@@ -213,17 +226,6 @@ def test_curves_keep_their_looks_while_ranks_change() -> None:
     rising = tuple(k / 10 for k in range(10))
     assert looks(rising) == looks(rising[::-1])
     assert len(set(looks(rising).values())) == 10
-
-
-def test_live_in_a_window() -> None:
-    """While matplotlib is interactive, its window is drawn anew."""
-    figure, ax = pyplot.subplots()
-    live = plotting.Live(figure, seconds=60)
-    assert live.due
-    with pyplot.ion():
-        ax.plot([0, 1])
-        live.show()
-    assert not live.due
 
 
 # --- Trees
@@ -371,15 +373,6 @@ def test_map_takes_the_most_important_features() -> None:
     assert model.feature_importances_[second] == shares[-2]
 
 
-def test_map_that_cannot_be() -> None:
-    """A map without two numeric features is refused."""
-    model = ret.StreamDecisionTreeClassifier(seed=1)
-    with pytest.raises(ValueError, match="two features"):
-        plotting.LeafMapDisplay.from_estimator(model, bananas())
-    with pytest.raises(ValueError, match="no sample has numbers for both 'a' and 'b'"):
-        plotting.LeafMapDisplay.from_estimator(model, [({"a": "x"}, 1)], features=("a", "b"))
-
-
 # --- Importances
 
 
@@ -408,10 +401,8 @@ def test_importances_tell_what_they_leave_out() -> None:
 # --- Without the extra
 
 
-@pytest.mark.slow
-def test_missing_matplotlib() -> None:
+def test_missing_matplotlib(monkeypatch: pytest.MonkeyPatch) -> None:
     """The error says what to install."""
-    program = "import sys; sys.modules['matplotlib'] = None; from river_extra_trees import plotting"
-    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True)
-    assert done.returncode == 1
-    assert "this needs matplotlib (extra 'plot'): pip install matplotlib" in done.stderr
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(ImportError, match=r"\(extra 'plot'\): pip install matplotlib"):
+        importlib.reload(plotting)

@@ -48,42 +48,42 @@ def content(app: Application) -> bytes:
 # --- Answers
 
 
-@pytest.mark.parametrize("make", [classifier, scaled])
-def test_the_service_learns_and_answers_as_the_model_does(tmp_path: Path, make: Any) -> None:
-    """Test-then-train gives the same answers and the same model, one by one and in lines."""
-    one, many, alone = application(tmp_path, make()), application(tmp_path, make()), make()
-    expected = []
-    for sample in SAMPLES:
-        expected.append({"y": alone.predict_one(sample["x"])})
-        alone.learn_one(sample["x"], sample["y"])
-    assert [asked(one, "/predict-learn", body_of(s)).json for s in SAMPLES] == expected
-    answer = asked(many, "/predict-learn", body_of(*SAMPLES), kind=LINES)
-    assert answer.lines == expected
-    assert answer.headers["content-type"] == LINES
-    assert content(one) == content(many) == persistence.save_bytes(alone)
-    score = many.service.monitor.score
-    hits = [e["y"] == s["y"] for e, s in zip(expected, SAMPLES, strict=True) if e["y"] is not None]
-    assert score == sum(hits) / len(hits)
-    info = asked(one, "/status").json["info"]
-    names = {classifier: "StreamDecisionTreeClassifier"}
-    assert info["model"] == names.get(make, "StandardScaler | StreamDecisionTreeClassifier")
-    assert info["samples_seen"] == 300
+@pytest.mark.parametrize(
+    ("make", "name"),
+    [
+        (classifier, "StreamDecisionTreeClassifier"),
+        (scaled, "StandardScaler | StreamDecisionTreeClassifier"),
+    ],
+)
+def test_the_service_learns_and_answers_as_the_model_does(
+    tmp_path: Path, make: Any, name: str
+) -> None:
+    """Test-then-train gives the same answers and the same model, one by one and in lines.
 
-
-def test_learn_then_predict(tmp_path: Path) -> None:
-    """Weights count, and probabilities come when they are wanted."""
-    app, alone = application(tmp_path), classifier()
+    Weights count, and probabilities come when they are wanted.
+    """
+    one, many, later = (application(tmp_path, make()) for _ in range(3))
+    alone, expected = make(), []
     weighted = [{**sample, "w": 1 + i % 3} for i, sample in enumerate(SAMPLES)]
     for sample in weighted:
-        alone.learn_one(sample["x"], sample["y"], sample["w"])
-    learned = asked(app, "/learn", body_of(*weighted), kind=LINES)
+        expected.append({"y": alone.predict_one(sample["x"])})
+        alone.learn_one(sample["x"], sample["y"], w=sample["w"])
+    assert [asked(one, "/predict-learn", body_of(s)).json for s in weighted] == expected
+    answer = asked(many, "/predict-learn", body_of(*weighted), kind=LINES)
+    assert answer.lines == expected
+    assert answer.headers["content-type"] == LINES
+    learned = asked(later, "/learn", body_of(*weighted), kind=LINES)
     assert learned.json == {"learned": 300, "samples_seen": 300}
     x = {"x": SAMPLES[7]["x"]}
-    assert asked(app, "/predict", body_of(x)).json == {"y": alone.predict_one(x["x"])}
-    found = asked(app, "/predict?probabilities=true", body_of(x, x), kind=LINES).lines
+    assert asked(later, "/predict", body_of(x)).json == {"y": alone.predict_one(x["x"])}
+    found = asked(later, "/predict?probabilities=true", body_of(x, x), kind=LINES).lines
     probabilities = {each["label"]: each["probability"] for each in found[1]["probabilities"]}
     assert probabilities == alone.predict_proba_one(x["x"])
-    assert content(app) == persistence.save_bytes(alone)
+    assert {content(app) for app in (one, many, later)} == {persistence.save_bytes(alone)}
+    hits = [e["y"] == s["y"] for e, s in zip(expected, SAMPLES, strict=True) if e["y"] is not None]
+    assert many.service.monitor.score == sum(hits) / len(hits)
+    info = asked(one, "/status").json["info"]
+    assert (info["model"], info["samples_seen"]) == (name, 300)
 
 
 @pytest.mark.parametrize(

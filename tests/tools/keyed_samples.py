@@ -66,23 +66,19 @@ def samples_of(name: str, keys: list[Any], seed: int, bad: float = 0.0) -> Sampl
     return found
 
 
+LIBRARIES: dict[str, tuple[Any, Any]] = {
+    "pandas": (pd.Series, pd.DataFrame),
+    "polars": (pl.Series, pl.DataFrame),
+    "pyarrow": (lambda values: pa.chunked_array([pa.array(values)]), pa.table),
+}
+
+
 def frame_of(samples: Samples, library: str = "pandas") -> tuple[Any, Any, Any, Any]:
     """Samples as keys, a frame, targets and weights."""
     keys, rows, targets, weights = map(list, zip(*samples, strict=True))
+    series, frame = LIBRARIES[library]
     columns = {name: [row[name] for row in rows] for name in rows[0]}
-    if library == "polars":
-        series = pl.Series(keys), pl.DataFrame(columns), pl.Series(targets), pl.Series(weights)
-    elif library == "pyarrow":
-        parts = [pa.chunked_array([pa.array(each)]) for each in (keys, targets, weights)]
-        series = parts[0], pa.table(columns), parts[1], parts[2]  # type: ignore[assignment]
-    else:
-        series = (  # type: ignore[assignment]
-            pd.Series(keys),
-            pd.DataFrame(columns),
-            pd.Series(targets),
-            pd.Series(weights),
-        )
-    return series
+    return series(keys), frame(columns), series(targets), series(weights)
 
 
 def as_list(series: Any) -> list[Any]:

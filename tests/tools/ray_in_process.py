@@ -25,30 +25,11 @@ class RayTaskError(RayError):
         self.cause = cause
 
 
-class RayActorError(RayError):
-    pass
-
-
 class Reference:
     """To a value, or to an error that takes its place."""
 
     def __init__(self, value: Any, error: Exception | None = None) -> None:
         self.message, self.error = pickle.dumps(value, 5), error
-
-
-class Method:
-    def __init__(self, actor: Actor, name: str) -> None:
-        self.actor, self.name = actor, name
-
-    def remote(self, *arguments: Any) -> Reference:
-        if self.actor.held is None:
-            return Reference(None, RayActorError())
-        given = [get(each if isinstance(each, Reference) else put(each)) for each in arguments]
-        try:
-            return put(getattr(self.actor.held, self.name)(*given))
-        except Exception as error:
-            error.__traceback__ = error.__context__ = None  # they hold on to what has crashed
-            return Reference(None, RayTaskError(error))
 
 
 class Actor:
@@ -60,19 +41,18 @@ class Actor:
         self.held = None
         gc.collect()
 
-    def __getattr__(self, name: str) -> Method:
-        return Method(self, name)
+    def __getattr__(self, name: str) -> Any:
+        def remote(*arguments: Any) -> Reference:
+            if self.held is None:
+                return Reference(None, RayError())
+            given = [get(each if isinstance(each, Reference) else put(each)) for each in arguments]
+            try:
+                return put(getattr(self.held, name)(*given))
+            except Exception as error:
+                error.__traceback__ = error.__context__ = None  # they hold on to what has crashed
+                return Reference(None, RayTaskError(error))
 
-    def __reduce__(self) -> Any:  # a copy stands for the same process
-        ACTORS[id(self)] = self
-        return actor_of, (id(self),)
-
-
-ACTORS: dict[int, Actor] = {}
-
-
-def actor_of(number: int) -> Actor:
-    return ACTORS[number]
+        return types.SimpleNamespace(remote=remote)
 
 
 def put(value: Any) -> Reference:

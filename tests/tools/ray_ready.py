@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import os
-import socket
 import subprocess
 import sys
 import tempfile
@@ -86,9 +85,3 @@ def running_ray() -> Iterator[tuple[Any, int]]:
         yield ray, process.pid
         ray.shutdown()
         process.communicate(timeout=60)
-
-
-def free_port() -> int:
-    """A port on loopback that is free now."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return int(listener.getsockname()[1])
