@@ -250,7 +250,8 @@ def restored(document: State, restored_learner: Callable[[State], Any]) -> compo
 
 def steps_of(document: State) -> list[tuple[str, State]]:
     """Return the names and the documents of the steps."""
-    require(document.values["parameters"] == {}, "a pipeline has no parameters")
+    parameters = document.values["parameters"]
+    require(type(parameters) is dict and not parameters, "a pipeline has no parameters")
     steps = State("a pipeline", document.values["state"], ("steps",)).items("steps")
     require(
         steps and all(type(step) is tuple and len(step) == 2 for step in steps),

@@ -183,17 +183,7 @@ def test_damage_of_the_right_hash_does_no_harm(name: str) -> None:
     said = {damage.outcome(damage.signed(bad), use) for bad in flipped}
     said |= {damage.outcome(damage.scrambled(content, rng), use) for _ in range(15)}
     assert said == {"refused", "sound"}
-    document, arrays = damage.opened(content)
-    said = set()
-    in_steps = [place for place in damage.places(document) if "core" not in place[2]]
-    assert len(in_steps) > 10
-    for number, (inside, key, _) in enumerate(in_steps):
-        kept = inside[key]
-        for value in damage.VALUES[number % 9 :: 9]:
-            inside[key] = value
-            said.add(damage.outcome(damage.closed((document, dict(arrays))), use))
-        inside[key] = kept
-    assert said == {"refused", "sound"}
+    assert damage.nasty_outcomes(content, 7, use).keys() == {"refused", "sound"}
 
 
 @pytest.mark.parametrize("kind", ["FuncTransformer", "Pipeline", "Mean", "os.system", 7, None])

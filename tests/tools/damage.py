@@ -47,6 +47,7 @@ SMALL = {
     "StreamDecisionForestClassifier": {"n_models": 2, "batch_size": 8, "seed": 1},
     "StreamDecisionTreeClassifier": {"batch_size": 8, "seed": 1},
 }
+AGES = (19, 35)  # samples: before the leaves of the second batch grow, and after it
 HUGE = hex(2**1600)  # larger than any float
 VALUES: list[list[Any]] = [
     *(["none", None], ["bool", True], ["bool", False], ["str", ""], ["str", "\ud800"]),
@@ -230,16 +231,14 @@ def outcome(content: bytes, use: Callable[[Any], None] = use) -> str:
     return "sound"
 
 
-def nasty_outcomes(name: str, step: int = 1) -> Counter[str]:
-    """What became of each step-th nasty file of a small model; raises what should not be raised."""
+def nasty_outcomes(content: bytes, step: int = 1, use: Callable[[Any], None] = use) -> Counter[str]:
+    """What became of each step-th nasty file made from one; raises what should not be raised."""
     counts: Counter[str] = Counter()
-    for n in (19, 35):  # before the leaves of the second batch grow, and after it
-        file = opened(small_file(name, n))
-        for what, bad in itertools.islice(nasty(file), len(name) % step, None, step):
-            try:
-                counts[outcome(closed(bad))] += 1
-            except Exception as error:
-                raise AssertionError(f"{name}, {n} samples, {what}") from error
+    for what, bad in itertools.islice(nasty(opened(content)), len(content) % step, None, step):
+        try:
+            counts[outcome(closed(bad), use)] += 1
+        except Exception as error:
+            raise AssertionError(what) from error
     return counts
 
 
@@ -256,7 +255,9 @@ def main() -> None:
         counts = Counter(outcome(signed(damaged)) for damaged in flips(content))
         print(f"{name}, {len(content)} bytes, every bit, signed anew: {dict(counts)}", flush=True)
     for name in SMALL if arguments.every_value else ():
-        print(f"{name}, nasty values: {dict(nasty_outcomes(name))}", flush=True)
+        for n in AGES:
+            counts = nasty_outcomes(small_file(name, n))
+            print(f"{name}, {n} samples, nasty values: {dict(counts)}", flush=True)
     if arguments.random:
         rng = random.Random(arguments.seed)
         large = [persistence.save_bytes(learn(make(case), stream(case, 400))) for case in CASES]
