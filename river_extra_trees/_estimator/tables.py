@@ -164,6 +164,11 @@ def read(series: typing.Any, what: str) -> Array | Values:
         array: Array = series
         return array
     library = package_of(series)
+    if library == "pyarrow":
+        import pyarrow
+
+        if isinstance(series, pyarrow.Array):  # which narwhals does not read
+            series = pyarrow.chunked_array([series])
     dtype = getattr(series, "type" if library == "pyarrow" else "dtype", None)
     is_ours = library in OWN_FRAMES and dtype is not None
     numbers: Array | None = None

@@ -83,7 +83,7 @@ OF_ANY_TYPES: list[Callable[[Values], Any]] = [
     lambda values: pd.Series(values, range(len(values), 0, -1), object),
 ]
 OF_ONE_TYPE: list[Callable[[Values], Any]] = [
-    *(pd.Index, pd.Series, pl.Series),
+    *(pd.Index, pd.Series, pl.Series, pa.array),
     lambda values: pd.Series(values, dtype="category"),
     lambda values: pa.array(values).dictionary_encode(),
     lambda values: pa.chunked_array([values]),
@@ -127,7 +127,7 @@ def targets(case: Case, n: int, library: str, rng: random.Random) -> Values:
 
 def weights(n: int, rng: random.Random) -> Any:
     each = [rng.choice([1.0, 0.5, 0.0, 1e-310, 3.0]) for _ in range(n)]
-    return rng.choice([1.0, 2.0, pa.array(each), sequence(each, "numpy", rng)])
+    return rng.choice([1.0, 2.0, sequence(each, "numpy", rng)])
 
 
 def rows_of_shares(found: Any, labels: Values) -> list[Values]:
