@@ -6,6 +6,8 @@ import typing
 
 import numpy as np
 
+from river_extra_trees._core.safe_repr import safe_repr
+
 __all__ = ["refuse_array", "refuse_lazy", "refuse_mask", "refused_frame"]
 
 
@@ -47,8 +49,7 @@ def refused_frame(X: typing.Any) -> Exception | None:
     from narwhals import dependencies
 
     if dependencies.is_into_dataframe(X):
-        twice = name_twice_in(X)
-        return None if twice is None else ValueError(f"two columns of X have the name {twice!r}")
+        return refused_names(X)
     if dependencies.is_into_series(X):
         return TypeError(
             "X is a series; it must be a data frame: X.to_frame() makes one column of it"
@@ -62,13 +63,17 @@ def refused_frame(X: typing.Any) -> Exception | None:
     )
 
 
-def name_twice_in(frame: typing.Any) -> typing.Any:
-    """Return the first name that two columns of a frame share; None if names are unique."""
+def refused_names(frame: typing.Any) -> Exception | None:
+    """Return the error for a name that is not hashable, or that two columns share."""
     # In pyarrow, `columns` holds the values, not the names.
     names: typing.Any = getattr(frame, "column_names", None) or getattr(frame, "columns", ())
     seen = set()
     for name in names:
-        if name in seen:
-            return name
+        try:
+            is_known = name in seen
+        except TypeError:
+            return TypeError(f"the name of a column of X must be hashable, not {safe_repr(name)}")
+        if is_known:
+            return ValueError(f"two columns of X have the name {safe_repr(name)}")
         seen.add(name)
     return None

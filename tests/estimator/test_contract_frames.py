@@ -79,6 +79,7 @@ NO_NUMBERS = [
 ]
 MASKED = np.ma.masked_array([[0.0], [1.0], [2.0]], mask=[[True], [False], [False]])
 RECORDS = np.array([(0.0, 1.0)] * 3, dtype=[("a", float), ("b", float)])
+UNHASHABLE = pd.DataFrame(np.zeros((3, 2)), columns=pd.Index([["a"], "b"], dtype=object))
 LENGTHS = "^X has 3 rows, y has 3 and w has 1$"
 
 REFUSED: list[tuple[str, Any, type[Exception], str]] = [
@@ -91,6 +92,7 @@ REFUSED: list[tuple[str, Any, type[Exception], str]] = [
         "two columns .* name 'a'$",
     ),
     ("X", pa.table([[0.0] * 3] * 2, names=["a", "a"]), ValueError, "two columns .* name 'a'$"),
+    ("X", UNHASHABLE, TypeError, r"name of a column of X must be hashable, not \['a'\]$"),
     ("X", np.zeros(3), TypeError, r"of 1 dimension; .*: X.reshape\(1, -1\) makes one row"),
     ("X", RECORDS, TypeError, r"structured array.*pandas.DataFrame\(X.ravel\(\)\)"),
     ("X", pd.Series([0.0] * 3), TypeError, r"X is a series; .*X.to_frame\(\)"),
@@ -121,6 +123,8 @@ REFUSED: list[tuple[str, Any, type[Exception], str]] = [
     ("y", pa.chunked_array([NO_UTF8]), ValueError, "^y: .*UTF8 sequence at string index 1"),
     ("y", pd.Series(CATEGORIES), ValueError, "row 2: y: no category has the code 100"),
     ("y", np.ma.masked_array(["x", "y", "x"]), TypeError, "y is a masked array"),
+    ("y", pa.array([True, None, True]), ValueError, "^row 1: a label must not be None"),
+    ("w", pa.array([1.0, None, 1.0]), TypeError, "^row 1: w must be a number"),
     ("y", ["x"], ValueError, "^X has 3 rows and y has 1$"),
     ("w", np.ma.masked_array([1.0, 2.0, 3.0]), TypeError, "w is a masked array"),
     *(("w", w, ValueError, LENGTHS) for w in ([1.0], (1.0,), np.ones(1), pd.Series([1.0]))),
