@@ -48,7 +48,7 @@ def doubled(x: dict[str, Any]) -> Doubled:
     return Doubled({name: (value, value) for name, value in x.items()})
 
 
-MAPPINGS = [dict, collections.OrderedDict, collections.UserDict, types.MappingProxyType, doubled]
+MAPPINGS = [dict, collections.Counter, collections.UserDict, types.MappingProxyType, doubled]
 
 
 @settings(max_examples=60)

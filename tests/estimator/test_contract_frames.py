@@ -105,6 +105,7 @@ REFUSED: list[tuple[str, Any, type[Exception], str]] = [
         ValueError,
         "^row 1: feature 'a': 'utf-8' codec",
     ),
+    ("X", pd.DataFrame({"a": [1, 10**400, 2]}), ValueError, "^row 1: feature 'a': .*too large"),
     ("X", pd.DataFrame({"a": CATEGORIES}), ValueError, "feature 'a': .*has the code 100"),
     *(
         ("X", pa.table({"a": each}), ValueError, f"^feature 'a': pyarrow cannot read .*{match}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import copy
 from typing import Any
 
@@ -91,7 +92,7 @@ def test_weight_that_counts_as_none(case: Case, w: float) -> None:
     """
     model, x, y = taught(case)
     before = frozen(model)
-    model.learn_one({**x, "new": 1.0}, y, w=w)
+    model.learn_one(collections.UserDict({**x, "new": 1.0}), y, w=w)
     assert frozen(model) == before
 
 

@@ -121,7 +121,7 @@ def targets(case: Case, n: int, library: str, rng: random.Random) -> Values:
     """Targets; of labels those that a series holds together with the others."""
     if not is_classifier(case):
         return [rng.choice([rng.gauss(0, 1), rng.gauss(0, 1), -2.5]) for _ in range(n)]
-    kinds = (["low", "high"], ["low", "new", "newer"], [1, 2, 3], [True, False], [1, True, 1.0])
+    kinds = (["low", "new", "newer"], [1, 2, 3], [0.5, 2.5], [True, False], [1, True, 1.0])
     return rng.choices(["low", "new"] if library == "pyarrow" else rng.choice(kinds), k=n)
 
 
