@@ -73,6 +73,8 @@ def test_labels_of_any_kind(case: Case, labels: tuple[Any, Any]) -> None:
     model = make(case)
     for i in range(120):
         model.learn_one({"a": float(i % 2), "b": i}, labels[i % 2])
+    y = pd.Index(labels) if isinstance(labels[0], int | float) else list(labels)
+    model.learn_many(pd.DataFrame({"a": [0.0, 1.0], "b": [120, 121]}), y)
     probabilities = model.predict_proba_one({"a": 0.0, "b": 3})
     assert list(map(repr, probabilities)) == list(map(repr, labels))
     assert model.predict_one({"a": 0.0, "b": 3}) == labels[0]
