@@ -17,6 +17,7 @@ from river_extra_trees import (
     ForgetfulDecisionTreeClassifier,
     ForgetfulDecisionTreeRegressor,
     ForgetfulRandomForestClassifier,
+    ForgetfulRandomForestRegressor,
     forgetful_learner,
     persistence,
 )
@@ -133,6 +134,8 @@ def test_tree_equals_the_naive_tree(seed: int) -> None:
         ("elec", 900, 50, False, False, 5_000),
         ("elec", 400, 50, True, False, 40_000),
         ("elec", 90, 3, False, False, 1),
+        ("elec, numbers", 600, 50, False, False, 5_000),
+        ("elec, numbers", 400, 50, True, False, 40_000),
         *(
             pytest.param(*each, marks=pytest.mark.slow)
             for each in (
@@ -157,23 +160,29 @@ def test_forest_equals_the_naive_forest(
     A file keeps the trees that wait.
     """
     monkeypatch.setattr(forgetful_learner, "CELLS_PER_STEP", cells)
-    samples = read_stream(name, n)
+    stream, *numbers = name.split(", ")
+    samples = read_stream(stream, n)
     options: dict[str, Any] = {
-        **{"batch_size": batch_size, "seed": 3, "bagging": bagging, "published": published},
+        **{"batch_size": batch_size, "seed": 3, "bagging": bagging},
         "significance": 0.05 if published else 0.5,
     }
-    model = ForgetfulRandomForestClassifier(n_models=5, **options)
-    declare_classes(model, 2)
+    if numbers:
+        model: Any = ForgetfulRandomForestRegressor(n_models=5, **options)
+    else:
+        model = ForgetfulRandomForestClassifier(n_models=5, published=published, **options)
+        declare_classes(model, 2)
     naive = NaiveForest(
-        n_trees=5, n_classes=2, n_features=len(samples[0].x), cells_per_step=cells, **options
+        **{"n_trees": 5, "n_classes": None if numbers else 2, "published": published},
+        **{"n_features": len(samples[0].x), "cells_per_step": cells},
+        **options,
     )
     for i, batch in enumerate(batches(samples, batch_size)):
         answers = answer_and_learn(model, batch), naive.learn(batch)
         # Before the first batch is complete, the program answers 0, ours what it has seen most of.
-        assert (published and i == 0) or answers[0] == answers[1]
+        assert (published and i == 0) or answers[0] == pytest.approx(answers[1])
         model = pickle.loads(pickle.dumps(model))
         for number, tree in enumerate(naive.trees):
-            assert_same_tree(model._core.trees[number], tree.root, range(2))
+            assert_same_tree(model._core.trees[number], tree.root, None if numbers else range(2))
     assert naive.n_discarded > 0
 
 

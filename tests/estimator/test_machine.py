@@ -26,7 +26,6 @@ from tests.tools.estimators import frozen
 from tests.tools.inputs import Interruption, Loud, LoudNumber
 from tests.tools.oracles import (
     DynamicTree,
-    DynamicTreeOfNumbers,
     ForgetfulTree,
     Oracle,
     Row,
@@ -48,7 +47,6 @@ COPIES: tuple[Callable[[Any], Any], ...] = (
 )
 
 _BATCHES = {"batch_size": 9, "warm_size": 16, "max_retained": 50, "seed": 1}
-_FLAT = {"published": True, "forgetting_factor": 1.0}
 
 FAMILIES: dict[str, dict[str, Callable[[], Oracle]]] = {
     "dynamic": {
@@ -59,12 +57,6 @@ FAMILIES: dict[str, dict[str, Callable[[], Oracle]]] = {
         ),
         "leaf": lambda: DynamicTree(
             "DynamicTreeClassifier", window=8, alpha=0.0, forgetting_factor=0.9, discard="entropy"
-        ),
-        "trees_of_numbers": lambda: DynamicTreeOfNumbers(
-            "DynamicTreeRegressor", leaf="constant", window=MANY, **_FLAT
-        ),
-        "linear_leaf": lambda: DynamicTreeOfNumbers(
-            "DynamicTreeRegressor", leaf="linear", window=8, alpha=0.0, discard="random", **_FLAT
         ),
     },
     "forgetful": {

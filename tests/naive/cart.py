@@ -13,14 +13,14 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from tests.naive.rng import mix
+from tests.naive.rng import NaiveRng, mix
 
 Values = npt.NDArray[np.float64]
 
@@ -166,18 +166,25 @@ def middle(low: float, high: float) -> float:
     return low if threshold >= high else threshold
 
 
+def random_threshold(rng: NaiveRng, low: float, high: float) -> float:
+    """A threshold from low up to high, which always separates them."""
+    threshold = low + rng.uniform() * (high - low)
+    return threshold if low <= threshold < high else low
+
+
 class Cart:
     """How splits are found and judged. Programs that differ in it are subclasses."""
 
     tolerance = TOLERANCE
     middle = staticmethod(middle)
+    most_features: float = math.inf  # looked at, if one of them splits
 
     def __init__(self, rules: Rules) -> None:
         self.rules = rules
 
-    def features(self, n: int) -> Sequence[int]:
-        """Which of n features are looked at."""
-        return range(n)
+    def features(self, X: Values) -> Iterable[int]:
+        """Which features are looked at, in order."""
+        return range(X.shape[1])
 
     def splits_of(self, values: Values, feature: int) -> Iterator[Split]:
         """All splits of one feature, in the order in which they are tried."""
@@ -238,20 +245,22 @@ class Cart:
         best, best_score = None, math.inf
         width = max(len(sample.x) for sample in samples)
         X = np.array([(*s.x, *[math.nan] * (width - len(s.x))) for s in samples])
-        for feature in self.features(width):
+        perfect = -math.inf if of_numbers else self.tolerance * scale
+        for n_features, feature in enumerate(self.features(X), 1):
             values = X[:, feature]
-            splits = list(self.splits_of(values, feature))
-            if not splits:
-                continue
-            is_left = np.array([split.send_left(values) for split in splits])
-            fewest = np.minimum(is_left @ copies, ~is_left @ copies)
-            allowed = np.flatnonzero(fewest >= max(self.rules.min_samples_leaf, 1))
-            sides = (is_left[allowed] @ statistics, ~is_left[allowed] @ statistics)
-            for i, score in zip(allowed, self.scores(*sides), strict=True):
-                if score < best_score - self.tolerance * scale and self.is_supported(
-                    samples, splits[i], score, depth
-                ):
-                    best, best_score = splits[i], float(score)
+            splits = [] if best_score <= perfect else list(self.splits_of(values, feature))
+            if splits:
+                is_left = np.array([split.send_left(values) for split in splits])
+                fewest = np.minimum(is_left @ copies, ~is_left @ copies)
+                allowed = np.flatnonzero(fewest >= max(self.rules.min_samples_leaf, 1))
+                sides = (is_left[allowed] @ statistics, ~is_left[allowed] @ statistics)
+                for i, score in zip(allowed, self.scores(*sides), strict=True):
+                    if score < best_score - self.tolerance * scale and self.is_supported(
+                        samples, splits[i], score, depth
+                    ):
+                        best, best_score = splits[i], float(score)
+            if best is not None and n_features >= self.most_features:
+                break
         return None if best is None else best.with_missing(samples)
 
     def grow(self, node: Node) -> None:
@@ -273,6 +282,43 @@ class Cart:
         root = Node([s for s in samples if s.mass > 0], depth=0)
         self.grow(root)
         return root
+
+
+class DrawnCart(Cart):
+    """Looks at features in random order, unless it looks at all.
+
+    With `random`, it tries one random threshold of each, or the nominal value of one sample.
+    """
+
+    def __init__(
+        self, rules: Rules, n_features: int, rng: NaiveRng, most_features: int | None, random: bool
+    ) -> None:
+        super().__init__(rules)
+        self.columns, self.rng, self.random = list(range(n_features)), rng, random
+        self.most_features = most_features or n_features
+
+    def features(self, X: Values) -> Iterator[int]:
+        """Those that vary; the next node begins with the order of this one."""
+        varying = [feature for feature in self.columns if len(np.unique(X[:, feature])) > 1]
+        self.columns = varying + [feature for feature in self.columns if feature not in varying]
+        in_order = len(varying) <= self.most_features and not self.random
+        for i in range(len(varying)):
+            if not in_order:
+                j = i + self.rng.below(len(varying) - i)
+                self.columns[i], self.columns[j] = self.columns[j], self.columns[i]
+            yield sorted(varying)[i] if in_order else self.columns[i]
+
+    def splits_of(self, values: Values, feature: int) -> Iterator[Split]:
+        if not self.random:
+            yield from super().splits_of(values, feature)
+            return
+        present, nominal = np.sort(values[~np.isnan(values)]), feature in self.rules.nominal
+        if nominal:
+            threshold = present[self.rng.below(len(present))]
+        else:
+            threshold = random_threshold(self.rng, *present[[0, -1]].tolist())
+        for missing_left in (False, True) if len(present) < len(values) else (False,):
+            yield Split(feature, float(threshold), nominal, missing_left)
 
 
 def may_split(samples: Sequence[Sample], depth: int, rules: Rules) -> bool:

@@ -25,6 +25,7 @@ from tests.naive.cart import (
     moments,
     present,
     pure,
+    random_threshold,
     sides,
     total,
     value_of,
@@ -280,10 +281,7 @@ class Growth:
     ) -> list[Split]:
         """A random threshold; missing values go right, then left."""
         present = [value for value in values if not math.isnan(value)]
-        low, high = min(present), max(present)
-        threshold = low + self.rng.uniform() * (high - low)
-        if not low <= threshold < high:
-            threshold = low
+        threshold = random_threshold(self.rng, min(present), max(present))
         if len(present) < len(values):
             return [Split(column, threshold, False, left) for left in (False, True)]
         return [Split(column, threshold, False, False).with_missing(samples)]

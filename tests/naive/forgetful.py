@@ -239,7 +239,7 @@ class NaiveForest:
 
     n_trees: int
     batch_size: int
-    n_classes: int
+    n_classes: int | None  # None of numbers
     n_features: int
     seed: int
     bagging: bool = False
@@ -252,14 +252,15 @@ class NaiveForest:
 
     def __post_init__(self):
         self.trees = [self.new_tree() for _ in range(self.n_trees)]
-        self.past = []  # whether the answers since the last drift were wrong
+        self.known = []  # all samples
+        self.past = []  # the losses of the answers since the last drift
         self.waiting = []  # the trees that have not learned the last batch, and what they learn
         for number in range(self.n_trees):
             self.choose_features(number)
 
     def new_tree(self):
-        rules = Rules("entropy")
-        return NaiveTree(rules, self.batch_size, self.n_classes, published=self.published)
+        rules = Rules("entropy" if self.n_classes else "variance")
+        return NaiveTree(rules, self.batch_size, self.n_classes or 1, published=self.published)
 
     def choose_features(self, number):
         rng = NaiveRng(self.seed, number, self.n_batches, self.SUBSET)
@@ -270,6 +271,9 @@ class NaiveForest:
         self.trees[number].features = sorted(feature for _, feature in keys[:m])
 
     def predict(self, x):
+        if self.n_classes is None:
+            means = [moments(leaf_of(tree.root, x).samples)[1] for tree in self.trees]
+            return sum(means) / self.n_trees
         votes = [0.0] * self.n_classes
         for tree in self.trees:
             counts = tree.counts(x)
@@ -282,29 +286,31 @@ class NaiveForest:
 
     def learn(self, batch):
         """Learn a batch; return the answers of the forest that were given before."""
-        answers, losses = [], [[] for _ in self.trees]
+        answers, losses, of_forest = [], [[] for _ in self.trees], []
         for n, sample in enumerate(batch, 1):
-            answers.append(self.predict(sample.x))
+            answers.append(answer := self.predict(sample.x))
+            loss, of_mean = float(answer != sample.y), 0.0
+            if self.n_classes is None:
+                loss, of_mean = (answer - sample.y) ** 2, (moments(self.known)[1] - sample.y) ** 2
+            self.known.append(sample)
+            of_forest.append((loss, of_mean))
             for number, tree in enumerate(self.trees):
-                losses[number].append(tree.see(sample))
+                losses[number].append((tree.see(sample), of_mean))
                 if self.n_batches == 0:
                     tree.grow_early(batch[:n], drawn(batch[:n], self.copies(number)))
             self.grow_some(batch[:n])
-        wrong = [(float(answer != s.y), 0.0) for answer, s in zip(answers, batch, strict=True)]
-        worst = sorted(range(self.n_trees), key=lambda number: -sum(losses[number]))
-        discarded = worst[: self.n_to_discard(wrong)]
+        worst = sorted(
+            range(self.n_trees), key=lambda number: -sum(loss for loss, _ in losses[number])
+        )
+        discarded = worst[: self.n_to_discard(of_forest)]
         self.n_discarded += len(discarded)
         if self.published:
             for number in discarded:
                 self.succeed(number)
-                losses[number] = [self.trees[number].see(sample) for sample in batch]
+                losses[number] = [(self.trees[number].see(sample), 0.0) for sample in batch]
         for number, tree in enumerate(self.trees):
             copies = self.copies(number)
-            own = [
-                (loss, 0.0)
-                for loss, c in zip(losses[number], copies, strict=True)
-                for _ in range(c)
-            ]
+            own = [loss for loss, c in zip(losses[number], copies, strict=True) for _ in range(c)]
             if own:
                 tree.parameters.step(own, tree.n_held)
             if number in discarded and not self.published:
@@ -392,7 +398,8 @@ class NaiveForest:
         if not p_value(self.past, wrong) < self.significance:
             self.past = self.past + wrong
             return 0
-        before, now = (accuracy(losses) - 1 / self.n_classes for losses in (self.past, wrong))
+        guess = 1 / self.n_classes if self.n_classes else 0.0
+        before, now = (accuracy(losses) - guess for losses in (self.past, wrong))
         self.past = wrong
         if now >= before or before <= 0:
             return 0

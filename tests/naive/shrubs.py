@@ -40,7 +40,7 @@ class RecordedCart(Cart):
 
     def best_split(self, samples: Sequence[Sample], depth: int = 0) -> Split | None:
         best, best_score, n = None, -math.inf, len(samples)
-        for feature in self.features(len(samples[0].x)):
+        for feature in range(len(samples[0].x)):
             rows = sorted(samples, key=lambda s: s.x[feature])
             whole, left = sum(s.y for s in rows), 0.0
             for i, (one, other) in enumerate(itertools.pairwise(rows), 1):

@@ -100,6 +100,7 @@ def growth(rng: random.Random, most: int) -> tuple[list[Sample], Rules]:
     nominal = frozenset(j for j in columns if rng.random() < 0.4)
     numbers = rng.choice(
         [
+            [0.0, 1.0],
             [0.0, 1.0, 2.0, 3.0],
             [-0.0, 0.0, 1.0, math.nextafter(1.0, 2.0), 1e300, -1e300, 5e-324],
             [rng.uniform(-1e6, 1e6) for _ in range(most)],

@@ -10,19 +10,17 @@ from unittest import mock
 
 import numpy as np
 import pytest
-import scipy.stats
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from river_extra_trees import (
-    StreamDecisionForestClassifier,
     StreamDecisionTreeClassifier,
     stream_learner,
 )
-from tests.naive.cart import Cart, Rules, Sample
+from tests.naive.cart import Cart, DrawnCart, Rules, Sample
 from tests.naive.rng import NaiveRng
 from tests.tools.growing import assert_same_tree, growth, learn, prime, splits_of, tree_learner
 
-BOOTSTRAP = 1
+BOOTSTRAP, FEATURES = 1, 2
 
 
 def labels_of(model: Any) -> list[int] | None:
@@ -60,19 +58,22 @@ def test_columns_of_many_values_make_no_chains(criterion: str) -> None:
     assert 0 < model.height < 60
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(120))
 def test_growth_on_a_bootstrap(seed: int) -> None:
-    """A forest's trees are the naive trees on the copies that its generator draws."""
-    samples, rules = growth(random.Random(seed), 40)
-    n = len(samples)
-    options = {"n_models": 3, "batch_size": n, "max_features": None, "n_swaps": 0, "seed": 7}
-    model = tree_learner(rules, len(samples[0].x), **options)
+    """A forest's trees are the naive trees on the copies, features and thresholds that it draws."""
+    rng = random.Random(seed)
+    samples, rules = growth(rng, 40)
+    n, n_features = len(samples), len(samples[0].x)
+    most, splitter = rng.choice([None, 1, 2]), rng.choice(["best", "best", "random"])
+    options = {"batch_size": n, "max_features": most, "n_swaps": 0, "seed": 7}
+    model = tree_learner(rules, n_features, n_models=3, splitter=splitter, **options)
     learn(model, samples, rules)
     for tree in range(3):
-        rng = NaiveRng(7, tree, 0, BOOTSTRAP)
-        copies = Counter(rng.below(n) for _ in range(n))
+        of_copies, of_features = (NaiveRng(7, tree, 0, use) for use in (BOOTSTRAP, FEATURES))
+        copies = Counter(of_copies.below(n) for _ in range(n))
         drawn = [sample._replace(copies=copies[i]) for i, sample in enumerate(samples)]
-        assert_same_tree(model._core.trees[tree], Cart(rules).tree(drawn), labels_of(model))
+        cart = DrawnCart(rules, n_features, of_features, most, splitter == "random")
+        assert_same_tree(model._core.trees[tree], cart.tree(drawn), labels_of(model))
 
 
 @pytest.mark.parametrize("criterion", ["gini", "entropy", "variance"])
@@ -109,37 +110,6 @@ def test_growth_agrees_with_scikit_learn(criterion: str, seed: int) -> None:
             assert node["gain"] == pytest.approx(removed, abs=1e-9)
 
 
-@pytest.mark.parametrize("seed", range(60))
-def test_random_splits_obey_the_rules(seed: int) -> None:
-    """Random thresholds split, too, until the rules forbid it, and never leave a side empty."""
-    samples, rules = growth(random.Random(seed), 30)
-    model = tree_learner(rules, len(samples[0].x), batch_size=len(samples), splitter="random")
-    learn(model, samples, rules)
-    trees = model._core.trees[0]
-    trees.check()
-    for number in trees.preorder():
-        node = trees.node(number)
-        assert node["weight"] > 0
-        assert rules.max_depth is None or node["depth"] <= rules.max_depth
-
-
-@pytest.mark.parametrize("missing", [0, 2])
-def test_random_thresholds_are_uniform(missing: int) -> None:
-    """They lie anywhere between the least and the largest value that is present, alike often."""
-    thresholds = []
-    for seed in range(400):
-        model = StreamDecisionTreeClassifier(
-            batch_size=2 + missing, splitter="random", max_depth=1, seed=seed
-        )
-        for i in range(missing):
-            model.learn_one({"b": 1.0}, i % 2)
-        model.learn_one({"a": 2.0, "b": 1.0}, 0)
-        model.learn_one({"a": 3.0, "b": 1.0}, 1)
-        tree = model._core.trees[0]
-        thresholds.append(tree.node(tree.root())["threshold"] - 2.0)
-    assert scipy.stats.kstest(thresholds, "uniform").pvalue > 0.01
-
-
 @pytest.mark.parametrize("scale", [1e-160, 1e140])
 def test_splits_do_not_depend_on_the_scale_of_the_target(scale: float) -> None:
     """Tiny and huge targets are told apart alike."""
@@ -155,53 +125,6 @@ def test_splits_do_not_depend_on_the_scale_of_the_target(scale: float) -> None:
         learn(model, samples, rules)
         trees.append(splits_of(model._core.trees[0]))
     assert trees[0] == trees[1]
-
-
-def test_columns_are_chosen_evenly() -> None:
-    """Of features that are equally good, each is chosen about as often where few are looked at."""
-    model = StreamDecisionForestClassifier(
-        splitter="best",
-        n_models=400,
-        batch_size=8,
-        max_features=1,
-        max_depth=1,
-        n_swaps=0,
-        seed=3,
-    )
-    for i in range(8):
-        model.learn_one({name: float(i) for name in "abcd"}, i >= 4)
-    roots = [trees.node(trees.root()) for trees in model._core.trees]
-    chosen = np.bincount([node["feature"] for node in roots if node["feature"] >= 0], minlength=4)
-    assert chosen.sum() > 380
-    assert chosen.min() > 60
-
-
-def test_features_that_do_not_vary_are_no_choice() -> None:
-    """Looking at one feature per split means one that varies in the node."""
-    model = StreamDecisionTreeClassifier(batch_size=4, max_features=1, seed=0)
-    for i in range(4):
-        model.learn_one({"varies": float(i), **{f"constant {j}": 1.0 for j in range(20)}}, i % 2)
-    assert model.n_leaves == 4
-
-
-@pytest.mark.parametrize("other", [0.0, 1.0])
-def test_two_valued_features_that_do_not_vary_are_no_choice(other: float) -> None:
-    """Below a split on one, there are two features to look at, and the better one is chosen."""
-    n_found = 0
-    for seed in range(40):
-        model = StreamDecisionTreeClassifier(batch_size=80, max_features=2, max_depth=2, seed=seed)
-        for i in range(80):
-            a, b, c = i // 40, i // 20 % 2, i % 20 < 18
-            c = c if i % 40 < 20 else not c
-            x = {"a": float(a), "b": float(b), "c": float(c)}
-            model.learn_one(x, b if a == other else "alone")
-        tree = model._core.trees[0]
-        root = tree.node(tree.root())
-        if model._core.schema.names[root["feature"]] == "a":
-            child = tree.node(root["right"] if other else root["left"])
-            assert model._core.schema.names[child["feature"]] == "b"
-            n_found += 1
-    assert n_found > 10
 
 
 def test_deep_trees_need_no_recursion() -> None:

@@ -244,7 +244,7 @@ def test_structures_stay_sound(leaf: str, decay: float, as_published: bool) -> N
             del x[rng.choice(sorted(x))]
         if row > 50:
             x["colour"] = str(rng.choice(["red", "green", "blue"]))
-        particles.learn(x, float(model.y[row]))
+        particles.learn(x, float(model.y[row]), float(rng.choice([0.5, 1.0, 3.0])))
         if row % 5 == 0:
             particles.check()
             check_sums(particles)
