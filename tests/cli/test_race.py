@@ -84,6 +84,14 @@ def test_a_learner_that_fails(tmp_path: Path) -> None:
     assert curves_in(tmp_path / "o.csv")["NoChangeClassifier"][-1]["items"] == "50"
 
 
+def test_a_score_that_is_no_number_comes_last() -> None:
+    """A linear model overflows where a tree does not."""
+    command = ("race", "-", "LinearRegression", "StreamDecisionTree", "--target", "y")
+    said = done(*command, "--metric", "MAE", stdin="a,y\n" + "1e200,1.5\n" * 5).stdout
+    assert "nan" in said
+    assert said.index("StreamDecisionTree") < said.index("LinearRegression")
+
+
 @pytest.mark.parametrize(
     ("targets", "task"),
     [
@@ -218,16 +226,19 @@ def test_ctrl_c_while_waiting_for_input(
 @needs_signals
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
 def test_ended_between_items(ending: signal.Signals) -> None:
-    """SIGINT or SIGTERM ends the race between two parts."""
+    """SIGINT or SIGTERM ends the race between two parts, which end where they are wanted."""
     before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
     model = dummy.NoChangeClassifier()
     contest = race.Race([race.Entrant("x", model, {"Accuracy": metrics.Accuracy()})])
-    batches = (Batch([i], pa.table({"a": [1.0]}), [1]) for i in range(1, 101))
+    contest.spacing = 100
+    batches = (Batch(list(range(10)), pa.table({"a": [1.0] * 10}), [1] * 10) for _ in range(10))
     with race.Interruptible() as interruptible:
-        for items in contest.run(interruptible.batches(batches)):
-            if items == 7:
+        parts = []
+        for items in contest.run(interruptible.batches(batches), stop_every=7):
+            parts.append(items)
+            if items == 40:
                 signal.raise_signal(ending)
-    assert contest.items == 7
+    assert parts == [7, 10, 14, 20, 21, 28, 30, 35, 40]
     assert interruptible.interrupted
     assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == before
 

@@ -105,11 +105,15 @@ def test_rows_before_a_refused_one_are_answered(model: Path, tmp_path: Path) -> 
     result = run("predict", path, data, "--target", "y")
     assert result.stdout == "row,prediction,y\n1,3.0,2\n2,3.0,2\n"
     assert_refused(result, "t.csv, row 3: ")
-    data.write_text("a,y\n1,2\n2,two\n3,2\n")
     for each in (path, model):
+        data.write_text("a,y\n1,2\n2,two\n3,2\n")
         result = run("predict", each, data, "--target", "y")
         assert result.stdout == "row,prediction,y\n1,3.0,2\n"
         assert_refused(result, "t.csv, row 2: the target 'y' is 'two', not a number")
+        data.write_text("a,y\n1,2\n2,5\n")
+        said = done("predict", each, data, "--target", "y").stderr
+        assert "mean absolute error 1.5 on 2 rows with a target" in said
+        assert_refused(run("predict", each, data, "--probabilities"), "predicts no probabilities")
 
 
 def test_rows_that_cannot_be_read(model: Path, tmp_path: Path) -> None:

@@ -90,6 +90,15 @@ def test_equal(model: Any, n_workers: int, pooled: Any) -> None:
                 models.predict_proba_many(*part[:2])
 
 
+def test_each_worker_has_its_share_of_the_time_to_live() -> None:
+    """Rounded up: with three workers for ten samples, a model stays for four of its worker."""
+    a, b = [key for key in map(str, range(20)) if shard_of(key, 3) == 0][:2]
+    with DistributedKeyedModels(TREE, 3, time_to_live=10) as models:
+        for keys, is_kept in (([a, b, b, b], True), ([b], False)):
+            models.learn_many(keys, pd.DataFrame({"x": [0.0] * len(keys)}), [1.0] * len(keys))
+            assert (models.model_of(a) is not None) == is_kept
+
+
 # --- Restarts
 
 
