@@ -45,9 +45,6 @@ def content(app: Application) -> bytes:
     return persistence.save_bytes(app.service.model)
 
 
-# --- Answers
-
-
 @pytest.mark.parametrize(
     ("make", "name"),
     [
@@ -130,9 +127,6 @@ def test_many_clients_at_once(tmp_path: Path) -> None:
 
     answers = asyncio.run(storm())
     assert sorted(answer.json["samples_seen"] for answer in answers) == list(range(3, 301, 3))
-
-
-# --- Refusals
 
 
 @pytest.mark.parametrize("bad", ['"text"', "9" * 400, "[1]"])
@@ -285,9 +279,6 @@ def test_an_error_of_the_service_is_told_and_counted(tmp_path: Path) -> None:
     app.service.model = model
     assert asked(app, "/predict", body_of({"x": {}})).status == 200
     assert metrics_of(app)["requests_total /predict 500"] == 1
-
-
-# --- Snapshots and metrics
 
 
 def test_snapshots(tmp_path: Path) -> None:

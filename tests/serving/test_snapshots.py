@@ -63,9 +63,6 @@ def test_a_snapshot_does_not_learn(path: str) -> None:
     assert "train" in answer.json["error"]
 
 
-# --- Replicas
-
-
 class Remote:
     """Calls a method of an object later, as an actor of Ray does; notes which thread sends it."""
 
