@@ -203,29 +203,3 @@ def test_weights_are_learned(tmp_path: Path) -> None:
     assert persistence.save_bytes(learner_in(path)) == persistence.save_bytes(model)
     write(frame.assign(w=-1), data)
     assert "row 1: the weight 'w' is -1; it must be" in run(*usual).stderr
-
-
-def test_new_columns_are_normal_where_a_stream_learns(tmp_path: Path) -> None:
-    """The service counts and learns new columns; refused samples leave the model unchanged."""
-    model = ret.ColumnKinds() | ret.StreamDecisionTreeClassifier(seed=1)
-    for i in range(40):
-        model.learn_one({"size": i % 5, "colour": "red"}, i % 2)
-    service = Service(model, tmp_path / "m.model")
-
-    def samples(*xs: dict[str, Any]) -> list[schema.Sample]:
-        return [schema.Sample(i + 1, x, 1) for i, x in enumerate(xs)]
-
-    before = persistence.save_bytes(model)
-    with pytest.raises(schema.RequestError, match="line 2: column 'day' holds 'x' among dates"):
-        service.learn(samples({"day": "2026-01-01"}, {"day": "x"}))
-    with pytest.raises(schema.RequestError, match="line 1: column 'size' holds 'big'"):
-        service.learn(samples({"new": 1, "size": "big"}))
-    assert persistence.save_bytes(model) == before
-    monitor = service.monitor
-    monitor.n_missing = monitor.n_unknown = monitor.n_new_values = 0
-    service.learn(samples({"size": 1, "colour": "green", "day": "2026-01-01"}))
-    assert (monitor.n_missing, monitor.n_unknown, monitor.n_new_values) == (0, 1, 1)
-    assert service.kinds is not None
-    assert service.kinds.columns["day"] == "date"
-    service.predict(samples({"colour": "green"}), schema.Wanted())
-    assert (monitor.n_missing, monitor.n_unknown, monitor.n_new_values) == (2, 1, 1)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import pickle
-import time
 from pathlib import Path
 from typing import Any
 
@@ -117,16 +116,26 @@ def test_a_model_that_has_learned_nothing(tmp_path: Path) -> None:
         assert asked(app, path).status == 200
 
 
-def test_many_clients_at_once(tmp_path: Path) -> None:
-    """Requests that come together are all learned, each completely."""
-    app = application(tmp_path, queue=1000)
+@pytest.mark.parametrize("queue", [2, 1000])
+def test_many_clients_at_once(tmp_path: Path, queue: int) -> None:
+    """Requests that come together are learned, each completely, as far as the queue reaches.
+
+    Those beyond it are told to come back; others than the model's are answered all the same.
+    """
+    app = application(tmp_path, queue=queue)
 
     async def storm() -> list[Answer]:
         parts = [body_of(*SAMPLES[i : i + 3]) for i in range(0, 300, 3)]
-        return await asyncio.gather(*(ask(app.asgi, "/learn", p, kind=LINES) for p in parts))
+        requests = (ask(app.asgi, "/learn", part, kind=LINES) for part in parts)
+        return await asyncio.gather(*requests, ask(app.asgi, "/health"))
 
-    answers = asyncio.run(storm())
-    assert sorted(answer.json["samples_seen"] for answer in answers) == list(range(3, 301, 3))
+    *answers, health = asyncio.run(storm())
+    assert health.status == 200
+    learned = [answer.json["samples_seen"] for answer in answers if answer.status == 200]
+    assert sorted(learned) == [*range(3, 3 * min(queue, 100) + 1, 3)]
+    refused = [answer for answer in answers if answer.status != 200]
+    assert all((a.status, a.headers["retry-after"]) == (503, "1") for a in refused)
+    assert asked(app, "/info").json["samples_seen"] == 3 * len(learned)  # there is room again
 
 
 @pytest.mark.parametrize("bad", ['"text"', "9" * 400, "[1]"])
@@ -248,28 +257,6 @@ def test_hosts(taught: Application) -> None:
         assert asked(guarded, "/info", headers={"host": host}).status == status
 
 
-def test_a_full_queue_refuses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The others are answered; those beyond the limit are told to come back."""
-    app = application(tmp_path, queue=2)
-    learn = app.service.learn
-
-    def slowly(samples: Any) -> Any:
-        time.sleep(0.05)
-        return learn(samples)
-
-    monkeypatch.setattr(app.service, "learn", slowly)
-
-    async def storm() -> list[Answer]:
-        requests = (ask(app.asgi, "/learn", body_of(s)) for s in SAMPLES[:10])
-        return await asyncio.gather(*requests, ask(app.asgi, "/health"))
-
-    *answers, health = asyncio.run(storm())
-    assert sorted(answer.status for answer in answers) == [200] * 2 + [503] * 8
-    assert health.status == 200
-    assert all(a.headers["retry-after"] == "1" for a in answers if a.status == 503)
-    assert app.service.samples_seen == 2
-
-
 def test_an_error_of_the_service_is_told_and_counted(tmp_path: Path) -> None:
     """The answer is JSON, and the next request is answered."""
     app = application(tmp_path)
@@ -319,23 +306,37 @@ def test_metrics(tmp_path: Path) -> None:
     assert found["model_memory_bytes"] == app.service.model._raw_memory_usage
 
 
-def test_metrics_of_features(tmp_path: Path) -> None:
-    """Features that are missing or unknown, and new nominal values, are counted."""
-    model = ret.ColumnKinds() | ret.StreamDecisionTreeClassifier(seed=1)
-    for i in range(30):
-        model.learn_one({"size": i, "colour": "red"}, i % 2)
+def test_columns_of_a_stream(tmp_path: Path) -> None:
+    """Features that are missing or unknown, and new nominal values, are counted.
+
+    New columns are learned; refused samples leave them as they were.
+    """
+    model = ret.ColumnKinds() | classifier()
+    learn(model, [({"size": i, "colour": "red"}, i % 2) for i in range(30)])
     app = Application(Service(model, tmp_path / "m.model"), Limits())
-    asked(app, "/predict", b'{"x": {"color": "red"}}')
-    asked(app, "/predict", b'{"x": {"size": "7", "colour": "green"}}')
-    answer = asked(app, "/predict", b'{"x": {"size": "large"}}')
-    assert answer.status == 422
-    assert "column 'size' holds 'large' among numbers" in answer.json["error"]
+    new = {"size": "7", "colour": "green", "day": "2026-01-01"}
+    for refused, says in (
+        ([{"day": "2026-01-01"}, {"day": "x"}], "line 2: column 'day' holds 'x' among dates"),
+        ([{"new": 1, "size": "big"}], "line 1: column 'size' holds 'big' among numbers"),
+    ):
+        before = content(app)
+        answer = asked(app, "/learn", body_of(*({"x": x, "y": 1} for x in refused)), kind=LINES)
+        assert (answer.status, says in answer.json["error"]) == (422, True)
+        assert content(app) == before
+    monitor = app.service.monitor
+    monitor.n_missing = monitor.n_unknown = monitor.n_new_values = 0
+    assert asked(app, "/learn", body_of({"x": new, "y": 1})).status == 200
+    for x in ({"color": "red"}, {"colour": "blue"}, {"colour": "green"}):
+        assert asked(app, "/predict", body_of({"x": x})).status == 200
     app.look()
     found = metrics_of(app)
-    assert (found["features_missing_total"], found["features_unknown_total"]) == (2, 1)
-    assert found["nominal_values_new_total"] == 1
+    assert (found["features_missing_total"], found["features_unknown_total"]) == (7, 2)
+    assert found["nominal_values_new_total"] == 2
     columns = asked(app, "/info").json["columns"]
     assert columns["size"] == {"kind": "number", "missing": 0.0}
+    assert columns["day"]["kind"] == "date"
+    wrong = asked(app, "/predict", body_of({"x": {"size": "large"}}))
+    assert (wrong.status, "holds 'large' among numbers" in wrong.json["error"]) == (422, True)
 
 
 def test_curves_stay_short(tmp_path: Path) -> None:

@@ -52,16 +52,10 @@ async def ask(
         sent["content-length"] = str(len(body))
     scope = {
         "type": "http",
-        "asgi": {"version": "3.0"},
-        "http_version": "1.1",
         "method": method or ("GET" if body is None else "POST"),
-        "scheme": "http",
         "path": path,
-        "raw_path": path.encode(),
         "query_string": query.encode(),
         "headers": [(name.encode(), value.encode("latin-1")) for name, value in sent.items()],
-        "server": ("localhost", 80),
-        "client": ("127.0.0.1", 1),
     }
     messages: list[Any] = []
 
