@@ -11,6 +11,7 @@ import types
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -161,25 +162,17 @@ def test_what_cannot_be_shown_is_named(says: str, draw: Callable[[], object]) ->
 
 def test_live_in_a_notebook(monkeypatch: pytest.MonkeyPatch) -> None:
     """In a notebook one picture is shown, and then replaced in its place."""
-    log: list[str] = []
     pyplot.close(pyplot.figure())  # matplotlib looks for a real IPython as it makes the first one
-
-    def display(figure: Any, display_id: bool) -> Any:
-        assert display_id
-        log.append("shown")
-        return types.SimpleNamespace(update=lambda figure: log.append("replaced"))
-
-    module = types.ModuleType("IPython")
-    module.get_ipython = lambda: types.SimpleNamespace(kernel=None)  # type: ignore[attr-defined]
-    module.display = types.ModuleType("IPython.display")  # type: ignore[attr-defined]
-    module.display.display = display
-    monkeypatch.setitem(sys.modules, "IPython", module)
-    monkeypatch.setitem(sys.modules, "IPython.display", module.display)
+    notebook = mock.Mock(get_ipython=lambda: types.SimpleNamespace(kernel=None))
+    monkeypatch.setitem(sys.modules, "IPython", notebook)
+    monkeypatch.setitem(sys.modules, "IPython.display", notebook.display)
     monkeypatch.setattr(plotting.Live.__init__, "__defaults__", (None, 0.0))
     plotting.PrequentialDisplay.from_stream(
         dummy.NoChangeClassifier(), BANANAS, metrics.Accuracy(), live=True
     )
-    assert log == ["shown", "replaced", "replaced", "replaced", "replaced"]
+    shown = notebook.display.display
+    shown.assert_called_once_with(mock.ANY, display_id=True)
+    assert shown.return_value.update.call_count == 4
     assert not pyplot.get_fignums()
 
 

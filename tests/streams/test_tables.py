@@ -33,11 +33,7 @@ TABLE = pd.DataFrame(
         "whole": pd.array([1, 2, None], "Int64"),
         "name": ["red", None, "blue"],
         "day": [DAY, None, DAY],
-        "moment": [
-            datetime.datetime(2026, 11, 22, 14, 15, 0, 250000),
-            datetime.datetime(1969, 12, 31, 23, 59, 59, 999999),
-            None,
-        ],
+        "moment": pd.to_datetime(pd.Series([SECONDS + 51_300.25, -1e-6, None]), unit="s"),
         "label": [True, False, True],
     }
 )
