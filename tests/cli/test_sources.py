@@ -139,56 +139,6 @@ def test_texts_mean_the_same_in_tables_and_dicts(tmp_path: Path, first: str, tex
         assert kinds.transform_one({"a": text}) == {"a": found}
 
 
-@pytest.fixture
-def model(tmp_path: Path) -> Path:
-    """A model of three columns."""
-    path = tmp_path / "m.csv"
-    path.write_text("size,colour,day,y\n" + "1,red,2026-01-01,u\n2,blue,2026-02-01,v\n" * 30)
-    saved = tmp_path / "m.model"
-    learner = "StreamDecisionTree:batch_size=20"
-    result = done("train", path, learner, "--target", "y", "--save", saved)
-    assert "columns: 1 number: 'size'; 1 nominal: 'colour'; 1 date: 'day'" in result.stderr
-    return saved
-
-
-@pytest.mark.parametrize(
-    ("text", "status", "says"),
-    [
-        (
-            "size,color\n1,red\n2,blue\n",
-            0,
-            ["2 of 3 columns of the model are missing: 'colour', 'day' (in 2 of 2", "'color'"],
-        ),
-        ("a,b\n1,2\n", 2, ["no column in common", "3 of 3 columns of the model are missing"]),
-        ("size,colour,day\nlarge,red,2026-01-01\n", 2, ["row 1: column 'size' holds 'large'"]),
-        ("size,colour,day\n1,red,soon\n", 2, ["row 1: column 'day' holds 'soon' among dates"]),
-    ],
-)
-def test_what_does_not_fit_is_said(
-    model: Path, tmp_path: Path, text: str, status: int, says: list[str]
-) -> None:
-    """Notes and errors name each wrong column once; `--strict` refuses the table."""
-    path = tmp_path / "new.csv"
-    path.write_text(text)
-    result = run("predict", model, path)
-    assert result.exit_code == status, result.output
-    for each in says:
-        assert result.stderr.count(each) == 1
-    assert run("predict", model, path, "--strict").exit_code == 2
-
-
-def test_columns_are_kept(model: Path, tmp_path: Path) -> None:
-    """`--keep` copies an identifier or a feature to the output; `info` tells how they are read."""
-    said = done("info", model).stdout
-    assert "colour: nominal" in said
-    assert "missing" in said
-    path = tmp_path / "new.csv"
-    path.write_text("size,colour,day,id\n1,red,2026-01-01,x7\n2,blue,2026-02-01,x8\n")
-    result = done("predict", model, path, "--keep", "id", "--keep", "size", "--strict")
-    assert result.stdout == "row,id,size,prediction\n1,x7,1,u\n2,x8,2,v\n"
-    assert "no column 'ids'" in run("predict", model, path, "--keep", "ids").stderr
-
-
 def test_weights_are_learned(tmp_path: Path) -> None:
     """The model equals one that has learned each sample with its weight."""
     rows = [(i % 7, i % 3, "uv"[i % 3 > 0]) for i in range(90)]
