@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import datetime
-import random
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import narwhals
+import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -32,23 +31,20 @@ KINDS = {
 
 def texts() -> pd.DataFrame:
     """Rows as CSV holds them."""
-    source = random.Random(1)
-    rows: list[dict[str, Any]] = []
-    for _ in range(400):
-        day = datetime.date(2026, 1, 1) + datetime.timedelta(days=source.randrange(200))
-        share = source.randrange(1000)
-        rows.append(
-            {
-                "noise": source.random(),
-                "day": day.isoformat(),
-                "us": day.strftime("%m/%d/%Y"),
-                "zip": source.choice(ZIPS),
-                "comma": f"{share / 1000:.3f}".replace(".", ","),
-                "percent": f"{share / 10}%",
-                "label": "yes" if share < 480 else "no",
-            }
-        )
-    return pd.DataFrame(rows)
+    rng = np.random.default_rng(1)
+    days = pd.Timestamp("2026-01-01") + pd.to_timedelta(rng.integers(200, size=400), "D")
+    shares = rng.integers(1000, size=400)
+    return pd.DataFrame(
+        {
+            "noise": rng.random(400),
+            "day": days.strftime("%Y-%m-%d"),
+            "us": days.strftime("%m/%d/%Y"),
+            "zip": rng.choice(ZIPS, 400),
+            "comma": [f"{share / 1000:.3f}".replace(".", ",") for share in shares],
+            "percent": [f"{share / 10}%" for share in shares],
+            "label": np.where(shares < 480, "yes", "no"),
+        }
+    )
 
 
 def typed(texts: pd.DataFrame) -> pd.DataFrame:
@@ -62,22 +58,15 @@ def typed(texts: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def by_command(path: Path, frame: pd.DataFrame, name: str) -> Iterator[dict[str, float]]:
+def by_command(path: Path, frame: pd.DataFrame, name: str) -> list[dict[Any, float]]:
     """The probabilities that the command line writes for a file."""
     data, out = path.with_name(name), path.with_name("out.csv")
     write(frame, data)
     done("predict", path, data, "--output", out, "--strict", "--probabilities")
-    model = persistence.load(path)
-    for x, (_, prediction, no, yes) in zip(
-        frame.to_dict("records"), pd.read_csv(out).itertuples(index=False), strict=True
-    ):
-        assert prediction == model.predict_one(x)
-        yield {"no": no, "yes": yes}
-
-
-def by_frame(path: Path, frame: Any) -> list[dict[str, float]]:
-    found = persistence.load(path).predict_proba_many(frame)
-    return list(narwhals.from_native(found).iter_rows(named=True))
+    found, model = pd.read_csv(out), persistence.load(path)
+    assert list(found["prediction"]) == [model.predict_one(x) for x in frame.to_dict("records")]
+    shares = found.rename(columns=lambda column: column.removeprefix("probability of "))
+    return shares[["no", "yes"]].to_dict("records")
 
 
 def by_request(path: Path, frame: pd.DataFrame) -> Iterator[dict[str, float]]:
@@ -104,12 +93,13 @@ def test_all_sources_get_equal_predictions(tmp_path: Path, monkeypatch: pytest.M
         table = pa.Table.from_pandas(rows, preserve_index=False)
         assert [model.predict_proba_one(x) for x in rows.to_dict("records")] == expected
         for frame in (rows, pl.from_arrow(table), table):
-            assert by_frame(path, frame) == expected
+            found = narwhals.from_native(model.predict_proba_many(frame))
+            assert list(found.iter_rows(named=True)) == expected
         assert list(by_request(path, rows)) == expected
         for name in ("d.csv", "d.jsonl", "d.parquet"):
             # In CSV, a number with a point is no number with a comma: it is refused.
             asked = rows.assign(comma=plain["comma"]) if name == "d.csv" else rows
-            assert list(by_command(path, asked, name)) == expected, name
+            assert by_command(path, asked, name) == expected, name
 
 
 DATES = (

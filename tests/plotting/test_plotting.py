@@ -23,12 +23,6 @@ from river_extra_trees import plotting
 from river_extra_trees._estimator.inspection import path
 from tests.tools import estimators
 
-
-def pixels(figure: Any) -> np.ndarray:
-    figure.canvas.draw()
-    return np.asarray(figure.canvas.buffer_rgba())
-
-
 BANANAS = list(datasets.Bananas().take(400))
 SEGMENTS = list(datasets.ImageSegments())
 NEW = ret.StreamDecisionTreeClassifier(seed=1)
@@ -278,7 +272,8 @@ def test_draw_is_the_display(forest: Any) -> None:
     """`draw` makes the picture of `TreeDisplay`, which says what it leaves out."""
     drawn = forest.draw(tree=1, max_depth=2)
     display = plotting.TreeDisplay.from_estimator(forest, tree=1, max_depth=2).plot()
-    assert np.array_equal(pixels(drawn.figure_), pixels(display.figure_))
+    assert drawn.boxes == display.boxes
+    assert len(drawn.texts_) == len(display.texts_)
     n, shown = len(forest._nodes(1)), len(drawn.boxes)
     assert shown < n
     assert drawn.ax_.get_title() == f"tree 1 of 8: {shown} of {n} nodes; below “…” there are more"
@@ -300,7 +295,7 @@ def test_names_are_written_as_they_are() -> None:
         (r"\$\bad" * 9)[: 27 + 6] + "…",
     ]
     assert display.ax_.get_ylabel() == "n" * 27 + "…"
-    pixels(display.figure_)
+    display.figure_.canvas.draw()
 
 
 def test_seven_classes_look_different(model: Any) -> None:

@@ -18,10 +18,9 @@ from river_extra_trees.serving.endpoints import Application, Limits
 from river_extra_trees.serving.schema import Sample
 from river_extra_trees.serving.service import Service
 from tests.tools.estimators import learn
-from tests.tools.http_service import JSON, LINES, Answer, ask, asked, body_of, metrics_of
+from tests.tools.http_service import JSON, LINES, SAMPLES, Answer, ask, asked, body_of, metrics_of
 
 MOST_LABELS = 1024
-SAMPLES = [{"x": x, "y": y} for x, y in datasets.Phishing().take(300)]
 
 
 def classifier() -> Any:
@@ -69,7 +68,7 @@ def test_the_service_learns_and_answers_as_the_model_does(
     assert answer.lines == expected
     assert answer.headers["content-type"] == LINES
     learned = asked(later, "/learn", body_of(*weighted), kind=LINES)
-    assert learned.json == {"learned": 300, "samples_seen": 300}
+    assert learned.json == {"learned": 600, "samples_seen": 600}
     x = {"x": SAMPLES[7]["x"]}
     assert asked(later, "/predict", body_of(x)).json == {"y": alone.predict_one(x["x"])}
     found = asked(later, "/predict?probabilities=true", body_of(x, x), kind=LINES).lines
@@ -79,7 +78,7 @@ def test_the_service_learns_and_answers_as_the_model_does(
     hits = [e["y"] == s["y"] for e, s in zip(expected, SAMPLES, strict=True) if e["y"] is not None]
     assert many.service.monitor.score == sum(hits) / len(hits)
     info = asked(one, "/status").json["info"]
-    assert (info["model"], info["samples_seen"]) == (name, 300)
+    assert (info["model"], info["samples_seen"]) == (name, 600)
 
 
 @pytest.mark.parametrize(
@@ -301,7 +300,7 @@ def test_metrics(tmp_path: Path) -> None:
     assert found["requests_total /predict-learn 400"] == 1
     assert found["requests_total other 404"] == 1
     assert found["request_seconds_count /predict-learn"] == 2
-    assert found["samples_learned_total"] == found["samples_predicted_total"] == 300
+    assert found["samples_learned_total"] == found["samples_predicted_total"] == 600
     assert found["recent_score"] == app.service.monitor.recent_score
     assert found["model_memory_bytes"] == app.service.model._raw_memory_usage
 

@@ -15,9 +15,21 @@ from pathlib import Path
 from typing import Any
 
 from prometheus_client.parser import text_string_to_metric_families
+from river import datasets
+
+import river_extra_trees as ret
 
 JSON = "application/json"
 LINES = "application/x-ndjson"
+SAMPLES = [{"x": x, "y": y} for x, y in datasets.Phishing().take(600)]
+
+
+def learned(n: int, kind: Any = ret.StreamDecisionTreeClassifier) -> Any:
+    """A model that has learned the first samples without a service."""
+    model = kind(seed=1)
+    for sample in SAMPLES[:n]:
+        model.learn_one(**sample)
+    return model
 
 
 @dataclass
