@@ -136,14 +136,12 @@ class PooledKeyedModels:
                 self.squares[key] += error
             group = self.age_group(key)
             votes = self.votes.setdefault(group, dict.fromkeys(ANSWERS, 1.0))
-            posterior = {name: votes[name] * self.evidence[key][name] * fits[name] for name in fits}
+            after = {name: self.evidence[key][name] * fits[name] for name in ANSWERS}
+            posterior = {name: votes[name] * after[name] for name in ANSWERS}
             for name in ANSWERS:
                 votes[name] += posterior[name] / sum(posterior.values())
-            after = {name: self.evidence[key][name] * fits[name] for name in fits}
-            self.evidence[key] = {
-                name: (1.0 - SHARE) * after[name] / sum(after.values()) + SHARE / 3.0
-                for name in ANSWERS
-            }
+                share = after[name] / sum(after.values())
+                self.evidence[key][name] = (1.0 - SHARE) * share + SHARE / 3.0
         else:
             self.evidence[key] = dict.fromkeys(ANSWERS, 1.0 / 3.0)
             self.models[key] = self.model.clone()

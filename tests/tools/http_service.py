@@ -95,14 +95,11 @@ def asked(app: Any, *arguments: Any, **options: Any) -> Answer:
 
 def metrics_of(app: Any) -> dict[str, float]:
     """The metrics as Prometheus reads them: by their names, and their labels after spaces."""
-    families = text_string_to_metric_families(asked(app, "/metrics").body.decode())
-    return {
-        " ".join([sample.name.removeprefix("river_extra_trees_"), *sample.labels.values()]): (
-            sample.value
-        )
-        for family in families
-        for sample in family.samples
-    }
+    found: dict[str, float] = {}
+    for family in text_string_to_metric_families(asked(app, "/metrics").body.decode()):
+        for name, labels, value, *_ in family.samples:
+            found[" ".join([name.removeprefix("river_extra_trees_"), *labels.values()])] = value
+    return found
 
 
 def ask_port(
