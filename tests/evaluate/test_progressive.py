@@ -164,10 +164,8 @@ def test_a_whole_frame_with_its_target() -> None:
     """The target is one of its columns, or stands beside it."""
     data, targets = table_of(100, 2)
     frame, features = pd.DataFrame({**data, "y": targets}), pd.DataFrame(data)
-    for given_as, target in (
-        *((frame, "y"), ([frame[:60], frame[60:]], "y")),
-        ((features, frame["y"]), None),
-    ):
+    halves = [frame[:60], frame[60:]]
+    for given_as, target in ((frame, "y"), (halves, "y"), ((features, frame["y"]), None)):
         same(given_as, rows_of(data, targets), SHRUBS, target=target)
 
 

@@ -102,13 +102,11 @@ def metrics_of(app: Any) -> dict[str, float]:
     return found
 
 
-def ask_port(
-    port: int, path: str, body: bytes | None = None, *, kind: str = JSON, method: str | None = None
-) -> Answer:
+def ask_port(port: int, path: str, body: bytes | None = None, *, kind: str = JSON) -> Answer:
     """Ask a service on this machine."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     with contextlib.closing(connection):
-        method = method or ("GET" if body is None else "POST")
+        method = "GET" if body is None else "POST"
         connection.request(method, path, body, {"Content-Type": kind})
         response = connection.getresponse()
         headers = {name.lower(): value for name, value in response.getheaders()}
