@@ -83,10 +83,7 @@ def test_the_service_learns_and_answers_as_the_model_does(
 
 @pytest.mark.parametrize(
     "model",
-    [
-        ret.DynamicTreeRegressor(n_particles=20, seed=1),
-        ret.ExtraTreesRegressor(n_models=8, seed=1),
-    ],
+    [ret.DynamicTreeRegressor(n_particles=20, seed=1), ret.ExtraTreesRegressor(n_models=8, seed=1)],
     ids=lambda model: type(model).__name__,
 )
 def test_intervals(tmp_path: Path, model: Any) -> None:
@@ -101,8 +98,7 @@ def test_intervals(tmp_path: Path, model: Any) -> None:
     refused = asked(app, "/predict?probabilities=1", body_of({"x": x}))
     assert (refused.status, "use a classifier" in refused.json["error"]) == (400, True)
     other = application(tmp_path, ret.StreamDecisionForestRegressor())
-    for path in ("/predict", "/predict-learn"):
-        sample = {"x": x} if path == "/predict" else {"x": x, "y": y}
+    for path, sample in (("/predict", {"x": x}), ("/predict-learn", {"x": x, "y": y})):
         refused = asked(other, f"{path}?interval=0.9", body_of(sample))
         assert (refused.status, "predicts no intervals" in refused.json["error"]) == (400, True)
 
@@ -154,9 +150,7 @@ def test_one_bad_sample_of_many_refuses_all(tmp_path: Path, bad: str) -> None:
 
 def test_labels_to_come_count(tmp_path: Path) -> None:
     """Samples that bring one label too many together are refused together."""
-    model = classifier()
-    for i in range(MOST_LABELS - 1):
-        model.learn_one({"a": 1.0}, i)
+    model = learn(classifier(), [({"a": 1.0}, i) for i in range(MOST_LABELS - 1)])
     app = application(tmp_path, model)
     before = content(app)
     new = [{"x": {"a": 1}, "y": f"new {i}"} for i in range(2)]

@@ -123,10 +123,7 @@ def test_truth_values(tmp_path: Path, suffix: str) -> None:
 
 @pytest.mark.parametrize(
     ("scale", "values", "expected"),
-    [
-        (2, ["1.50", None, "2.00"], [1.5, None, 2]),
-        (0, [2**60 + 1, None], [2**60 + 1, None]),
-    ],
+    [(2, ["1.50", None, "2.00"], [1.5, None, 2]), (0, [2**60 + 1, None], [2**60 + 1, None])],
 )
 def test_decimal_targets(tmp_path: Path, scale: int, values: list[Any], expected: Any) -> None:
     """They are numbers; whole ones keep all digits."""
