@@ -84,6 +84,14 @@ def test_a_learner_that_fails(tmp_path: Path) -> None:
     assert curves_in(tmp_path / "o.csv")["NoChangeClassifier"][-1]["items"] == "50"
 
 
+def test_a_score_that_is_no_number_comes_last() -> None:
+    """A linear model overflows where a tree does not."""
+    command = ("race", "-", "LinearRegression", "StreamDecisionTree", "--target", "y")
+    said = done(*command, "--metric", "MAE", stdin="a,y\n" + "1e200,1.5\n" * 5).stdout
+    assert "nan" in said
+    assert said.index("StreamDecisionTree") < said.index("LinearRegression")
+
+
 @pytest.mark.parametrize(
     ("targets", "task"),
     [
@@ -137,28 +145,22 @@ def test_bad_rows_are_skipped_and_counted(tmp_path: Path) -> None:
     assert_refused(result, "row 2", "'high', not a number", stdout="1 samples")
 
 
-def test_outputs(tmp_path: Path) -> None:
-    """Curves go to CSV, and a picture is drawn; their paths are printed."""
+def test_outputs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Curves go to CSV, and a picture is drawn; if one cannot be written, the other one is."""
     path, picture = tmp_path / "out.csv", tmp_path / "out.png"
     options = ("--limit", 90, "--csv", path, "--plot", picture)
-    result = done("race", "Phishing", FAST, "NoChangeClassifier", *options)
-    assert f"wrote {path}" in result.stdout
-    assert f"wrote {picture}" in result.stdout
+    said = done("race", "Phishing", FAST, "NoChangeClassifier", *options).stdout
+    assert f"wrote {path}" in said
+    assert f"wrote {picture}" in said
     items = [point["items"] for point in curves_in(path)[FAST]]
     assert items == [str(i) for i in range(1, 91)]
     assert picture.read_bytes().startswith(b"\x89PNG")
-
-
-def test_outputs_are_written_each_by_itself(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """If one output cannot be written, the other one is."""
+    picture.unlink()
     error = OSError(28, "No space left on device")
     monkeypatch.setattr(report, "write_csv", mock.Mock(side_effect=error))
-    paths = tmp_path / "o.csv", tmp_path / "o.png"
-    result = run("race", "Phishing", FAST, "--limit", 40, "--csv", paths[0], "--plot", paths[1])
-    assert_refused(result, "cannot write", "No space left", stdout="40 of 40 samples")
-    assert paths[1].exists()
+    result = run("race", "Phishing", FAST, *options)
+    assert_refused(result, "cannot write", "No space left", stdout="90 of 90 samples")
+    assert picture.exists()
 
 
 def status_of(*arguments: object) -> str | int | None:
@@ -218,16 +220,19 @@ def test_ctrl_c_while_waiting_for_input(
 @needs_signals
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
 def test_ended_between_items(ending: signal.Signals) -> None:
-    """SIGINT or SIGTERM ends the race between two parts."""
+    """SIGINT or SIGTERM ends the race between two parts, which end where they are wanted."""
     before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
     model = dummy.NoChangeClassifier()
     contest = race.Race([race.Entrant("x", model, {"Accuracy": metrics.Accuracy()})])
-    batches = (Batch([i], pa.table({"a": [1.0]}), [1]) for i in range(1, 101))
+    contest.spacing = 100
+    batches = (Batch(list(range(10)), pa.table({"a": [1.0] * 10}), [1] * 10) for _ in range(10))
     with race.Interruptible() as interruptible:
-        for items in contest.run(interruptible.batches(batches)):
-            if items == 7:
+        parts = []
+        for items in contest.run(interruptible.batches(batches), stop_every=7):
+            parts.append(items)
+            if items == 40:
                 signal.raise_signal(ending)
-    assert contest.items == 7
+    assert parts == [7, 10, 14, 20, 21, 28, 30, 35, 40]
     assert interruptible.interrupted
     assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == before
 

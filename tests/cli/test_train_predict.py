@@ -38,17 +38,19 @@ def test_train_saves_what_the_learner_has_learned(tmp_path: Path) -> None:
 
 @pytest.fixture
 def table(tmp_path: Path) -> Path:
-    """A CSV file with numbers, names, missing values and a class."""
+    """A CSV file with numbers, names, dates, missing values and a class."""
     path = tmp_path / "table.csv"
-    rows = [f"{i % 7},{('red', 'blue')[i % 2]},{'' if i % 5 else i / 8},{i % 2}" for i in range(90)]
-    path.write_text("\n".join(["number,name,gaps,class", *rows, ""]))
+    days = ("2026-01-01", "", "2026-02-01")
+    rows = [f"{i % 7},{('red', 'blue')[i % 2]},{days[i % 3]},{'uv'[i % 2]}" for i in range(90)]
+    path.write_text("\n".join(["size,colour,day,class", *rows, ""]))
     return path
 
 
 @pytest.fixture
 def model(tmp_path: Path, table: Path) -> Path:
     path = tmp_path / "m.model"
-    done("train", table, OURS, "--target", "class", "--save", path)
+    result = done("train", table, f"{OURS}:batch_size=20", "--target", "class", "--save", path)
+    assert "columns: 1 number: 'size'; 1 nominal: 'colour'; 1 date: 'day'" in result.stderr
     return path
 
 
@@ -64,10 +66,10 @@ def test_predict(model: Path, table: Path, tmp_path: Path) -> None:
     assert done(*arguments).stdout == path.read_text()
     frame = pd.read_csv(path)
     assert list(frame) == [
-        *("row", "prediction", "probability of 0", "probability of 1", "true prediction")
+        *("row", "prediction", "probability of u", "probability of v", "true prediction")
     ]
     assert list(frame["row"]) == list(range(1, 91))
-    assert list(frame["true prediction"]) == [i % 2 for i in range(90)]
+    assert list(frame["true prediction"]) == [*"uv" * 45]
     right = (frame["prediction"] == frame["true prediction"]).sum()
     assert f"accuracy {right / 90:.4g} on 90 rows" in result.stderr
 
@@ -83,7 +85,7 @@ def test_rows_of_a_pipe_are_answered_at_once(model: Path) -> None:
         text=True,
     )
     with process:
-        for row, number in (("name,number\nred,1\n", 1), ("blue,2\n", 2)):
+        for row, number in (("colour,size\nred,1\n", 1), ("blue,2\n", 2)):
             process.stdin.write(row)
             process.stdin.flush()
             if number == 1:
@@ -105,17 +107,21 @@ def test_rows_before_a_refused_one_are_answered(model: Path, tmp_path: Path) -> 
     result = run("predict", path, data, "--target", "y")
     assert result.stdout == "row,prediction,y\n1,3.0,2\n2,3.0,2\n"
     assert_refused(result, "t.csv, row 3: ")
-    data.write_text("a,y\n1,2\n2,two\n3,2\n")
     for each in (path, model):
+        data.write_text("a,y\n1,2\n2,two\n3,2\n")
         result = run("predict", each, data, "--target", "y")
         assert result.stdout == "row,prediction,y\n1,3.0,2\n"
         assert_refused(result, "t.csv, row 2: the target 'y' is 'two', not a number")
+        data.write_text("a,y\n1,2\n2,5\n")
+        said = done("predict", each, data, "--target", "y").stderr
+        assert "mean absolute error 1.5 on 2 rows with a target" in said
+        assert_refused(run("predict", each, data, "--probabilities"), "predicts no probabilities")
 
 
 def test_rows_that_cannot_be_read(model: Path, tmp_path: Path) -> None:
     """Skipped and counted on request, while others keep their numbers; else the old file stays."""
     data, answers = tmp_path / "new.csv", tmp_path / "a.csv"
-    data.write_text("number;id;name\n1;a;red\n2\n3;b;blue\n")
+    data.write_text("size;id;colour\n1;a;red\n2\n3;b;blue\n")
     result = done("predict", model, data, "--on-bad-row", "skip", "--drop", "id")
     assert [line.split(",")[0] for line in result.stdout.splitlines()] == ["row", "1", "3"]
     assert "rows skipped: 1; the first: row 2" in result.stderr
@@ -124,6 +130,44 @@ def test_rows_that_cannot_be_read(model: Path, tmp_path: Path) -> None:
     assert answers.read_text() == "old"
 
     assert sorted(os.listdir(tmp_path)) == ["a.csv", "m.model", "new.csv", "table.csv"]
+
+
+@pytest.mark.parametrize(
+    ("text", "status", "says"),
+    [
+        (
+            "size,color\n1,red\n2,blue\n",
+            0,
+            ["2 of 3 columns of the model are missing: 'colour', 'day' (in 2 of 2", "'color'"],
+        ),
+        ("a,b\n1,2\n", 2, ["no column in common", "3 of 3 columns of the model are missing"]),
+        ("size,colour,day\nlarge,red,2026-01-01\n", 2, ["row 1: column 'size' holds 'large'"]),
+        ("size,colour,day\n1,red,soon\n", 2, ["row 1: column 'day' holds 'soon' among dates"]),
+    ],
+)
+def test_what_does_not_fit_is_said(
+    model: Path, tmp_path: Path, text: str, status: int, says: list[str]
+) -> None:
+    """Notes and errors name each wrong column once; `--strict` refuses the table."""
+    path = tmp_path / "new.csv"
+    path.write_text(text)
+    result = run("predict", model, path)
+    assert result.exit_code == status, result.output
+    for each in says:
+        assert result.stderr.count(each) == 1
+    assert run("predict", model, path, "--strict").exit_code == 2
+
+
+def test_columns_are_kept(model: Path, tmp_path: Path) -> None:
+    """`--keep` copies an identifier or a feature to the output; `info` tells how they are read."""
+    said = done("info", model).stdout
+    assert "colour: nominal" in said
+    assert "missing" in said
+    path = tmp_path / "new.csv"
+    path.write_text("size,colour,day,id\n1,red,2026-01-01,x7\n2,blue,2026-02-01,x8\n")
+    result = done("predict", model, path, "--keep", "id", "--keep", "size", "--strict")
+    assert result.stdout == "row,id,size,prediction\n1,x7,1,u\n2,x8,2,v\n"
+    assert "no column 'ids'" in run("predict", model, path, "--keep", "ids").stderr
 
 
 def test_version_and_script() -> None:

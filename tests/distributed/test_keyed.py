@@ -39,9 +39,6 @@ def frame_of(n: int, n_keys: int = 37, seed: int = 0) -> tuple[list[str], pd.Dat
     return [f"key {i}" for i in rng.integers(n_keys, size=n)], X, X["a"] + 2 * X["b"]
 
 
-# --- The same as in one process
-
-
 @pytest.mark.parametrize(
     ("model", "n_workers", "pooled"),
     [
@@ -90,7 +87,13 @@ def test_equal(model: Any, n_workers: int, pooled: Any) -> None:
                 models.predict_proba_many(*part[:2])
 
 
-# --- Restarts
+def test_each_worker_has_its_share_of_the_time_to_live() -> None:
+    """Rounded up: with three workers for ten samples, a model stays for four of its worker."""
+    a, b = [key for key in map(str, range(20)) if shard_of(key, 3) == 0][:2]
+    with DistributedKeyedModels(TREE, 3, time_to_live=10) as models:
+        for keys, is_kept in (([a, b, b, b], True), ([b], False)):
+            models.learn_many(keys, pd.DataFrame({"x": [0.0] * len(keys)}), [1.0] * len(keys))
+            assert (models.model_of(a) is not None) == is_kept
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -163,9 +166,6 @@ def test_a_disk_that_is_full(method: str, tmp_path: Path, monkeypatch: pytest.Mo
         assert models.position == 100
         models.learn_many(keys[100:], X[100:], y[100:])
         assert models.counts().n_samples_seen == 300
-
-
-# --- Refusals and errors
 
 
 def test_a_worker_that_dies(tmp_path: Path) -> None:

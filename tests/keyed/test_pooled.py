@@ -14,7 +14,7 @@ from river import linear_model
 
 import river_extra_trees as ret
 from river_extra_trees.keyed import KeyedModels
-from tests.naive.pooled_prior import PooledKeyedModels
+from tests.naive.keyed import PooledKeyedModels
 from tests.tools.keyed_samples import Samples, as_list, frame_of
 
 N = 400

@@ -9,7 +9,9 @@ import math
 import sys
 import types
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -21,17 +23,22 @@ from river_extra_trees import plotting
 from river_extra_trees._estimator.inspection import path
 from tests.tools import estimators
 
-
-def pixels(figure: Any) -> np.ndarray:
-    figure.canvas.draw()
-    return np.asarray(figure.canvas.buffer_rgba())
-
-
-def bananas(n: int = 400) -> list[Any]:
-    return list(datasets.Bananas().take(n))
+BANANAS = list(datasets.Bananas().take(400))
+SEGMENTS = list(datasets.ImageSegments())
+NEW = ret.StreamDecisionTreeClassifier(seed=1)
 
 
-# --- PrequentialDisplay
+@pytest.fixture(scope="module")
+def model() -> Any:
+    """A tree that tells seven classes by many nodes."""
+    return estimators.learn(NEW.clone(), SEGMENTS)
+
+
+@pytest.fixture(scope="module")
+def forest() -> Any:
+    """Some trees, none of which can split on one of the features."""
+    rows = [({**x, "constant": 1}, y) for x, y in SEGMENTS[:500]]
+    return estimators.learn(ret.ExtraTreesClassifier(n_models=8, seed=1), rows)
 
 
 def test_scores_are_those_of_river() -> None:
@@ -116,44 +123,30 @@ def test_best_learner_comes_first() -> None:
     assert [ax.get_ylabel() for ax in (height, memory)] == ["height", "memory"]
 
 
-def refused_by_maps(rows: list[Any], **options: Any) -> Callable[[], object]:
-    model = ret.StreamDecisionTreeClassifier(seed=1)
-    return lambda: plotting.LeafMapDisplay.from_estimator(model, rows, **options)
+def records(*rows: dict[str, Any]) -> Callable[[], object]:
+    return lambda: plotting.PrequentialDisplay.from_records(rows).plot()
 
 
-def refused_records(*records: dict[str, Any]) -> Callable[[], object]:
-    return lambda: plotting.PrequentialDisplay.from_records(records).plot()
-
-
-def refused_stream(metric: Any, step: int) -> Callable[[], object]:
-    model = dummy.NoChangeClassifier()
-    return lambda: plotting.PrequentialDisplay.from_stream(model, bananas(), metric, step=step)
+ROW = {"learner": "a", "items": 1}
+STREAM = partial(plotting.PrequentialDisplay.from_stream, dummy.NoChangeClassifier(), BANANAS)
+MAP = partial(plotting.LeafMapDisplay.from_estimator, NEW)
 
 
 @pytest.mark.parametrize(
     ("says", "draw"),
     [
-        ("record 0 has no 'learner'", refused_records({"items": 1})),
-        ("record 0 has no 'items'", refused_records({"learner": "a"})),
-        ("'x'", refused_records({"learner": "a", "items": 1, "MAE": "x"})),
-        (
-            "record 1 has a",
-            refused_records({"learner": "a", "items": 1}, {"learner": "b", "items": 1, "MAE": 2}),
-        ),
-        ("no score was recorded", refused_records()),
-        ("step must be at least 1", refused_stream(metrics.Accuracy(), 0)),
-        ("MAE cannot score NoChangeClassifier", refused_stream(metrics.MAE(), 100)),
+        ("record 0 has no 'learner'", records({"items": 1})),
+        ("record 0 has no 'items'", records({"learner": "a"})),
+        ("'x'", records({**ROW, "MAE": "x"})),
+        ("record 1 has a", records(ROW, {**ROW, "MAE": 2})),
+        ("no score was recorded", records()),
+        ("step must be at least 1", partial(STREAM, metrics.Accuracy(), step=0)),
+        ("MAE cannot score NoChangeClassifier", partial(STREAM, metrics.MAE())),
         ("no figure to show", plotting.Live().show),
-        ("two features", refused_by_maps([])),
-        (
-            "no sample has numbers for both 'a' and 'b'",
-            refused_by_maps([({"a": "x"}, 1)], features=("a", "b")),
-        ),
+        ("two features", partial(MAP, [])),
+        ("numbers for both 'a' and 'b'", partial(MAP, [({"a": "x"}, 1)], features=("a", "b"))),
         ("update has recorded no weights", plotting.WindowWeightsDisplay().plot),
-        (
-            "a DynamicTreeRegressor has no window_weights",
-            lambda: plotting.WindowWeightsDisplay().update(ret.DynamicTreeRegressor()),
-        ),
+        ("has no window_weights", partial(plotting.WindowWeightsDisplay().update, NEW)),
     ],
 )
 def test_what_cannot_be_shown_is_named(says: str, draw: Callable[[], object]) -> None:
@@ -161,47 +154,34 @@ def test_what_cannot_be_shown_is_named(says: str, draw: Callable[[], object]) ->
         draw()
 
 
-# --- Live
-
-
 def test_live_in_a_notebook(monkeypatch: pytest.MonkeyPatch) -> None:
     """In a notebook one picture is shown, and then replaced in its place."""
-    log: list[str] = []
     pyplot.close(pyplot.figure())  # matplotlib looks for a real IPython as it makes the first one
-
-    def display(figure: Any, display_id: bool) -> Any:
-        assert display_id
-        log.append("shown")
-        return types.SimpleNamespace(update=lambda figure: log.append("replaced"))
-
-    module = types.ModuleType("IPython")
-    module.get_ipython = lambda: types.SimpleNamespace(kernel=None)  # type: ignore[attr-defined]
-    module.display = types.ModuleType("IPython.display")  # type: ignore[attr-defined]
-    module.display.display = display
-    monkeypatch.setitem(sys.modules, "IPython", module)
-    monkeypatch.setitem(sys.modules, "IPython.display", module.display)
+    notebook = mock.Mock(get_ipython=lambda: types.SimpleNamespace(kernel=None))
+    monkeypatch.setitem(sys.modules, "IPython", notebook)
+    monkeypatch.setitem(sys.modules, "IPython.display", notebook.display)
     monkeypatch.setattr(plotting.Live.__init__, "__defaults__", (None, 0.0))
     plotting.PrequentialDisplay.from_stream(
-        dummy.NoChangeClassifier(), bananas(), metrics.Accuracy(), live=True
+        dummy.NoChangeClassifier(), BANANAS, metrics.Accuracy(), live=True
     )
-    assert log == ["shown", "replaced", "replaced", "replaced", "replaced"]
+    shown = notebook.display.display
+    shown.assert_called_once_with(mock.ANY, display_id=True)
+    assert shown.return_value.update.call_count == 4
     assert not pyplot.get_fignums()
 
 
-def test_a_display_is_drawn_again_in_its_figure() -> None:
+def test_a_display_is_drawn_again_in_its_figure(model: Any) -> None:
     """A live figure shows the last display only, with its title and in the size that it needs.
 
     While matplotlib is interactive, its window is drawn anew.
     """
-    samples = list(datasets.ImageSegments().take(600))
-    model = estimators.learn(ret.StreamDecisionTreeClassifier(seed=1), samples)
     tree = plotting.TreeDisplay.from_estimator(model)
     live = plotting.Live(seconds=60)
     assert live.due
     with pyplot.ion():
         for n in (300, 600):
             live.draw(tree, f"after {n}")
-            live.draw(plotting.LeafMapDisplay.from_estimator(model, samples[:n]), f"map {n}")
+            live.draw(plotting.LeafMapDisplay.from_estimator(model, SEGMENTS[:n]), f"map {n}")
     assert not live.due
     assert pyplot.get_fignums() == [live.figure.number]
     assert len(live.figure.axes) == len(live.figure.legends) == 1
@@ -214,21 +194,13 @@ def test_a_display_is_drawn_again_in_its_figure() -> None:
 def test_curves_keep_their_looks_while_ranks_change() -> None:
     """A learner that falls behind keeps its colour and its marker; no two share both."""
 
-    def looks(scores: tuple[float, ...]) -> dict[str, Any]:
-        rows = [
-            {"learner": f"l{k}", "items": i, "Accuracy": score}
-            for k, score in enumerate(scores)
-            for i in range(20)
-        ]
+    def looks(sign: int) -> dict[str, Any]:
+        rows = [{"learner": f"{k}", "items": i, "F1": sign * k} for k in range(10) for i in (1, 2)]
         ax = plotting.PrequentialDisplay.from_records(rows).plot().axes_[0]
         return {line.get_label(): (line.get_color(), line.get_marker()) for line in ax.lines}
 
-    rising = tuple(k / 10 for k in range(10))
-    assert looks(rising) == looks(rising[::-1])
-    assert len(set(looks(rising).values())) == 10
-
-
-# --- Trees
+    assert looks(1) == looks(-1)
+    assert len(set(looks(1).values())) == 10
 
 
 @pytest.mark.parametrize("case", estimators.TIGHTEST)
@@ -245,9 +217,8 @@ def test_every_learner_can_be_drawn(case: tuple[str, int]) -> None:
     pyplot.close("all")
 
 
-def test_boxes_do_not_overlap() -> None:
+def test_boxes_do_not_overlap(model: Any) -> None:
     """However many leaves a tree has, and however small the axes, its boxes stay apart."""
-    model = estimators.learn(ret.StreamDecisionTreeClassifier(seed=1), datasets.ImageSegments())
     for ax in (None, pyplot.subplots(figsize=(4, 3))[1]):
         display = plotting.TreeDisplay.from_estimator(model, max_depth=5).plot(ax)
         display.figure_.canvas.draw()
@@ -274,36 +245,31 @@ def test_inner_nodes_are_their_leaves_together(regression: bool) -> None:
     """What a split node held before fades; the picture tells what its leaves say now."""
     kind = ret.StreamDecisionTreeRegressor if regression else ret.StreamDecisionTreeClassifier
     model = kind(max_depth=3, leaf_memory=None, seed=1)
-    rows = datasets.ImageSegments().take(500)
-    estimators.learn(model, [(x, x["hue-mean"] if regression else y) for x, y in rows])
+    rows = [(x, x["hue-mean"] if regression else y) for x, y in SEGMENTS[:500]]
+    estimators.learn(model, rows)
     leaves = [node for node in model._nodes(0) if node["column"] < 0]
-    weight = sum(leaf["weight"] for leaf in leaves)
+    weights = np.array([leaf["weight"] for leaf in leaves])
+    values = np.array([leaf["values"] for leaf in leaves])
     root, *others = plotting.TreeDisplay.from_estimator(model).boxes
     if regression:
-        mean = sum(leaf["weight"] * leaf["values"][0] for leaf in leaves) / weight
-        squares = sum(
-            leaf["values"][1] + leaf["weight"] * (leaf["values"][0] - mean) ** 2 for leaf in leaves
-        )
-        expected = f"{mean:.6g} (sd {(squares / weight) ** 0.5:.3g})"
+        mean = np.average(values[:, 0], weights=weights)
+        squares = (values[:, 1] + weights * (values[:, 0] - mean) ** 2).sum()
+        expected = f"{mean:.6g} (sd {(squares / weights.sum()) ** 0.5:.3g})"
     else:
-        sums = np.sum([leaf["values"] for leaf in leaves], axis=0)
-        expected = f"{model._core.labels.labels[sums.argmax()]} ({sums.max() / weight:.0%})"
-    assert root.text.splitlines()[1:] == [expected, f"weight {weight:,.0f}"]
+        sums = values.sum(axis=0)
+        expected = f"{model._core.labels.labels[sums.argmax()]} ({sums.max() / sums.sum():.0%})"
+    assert root.text.splitlines()[1:] == [expected, f"weight {weights.sum():,.0f}"]
     assert sum(box.share for box in others if box.parent == 0) == pytest.approx(1.0)
 
 
-def test_draw_is_the_display() -> None:
+def test_draw_is_the_display(forest: Any) -> None:
     """`draw` makes the picture of `TreeDisplay`, which says what it leaves out."""
-    model = estimators.learn(
-        ret.ExtraTreesClassifier(n_models=3, seed=1), datasets.ImageSegments().take(500)
-    )
-    drawn = model.draw(tree=1, max_depth=2)
-    display = plotting.TreeDisplay.from_estimator(model, tree=1, max_depth=2).plot()
-    assert np.array_equal(pixels(drawn.figure_), pixels(display.figure_))
-    n, shown = len(model._nodes(1)), len(drawn.boxes)
+    drawn = forest.draw(tree=1, max_depth=2)
+    assert drawn.boxes == plotting.TreeDisplay.from_estimator(forest, tree=1, max_depth=2).boxes
+    n, shown = len(forest._nodes(1)), len(drawn.boxes)
     assert shown < n
-    assert drawn.ax_.get_title() == f"tree 1 of 3: {shown} of {n} nodes; below “…” there are more"
-    assert model.draw(max_depth=None).note == "tree 0 of 3"
+    assert drawn.ax_.get_title() == f"tree 1 of 8: {shown} of {n} nodes; below “…” there are more"
+    assert forest.draw(max_depth=None).note == "tree 0 of 8"
 
 
 def test_names_are_written_as_they_are() -> None:
@@ -321,17 +287,12 @@ def test_names_are_written_as_they_are() -> None:
         (r"\$\bad" * 9)[: 27 + 6] + "…",
     ]
     assert display.ax_.get_ylabel() == "n" * 27 + "…"
-    pixels(display.figure_)
+    display.figure_.canvas.draw()
 
 
-# --- Leaf maps
-
-
-def test_seven_classes_look_different() -> None:
+def test_seven_classes_look_different(model: Any) -> None:
     """Each has a colour, a marker and a hatch that no other has, in the map and in the legend."""
-    rows = list(datasets.ImageSegments())
-    model = estimators.learn(ret.StreamDecisionTreeClassifier(seed=1), rows)
-    display = plotting.LeafMapDisplay.from_estimator(model, rows[-300:]).plot()
+    display = plotting.LeafMapDisplay.from_estimator(model, SEGMENTS[-300:]).plot()
     assert len(display.colours.labels or []) == 7
     (legend,) = display.figure_.legends
     for look in ("get_facecolor", "get_hatch"):
@@ -348,7 +309,7 @@ def test_seven_classes_look_different() -> None:
 def test_map_agrees_with_the_tree(regression: bool) -> None:
     """The regions tile the map, and each belongs to the leaf that its middle falls into."""
     kind = ret.StreamDecisionTreeRegressor if regression else ret.StreamDecisionTreeClassifier
-    rows = [(x, float(y) + x["1"] if regression else y) for x, y in bananas()]
+    rows = [(x, float(y) + x["1"] if regression else y) for x, y in BANANAS]
     model = estimators.learn(kind(seed=1), rows)
     display = plotting.LeafMapDisplay.from_estimator(model, rows, features=("1", "2"))
     areas = 0.0
@@ -363,17 +324,15 @@ def test_map_agrees_with_the_tree(regression: bool) -> None:
     assert areas == pytest.approx((right - left) * (top - bottom))
 
 
-def test_map_takes_the_most_important_features() -> None:
-    """Without names the two features that explain most are shown."""
-    rows = list(datasets.ImageSegments().take(500))
-    model = estimators.learn(ret.ExtraTreesClassifier(n_models=8, seed=1), rows)
-    first, second = plotting.LeafMapDisplay.from_estimator(model, rows).features
-    shares = sorted(model.feature_importances_.values())
-    assert model.feature_importances_[first] == shares[-1]
-    assert model.feature_importances_[second] == shares[-2]
-
-
-# --- Importances
+def test_the_most_important_features_are_shown(forest: Any) -> None:
+    """Two in a map without names; of bars, the last one stands for all features without one."""
+    shares = forest.feature_importances_
+    best = sorted(shares, key=shares.__getitem__, reverse=True)
+    assert list(plotting.LeafMapDisplay.from_estimator(forest, SEGMENTS[:9]).features) == best[:2]
+    display = plotting.ImportancesDisplay.from_estimator(forest, n_features=4).plot()
+    names = [label.get_text() for label in display.ax_.get_yticklabels()]
+    assert names == [*best[:4], "15 other features"]
+    assert sum(bar.get_width() for bar in display.ax_.patches) == pytest.approx(1.0)
 
 
 def test_no_number_of_importances_crosses_an_axis() -> None:
@@ -385,20 +344,6 @@ def test_no_number_of_importances_crosses_an_axis() -> None:
     assert number.x1 <= display.figure_.bbox.x1
     for spine in display.ax_.spines.values():
         assert not spine.get_visible() or not spine.get_window_extent().overlaps(number)
-
-
-def test_importances_tell_what_they_leave_out() -> None:
-    """The last bar stands for all features that have none of their own."""
-    model = ret.ExtraTreesClassifier(n_models=3, seed=1)
-    rows = datasets.ImageSegments().take(300)
-    estimators.learn(model, [({**x, "constant": 1}, y) for x, y in rows])
-    display = plotting.ImportancesDisplay.from_estimator(model, n_features=4).plot()
-    names = [label.get_text() for label in display.ax_.get_yticklabels()]
-    assert (len(names), names[-1]) == (5, "15 other features")
-    assert sum(bar.get_width() for bar in display.ax_.patches) == pytest.approx(1.0)
-
-
-# --- Without the extra
 
 
 def test_missing_matplotlib(monkeypatch: pytest.MonkeyPatch) -> None:

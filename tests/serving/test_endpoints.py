@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import pickle
-import time
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +18,9 @@ from river_extra_trees.serving.endpoints import Application, Limits
 from river_extra_trees.serving.schema import Sample
 from river_extra_trees.serving.service import Service
 from tests.tools.estimators import learn
-from tests.tools.http_service import JSON, LINES, Answer, ask, asked, body_of, metrics_of
+from tests.tools.http_service import JSON, LINES, SAMPLES, Answer, ask, asked, body_of, metrics_of
 
 MOST_LABELS = 1024
-SAMPLES = [{"x": x, "y": y} for x, y in datasets.Phishing().take(300)]
 
 
 def classifier() -> Any:
@@ -43,9 +41,6 @@ def application(folder: Path, model: Any = None, **limits: int) -> Application:
 
 def content(app: Application) -> bytes:
     return persistence.save_bytes(app.service.model)
-
-
-# --- Answers
 
 
 @pytest.mark.parametrize(
@@ -73,7 +68,7 @@ def test_the_service_learns_and_answers_as_the_model_does(
     assert answer.lines == expected
     assert answer.headers["content-type"] == LINES
     learned = asked(later, "/learn", body_of(*weighted), kind=LINES)
-    assert learned.json == {"learned": 300, "samples_seen": 300}
+    assert learned.json == {"learned": 600, "samples_seen": 600}
     x = {"x": SAMPLES[7]["x"]}
     assert asked(later, "/predict", body_of(x)).json == {"y": alone.predict_one(x["x"])}
     found = asked(later, "/predict?probabilities=true", body_of(x, x), kind=LINES).lines
@@ -83,15 +78,12 @@ def test_the_service_learns_and_answers_as_the_model_does(
     hits = [e["y"] == s["y"] for e, s in zip(expected, SAMPLES, strict=True) if e["y"] is not None]
     assert many.service.monitor.score == sum(hits) / len(hits)
     info = asked(one, "/status").json["info"]
-    assert (info["model"], info["samples_seen"]) == (name, 300)
+    assert (info["model"], info["samples_seen"]) == (name, 600)
 
 
 @pytest.mark.parametrize(
     "model",
-    [
-        ret.DynamicTreeRegressor(n_particles=20, seed=1),
-        ret.ExtraTreesRegressor(n_models=8, seed=1),
-    ],
+    [ret.DynamicTreeRegressor(n_particles=20, seed=1), ret.ExtraTreesRegressor(n_models=8, seed=1)],
     ids=lambda model: type(model).__name__,
 )
 def test_intervals(tmp_path: Path, model: Any) -> None:
@@ -106,8 +98,7 @@ def test_intervals(tmp_path: Path, model: Any) -> None:
     refused = asked(app, "/predict?probabilities=1", body_of({"x": x}))
     assert (refused.status, "use a classifier" in refused.json["error"]) == (400, True)
     other = application(tmp_path, ret.StreamDecisionForestRegressor())
-    for path in ("/predict", "/predict-learn"):
-        sample = {"x": x} if path == "/predict" else {"x": x, "y": y}
+    for path, sample in (("/predict", {"x": x}), ("/predict-learn", {"x": x, "y": y})):
         refused = asked(other, f"{path}?interval=0.9", body_of(sample))
         assert (refused.status, "predicts no intervals" in refused.json["error"]) == (400, True)
 
@@ -120,19 +111,26 @@ def test_a_model_that_has_learned_nothing(tmp_path: Path) -> None:
         assert asked(app, path).status == 200
 
 
-def test_many_clients_at_once(tmp_path: Path) -> None:
-    """Requests that come together are all learned, each completely."""
-    app = application(tmp_path, queue=1000)
+@pytest.mark.parametrize("queue", [2, 1000])
+def test_many_clients_at_once(tmp_path: Path, queue: int) -> None:
+    """Requests that come together are learned, each completely, as far as the queue reaches.
+
+    Those beyond it are told to come back; others than the model's are answered all the same.
+    """
+    app = application(tmp_path, queue=queue)
 
     async def storm() -> list[Answer]:
         parts = [body_of(*SAMPLES[i : i + 3]) for i in range(0, 300, 3)]
-        return await asyncio.gather(*(ask(app.asgi, "/learn", p, kind=LINES) for p in parts))
+        requests = (ask(app.asgi, "/learn", part, kind=LINES) for part in parts)
+        return await asyncio.gather(*requests, ask(app.asgi, "/health"))
 
-    answers = asyncio.run(storm())
-    assert sorted(answer.json["samples_seen"] for answer in answers) == list(range(3, 301, 3))
-
-
-# --- Refusals
+    *answers, health = asyncio.run(storm())
+    assert health.status == 200
+    learned = [answer.json["samples_seen"] for answer in answers if answer.status == 200]
+    assert sorted(learned) == [*range(3, 3 * min(queue, 100) + 1, 3)]
+    refused = [answer for answer in answers if answer.status != 200]
+    assert all((a.status, a.headers["retry-after"]) == (503, "1") for a in refused)
+    assert asked(app, "/info").json["samples_seen"] == 3 * len(learned)  # there is room again
 
 
 @pytest.mark.parametrize("bad", ['"text"', "9" * 400, "[1]"])
@@ -152,9 +150,7 @@ def test_one_bad_sample_of_many_refuses_all(tmp_path: Path, bad: str) -> None:
 
 def test_labels_to_come_count(tmp_path: Path) -> None:
     """Samples that bring one label too many together are refused together."""
-    model = classifier()
-    for i in range(MOST_LABELS - 1):
-        model.learn_one({"a": 1.0}, i)
+    model = learn(classifier(), [({"a": 1.0}, i) for i in range(MOST_LABELS - 1)])
     app = application(tmp_path, model)
     before = content(app)
     new = [{"x": {"a": 1}, "y": f"new {i}"} for i in range(2)]
@@ -254,28 +250,6 @@ def test_hosts(taught: Application) -> None:
         assert asked(guarded, "/info", headers={"host": host}).status == status
 
 
-def test_a_full_queue_refuses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The others are answered; those beyond the limit are told to come back."""
-    app = application(tmp_path, queue=2)
-    learn = app.service.learn
-
-    def slowly(samples: Any) -> Any:
-        time.sleep(0.05)
-        return learn(samples)
-
-    monkeypatch.setattr(app.service, "learn", slowly)
-
-    async def storm() -> list[Answer]:
-        requests = (ask(app.asgi, "/learn", body_of(s)) for s in SAMPLES[:10])
-        return await asyncio.gather(*requests, ask(app.asgi, "/health"))
-
-    *answers, health = asyncio.run(storm())
-    assert sorted(answer.status for answer in answers) == [200] * 2 + [503] * 8
-    assert health.status == 200
-    assert all(a.headers["retry-after"] == "1" for a in answers if a.status == 503)
-    assert app.service.samples_seen == 2
-
-
 def test_an_error_of_the_service_is_told_and_counted(tmp_path: Path) -> None:
     """The answer is JSON, and the next request is answered."""
     app = application(tmp_path)
@@ -285,9 +259,6 @@ def test_an_error_of_the_service_is_told_and_counted(tmp_path: Path) -> None:
     app.service.model = model
     assert asked(app, "/predict", body_of({"x": {}})).status == 200
     assert metrics_of(app)["requests_total /predict 500"] == 1
-
-
-# --- Snapshots and metrics
 
 
 def test_snapshots(tmp_path: Path) -> None:
@@ -323,28 +294,40 @@ def test_metrics(tmp_path: Path) -> None:
     assert found["requests_total /predict-learn 400"] == 1
     assert found["requests_total other 404"] == 1
     assert found["request_seconds_count /predict-learn"] == 2
-    assert found["samples_learned_total"] == found["samples_predicted_total"] == 300
+    assert found["samples_learned_total"] == found["samples_predicted_total"] == 600
     assert found["recent_score"] == app.service.monitor.recent_score
     assert found["model_memory_bytes"] == app.service.model._raw_memory_usage
 
 
-def test_metrics_of_features(tmp_path: Path) -> None:
-    """Features that are missing or unknown, and new nominal values, are counted."""
-    model = ret.ColumnKinds() | ret.StreamDecisionTreeClassifier(seed=1)
-    for i in range(30):
-        model.learn_one({"size": i, "colour": "red"}, i % 2)
+def test_columns_of_a_stream(tmp_path: Path) -> None:
+    """Features that are missing or unknown, and new nominal values, are counted.
+
+    New columns are learned; refused samples leave them as they were, and do not count.
+    """
+    model = ret.ColumnKinds() | classifier()
+    learn(model, [({"size": i, "colour": "red"}, i % 2) for i in range(30)])
     app = Application(Service(model, tmp_path / "m.model"), Limits())
-    asked(app, "/predict", b'{"x": {"color": "red"}}')
-    asked(app, "/predict", b'{"x": {"size": "7", "colour": "green"}}')
-    answer = asked(app, "/predict", b'{"x": {"size": "large"}}')
-    assert answer.status == 422
-    assert "column 'size' holds 'large' among numbers" in answer.json["error"]
+    new = {"size": "7", "colour": "green", "day": "2026-01-01"}
+    for refused, says in (
+        ([{"day": "2026-01-01"}, {"day": "x"}], "line 2: column 'day' holds 'x' among dates"),
+        ([{"new": 1, "size": "big"}], "line 1: column 'size' holds 'big' among numbers"),
+    ):
+        before = content(app)
+        answer = asked(app, "/learn", body_of(*({"x": x, "y": 1} for x in refused)), kind=LINES)
+        assert (answer.status, says in answer.json["error"]) == (422, True)
+        assert content(app) == before
+    assert asked(app, "/learn", body_of({"x": new, "y": 1})).status == 200
+    for x in ({"color": "red"}, {"colour": "blue"}, {"colour": "green"}):
+        assert asked(app, "/predict", body_of({"x": x})).status == 200
     app.look()
     found = metrics_of(app)
-    assert (found["features_missing_total"], found["features_unknown_total"]) == (2, 1)
-    assert found["nominal_values_new_total"] == 1
+    assert (found["features_missing_total"], found["features_unknown_total"]) == (7, 2)
+    assert found["nominal_values_new_total"] == 2
     columns = asked(app, "/info").json["columns"]
     assert columns["size"] == {"kind": "number", "missing": 0.0}
+    assert columns["day"]["kind"] == "date"
+    wrong = asked(app, "/predict", body_of({"x": {"size": "large"}}))
+    assert (wrong.status, "holds 'large' among numbers" in wrong.json["error"]) == (422, True)
 
 
 def test_curves_stay_short(tmp_path: Path) -> None:

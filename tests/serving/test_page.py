@@ -12,11 +12,10 @@ import time
 from pathlib import Path
 
 import pytest
-from river import datasets
 
 import river_extra_trees as ret
 from river_extra_trees import persistence
-from tests.tools.http_service import LINES, Served, body_of, served
+from tests.tools.http_service import LINES, SAMPLES, Served, body_of, served
 
 CHROMIUM = next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), ""
@@ -51,8 +50,7 @@ def test_the_page_shows_the_service(tmp_path: Path) -> None:
     model = ret.ExtraTreesClassifier(n_models=5, seed=1)
     path = tmp_path / "m.model"
     persistence.save(model, path)
-    samples = [{"x": x, "y": y} for x, y in datasets.Phishing().take(400)]
-    samples.append({"x": {HOSTILE: HOSTILE, **samples[0]["x"]}, "y": HOSTILE})
+    samples = [*SAMPLES[:400], {"x": {HOSTILE: HOSTILE, **SAMPLES[0]["x"]}, "y": HOSTILE}]
     with served(path) as service:
         service.ask("/predict-learn", body_of(*samples), kind=LINES)
         while len(json.loads(service.ask("/status").body)["curve"]) < 2:  # a rate needs two looks

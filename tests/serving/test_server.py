@@ -10,33 +10,21 @@ from typing import Any
 from unittest import mock
 
 import pytest
-from river import datasets
 
-import river_extra_trees as ret
 from river_extra_trees import persistence
 from river_extra_trees.cli import serving
 from river_extra_trees.serving import server
 from river_extra_trees.serving.schema import Sample
 from tests.tools.command_line import assert_refused, run
-from tests.tools.http_service import LINES, Served, body_of, served
+from tests.tools.http_service import LINES, SAMPLES, Served, body_of, learned, served
 from tests.tools.systems import needs_links, needs_signals
-
-SAMPLES = [{"x": x, "y": y} for x, y in datasets.Phishing().take(600)]
 
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     found = tmp_path / "m.model"
-    persistence.save(ret.StreamDecisionTreeClassifier(seed=1), found)
+    persistence.save(learned(0), found)
     return found
-
-
-def learned(n: int) -> bytes:
-    """The file of a model that has learned the first samples without a service."""
-    model = ret.StreamDecisionTreeClassifier(seed=1)
-    for sample in SAMPLES[:n]:
-        model.learn_one(sample["x"], sample["y"])
-    return persistence.save_bytes(model)
 
 
 def learn(service: Served, samples: list[Any]) -> None:
@@ -71,7 +59,7 @@ def test_a_killed_service_goes_on_from_its_last_snapshot(path: Path) -> None:
         learn(service, SAMPLES[400:450])
         service.process.kill()
         service.process.wait()
-    assert path.read_bytes() == learned(400)
+    assert path.read_bytes() == persistence.save_bytes(learned(400))
     with served(other) as service:
         seen = service.ask("/info").json["samples_seen"]
         assert seen == 400
@@ -80,14 +68,14 @@ def test_a_killed_service_goes_on_from_its_last_snapshot(path: Path) -> None:
         out, err = service.process.communicate(timeout=60)
     assert (service.process.returncode, err) == (0, "")
     assert "has learned 600 samples" in out
-    assert path.read_bytes() == learned(600)
+    assert path.read_bytes() == persistence.save_bytes(learned(600))
 
 
 @needs_signals
 @pytest.mark.slow
 def test_fixed_labels(path: Path) -> None:
     """On demand, a new label is refused with its whole request; Ctrl-C saves as SIGTERM does."""
-    path.write_bytes(learned(200))
+    path.write_bytes(persistence.save_bytes(learned(200)))
     with served(path, "--fixed-labels") as service:
         for way in ("/learn", "/predict-learn"):  # where a number is no truth value
             answer = service.ask(way, body_of(SAMPLES[0], {"x": {"a": 1}, "y": 3}), kind=LINES)
@@ -96,7 +84,7 @@ def test_fixed_labels(path: Path) -> None:
         service.process.send_signal(signal.SIGINT)
         service.process.communicate(timeout=60)
     assert service.process.returncode == 0
-    assert path.read_bytes() == learned(300)
+    assert path.read_bytes() == persistence.save_bytes(learned(300))
 
 
 @pytest.mark.slow
@@ -110,7 +98,7 @@ def test_snapshots_by_time(path: Path) -> None:
         assert "cannot save to" in service.process.stderr.readline()
         path.rmdir()
         deadline = time.monotonic() + 30
-        while not path.is_file() or path.read_bytes() != learned(100):
+        while not path.is_file() or path.read_bytes() != persistence.save_bytes(learned(100)):
             assert time.monotonic() < deadline
             time.sleep(0.05)
         written = path.stat().st_mtime_ns

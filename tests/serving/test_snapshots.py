@@ -9,42 +9,33 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from river import datasets
 
 import river_extra_trees as ret
 from river_extra_trees.distributed import serving
 from river_extra_trees.distributed.serving import Answer, Latest, Replica, SnapshotServer
 from river_extra_trees.serving.endpoints import Application, Limits
 from river_extra_trees.serving.service import SnapshotService
-from tests.tools.http_service import LINES, asked, body_of, metrics_of
+from tests.tools.http_service import LINES, SAMPLES, asked, body_of, learned, metrics_of
 
-SAMPLES = [{"x": x, "y": y} for x, y in datasets.Phishing().take(200)]
 LEARNERS = [ret.ExtraTreesClassifier, ret.DynamicTreeClassifier]
-
-
-def learned(kind: Any, n: int) -> Any:
-    model = kind(seed=1)
-    for sample in SAMPLES[:n]:
-        model.learn_one(sample["x"], sample["y"])
-    return model
 
 
 @pytest.mark.parametrize("kind", LEARNERS)
 def test_a_snapshot_answers_as_the_model_did(kind: Any) -> None:
     """Each answer says how much the model had learned; another snapshot goes on counting."""
-    model = learned(kind, 100)
+    model = learned(100, kind)
     app = Application(SnapshotService(model.snapshot()), Limits())
-    body = body_of(*({"x": sample["x"]} for sample in SAMPLES))
+    body = body_of(*({"x": sample["x"]} for sample in SAMPLES[:200]))
     for n in (100, 200):
         answer = asked(app, "/predict", body, kind=LINES)
         assert answer.headers["samples-seen"] == str(n)
         assert [line["y"] for line in answer.lines] == [
-            model.predict_one(sample["x"]) for sample in SAMPLES
+            model.predict_one(sample["x"]) for sample in SAMPLES[:200]
         ]
         info = asked(app, "/info").json
         assert (info["samples_seen"], info["file"], info["unsaved_samples"]) == (n, None, 0)
         assert asked(app, "/status").json["now"]["samples_seen"] == n
-        for sample in SAMPLES[100:]:
+        for sample in SAMPLES[100:200]:
             model.learn_one(sample["x"], sample["y"])
         app.service = SnapshotService(model.snapshot(), app.service.monitor)
     app.look()
@@ -56,14 +47,11 @@ def test_a_snapshot_answers_as_the_model_did(kind: Any) -> None:
 @pytest.mark.parametrize("path", ["/learn", "/predict-learn", "/snapshot"])
 def test_a_snapshot_does_not_learn(path: str) -> None:
     """The answer says where to learn or save instead."""
-    app = Application(SnapshotService(learned(LEARNERS[0], 0).snapshot()), Limits())
+    app = Application(SnapshotService(learned(0, LEARNERS[0]).snapshot()), Limits())
     answer = asked(app, path, body_of(SAMPLES[0]))
     assert answer.status == 403
     assert "snapshot" in answer.json["error"]
     assert "train" in answer.json["error"]
-
-
-# --- Replicas
 
 
 class Remote:
@@ -95,7 +83,7 @@ def test_replicas_hold_the_later_snapshot() -> None:
     A replica sends its snapshot from the thread that predicts, because a snapshot cannot predict
     while it is pickled.
     """
-    snapshots = [learned(LEARNERS[0], n).snapshot() for n in (0, 10, 20)]
+    snapshots = [learned(n, LEARNERS[0]).snapshot() for n in (0, 10, 20)]
     latest = Latest()
     remote = Remote(latest)
     first, second = (Replica(snapshots[0], lambda: remote, ("*",)) for _ in range(2))

@@ -33,11 +33,7 @@ TABLE = pd.DataFrame(
         "whole": pd.array([1, 2, None], "Int64"),
         "name": ["red", None, "blue"],
         "day": [DAY, None, DAY],
-        "moment": [
-            datetime.datetime(2026, 11, 22, 14, 15, 0, 250000),
-            datetime.datetime(1969, 12, 31, 23, 59, 59, 999999),
-            None,
-        ],
+        "moment": pd.to_datetime(pd.Series([SECONDS + 51_300.25, -1e-6, None]), unit="s"),
         "label": [True, False, True],
     }
 )
@@ -127,10 +123,7 @@ def test_truth_values(tmp_path: Path, suffix: str) -> None:
 
 @pytest.mark.parametrize(
     ("scale", "values", "expected"),
-    [
-        (2, ["1.50", None, "2.00"], [1.5, None, 2]),
-        (0, [2**60 + 1, None], [2**60 + 1, None]),
-    ],
+    [(2, ["1.50", None, "2.00"], [1.5, None, 2]), (0, [2**60 + 1, None], [2**60 + 1, None])],
 )
 def test_decimal_targets(tmp_path: Path, scale: int, values: list[Any], expected: Any) -> None:
     """They are numbers; whole ones keep all digits."""

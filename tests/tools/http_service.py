@@ -15,9 +15,21 @@ from pathlib import Path
 from typing import Any
 
 from prometheus_client.parser import text_string_to_metric_families
+from river import datasets
+
+import river_extra_trees as ret
 
 JSON = "application/json"
 LINES = "application/x-ndjson"
+SAMPLES = [{"x": x, "y": y} for x, y in datasets.Phishing().take(600)]
+
+
+def learned(n: int, kind: Any = ret.StreamDecisionTreeClassifier) -> Any:
+    """A model that has learned the first samples without a service."""
+    model = kind(seed=1)
+    for sample in SAMPLES[:n]:
+        model.learn_one(**sample)
+    return model
 
 
 @dataclass
@@ -52,16 +64,10 @@ async def ask(
         sent["content-length"] = str(len(body))
     scope = {
         "type": "http",
-        "asgi": {"version": "3.0"},
-        "http_version": "1.1",
         "method": method or ("GET" if body is None else "POST"),
-        "scheme": "http",
         "path": path,
-        "raw_path": path.encode(),
         "query_string": query.encode(),
         "headers": [(name.encode(), value.encode("latin-1")) for name, value in sent.items()],
-        "server": ("localhost", 80),
-        "client": ("127.0.0.1", 1),
     }
     messages: list[Any] = []
 
@@ -89,23 +95,18 @@ def asked(app: Any, *arguments: Any, **options: Any) -> Answer:
 
 def metrics_of(app: Any) -> dict[str, float]:
     """The metrics as Prometheus reads them: by their names, and their labels after spaces."""
-    families = text_string_to_metric_families(asked(app, "/metrics").body.decode())
-    return {
-        " ".join([sample.name.removeprefix("river_extra_trees_"), *sample.labels.values()]): (
-            sample.value
-        )
-        for family in families
-        for sample in family.samples
-    }
+    found: dict[str, float] = {}
+    for family in text_string_to_metric_families(asked(app, "/metrics").body.decode()):
+        for name, labels, value, *_ in family.samples:
+            found[" ".join([name.removeprefix("river_extra_trees_"), *labels.values()])] = value
+    return found
 
 
-def ask_port(
-    port: int, path: str, body: bytes | None = None, *, kind: str = JSON, method: str | None = None
-) -> Answer:
+def ask_port(port: int, path: str, body: bytes | None = None, *, kind: str = JSON) -> Answer:
     """Ask a service on this machine."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     with contextlib.closing(connection):
-        method = method or ("GET" if body is None else "POST")
+        method = "GET" if body is None else "POST"
         connection.request(method, path, body, {"Content-Type": kind})
         response = connection.getresponse()
         headers = {name.lower(): value for name, value in response.getheaders()}
