@@ -157,13 +157,13 @@ def test_forest_equals_the_naive_forest(
 ) -> None:
     """The same features, bags, forgotten copies, discarded trees, splits and answers.
 
-    A file keeps the trees that wait.
+    A file keeps the trees that wait. With this seed, two bags are empty, one of the first batch.
     """
     monkeypatch.setattr(forgetful_learner, "CELLS_PER_STEP", cells)
     stream, *numbers = name.split(", ")
     samples = read_stream(stream, n)
     options: dict[str, Any] = {
-        **{"batch_size": batch_size, "seed": 3, "bagging": bagging},
+        **{"batch_size": batch_size, "seed": 1747, "bagging": bagging},
         "significance": 0.05 if published else 0.5,
     }
     if numbers:
@@ -177,9 +177,10 @@ def test_forest_equals_the_naive_forest(
         **options,
     )
     for i, batch in enumerate(batches(samples, batch_size)):
-        answers = answer_and_learn(model, batch), naive.learn(batch)
+        found, expected = answer_and_learn(model, batch), naive.learn(batch)
         # Before the first batch is complete, the program answers 0, ours what it has seen most of.
-        assert (published and i == 0) or answers[0] == pytest.approx(answers[1])
+        if not published or i > 0:
+            assert found == (pytest.approx(expected) if numbers else expected)
         model = pickle.loads(pickle.dumps(model))
         for number, tree in enumerate(naive.trees):
             assert_same_tree(model._core.trees[number], tree.root, None if numbers else range(2))

@@ -518,7 +518,7 @@ cdef class ForgetfulForest(Forest):
         "retained": ("array", np.int32, None, 2),       # (number of the sample, copies)
         "parameters": ("items",), "drift": ("value",), "answers": ("numbers", None, None),
         "n_waiting": ("whole", 0, 2**31 - 1), "n_per_step": ("whole", 0, 2**31 - 1),
-        "plan": ("whole_numbers", np.int64, None, 2, {"least": 1, "most": 2**31 - 1}),
+        "plan": ("whole_numbers", np.int64, None, 2, {"least": 0, "most": 2**31 - 1}),
     }
     DEFAULTS = {**Forest.DEFAULTS, "subsets": False, "drift": None, "n_waiting": 0,
                 "n_per_step": 0, "plan": NO_PLAN}
