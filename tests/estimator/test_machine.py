@@ -71,10 +71,14 @@ FAMILIES: dict[str, dict[str, Callable[[], Oracle]]] = {
         "twin_classifier": lambda: Twin(("ShrubEnsembleClassifier", 4)),
         "twin_regressor": lambda: Twin(("ShrubEnsembleRegressor", 1)),
         "shrubs": lambda: ShrubEnsemble(
-            "ShrubEnsembleClassifier", n_models=4, window_size=9, step_size=0.311, l2=0.0213
+            "ShrubEnsembleClassifier",
+            **{"n_models": 4, "window_size": 9, "step_size": 0.311, "l2": 0.0213, "l1": 0.5},
+            **{"retrain": "error"},
         ),
         "shrubs_of_numbers": lambda: ShrubEnsemble(
-            "ShrubEnsembleRegressor", n_models=3, window_size=7, max_depth=3, step_size=0.137
+            "ShrubEnsembleRegressor",
+            **{"n_models": 3, "window_size": 7, "step_size": 0.137, "max_depth": 3, "l0": 0.01},
+            **{"update_interval": 2, "node_penalty": 0.002},
         ),
     },
     "stream": {

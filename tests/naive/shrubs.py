@@ -81,6 +81,10 @@ class NaiveShrubs:
     loss: str = "mse"
     max_depth: int = 15
     rounds: int = 1
+    update_interval: int = 1
+    retrain: str = "always"
+    l0: float = 0.0
+    l1: float = 0.0
     l2: float = 0.0
     node_penalty: float = 0.0
     project_each_round: bool = False
@@ -91,7 +95,7 @@ class NaiveShrubs:
     births: list[int] = field(default_factory=list)
     weights: list[float] = field(default_factory=list)
     n_seen: int = 0
-    closest: float = math.inf  # smallest difference of two weights that decided which tree left
+    closest: float = math.inf  # smallest difference of weights or votes that decided something
 
     @property
     def width(self) -> int:
@@ -116,17 +120,27 @@ class NaiveShrubs:
     def learn(self, x: list[float], y: int | float) -> None:
         """Lines 3 to 12 of Algorithm 1."""
         self.window = [*self.window, Sample(tuple(x), y)][-self.window_size :]
-        criterion = "variance" if self.n_classes is None else "gini"
-        rules = Rules(criterion, max_depth=self.max_depth)
-        self.trees.append(self.cart(rules).tree(self.window))
-        self.births.append(self.n_seen)
-        self.weights.append(0.0)
+        if self.n_seen % self.update_interval == 0 and self.is_due(x, y):
+            criterion = "variance" if self.n_classes is None else "gini"
+            rules = Rules(criterion, max_depth=self.max_depth)
+            self.trees.append(self.cart(rules).tree(self.window))
+            self.births.append(self.n_seen)
+            self.weights.append(0.0)
         self.n_seen += 1
         for round_number in range(self.rounds):
             self.gradient_step()
             if self.project_each_round or round_number == self.rounds - 1:
                 self.project()
         self.prune()
+
+    def is_due(self, x: list[float], y: int | float) -> bool:
+        """Whether a tree is trained on a sample: always, or only if it is answered wrongly."""
+        if self.retrain == "always" or not self.trees:
+            return True
+        votes = self.predict(x)
+        *_, second, first = sorted(votes)
+        self.closest = min(self.closest, first - second)
+        return int(np.argmax(votes)) != y
 
     def outputs(self) -> tuple[np.ndarray, np.ndarray]:
         """Return h (trees x items x outputs) and the targets (items x outputs)."""
@@ -139,6 +153,10 @@ class NaiveShrubs:
             centre, scale = target.mean(), target.std() or 1.0
             return (h - centre) / scale, (target - centre) / scale
         return h, target
+
+    @property
+    def step(self) -> float:
+        return 1 / (len(self.trees) + 1) if self.step_size == "adaptive" else self.step_size
 
     def gradient_step(self) -> None:
         """Take one step down the gradient of eq. (5) and of the regularisers."""
@@ -153,8 +171,7 @@ class NaiveShrubs:
         gradient = np.einsum("kic,ic->k", h, slope) / (len(self.window) * self.width)
         gradient += 2 * self.l2 * weights
         gradient += self.node_penalty * np.array([len(list(walk(tree))) for tree in self.trees])
-        step = 1 / (len(self.trees) + 1) if self.step_size == "adaptive" else self.step_size
-        self.weights = list(weights - step * gradient)
+        self.weights = list(weights - self.step * gradient)
 
     def project(self) -> None:
         """Lines 10 and 11: give the weights that stay to the simplex, the others become zero."""
@@ -162,6 +179,11 @@ class NaiveShrubs:
             smallest, next_to_it, *_ = sorted(self.weights)
             self.closest = min(self.closest, next_to_it - smallest)
             self.weights[position_to_drop(self.weights)] = -math.inf
+        largest = self.weights.index(max(self.weights))
+        for k, weight in enumerate(self.weights if self.l0 or self.l1 else ()):
+            weight = math.copysign(max(0.0, abs(weight) - self.l1 * self.step), weight)
+            gone = abs(weight) <= math.sqrt(2 * self.l0 * self.step)
+            self.weights[k] = -math.inf if gone and k != largest else weight
         self.weights = project_simplex(self.weights)
 
     def prune(self) -> None:
