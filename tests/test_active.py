@@ -1,7 +1,5 @@
 """What a target would be worth: acquisition scores, and learners that ask for targets."""
 
-from __future__ import annotations
-
 import math
 import random
 from typing import Any

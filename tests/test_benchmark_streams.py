@@ -1,7 +1,5 @@
 """The streams of the benchmarks: where they come from, and what is made of their files."""
 
-from __future__ import annotations
-
 import hashlib
 import tomllib
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The benchmark scripts run, on streams that need no download."""
 
-from __future__ import annotations
-
 import csv
 import doctest
 import importlib

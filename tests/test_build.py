@@ -1,7 +1,5 @@
 """The build: nothing stale is ever imported, and what is missing is named in one sentence."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """The documentation builds without a warning, and needs nothing from elsewhere to be read."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """Docstrings describe every parameter."""
 
-from __future__ import annotations
-
 import inspect
 import re
 from pathlib import Path

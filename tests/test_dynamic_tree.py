@@ -1,7 +1,5 @@
 """Dynamic trees as river estimators."""
 
-from __future__ import annotations
-
 import math
 import pickle
 import random

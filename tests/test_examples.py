@@ -1,7 +1,5 @@
 """The example scripts and all Python in the documentation run."""
 
-from __future__ import annotations
-
 import doctest
 import inspect
 import runpy

@@ -1,7 +1,5 @@
 """Extra trees: parameters, and the weights of the window sizes. `core/forests` tests the trees."""
 
-from __future__ import annotations
-
 import math
 import random
 from typing import Any

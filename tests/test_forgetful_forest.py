@@ -1,7 +1,5 @@
 """Forgetful decision trees and forests."""
 
-from __future__ import annotations
-
 import contextlib
 import csv
 import gzip

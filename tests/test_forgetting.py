@@ -1,7 +1,5 @@
 """Sums of losses of any size; `test_forgetful_forest.py` tests what is decided by them."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """What an import of the package brings along: little, and nothing that only some users need."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

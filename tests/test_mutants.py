@@ -1,7 +1,5 @@
 """The faults of tools/mutants.toml can be planted, and the tests that notice them exist."""
 
-from __future__ import annotations
-
 import runpy
 import tomllib
 from collections import Counter

@@ -1,7 +1,5 @@
 """Every notebook runs from its first cell to its last, without a download."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from pathlib import Path

@@ -5,8 +5,6 @@ never end. `NOT_RUN` lists them, with how each is checked instead. Where the pro
 without anything of a shell, it runs in this process: a new one would import for seconds.
 """
 
-from __future__ import annotations
-
 import functools
 import json
 import os

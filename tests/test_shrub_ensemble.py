@@ -1,7 +1,5 @@
 """Shrub ensembles: Algorithm 1 exactly, and what holds for every one of them."""
 
-from __future__ import annotations
-
 import csv
 import json
 import random

@@ -1,7 +1,5 @@
 """Stream decision trees and forests: batches, bootstraps, swaps, and the published program."""
 
-from __future__ import annotations
-
 import csv
 import gzip
 import itertools

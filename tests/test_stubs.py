@@ -1,7 +1,5 @@
 """The stubs of the compiled modules say what the modules are."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

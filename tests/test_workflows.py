@@ -1,7 +1,5 @@
 """The workflows of the hosting site are valid, and name what there is."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

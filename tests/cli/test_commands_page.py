@@ -1,7 +1,5 @@
 """The generated page of all commands and options."""
 
-from __future__ import annotations
-
 import inspect
 import runpy
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The commands `info` and `draw` for saved models, and resumed training."""
 
-from __future__ import annotations
-
 import itertools
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Races: scores, curves, errors, outputs and endings."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import json

@@ -1,7 +1,5 @@
 """Commands that cannot be run: each is refused in one line, and changes nothing."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The same row gets the same prediction from files, frames, dicts and requests, or an error."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

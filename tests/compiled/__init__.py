@@ -1,7 +1,5 @@
 """A compiled module of the tests: it calls functions of the core that Python does not see."""
 
-from __future__ import annotations
-
 import functools
 import hashlib
 import importlib.util

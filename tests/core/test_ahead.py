@@ -1,7 +1,5 @@
 """Rows that are read ahead are predicted and learned as rows that are read one by one."""
 
-from __future__ import annotations
-
 import math
 import random
 from typing import Any

@@ -1,7 +1,5 @@
 """Only the columns with a value in the window cost time, memory and draws of features."""
 
-from __future__ import annotations
-
 import pickle
 import random
 import time

@@ -1,7 +1,5 @@
 """Rows of a batch are answered and learned without Python's lock, where no Python is needed."""
 
-from __future__ import annotations
-
 import sys
 import threading
 import time

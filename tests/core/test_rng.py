@@ -1,7 +1,5 @@
 """The streams of random numbers of the naive generator, which the core is compared with."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """Feature names become columns and values doubles, whatever the order of the keys."""
 
-from __future__ import annotations
-
 import collections
 import decimal
 import fractions

@@ -1,7 +1,5 @@
 """States are read with distrust: each getter takes what it names, and refuses all else."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from typing import Any

@@ -1,7 +1,5 @@
 """Tables, their columns, and rows that a learner refuses."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Trees in one arena: cutting back, pickling."""
 
-from __future__ import annotations
-
 import math
 import pickle
 import random

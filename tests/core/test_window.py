@@ -1,7 +1,5 @@
 """The window holds samples in slots and every column in sorted order."""
 
-from __future__ import annotations
-
 import math
 import tracemalloc
 from collections.abc import Callable

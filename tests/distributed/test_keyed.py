@@ -3,8 +3,6 @@
 Ray's place is taken by a stand-in without processes; `test_ray.py` has the real one.
 """
 
-from __future__ import annotations
-
 import math
 import pickle
 import random

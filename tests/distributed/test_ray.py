@@ -3,8 +3,6 @@
 What does not depend on Ray itself is tested without it, in `test_keyed.py`.
 """
 
-from __future__ import annotations
-
 import os
 import pickle
 import signal

@@ -1,7 +1,5 @@
 """Snapshots behind a real Ray Serve: no answer is wrong, mixed or lost, whatever dies."""
 
-from __future__ import annotations
-
 import doctest
 import http.client
 import importlib

@@ -1,7 +1,5 @@
 """Kinds of columns: what each kind reads, and that rows and frames are read alike."""
 
-from __future__ import annotations
-
 import datetime
 import math
 import random

@@ -3,8 +3,6 @@
 The same seed and the same stream give the same bits, however they arrive.
 """
 
-from __future__ import annotations
-
 import copy
 import hashlib
 import math

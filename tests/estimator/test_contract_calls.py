@@ -1,7 +1,5 @@
 """Public methods with arguments that make no sense, and calls that come while another one runs."""
 
-from __future__ import annotations
-
 import functools
 import inspect
 import itertools

@@ -1,7 +1,5 @@
 """Unusual frames, targets and weights: taken or refused; answers are of the types of the frame."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """What every estimator does with unusual input: take it, or refuse it and stay as it was."""
 
-from __future__ import annotations
-
 import collections
 import copy
 from typing import Any

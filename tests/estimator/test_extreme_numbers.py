@@ -1,7 +1,5 @@
 """Numbers of any size: what was learned can be checked and copied, and answers are numbers."""
 
-from __future__ import annotations
-
 import contextlib
 import copy
 import math

@@ -4,8 +4,6 @@ After any of them a model is as it was before the sample, or as it is after it; 
 out of memory refuses every further call.
 """
 
-from __future__ import annotations
-
 import _thread
 import copy
 import itertools

@@ -1,7 +1,5 @@
 """Frames go into the core as columns, and mean what the dicts of their rows mean, to the bit."""
 
-from __future__ import annotations
-
 import collections
 import copy
 import datetime

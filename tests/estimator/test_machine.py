@@ -6,8 +6,6 @@ structures are sound and the oracle agrees: a plain twin in its whole state, a n
 the trees, the statistics and the answers. `make machine` takes 100,000 steps per family.
 """
 
-from __future__ import annotations
-
 import contextlib
 import copy
 import os

@@ -1,7 +1,5 @@
 """The memory that a model tells is what it holds, and it is bounded; young trees are small."""
 
-from __future__ import annotations
-
 import gc
 import pickle
 import random

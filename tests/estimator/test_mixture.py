@@ -1,7 +1,5 @@
 """The predictive mixture against numerical integration and single distributions."""
 
-from __future__ import annotations
-
 import copy
 import math
 import pickle

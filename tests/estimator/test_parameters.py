@@ -1,7 +1,5 @@
 """Parameters of any type and value; those of a living model change by `mutate` alone."""
 
-from __future__ import annotations
-
 import contextlib
 import copy
 import fractions

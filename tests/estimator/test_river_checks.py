@@ -1,7 +1,5 @@
 """Every check of river, for every estimator with three of its parameter sets, none skipped."""
 
-from __future__ import annotations
-
 import pytest
 from river import checks
 

@@ -1,7 +1,5 @@
 """Columns become dicts for models of other packages only."""
 
-from __future__ import annotations
-
 import decimal
 import math
 from typing import Any

@@ -1,7 +1,5 @@
 """Evaluation on frames gives what river's gives on their rows."""
 
-from __future__ import annotations
-
 import datetime
 import functools
 from collections.abc import Iterator

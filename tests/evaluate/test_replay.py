@@ -1,7 +1,5 @@
 """An evaluation of a table takes the memory of a few batches."""
 
-from __future__ import annotations
-
 import tracemalloc
 from pathlib import Path
 

@@ -6,8 +6,6 @@ The folder keeps what was found worth keeping; it is filled with small files at 
 but `ModelFileError` or a sound model stops the run and leaves the bytes in a file named crash-...
 """
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Keys: their types, their names, and their shards."""
 
-from __future__ import annotations
-
 import enum
 from collections import Counter
 

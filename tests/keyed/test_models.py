@@ -1,7 +1,5 @@
 """One model per key in one process: the same as a dict of models, with bounds and without."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 import random

@@ -1,7 +1,5 @@
 """A common prior for keyed models: against the plain version, and what it is good for."""
 
-from __future__ import annotations
-
 import math
 import pickle
 import random

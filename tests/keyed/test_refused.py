@@ -1,7 +1,5 @@
 """What keyed models refuse, at once or sample by sample."""
 
-from __future__ import annotations
-
 import math
 import pickle
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The file of keyed models: what a commit keeps, what a crash leaves, and what is refused."""
 
-from __future__ import annotations
-
 import contextlib
 import math
 import os

@@ -1,7 +1,5 @@
 """The numbers that stand for features and nominal values, given out as a schema does."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

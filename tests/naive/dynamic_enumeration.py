@@ -8,8 +8,6 @@ point are possible. With infinitely many particles the filter's weights and move
 where K is the law of a move, `DynamicTree.reached`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """The compiled particle filter set up as a naive model, and its trees read back as naive ones."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Tiny streams whose exact law can be listed, and wrong models that the tests must tell apart."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Any
 

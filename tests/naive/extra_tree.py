@@ -1,7 +1,5 @@
 """The trees of the forests with several windows, their linear models, and how they are grown."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

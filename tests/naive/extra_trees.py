@@ -7,8 +7,6 @@ The core spreads the growth of a tree over many samples. Here all of it happens 
 core's tree is ready: `births` tells, of each tree, the number of samples seen then.
 """
 
-from __future__ import annotations
-
 import abc
 import math
 from collections.abc import Sequence

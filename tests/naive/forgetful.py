@@ -4,8 +4,6 @@ A forgetful tree equals a plain CART, built from nothing on the samples it still
 tree keeps a list of samples, cuts the list to the retained size after every batch and builds again.
 """
 
-from __future__ import annotations
-
 import math
 import warnings
 from dataclasses import dataclass, replace

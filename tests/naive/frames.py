@@ -1,7 +1,5 @@
 """What a frame means to a learner: its rows as dicts, learned and answered one after the other."""
 
-from __future__ import annotations
-
 import copy
 from typing import Any
 

@@ -3,8 +3,6 @@
 A pooled model and those of the keys are mixed by Bayes' rule, from the formulas.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from typing import Any
 

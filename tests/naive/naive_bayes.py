@@ -1,7 +1,5 @@
 """Naive Bayes that fades, as one would explain it: all samples are kept."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

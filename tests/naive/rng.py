@@ -1,7 +1,5 @@
 """The counter-based generator in plain integers."""
 
-from __future__ import annotations
-
 GOLDEN_RATIO = 0x9E3779B97F4A7C15
 WORD = (1 << 64) - 1
 

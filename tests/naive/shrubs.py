@@ -10,8 +10,6 @@ rules where the paper is silent:
   trees whose weight is not above `NEGLIGIBLE` leave.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Stream decision trees: the structure changes once per batch, the leaves with every sample."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 from tests.naive.cart import Cart, Node, Rules, Sample, faded, leaf_of

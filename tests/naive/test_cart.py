@@ -1,7 +1,5 @@
 """The naive CART against cases worked out by hand; `core/cart` has scikit-learn's."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """The leaves of naive dynamic trees against the outputs of dynaTree 1.2-17 and themselves."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

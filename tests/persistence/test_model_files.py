@@ -1,7 +1,5 @@
 """Model files: saved and loaded models are the same, now and in later versions."""
 
-from __future__ import annotations
-
 import decimal
 import enum
 import fractions

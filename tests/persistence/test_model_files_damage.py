@@ -1,7 +1,5 @@
 """Damaged and forged model files: they are refused, or hold a sound model."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import random

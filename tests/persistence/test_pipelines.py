@@ -1,7 +1,5 @@
 """Pipelines in model files: they go on as before, and hold nothing but what the format knows."""
 
-from __future__ import annotations
-
 import copy
 import decimal
 import random

@@ -1,7 +1,5 @@
 """How files are replaced: kills, full disks, other writers, permissions."""
 
-from __future__ import annotations
-
 import os
 import random
 import signal

@@ -1,7 +1,5 @@
 """What is shown of trees with linear models: texts and trees say what the tree answers."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

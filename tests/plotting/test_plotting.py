@@ -1,7 +1,5 @@
 """Pictures: what they show, that nothing overlaps, and what is refused."""
 
-from __future__ import annotations
-
 import copy
 import importlib
 import itertools

@@ -1,7 +1,5 @@
 """The picture of the weights of a forest's window sizes."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Requests and answers, without a network."""
 
-from __future__ import annotations
-
 import asyncio
 import pickle
 from pathlib import Path

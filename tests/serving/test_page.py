@@ -1,7 +1,5 @@
 """The page of a service, in a real browser."""
 
-from __future__ import annotations
-
 import html
 import importlib.resources
 import json

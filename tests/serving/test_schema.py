@@ -1,7 +1,5 @@
 """What requests and answers look like."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

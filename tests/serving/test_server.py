@@ -1,7 +1,5 @@
 """The service in a process of its own: starts, signals, kills and restarts."""
 
-from __future__ import annotations
-
 import signal
 import socket
 import time

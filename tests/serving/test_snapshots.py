@@ -1,7 +1,5 @@
 """Snapshots that answer requests: without a network, and as a replica of Serve without Serve."""
 
-from __future__ import annotations
-
 import asyncio
 import copy
 import threading

@@ -1,7 +1,5 @@
 """What is wrong with a table is said in one line, by row or by column."""
 
-from __future__ import annotations
-
 import gzip
 import math
 import os

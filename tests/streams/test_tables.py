@@ -1,7 +1,5 @@
 """Tables of every format are read alike, batch by batch."""
 
-from __future__ import annotations
-
 import csv
 import datetime
 import io

@@ -3,8 +3,6 @@
 python -m tests.tools.arguments < commands
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import importlib

@@ -1,7 +1,5 @@
 """Commands of the command line, run as users do."""
 
-from __future__ import annotations
-
 import csv
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Models that have learned a little, and which of them read which values."""
 
-from __future__ import annotations
-
 import functools
 import math
 import pickle

@@ -10,8 +10,6 @@ every array by others of its kind, of other kinds, and by itself with one nasty 
     python -m tests.tools.damage --random 100000  # random damage to large files
 """
 
-from __future__ import annotations
-
 import argparse
 import copy
 import hashlib

@@ -5,8 +5,6 @@ The contract tests run for whatever `river_extra_trees` exports. A new estimator
 and the last one with the tightest bound on memory.
 """
 
-from __future__ import annotations
-
 import io
 import pickle
 import random

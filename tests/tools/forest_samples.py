@@ -1,7 +1,5 @@
 """Samples for the forests with several windows."""
 
-from __future__ import annotations
-
 import math
 import random
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Naive samples for the learners, and their trees told in the words of the naive ones."""
 
-from __future__ import annotations
-
 import math
 import random
 from collections.abc import Iterable, Sequence

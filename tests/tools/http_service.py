@@ -1,7 +1,5 @@
 """Services to ask: in this process without a network, or in a process of their own."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import http.client

@@ -1,7 +1,5 @@
 """Unusual values: what is taken and what is refused as a feature, target, label or weight."""
 
-from __future__ import annotations
-
 import datetime
 import decimal
 import enum

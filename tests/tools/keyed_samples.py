@@ -1,7 +1,5 @@
 """Samples for keyed models, and what says whether they are those of a plain version."""
 
-from __future__ import annotations
-
 import copy
 import math
 from typing import Any

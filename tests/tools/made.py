@@ -1,7 +1,5 @@
 """Products of `make` that are up to date, so that a test need not make them again."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from pathlib import Path
 

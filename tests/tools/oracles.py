@@ -4,8 +4,6 @@ An oracle learns the valid samples one by one, and nothing else ever happens to 
 samples, targets and weights its learner can be judged, and what has to be the same.
 """
 
-from __future__ import annotations
-
 import abc
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The trees of a particle filter as plain values, read from its state."""
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import Any
 

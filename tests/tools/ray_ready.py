@@ -1,7 +1,5 @@
 """What a test needs that starts Ray on this machine."""
 
-from __future__ import annotations
-
 import contextlib
 import importlib.util
 import os

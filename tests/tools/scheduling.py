@@ -1,7 +1,5 @@
 """Which tests a quick run takes, which go to one worker, and in which order workers take them."""
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import Any
 

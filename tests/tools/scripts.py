@@ -1,7 +1,5 @@
 """Scripts run in this process: a new one would import for seconds."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import sys

@@ -7,8 +7,6 @@ estimator, or for a new version:
     python -m tests.tools.stored_models
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from pathlib import Path

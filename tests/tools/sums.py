@@ -1,7 +1,5 @@
 """The sums in the leaves of a particle filter, against the samples that the filter holds."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

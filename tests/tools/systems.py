@@ -1,7 +1,5 @@
 """Marks of tests that need what only some systems have."""
 
-from __future__ import annotations
-
 import os
 import sys
 

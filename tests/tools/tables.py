@@ -1,7 +1,5 @@
 """Tables for the tests of reading them."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import json

@@ -1,7 +1,5 @@
 """Growth on presorted columns agrees with CART as one would explain it."""
 
-from __future__ import annotations
-
 import pickle
 import random
 from collections import Counter

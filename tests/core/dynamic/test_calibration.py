@@ -9,8 +9,6 @@ that the next sample decides between them and the old ones. Factors of forgettin
 each a cloud of its own: one factor is calibrated here, and `test_enumeration.py` has its exact law.
 """
 
-from __future__ import annotations
-
 import pytest
 
 from tests.naive.dynamic_calibration import (

@@ -1,7 +1,5 @@
 """The particle filter against exact laws: every tree that tiny streams can lead to is listed."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import replace
 

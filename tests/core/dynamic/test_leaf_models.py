@@ -1,7 +1,5 @@
 """Leaf statistics of the compiled core against textbook sums."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

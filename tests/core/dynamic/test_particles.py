@@ -1,7 +1,5 @@
 """The compiled particle filter against dynaTree's outputs, and its own invariants."""
 
-from __future__ import annotations
-
 import functools
 from collections import Counter
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Rejuvenation: new trees from the window, half of which keep what the old ones have retired."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import random

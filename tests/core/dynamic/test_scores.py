@@ -1,7 +1,5 @@
 """What active points, candidates and features are worth, against naive sums over the trees."""
 
-from __future__ import annotations
-
 import functools
 import pickle
 import random

@@ -4,8 +4,6 @@ Left out is the share of particles that use a variable (u1 to u5): in most runs 
 its spread is not given.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import special

@@ -1,7 +1,5 @@
 """The buffer of samples: whatever its values need, it gives back every bit of them."""
 
-from __future__ import annotations
-
 import copy
 import math
 import pickle

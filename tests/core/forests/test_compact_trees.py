@@ -1,7 +1,5 @@
 """Trees whose nodes take few bytes."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

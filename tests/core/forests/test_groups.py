@@ -1,7 +1,5 @@
 """The forests with several windows against the naive ones, sample by sample."""
 
-from __future__ import annotations
-
 import math
 import pickle
 import random

@@ -1,7 +1,5 @@
 """Splits of the default forest that send a group of nominal values left."""
 
-from __future__ import annotations
-
 import contextlib
 import random
 import sys

@@ -1,7 +1,5 @@
 """The proximal operators that decide which trees keep a weight."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 README.md in this folder says how each file was made and which error to expect.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
