@@ -49,7 +49,7 @@ def doubled(x: dict[str, Any]) -> Doubled:
 MAPPINGS = [dict, collections.Counter, collections.UserDict, types.MappingProxyType, doubled]
 
 
-@settings(max_examples=60)
+@settings(max_examples=200)
 @given(
     st.lists(ROWS, max_size=15),
     ROWS,
