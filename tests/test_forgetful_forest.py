@@ -185,6 +185,17 @@ def test_forest_equals_the_naive_forest(
     assert naive.n_discarded > 0
 
 
+def test_a_leaf_counts_the_copies_of_its_samples() -> None:
+    """Two samples after a batch, a tree of one leaf holds what it retains, and these two."""
+    model = ForgetfulRandomForestClassifier(3, batch_size=20, bagging=True, seed=1)
+    for i in range(62):
+        model.learn_one({"a": 1.0}, i % 2)
+    for tree, held in zip(model._core.trees, model._core.retained, strict=True):
+        copies = [n for _, n in held.samples()]
+        assert max(copies) > 1
+        assert tree.node(tree.root())["weight"] == sum(copies) + 2
+
+
 def test_max_columns_bounds_the_features() -> None:
     """Features that come later are ignored; the others are not."""
     model = ForgetfulDecisionTreeRegressor(batch_size=10, max_columns=3, seed=1)

@@ -222,7 +222,8 @@ ODD = st.sampled_from(
 def test_the_shortest_way_reads_as_the_others(rows: list[dict[str, Any]]) -> None:
     """Samples whose names are the columns in their order are read without a look at each kind."""
     models = [ret.ColumnKinds({"k": "nominal"}) for _ in range(2)]
-    for x in [{"n": 1.0, "k": "a", "d": 2}, *rows, *rows]:
+    whole = {"n": 1.0, "k": "a", "d": 2}
+    for x in [whole, {**whole, "n": math.nan}, *rows, *rows]:
         found = []
         for model, each in zip(models, (dict(x), OtherDict(x)), strict=True):
             try:
