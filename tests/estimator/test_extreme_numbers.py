@@ -103,13 +103,13 @@ def said(model: Any, x: dict[str, Any]) -> str:
         assert not shares or is_finite(model, x)
         return repr(shares)
     found = [model.predict_one(x)]
+    if isinstance(model, ExtraTreesRegressor):  # sums of squares may overflow, or be negative
+        found += model._core.predict_spread(x)
+        assert 0.0 <= found[-2] < math.inf  # if it is infinite, the search for quantiles never ends
     with contextlib.suppress(TypeError, ValueError):  # most regressors predict no distributions
         answer = model.predict_one(x, with_dist=True)
         assert not math.isnan(answer.sigma)  # of NaN there are no quantiles
         found += [answer.mean, *answer.interval(0.9)]
-    if isinstance(model, ExtraTreesRegressor):  # sums of squares may overflow, or be negative
-        found += model._core.predict_spread(x)
-        assert found[-2] >= 0.0
     assert all(map(math.isfinite, found)), found
     return repr(found)
 
