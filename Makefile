@@ -93,8 +93,8 @@ WHOLLY_REACHED := persistence/files.py persistence/container.py persistence/enco
 	_estimator/frames.py _estimator/learner.py \
 	_estimator/classifier.py _estimator/regressor.py _estimator/parameters.py
 # Left out are the tests without memory (the tracer needs some), those of signals (one of which may
-# come while the tracer holds its lock), those of rows that need no lock (Cython's hooks for the
-# tracer take it), and long ones that reach nothing of the package alone.
+# come while the tracer holds its lock), those of rows that need no lock (in this build, they do),
+# and long ones that reach nothing of the package alone.
 UNTRACED := no_memory or interrupted or never_waits or calibration or benchmarks or examples or notebooks
 coverage: export RIVER_EXTRA_TREES_BUILD = coverage
 coverage: $(VENV)/installed/test $(VENV)/installed/coverage ## report the Python and Cython lines that the tests reach

@@ -70,10 +70,10 @@ def refused_names(frame: typing.Any) -> Exception | None:
     seen = set()
     for name in names:
         try:
-            is_known = name in seen
+            hash(name)
         except TypeError:
             return TypeError(f"the name of a column of X must be hashable, not {safe_repr(name)}")
-        if is_known:
+        if name in seen:
             return ValueError(f"two columns of X have the name {safe_repr(name)}")
         seen.add(name)
     return None

@@ -170,7 +170,7 @@ def read(series: typing.Any, what: str) -> Array | Values:
         if isinstance(series, pyarrow.Array):  # which narwhals does not read
             series = pyarrow.chunked_array([series])
     dtype = getattr(series, "type" if library == "pyarrow" else "dtype", None)
-    is_ours = library in OWN_FRAMES and dtype is not None
+    is_ours = library in OWN_FRAMES and dtype is not None and hasattr(series, "to_numpy")
     numbers: Array | None = None
     if is_ours and is_plain(dtype, library):
         numbers = series.to_numpy()

@@ -100,7 +100,7 @@ def dict_of_unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def read_arrays(content: bytes) -> dict[str, NDArray[Any]]:
     try:
         return safetensors.numpy.load(content)
-    except (MemoryError, SystemError):  # numpy raises both, only without memory
+    except (MemoryError, SystemError):  # numpy raises them only without memory
         raise
     except Exception:  # the errors of safetensors have no common base class
         raise DamagedError("its arrays cannot be read") from None
