@@ -62,7 +62,7 @@ def lines(name: str) -> list[list[str]]:
 
 
 def recorded(name: str) -> tuple[dict[str, Any], list[tuple[list[float], Any]], list[list[float]]]:
-    """Of a run the parameters, the stream, and the prediction before every sample."""
+    """The parameters and the stream of a run, and the prediction before every sample."""
     run = RUNS[name]
     parameters = {
         **{"n_models": run["M"], "window_size": run["B"], "max_depth": run["depth"]},

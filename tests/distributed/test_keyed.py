@@ -167,7 +167,7 @@ def test_a_disk_that_is_full(method: str, tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_a_worker_that_dies(tmp_path: Path) -> None:
-    """It is told, all workers end all the same, and the error of a context is not hidden."""
+    """The error says so, all workers end, and an error within a `with` block is not hidden."""
     keys, X, y = frame_of(50)
     models = DistributedKeyedModels(TREE, n_workers=3)
     workers = list(models._workers)

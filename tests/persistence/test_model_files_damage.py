@@ -18,7 +18,7 @@ TREE = "StreamDecisionTreeClassifier"
 
 
 def test_every_truncation_and_every_flipped_bit_is_noticed() -> None:
-    """Accidents raise the one error, and nothing else: one function reads all files."""
+    """Each raises `ModelFileError`. One function reads all files, so one file is enough."""
     content = damage.small_file(TREE)
     truncations = (content[:n] for n in range(len(content)))
     for damaged in itertools.chain(truncations, damage.flips(content)):

@@ -323,7 +323,7 @@ def test_map_agrees_with_the_tree(regression: bool) -> None:
 
 
 def test_the_most_important_features_are_shown(forest: Any) -> None:
-    """Two in a map without names; of bars, the last one stands for all features without one."""
+    """A map shows two. Of the bars, the last one stands for all features that have none."""
     shares = forest.feature_importances_
     best = sorted(shares, key=shares.__getitem__, reverse=True)
     assert list(plotting.LeafMapDisplay.from_estimator(forest, SEGMENTS[:9]).features) == best[:2]
