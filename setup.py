@@ -30,6 +30,7 @@ from setuptools.command.build_ext import build_ext
 CORE = Path("river_extra_trees/_core")
 # This module holds the code that Cython would generate into every module, mainly for memoryviews.
 SHARED = "river_extra_trees._core._cyutility"
+HEADERS = sorted(CORE.rglob("*.h"))
 MODES = ("release", "checked", "asan", "coverage")
 
 # Contraction into fused multiply-adds would make predictions depend on the processor.
@@ -86,6 +87,7 @@ def extensions(mode: str) -> list[Extension]:
             source,
             extra_compile_args=list(COMPILE_FLAGS[mode]),
             extra_link_args=list(LINK_FLAGS.get(mode, [])),
+            include_dirs=sorted({str(header.parent) for header in HEADERS}),
             # Linked by name: the default would be the `log` and `exp` of the oldest C library.
             libraries=[] if WINDOWS else ["m"],
         )

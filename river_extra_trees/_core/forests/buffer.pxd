@@ -84,6 +84,19 @@ cdef class Buffer:
             return NAN
         return value_at(values, self.columns[column].width, place & (BLOCK - 1))
 
+    cdef inline const void* values_at(self, int column, int place) noexcept nogil:
+        """A feature of the samples from this place to the end of the block, or NULL: all missing.
+
+        They have the type of the feature, see `Store`.
+        """
+        cdef const char* values
+        if column >= self.n_features:
+            return NULL
+        values = <const char*>self.columns[column].blocks[place >> BLOCK_BITS]
+        if values == NULL:
+            return NULL
+        return values + (place & (BLOCK - 1)) * self.columns[column].width
+
     cdef inline void gather(self, int column, const int* places, int n,
                             double* values) noexcept nogil:
         """Read a feature of several samples."""

@@ -35,8 +35,7 @@ cdef class Group:
     cdef bint is_growing                # whether the growth has begun
     cdef readonly int64_t begun         # number of samples seen when its growth began
     cdef int64_t caught_up              # it has learned all samples before this one; -1: it grows
-    # The growth uses n_columns columns and n_labels labels, and visits n_visited features per node.
-    cdef int n_columns, n_labels, n_visited
+    cdef int n_columns, n_labels        # that the growth uses
     cdef int64_t steps                  # steps of the growth per sample of the stream
     # The trees that the growths of a pass over several rows have finished, in their order. Number v
     # replaces the tree first_turn + v of the group, modulo n, after sample ready_at[v].

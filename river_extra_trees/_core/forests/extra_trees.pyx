@@ -608,11 +608,10 @@ cdef class ExtraTrees(Ensemble):
         require(n_seen + 1 < group.due <= latest
                 and group.begun - group.n_samples() >= self.buffer.oldest,
                 "ExtraTrees: a growth contradicts the number of samples")
-        group.growth.reserve(
-            self.schema, self.widest, group.n_columns, group.n_labels, group.n_samples())
         group.growth.offer_columns(
             self.schema, group.begun - group.n_samples(), group.n_samples())
-        group.n_visited = self.n_visited(group.growth.growth.n_offered)
+        group.growth.reserve(self.widest, group.n_labels, group.n_samples(),
+                             self.n_visited(group.growth.growth.n_offered))
         group.growth.trees.reserve(0, self.n_labels())
         if not self.regression:
             (<CompactTrees>group.growth.trees).reserve_samples(group.n_samples())

@@ -1,67 +1,72 @@
 """The growth of an extremely randomised tree, in small steps. See the header."""
 
 cimport cython
-from libc.math cimport INFINITY, log
+from libc.math cimport INFINITY, fabs, frexp, ldexp, log, log2, nextafter, nextafterf
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from ..allocation cimport free, product, resized, carve
-from ..moments cimport follow_moments
-from ..rng cimport Rng, below
+from ..allocation cimport carve, free, product, resized, trimmed
+from ..rng cimport Rng, below, next_word
 from ..schema cimport OTHER, Schema
 from ..shares cimport first_largest
 from ..split cimport (
-    ENTROPY, GROUP, MANY_VALUES, NO_VALUE, N_SALTS, ONE_VALUE, VARIANCE, bucket_of, goes_left,
-    random_threshold,
+    ENTROPY, GROUP, MANY_VALUES, NO_VALUE, N_SALTS, ONE_VALUE, VARIANCE, Split, bucket_of,
+    goes_left, random_threshold,
 )
-from ..trees cimport LEAF, Trees, count_number
+from ..trees cimport LEAF, Trees
 from .buckets cimport MISSING_BUCKET, N_ROWS, Buckets
-from .compact_trees cimport CompactTrees
+from .buffer cimport BLOCK, DOUBLE, Buffer
+
+cdef extern from "lanes.h":
+    int has_lane(const uint64_t* set, int lane) nogil
+    int count_lanes(const uint64_t* set, int n_words) nogil
+    int lane_at(const uint64_t* set, int at) nogil
+    int lowest_bit(uint64_t word) nogil
+    void draw_thresholds(const Lanes* lanes, const uint8_t* rows, int n, const uint64_t* words,
+                         uint8_t* thresholds, uint64_t* vary) nogil
+    void count_segments(const Lanes* lanes, const uint8_t* rows, const Segment* segments,
+                        int n_segments, const uint8_t* thresholds, int* counts) nogil
+    void sum_targets(const Lanes* lanes, const uint8_t* rows, const int* targets, int n,
+                     const uint8_t* thresholds, int* sums, int* counts) nogil
+    void score_lanes(const Lanes* lanes, const int* counts, const Segment* segments,
+                     int n_segments, const int* sums, int total, int n, int least,
+                     const uint64_t* chosen, float* scores) nogil
+    float find_best(const float* scores, int n_lanes, uint64_t* best) nogil
+    float ratio_of(float sum_left, float sum_right, float n_left, float n_right) nogil
+    int goes_right(const Test* test, const uint8_t* value, int is_float) nogil
+    void move_rows(const Lanes* lanes, const uint8_t* rows, int n, int n_left, const Test* test,
+                   uint8_t* to, const int* items, int* to_items, int keeps_left,
+                   int keeps_right) nogil
+    void extend_floats(Range* range, const float* values, int n) nogil
+    void extend_doubles(Range* range, const double* values, int n) nogil
+    float encoded(double value, double offset, double scale) nogil
+    void encode(const void* values, int is_double, int n, const int* positions, uint8_t* lane,
+                int size, int is_byte, double offset, double scale) nogil
+
+cdef enum:
+    WIDE = 8                # a growth is wide if it is offered so many columns per tried one, ...
+    MOST_LANES = 1024       # ... or more columns than this
+    LEAST_TRIM = 1 << 16    # bytes
+    BITS_OF_SUM = 30        # of the largest sum of whole targets
 
 CRITERIA = ("gini", "entropy", "variance")
 
 
-cdef inline int find_extremes(const double* values, int n, double* low,
-                              double* high) noexcept nogil:
-    """Find the smallest and the largest value; return the number of missing ones.
-
-    There is no branch: comparisons with NaN are false. Two samples at a time do not have to wait
-    for each other.
-    """
-    cdef double low_0 = INFINITY, low_1 = INFINITY, high_0 = -INFINITY, high_1 = -INFINITY
-    cdef double a, b
-    cdef int i = 0, n_missing = 0
-    while i + 1 < n:
-        a, b = values[i], values[i + 1]
-        n_missing += (a != a) + (b != b)
-        low_0 = a if a < low_0 else low_0
-        low_1 = b if b < low_1 else low_1
-        high_0 = a if a > high_0 else high_0
-        high_1 = b if b > high_1 else high_1
-        i += 2
-    if i < n:
-        a = values[i]
-        n_missing += a != a
-        low_0 = a if a < low_0 else low_0
-        high_0 = a if a > high_0 else high_0
-    low[0] = low_0 if low_0 < low_1 else low_1
-    high[0] = high_0 if high_0 > high_1 else high_1
-    return n_missing
+cdef double largest_at(float threshold, double offset, double scale) noexcept nogil:
+    """The largest double that is encoded as the threshold or less."""
+    cdef double x = (0.5 * threshold + 0.5 * nextafterf(threshold, INFINITY)) / scale + offset
+    while encoded(x, offset, scale) > threshold:
+        x = nextafter(x, -INFINITY)
+    while encoded(nextafter(x, INFINITY), offset, scale) <= threshold:
+        x = nextafter(x, INFINITY)
+    return x
 
 
-cdef inline int count_sides(const double* values, double threshold, const int* codes,
-                            const double* weights, int n, int n_classes,
-                            double* counts) noexcept nogil:
-    """Add the samples to the counts of the left or right side; return the number on the right.
-
-    There is no branch that depends on a sample.
-    """
-    cdef int i, side, n_right = 0
-    for i in range(n):
-        side = values[i] > threshold
-        counts[side * n_classes + codes[i]] += weights[i]
-        n_right += side
-    return n_right
+cdef double power_below(double magnitude) noexcept nogil:
+    """A power of two; times it, the magnitude is at least .5 and below 1, unless it is extreme."""
+    cdef int exponent
+    frexp(magnitude, &exponent)
+    return ldexp(1.0, min(max(-exponent, -1000), 1000))
 
 
 @cython.final
@@ -78,8 +83,6 @@ cdef class Growth:
 
     def __cinit__(self, criterion, int max_depth, int min_samples_split, int min_samples_leaf):
         self.criterion = CRITERIA.index(criterion)
-        # In a regression the scores of two equal partitions may differ by rounding.
-        self.least_ratio = 1.0 + 1e-12 if self.criterion == VARIANCE else 1.0
         self.max_depth = max_depth
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
@@ -87,25 +90,48 @@ cdef class Growth:
 
     def __dealloc__(self):
         free(self.block)
+        free(self.columns)
+        free(self.nominal)
 
     # ---------------------------------------------------------------- memory
 
-    cdef int reserve(self, Trees trees, int widest, int n_columns, int n_labels,
-                     int n_samples) except -1 nogil:
+    cdef int reserve_columns(self, int n_columns) except -1 nogil:
+        """Allocate memory to offer any of so many columns."""
+        if n_columns > self.column_capacity:
+            self.columns = <int*>resized(self.columns, n_columns, sizeof(int))
+            self.nominal = <uint8_t*>resized(self.nominal, n_columns, 1)
+            self.column_capacity = n_columns
+        return 0
+
+    cdef void offer_column(self, Schema schema, int column) noexcept nogil:
+        """Add a column to those of the next growth."""
+        self.nominal[column] = schema.has_codes(column)
+        self.columns[self.n_offered] = column
+        self.n_offered += 1
+
+    cdef int reserve(self, Trees trees, int widest, int n_labels, int n_samples,
+                     int max_features) except -1 nogil:
         """Allocate all memory that the growth of a tree on n_samples samples may need.
 
-        `widest` is the largest number of values of a nominal column, see `Buckets.lay_out`. Labels
-        and columns are those of the samples; the tree may not know all of them yet.
+        The columns were offered, and a node tries max_features of them. `widest` is the largest
+        number of values of a nominal column, see `Buckets.lay_out`. The labels are those of the
+        samples; the tree may not know all of them yet.
         """
         cdef size_t bytes
         cdef bint is_new = widest != self.buckets.n_values
+        self.max_features = max_features
+        self.is_wide = (self.n_offered > <int64_t>WIDE * max_features
+                        or self.n_offered > MOST_LANES)
         self.n_classes = 1 if self.criterion == VARIANCE else max(1, n_labels)
-        bytes = self.lay_out(n_samples, n_columns, widest)
+        self.n_samples = n_samples
+        # Until the lanes are known: float lanes, and some to fill the last unit of each kind.
+        self.lanes.size = 0 if self.is_wide else 16 * (self.n_offered // 4 + 3)
+        bytes = self.lay_out(widest)
         if bytes > self.block_bytes:
             self.release()
             self.block = <char*>resized(NULL, bytes, 1)
             self.block_bytes = bytes
-            self.lay_out(n_samples, n_columns, widest)
+            self.lay_out(widest)
             is_new = True
         if is_new:
             self.buckets.forget_numbers()
@@ -115,24 +141,64 @@ cdef class Growth:
             n_labels)
         return 0
 
-    cdef size_t lay_out(self, size_t n, size_t n_columns, int widest) except 0 nogil:
-        """Divide the block for the growth on n samples; return its size in bytes."""
-        cdef size_t begin = <size_t>self.block, end = begin
+    cdef size_t lay_out(self, int widest) except 0 nogil:
+        """Divide the block for `n_samples` rows of `lanes.size` bytes; return its size in bytes."""
+        cdef size_t begin = <size_t>self.block, end = begin, n = self.n_samples
         cdef size_t n_numbers = n if self.criterion == VARIANCE else 0
+        # Lanes for the columns, and some to fill the last unit of each kind.
+        cdef size_t n_columns = 0 if self.is_wide else self.n_offered
+        cdef size_t n_lanes = 0 if self.is_wide else n_columns + 15 + 3 + 3
+        cdef size_t size = self.lanes.size
+        cdef int i
+        self.n_words = <int>(n_lanes + 63) // 64
         self.buckets.lay_out(&end, widest, self.n_classes + 1)
         self.weights = <double*>carve(&end, n, sizeof(double))
         self.values = <double*>carve(&end, n, sizeof(double))
         self.numbers = <double*>carve(&end, n_numbers, sizeof(double))
         self.targets = <double*>carve(&end, n_numbers, sizeof(double))
-        self.counts = <double*>carve(&end, product(4, self.n_classes), sizeof(double))
+        self.node.counts = <double*>carve(&end, self.n_classes, sizeof(double))
+        self.left.counts = <double*>carve(&end, self.n_classes, sizeof(double))
+        self.right.counts = <double*>carve(&end, self.n_classes, sizeof(double))
+        self.missing.counts = <double*>carve(&end, self.n_classes, sizeof(double))
+        self.words = <uint64_t*>carve(&end, n_lanes, sizeof(uint64_t))
+        self.vary = <uint64_t*>carve(&end, self.n_words, sizeof(uint64_t))
+        self.chosen = <uint64_t*>carve(&end, self.n_words, sizeof(uint64_t))
+        self.best_lanes = <uint64_t*>carve(&end, self.n_words, sizeof(uint64_t))
+        self.ranges = <Range*>carve(&end, n_columns, sizeof(Range))
+        self.of_lanes = <Lane*>carve(&end, n_lanes, sizeof(Lane))
+        self.splits = <Split*>carve(&end, n_lanes, sizeof(Split))
+        self.counts = <int*>carve(&end, product(n_lanes, self.n_classes), sizeof(int))
+        self.sums = <int*>carve(&end, n_lanes, sizeof(int))
+        self.scores = <float*>carve(&end, n_lanes, sizeof(float))
+        self.varying = <int*>carve(&end, n_lanes, sizeof(int))
         # At most one of two children is below the top of the stack, and it has at least 2 samples.
         self.tasks = <Task*>carve(&end, n // 2 + 2, sizeof(Task))
+        self.segments = <Segment*>carve(&end, n + self.n_classes, sizeof(Segment))
+        self.left_segments = <Segment*>carve(&end, self.n_classes, sizeof(Segment))
+        self.lefts = <int*>carve(&end, self.n_classes, sizeof(int))
+        self.class_counts = <int*>carve(&end, self.n_classes, sizeof(int))
         self.places = <int*>carve(&end, n, sizeof(int))
-        self.spare = <int*>carve(&end, n, sizeof(int))
-        self.codes = <int*>carve(&end, n - n_numbers, sizeof(int))
-        self.columns = <int*>carve(&end, n_columns, sizeof(int))
-        self.nominal = <uint8_t*>carve(&end, n_columns, 1)
+        self.positions = <int*>carve(&end, n, sizeof(int))
+        self.order = <int*>carve(&end, n_numbers, sizeof(int))
+        self.whole_targets = <int*>carve(&end, n_numbers, sizeof(int))
+        self.codes = <int*>carve(&end, n, sizeof(int))
+        self.spare = <int*>carve(&end, n + 1, sizeof(int))
+        for i in range(2):
+            self.items[i] = <int*>carve(&end, n, sizeof(int))
+        self.sides = <uint8_t*>carve(&end, n, 1)
+        self.thresholds = <uint8_t*>carve(&end, size, 1)
+        for i in range(2):      # last: `trim` takes their end
+            self.rows[i] = <uint8_t*>carve(&end, product(n, size), 1)
         return end - begin
+
+    cdef void trim(self) noexcept nogil:
+        """Give the memory back that was reserved for lanes of floats, if it is much."""
+        cdef size_t bytes = self.block_bytes - 2 * <size_t>self.n_samples * (
+            16 * (self.n_offered // 4 + 3) - self.lanes.size)
+        if bytes + LEAST_TRIM < self.block_bytes:
+            self.block = <char*>trimmed(self.block, bytes)
+            self.block_bytes = bytes
+        self.lay_out(self.buckets.n_values)
 
     cdef void release(self) noexcept nogil:
         """Free the memory of the growth."""
@@ -141,185 +207,668 @@ cdef class Growth:
 
     # ---------------------------------------------------------------- steps of a growth
 
-    cdef void learn_root(self, Trees trees, int i) noexcept nogil:
-        """Let the root learn one of the samples of the growth."""
-        cdef int place = self.places[i], root = trees.roots[0]
-        if self.criterion == VARIANCE:
-            trees.add_number(root, self.numbers[i], self.buffer.weight(place), 1.0)
-        else:
-            trees.add_class(root, <int>self.buffer.target(place), self.buffer.weight(place), 1.0)
-
-    cdef void offer_column(self, Schema schema, int column) noexcept nogil:
-        """Add a column to those of the next growth."""
-        self.nominal[column] = schema.has_codes(column)
-        self.columns[self.n_offered] = column
-        self.n_offered += 1
-
-    cdef void begin(self, int node, int n_samples, int max_features, Rng rng) noexcept nogil:
+    cdef void begin(self, int node, int depth, bint keeps_root, int n_samples,
+                    Rng rng) noexcept nogil:
         """Begin to split a leaf with the samples `places[:n_samples]`; `reserve` made the room.
 
-        The columns were offered before. A regression splits by `numbers[:n_samples]`.
+        A regression splits by `numbers[:n_samples]`. If the leaf is not split, it learns the
+        samples, unless it knows them.
         """
-        self.rng, self.max_features, self.n_steps = rng, max_features, 0
-        self.is_open = False
-        self.n_tasks = 1
-        self.tasks[0].node, self.tasks[0].start, self.tasks[0].end = node, 0, n_samples
-        self.tasks[0].n_active = self.n_offered
-        self.node.counts = self.counts
-        self.left.counts = self.counts + self.n_classes
-        self.right.counts = self.counts + 2 * self.n_classes
-        self.missing.counts = self.counts + 3 * self.n_classes
+        self.rng, self.n_steps, self.n_samples = rng, 0, n_samples
+        self.root, self.keeps_root = node, keeps_root
+        self.task.node, self.task.depth = node, depth
+        self.n_tasks = self.n_segments = 0
+        self.phase = SORT
+
+    cdef double expected_steps(self) noexcept nogil:
+        """Estimated number of steps of a growth: those of a balanced tree, pure at the end."""
+        cdef double n = self.n_samples, levels = log2(n + 2.0)
+        if self.is_wide:
+            return n * (8.0 + 8.0 * self.max_features * levels)
+        return n * (8.0 + 3.0 * self.n_offered + 60.0 + levels * (
+            3.0 * self.lanes.size / 16 + (8.0 if self.criterion == VARIANCE else 0.0)))
 
     cdef bint advance(self, Trees trees, int64_t n_steps) noexcept nogil:
         """Do n_steps steps, or a few more; return whether the growth has ended."""
         cdef int64_t until = self.n_steps + n_steps
-        while self.n_steps < until:
-            if not self.is_open:
-                if self.n_tasks == 0:
-                    return True
-                self.n_tasks -= 1
-                self.task = self.tasks[self.n_tasks]
-                self.open_node(trees)
-            elif self.n_left > 0 and (self.n_visited < self.max_features
-                                      or self.best.split.feature < 0):
+        while self.n_steps < until and self.phase != DONE:
+            self.step(trees)
+        return self.phase == DONE
+
+    cdef void step(self, Trees trees) noexcept nogil:
+        """Do the next pass, over all samples of a node at most; count its steps."""
+        cdef int n = self.task.n, n_units = self.lanes.size // 16
+        if self.phase == OPEN:
+            self.open_task(trees)
+        elif self.phase == DRAW:
+            self.n_steps += 20 + n * n_units
+            self.draw(trees)
+        elif self.phase == COUNT:
+            self.n_steps += 20 + n * n_units
+            self.count()
+        elif self.phase == VISIT:
+            self.n_steps += 50 + 8 * n
+            self.visit_next()
+        elif self.phase == SPLIT:
+            self.n_steps += 100 + n * n_units
+            self.find_split(trees)
+        elif self.phase == SORT:
+            self.n_steps += 8 * self.n_samples
+            self.sort_samples(trees)
+        elif self.phase == MEASURE:
+            self.n_steps += 10 + self.n_samples
+            self.measure_column(self.at)
+            self.at += 1
+            if self.at == self.n_offered:
+                self.assign_lanes()
+        else:
+            n = self.spare[self.at + 1] - self.spare[self.at]
+            self.n_steps += 10 + 2 * n * self.lanes.n_lanes
+            self.encode_run(self.at)
+            self.at += 1
+            if self.at == self.n_runs:
+                self.push_task(self.task)
+
+    # ---------------------------------------------------------------- samples as rows
+
+    cdef void sort_samples(self, Trees trees) noexcept nogil:
+        """Bring the samples into the order of their classes; find out what the growth may use."""
+        cdef int i, code, n_of_class, at = 0, n = self.n_samples
+        cdef double weight, largest = 0.0
+        cdef bint is_pure = True
+        self.is_plain = self.criterion != ENTROPY
+        for i in range(n):
+            weight = self.buffer.weight(self.places[i])
+            self.is_plain &= weight == 1.0
+            largest = max(largest, weight)
+        self.unit = 1.0 if self.is_plain else power_below(largest)
+        self.has_items = self.is_wide or not self.is_plain or self.criterion == VARIANCE
+        memset(self.class_counts, 0, self.n_classes * sizeof(int))
+        for i in range(n):
+            code = 0
+            if self.criterion == VARIANCE:
+                is_pure &= self.numbers[i] == self.numbers[0]
+            else:
+                code = <int>self.buffer.target(self.places[i])
+                is_pure &= i == 0 or code == self.codes[0]
+            self.codes[i] = code
+            self.class_counts[code] += 1
+        for code in range(self.n_classes):
+            n_of_class = self.class_counts[code]
+            self.class_counts[code] = at
+            at += n_of_class
+            if n_of_class:
+                self.segments[self.n_segments].code = code
+                self.segments[self.n_segments].n = n_of_class
+                self.n_segments += 1
+        for i in range(n):
+            code = self.codes[i]
+            self.positions[i] = self.class_counts[code]
+            self.items[0][self.class_counts[code]] = i
+            self.class_counts[code] += 1
+        self.task.start, self.task.n, self.task.side = 0, n, 0
+        self.task.n_segments, self.task.n_active = self.n_segments, self.n_offered
+        self.own = self.segments
+        if is_pure or self.n_offered == 0 or self.is_final(n, self.n_segments, self.task.depth):
+            self.leave(trees)
+            self.phase = DONE
+        elif self.is_wide:
+            memset(&self.lanes, 0, sizeof(Lanes))
+            self.push_task(self.task)
+        else:
+            self.find_runs()
+            self.phase, self.at = MEASURE, 0
+
+    cdef void find_runs(self) noexcept nogil:
+        """List where the runs of samples begin that are adjacent in a block of the buffer."""
+        cdef int i
+        self.n_runs = 0
+        for i in range(self.n_samples):
+            if (i == 0 or self.places[i] != self.places[i - 1] + 1
+                    or self.places[i] & (BLOCK - 1) == 0):
+                self.spare[self.n_runs] = i
+                self.n_runs += 1
+        self.spare[self.n_runs] = self.n_samples
+
+    cdef void measure_column(self, int k) noexcept nogil:
+        """Find the range of the values of an offered column."""
+        cdef Range* range_ = &self.ranges[k]
+        cdef int column = self.columns[k], run, at
+        cdef const void* values
+        range_.low, range_.high, range_.has_missing = INFINITY, -INFINITY, False
+        range_.is_small = range_.is_exact = True
+        if self.nominal[column]:
+            return
+        for run in range(self.n_runs):
+            at = self.spare[run]
+            values = self.buffer.values_at(column, self.places[at])
+            if values == NULL:
+                range_.has_missing = True
+            elif self.buffer.columns[column].width == DOUBLE:
+                extend_doubles(range_, <const double*>values, self.spare[run + 1] - at)
+            else:
+                extend_floats(range_, <const float*>values, self.spare[run + 1] - at)
+
+    cdef void assign_lanes(self) noexcept nogil:
+        """Give each column a lane, and release the memory that the rows do not need."""
+        cdef int k, n_small = 0, n_full = 0
+        for k in range(self.n_offered):
+            n_small += self.kind_of(k, True) == BYTES
+            n_full += self.kind_of(k, False) == FULL
+        self.lanes.n_bytes = (n_small + 15) // 16
+        self.lanes.n_full = (n_full - n_small + 3) // 4
+        if self.lanes.n_bytes + self.lanes.n_full >= (n_full + 3) // 4:     # nothing saved
+            self.lanes.n_bytes, self.lanes.n_full = 0, (n_full + 3) // 4
+        self.lanes.n_other = (self.n_offered - n_full + 3) // 4
+        self.lanes.size = 16 * (self.lanes.n_bytes + self.lanes.n_full + self.lanes.n_other)
+        self.lanes.n_fast = 16 * self.lanes.n_bytes + 4 * self.lanes.n_full
+        self.lanes.n_lanes = self.lanes.n_fast + 4 * self.lanes.n_other
+        self.add_lanes(BYTES, 0, 16 * self.lanes.n_bytes)
+        self.add_lanes(FULL, 16 * self.lanes.n_bytes, self.lanes.n_fast)
+        self.add_lanes(OTHERS, self.lanes.n_fast, self.lanes.n_lanes)
+        self.trim()
+        self.phase, self.at = ENCODE, 0
+
+    cdef Kind kind_of(self, int k, bint with_bytes) noexcept nogil:
+        """The kind of an offered column in the rows, see `Kind`."""
+        if self.nominal[self.columns[k]] or self.ranges[k].has_missing or not self.is_plain:
+            return OTHERS
+        if with_bytes and self.ranges[k].is_small and self.criterion != VARIANCE:
+            return BYTES
+        return FULL
+
+    cdef void add_lanes(self, Kind kind, int lane, int stop) noexcept nogil:
+        """Give the columns of a kind the lanes from `lane` on; those left up to `stop` get none."""
+        cdef int k
+        cdef Lane* this
+        cdef const Range* range_
+        cdef double largest
+        for k in range(self.n_offered):
+            if self.kind_of(k, self.lanes.n_bytes > 0) != kind:
+                continue
+            this, range_ = &self.of_lanes[lane], &self.ranges[k]
+            this.column, this.is_byte, this.is_exact = self.columns[k], kind == BYTES, True
+            this.offset, this.scale = 0.0, 1.0
+            if not range_.is_exact:
+                this.is_exact = False
+                if (range_.low > 0.0 and range_.high <= 2.0 * range_.low
+                        or range_.high < 0.0 and range_.low >= 2.0 * range_.high):
+                    this.offset = range_.low        # the differences are exact
+                largest = max(fabs(range_.low - this.offset), fabs(range_.high - this.offset))
+                if not 1e-30 < largest < 1e30:
+                    this.scale = power_below(largest)
+            lane += 1
+        while lane < stop:
+            this = &self.of_lanes[lane]
+            this.column, this.is_byte, this.is_exact = -1, kind == BYTES, True
+            this.offset, this.scale = 0.0, 1.0
+            lane += 1
+
+    cdef void encode_run(self, int run) noexcept nogil:
+        """Encode a run of samples."""
+        cdef int at = self.spare[run], n = self.spare[run + 1] - at, lane
+        cdef const Lane* this
+        cdef const void* values
+        cdef bint is_double
+        for lane in range(self.lanes.n_lanes):
+            this = &self.of_lanes[lane]
+            values, is_double = NULL, False
+            if this.column >= 0:
+                values = self.buffer.values_at(this.column, self.places[at])
+                is_double = self.buffer.columns[this.column].width == DOUBLE
+            encode(values, is_double, n, self.positions + at, self.rows[0] + self.byte_of(lane),
+                   self.lanes.size, this.is_byte, this.offset, this.scale)
+
+    cdef inline size_t byte_of(self, int lane) noexcept nogil:
+        """The place of a lane in a row."""
+        return lane + 3 * max(0, lane - 16 * self.lanes.n_bytes)
+
+    cdef inline const uint8_t* own_rows(self) noexcept nogil:
+        """The rows of the task."""
+        return self.rows[self.task.side] + <size_t>self.task.start * self.lanes.size
+
+    cdef inline const int* own_items(self) noexcept nogil:
+        """The samples of the task."""
+        return self.items[self.task.side] + self.task.start
+
+    # ---------------------------------------------------------------- tasks
+
+    cdef void push_task(self, Task task) noexcept nogil:
+        """Add a task, whose segments are the last ones of `segments`."""
+        self.tasks[self.n_tasks] = task
+        self.n_tasks += 1
+        self.phase = OPEN
+
+    cdef void open_task(self, Trees trees) noexcept nogil:
+        """Take the next task."""
+        if self.n_tasks == 0:
+            self.phase = DONE
+            return
+        self.n_tasks -= 1
+        self.task = self.tasks[self.n_tasks]
+        self.n_segments -= self.task.n_segments
+        self.own = self.segments + self.n_segments
+        self.is_listed = self.is_counted = False
+        self.lane, self.best.split.feature = -1, LEAF
+        self.n_left, self.n_visited = self.task.n_active, 0
+        self.n_steps += 10
+        if self.criterion == VARIANCE:
+            self.n_steps += 8 * self.task.n
+            if not self.read_targets():
+                self.leave(trees)
+                return
+        self.phase = VISIT if self.is_wide else DRAW
+
+    cdef bint read_targets(self) noexcept nogil:
+        """Compute the whole targets of the task; return whether they differ."""
+        cdef int i, n = self.task.n, bits = BITS_OF_SUM
+        cdef const int* items = self.own_items()
+        cdef double low = INFINITY, high = -INFINITY, total = 0.0, weights = 0.0
+        cdef double number, weight
+        for i in range(n):
+            number = self.numbers[items[i]]
+            low, high = min(low, number), max(high, number)
+            weight = 1.0 if self.is_plain else self.weight(items[i])
+            total += weight * number
+            weights += weight
+        if low == high:
+            return False
+        self.center = total / weights
+        while 1 << (BITS_OF_SUM - bits) < n:
+            bits -= 1
+        self.grain = ldexp(power_below(max(self.center - low, high - self.center)), bits)
+        self.total = 0
+        for i in range(n):
+            self.whole_targets[i] = <int>((self.numbers[items[i]] - self.center) * self.grain)
+            self.total += self.whole_targets[i]
+        return True
+
+    cdef inline double weight(self, int item) noexcept nogil:
+        """The weight of a sample in scores."""
+        return self.unit * self.buffer.weight(self.places[item])
+
+    cdef void leave(self, Trees trees) noexcept nogil:
+        """Let the leaf of the task learn its samples: it is not split."""
+        self.phase = OPEN
+        if self.task.node != self.root or not self.keeps_root:
+            self.set_leaf(trees, &self.task, self.own)
+
+    cdef void set_leaf(self, Trees trees, const Task* task, const Segment* segments) noexcept nogil:
+        """Let a leaf learn the samples of a task."""
+        cdef int i, s
+        cdef const int* items = self.items[task.side] + task.start
+        if self.criterion == VARIANCE:
+            for i in range(task.n):
+                self.order[task.start + i] = items[i]
+                trees.add_number(task.node, self.numbers[items[i]],
+                                 self.buffer.weight(self.places[items[i]]), 1.0)
+            return
+        for s in range(task.n_segments):
+            if self.is_plain:
+                trees.add_class(task.node, segments[s].code, segments[s].n, 1.0)
+                continue
+            for i in range(segments[s].n):
+                trees.add_class(task.node, segments[s].code,
+                                self.buffer.weight(self.places[items[i]]), 1.0)
+            items += segments[s].n
+
+    cdef inline bint is_final(self, int n, int n_segments, int depth) noexcept nogil:
+        """Whether a leaf with n samples cannot be split."""
+        return (n < 2 or n < self.min_samples_split or n < 2 * self.min_samples_leaf
+                or depth >= self.max_depth or (n_segments == 1 and self.criterion != VARIANCE)
+                or (self.is_wide and self.task.n_active == 0))
+
+    # ---------------------------------------------------------------- the passes
+
+    cdef void draw(self, Trees trees) noexcept nogil:
+        """Draw thresholds; choose lanes among those that vary."""
+        cdef int i, n = self.task.n, n_vary
+        for i in range(4 * self.lanes.n_bytes + 2 * (self.lanes.n_full + self.lanes.n_other)):
+            self.words[i] = next_word(&self.rng)
+        for i in range(self.n_words):
+            self.vary[i] = self.best_lanes[i] = 0
+        draw_thresholds(&self.lanes, self.own_rows(), n, self.words, self.thresholds, self.vary)
+        n_vary = count_lanes(self.vary, self.n_words)
+        if n_vary == 0:
+            self.leave(trees)
+            return
+        self.choose(n_vary, 1 if n == 2 else self.max_features)     # all are perfect for two
+        self.phase = COUNT
+        if n == 2:
+            i = lane_at(self.chosen, 0)
+            if i < self.lanes.n_fast:
+                self.lane, self.phase = i, SPLIT
+
+    cdef void choose(self, int n_vary, int n_chosen) noexcept nogil:
+        """Choose at random among the lanes that vary."""
+        cdef int i, j, n = 0, n_drawn, n_words = self.n_words
+        cdef uint64_t word, bits = 0
+        cdef bint leaves_out = 2 * n_chosen >= n_vary       # fewer are drawn so
+        memcpy(self.chosen, self.vary, n_words * sizeof(uint64_t))
+        if n_vary <= n_chosen:
+            return
+        for i in range(n_words):
+            word = self.vary[i]
+            while word:
+                self.varying[n] = 64 * i + lowest_bit(word)
+                word &= word - 1
+                n += 1
+            if not leaves_out:
+                self.chosen[i] = 0
+        n_drawn = n_vary - n_chosen if leaves_out else n_chosen
+        for i in range(n_drawn):
+            bits = bits >> 16 if i % 4 else next_word(&self.rng)
+            j = <int>((bits & 0xffff) * n >> 16)
+            n -= 1
+            self.chosen[self.varying[j] >> 6] ^= <uint64_t>1 << (self.varying[j] & 63)
+            self.varying[j] = self.varying[n]
+
+    cdef void count(self) noexcept nogil:
+        """Compute the scores of the fast lanes that are chosen."""
+        cdef const int* sums = self.sums if self.criterion == VARIANCE else NULL
+        if self.is_counted:
+            pass
+        elif sums != NULL:
+            sum_targets(&self.lanes, self.own_rows(), self.whole_targets, self.task.n,
+                        self.thresholds, self.sums, self.counts)
+        else:
+            count_segments(&self.lanes, self.own_rows(), self.own, self.task.n_segments,
+                           self.thresholds, self.counts)
+        score_lanes(&self.lanes, self.counts, self.own, self.task.n_segments, sums, self.total,
+                    self.task.n, self.min_samples_leaf, self.chosen, self.scores)
+        self.is_counted = True
+        self.at = self.lanes.n_fast
+        self.phase = VISIT if self.lanes.n_other else SPLIT
+
+    cdef void visit_next(self) noexcept nogil:
+        """Visit the next chosen lane that is not fast, or draw a column of a wide growth."""
+        if self.is_wide:
+            if self.n_left > 0 and (self.best.split.feature < 0 or self.n_visited < (
+                    1 if self.task.n == 2 else self.max_features)):
                 self.visit_column()
             else:
-                self.is_open = False
-                if self.best.split.feature >= 0:
-                    self.split_node(trees)
-        return self.n_tasks == 0 and not self.is_open
-
-    cdef void open_node(self, Trees trees) noexcept nogil:
-        """Read the targets of a node, unless the rules or its purity make it a leaf."""
-        cdef int i, k, n = self.task.end - self.task.start
-        cdef double weight, mean = 0.0, spread = 0.0
-        cdef const int* places = self.places + self.task.start
-        self.n_steps += 1
-        if (trees.nodes[self.task.node].depth >= self.max_depth
-                or n < self.min_samples_split or n < 2 * self.min_samples_leaf):
+                self.phase = SPLIT
             return
-        self.n_steps += n
-        self.node.weight = 0.0
-        memset(self.node.counts, 0, self.n_classes * sizeof(double))
-        if self.criterion == VARIANCE:
-            for i in range(n):
-                weight = self.weights[i] = self.buffer.weight(places[i])
-                self.targets[i] = self.numbers[self.task.start + i]
-                self.node.weight += weight
-                follow_moments(&mean, &spread, self.targets[i], weight, self.node.weight)
-            if not spread > 0.0:
-                return
-            for i in range(n):
-                self.targets[i] -= mean
-                self.node.counts[0] += self.weights[i] * self.targets[i]
-            self.node_score = 0.0
-        else:
-            k = 0
-            self.is_plain = self.n_classes == 2
-            for i in range(n):
-                weight = self.weights[i] = self.buffer.weight(places[i])
-                self.codes[i] = <int>self.buffer.target(places[i])
-                self.node.weight += weight
-                self.node.counts[self.codes[i]] += weight
-                self.is_plain &= weight == 1.0
-                k += self.codes[i] != self.codes[0]
-            if k == 0:
-                return
-            self.node_score = self.side_score(&self.node)
-        self.is_open = True
-        self.n_left, self.n_visited = self.task.n_active, 0
+        while self.at < self.lanes.n_lanes and not has_lane(self.chosen, self.at):
+            self.scores[self.at] = -INFINITY
+            self.at += 1
+        if self.at == self.lanes.n_lanes:
+            self.phase = SPLIT
+            return
+        self.visit_lane(self.at)
+        self.at += 1
+
+    cdef void visit_lane(self, int lane) noexcept nogil:
+        """Find the best candidate of a lane."""
+        cdef int column = self.of_lanes[lane].column, n = self.task.n
+        self.list_samples()
+        self.read_lane(lane)
         self.best.split.feature = LEAF
+        if self.nominal[column]:
+            self.visit_nominal(column, n)
+        else:
+            self.visit_numeric(column, n, (<float*>(self.thresholds + self.byte_of(lane)))[0])
+        self.scores[lane] = -INFINITY
+        if self.best.split.feature >= 0:
+            self.scores[lane] = self.best.score
+            self.splits[lane] = self.best.split
+
+    cdef void visit_column(self) noexcept nogil:
+        """Draw one of the remaining columns of a wide growth, and evaluate its candidates."""
+        cdef int i, n = self.task.n, j = <int>below(&self.rng, self.n_left)
+        cdef int column = self.columns[j]
+        cdef double low = INFINITY, high = -INFINITY, value
+        cdef bint has_missing = False, varies
+        self.n_left -= 1
+        self.columns[j] = self.columns[self.n_left]
+        self.columns[self.n_left] = column
+        self.list_samples()
+        self.read_column(column)
+        if self.nominal[column]:
+            varies = self.visit_nominal(column, n)
+        else:
+            for i in range(n):
+                value = self.values[i]
+                low = value if value < low else low
+                high = value if value > high else high
+                has_missing |= value != value
+            varies = low < high or (has_missing and low == high)
+            if varies:
+                self.visit_numeric(column, n, random_threshold(&self.rng, low, high))
+        if varies:
+            self.n_visited += 1
+        else:                   # it is constant in all nodes below, too
+            self.task.n_active -= 1
+            self.columns[self.n_left] = self.columns[self.task.n_active]
+            self.columns[self.task.n_active] = column
+
+    cdef void list_samples(self) noexcept nogil:
+        """List the segments, weights and targets of the samples of the task."""
+        cdef int i = 0, k, s
+        cdef const int* items = self.own_items()
+        if self.is_listed:
+            return
+        self.is_listed = True
+        self.node.weight, self.node.n = 0.0, self.task.n
+        for s in range(self.task.n_segments):
+            self.node.counts[s] = 0.0
+            for k in range(self.own[s].n):
+                self.codes[i] = s
+                self.weights[i] = 1.0 if self.is_plain else self.weight(items[i])
+                if self.criterion == VARIANCE:
+                    self.targets[i] = self.whole_targets[i]
+                self.add(&self.node, i)
+                i += 1
+
+    cdef void read_lane(self, int lane) noexcept nogil:
+        """Read the values of a lane of floats."""
+        cdef int i
+        cdef const uint8_t* at = self.own_rows() + self.byte_of(lane)
+        for i in range(self.task.n):
+            self.values[i] = (<const float*>at)[0]
+            at += self.lanes.size
+
+    cdef void read_column(self, int column) noexcept nogil:
+        """Read the values of a column from the buffer."""
+        cdef int i
+        cdef const int* items = self.own_items()
+        for i in range(self.task.n):
+            self.spare[i] = self.places[items[i]]
+        self.buffer.gather(column, self.spare, self.task.n, self.values)
+
+    # ---------------------------------------------------------------- splits
+
+    cdef void find_split(self, Trees trees) noexcept nogil:
+        """Split the task by its best candidate, if there is one."""
+        cdef int n_equal
+        if self.is_wide:
+            if self.best.split.feature < 0:
+                self.leave(trees)
+            else:
+                self.read_column(self.best.split.feature)
+                self.split_other(trees, &self.best.split)
+            return
+        if self.lane < 0:
+            if find_best(self.scores, self.lanes.n_lanes, self.best_lanes) == -INFINITY:
+                self.choose_others(trees)
+                return
+            n_equal = count_lanes(self.best_lanes, self.n_words)
+            self.lane = lane_at(self.best_lanes, 0 if n_equal == 1 else <int>(
+                (next_word(&self.rng) >> 32) * n_equal >> 32))
+        if self.lane < self.lanes.n_fast:
+            self.split_fast(trees)
+        else:
+            self.read_lane(self.lane)
+            self.split_other(trees, &self.splits[self.lane])
+
+    cdef void choose_others(self, Trees trees) noexcept nogil:
+        """Choose the lanes that were not chosen, since none of the chosen ones allows a split."""
+        cdef int i
+        cdef bint are_left = False
+        for i in range(self.n_words):
+            self.vary[i] &= ~self.chosen[i]
+            self.chosen[i] = self.vary[i]
+            self.best_lanes[i] = 0
+            are_left |= self.vary[i] != 0
+        self.phase = COUNT
+        if not are_left:
+            self.leave(trees)
+
+    cdef void split_fast(self, Trees trees) noexcept nogil:
+        """Split the task at the threshold of a fast lane."""
+        cdef const Lane* lane = &self.of_lanes[self.lane]
+        cdef size_t byte = self.byte_of(self.lane)
+        cdef int s, left
+        cdef float limit
+        cdef Split split
+        cdef Test test
+        limit = self.thresholds[byte] if lane.is_byte else (
+            <float*>(self.thresholds + byte))[0]
+        test.values, test.stride = self.own_rows() + byte, self.lanes.size
+        test.is_float, test.limit = not lane.is_byte, limit
+        if self.task.n == 2:                        # there are no counts
+            left = not goes_right(&test, test.values, test.is_float)
+            self.lefts[0] = 1
+            if self.task.n_segments == 2:
+                self.lefts[0], self.lefts[1] = left, not left
+            self.sums[self.lane] = self.whole_targets[not left] if (
+                self.criterion == VARIANCE) else 0
+        else:
+            for s in range(self.task.n_segments):
+                self.lefts[s] = self.counts[s * self.lanes.n_fast + self.lane]
+        self.left.n = self.node.n = 0
+        for s in range(self.task.n_segments):
+            left = self.lefts[s]
+            self.left.n += left
+            self.node.n += self.own[s].n
+            self.left.counts[s], self.node.counts[s] = left, self.own[s].n
+            self.right.counts[s] = self.own[s].n - left
+        self.left.weight, self.node.weight = self.left.n, self.node.n
+        self.right.n = self.node.n - self.left.n
+        self.right.weight = self.right.n
+        if self.criterion == VARIANCE:
+            self.left.counts[0], self.node.counts[0] = self.sums[self.lane], self.total
+            self.right.counts[0] = self.total - self.sums[self.lane]
+        split.feature, split.nominal = lane.column, 0
+        split.missing_left = self.left.n >= self.right.n
+        split.threshold = limit if lane.is_exact else largest_at(limit, lane.offset, lane.scale)
+        self.split_task(trees, &split, &test)
+
+    cdef void split_other(self, Trees trees, const Split* found) noexcept nogil:
+        """Split the task by a candidate of a lane or column whose `values` were read."""
+        cdef Split split = found[0]
+        cdef const Lane* lane
+        cdef int i, s, is_left
+        cdef Test test
+        for s in range(self.task.n_segments):
+            self.lefts[s] = 0
+        self.clear_sides()
+        for i in range(self.task.n):
+            is_left = goes_left(&split, self.values[i])
+            self.sides[i] = not is_left
+            self.lefts[self.codes[i]] += is_left
+            self.add(&self.left if is_left else &self.right, i)
+        if not self.is_wide and not split.nominal:
+            lane = &self.of_lanes[self.lane]
+            if not lane.is_exact:
+                split.threshold = largest_at(split.threshold, lane.offset, lane.scale)
+        test.values, test.stride, test.is_float, test.limit = self.sides, 1, False, 0.0
+        self.split_task(trees, &split, &test)
+
+    cdef void split_task(self, Trees trees, const Split* split, const Test* test) noexcept nogil:
+        """Perform a split: create two leaves, move the samples, and add what is left to do.
+
+        The two sides are in `left`, `right` and `lefts`.
+        """
+        cdef Task left = self.task, right = self.task
+        cdef int s, count
+        cdef int node = self.task.node
+        left.n, right.n = self.left.n, self.right.n
+        left.depth = right.depth = self.task.depth + 1
+        left.side = right.side = 1 - self.task.side
+        right.start += left.n
+        trees.close(node, self.gain())
+        left.node = trees.new_node(node, left.depth)
+        right.node = trees.new_node(node, right.depth)
+        trees.nodes[node].split = split[0]
+        trees.nodes[node].left, trees.nodes[node].right = left.node, right.node
+        left.n_segments = right.n_segments = 0
+        for s in range(self.task.n_segments):       # those of the right child replace the task's
+            count = self.own[s].n - self.lefts[s]
+            self.left_segments[left.n_segments].code = self.own[s].code
+            self.left_segments[left.n_segments].n = self.lefts[s]
+            left.n_segments += self.lefts[s] > 0
+            self.own[right.n_segments].code, self.own[right.n_segments].n = self.own[s].code, count
+            right.n_segments += count > 0
+        self.move(test, &left, &right)
+        self.phase = OPEN
+        self.add_child(trees, &right, self.own)
+        self.add_child(trees, &left, self.left_segments)    # on top: split first
+
+    cdef void move(self, const Test* test, const Task* left, const Task* right) noexcept nogil:
+        """Move the samples of the task to the other buffer, if its children need them."""
+        cdef int from_, to = left.side
+        cdef bint keeps_left = not self.is_final(left.n, left.n_segments, left.depth)
+        cdef bint keeps_right = not self.is_final(right.n, right.n_segments, right.depth)
+        from_ = self.task.side
+        move_rows(&self.lanes, self.own_rows(), self.task.n, left.n, test,
+                  self.rows[to] + <size_t>left.start * self.lanes.size,
+                  self.items[from_] + left.start if self.has_items else NULL,
+                  self.items[to] + left.start, keeps_left, keeps_right)
+
+    cdef double gain(self) noexcept nogil:
+        """The decrease of impurity by a split into `left` and `right`, times the weight."""
+        cdef double found = (self.side_score(&self.left) + self.side_score(&self.right)
+                             - self.side_score(&self.node)) / self.unit
+        return found if self.criterion != VARIANCE else found / self.grain / self.grain
+
+    cdef void add_child(self, Trees trees, const Task* child,
+                        const Segment* segments) noexcept nogil:
+        """Add the task of a child, or make it a leaf."""
+        if self.is_final(child.n, child.n_segments, child.depth):
+            self.set_leaf(trees, child, segments)
+            return
+        if segments == self.left_segments:
+            memcpy(self.segments + self.n_segments, segments,
+                   child.n_segments * sizeof(Segment))
+        self.n_segments += child.n_segments
+        self.push_task(child[0])
+
+    # ---------------------------------------------------------------- candidates of a column
 
     cdef double side_score(self, const Side* side) noexcept nogil:
         """The term of one side in the score of a split."""
         cdef double total = 0.0
-        cdef int c
-        if self.criterion == ENTROPY:
-            for c in range(self.n_classes):
-                if side.counts[c] > 0.0:
-                    total += side.counts[c] * log(side.counts[c] / side.weight)
-            return total
-        for c in range(self.n_classes):
-            total += side.counts[c] * side.counts[c]
-        return total / side.weight
+        cdef int s
+        for s in range(self.task.n_segments):
+            if self.criterion != ENTROPY:
+                total += side.counts[s] * side.counts[s]
+            elif side.counts[s] > 0.0:
+                total += side.counts[s] * log(side.counts[s] / side.weight)
+        return total if self.criterion == ENTROPY else total / side.weight
 
-    # ---------------------------------------------------------------- candidates
+    cdef void visit_numeric(self, int column, int n, double threshold) noexcept nogil:
+        """Evaluate a threshold of a numeric column; missing values go right, or left."""
+        cdef int i
+        self.clear_sides()
+        for i in range(n):
+            if self.values[i] != self.values[i]:
+                self.add(&self.missing, i)
+            elif self.values[i] <= threshold:
+                self.add(&self.left, i)
+            else:
+                self.add(&self.right, i)
+        if self.missing.n:
+            self.offer_both(column, threshold)
+        else:
+            self.offer(column, threshold, 0, self.left.weight >= self.right.weight)
 
-    cdef void visit_column(self) noexcept nogil:
-        """Draw one of the remaining columns, and evaluate its candidates."""
-        cdef int n = self.task.end - self.task.start, j, column
-        j = <int>below(&self.rng, self.n_left)
-        self.n_left -= 1
-        column = self.columns[j]
-        self.columns[j] = self.columns[self.n_left]
-        self.columns[self.n_left] = column
-        self.n_steps += 2 * n
-        if self.nominal[column]:
-            if not self.visit_nominal(column, n):
-                self.drop(column)
-        elif not self.visit_numeric(column, n):
-            self.drop(column)
-
-    cdef void drop(self, int column) noexcept nogil:
-        """Remove the column drawn last, which is constant here, from the active columns."""
-        self.task.n_active -= 1
-        self.columns[self.n_left] = self.columns[self.task.n_active]
-        self.columns[self.task.n_active] = column
-
-    cdef bint visit_numeric(self, int column, int n) noexcept nogil:
-        """Draw a threshold between the extremes of a column; return whether it varies."""
-        cdef const int* places = self.places + self.task.start
-        cdef double low, high, threshold
-        cdef int i, n_missing, n_classes = self.n_classes
-        cdef double* counts = self.left.counts      # the right side's follow
-        self.buffer.gather(column, places, n, self.values)
-        n_missing = find_extremes(self.values, n, &low, &high)
-        if n_missing == n or (low == high and n_missing == 0):
-            return False
-        self.n_visited += 1
-        threshold = random_threshold(&self.rng, low, high)
-        memset(counts, 0, 3 * n_classes * sizeof(double))
+    cdef void clear_sides(self) noexcept nogil:
+        cdef int s
+        for s in range(self.task.n_segments):
+            self.left.counts[s] = self.right.counts[s] = self.missing.counts[s] = 0.0
         self.left.weight = self.right.weight = self.missing.weight = 0.0
         self.left.n = self.right.n = self.missing.n = 0
-        if n_missing:
-            for i in range(n):
-                if self.values[i] != self.values[i]:
-                    self.add(&self.missing, i)
-                elif self.values[i] <= threshold:
-                    self.add(&self.left, i)
-                else:
-                    self.add(&self.right, i)
-            self.offer_both(column, threshold)
-            return True
-        if self.criterion == VARIANCE:
-            for i in range(n):
-                self.add(&self.left if self.values[i] <= threshold else &self.right, i)
-        else:
-            if self.is_plain:
-                self.right.n = self.count_right(threshold, n)
-            else:
-                self.right.n = count_sides(
-                    self.values, threshold, self.codes, self.weights, n, n_classes, counts)
-            self.left.n = n - self.right.n
-            for i in range(n_classes):
-                self.left.weight += self.left.counts[i]
-                self.right.weight += self.right.counts[i]
-        self.offer(column, threshold, 0, self.left.weight >= self.right.weight)
-        return True
-
-    cdef int count_right(self, double threshold, int n) noexcept nogil:
-        """`count_sides` for two classes if all weights are 1: sums of ones are exact."""
-        cdef const double* values = self.values
-        cdef const int* codes = self.codes
-        cdef int i, side, n_right = 0, n_second = 0
-        for i in range(n):
-            side = values[i] > threshold
-            n_right += side
-            n_second += side & codes[i]
-        self.right.counts[0], self.right.counts[1] = n_right - n_second, n_second
-        self.left.counts[0] = self.node.counts[0] - self.right.counts[0]
-        self.left.counts[1] = self.node.counts[1] - n_second
-        return n_right
 
     cdef bint visit_nominal(self, int column, int n) noexcept nogil:
         """Evaluate the values of a nominal column, each or in groups, against the rest.
@@ -328,7 +877,6 @@ cdef class Growth:
         """
         cdef int i, n_met
         cdef int[MANY_VALUES] met
-        self.buffer.gather(column, self.places + self.task.start, n, self.values)
         n_met = self.buckets.number_values(self.values, n, met, self.spare)
         if n_met > MANY_VALUES:
             self.weigh_groups(column, n)
@@ -336,12 +884,11 @@ cdef class Growth:
             self.fill_buckets(n_met, n)
             for i in range(n_met):
                 self.weigh_value(column, met[i], i, n)
-        self.n_visited += n_met > 1
         return n_met > 1
 
     cdef void fill_buckets(self, int n_buckets, int n) noexcept nogil:
         """Add the samples to the buckets whose numbers are in `spare`."""
-        self.buckets.clear(n_buckets, self.n_classes + 1)
+        self.buckets.clear(n_buckets, self.task.n_segments + 1)
         if self.criterion == VARIANCE:
             self.buckets.add_numbers(self.spare, self.weights, self.targets, n)
         else:
@@ -354,7 +901,7 @@ cdef class Growth:
         cdef bint is_missing = code == self.buckets.missing()
         self.left.weight, self.left.n = row[0], self.buckets.sizes[bucket]
         self.right.weight, self.right.n = self.node.weight - row[0], n - self.left.n
-        for c in range(self.n_classes):
+        for c in range(self.task.n_segments):
             self.left.counts[c] = row[1 + c]
             self.right.counts[c] = self.node.counts[c] - row[1 + c]
         # No value has the code NO_VALUE, so that split separates missing values from all others.
@@ -377,15 +924,15 @@ cdef class Growth:
             self.spare[i] = MISSING_BUCKET if value != value else bucket_of(salt, value)
         self.fill_buckets(N_ROWS, n)
         n_groups = self.buckets.put_in_order(
-            1 + first_largest(self.node.counts, self.n_classes), order)
-        memset(self.left.counts, 0, self.n_classes * sizeof(double))
+            1 + first_largest(self.node.counts, self.task.n_segments), order)
+        memset(self.left.counts, 0, self.task.n_segments * sizeof(double))
         self.left.weight, self.left.n = 0.0, 0
         for k in range(n_groups - 1):
             row = self.buckets.row(order[k])
             self.left.weight += row[0]
             self.left.n += self.buckets.sizes[order[k]]
             self.right.weight, self.right.n = self.node.weight - self.left.weight, n - self.left.n
-            for c in range(self.n_classes):
+            for c in range(self.task.n_segments):
                 self.left.counts[c] += row[1 + c]
                 self.right.counts[c] = self.node.counts[c] - self.left.counts[c]
             if self.is_best(column):
@@ -411,7 +958,7 @@ cdef class Growth:
         self.join(&self.right)
         self.offer(column, threshold, 0, False)
         self.right.weight, self.right.n = right.weight, right.n
-        for c in range(self.n_classes):
+        for c in range(self.task.n_segments):
             self.right.counts[c] -= self.missing.counts[c]
         self.join(&self.left)
         self.offer(column, threshold, 0, True)
@@ -421,7 +968,7 @@ cdef class Growth:
         cdef int c
         side.weight += self.missing.weight
         side.n += self.missing.n
-        for c in range(self.n_classes):
+        for c in range(self.task.n_segments):
             side.counts[c] += self.missing.counts[c]
 
     cdef void offer(self, int column, double threshold, int nominal,
@@ -433,71 +980,25 @@ cdef class Growth:
 
     cdef bint is_best(self, int column) noexcept nogil:
         """Whether the two sides make the best candidate so far; keep its score and column then."""
-        cdef double score
+        cdef float score
         if (self.left.n < self.min_samples_leaf or self.right.n < self.min_samples_leaf
                 or not self.left.weight > 0.0 or not self.right.weight > 0.0):
             return False
-        score = self.side_score(&self.left) + self.side_score(&self.right)
-        if self.best.split.feature >= 0 and not score > self.best.score * self.least_ratio:
+        score = self.score()
+        if self.best.split.feature >= 0 and not score > self.best.score:
             return False
         self.best.score, self.best.split.feature = score, column
         return True
 
-    # ---------------------------------------------------------------- splits
-
-    cdef void split_node(self, Trees trees) noexcept nogil:
-        """Perform the best split: create two leaves, their statistics and their tasks."""
-        cdef int parent = self.task.node, depth = trees.nodes[parent].depth + 1
-        cdef int start = self.task.start, n = self.task.end - start, n_left
-        cdef int[2] children
-        trees.close(parent, self.best.score - self.node_score)
-        children[0] = trees.new_node(parent, depth)
-        children[1] = trees.new_node(parent, depth)
-        trees.nodes[parent].split = self.best.split
-        trees.nodes[parent].left, trees.nodes[parent].right = children[0], children[1]
-        self.n_steps += 2 * n
-        self.buffer.gather(self.best.split.feature, self.places + start, n, self.values)
-        n_left = self.part(trees, children, n)
-        self.push(children[1], start + n_left, self.task.end)
-        self.push(children[0], start, start + n_left)   # grown first
-
-    cdef int part(self, Trees trees, const int* children, int n) noexcept nogil:
-        """Partition the samples of the current task by `values`, the left child first; let the
-        children learn them. Return the number of samples that go left."""
-        cdef int i, left, n_left = 0, n_right = 0, n_classes = self.n_classes
-        cdef bint is_regression = self.criterion == VARIANCE
-        cdef int* places = self.places + self.task.start
-        cdef double* numbers = self.numbers + self.task.start
-        cdef double* counts = self.left.counts          # the right side's follow
-        cdef double[2] weights
-        cdef (double*)[2] rows                          # of a regression: those of the children
-        memset(counts, 0, 2 * n_classes * sizeof(double))
-        weights[0] = weights[1] = 0.0
-        if is_regression:
-            rows[0], rows[1] = trees.row(children[0]), trees.row(children[1])
-        for i in range(n):                              # no branch that depends on the sample
-            left = goes_left(&self.best.split, self.values[i])
-            self.spare[n_right] = places[n_left] = places[i]
-            if is_regression:
-                count_number(rows[1 - left], numbers[i], self.weights[i], 1.0, 1.0)
-                self.targets[n_right] = numbers[n_left] = numbers[i]
-            else:
-                weights[1 - left] += self.weights[i]
-                counts[(1 - left) * n_classes + self.codes[i]] += self.weights[i]
-            n_left += left
-            n_right += 1 - left
-        memcpy(places + n_left, self.spare, n_right * sizeof(int))
-        if is_regression:
-            memcpy(numbers + n_left, self.targets, n_right * sizeof(double))
-            return n_left
-        for i in range(2):
-            (<CompactTrees>trees).set_leaf(
-                children[i], weights[i], counts + i * n_classes, n_classes)
-        return n_left
-
-    cdef void push(self, int node, int start, int end) noexcept nogil:
-        if end - start >= self.min_samples_split and end - start > 1 and self.task.n_active:
-            self.tasks[self.n_tasks].node = node
-            self.tasks[self.n_tasks].start, self.tasks[self.n_tasks].end = start, end
-            self.tasks[self.n_tasks].n_active = self.task.n_active
-            self.n_tasks += 1
+    cdef float score(self) noexcept nogil:
+        """The score of a split into `left` and `right`: as that of the fast lanes, a float."""
+        cdef float left = 0.0, right = 0.0, count
+        cdef int s
+        if self.criterion == ENTROPY:
+            return <float>(self.side_score(&self.left) + self.side_score(&self.right))
+        for s in range(self.task.n_segments):
+            count = <float>self.left.counts[s]
+            left += count * count
+            count = <float>self.right.counts[s]
+            right += count * count
+        return ratio_of(left, right, <float>self.left.weight, <float>self.right.weight)

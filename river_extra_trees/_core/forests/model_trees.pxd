@@ -132,7 +132,6 @@ cdef class TreeGrowth:
     cdef readonly LinearModels models   # its models
     cdef int n_samples
     cdef int n_regressors               # number of numeric features offered, also constant ones
-    cdef int max_features
     cdef Rng rng
     cdef Phase phase
     cdef int64_t n_own_steps            # number of steps, without those of `growth`
@@ -142,13 +141,13 @@ cdef class TreeGrowth:
     cdef double* weights                # MEASURE: per feature, weight of the present values
     cdef int capacity
 
-    cdef int reserve(self, Schema schema, int widest, int n_columns, int n_labels,
-                     int n_samples) except -1 nogil
+    cdef int reserve(self, int widest, int n_labels, int n_samples,
+                     int max_features) except -1 nogil
     cdef int least_samples(self, int n_regressors) noexcept nogil
-    cdef void offer_columns(self, Schema schema, int64_t first, int n_samples) noexcept nogil
+    cdef int offer_columns(self, Schema schema, int64_t first, int n_samples) except -1 nogil
     cdef int64_t n_steps(self) noexcept nogil
-    cdef double expected_steps(self, int n_samples, int n_visited) noexcept nogil
-    cdef void begin(self, int64_t first, int n_samples, int max_features, Rng rng) noexcept nogil
+    cdef double expected_steps(self) noexcept nogil
+    cdef void begin(self, int64_t first, int n_samples, Rng rng) noexcept nogil
     cdef bint advance(self, int64_t n_steps, int max_nodes) noexcept nogil
     cdef void start_growth(self) noexcept nogil
     cdef void measure(self, LinearModels models) noexcept nogil

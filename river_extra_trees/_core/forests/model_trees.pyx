@@ -40,16 +40,6 @@ FIELDS = {
 }
 
 
-cdef int n_regressors_of(Schema schema, int n_columns) noexcept nogil:
-    """Number of numeric columns that models use, among the first n_columns columns."""
-    cdef int column, n = 0
-    for column in range(n_columns):
-        n += not schema.has_codes(column)
-        if n == MAX_REGRESSORS:
-            break
-    return n
-
-
 cdef inline double standardised(double value, double center, double scale) noexcept nogil:
     """z of a value: (value - mean) / standard deviation; 0 if the value is missing."""
     cdef double z = (value - center) * scale
@@ -272,13 +262,14 @@ cdef class TreeGrowth:
 
     # ---------------------------------------------------------------- memory
 
-    cdef int reserve(self, Schema schema, int widest, int n_columns, int n_labels,
-                     int n_samples) except -1 nogil:
-        """Allocate all memory that the growth of a tree on n_samples samples may need."""
-        cdef int n, q
-        cdef size_t n_cells = 0
+    cdef int reserve(self, int widest, int n_labels, int n_samples,
+                     int max_features) except -1 nogil:
+        """Allocate all memory that the growth of a tree on n_samples samples may need.
+
+        The columns were offered.
+        """
+        cdef int n_leaves, n = self.n_regressors
         if self.kind != NO_MODELS:
-            n = self.n_regressors = n_regressors_of(schema, n_columns)
             self.ridge.reserve(n)
             if n > self.capacity:
                 self.weights = <double*>resized(self.weights, n, sizeof(double))
@@ -286,14 +277,10 @@ cdef class TreeGrowth:
             if self.kind == IN_ROOT:
                 self.models.reserve(n, n + 2, 0)
             else:
-                for q in range(n + 1):      # fewer regressors: more leaves, with smaller models
-                    n_cells = max(n_cells, product(
-                        max(1, n_samples // self.least_samples(q)), q + 2))
-                self.growth.min_samples_leaf = self.least_samples(0)
-                self.models.reserve(
-                    n, n_cells, 2 * max(1, n_samples // self.growth.min_samples_leaf))
+                n_leaves = max(1, n_samples // self.growth.min_samples_leaf)
+                self.models.reserve(n, product(n_leaves, n + 2), 2 * n_leaves)
         self.trees.reserve_roots(1)
-        return self.growth.reserve(self.trees, widest, n_columns, n_labels, n_samples)
+        return self.growth.reserve(self.trees, widest, n_labels, n_samples, max_features)
 
     cdef int least_samples(self, int n_regressors) noexcept nogil:
         """Minimum number of samples of a leaf with so many regressors."""
@@ -309,17 +296,18 @@ cdef class TreeGrowth:
         """Number of steps since `begin`."""
         return self.n_own_steps + self.growth.n_steps
 
-    cdef double expected_steps(self, int n_samples, int n_visited) noexcept nogil:
-        """Estimated number of steps of a growth: proportional to samples, features and levels."""
-        cdef double n = n_samples, q = self.n_regressors
-        cdef double splits = (2.0 * n_visited + 4.0) * log2(n + 2.0) * n
+    cdef double expected_steps(self) noexcept nogil:
+        """Estimated number of steps of the growth: proportional to samples and levels."""
+        cdef double n = self.n_samples, q = self.n_regressors
+        cdef double found = self.growth.expected_steps()
         if self.kind == NO_MODELS:
-            return splits
-        return splits + n * (steps_of_sum(<int>q) + 3.0 * q + 3.0)
+            return found
+        return found + n * (steps_of_sum(<int>q) + 3.0 * q + 3.0)
 
-    cdef void offer_columns(self, Schema schema, int64_t first, int n_samples) noexcept nogil:
+    cdef int offer_columns(self, Schema schema, int64_t first, int n_samples) except -1 nogil:
         """Offer the columns with a value among the samples, from number `first` on, of a growth."""
         cdef int i, column, n = 0
+        self.growth.reserve_columns(schema.n_columns)
         self.growth.n_offered = 0
         for i in range(self.growth.buffer.n_live):
             column = self.growth.buffer.live[i]
@@ -329,11 +317,12 @@ cdef class TreeGrowth:
         self.n_regressors = min(n, <int>MAX_REGRESSORS)
         if self.kind == IN_LEAVES:
             self.growth.min_samples_leaf = self.least_samples(self.n_regressors)
+        return 0
 
-    cdef void begin(self, int64_t first, int n_samples, int max_features, Rng rng) noexcept nogil:
+    cdef void begin(self, int64_t first, int n_samples, Rng rng) noexcept nogil:
         """Begin to grow a tree on n_samples samples, from number `first` in the stream on."""
         cdef int i, place
-        self.n_samples, self.max_features, self.rng = n_samples, max_features, rng
+        self.n_samples, self.rng = n_samples, rng
         self.n_own_steps = self.growth.n_steps = 0
         self.trees.widen(self.growth.n_classes)
         self.trees.new_root()
@@ -341,8 +330,7 @@ cdef class TreeGrowth:
             place = self.growth.places[i] = self.growth.buffer.place_of(first + i)
             if self.growth.criterion == VARIANCE:
                 self.growth.numbers[i] = self.growth.buffer.target(place)
-            if self.kind != IN_ROOT:
-                self.growth.learn_root(self.trees, i)
+                self.growth.order[i] = i
         self.at = 0
         if self.kind == NO_MODELS:
             self.start_growth()
@@ -350,8 +338,10 @@ cdef class TreeGrowth:
         self.phase = MEASURE
 
     cdef void start_growth(self) noexcept nogil:
+        """Begin to split the root; with a model there it knows the residuals."""
         self.phase = GROW
-        self.growth.begin(self.trees.roots[0], self.n_samples, self.max_features, self.rng)
+        self.growth.begin(
+            self.trees.roots[0], 0, self.kind == IN_ROOT, self.n_samples, self.rng)
 
     cdef bint advance(self, int64_t n_steps, int max_nodes) noexcept nogil:
         """Do n_steps steps, or a few more; return whether the growth has ended."""
@@ -426,16 +416,17 @@ cdef class TreeGrowth:
         self.ridge.begin(self.models.n_regressors)
 
     cdef int leaf_of(self, int i) noexcept nogil:
-        """The leaf of one of the samples."""
-        return walk(self.trees, self.growth.buffer, self.growth.places[i])
+        """The leaf of a sample; those of a leaf are adjacent in the order of the growth."""
+        return walk(self.trees, self.growth.buffer, self.growth.places[self.growth.order[i]])
 
     cdef void sum_sample(self) noexcept nogil:
         """Add one sample to the sums of its leaf; after the last one fit the model."""
-        cdef int place
+        cdef int i, place
         if self.at < self.n_samples and self.leaf_of(self.at) == self.leaf:
-            place = self.growth.places[self.at]
+            i = self.growth.order[self.at]
+            place = self.growth.places[i]
             self.models.standardise(self.growth.buffer, place, self.ridge.v)
-            self.ridge.add(self.growth.numbers[self.at], self.growth.buffer.weight(place))
+            self.ridge.add(self.growth.numbers[i], self.growth.buffer.weight(place))
             self.n_own_steps += <int64_t>steps_of_sum(self.models.n_regressors)
             self.at += 1
             return
@@ -446,13 +437,12 @@ cdef class TreeGrowth:
 
     cdef void learn_sample(self) noexcept nogil:
         """Let a leaf learn the residual of its model."""
-        cdef int place = self.growth.places[self.at]
+        cdef int i = self.growth.order[self.at], place = self.growth.places[i]
         self.n_own_steps += 1 + self.models.n_regressors
-        self.growth.numbers[self.at] = remainder(
-            self.growth.numbers[self.at],
-            self.models.at_place(self.leaf, self.growth.buffer, place))
+        self.growth.numbers[i] = remainder(
+            self.growth.numbers[i], self.models.at_place(self.leaf, self.growth.buffer, place))
         self.trees.add_number(
-            self.leaf, self.growth.numbers[self.at], self.growth.buffer.weight(place), 1.0)
+            self.leaf, self.growth.numbers[i], self.growth.buffer.weight(place), 1.0)
         self.at += 1
         if self.at < self.stop:
             return

@@ -42,7 +42,9 @@ cdef int reserve_tree(ExtraTrees forest, Group group, int64_t n_seen,
                       int n_labels) except -1 nogil:
     """Allocate memory for the growth of a tree that begins after sample number n_seen."""
     cdef int n = <int>min(n_seen, <int64_t>group.window_size)
-    group.growth.reserve(forest.schema, forest.widest, forest.schema.n_columns, n_labels, n)
+    group.growth.offer_columns(forest.schema, n_seen - n, n)
+    group.growth.reserve(
+        forest.widest, n_labels, n, forest.n_visited(group.growth.growth.n_offered))
     if not forest.regression:
         (<CompactTrees>group.growth.trees).reserve_samples(n)
     return 0
@@ -51,11 +53,6 @@ cdef int reserve_tree(ExtraTrees forest, Group group, int64_t n_seen,
 cdef double interval_of(Group group, int64_t n_seen) noexcept nogil:
     """Number of samples from the growth that begins now to the next one."""
     return max(1.0, min(<double>n_seen, <double>group.window_size) / group.n)
-
-
-cdef int64_t steps_of(Group group, int n_samples, int n_visited, double interval) noexcept nogil:
-    """Number of steps per sample of a growth that ends before the interval does."""
-    return 1 + <int64_t>(HASTE * group.growth.expected_steps(n_samples, n_visited) / interval)
 
 
 cdef int64_t steps_at(int64_t n_seen, double due, int64_t steps) noexcept nogil:
@@ -104,8 +101,6 @@ cdef void begin_growth(ExtraTrees forest, Group group, int64_t n_seen) noexcept 
     group.due += interval_of(group, n_seen)
     group.begun = n_seen
     group.n_columns, group.n_labels = forest.schema.n_columns, forest.n_labels()
-    group.growth.offer_columns(forest.schema, n_seen - group.n_samples(), group.n_samples())
-    group.n_visited = forest.n_visited(group.growth.growth.n_offered)
     start_growth(forest, group)
 
 
@@ -116,9 +111,9 @@ cdef void start_growth(ExtraTrees forest, Group group) noexcept nogil:
     """
     cdef int n = group.n_samples(), tree = group.first + group.turn
     group.is_growing, group.caught_up = True, -1
-    group.steps = steps_of(group, n, group.n_visited, interval_of(group, group.begun))
-    group.growth.begin(group.begun - n, n, group.n_visited,
-                       rng_for(forest.seed, tree, group.begun, RENEW))
+    group.growth.begin(group.begun - n, n, rng_for(forest.seed, tree, group.begun, RENEW))
+    group.steps = 1 + <int64_t>(
+        HASTE * group.growth.expected_steps() / interval_of(group, group.begun))
 
 
 cdef bint catch_up(ExtraTrees forest, Group group, int64_t n, int64_t n_seen) noexcept nogil:
@@ -235,8 +230,7 @@ cdef int split_leaves(ExtraTrees forest, int tree, Trees trees, int64_t n_seen,
     cdef int* found = small.leaves
     cdef int* places = small.places
     cdef int n_labels = forest.n_labels()
-    small.growth.reserve(trees, forest.widest, forest.schema.n_columns, n_labels,
-                         forest.batch_size)
+    trees.reserve(2 * forest.batch_size, n_labels)
     if not forest.regression:
         (<CompactTrees>trees).reserve_splits(forest.batch_size, forest.max_nodes)
     while arrival < n_seen:         # sorted by leaf, in order of arrival
@@ -254,31 +248,45 @@ cdef int split_leaves(ExtraTrees forest, int tree, Trees trees, int64_t n_seen,
         while j < n and found[j] == found[i]:
             j += 1
         if j - i > 1 and trees.n_used - trees.n_free + 2 <= forest.max_nodes:
-            copy_leaf(forest, tree, found[i], places + i, j - i, small.growth)
-            small.growth.begin(
-                found[i], j - i, forest.n_visited(small.growth.n_offered),
-                rng_for(forest.seed, tree, n_seen, BRANCH))
-            small.growth.advance(trees, LARGEST_STEPS)
+            split_leaf(forest, tree, trees, found[i], places + i, j - i, small.growth, n_seen)
         i = j
     trees.shrink_to(forest.max_nodes)
     return 0
 
 
-cdef void copy_leaf(ExtraTrees forest, int tree, int leaf, const int* places, int n,
-                    Growth growth) noexcept nogil:
-    """Copy the samples of a leaf to a growth, and offer it the columns with values."""
+cdef int split_leaf(ExtraTrees forest, int tree, Trees trees, int leaf, const int* places, int n,
+                    Growth growth, int64_t n_seen) except -1 nogil:
+    """Split a leaf on n samples that reached it."""
     cdef int i, k
     cdef PyObject* models
-    memcpy(growth.places, places, n * sizeof(int))
+    if not forest.regression and is_pure(forest, places, n):
+        return 0
+    growth.reserve_columns(forest.schema.n_columns)
     growth.n_offered = 0
     for k in range(forest.n_recent):
         for i in range(n):
             if not is_missing(forest.buffer.value(forest.recent[k], places[i])):
                 growth.offer_column(forest.schema, forest.recent[k])
                 break
+    growth.reserve(trees, forest.widest, forest.n_labels(), n,
+                   forest.n_visited(growth.n_offered))
+    memcpy(growth.places, places, n * sizeof(int))
     if forest.regression:
         models = forest.models_of(tree)
         for i in range(n):
             growth.numbers[i] = remainder(
                 forest.buffer.target(places[i]),
                 (<LinearModels>models).at_place(leaf, forest.buffer, places[i]))
+    growth.begin(leaf, trees.nodes[leaf].depth, True, n,
+                 rng_for(forest.seed, tree, n_seen, BRANCH))
+    growth.advance(trees, LARGEST_STEPS)
+    return 0
+
+
+cdef bint is_pure(ExtraTrees forest, const int* places, int n) noexcept nogil:
+    """Whether all samples have the class of the first one."""
+    cdef int i
+    for i in range(1, n):
+        if forest.buffer.target(places[i]) != forest.buffer.target(places[0]):
+            return False
+    return True

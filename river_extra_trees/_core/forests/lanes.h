@@ -1,0 +1,622 @@
+/* Passes of the growth of a tree over rows of samples, all columns of a row at a time.
+
+A row consists of units of 16 bytes, a unit of lanes, and each column has a lane. Units of 16 byte
+lanes come first: columns of whole numbers from 0 to 255. Then come units of 4 float lanes: first
+the full ones, whose columns are numeric and have no missing value in the growth, then all others.
+Bytes and full floats are counted here, with all their columns at once; the other lanes are counted
+one by one in `growth.pyx`. Lanes without a column are 0 in all rows, so they never vary.
+
+The primitives are written twice: with SSE2, which every x86-64 has, and in plain C, for other
+processors or with -DPLAIN. Both give the same bits: integers are exact, and floats take part in
+the same operations in the same order. */
+#ifndef LANES_H
+#define LANES_H
+
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#if !defined(PLAIN) && (defined(__SSE2__) || defined(_M_X64))
+#include <emmintrin.h>
+#define SSE2
+#endif
+
+#ifdef _MSC_VER
+#include <intrin.h>
+#define INLINE static __forceinline
+#else
+#define INLINE static inline __attribute__((always_inline))
+#endif
+
+typedef struct {
+    int n_bytes;                /* units of byte lanes ... */
+    int n_full;                 /* ... of float lanes without missing or nominal values ... */
+    int n_other;                /* ... and of all other float lanes */
+    int size;                   /* bytes of a row */
+    int n_fast;                 /* lanes of bytes and of full floats */
+    int n_lanes;                /* all lanes */
+} Lanes;
+
+typedef struct {                /* samples of one class in a node, one after the other */
+    int code;
+    int n;
+} Segment;
+
+/* ------------------------------------------------------------------------------- primitives */
+
+#ifdef SSE2
+
+typedef __m128i Bytes, Ints;
+typedef __m128 Floats;
+
+INLINE Bytes load_bytes(const void *at) { return _mm_loadu_si128((const __m128i *)at); }
+INLINE void store_bytes(void *at, Bytes a) { _mm_storeu_si128((__m128i *)at, a); }
+INLINE Bytes no_bytes(void) { return _mm_setzero_si128(); }
+INLINE Bytes least_bytes(Bytes a, Bytes b) { return _mm_min_epu8(a, b); }
+INLINE Bytes largest_bytes(Bytes a, Bytes b) { return _mm_max_epu8(a, b); }
+/* count + 1 where value <= limit */
+INLINE Bytes count_bytes(Bytes count, Bytes value, Bytes limit) {
+    return _mm_sub_epi8(count, _mm_cmpeq_epi8(_mm_min_epu8(value, limit), value));
+}
+/* One bit per lane in which a and b differ. */
+INLINE uint64_t unequal_bytes(Bytes a, Bytes b) {
+    return ~_mm_movemask_epi8(_mm_cmpeq_epi8(a, b)) & 0xffff;
+}
+/* low + (high - low) * u / 65536, with 16 bits u of the words for each lane */
+INLINE Bytes between_bytes(Bytes low, Bytes high, const uint64_t *words) {
+    Bytes width = _mm_sub_epi8(high, low), zero = _mm_setzero_si128();
+    Bytes a = _mm_mulhi_epu16(_mm_unpacklo_epi8(width, zero), load_bytes(words));
+    Bytes b = _mm_mulhi_epu16(_mm_unpackhi_epi8(width, zero), load_bytes(words + 2));
+    return _mm_add_epi8(low, _mm_packus_epi16(a, b));
+}
+/* Add the bytes to 16 numbers. */
+INLINE void add_bytes(int *to, Bytes a) {
+    Bytes zero = _mm_setzero_si128();
+    Bytes half[2];
+    int k;
+    half[0] = _mm_unpacklo_epi8(a, zero);
+    half[1] = _mm_unpackhi_epi8(a, zero);
+    for (k = 0; k < 2; k++) {
+        int *at = to + 8 * k;
+        store_bytes(at, _mm_add_epi32(load_bytes(at), _mm_unpacklo_epi16(half[k], zero)));
+        store_bytes(at + 4, _mm_add_epi32(load_bytes(at + 4), _mm_unpackhi_epi16(half[k], zero)));
+    }
+}
+
+INLINE Floats load_floats(const void *at) { return _mm_loadu_ps((const float *)at); }
+INLINE void store_floats(void *at, Floats a) { _mm_storeu_ps((float *)at, a); }
+INLINE Floats all_floats(float a) { return _mm_set1_ps(a); }
+/* b if one of both is missing */
+INLINE Floats least_floats(Floats a, Floats b) { return _mm_min_ps(a, b); }
+INLINE Floats largest_floats(Floats a, Floats b) { return _mm_max_ps(a, b); }
+INLINE Floats add_floats(Floats a, Floats b) { return _mm_add_ps(a, b); }
+INLINE Floats subtract_floats(Floats a, Floats b) { return _mm_sub_ps(a, b); }
+INLINE Floats multiply_floats(Floats a, Floats b) { return _mm_mul_ps(a, b); }
+INLINE Floats divide_floats(Floats a, Floats b) { return _mm_div_ps(a, b); }
+INLINE uint64_t bits_of(Ints mask) {
+    return (uint64_t)_mm_movemask_ps(_mm_castsi128_ps(mask));
+}
+/* Masks: all bits of a lane are 1 where it is so. */
+INLINE Ints is_at_most(Floats a, Floats b) { return _mm_castps_si128(_mm_cmple_ps(a, b)); }
+INLINE Ints is_less(Floats a, Floats b) { return _mm_castps_si128(_mm_cmplt_ps(a, b)); }
+INLINE Ints is_equal(Floats a, Floats b) { return _mm_castps_si128(_mm_cmpeq_ps(a, b)); }
+INLINE Ints is_missing_lane(Floats a) { return _mm_castps_si128(_mm_cmpunord_ps(a, a)); }
+INLINE Floats chosen_floats(Ints mask, Floats yes, Floats no) {
+    Floats m = _mm_castsi128_ps(mask);
+    return _mm_or_ps(_mm_and_ps(m, yes), _mm_andnot_ps(m, no));
+}
+/* Uniform on [0, 1): the upper 24 of 32 bits for each lane. */
+INLINE Floats uniform_floats(const uint64_t *words) {
+    return _mm_mul_ps(_mm_cvtepi32_ps(_mm_srli_epi32(load_bytes(words), 8)),
+                      _mm_set1_ps(1.0f / 16777216.0f));
+}
+
+INLINE Ints load_ints(const int *at) { return load_bytes(at); }
+INLINE void store_ints(int *at, Ints a) { store_bytes(at, a); }
+INLINE Ints all_ints(int a) { return _mm_set1_epi32(a); }
+INLINE Ints add_ints(Ints a, Ints b) { return _mm_add_epi32(a, b); }
+INLINE Ints subtract_ints(Ints a, Ints b) { return _mm_sub_epi32(a, b); }
+INLINE Ints and_ints(Ints a, Ints b) { return _mm_and_si128(a, b); }
+INLINE Ints or_ints(Ints a, Ints b) { return _mm_or_si128(a, b); }
+INLINE Ints is_above(Ints a, Ints b) { return _mm_cmpgt_epi32(a, b); }
+INLINE Floats floats_of(Ints a) { return _mm_cvtepi32_ps(a); }
+INLINE Ints truncated(Floats a) { return _mm_cvttps_epi32(a); }
+
+#else
+
+typedef struct { uint8_t of[16]; } Bytes;
+typedef struct { int32_t of[4]; } Ints;
+typedef struct { float of[4]; } Floats;
+
+#define EACH(N, TYPE, EXPRESSION) \
+    TYPE to; \
+    int i; \
+    for (i = 0; i < N; i++) to.of[i] = EXPRESSION; \
+    return to
+
+INLINE Bytes load_bytes(const void *at) { Bytes a; memcpy(&a, at, 16); return a; }
+INLINE void store_bytes(void *at, Bytes a) { memcpy(at, &a, 16); }
+INLINE Bytes no_bytes(void) { EACH(16, Bytes, 0); }
+INLINE Bytes least_bytes(Bytes a, Bytes b) { EACH(16, Bytes, a.of[i] < b.of[i] ? a.of[i] : b.of[i]); }
+INLINE Bytes largest_bytes(Bytes a, Bytes b) { EACH(16, Bytes, a.of[i] > b.of[i] ? a.of[i] : b.of[i]); }
+INLINE Bytes count_bytes(Bytes count, Bytes value, Bytes limit) {
+    EACH(16, Bytes, (uint8_t)(count.of[i] + (value.of[i] <= limit.of[i])));
+}
+INLINE uint64_t unequal_bytes(Bytes a, Bytes b) {
+    uint64_t bits = 0;
+    int i;
+    for (i = 0; i < 16; i++) bits |= (uint64_t)(a.of[i] != b.of[i]) << i;
+    return bits;
+}
+INLINE Bytes between_bytes(Bytes low, Bytes high, const uint64_t *words) {
+    EACH(16, Bytes, (uint8_t)(low.of[i] + (((uint32_t)(high.of[i] - low.of[i])
+                              * (uint32_t)(words[i / 4] >> (16 * (i % 4)) & 0xffff)) >> 16)));
+}
+INLINE void add_bytes(int *to, Bytes a) {
+    int i;
+    for (i = 0; i < 16; i++) to[i] += a.of[i];
+}
+
+INLINE Floats load_floats(const void *at) { Floats a; memcpy(&a, at, 16); return a; }
+INLINE void store_floats(void *at, Floats a) { memcpy(at, &a, 16); }
+INLINE Floats all_floats(float a) { EACH(4, Floats, a); }
+INLINE Floats least_floats(Floats a, Floats b) { EACH(4, Floats, a.of[i] < b.of[i] ? a.of[i] : b.of[i]); }
+INLINE Floats largest_floats(Floats a, Floats b) { EACH(4, Floats, a.of[i] > b.of[i] ? a.of[i] : b.of[i]); }
+INLINE Floats add_floats(Floats a, Floats b) { EACH(4, Floats, a.of[i] + b.of[i]); }
+INLINE Floats subtract_floats(Floats a, Floats b) { EACH(4, Floats, a.of[i] - b.of[i]); }
+INLINE Floats multiply_floats(Floats a, Floats b) { EACH(4, Floats, a.of[i] * b.of[i]); }
+INLINE Floats divide_floats(Floats a, Floats b) { EACH(4, Floats, a.of[i] / b.of[i]); }
+INLINE uint64_t bits_of(Ints mask) {
+    uint64_t bits = 0;
+    int i;
+    for (i = 0; i < 4; i++) bits |= (uint64_t)(mask.of[i] != 0) << i;
+    return bits;
+}
+INLINE Ints is_at_most(Floats a, Floats b) { EACH(4, Ints, -(a.of[i] <= b.of[i])); }
+INLINE Ints is_less(Floats a, Floats b) { EACH(4, Ints, -(a.of[i] < b.of[i])); }
+INLINE Ints is_equal(Floats a, Floats b) { EACH(4, Ints, -(a.of[i] == b.of[i])); }
+INLINE Ints is_missing_lane(Floats a) { EACH(4, Ints, -(a.of[i] != a.of[i])); }
+INLINE Floats chosen_floats(Ints mask, Floats yes, Floats no) {
+    EACH(4, Floats, mask.of[i] ? yes.of[i] : no.of[i]);
+}
+INLINE Floats uniform_floats(const uint64_t *words) {
+    EACH(4, Floats, (float)(int)((words[i / 2] >> (32 * (i % 2)) & 0xffffffff) >> 8)
+                    * (1.0f / 16777216.0f));
+}
+
+INLINE Ints load_ints(const int *at) { Ints a; memcpy(&a, at, 16); return a; }
+INLINE void store_ints(int *at, Ints a) { memcpy(at, &a, 16); }
+INLINE Ints all_ints(int a) { EACH(4, Ints, a); }
+INLINE Ints add_ints(Ints a, Ints b) { EACH(4, Ints, a.of[i] + b.of[i]); }
+INLINE Ints subtract_ints(Ints a, Ints b) { EACH(4, Ints, a.of[i] - b.of[i]); }
+INLINE Ints and_ints(Ints a, Ints b) { EACH(4, Ints, a.of[i] & b.of[i]); }
+INLINE Ints or_ints(Ints a, Ints b) { EACH(4, Ints, a.of[i] | b.of[i]); }
+INLINE Ints is_above(Ints a, Ints b) { EACH(4, Ints, -(a.of[i] > b.of[i])); }
+INLINE Floats floats_of(Ints a) { EACH(4, Floats, (float)a.of[i]); }
+INLINE Ints truncated(Floats a) { EACH(4, Ints, (int32_t)a.of[i]); }
+
+#endif
+
+/* ------------------------------------------------------------------------------- sets of lanes */
+
+INLINE void put_lanes(uint64_t *set, int lane, uint64_t bits) { set[lane >> 6] |= bits << (lane & 63); }
+INLINE int has_lane(const uint64_t *set, int lane) { return set[lane >> 6] >> (lane & 63) & 1; }
+
+INLINE int lowest_bit(uint64_t word) {          /* of a word that is not 0 */
+#ifdef _MSC_VER
+    unsigned long at;
+    _BitScanForward64(&at, word);
+    return (int)at;
+#else
+    return __builtin_ctzll(word);
+#endif
+}
+
+INLINE int count_bits(uint64_t x) {
+    x -= x >> 1 & 0x5555555555555555u;
+    x = (x & 0x3333333333333333u) + (x >> 2 & 0x3333333333333333u);
+    return (int)(((x + (x >> 4)) & 0x0f0f0f0f0f0f0f0fu) * 0x0101010101010101u >> 56);
+}
+
+INLINE int count_lanes(const uint64_t *set, int n_words) {
+    int k, n = 0;
+    for (k = 0; k < n_words; k++) n += count_bits(set[k]);
+    return n;
+}
+
+/* The lane number `at` of a set that has more. */
+INLINE int lane_at(const uint64_t *set, int at) {
+    int k = 0, n;
+    uint64_t word;
+    for (; at >= (n = count_bits(set[k])); k++) at -= n;
+    for (word = set[k]; at > 0; at--) word &= word - 1;
+    return 64 * k + lowest_bit(word);
+}
+
+/* Do CALL for all N units, up to four at a time: `unit` is the first, `K` a constant number. */
+#define FOUR_AT_A_TIME(N, CALL) { \
+    int unit; \
+    for (unit = 0; unit < (N); unit += 4) switch ((N) - unit) { \
+        case 1: { enum { K = 1 }; CALL; break; } \
+        case 2: { enum { K = 2 }; CALL; break; } \
+        case 3: { enum { K = 3 }; CALL; break; } \
+        default: { enum { K = 4 }; CALL; } \
+    } }
+
+/* ------------------------------------------------------------------------------- thresholds */
+
+INLINE void byte_thresholds(const uint8_t *row, int n, int size, int k, const uint64_t *words,
+                            uint8_t *thresholds, uint64_t *vary, int lane) {
+    Bytes low[4], high[4];
+    int i, v;
+    for (v = 0; v < k; v++) low[v] = high[v] = load_bytes(row + 16 * v);
+    for (i = 1; i < n; i++) {
+        row += size;
+        for (v = 0; v < k; v++) {
+            Bytes x = load_bytes(row + 16 * v);
+            low[v] = least_bytes(low[v], x);
+            high[v] = largest_bytes(high[v], x);
+        }
+    }
+    for (v = 0; v < k; v++) {
+        put_lanes(vary, lane + 16 * v, unequal_bytes(low[v], high[v]));
+        store_bytes(thresholds + 16 * v, between_bytes(low[v], high[v], words + 4 * v));
+    }
+}
+
+INLINE void float_thresholds(const uint8_t *row, int n, int size, int k, int is_full,
+                             const uint64_t *words, uint8_t *thresholds, uint64_t *vary, int lane) {
+    Floats low[4], high[4], other_low[2], other_high[2];
+    Ints missing[4];
+    int i = 0, v;
+    for (v = 0; v < k; v++) {
+        low[v] = all_floats(INFINITY);
+        high[v] = all_floats(-INFINITY);
+        missing[v] = all_ints(0);
+    }
+    if (k <= 2 && is_full) {            /* two rows at a time do not wait for each other */
+        for (v = 0; v < k && v < 2; v++) other_low[v] = low[v], other_high[v] = high[v];
+        for (; i + 1 < n; i += 2, row += 2 * size) for (v = 0; v < k && v < 2; v++) {
+            Floats x = load_floats(row + 16 * v), y = load_floats(row + size + 16 * v);
+            low[v] = least_floats(x, low[v]);
+            high[v] = largest_floats(x, high[v]);
+            other_low[v] = least_floats(y, other_low[v]);
+            other_high[v] = largest_floats(y, other_high[v]);
+        }
+        for (v = 0; v < k && v < 2; v++) {
+            low[v] = least_floats(other_low[v], low[v]);
+            high[v] = largest_floats(other_high[v], high[v]);
+        }
+    }
+    for (; i < n; i++, row += size) for (v = 0; v < k; v++) {
+        Floats x = load_floats(row + 16 * v);
+        low[v] = least_floats(x, low[v]);           /* not if x is missing */
+        high[v] = largest_floats(x, high[v]);
+        if (!is_full) missing[v] = or_ints(missing[v], is_missing_lane(x));
+    }
+    for (v = 0; v < k; v++) {
+        Floats width = subtract_floats(high[v], low[v]);
+        Floats x = add_floats(low[v], multiply_floats(uniform_floats(words + 2 * v), width));
+        Ints varies = is_less(low[v], high[v]);
+        if (!is_full) varies = or_ints(varies, and_ints(missing[v], is_at_most(low[v], high[v])));
+        put_lanes(vary, lane + 4 * v, bits_of(varies));
+        store_floats(thresholds + 16 * v,           /* rounded up to the largest value: the least */
+                     chosen_floats(is_less(x, high[v]), x, low[v]));
+    }
+}
+
+/* Draw a threshold for every lane, uniform from the least value of n rows up to the largest one:
+4 words for each unit of bytes, then 2 for each of floats. A lane varies if it has two values, or
+one and a missing one. */
+static inline void draw_thresholds(const Lanes *lanes, const uint8_t *rows, int n, const uint64_t *words,
+                            uint8_t *thresholds, uint64_t *vary) {
+    int size = lanes->size, lane = 0, is_full;
+    FOUR_AT_A_TIME(lanes->n_bytes, byte_thresholds(rows + 16 * unit, n, size, K, words + 4 * unit,
+                                                   thresholds + 16 * unit, vary, 16 * unit))
+    lane = 16 * lanes->n_bytes;
+    rows += lane, thresholds += lane, words += 4 * lanes->n_bytes;
+    for (is_full = 1; is_full >= 0; is_full--) {
+        int n_units = is_full ? lanes->n_full : lanes->n_other;
+        if (is_full) FOUR_AT_A_TIME(n_units, float_thresholds(
+            rows + 16 * unit, n, size, K, 1, words + 2 * unit, thresholds + 16 * unit, vary,
+            lane + 4 * unit))
+        else FOUR_AT_A_TIME(n_units, float_thresholds(
+            rows + 16 * unit, n, size, K, 0, words + 2 * unit, thresholds + 16 * unit, vary,
+            lane + 4 * unit))
+        rows += 16 * n_units, thresholds += 16 * n_units, words += 2 * n_units, lane += 4 * n_units;
+    }
+}
+
+/* ------------------------------------------------------------------------------- counts */
+
+INLINE void count_byte_units(const uint8_t *row, const Segment *segments, int n_segments, int size,
+                             int k, const uint8_t *thresholds, int *counts, int width) {
+    Bytes limit[4], count[4];
+    int s, v, i, n;
+    for (v = 0; v < k; v++) limit[v] = load_bytes(thresholds + 16 * v);
+    for (s = 0; s < n_segments; s++, counts += width) {
+        memset(counts, 0, 16 * k * sizeof(int));
+        for (n = segments[s].n; n > 0; n -= 255) {      /* a byte counts up to 255 */
+            for (v = 0; v < k; v++) count[v] = no_bytes();
+            for (i = n < 255 ? n : 255; i > 0; i--, row += size)
+                for (v = 0; v < k; v++)
+                    count[v] = count_bytes(count[v], load_bytes(row + 16 * v), limit[v]);
+            for (v = 0; v < k; v++) add_bytes(counts + 16 * v, count[v]);
+        }
+    }
+}
+
+INLINE void count_float_units(const uint8_t *row, const Segment *segments, int n_segments, int size,
+                              int k, const uint8_t *thresholds, int *counts, int width) {
+    Floats limit[4];
+    Ints count[4];
+    int s, v, i;
+    for (v = 0; v < k; v++) limit[v] = load_floats(thresholds + 16 * v);
+    for (s = 0; s < n_segments; s++, counts += width) {
+        for (v = 0; v < k; v++) count[v] = all_ints(0);
+        for (i = segments[s].n; i > 0; i--, row += size)
+            for (v = 0; v < k; v++)
+                count[v] = subtract_ints(count[v], is_at_most(load_floats(row + 16 * v), limit[v]));
+        for (v = 0; v < k; v++) store_ints(counts + 4 * v, count[v]);
+    }
+}
+
+/* counts[segment * n_fast + lane]: samples of a segment up to the threshold of a lane. */
+static inline void count_segments(const Lanes *lanes, const uint8_t *rows, const Segment *segments,
+                           int n_segments, const uint8_t *thresholds, int *counts) {
+    int size = lanes->size, width = lanes->n_fast, lane = 16 * lanes->n_bytes;
+    FOUR_AT_A_TIME(lanes->n_bytes, count_byte_units(
+        rows + 16 * unit, segments, n_segments, size, K, thresholds + 16 * unit, counts + 16 * unit,
+        width))
+    FOUR_AT_A_TIME(lanes->n_full, count_float_units(
+        rows + lane + 16 * unit, segments, n_segments, size, K, thresholds + lane + 16 * unit,
+        counts + lane + 4 * unit, width))
+}
+
+INLINE void sum_units(const uint8_t *row, const int *targets, int n, int size, int k,
+                      const uint8_t *thresholds, int *sums, int *counts) {
+    Floats limit[4];
+    Ints sum[4], count[4];
+    int i, v;
+    for (v = 0; v < k; v++) {
+        limit[v] = load_floats(thresholds + 16 * v);
+        sum[v] = count[v] = all_ints(0);
+    }
+    for (i = 0; i < n; i++, row += size) {
+        Ints target = all_ints(targets[i]);
+        for (v = 0; v < k; v++) {
+            Ints left = is_at_most(load_floats(row + 16 * v), limit[v]);
+            sum[v] = add_ints(sum[v], and_ints(left, target));
+            count[v] = subtract_ints(count[v], left);
+        }
+    }
+    for (v = 0; v < k; v++) store_ints(sums + 4 * v, sum[v]), store_ints(counts + 4 * v, count[v]);
+}
+
+/* Per full lane, the sum of the targets of the samples up to its threshold, and their number. */
+static inline void sum_targets(const Lanes *lanes, const uint8_t *rows, const int *targets, int n,
+                        const uint8_t *thresholds, int *sums, int *counts) {
+    FOUR_AT_A_TIME(lanes->n_full, sum_units(rows + 16 * unit, targets, n, lanes->size, K,
+                                            thresholds + 16 * unit, sums + 4 * unit,
+                                            counts + 4 * unit))
+}
+
+/* ------------------------------------------------------------------------------- scores */
+
+/* sum_left / n_left + sum_right / n_right; the formula is the same for all candidates. */
+INLINE Floats ratio(Floats sum_left, Floats sum_right, Floats n_left, Floats n_right) {
+    return divide_floats(
+        add_floats(multiply_floats(sum_left, n_right), multiply_floats(sum_right, n_left)),
+        multiply_floats(n_left, n_right));
+}
+INLINE float ratio_of(float sum_left, float sum_right, float n_left, float n_right) {
+    return (sum_left * n_right + sum_right * n_left) / (n_left * n_right);
+}
+
+INLINE Ints chosen_lanes(const uint64_t *chosen, int lane) {
+    uint64_t bits = chosen[lane >> 6] >> (lane & 63);
+    Ints mask;
+#ifdef SSE2
+    mask = _mm_set_epi32(-(int)(bits >> 3 & 1), -(int)(bits >> 2 & 1), -(int)(bits >> 1 & 1),
+                         -(int)(bits & 1));
+#else
+    int i;
+    for (i = 0; i < 4; i++) mask.of[i] = -(int32_t)(bits >> i & 1);
+#endif
+    return mask;
+}
+
+/* The scores of the fast lanes that are chosen and leave `least` samples on both sides; -INFINITY
+for all others. The targets of a regression sum to `total`; else `sums` is NULL. */
+static inline void score_lanes(const Lanes *lanes, const int *counts, const Segment *segments,
+                        int n_segments, const int *sums, int total, int n, int least,
+                        const uint64_t *chosen, float *scores) {
+    int lane, s, width = lanes->n_fast;
+    Ints too_few = all_ints(least - 1), all = all_ints(n);
+    for (lane = 0; lane < width; lane += 4) {
+        Ints left = all_ints(0), right, allowed;
+        Floats sum_left = all_floats(0.0f), sum_right = sum_left;
+        if (sums != NULL) {
+            sum_left = floats_of(load_ints(sums + lane));
+            sum_right = floats_of(subtract_ints(all_ints(total), load_ints(sums + lane)));
+            sum_left = multiply_floats(sum_left, sum_left);
+            sum_right = multiply_floats(sum_right, sum_right);
+            left = load_ints(counts + lane);
+        } else for (s = 0; s < n_segments; s++) {
+            Ints count = load_ints(counts + (size_t)s * width + lane);
+            Floats a = floats_of(count), b = floats_of(subtract_ints(all_ints(segments[s].n), count));
+            left = add_ints(left, count);
+            sum_left = add_floats(sum_left, multiply_floats(a, a));
+            sum_right = add_floats(sum_right, multiply_floats(b, b));
+        }
+        right = subtract_ints(all, left);
+        allowed = and_ints(chosen_lanes(chosen, lane),
+                           and_ints(is_above(left, too_few), is_above(right, too_few)));
+        store_floats(scores + lane, chosen_floats(
+            allowed, ratio(sum_left, sum_right, floats_of(left), floats_of(right)),
+            all_floats(-INFINITY)));
+    }
+}
+
+/* Find the lanes with the largest score, which is returned; `best` is empty before. */
+static inline float find_best(const float *scores, int n_lanes, uint64_t *best) {
+    Floats most = all_floats(-INFINITY);
+    float each[4];
+    int lane;
+    for (lane = 0; lane < n_lanes; lane += 4) most = largest_floats(load_floats(scores + lane), most);
+    store_floats(each, most);
+    for (lane = 1; lane < 4; lane++) each[0] = each[lane] > each[0] ? each[lane] : each[0];
+    most = all_floats(each[0]);
+    for (lane = 0; lane < n_lanes; lane += 4)
+        put_lanes(best, lane, bits_of(is_equal(load_floats(scores + lane), most)));
+    return each[0];
+}
+
+/* ------------------------------------------------------------------------------- moves */
+
+typedef struct {                /* of the samples of a node */
+    const uint8_t *values;      /* value i is at values + i * stride */
+    size_t stride;
+    int is_float;
+    float limit;                /* larger values go right */
+} Test;
+
+INLINE int goes_right(const Test *test, const uint8_t *value, int is_float) {
+    if (is_float) {
+        float x;
+        memcpy(&x, value, sizeof(x));
+        return x > test->limit;
+    }
+    return *value > (uint8_t)test->limit;
+}
+
+INLINE void copy_row(uint8_t *to, const uint8_t *from, int n_units) {
+    int v;
+    for (v = 0; v < n_units; v++) store_bytes(to + 16 * v, load_bytes(from + 16 * v));
+}
+
+/* Without a branch on the side, which is random. `items` may be NULL. */
+INLINE void move_both(const uint8_t *rows, int n, int n_units, int n_left, Test test, int is_float,
+                      uint8_t *to, const int *items, int *to_items) {
+    ptrdiff_t left = 0, i, size = 16 * n_units;
+    for (i = 0; i < n; i++) {
+        ptrdiff_t right = goes_right(&test, test.values, is_float);
+        ptrdiff_t at = left ^ ((left ^ (n_left + i - left)) & -right);
+        copy_row(to + at * size, rows, n_units);
+        if (items != NULL) to_items[at] = items[i];
+        left += 1 - right;
+        rows += size, test.values += test.stride;
+    }
+}
+
+/* The rows of one side only; the other child is a leaf. */
+INLINE void move_side(const uint8_t *rows, int n_units, Test test, int is_float, int side,
+                      uint8_t *to, const uint8_t *stop) {
+    ptrdiff_t size = 16 * n_units;
+    while (to < stop) {
+        ptrdiff_t kept = goes_right(&test, test.values, is_float) == side;
+        copy_row(to, rows, n_units);
+        to += size & -kept;
+        rows += size, test.values += test.stride;
+    }
+}
+
+#define BY_SIZE(N, CALL) switch (N) { \
+    case 0: { enum { K = 0 }; CALL; break; } \
+    case 1: { enum { K = 1 }; CALL; break; } \
+    case 2: { enum { K = 2 }; CALL; break; } \
+    case 3: { enum { K = 3 }; CALL; break; } \
+    case 4: { enum { K = 4 }; CALL; break; } \
+    case 5: { enum { K = 5 }; CALL; break; } \
+    default: { int K = N; CALL; } }
+
+/* Copy the n rows of a node, and its items unless they are NULL, in the order left, right, each
+side in its old order. Without items, the rows of a child that is not kept may be anything. */
+static inline void move_rows(const Lanes *lanes, const uint8_t *rows, int n, int n_left, const Test *test,
+                      uint8_t *to, const int *items, int *to_items, int keeps_left,
+                      int keeps_right) {
+    int n_units = lanes->size / 16;
+    uint8_t *middle = to + (size_t)n_left * lanes->size, *stop = to + (size_t)n * lanes->size;
+    if (items != NULL) {
+        if (test->is_float) BY_SIZE(n_units, move_both(rows, n, K, n_left, *test, 1, to, items, to_items))
+        else BY_SIZE(n_units, move_both(rows, n, K, n_left, *test, 0, to, items, to_items))
+    } else if (keeps_left && keeps_right) {
+        if (test->is_float) BY_SIZE(n_units, move_both(rows, n, K, n_left, *test, 1, to, NULL, NULL))
+        else BY_SIZE(n_units, move_both(rows, n, K, n_left, *test, 0, to, NULL, NULL))
+    } else if (keeps_left || keeps_right) {
+        if (keeps_right) to = middle; else stop = middle;
+        if (test->is_float) BY_SIZE(n_units, move_side(rows, K, *test, 1, keeps_right, to, stop))
+        else BY_SIZE(n_units, move_side(rows, K, *test, 0, keeps_right, to, stop))
+    }
+}
+
+/* ------------------------------------------------------------------------------- encoding */
+
+typedef struct {                /* of the values of a column in a growth */
+    double low, high;
+    int has_missing;
+    int is_small;               /* whole numbers from 0 to 255, none is missing */
+    int is_exact;               /* a float represents each value */
+} Range;
+
+/* Extend a range by n floats. */
+static inline void extend_floats(Range *range, const float *values, int n) {
+    Floats low = all_floats(INFINITY), high = all_floats(-INFINITY);
+    Ints missing = all_ints(0), small = all_ints(-1);
+    float each[2][4], last[4];
+    int i, k;
+    for (i = 0; i < n; i += 4) {
+        Floats x, inside;
+        if (n - i < 4) {
+            for (k = 0; k < 4; k++) last[k] = values[i + k < n ? i + k : i];
+            x = load_floats(last);
+        } else x = load_floats(values + i);
+        inside = least_floats(largest_floats(x, all_floats(0.0f)), all_floats(255.0f));
+        low = least_floats(x, low);
+        high = largest_floats(x, high);
+        missing = or_ints(missing, is_missing_lane(x));
+        small = and_ints(small, is_equal(floats_of(truncated(inside)), x));
+    }
+    store_floats(each[0], low);
+    store_floats(each[1], high);
+    for (k = 0; k < 4; k++) {
+        range->low = each[0][k] < range->low ? each[0][k] : range->low;
+        range->high = each[1][k] > range->high ? each[1][k] : range->high;
+    }
+    range->has_missing |= bits_of(missing) != 0;
+    range->is_small &= bits_of(small) == 15;
+}
+
+static inline void extend_doubles(Range *range, const double *values, int n) {
+    int i;
+    for (i = 0; i < n; i++) {
+        double x = values[i];
+        range->low = x < range->low ? x : range->low;
+        range->high = x > range->high ? x : range->high;
+        range->has_missing |= x != x;
+        range->is_small &= x >= 0.0 && x <= 255.0 && x == (double)(int)x;
+        range->is_exact &= x != x || (fabs(x) < 3e38 && x == (double)(float)x);
+    }
+}
+
+INLINE float encoded(double value, double offset, double scale) {
+    return (float)((value - offset) * scale);
+}
+
+/* Write values to a lane of the rows at the positions; `is_double` is the type of the values. They
+are NULL if all are missing, or if the lane has no column. */
+static inline void encode(const void *values, int is_double, int n, const int *positions, uint8_t *lane,
+                   int size, int is_byte, double offset, double scale) {
+    int i;
+    for (i = 0; i < n; i++) {
+        uint8_t *to = lane + (size_t)positions[i] * size;
+        float x = values == NULL ? (is_byte ? 0.0f : NAN)
+                  : is_double ? encoded(((const double *)values)[i], offset, scale)
+                              : ((const float *)values)[i];
+        if (is_byte) *to = (uint8_t)x;
+        else memcpy(to, &x, sizeof(x));
+    }
+}
+
+#endif
