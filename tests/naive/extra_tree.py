@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -32,6 +32,8 @@ from tests.naive.cart import (
 from tests.naive.rng import NaiveRng
 
 N_SALTS = 254
+Float = np.float32
+Best = tuple[Float, Split]  # a split and its score
 MAX_REGRESSORS = 64
 
 
@@ -161,6 +163,58 @@ def score(samples: list[Sample], criterion: str, middle: float) -> float:
     return sum(count * count for count in counts) / weight
 
 
+def power_below(magnitude: float) -> float:
+    """A power of two that takes a magnitude to [1/2, 1)."""
+    return math.ldexp(1.0, -math.frexp(magnitude)[1])
+
+
+@dataclass
+class Lane:
+    """A column as the growth sees it: whole numbers from 0 to 255, or other numbers as floats."""
+
+    column: int
+    is_byte: bool = False
+    is_fast: bool = False  # all lanes of this kind are counted at once
+    offset: float = 0.0
+    scale: float = 1.0
+    is_exact: bool = True
+
+    def encoded(self, value: float) -> Float:
+        return np.float32((value - self.offset) * self.scale)
+
+    def threshold(self, encoded: Float) -> float:
+        """The largest number that is encoded as the threshold or less."""
+        if self.is_exact:
+            return float(encoded)
+        x = (float(encoded) + float(np.nextafter(encoded, np.float32(math.inf)))) / 2.0
+        x = x / self.scale + self.offset
+        while self.encoded(x) > encoded:
+            x = math.nextafter(x, -math.inf)
+        while self.encoded(math.nextafter(x, math.inf)) <= encoded:
+            x = math.nextafter(x, math.inf)
+        return x
+
+
+def lane_of(column: int, values: list[float], is_fast: bool) -> Lane:
+    """If a float cannot hold all values, the smallest is subtracted from values of one magnitude.
+
+    Huge and tiny values are multiplied by a power of two.
+    """
+    present = [value for value in values if not math.isnan(value)]
+    lane = Lane(column, is_fast=is_fast)
+    with np.errstate(over="ignore"):
+        lane.is_exact = all(float(np.float32(value)) == value for value in present)
+    if not lane.is_exact:
+        low, high = min(present), max(present)
+        is_short = all((math.frexp(value)[0] * 2**24).is_integer() for value in present)
+        if not is_short and (0.0 < low and high <= 2.0 * low or high < 0.0 and low >= 2.0 * high):
+            lane.offset = low
+        largest = max(abs(low - lane.offset), abs(high - lane.offset))
+        if not 1e-30 < largest < 1e30:
+            lane.scale = power_below(largest)
+    return lane
+
+
 @dataclass
 class Growth:
     """Extremely randomised splits of a leaf and of what is below it."""
@@ -177,38 +231,187 @@ class Growth:
 
     def run(self, leaf: Node, samples: list[Sample], offered: list[int]) -> None:
         """Split the leaf and its children, left ones first, until the rules forbid it."""
-        columns = list(offered)  # those that may vary first, in the order drawn
-        tasks = [(leaf, samples, len(columns))]
+        if not self.of_numbers:
+            samples = sorted(samples, key=lambda sample: sample.y)
+        self.is_plain = self.rules.criterion != "entropy" and all(s.weight == 1.0 for s in samples)
+        self.unit = 1.0 if self.is_plain else power_below(max(s.weight for s in samples))
+        self.is_wide = len(samples) == 2 or len(offered) > min(8 * self.n_visited, 1024)
+        self.units = [] if self.is_wide else self.units_of(samples, offered)
+        columns = list(offered)  # wide: those that may vary first, in the order drawn
+        tasks = [(leaf, samples, len(columns))] if columns else []
         while tasks:
             node, samples, n_active = tasks.pop()
             if not may_split(samples, node.depth, self.rules):
                 continue
-            middle = mean(samples)
-            best, best_score, n_active = self.best_split(samples, columns, n_active, middle)
+            self.prepare(samples)
+            if self.is_wide:
+                best, n_active = self.best_of_columns(samples, columns, n_active)
+            else:
+                best = self.best_of_lanes(samples)
             if best is None:
                 continue
+            left, right = sides(samples, best)
+            middle = mean(samples)
+            of = self.rules.criterion
+            node.gain = score(left, of, middle) + score(right, of, middle)
+            node.gain -= score(samples, of, middle)
             node.left = self.tree.new_node(node.depth + 1)
             node.right = self.tree.new_node(node.depth + 1)
-            node.split, node.gain = best, best_score - score(samples, self.rules.criterion, middle)
-            node.left.samples, node.right.samples = sides(samples, best)
+            node.split, node.left.samples, node.right.samples = best, left, right
             if n_active:
                 tasks += [(child, child.samples, n_active) for child in (node.right, node.left)]
 
-    def best_split(
-        self,
-        samples: list[Sample],
-        columns: list[int],
-        n_active: int,
-        middle: float,
-    ) -> tuple[Split | None, float, int]:
+    def prepare(self, samples: list[Sample]) -> None:
+        """The targets of the node as whole numbers: their sums have no rounding."""
+        if not self.of_numbers:
+            return
+        weights = [sample.weight * self.unit for sample in samples]
+        weighted, weight = 0.0, 0.0
+        for sample, w in zip(samples, weights, strict=True):
+            weighted += w * sample.y
+            weight += w
+        center, numbers = weighted / weight, [sample.y for sample in samples]
+        bits = 30 - (len(samples) - 1).bit_length()
+        largest = max(center - min(numbers), max(numbers) - center)
+        grain = math.ldexp(power_below(largest), bits)
+        self.whole = {y: int((y - center) * grain) for y in numbers}
+
+    def score(self, left: list[Sample], right: list[Sample]) -> Float:
+        """In floats: sum_left / n_left + sum_right / n_right, with sums of squared counts."""
+        if self.rules.criterion == "entropy":
+            scaled = [
+                [s._replace(weight=s.weight * self.unit) for s in side] for side in (left, right)
+            ]
+            return np.float32(sum(score(side, "entropy", 0.0) for side in scaled))
+        sums, weights = [], []
+        for side in (left, right):
+            squares = np.float32(0.0)
+            for code in sorted({0.0 if self.of_numbers else s.y for s in left + right}):
+                own = [s for s in side if self.of_numbers or s.y == code]
+                factors = [self.whole[s.y] if self.of_numbers else 1.0 for s in own]
+                count = np.float32(
+                    sum(s.weight * self.unit * f for s, f in zip(own, factors, strict=True))
+                )
+                squares += count * count
+            sums.append(squares)
+            weights.append(np.float32(total(side) * self.unit))
+        return (sums[0] * weights[1] + sums[1] * weights[0]) / (weights[0] * weights[1])
+
+    def best_of(
+        self, splits: list[Split], samples: list[Sample], best: Best | None = None
+    ) -> Best | None:
+        """The first split with the highest score that leaves enough samples on both sides."""
+        for split in splits:
+            left, right = sides(samples, split)
+            if min(len(left), len(right)) >= max(1, self.rules.min_samples_leaf):
+                found = self.score(left, right)
+                if best is None or found > best[0]:
+                    best = found, split
+        return best
+
+    # --- All columns at once
+
+    def units_of(self, samples: list[Sample], offered: list[int]) -> list[list[Lane | None]]:
+        """The columns in units of 16 bytes or 4 floats: bytes, full floats, all others.
+
+        Bytes are used if that makes fewer units; a regression has none.
+        """
+        bytes_, full, others = [], [], []
+        for column in offered:
+            values = [value_of(sample.x, column) for sample in samples]
+            if column in self.nominal or not self.is_plain or any(map(math.isnan, values)):
+                others.append(lane_of(column, values if column not in self.nominal else [], False))
+            elif all(0 <= value <= 255 and value == int(value) for value in values):
+                bytes_.append(Lane(column, not self.of_numbers, True))
+            else:
+                full.append(lane_of(column, values, True))
+        if self.of_numbers or -(-len(bytes_) // 16) - (-len(full) // 4) >= -(
+            -(len(bytes_) + len(full)) // 4
+        ):
+            bytes_, full = [], sorted(bytes_ + full, key=lambda lane: lane.column)
+            full = [replace(lane, is_byte=False) for lane in full]
+        units: list[list[Lane | None]] = []
+        for lanes, size in ((bytes_, 16), (full, 4), (others, 4)):
+            lanes = [*lanes, *[None] * (-len(lanes) % size)]
+            units += [lanes[i : i + size] for i in range(0, len(lanes), size)]
+        return units
+
+    def thresholds(self, samples: list[Sample]) -> list[tuple[Lane, Float]]:
+        """A random threshold of each lane that varies, in their order."""
+        found = []
+        for unit in self.units:
+            size = 64 * (4 if len(unit) == 16 else 2) // len(unit)  # bits of a lane
+            words = [self.rng.next_word() for _ in range(len(unit) * size // 64)]
+            bits = sum(word << (64 * i) for i, word in enumerate(words))
+            for i, lane in enumerate(unit):
+                if lane is None:
+                    continue
+                part = bits >> (size * i) & (1 << size) - 1
+                values = [lane.encoded(value_of(sample.x, lane.column)) for sample in samples]
+                present = [value for value in values if not math.isnan(value)]
+                if len(set(present)) + (len(present) < len(values)) <= 1:
+                    continue
+                low, high = min(present), max(present)
+                if lane.is_byte:
+                    threshold = low + np.float32(int(high - low) * part >> 16)
+                else:
+                    threshold = low + np.float32((part >> 8) / (1 << 24)) * (high - low)
+                found.append((lane, threshold if threshold < high else low))
+        return found
+
+    def choose(self, n: int, n_chosen: int) -> set[int]:
+        """Some of n numbers; drawn are those that are chosen or the others, whichever are fewer."""
+        if n <= n_chosen:
+            return set(range(n))
+        leaves_out, left, drawn = 2 * n_chosen >= n, list(range(n)), set()
+        for i in range(n - n_chosen if leaves_out else n_chosen):
+            word = word >> 16 if i % 4 else self.rng.next_word()
+            j = (word & 0xFFFF) * len(left) >> 16
+            drawn.add(left[j])
+            left[j] = left[-1]
+            left.pop()
+        return set(range(n)) - drawn if leaves_out else drawn
+
+    def best_of_lanes(self, samples: list[Sample]) -> Split | None:
+        """The best split of some lanes that vary, a random one of equals.
+
+        If none of them allows a split, all others are tried.
+        """
+        varying = self.thresholds(samples)
+        chosen = self.choose(len(varying), 1 if len(samples) == 2 else self.n_visited)
+        for tried in (chosen, set(range(len(varying))) - chosen):
+            found = []
+            for i in sorted(tried):
+                lane, threshold = varying[i]
+                found.append(self.best_of(self.splits_of(lane, threshold, samples), samples))
+            bests = [best for best in found if best is not None]
+            if bests:
+                most = max(value for value, _ in bests)
+                equal = [split for value, split in bests if value == most]
+                at = (self.rng.next_word() >> 32) * len(equal) >> 32 if len(equal) > 1 else 0
+                return equal[at]
+        return None
+
+    def splits_of(self, lane: Lane, threshold: Float, samples: list[Sample]) -> list[Split]:
+        values = [value_of(sample.x, lane.column) for sample in samples]
+        if lane.column in self.nominal:
+            return self.nominal_splits(lane.column, values, samples)
+        return self.numeric_splits(lane.column, values, samples, lane.threshold(threshold))
+
+    # --- Many columns, one after the other
+
+    def best_of_columns(
+        self, samples: list[Sample], columns: list[int], n_active: int
+    ) -> tuple[Split | None, int]:
         """The best split of some columns that vary; how many of all may vary below it.
 
         A column that does not vary is not drawn again.
         """
-        margin = 1.0 + 1e-12 if self.of_numbers else 1.0  # of sums that are not exact
-        best, best_score = None, -math.inf
+        best: Best | None = None
         n_left, n_visited = n_active, 0
-        while n_left > 0 and (n_visited < self.n_visited or best is None):
+        while n_left > 0 and (
+            best is None or n_visited < (1 if len(samples) == 2 else self.n_visited)
+        ):
             drawn = self.rng.below(n_left)
             n_left -= 1
             columns[drawn], columns[n_left] = columns[n_left], columns[drawn]
@@ -220,14 +423,15 @@ class Growth:
                 columns[n_left], columns[n_active] = columns[n_active], columns[n_left]
                 continue
             n_visited += 1
-            splits = self.nominal_splits if column in self.nominal else self.numeric_splits
-            for split in splits(column, values, samples):
-                left, right = sides(samples, split)
-                if min(len(left), len(right)) >= max(1, self.rules.min_samples_leaf):
-                    found = sum(score(side, self.rules.criterion, middle) for side in (left, right))
-                    if best is None or found > best_score * margin:
-                        best, best_score = split, found
-        return best, best_score, n_active
+            if column in self.nominal:
+                splits = self.nominal_splits(column, values, samples)
+            else:
+                threshold = random_threshold(self.rng, min(present), max(present))
+                splits = self.numeric_splits(column, values, samples, threshold)
+            best = self.best_of(splits, samples, best)
+        return None if best is None else best[1], n_active
+
+    # --- The splits of a column
 
     def nominal_splits(
         self, column: int, values: list[float], samples: list[Sample]
@@ -275,11 +479,9 @@ class Growth:
         return splits
 
     def numeric_splits(
-        self, column: int, values: list[float], samples: list[Sample]
+        self, column: int, values: list[float], samples: list[Sample], threshold: float
     ) -> list[Split]:
-        """A random threshold; missing values go right, then left."""
-        present = [value for value in values if not math.isnan(value)]
-        threshold = random_threshold(self.rng, min(present), max(present))
-        if len(present) < len(values):
+        """A threshold; missing values go right, then left."""
+        if any(map(math.isnan, values)):
             return [Split(column, threshold, False, left) for left in (False, True)]
         return [Split(column, threshold, False, False).with_missing(samples)]

@@ -57,7 +57,7 @@ cdef extern from "lanes.h":
 
     ctypedef struct Range:
         double low, high
-        int has_missing, is_small, is_exact
+        int has_missing, is_small, is_exact, is_short, kind
 
     ctypedef struct Test:
         const uint8_t* values
@@ -65,7 +65,7 @@ cdef extern from "lanes.h":
         int is_float
         float limit
 
-cdef enum Kind:             # of a column in the rows
+cdef enum:                  # the kind of a column in the rows:
     BYTES = 0               # whole numbers from 0 to 255
     FULL = 1                # other numbers, none is missing
     OTHERS = 2              # nominal, with missing values, or all columns if not `is_plain`
@@ -201,9 +201,9 @@ cdef class Growth:
     cdef void find_runs(self) noexcept nogil
     cdef void measure_column(self, int k) noexcept nogil
     cdef void assign_lanes(self) noexcept nogil
-    cdef Kind kind_of(self, int k, bint with_bytes) noexcept nogil
-    cdef void add_lanes(self, Kind kind, int lane, int stop) noexcept nogil
+    cdef void add_lanes(self, int kind, int lane, int stop) noexcept nogil
     cdef void encode_run(self, int run) noexcept nogil
+    cdef void encode_lane(self, int lane, int at, int n) noexcept nogil
     cdef size_t byte_of(self, int lane) noexcept nogil
     cdef const uint8_t* own_rows(self) noexcept nogil
     cdef const int* own_items(self) noexcept nogil

@@ -42,6 +42,8 @@ cdef extern from "lanes.h":
     float encoded(double value, double offset, double scale) nogil
     void encode(const void* values, int is_double, int n, const int* positions, uint8_t* lane,
                 int size, int is_byte, double offset, double scale) nogil
+    void encode_four(const float* const* values, int n, const int* positions, uint8_t* lane,
+                     int size, int is_byte) nogil
 
 cdef enum:
     WIDE = 8                # a growth is wide if it is offered so many columns per tried one, ...
@@ -120,7 +122,8 @@ cdef class Growth:
         cdef size_t bytes
         cdef bint is_new = widest != self.buckets.n_values
         self.max_features = max_features
-        self.is_wide = (self.n_offered > <int64_t>WIDE * max_features
+        # Two samples are split by any column that varies.
+        self.is_wide = (n_samples == 2 or self.n_offered > <int64_t>WIDE * max_features
                         or self.n_offered > MOST_LANES)
         self.n_classes = 1 if self.criterion == VARIANCE else max(1, n_labels)
         self.n_samples = n_samples
@@ -336,7 +339,8 @@ cdef class Growth:
         cdef int column = self.columns[k], run, at
         cdef const void* values
         range_.low, range_.high, range_.has_missing = INFINITY, -INFINITY, False
-        range_.is_small = range_.is_exact = True
+        range_.is_small = range_.is_exact = range_.is_short = True
+        range_.kind = OTHERS
         if self.nominal[column]:
             return
         for run in range(self.n_runs):
@@ -348,18 +352,24 @@ cdef class Growth:
                 extend_doubles(range_, <const double*>values, self.spare[run + 1] - at)
             else:
                 extend_floats(range_, <const float*>values, self.spare[run + 1] - at)
+        if self.is_plain and not range_.has_missing:
+            range_.kind = BYTES if range_.is_small and self.criterion != VARIANCE else FULL
 
     cdef void assign_lanes(self) noexcept nogil:
         """Give each column a lane, and release the memory that the rows do not need."""
-        cdef int k, n_small = 0, n_full = 0
+        cdef int k, n_units
+        cdef int[3] n
+        n[0] = n[1] = n[2] = 0
         for k in range(self.n_offered):
-            n_small += self.kind_of(k, True) == BYTES
-            n_full += self.kind_of(k, False) == FULL
-        self.lanes.n_bytes = (n_small + 15) // 16
-        self.lanes.n_full = (n_full - n_small + 3) // 4
-        if self.lanes.n_bytes + self.lanes.n_full >= (n_full + 3) // 4:     # nothing saved
-            self.lanes.n_bytes, self.lanes.n_full = 0, (n_full + 3) // 4
-        self.lanes.n_other = (self.n_offered - n_full + 3) // 4
+            n[self.ranges[k].kind] += 1
+        n_units = (n[BYTES] + n[FULL] + 3) // 4
+        if (n[BYTES] + 15) // 16 + (n[FULL] + 3) // 4 >= n_units:       # bytes save nothing
+            n[FULL] += n[BYTES]
+            n[BYTES] = 0
+            for k in range(self.n_offered):
+                self.ranges[k].kind = max(self.ranges[k].kind, <int>FULL)
+        self.lanes.n_bytes, self.lanes.n_full = (n[BYTES] + 15) // 16, (n[FULL] + 3) // 4
+        self.lanes.n_other = (n[OTHERS] + 3) // 4
         self.lanes.size = 16 * (self.lanes.n_bytes + self.lanes.n_full + self.lanes.n_other)
         self.lanes.n_fast = 16 * self.lanes.n_bytes + 4 * self.lanes.n_full
         self.lanes.n_lanes = self.lanes.n_fast + 4 * self.lanes.n_other
@@ -369,29 +379,22 @@ cdef class Growth:
         self.trim()
         self.phase, self.at = ENCODE, 0
 
-    cdef Kind kind_of(self, int k, bint with_bytes) noexcept nogil:
-        """The kind of an offered column in the rows, see `Kind`."""
-        if self.nominal[self.columns[k]] or self.ranges[k].has_missing or not self.is_plain:
-            return OTHERS
-        if with_bytes and self.ranges[k].is_small and self.criterion != VARIANCE:
-            return BYTES
-        return FULL
-
-    cdef void add_lanes(self, Kind kind, int lane, int stop) noexcept nogil:
+    cdef void add_lanes(self, int kind, int lane, int stop) noexcept nogil:
         """Give the columns of a kind the lanes from `lane` on; those left up to `stop` get none."""
         cdef int k
         cdef Lane* this
         cdef const Range* range_
         cdef double largest
         for k in range(self.n_offered):
-            if self.kind_of(k, self.lanes.n_bytes > 0) != kind:
+            if self.ranges[k].kind != kind:
                 continue
             this, range_ = &self.of_lanes[lane], &self.ranges[k]
             this.column, this.is_byte, this.is_exact = self.columns[k], kind == BYTES, True
             this.offset, this.scale = 0.0, 1.0
             if not range_.is_exact:
                 this.is_exact = False
-                if (range_.low > 0.0 and range_.high <= 2.0 * range_.low
+                if not range_.is_short and (
+                        range_.low > 0.0 and range_.high <= 2.0 * range_.low
                         or range_.high < 0.0 and range_.low >= 2.0 * range_.high):
                     this.offset = range_.low        # the differences are exact
                 largest = max(fabs(range_.low - this.offset), fabs(range_.high - this.offset))
@@ -405,19 +408,37 @@ cdef class Growth:
             lane += 1
 
     cdef void encode_run(self, int run) noexcept nogil:
-        """Encode a run of samples."""
-        cdef int at = self.spare[run], n = self.spare[run + 1] - at, lane
-        cdef const Lane* this
-        cdef const void* values
-        cdef bint is_double
-        for lane in range(self.lanes.n_lanes):
-            this = &self.of_lanes[lane]
-            values, is_double = NULL, False
-            if this.column >= 0:
-                values = self.buffer.values_at(this.column, self.places[at])
-                is_double = self.buffer.columns[this.column].width == DOUBLE
-            encode(values, is_double, n, self.positions + at, self.rows[0] + self.byte_of(lane),
-                   self.lanes.size, this.is_byte, this.offset, this.scale)
+        """Encode a run of samples, four lanes at a time if that is possible."""
+        cdef int at = self.spare[run], n = self.spare[run + 1] - at, lane, k
+        cdef const Lane* these
+        cdef (const float*)[4] values
+        for lane in range(0, self.lanes.n_lanes, 4):
+            these = &self.of_lanes[lane]
+            for k in range(4):
+                if not these[k].is_exact or these[k].column < 0 or (
+                        self.buffer.columns[these[k].column].width == DOUBLE):
+                    break
+                values[k] = <const float*>self.buffer.values_at(
+                    these[k].column, self.places[at])
+                if values[k] == NULL:
+                    break
+            else:
+                encode_four(values, n, self.positions + at, self.rows[0] + self.byte_of(lane),
+                            self.lanes.size, these.is_byte)
+                continue
+            for k in range(4):
+                self.encode_lane(lane + k, at, n)
+
+    cdef void encode_lane(self, int lane, int at, int n) noexcept nogil:
+        """Encode n samples in one lane."""
+        cdef const Lane* this = &self.of_lanes[lane]
+        cdef const void* values = NULL
+        cdef bint is_double = False
+        if this.column >= 0:
+            values = self.buffer.values_at(this.column, self.places[at])
+            is_double = self.buffer.columns[this.column].width == DOUBLE
+        encode(values, is_double, n, self.positions + at, self.rows[0] + self.byte_of(lane),
+               self.lanes.size, this.is_byte, this.offset, this.scale)
 
     cdef inline size_t byte_of(self, int lane) noexcept nogil:
         """The place of a lane in a row."""

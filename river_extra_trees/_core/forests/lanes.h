@@ -557,46 +557,53 @@ typedef struct {                /* of the values of a column in a growth */
     double low, high;
     int has_missing;
     int is_small;               /* whole numbers from 0 to 255, none is missing */
-    int is_exact;               /* a float represents each value */
+    int is_exact;               /* a float represents each value ... */
+    int is_short;               /* ... or does so but for a power of two */
+    int kind;                   /* see growth.pxd */
 } Range;
 
-/* Extend a range by n floats. */
+/* Extend a range by n values. */
+static inline void extend_doubles(Range *range, const double *values, int n) {
+    int i;
+    for (i = 0; i < n; i++) {
+        double x = values[i];
+        uint64_t bits;
+        memcpy(&bits, &x, sizeof(bits));
+        range->low = x < range->low ? x : range->low;
+        range->high = x > range->high ? x : range->high;
+        range->has_missing |= x != x;
+        range->is_small &= x >= 0.0 && x <= 255.0 && x == (double)(int)x;
+        range->is_short &= (bits & 0x1fffffff) == 0;
+        range->is_exact &= x != x || (fabs(x) < 3e38 && x == (double)(float)x);
+    }
+}
+
 static inline void extend_floats(Range *range, const float *values, int n) {
     Floats low = all_floats(INFINITY), high = all_floats(-INFINITY);
     Ints missing = all_ints(0), small = all_ints(-1);
-    float each[2][4], last[4];
+    float each[2][4];
     int i, k;
-    for (i = 0; i < n; i += 4) {
-        Floats x, inside;
-        if (n - i < 4) {
-            for (k = 0; k < 4; k++) last[k] = values[i + k < n ? i + k : i];
-            x = load_floats(last);
-        } else x = load_floats(values + i);
-        inside = least_floats(largest_floats(x, all_floats(0.0f)), all_floats(255.0f));
+    for (i = 0; i + 4 <= n; i += 4) {
+        Floats x = load_floats(values + i);
+        Floats inside = least_floats(largest_floats(x, all_floats(0.0f)), all_floats(255.0f));
         low = least_floats(x, low);
         high = largest_floats(x, high);
         missing = or_ints(missing, is_missing_lane(x));
         small = and_ints(small, is_equal(floats_of(truncated(inside)), x));
     }
-    store_floats(each[0], low);
-    store_floats(each[1], high);
-    for (k = 0; k < 4; k++) {
-        range->low = each[0][k] < range->low ? each[0][k] : range->low;
-        range->high = each[1][k] > range->high ? each[1][k] : range->high;
+    if (n >= 4) {
+        store_floats(each[0], low);
+        store_floats(each[1], high);
+        for (k = 0; k < 4; k++) {
+            range->low = each[0][k] < range->low ? each[0][k] : range->low;
+            range->high = each[1][k] > range->high ? each[1][k] : range->high;
+        }
+        range->has_missing |= bits_of(missing) != 0;
+        range->is_small &= bits_of(small) == 15;
     }
-    range->has_missing |= bits_of(missing) != 0;
-    range->is_small &= bits_of(small) == 15;
-}
-
-static inline void extend_doubles(Range *range, const double *values, int n) {
-    int i;
-    for (i = 0; i < n; i++) {
+    for (; i < n; i++) {
         double x = values[i];
-        range->low = x < range->low ? x : range->low;
-        range->high = x > range->high ? x : range->high;
-        range->has_missing |= x != x;
-        range->is_small &= x >= 0.0 && x <= 255.0 && x == (double)(int)x;
-        range->is_exact &= x != x || (fabs(x) < 3e38 && x == (double)(float)x);
+        extend_doubles(range, &x, 1);
     }
 }
 
@@ -606,8 +613,8 @@ INLINE float encoded(double value, double offset, double scale) {
 
 /* Write values to a lane of the rows at the positions; `is_double` is the type of the values. They
 are NULL if all are missing, or if the lane has no column. */
-static inline void encode(const void *values, int is_double, int n, const int *positions, uint8_t *lane,
-                   int size, int is_byte, double offset, double scale) {
+static inline void encode(const void *values, int is_double, int n, const int *positions,
+                          uint8_t *lane, int size, int is_byte, double offset, double scale) {
     int i;
     for (i = 0; i < n; i++) {
         uint8_t *to = lane + (size_t)positions[i] * size;
@@ -616,6 +623,22 @@ static inline void encode(const void *values, int is_double, int n, const int *p
                               : ((const float *)values)[i];
         if (is_byte) *to = (uint8_t)x;
         else memcpy(to, &x, sizeof(x));
+    }
+}
+
+/* `encode` for four lanes of floats that need no change. */
+static inline void encode_four(const float *const *values, int n, const int *positions,
+                               uint8_t *lane, int size, int is_byte) {
+    const float *a = values[0], *b = values[1], *c = values[2], *d = values[3];
+    int i;
+    if (is_byte) for (i = 0; i < n; i++) {
+        uint8_t *to = lane + (size_t)positions[i] * size;
+        to[0] = (uint8_t)(int)a[i], to[1] = (uint8_t)(int)b[i];
+        to[2] = (uint8_t)(int)c[i], to[3] = (uint8_t)(int)d[i];
+    } else for (i = 0; i < n; i++) {
+        float x[4];
+        x[0] = a[i], x[1] = b[i], x[2] = c[i], x[3] = d[i];
+        memcpy(lane + (size_t)positions[i] * size, x, sizeof(x));
     }
 }
 
