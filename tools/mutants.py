@@ -37,7 +37,7 @@ Mutant = dict[str, Any]
 
 def sources(root: Path) -> Iterator[Path]:
     """Yield the files in which faults are planted."""
-    for suffix in ("py", "pxd", "pyx"):
+    for suffix in ("py", "pxd", "pyx", "h"):
         yield from sorted((root / PACKAGE).rglob(f"*.{suffix}"))
 
 

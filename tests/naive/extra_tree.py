@@ -164,8 +164,8 @@ def score(samples: list[Sample], criterion: str, middle: float) -> float:
 
 
 def power_below(magnitude: float) -> float:
-    """A power of two that takes a magnitude to [1/2, 1)."""
-    return math.ldexp(1.0, -math.frexp(magnitude)[1])
+    """A power of two that takes a magnitude to [1/2, 1), unless it is extreme."""
+    return math.ldexp(1.0, min(max(-math.frexp(magnitude)[1], -1000), 1000))
 
 
 @dataclass

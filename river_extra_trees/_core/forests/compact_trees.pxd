@@ -39,8 +39,6 @@ cdef class CompactTrees(Trees):
     cdef void release(self, int leaf) noexcept nogil
     cdef void use_cells(self, int leaf) noexcept nogil
     cdef int meet_cells(self, int cell, double most, uint8_t[::1] met) except -1
-    cdef void set_leaf(self, int leaf, double weight, const double* counts,
-                       int n_classes) noexcept nogil
 
     cdef inline int n_cells_in_use(self) noexcept nogil:
         return self.n_cells_used - self.n_free_cells

@@ -105,21 +105,6 @@ cdef class CompactTrees(Trees):
         self.release(leaf)
         Trees.close(self, leaf, gain)
 
-    cdef void set_leaf(self, int leaf, double weight, const double* counts,
-                       int n_classes) noexcept nogil:
-        """Set the weight of an empty leaf and of its first classes; others have weight 0."""
-        cdef int c, n = 0, code = -1
-        for c in range(n_classes):
-            if counts[c] != 0.0:
-                n, code = n + 1, c
-        self.nodes[leaf].split.threshold = weight
-        if n < 2:
-            self.nodes[leaf].left = code
-            return
-        for c in range(n_classes):
-            if counts[c] != 0.0:
-                self.add_cell(leaf, c, counts[c])
-
     cdef void add_class(self, int leaf, int code, double weight, double batch) noexcept nogil:
         cdef Node* this = &self.nodes[leaf]
         if this.right < 0 and (this.left == code or this.left < 0):

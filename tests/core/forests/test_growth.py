@@ -1,0 +1,78 @@
+"""Growth on what its fast passes treat apart, node for node against the naive one."""
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.tools.naive_forests import assert_same_trees, both, learn
+
+Maker = Callable[[random.Random, int], float]
+FIRST_DAY = 1_764_000_000_000_000_000  # in nanoseconds; floats are 2**37 of them apart
+
+COLUMNS: dict[str, list[Maker]] = {
+    "bytes": [lambda r, i: float(r.randrange(256))] * 17,
+    "bytes and floats": [lambda r, i: float(r.randrange(9))] * 5 + [lambda r, i: r.random()] * 3,
+    "few bytes": [lambda r, i: float(r.randrange(4))] * 4,
+    "floats": [lambda r, i: r.gauss(0.0, 1.0)] * 6,
+    "256 is no byte": [lambda r, i: float(r.choice([0, 255, 256]))] * 5,
+    "nanoseconds": [lambda r, i: float(FIRST_DAY + i * 10**7), lambda r, i: r.random()],
+    "negative times": [lambda r, i: -1.7e9 - 1e-3 * i, lambda r, i: -1e9 - r.random()],
+    "one step of a double": [lambda r, i: 1.0 + r.randrange(3) * 2.0**-52] * 3,
+    "huge": [lambda r, i: r.choice([-1.7e308, 1.7e308]) * r.random(), lambda r, i: r.random()],
+    "tiny": [lambda r, i: 1e-310 * r.random(), lambda r, i: 5e-324 * r.randrange(3)],
+    "all scales": [lambda r, i: r.choice([-1, 1]) * 10.0 ** r.uniform(-300, 300)] * 3,
+    "below floats": [lambda r, i: r.choice([1e-40, 3e-40, 1.0])] * 2,
+    "70 columns": [lambda r, i: r.choice([0.5, r.random()])] * 70,
+    "missing": [lambda r, i: r.choice([r.random(), float("nan")])] * 5,
+    "constant": [lambda r, i: 1.0, lambda r, i: 2.0 - 2.0**-30, lambda r, i: r.random()],
+}
+
+
+@pytest.mark.parametrize("regression", [False, True])
+@pytest.mark.parametrize("columns", COLUMNS)
+def test_columns(columns: str, regression: bool) -> None:
+    """Whatever the numbers of the columns are, and however a growth holds them."""
+    check(COLUMNS[columns], regression, 150, [(100, 2), (40, 1)])
+
+
+@pytest.mark.parametrize("regression", [False, True])
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"max_features": 1},  # of 12 columns: they are drawn one by one
+        {"max_features": 2},
+        {"rules": {"min_samples_leaf": 15}, "max_features": 1, "seed": 2},
+        {"rules": {"min_samples_leaf": 15}, "max_features": 3},  # few allow a split
+        {"rules": {"max_depth": 1}},
+    ],
+    ids=str,
+)
+def test_rules(settings: dict[str, Any], regression: bool) -> None:
+    check([lambda r, i: r.random()] * 12, regression, 120, [(90, 3)], **settings)
+
+
+def test_more_samples_of_a_class_than_a_byte_counts() -> None:
+    check([lambda r, i: float(r.randrange(256))] * 5, False, 1100, [(1050, 1)], batch_size=900)
+
+
+def check(
+    columns: list[Maker],
+    regression: bool,
+    n: int,
+    windows: list[tuple[int, int]],
+    **settings: Any,
+) -> None:
+    settings = {"max_features": 0.7, "linear": ["none"] * len(windows)} | settings
+    if not regression:
+        del settings["linear"]
+    core, naive = both(regression, windows=windows, **settings)
+    naive.weigh = lambda sample: None  # type: ignore[method-assign]  # only trees are compared
+    rng = random.Random(1)
+    for i in range(n):
+        x = {j: value for j, make in enumerate(columns) if (value := make(rng, i)) == value}
+        score = sum(map(bool, x.values())) + (x.get(0, 0.0) > x.get(1, 0.5)) + rng.random()
+        learn(core, naive, (x, score if regression else f"class {int(2 * score) % 4}", 1.0))
+    assert_same_trees(core, naive)
+    assert max(tree.n_nodes for tree in naive.trees) > 2
