@@ -198,7 +198,7 @@ class StudentMixture(base.Base):
         if not 0.0 < level < 1.0:
             raise ValueError(f"level must lie between 0 and 1, not {level!r}")
         # The upper end is the lower one of -Y: 1 minus a small probability would lose its digits.
-        mirrored = StudentMixture([(-mean, *others) for mean, *others in self.components])
+        mirrored = StudentMixture([(-m, scale2, df, w) for m, scale2, df, w in self.components])
         beyond = 0.5 * (1.0 - level)
         return self.quantile(beyond), -mirrored.quantile(beyond)
 
