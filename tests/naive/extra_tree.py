@@ -207,7 +207,9 @@ def lane_of(column: int, values: list[float], is_fast: bool) -> Lane:
     if not lane.is_exact:
         low, high = min(present), max(present)
         is_short = all((math.frexp(value)[0] * 2**24).is_integer() for value in present)
-        if not is_short and (0.0 < low and high <= 2.0 * low or high < 0.0 and low >= 2.0 * high):
+        if not is_short and (
+            (low > 0.0 and high <= 2.0 * low) or (high < 0.0 and low >= 2.0 * high)
+        ):
             lane.offset = low
         largest = max(abs(low - lane.offset), abs(high - lane.offset))
         if not 1e-30 < largest < 1e30:
@@ -363,7 +365,7 @@ class Growth:
         """Some of n numbers; drawn are those that are chosen or the others, whichever are fewer."""
         if n <= n_chosen:
             return set(range(n))
-        leaves_out, left, drawn = 2 * n_chosen >= n, list(range(n)), set()
+        leaves_out, left, drawn, word = 2 * n_chosen >= n, list(range(n)), set(), 0
         for i in range(n - n_chosen if leaves_out else n_chosen):
             word = word >> 16 if i % 4 else self.rng.next_word()
             j = (word & 0xFFFF) * len(left) >> 16

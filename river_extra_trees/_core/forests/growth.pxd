@@ -157,7 +157,7 @@ cdef class Growth:
     cdef double* targets                # `whole_targets`
     cdef double* weights                # times `unit`
     cdef double* values                 # values of the current lane
-    cdef uint8_t* sides                 # whether it goes right, by a split that is not of a fast lane
+    cdef uint8_t* sides                 # whether it goes right, if the split is not of a fast lane
     cdef int* spare
     # Per row:
     cdef (uint8_t*)[2] rows

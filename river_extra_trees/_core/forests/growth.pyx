@@ -15,7 +15,7 @@ from ..split cimport (
 )
 from ..trees cimport LEAF, Trees
 from .buckets cimport MISSING_BUCKET, N_ROWS, Buckets
-from .buffer cimport BLOCK, DOUBLE, Buffer
+from .buffer cimport BLOCK, DOUBLE
 
 cdef extern from "lanes.h":
     int has_lane(const uint64_t* set, int lane) nogil
@@ -665,7 +665,7 @@ cdef class Growth:
 
     cdef void list_samples(self) noexcept nogil:
         """List the segments, weights and targets of the samples of the task."""
-        cdef int i = 0, k, s
+        cdef int i = 0, s, _
         cdef const int* items = self.own_items()
         if self.is_listed:
             return
@@ -673,7 +673,7 @@ cdef class Growth:
         self.node.weight, self.node.n = 0.0, self.task.n
         for s in range(self.task.n_segments):
             self.node.counts[s] = 0.0
-            for k in range(self.own[s].n):
+            for _ in range(self.own[s].n):
                 self.codes[i] = s
                 self.weights[i] = 1.0 if self.is_plain else self.weight(items[i])
                 if self.criterion == VARIANCE:

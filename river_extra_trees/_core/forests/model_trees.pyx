@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from libc.math cimport INFINITY, log2, sqrt
+from libc.math cimport INFINITY, sqrt
 from libc.stdint cimport int64_t
 from libc.string cimport memset
 

@@ -19,6 +19,7 @@ from tests.tools.naive_forests import DEFAULTS, Row, assert_same_trees, both, le
 
 Rows = Iterator[Row]
 
+
 def assert_same_answers(core: ExtraTrees, naive: NaiveExtraTrees, x: dict[Any, Any]) -> None:
     """The weights of the windows, and what is predicted."""
     wanted = naive.predict(x)
