@@ -37,7 +37,7 @@ class ImportancesDisplay(AxesDisplay):
     ...     model.learn_one(x, y)
     >>> display = plotting.ImportancesDisplay.from_estimator(model, n_features=3).plot()
     >>> [label.get_text() for label in display.ax_.get_yticklabels()]
-    ['hue-mean', 'region-centroid-row', 'exgreen-mean', '15 other features']
+    ['hue-mean', 'region-centroid-row', 'rawred-mean', '15 other features']
     """
 
     def __init__(self, importances: Mapping[Hashable, float], n_others: int = 0) -> None:

@@ -149,9 +149,13 @@ class NaiveExtraTrees(abc.ABC):
     # --- Trees grown anew
 
     def continue_growth(self, group: Group, births: Sequence[int]) -> None:
-        """Begin the next growth of a group if it is due; end it when the core has."""
-        if self.n_seen >= group.due:
-            assert group.begun == 0, "a growth ends before the next one is due"
+        """Begin the next growth of a group if it is due; end it when the core has.
+
+        A growth may take longer than until the next one is due, which begins later then.
+        """
+        if group.begun == 0 and self.n_seen >= group.due:
+            if self.n_seen - group.due >= 1.0:
+                group.due = self.n_seen
             group.due += max(1.0, min(self.n_seen, group.window_size) / len(group.trees))
             group.begun = self.n_seen
         number = group.trees[group.turn]

@@ -25,8 +25,8 @@ from .mixtures cimport ClassPool, NumberMixture
 from .model_trees cimport IN_LEAVES, LinearModels, TreeGrowth, remainder, walk
 from .naive_bayes cimport NaiveBayes
 from .rotation cimport (
-    advance, change_tree, find_recent, grow_group, interval_of, learn_row, reserve_group,
-    start_growth,
+    advance, change_tree, find_recent, grow_group, interval_of, learn_row, patience,
+    reserve_group, start_growth,
 )
 from .tree_pass cimport TreePass, combine_numbers, find_leaves
 
@@ -209,7 +209,8 @@ cdef class ExtraTrees(Ensemble):
         All rows that are read ahead are stored before the trees learn the first one.
         """
         return <int>AHEAD + self.batch_size + max(
-            group.window_size + group.window_size // group.n + 2 for group in self.groups)
+            group.window_size + patience(group.window_size, group.n) + 2
+            for group in self.groups)
 
     cdef object store_in(self, Buffer buffer):
         """Store the latest samples in this buffer, and grow trees on it."""
@@ -586,7 +587,6 @@ cdef class ExtraTrees(Ensemble):
         for i in range(n_groups):
             group = self.groups[i]
             group.due = fields["due"][i]
-            require(group.due >= buffer.n_seen, "ExtraTrees: a growth is overdue")
             group.turn, group.begun = growths[i, 2], growths[i, BEGUN]
             group.n_columns, group.n_labels = growths[i, 4], growths[i, 5]
         self.check_structure()
@@ -600,12 +600,13 @@ cdef class ExtraTrees(Ensemble):
     cdef int grow_again(self, Group group) except -1:
         """Repeat the growth of the next tree up to the present sample.
 
-        The number of steps after each sample is a function of the samples when it began.
+        The number of steps after each sample is a function of the samples and of those before.
         """
-        cdef int64_t _, n_seen = self.buffer.n_seen
+        cdef int64_t at, n_seen = self.buffer.n_seen
         cdef double latest = group.begun + interval_of(group, group.begun)
-        # So it ends before the next one begins, and while its samples are remembered.
-        require(n_seen + 1 < group.due <= latest
+        # So it ends while its samples are remembered.
+        require(group.begun < group.due <= latest
+                and n_seen < group.begun + patience(group.window_size, group.n)
                 and group.begun - group.n_samples() >= self.buffer.oldest,
                 "ExtraTrees: a growth contradicts the number of samples")
         group.growth.offer_columns(
@@ -617,9 +618,9 @@ cdef class ExtraTrees(Ensemble):
             (<CompactTrees>group.growth.trees).reserve_samples(group.n_samples())
         start_growth(self, group)
         group.growth.trees.widen(self.n_labels())
-        for _ in range(group.begun, n_seen + 1):
+        for at in range(group.begun, n_seen + 1):
             reserve_group(self, group, n_seen + 1, self.n_labels())
-            require(not advance(self, group, group.steps, n_seen),
+            require(not advance(self, group, at, n_seen),
                     "ExtraTrees: a growth is over that has not replaced a tree")
         return 0
 

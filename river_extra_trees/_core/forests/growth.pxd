@@ -126,6 +126,7 @@ cdef class Growth:
     cdef int n_runs                     # of adjacent samples, which begin at `spare`
     cdef Task task                      # current task
     cdef int n_tasks
+    cdef int64_t n_levels               # sum of n times the bits of n over the tasks
     cdef int n_segments                 # all in `segments`
     cdef Segment* own                   # segments of the current task
     cdef bint is_listed                 # codes, targets and weights are those of the task
@@ -207,7 +208,9 @@ cdef class Growth:
     cdef size_t byte_of(self, int lane) noexcept nogil
     cdef const uint8_t* own_rows(self) noexcept nogil
     cdef const int* own_items(self) noexcept nogil
+    cdef void finish(self, Trees trees) noexcept nogil
     cdef void push_task(self, Task task) noexcept nogil
+    cdef bint take_task(self) noexcept nogil
     cdef void open_task(self, Trees trees) noexcept nogil
     cdef bint read_targets(self) noexcept nogil
     cdef double weight(self, int item) noexcept nogil

@@ -1,8 +1,8 @@
 """The growth of an extremely randomised tree, in small steps. See the header."""
 
 cimport cython
-from libc.math cimport INFINITY, fabs, frexp, ldexp, log, log2, nextafter, nextafterf
-from libc.stdint cimport int64_t, uint8_t, uint64_t
+from libc.math cimport INFINITY, fabs, frexp, ldexp, log, nextafter, nextafterf
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from ..allocation cimport carve, free, product, resized, trimmed
@@ -22,6 +22,7 @@ cdef extern from "lanes.h":
     int count_lanes(const uint64_t* set, int n_words) nogil
     int lane_at(const uint64_t* set, int at) nogil
     int lowest_bit(uint64_t word) nogil
+    int bit_length(uint32_t number) nogil
     void draw_thresholds(const Lanes* lanes, const uint8_t* rows, int n, const uint64_t* words,
                          uint8_t* thresholds, uint64_t* vary) nogil
     void count_segments(const Lanes* lanes, const uint8_t* rows, const Segment* segments,
@@ -220,16 +221,33 @@ cdef class Growth:
         self.rng, self.n_steps, self.n_samples = rng, 0, n_samples
         self.root, self.keeps_root = node, keeps_root
         self.task.node, self.task.depth = node, depth
-        self.n_tasks = self.n_segments = 0
+        self.n_tasks = self.n_segments = self.n_levels = 0
         self.phase = SORT
 
     cdef double expected_steps(self) noexcept nogil:
-        """Estimated number of steps of a growth: those of a balanced tree, pure at the end."""
-        cdef double n = self.n_samples, levels = log2(n + 2.0)
+        """Estimated number of steps that are left, if nodes are halved until they are pure."""
+        cdef double per_row = 8.0 if self.criterion == VARIANCE else 0.0
+        if self.phase == DONE:
+            return 0.0
         if self.is_wide:
-            return n * (8.0 + 8.0 * self.max_features * levels)
-        return n * (8.0 + 3.0 * self.n_offered + 60.0 + levels * (
-            3.0 * self.lanes.size / 16 + (8.0 if self.criterion == VARIANCE else 0.0)))
+            per_row += 8.0 * self.max_features
+        else:
+            per_row += 3.0 * self.lanes.size / 16 + 8.0 * min(self.max_features,
+                                                              4 * self.lanes.n_other)
+        if self.phase >= OPEN:
+            return per_row * self.n_levels
+        return self.n_samples * (8.0 + 3.0 * self.n_offered
+                                 + per_row * bit_length(self.n_samples))
+
+    cdef void finish(self, Trees trees) noexcept nogil:
+        """End the growth: what is left to be split stays leaves."""
+        while self.phase < OPEN:
+            self.step(trees)
+        if self.phase != OPEN and self.phase != DONE:
+            self.leave(trees)
+        while self.phase != DONE:
+            if self.take_task():
+                self.leave(trees)
 
     cdef bint advance(self, Trees trees, int64_t n_steps) noexcept nogil:
         """Do n_steps steps, or a few more; return whether the growth has ended."""
@@ -458,17 +476,25 @@ cdef class Growth:
         """Add a task, whose segments are the last ones of `segments`."""
         self.tasks[self.n_tasks] = task
         self.n_tasks += 1
+        self.n_levels += <int64_t>task.n * bit_length(task.n)
         self.phase = OPEN
 
-    cdef void open_task(self, Trees trees) noexcept nogil:
-        """Take the next task."""
+    cdef bint take_task(self) noexcept nogil:
+        """Take the next task, if there is one."""
         if self.n_tasks == 0:
             self.phase = DONE
-            return
+            return False
         self.n_tasks -= 1
         self.task = self.tasks[self.n_tasks]
+        self.n_levels -= <int64_t>self.task.n * bit_length(self.task.n)
         self.n_segments -= self.task.n_segments
         self.own = self.segments + self.n_segments
+        return True
+
+    cdef void open_task(self, Trees trees) noexcept nogil:
+        """Begin with the next task."""
+        if not self.take_task():
+            return
         self.is_listed = self.is_counted = False
         self.lane, self.best.split.feature = -1, LEAF
         self.n_left, self.n_visited = self.task.n_active, 0

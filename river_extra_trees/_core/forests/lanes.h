@@ -213,6 +213,16 @@ INLINE int lowest_bit(uint64_t word) {          /* of a word that is not 0 */
 #endif
 }
 
+INLINE int bit_length(uint32_t number) {        /* of a number that is not 0 */
+#ifdef _MSC_VER
+    unsigned long at;
+    _BitScanReverse(&at, number);
+    return (int)at + 1;
+#else
+    return 32 - __builtin_clz(number);
+#endif
+}
+
 INLINE int count_bits(uint64_t x) {
     x -= x >> 1 & 0x5555555555555555u;
     x = (x & 0x3333333333333333u) + (x >> 2 & 0x3333333333333333u);

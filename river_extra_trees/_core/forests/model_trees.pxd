@@ -132,7 +132,6 @@ cdef class TreeGrowth:
     cdef readonly LinearModels models   # its models
     cdef int n_samples
     cdef int n_regressors               # number of numeric features offered, also constant ones
-    cdef Rng rng
     cdef Phase phase
     cdef int64_t n_own_steps            # number of steps, without those of `growth`
     cdef int at                         # index of the next sample
@@ -147,9 +146,10 @@ cdef class TreeGrowth:
     cdef int offer_columns(self, Schema schema, int64_t first, int n_samples) except -1 nogil
     cdef int64_t n_steps(self) noexcept nogil
     cdef double expected_steps(self) noexcept nogil
+    cdef bint is_before_growth(self) noexcept nogil
+    cdef bint finish(self, int max_nodes) noexcept nogil
     cdef void begin(self, int64_t first, int n_samples, Rng rng) noexcept nogil
     cdef bint advance(self, int64_t n_steps, int max_nodes) noexcept nogil
-    cdef void start_growth(self) noexcept nogil
     cdef void measure(self, LinearModels models) noexcept nogil
     cdef void keep_varying(self, LinearModels models) noexcept nogil
     cdef void begin_leaf(self) noexcept nogil

@@ -297,12 +297,24 @@ cdef class TreeGrowth:
         return self.n_own_steps + self.growth.n_steps
 
     cdef double expected_steps(self) noexcept nogil:
-        """Estimated number of steps of the growth: proportional to samples and levels."""
-        cdef double n = self.n_samples, q = self.n_regressors
-        cdef double found = self.growth.expected_steps()
-        if self.kind == NO_MODELS:
-            return found
-        return found + n * (steps_of_sum(<int>q) + 3.0 * q + 3.0)
+        """Estimated number of steps that are left."""
+        cdef double q = self.n_regressors, own = 0.0, left = self.n_samples - self.at
+        if self.kind != NO_MODELS:
+            own = steps_of_sum(<int>q) + 3.0 * q + 3.0
+        if self.phase == GROW:
+            return self.growth.expected_steps() + own * self.n_samples * (self.kind == IN_LEAVES)
+        return own * left + (self.growth.expected_steps() if self.is_before_growth() else 0.0)
+
+    cdef bint is_before_growth(self) noexcept nogil:
+        return self.phase == MEASURE or (self.phase != DONE and self.kind == IN_ROOT)
+
+    cdef bint finish(self, int max_nodes) noexcept nogil:
+        """End the growth at once: what is left to be split stays leaves. Returns True."""
+        while self.phase != DONE:
+            if self.phase == GROW:
+                self.growth.finish(self.trees)
+            self.advance(1, max_nodes)
+        return True
 
     cdef int offer_columns(self, Schema schema, int64_t first, int n_samples) except -1 nogil:
         """Offer the columns with a value among the samples, from number `first` on, of a growth."""
@@ -322,8 +334,7 @@ cdef class TreeGrowth:
     cdef void begin(self, int64_t first, int n_samples, Rng rng) noexcept nogil:
         """Begin to grow a tree on n_samples samples, from number `first` in the stream on."""
         cdef int i, place
-        self.n_samples, self.rng = n_samples, rng
-        self.n_own_steps = self.growth.n_steps = 0
+        self.n_samples, self.n_own_steps = n_samples, 0
         self.trees.widen(self.growth.n_classes)
         self.trees.new_root()
         for i in range(n_samples):
@@ -331,17 +342,10 @@ cdef class TreeGrowth:
             if self.growth.criterion == VARIANCE:
                 self.growth.numbers[i] = self.growth.buffer.target(place)
                 self.growth.order[i] = i
+        # With a model in the root, that knows the residuals.
+        self.growth.begin(self.trees.roots[0], 0, self.kind == IN_ROOT, n_samples, rng)
         self.at = 0
-        if self.kind == NO_MODELS:
-            self.start_growth()
-            return
-        self.phase = MEASURE
-
-    cdef void start_growth(self) noexcept nogil:
-        """Begin to split the root; with a model there it knows the residuals."""
-        self.phase = GROW
-        self.growth.begin(
-            self.trees.roots[0], 0, self.kind == IN_ROOT, self.n_samples, self.rng)
+        self.phase = GROW if self.kind == NO_MODELS else MEASURE
 
     cdef bint advance(self, int64_t n_steps, int max_nodes) noexcept nogil:
         """Do n_steps steps, or a few more; return whether the growth has ended."""
@@ -394,7 +398,7 @@ cdef class TreeGrowth:
             if self.kind == IN_ROOT:
                 self.begin_leaf()
             else:
-                self.start_growth()
+                self.phase = GROW
 
     cdef void keep_varying(self, LinearModels models) noexcept nogil:
         """Remove the features without a finite mean and a positive, finite variance."""
@@ -449,7 +453,7 @@ cdef class TreeGrowth:
         if self.at < self.n_samples:
             self.begin_leaf()
         elif self.kind == IN_ROOT:
-            self.start_growth()
+            self.phase = GROW
         else:
             self.models.trim()
             self.phase = DONE

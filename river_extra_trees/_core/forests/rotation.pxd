@@ -8,9 +8,10 @@ from .extra_trees cimport ExtraTrees, Group, SmallBatch
 cdef int reserve_group(ExtraTrees forest, Group group, int64_t n_seen,
                        int n_labels) except -1 nogil
 cdef double interval_of(Group group, int64_t n_seen) noexcept nogil
+cdef int64_t patience(int window_size, int n) noexcept nogil
 cdef int grow_group(ExtraTrees forest, Group group, int64_t first, int n) except -1 nogil
 cdef void start_growth(ExtraTrees forest, Group group) noexcept nogil
-cdef bint advance(ExtraTrees forest, Group group, int64_t n_steps,
+cdef bint advance(ExtraTrees forest, Group group, int64_t at,
                   int64_t n_seen) noexcept nogil
 cdef void find_recent(ExtraTrees forest, int64_t first) noexcept nogil
 cdef int learn_row(ExtraTrees forest, int tree, int leaf, int64_t arrival, double target,

@@ -16,13 +16,14 @@ from .model_trees cimport LinearModels, remainder, walk
 from .extra_trees cimport ExtraTrees, Group, SmallBatch
 
 cdef enum:
-    WALK = 16               # steps of a growth that take as long as one walk to a leaf
+    WALK = 256              # steps of a growth that take as long as one walk to a leaf
+    LEAST_STEPS = 4096      # per sample, so that small trees grow at once
+    PATIENCE = 4            # a growth ends after so many times the time that it is given
+    MOST = 4                # times the steps per sample that were expected to be enough
 
 cdef int64_t LARGEST_STEPS = 1 << 60
 
-# Factor of the steps per sample. It includes the depth of the trees relative to a balanced tree,
-# and a margin, so that a growth ends before it is due.
-cdef double HASTE = 2.5
+cdef double HASTE = 1.5     # factor of the steps per sample, a margin
 
 
 cdef int reserve_group(ExtraTrees forest, Group group, int64_t n_seen,
@@ -33,7 +34,7 @@ cdef int reserve_group(ExtraTrees forest, Group group, int64_t n_seen,
         if not forest.regression:
             (<CompactTrees>group.growth.trees).reserve_samples(
                 group.n_samples() + n_seen - group.begun)
-    if n_seen >= group.due:
+    elif n_seen >= group.due:
         return reserve_tree(forest, group, n_seen, n_labels)
     return 0
 
@@ -55,9 +56,20 @@ cdef double interval_of(Group group, int64_t n_seen) noexcept nogil:
     return max(1.0, min(<double>n_seen, <double>group.window_size) / group.n)
 
 
-cdef int64_t steps_at(int64_t n_seen, double due, int64_t steps) noexcept nogil:
-    """`steps`, or all that are left if the next growth begins with the next sample."""
-    return LARGEST_STEPS if n_seen + 1 >= due else steps
+cdef int64_t steps_at(Group group, int64_t n_seen) noexcept nogil:
+    """Number of steps after sample number n_seen, so that the growth ends when the next is due.
+
+    If nodes are not halved, this takes longer, and no more is done per sample than MOST times what
+    was expected. The next growth then begins later.
+    """
+    cdef double left = HASTE * group.growth.expected_steps()
+    return min(MOST * group.steps,
+               <int64_t>LEAST_STEPS + <int64_t>(left / max(1.0, group.due - n_seen)))
+
+
+cdef int64_t patience(int window_size, int n) noexcept nogil:
+    """Number of samples after which the growth of one of n trees ends, whatever is left to do."""
+    return PATIENCE * (window_size // n + 1)
 
 
 cdef int grow_group(ExtraTrees forest, Group group, int64_t first, int n) except -1 nogil:
@@ -74,30 +86,36 @@ cdef int grow_group(ExtraTrees forest, Group group, int64_t first, int n) except
 
 
 cdef void continue_growth(ExtraTrees forest, Group group, int64_t n_seen) noexcept nogil:
-    """Begin the growth of the next tree of a group if it is due, or continue it.
+    """Continue the growth of the next tree of a group, or begin it if it is due.
 
-    A growth always ends before the next one begins. So the schedule depends only on the number of
-    samples, and `reserve_group` never finds an unfinished growth.
+    One growth ends before the next one begins. So the schedule depends only on the samples and the
+    random numbers, and `reserve_group` never finds an unfinished growth that is due.
     """
-    if n_seen >= group.due:
+    if not group.is_growing and n_seen >= group.due:
         begin_growth(forest, group, n_seen)
-    if group.is_growing and advance(
-            forest, group, steps_at(n_seen, group.due, group.steps), n_seen):
+    if group.is_growing and advance(forest, group, n_seen, n_seen):
         end_growth(forest, group, n_seen)
 
 
-cdef bint advance(ExtraTrees forest, Group group, int64_t n_steps,
-                  int64_t n_seen) noexcept nogil:
-    """Do n_steps steps for the next tree of a group; return whether it is ready."""
+cdef bint advance(ExtraTrees forest, Group group, int64_t at, int64_t n_seen) noexcept nogil:
+    """Do the steps of sample number `at` for the next tree of a group; return whether it is ready.
+
+    It is not without the samples up to n_seen.
+    """
+    cdef int64_t n_steps = steps_at(group, at)
+    cdef bint is_late = at >= group.begun + patience(group.window_size, group.n)
     if group.caught_up < 0:
-        if not group.growth.advance(n_steps, forest.max_nodes):
+        if not (group.growth.finish(forest.max_nodes) if is_late
+                else group.growth.advance(n_steps, forest.max_nodes)):
             return False
         group.caught_up = group.begun
-    return catch_up(forest, group, 1 + n_steps // WALK, n_seen)
+    return catch_up(forest, group, LARGEST_STEPS if is_late else 4 + n_steps // WALK, n_seen)
 
 
 cdef void begin_growth(ExtraTrees forest, Group group, int64_t n_seen) noexcept nogil:
     """Begin the growth of the next tree, and schedule the one after it."""
+    if n_seen - group.due >= 1.0:           # the former growth took longer
+        group.due = n_seen
     group.due += interval_of(group, n_seen)
     group.begun = n_seen
     group.n_columns, group.n_labels = forest.schema.n_columns, forest.n_labels()
@@ -112,7 +130,7 @@ cdef void start_growth(ExtraTrees forest, Group group) noexcept nogil:
     cdef int n = group.n_samples(), tree = group.first + group.turn
     group.is_growing, group.caught_up = True, -1
     group.growth.begin(group.begun - n, n, rng_for(forest.seed, tree, group.begun, RENEW))
-    group.steps = 1 + <int64_t>(
+    group.steps = <int64_t>LEAST_STEPS + <int64_t>(
         HASTE * group.growth.expected_steps() / interval_of(group, group.begun))
 
 
