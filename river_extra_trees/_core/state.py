@@ -157,8 +157,7 @@ def require_codes(
     )
     for column, values in columns:
         require(
-            codes[column] is None
-            or are_codes(values[~np.isnan(values)], 0, LARGEST_CODE + 1),
+            codes[column] is None or are_codes(values[~np.isnan(values)], 0, LARGEST_CODE + 1),
             f"{owner}: a number is the code of no nominal value",
         )
 

@@ -33,7 +33,9 @@ class Columns:
 
     def learned(self, x: dict[Any, Any]) -> tuple[float, ...]:
         """The row of a sample that is learned."""
-        found = {(name, isinstance(v, NOMINAL)) for name, v in x.items() if v is not None and v == v}
+        found = {
+            (name, isinstance(v, NOMINAL)) for name, v in x.items() if v is not None and v == v
+        }
         for key in sorted(found, key=lambda key: (type(key[0]).__name__, str(key[0]))):
             self.numbers.setdefault(key, len(self.numbers))
         return self.encoded(x)

@@ -181,7 +181,7 @@ def test_stored_files_load_for_ever(path: Path) -> None:
 def test_nominal_values_of_version_1_are_refused() -> None:
     """Their codes were numbers in the order in which the values came."""
     path = stored_models.FOLDER / "version_1" / "StreamDecisionTreeClassifier_0.model"
-    with pytest.raises(persistence.ModelFileError, match="by an earlier version.* train it again"):
+    with pytest.raises(persistence.ModelFileError, match=r"by an earlier version.* train it again"):
         persistence.load(path)
 
 

@@ -13,7 +13,7 @@ from river_extra_trees._core.trees import Trees
 from tests.naive.cart import Node, Rules, Sample, Split, class_weights, moments, total, walk
 from tests.naive.codes import code_of
 
-NAMES = {code_of(f"value {i}"): f"value {i}" for i in range(24)}  # of nominal values, by their codes
+NAMES = {code_of(f"value {i}"): f"value {i}" for i in range(24)}  # of nominal values
 CODES = sorted(NAMES)
 
 
