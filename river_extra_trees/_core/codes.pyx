@@ -1,6 +1,5 @@
 """The codes of nominal values. See the header."""
 
-from cpython.object cimport PyObject
 from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 
 from .rng cimport mix

@@ -225,7 +225,7 @@ cdef class RowReader:
                 k = link.numbered[row]
                 if link.noted[k] != self.schema.n_noted[link.nominal]:
                     self.schema.note(link.nominal, link.codes[k],
-                                         (<Column>self.table.columns[i]).values[k])
+                                     (<Column>self.table.columns[i]).values[k])
                     link.noted[k] = self.schema.n_noted[link.nominal]
         return 0
 

@@ -368,7 +368,7 @@ cdef class Window:
         """Raise a StateError for columns that a schema lacks, for numbers that are no codes, or for
         targets that are no codes of n_labels labels (-1: the targets are numbers).
 
-        The growth of trees counts samples by their labels, so others would be outside of its arrays.
+        The growth of trees counts samples by their labels: others would be outside of its arrays.
         """
         cdef int i
         require(self.n_columns <= schema.n_columns, "Window: a column has no name")
