@@ -16,6 +16,7 @@ from ._core.validation import fit_of
 from ._estimator.frames import columns_in, is_array, readable_frame, scalars_of
 from ._estimator.kinds import (
     DATE,
+    MISSING,
     NOMINAL,
     NUMBER,
     PARTS,
@@ -150,7 +151,8 @@ class ColumnKinds(base.MiniBatchTransformer):
 
     @property
     def _raw_memory_usage(self) -> int:
-        tables = (self._columns, self._present, self._layout or {}, vars(self))
+        tables = [self._columns, self._present, self._layout or {}, vars(self)]
+        tables += [] if self._words is MISSING else [self._words, *self._words - MISSING]
         names = sum(map(sys.getsizeof, self._columns))
         counts = sum(sys.getsizeof(each) for each in self._present.values() if each > MOST_SHARED)
         return names + counts + sum(map(sys.getsizeof, tables))
