@@ -117,6 +117,7 @@ class ColumnKinds(base.MiniBatchTransformer):
             check_kind(kind)
         self.kinds = kinds
         self._words = words_of(missing_words or ())
+        self._has_numbers = bool(numbers_in(self._words))  # among the words
         self.missing_words = tuple(missing_words) if missing_words else None
         self._columns: dict[Hashable, str] = {}
         self._present: dict[Hashable, int] = {}
@@ -236,7 +237,7 @@ class ColumnKinds(base.MiniBatchTransformer):
 
     def _fit(self, x: Features) -> int:
         """Return whether the learner may read a sample as it is, and whether it is complete."""
-        if type(x) is not dict or numbers_in(self._words):
+        if type(x) is not dict or self._has_numbers:
             return 0
         if self._layout is None:
             declared = {name: mark_of(kind) for name, kind in (self.kinds or {}).items()}
