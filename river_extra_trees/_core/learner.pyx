@@ -7,7 +7,7 @@ from .guarded cimport Guarded, Holder, begin_step, end_step, hold, release
 from .lists cimport length_of
 from .schema cimport MAX_LABELS, OTHER, Labels, Schema, find_room
 from .shares cimport first_largest, total_of
-from .split cimport GROUP, Split, is_in_group
+from .split cimport GROUP, is_in_group
 from .team cimport Team
 from .validation cimport read_number, read_weight
 
@@ -63,11 +63,11 @@ cdef dict name_node(dict node, Schema schema):
 
 cdef object codes_of_group(dict node, Schema schema):
     """The codes that a split by a group of values sends left."""
-    cdef Split split
-    split.threshold, split.nominal = node["threshold"], node["nominal"]
+    cdef double group = node["threshold"]
+    cdef int salt = node["nominal"] - GROUP
     found = []
     for code in (OTHER, *schema.codes[node["column"]].values()):
-        if is_in_group(&split, code):
+        if is_in_group(group, salt, code):
             found.append(code)
     return frozenset(found)
 

@@ -44,8 +44,7 @@ cdef class Walks(RowPass):
     cdef int do(self, long tree, int thread) except -1 nogil:
         cdef PyObject* trees = item_of(<PyObject*>self.forest.trees, tree)
         (<Trees>trees).walk_rows((<Trees>trees).roots[0], self.ahead.rows, self.n,
-                                 self.ahead.stride, self.forest.schema.n_columns,
-                                 self.forest.schema.is_numeric(),
+                                 self.ahead.stride, self.forest.schema.is_numeric(),
                                  self.ahead.leaves + tree * AHEAD)
         return 0
 
