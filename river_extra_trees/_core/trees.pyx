@@ -275,14 +275,14 @@ cdef class Trees:
         recently, the one with the smallest weight is collapsed first. Each round collapses as many
         splits as could be necessary, so the cost per removed node is small. Roots are kept.
         """
-        cdef int n, i, at, node, first, excess = self.n_nodes_in_use() - max(
+        cdef int n, _, at, node, first, excess = self.n_nodes_in_use() - max(
             max_nodes, self.n_roots)
         while excess > 0:
             n = self.list_bottom_splits(&first)
             at = first
             at = self.sort_by_use(&at, n)
             n = min(n, (excess + 1) // 2)
-            for i in range(n):
+            for _ in range(n):
                 node, at = at, self.after(at)
                 self.collapse(node)
             while at >= 0:
@@ -515,7 +515,8 @@ cdef class Trees:
             self.depths[pair] = NOT_MET
         while at >= 0:
             self.meet(at, -1, 0)
-            require(self.is_unused(at) and self.is_unused(at ^ 1), "Trees: a node is in a tree and free")
+            require(self.is_unused(at) and self.is_unused(at ^ 1),
+                    "Trees: a node is in a tree and free")
             self.n_free += 1
             at = self.nodes[at].left
         for i in range(self.n_roots):
