@@ -75,8 +75,6 @@ class Service:
         self.answers = Answers() if answers is None else answers
         self.classifies = is_classifier(model)
         self.monitor = Monitor(self.classifies)
-        self.n_columns = -1  # of the learner, when its nominal columns were last looked up
-        self.codes: dict[Any, Any] = {}
         self.saved = 0  # number of samples learned when a snapshot was last taken
         self.saved_at: float | None = None
         self.save_error: str | None = None
@@ -168,19 +166,11 @@ class Service:
                 self.monitor.note_features(*self.fit.note(given.x), self._n_new_values(each.x))
 
     def _n_new_values(self, x: dict[str, Any]) -> int:
-        """Return how many nominal values of a sample the learner does not know."""
+        """Return how many nominal values of a sample the learner does not remember."""
         if self.learner is not self.model:  # other steps may make new values of them
             return 0
-        schema = self.learner._schema
-        if len(schema.names) != self.n_columns:
-            self.n_columns = len(schema.names)
-            pairs = zip(schema.names, schema.codes, strict=True)
-            self.codes = {name: codes for name, codes in pairs if codes is not None}
-        return sum(
-            x[name] is not None and x[name] not in codes
-            for name, codes in self.codes.items()
-            if name in x
-        )
+        is_new = self.learner._schema.is_new
+        return sum(is_new(name, value) for name, value in x.items())
 
     def _checked(self, samples: Sequence[Sample]) -> Sequence[Sample]:
         """Read samples to learn; raise RequestError, with the line, if the model rejects one."""

@@ -24,7 +24,8 @@ weights are 1 and the criterion is not the entropy. VISIT takes the others one b
 *wide* if it is offered many more columns than a node tries, such as the words of a text. Then there
 are no rows: a node draws columns and visits them in the buffer of the samples.
 
-A lane holds floats. Doubles that they do not represent are rounded; if all values of a column are
+A lane holds floats, of a nominal value its rounded code: enough to tell whether the lane varies, and
+VISIT reads the code in the buffer. Doubles that they do not represent are rounded; if all values of a column are
 within a factor of two, such as times, their smallest is subtracted before. The threshold of the
 split is then the largest double that is rounded to the left side.
 
@@ -142,6 +143,7 @@ cdef class Growth:
     # Memory per column, kept.
     cdef int* columns                   # those that were offered
     cdef int n_offered
+    cdef bint has_nominal               # whether one of these is nominal
     cdef uint8_t* nominal               # by number of the column: whether it is nominal
     cdef int column_capacity
     # All other arrays are parts of one memory block, which lives from `reserve` to `release`.
@@ -188,9 +190,9 @@ cdef class Growth:
 
     cdef int reserve_columns(self, int n_columns) except -1 nogil
     cdef void offer_column(self, Schema schema, int column) noexcept nogil
-    cdef int reserve(self, Trees trees, int widest, int n_labels, int n_samples,
+    cdef int reserve(self, Trees trees, int n_labels, int n_samples,
                      int max_features) except -1 nogil
-    cdef size_t lay_out(self, int widest) except 0 nogil
+    cdef size_t lay_out(self) except 0 nogil
     cdef void trim(self) noexcept nogil
     cdef void release(self) noexcept nogil
     cdef void begin(self, int node, int depth, bint keeps_root, int n_samples,
@@ -240,7 +242,7 @@ cdef class Growth:
     cdef void clear_sides(self) noexcept nogil
     cdef bint visit_nominal(self, int column, int n) noexcept nogil
     cdef void fill_buckets(self, int n_buckets, int n) noexcept nogil
-    cdef void weigh_value(self, int column, int code, int bucket, int n) noexcept nogil
+    cdef void weigh_value(self, int column, double code, int bucket, int n) noexcept nogil
     cdef void weigh_groups(self, int column, int n) noexcept nogil
     cdef void add(self, Side* side, int i) noexcept nogil
     cdef void offer_both(self, int column, double threshold) noexcept nogil

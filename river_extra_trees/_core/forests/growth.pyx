@@ -7,13 +7,13 @@ from libc.string cimport memcpy, memset
 
 from ..allocation cimport carve, free, product, resized, trimmed
 from ..rng cimport Rng, below, next_word
-from ..schema cimport OTHER, Schema
+from ..schema cimport Schema
 from ..shares cimport first_largest
 from ..split cimport (
     ENTROPY, GROUP, MANY_VALUES, NO_VALUE, N_SALTS, ONE_VALUE, VARIANCE, Split, bucket_of,
     goes_left, random_threshold,
 )
-from ..trees cimport LEAF, Trees
+from ..trees cimport Trees
 from .buckets cimport MISSING_BUCKET, N_ROWS, Buckets
 from .buffer cimport BLOCK, DOUBLE
 
@@ -109,19 +109,18 @@ cdef class Growth:
     cdef void offer_column(self, Schema schema, int column) noexcept nogil:
         """Add a column to those of the next growth."""
         self.nominal[column] = schema.has_codes(column)
+        self.has_nominal = self.nominal[column] or (self.n_offered > 0 and self.has_nominal)
         self.columns[self.n_offered] = column
         self.n_offered += 1
 
-    cdef int reserve(self, Trees trees, int widest, int n_labels, int n_samples,
+    cdef int reserve(self, Trees trees, int n_labels, int n_samples,
                      int max_features) except -1 nogil:
         """Allocate all memory that the growth of a tree on n_samples samples may need.
 
-        The columns were offered, and a node tries max_features of them. `widest` is the largest
-        number of values of a nominal column, see `Buckets.lay_out`. The labels are those of the
+        The columns were offered, and a node tries max_features of them. The labels are those of the
         samples; the tree may not know all of them yet.
         """
         cdef size_t bytes
-        cdef bint is_new = widest != self.buckets.n_values
         self.max_features = max_features
         # Two samples are split by any column that varies.
         self.is_wide = (n_samples == 2 or self.n_offered > <int64_t>WIDE * max_features
@@ -130,22 +129,17 @@ cdef class Growth:
         self.n_samples = n_samples
         # Until the lanes are known: float lanes, and some to fill the last unit of each kind.
         self.lanes.size = 0 if self.is_wide else 16 * (self.n_offered // 4 + 3)
-        bytes = self.lay_out(widest)
+        bytes = self.lay_out()
         if bytes > self.block_bytes:
             self.release()
             self.block = <char*>resized(NULL, bytes, 1)
             self.block_bytes = bytes
-            self.lay_out(widest)
-            is_new = True
-        if is_new:
-            self.buckets.forget_numbers()
-        # All new nodes, and a root if there is none.
-        trees.reserve(
-            1 - trees.n_roots + 2 * <Py_ssize_t>(n_samples // max(1, self.min_samples_leaf)),
-            n_labels)
+            self.lay_out()
+        # All new pairs, and a root if there is none.
+        trees.reserve(1 - trees.n_roots + n_samples // max(1, self.min_samples_leaf), n_labels)
         return 0
 
-    cdef size_t lay_out(self, int widest) except 0 nogil:
+    cdef size_t lay_out(self) except 0 nogil:
         """Divide the block for `n_samples` rows of `lanes.size` bytes; return its size in bytes."""
         cdef size_t begin = <size_t>self.block, end = begin, n = self.n_samples
         cdef size_t n_numbers = n if self.criterion == VARIANCE else 0
@@ -155,7 +149,8 @@ cdef class Growth:
         cdef size_t size = self.lanes.size
         cdef int i
         self.n_words = <int>(n_lanes + 63) // 64
-        self.buckets.lay_out(&end, widest, self.n_classes + 1)
+        self.buckets.lay_out(
+            &end, <int>N_ROWS if self.has_nominal else 0, self.n_classes + 1)
         self.weights = <double*>carve(&end, n, sizeof(double))
         self.values = <double*>carve(&end, n, sizeof(double))
         self.numbers = <double*>carve(&end, n_numbers, sizeof(double))
@@ -202,7 +197,7 @@ cdef class Growth:
         if bytes + LEAST_TRIM < self.block_bytes:
             self.block = <char*>trimmed(self.block, bytes)
             self.block_bytes = bytes
-        self.lay_out(self.buckets.n_values)
+        self.lay_out()
 
     cdef void release(self) noexcept nogil:
         """Free the memory of the growth."""
@@ -303,7 +298,8 @@ cdef class Growth:
             self.is_plain &= weight == 1.0
             largest = max(largest, weight)
         self.unit = 1.0 if self.is_plain else power_below(largest)
-        self.has_items = self.is_wide or not self.is_plain or self.criterion == VARIANCE
+        self.has_items = (self.is_wide or self.has_nominal or not self.is_plain
+                          or self.criterion == VARIANCE)
         memset(self.class_counts, 0, self.n_classes * sizeof(int))
         for i in range(n):
             code = 0
@@ -496,7 +492,7 @@ cdef class Growth:
         if not self.take_task():
             return
         self.is_listed = self.is_counted = False
-        self.lane, self.best.split.feature = -1, LEAF
+        self.lane = self.best.split.feature = -1
         self.n_left, self.n_visited = self.task.n_active, 0
         self.n_steps += 10
         if self.criterion == VARIANCE:
@@ -650,7 +646,7 @@ cdef class Growth:
         cdef int column = self.of_lanes[lane].column, n = self.task.n
         self.list_samples()
         self.read_lane(lane)
-        self.best.split.feature = LEAF
+        self.best.split.feature = -1
         if self.nominal[column]:
             self.visit_nominal(column, n)
         else:
@@ -708,8 +704,11 @@ cdef class Growth:
                 i += 1
 
     cdef void read_lane(self, int lane) noexcept nogil:
-        """Read the values of a lane of floats."""
+        """Read the values of a lane of floats; if it is nominal, from the buffer."""
         cdef int i
+        if self.nominal[self.of_lanes[lane].column]:
+            self.read_column(self.of_lanes[lane].column)
+            return
         cdef const uint8_t* at = self.own_rows() + self.byte_of(lane)
         for i in range(self.task.n):
             self.values[i] = (<const float*>at)[0]
@@ -829,16 +828,12 @@ cdef class Growth:
         """
         cdef Task left = self.task, right = self.task
         cdef int s, count
-        cdef int node = self.task.node
         left.n, right.n = self.left.n, self.right.n
         left.depth = right.depth = self.task.depth + 1
         left.side = right.side = 1 - self.task.side
         right.start += left.n
-        trees.close(node, self.gain())
-        left.node = trees.new_node(node, left.depth)
-        right.node = trees.new_node(node, right.depth)
-        trees.nodes[node].split = split[0]
-        trees.nodes[node].left, trees.nodes[node].right = left.node, right.node
+        left.node = trees.split(self.task.node, split, self.gain())
+        right.node = left.node ^ 1
         left.n_segments = right.n_segments = 0
         for s in range(self.task.n_segments):       # those of the right child replace the task's
             count = self.own[s].n - self.lefts[s]
@@ -923,7 +918,7 @@ cdef class Growth:
         Return whether the column varies.
         """
         cdef int i, n_met
-        cdef int[MANY_VALUES] met
+        cdef double[MANY_VALUES] met
         n_met = self.buckets.number_values(self.values, n, met, self.spare)
         if n_met > MANY_VALUES:
             self.weigh_groups(column, n)
@@ -941,18 +936,17 @@ cdef class Growth:
         else:
             self.buckets.add_classes(self.spare, self.weights, self.codes, n)
 
-    cdef void weigh_value(self, int column, int code, int bucket, int n) noexcept nogil:
+    cdef void weigh_value(self, int column, double code, int bucket, int n) noexcept nogil:
         """Evaluate the split of one nominal value, or of missing values, from all others."""
         cdef const double* row = self.buckets.row(bucket)
         cdef int c
-        cdef bint is_missing = code == self.buckets.missing()
         self.left.weight, self.left.n = row[0], self.buckets.sizes[bucket]
         self.right.weight, self.right.n = self.node.weight - row[0], n - self.left.n
         for c in range(self.task.n_segments):
             self.left.counts[c] = row[1 + c]
             self.right.counts[c] = self.node.counts[c] - row[1 + c]
         # No value has the code NO_VALUE, so that split separates missing values from all others.
-        self.offer(column, NO_VALUE if is_missing else code + OTHER, ONE_VALUE, is_missing)
+        self.offer(column, code, ONE_VALUE, code == NO_VALUE)
 
     cdef void weigh_groups(self, int column, int n) noexcept nogil:
         """Evaluate the cuts of the buckets of values, ordered by their mean target.

@@ -14,8 +14,8 @@ from ..allocation cimport free, product, resized, trimmed
 from ..moments cimport follow_moments
 from ..rng cimport Rng
 from ..schema cimport MAX_COLUMNS, Schema
-from ..split cimport VARIANCE, goes_left
-from ..trees cimport Node, Trees
+from ..split cimport VARIANCE
+from ..trees cimport Node, Trees, is_leaf, turn
 from .buffer cimport Buffer
 from .growth cimport Growth
 
@@ -86,6 +86,17 @@ cdef class LinearModels:
         if 0 < self.n_nodes < self.node_capacity:
             self.node_capacity = self.n_nodes
             self.of_nodes = <int*>trimmed(self.of_nodes, self.n_nodes * sizeof(int))
+
+    cdef int renumber(self) except -1:
+        """Give the nodes of a former tree, except the root, the next numbers; see `renewed`."""
+        cdef int node
+        if self.n_nodes > 1:
+            self.reserve(0, 0, self.n_nodes + 1)
+            for node in range(self.n_nodes, 1, -1):
+                self.of_nodes[node] = self.of_nodes[node - 1]
+            self.of_nodes[1] = -1
+            self.n_nodes += 1
+        return 0
 
     cdef double* add(self, int node) noexcept nogil:
         """The memory for the model of a node without a model; call `reserve` before."""
@@ -262,8 +273,7 @@ cdef class TreeGrowth:
 
     # ---------------------------------------------------------------- memory
 
-    cdef int reserve(self, int widest, int n_labels, int n_samples,
-                     int max_features) except -1 nogil:
+    cdef int reserve(self, int n_labels, int n_samples, int max_features) except -1 nogil:
         """Allocate all memory that the growth of a tree on n_samples samples may need.
 
         The columns were offered.
@@ -280,7 +290,7 @@ cdef class TreeGrowth:
                 n_leaves = max(1, n_samples // self.growth.min_samples_leaf)
                 self.models.reserve(n, product(n_leaves, n + 2), 2 * n_leaves)
         self.trees.reserve_roots(1)
-        return self.growth.reserve(self.trees, widest, n_labels, n_samples, max_features)
+        return self.growth.reserve(self.trees, n_labels, n_samples, max_features)
 
     cdef int least_samples(self, int n_regressors) noexcept nogil:
         """Minimum number of samples of a leaf with so many regressors."""
@@ -467,10 +477,8 @@ cdef double steps_of_sum(int n_regressors) noexcept nogil:
 cdef int walk(Trees trees, Buffer buffer, int place) noexcept nogil:
     """The leaf of the first tree that a stored sample reaches."""
     cdef int node = trees.roots[0]
-    cdef double value
     cdef const Node* this = &trees.nodes[node]
-    while this.split.feature >= 0:
-        value = buffer.value(this.split.feature, place)
-        node = this.left if goes_left(&this.split, value) else this.right
+    while not is_leaf(this):
+        node = this.left ^ <int>turn(this, buffer.value(this.feature, place), False)
         this = &trees.nodes[node]
     return node

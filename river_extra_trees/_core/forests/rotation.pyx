@@ -44,8 +44,7 @@ cdef int reserve_tree(ExtraTrees forest, Group group, int64_t n_seen,
     """Allocate memory for the growth of a tree that begins after sample number n_seen."""
     cdef int n = <int>min(n_seen, <int64_t>group.window_size)
     group.growth.offer_columns(forest.schema, n_seen - n, n)
-    group.growth.reserve(
-        forest.widest, n_labels, n, forest.n_visited(group.growth.growth.n_offered))
+    group.growth.reserve(n_labels, n, forest.n_visited(group.growth.growth.n_offered))
     if not forest.regression:
         (<CompactTrees>group.growth.trees).reserve_samples(n)
     return 0
@@ -157,8 +156,8 @@ cdef void end_growth(ExtraTrees forest, Group group, int64_t n_seen) noexcept no
     The Python objects stay where they are, because references to them may not change here.
     """
     cdef int version = group.n_ready
-    group.growth.trees.trim(2 * forest.batch_size)
-    take_tree(forest, group.ready_tree(version), group.growth.trees)
+    group.growth.trees.trim(forest.batch_size)
+    (<Trees>group.ready_tree(version)).take(group.growth.trees)
     if forest.regression:
         (<LinearModels>group.ready_models_of(version)).take_models(group.growth.models)
     group.ready_at[version] = n_seen
@@ -166,13 +165,6 @@ cdef void end_growth(ExtraTrees forest, Group group, int64_t n_seen) noexcept no
     group.is_growing = False
     group.growth.growth.release()
     group.turn = (group.turn + 1) % group.n
-
-
-cdef void take_tree(ExtraTrees forest, PyObject* into, Trees trees) noexcept nogil:
-    """Move a tree to another object."""
-    (<Trees>into).take_nodes(trees)
-    if not forest.regression:
-        (<CompactTrees>into).take_cells(<CompactTrees>trees)
 
 
 # --- A tree of the forest --------------------------------------------------------------------
@@ -211,7 +203,7 @@ cdef int change_tree(ExtraTrees forest, Group group, int tree, int64_t n_seen, i
     if n_seen % forest.batch_size == tree % forest.batch_size and forest.splits_leaves(tree):
         split_leaves(forest, tree, <Trees>forest.tree(tree), n_seen, small)
     if version < group.n_ready and group.ready_at[version] == n_seen:
-        take_tree(forest, forest.tree(tree), <Trees>group.ready_tree(version))
+        (<Trees>forest.tree(tree)).take(<Trees>group.ready_tree(version))
         if forest.regression:
             (<LinearModels>forest.models_of(tree)).take_models(
                 <LinearModels>group.ready_models_of(version))
@@ -247,8 +239,6 @@ cdef int split_leaves(ExtraTrees forest, int tree, Trees trees, int64_t n_seen,
     cdef int* leaves = forest.leaves + <Py_ssize_t>tree * forest.batch_size
     cdef int* found = small.leaves
     cdef int* places = small.places
-    cdef int n_labels = forest.n_labels()
-    trees.reserve(2 * forest.batch_size, n_labels)
     if not forest.regression:
         (<CompactTrees>trees).reserve_splits(forest.batch_size, forest.max_nodes)
     while arrival < n_seen:         # sorted by leaf, in order of arrival
@@ -265,7 +255,7 @@ cdef int split_leaves(ExtraTrees forest, int tree, Trees trees, int64_t n_seen,
         j = i + 1
         while j < n and found[j] == found[i]:
             j += 1
-        if j - i > 1 and trees.n_used - trees.n_free + 2 <= forest.max_nodes:
+        if j - i > 1 and trees.n_nodes_in_use() + 2 <= forest.max_nodes:
             split_leaf(forest, tree, trees, found[i], places + i, j - i, small.growth, n_seen)
         i = j
     trees.shrink_to(forest.max_nodes)
@@ -286,8 +276,7 @@ cdef int split_leaf(ExtraTrees forest, int tree, Trees trees, int leaf, const in
             if not is_missing(forest.buffer.value(forest.recent[k], places[i])):
                 growth.offer_column(forest.schema, forest.recent[k])
                 break
-    growth.reserve(trees, forest.widest, forest.n_labels(), n,
-                   forest.n_visited(growth.n_offered))
+    growth.reserve(trees, forest.n_labels(), n, forest.n_visited(growth.n_offered))
     memcpy(growth.places, places, n * sizeof(int))
     if forest.regression:
         models = forest.models_of(tree)
@@ -295,7 +284,7 @@ cdef int split_leaf(ExtraTrees forest, int tree, Trees trees, int leaf, const in
             growth.numbers[i] = remainder(
                 forest.buffer.target(places[i]),
                 (<LinearModels>models).at_place(leaf, forest.buffer, places[i]))
-    growth.begin(leaf, trees.nodes[leaf].depth, True, n,
+    growth.begin(leaf, trees.depth_of(leaf), True, n,
                  rng_for(forest.seed, tree, n_seen, BRANCH))
     growth.advance(trees, LARGEST_STEPS)
     return 0
