@@ -24,10 +24,10 @@ weights are 1 and the criterion is not the entropy. VISIT takes the others one b
 *wide* if it is offered many more columns than a node tries, such as the words of a text. Then there
 are no rows: a node draws columns and visits them in the buffer of the samples.
 
-A lane holds floats, of a nominal value its rounded code: enough to tell whether the lane varies, and
-VISIT reads the code in the buffer. Doubles that they do not represent are rounded; if all values of a column are
-within a factor of two, such as times, their smallest is subtracted before. The threshold of the
-split is then the largest double that is rounded to the left side.
+A lane holds floats, of a nominal value its rounded code: enough to tell whether the lane varies.
+VISIT reads the code in the buffer. Doubles that floats do not represent are rounded; if all values
+of a column are within a factor of two, such as times, their smallest is subtracted before. The
+threshold of the split is then the largest double that is rounded to the left side.
 
 The targets of a regression become whole numbers in each node, multiples of a power of two below a
 billionth to a ten thousandth of their range, so that sums do not depend on their order.
