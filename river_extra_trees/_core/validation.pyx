@@ -176,8 +176,9 @@ cdef double read_number(object y) except? -1.0:
 def fit_of(dict x, dict layout, frozenset missing, Py_ssize_t n_columns):
     """How a sample fits columns: 2 if these are its features, 1 if some are missing, else 0.
 
-    A value fits if it is a number, or in a nominal column a text; of unknown columns, only numbers
-    fit. `layout` has by name 1 for a nominal column, and 2 more for each of the `n_columns`.
+    A value fits if it is a number, or in a nominal column a text that is certainly its own name; of
+    unknown columns, only numbers fit. `layout` has by name the sum of 1 for a nominal column, 2 for
+    each of the `n_columns`, and 4 for a column whose values may have to be converted.
     """
     cdef Py_ssize_t n_present = 0
     cdef int column
@@ -185,13 +186,28 @@ def fit_of(dict x, dict layout, frozenset missing, Py_ssize_t n_columns):
         column = layout.get(name, 0)
         if value is None:
             continue
+        if column & 4:
+            return 0
         if column & 1:
-            if type(value) is not str or value in missing:
+            if type(value) is not str or value in missing or not is_name(value):
                 return 0
         elif type(value) is float or type(value) is FLOAT64:
             if value != value:
                 continue
         elif type(value) is not int and type(value) is not bool:
             return 0
-        n_present += column >> 1
+        n_present += (column >> 1) & 1
     return 2 if n_present == n_columns == len(x) else 1
+
+
+cdef bint is_name(str text) noexcept:
+    """Whether a text is certainly no number, truth value or date, and has no blanks around it.
+
+    It begins with a letter, or consists of digits.
+    """
+    cdef Py_ssize_t n = len(text)
+    if n == 0 or text[n - 1].isspace():
+        return False
+    if text[0].isalpha():
+        return text[0] not in "tTfF" or not 4 <= n <= 5
+    return text.isdigit()

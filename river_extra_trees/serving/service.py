@@ -92,7 +92,7 @@ class Service:
                 answers.append(self._answer(sample, wanted))
             except input_errors(self.model) as error:
                 raise at_line(sample.line, error, REJECTED) from None
-        self._note_features(read)
+        self._note_features(samples, read)
         for sample, each in zip(samples, answers, strict=True):
             if self.learns:
                 each["id"] = self.answers.add(sample.text, each["y"])
@@ -148,7 +148,7 @@ class Service:
         kinds = self.kinds
         if kinds is None:
             return samples
-        is_new = learned and any(name not in kinds._columns for each in samples for name in each.x)
+        is_new = learned and any(kinds._is_new(each.x) for each in samples)
         if is_new:
             kinds = copy.deepcopy(kinds)  # the samples may still be refused
         read = []
@@ -161,11 +161,11 @@ class Service:
                 raise at_line(sample.line, error, REJECTED) from None
         return read
 
-    def _note_features(self, samples: Sequence[Sample]) -> None:
+    def _note_features(self, samples: Sequence[Sample], read: Sequence[Sample]) -> None:
         """Count what does not fit the model in samples that it has accepted."""
         if self.kinds is not None:
-            for each in samples:
-                self.monitor.note_features(*self.fit.note(each.x), self._n_new_values(each.x))
+            for given, each in zip(samples, read, strict=True):  # parts of dates are not given
+                self.monitor.note_features(*self.fit.note(given.x), self._n_new_values(each.x))
 
     def _n_new_values(self, x: dict[str, Any]) -> int:
         """Return how many nominal values of a sample the learner does not know."""
@@ -184,9 +184,9 @@ class Service:
 
     def _checked(self, samples: Sequence[Sample]) -> Sequence[Sample]:
         """Read samples to learn; raise RequestError, with the line, if the model rejects one."""
-        samples = self._read(samples, learned=True)
+        read = self._read(samples, learned=True)
         new_labels: set[Hashable] = set()
-        for sample in samples:
+        for sample in read:
             try:
                 x = before_learner(self.model, sample.x)
                 self.learner._check_next(x, sample.y, sample.w, new_labels)
@@ -194,8 +194,8 @@ class Service:
                     self._check_label(sample.y)
             except input_errors(self.model) as error:
                 raise at_line(sample.line, error, REJECTED) from None
-        self._note_features(samples)
-        return samples
+        self._note_features(samples, read)
+        return read
 
     def _check_label(self, label: Any) -> None:
         new: set[Hashable] = set()

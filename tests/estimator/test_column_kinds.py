@@ -88,7 +88,7 @@ def test_values(kind: str, value: Any, expected: Any) -> None:
         ("date %m/%d/%Y", "23/11/2026"),
         ("decimal comma", "0.12"),
         ("decimal comma", "1,2,3"),
-        ("percentage", "%"),
+        ("percentage", "1,234%"),
     ],
 )
 def test_misfits_are_named(kind: str, value: Any) -> None:
