@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any
 
-from river import metrics
+from river import base, metrics
 
 from river_extra_trees._estimator.learner import reads_columns
 from river_extra_trees.cli import UserError, learners
@@ -68,20 +68,32 @@ class Entrant:
                 predictions = predicted_and_learned(
                     self.model, batch, probabilities=self.probabilities
                 )
-            predict = self.model.predict_proba_one if self.probabilities else self.model.predict_one
                 scored = list(zip(batch.targets or (), predictions, strict=True))
+            predict = self.model.predict_proba_one if self.probabilities else self.model.predict_one
             for x, y, *weight in rows:
                 predictions.append(predict(x))
                 self.waiting.append((x, y, weight, predictions[-1]))
                 if len(self.waiting) >= self.delay:
                     scored.append(self.learn_oldest())
         except Exception as error:  # a learner of river may raise anything
-            n = self.items + len(predictions)
-            text = " ".join(str(error).split())
-            self.error = f"failed after {n:,} samples: {type(error).__name__}: {text}"
+            self.fail(error, self.items + len(predictions))
         self.seconds += time.perf_counter() - start
         self.items += len(predictions)
         self.score(scored)
+
+    def fail(self, error: Exception, n: int) -> None:
+        """Leave the race because of an error after so many samples."""
+        text = " ".join(str(error).split())
+        self.error = f"failed after {n:,} samples: {type(error).__name__}: {text}"
+
+    def settle(self) -> None:
+        """Learn and score the samples whose labels have not come yet."""
+        try:
+            self.score([self.learn_oldest() for _ in range(len(self.waiting))])
+        except UserError:
+            raise
+        except Exception as error:
+            self.fail(error, self.items)
 
     def learn_oldest(self) -> tuple[Any, Any]:
         """Learn the sample that has waited longest; return its target and its prediction."""
@@ -155,7 +167,7 @@ class Race:
     items
         Number of samples so far.
     labels
-        Number of samples by label, in a classification.
+        Number of samples by label, if the learners predict labels.
 
     """
 
@@ -164,6 +176,7 @@ class Race:
         self.kinds = kinds
         self.items = 0
         self.labels: collections.Counter[Any] = collections.Counter()
+        self.has_labels = isinstance(entrants[0].model, base.Classifier)
         self.spacing = 1  # samples between two points of a curve
 
     def run(self, batches: Iterable[Batch], stop_every: int = 0) -> Iterator[int]:
@@ -180,7 +193,8 @@ class Race:
                 part = batch[start : start + min(due)]
                 if self.kinds is not None:
                     self.kinds._count(part.frame)
-                self.labels.update(part.targets or ())
+                if self.has_labels:
+                    self.labels.update(part.targets or ())
                 for entrant in self.running:
                     entrant.take(part)
                 start += len(part)
@@ -206,7 +220,8 @@ class Race:
     def finish(self) -> None:
         """Learn the samples whose labels have not come; record the results and the memory."""
         for entrant in self.running:
-            entrant.score(entrant.learn_oldest() for _ in range(len(entrant.waiting)))
+            entrant.settle()
+        for entrant in self.running:
             if entrant.curve and entrant.curve[-1]["items"] == entrant.items:
                 entrant.curve.pop()
             entrant.look(force=True)

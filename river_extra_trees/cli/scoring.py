@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import collections
-from collections.abc import Hashable, Iterable, Iterator
+import functools
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import Any
 
 from river import base, metrics, utils
@@ -63,18 +64,21 @@ class Scoring:
     ----------
     specs
         Their specifications, by river's names or those of `river_extra_trees.evaluate`.
-    labels
-        Labels of the first samples. The rarest is the positive one, unless the labels are 0 and 1
-        or truth values, or a specification sets `pos_val`.
+    first_labels
+        Returns the labels of the first samples. The rarest is the positive one, unless the labels
+        are 0 and 1 or truth values, or a specification sets `pos_val`.
     rolling
         Number of the latest samples that count; None counts all.
     """
 
     def __init__(
-        self, specs: list[str], labels: Iterable[Hashable] = (), rolling: int | None = None
+        self,
+        specs: list[str],
+        first_labels: Callable[[], Iterable[Hashable]],
+        rolling: int | None = None,
     ) -> None:
         self.specs, self.rolling = specs, rolling
-        self.labels = collections.Counter(labels)
+        self.first_labels = first_labels
         self.positive: dict[str, Hashable] = {}  # by specification
 
     def metrics_for(self, model: base.Estimator) -> dict[str, Any]:
@@ -83,7 +87,7 @@ class Scoring:
         return {spec + of: self._made(spec, model) for spec in self.specs}
 
     def _made(self, spec: str, model: base.Estimator) -> Any:
-        metric = make_metric(spec, model)
+        metric: Any = make_metric(spec, model)
         _, parameters = parse(spec)
         is_binary = isinstance(metric, metrics.base.BinaryMetric)
         label = parameters.pop("pos_val", None)
@@ -97,11 +101,16 @@ class Scoring:
             metric = created(spec, type(metric), parameters)
         return ForLabel(metric, label) if is_binary else metric
 
+    @functools.cached_property
+    def labels(self) -> collections.Counter[Hashable]:
+        """Number of the first samples by label."""
+        return collections.Counter(self.first_labels())
+
     def _rarest(self, spec: str) -> Hashable:
         if all(isinstance(label, bool | int) and label in (0, 1) for label in self.labels):
             return True
         if len(self.labels) < 2:
-            (label,) = self.labels
+            label = next(iter(self.labels), None)
             raise UserError(
                 f"the first samples all have the label {safe_repr(label)}; name the positive label "
                 f"of {spec}, as {spec}:pos_val=LABEL"
@@ -110,16 +119,12 @@ class Scoring:
 
     def notes(self) -> Iterator[str]:
         """Say which label is positive, where no specification does."""
-        n = self.labels.total()
-        by_label: dict[Hashable, list[str]] = {}
         for spec, label in self.positive.items():
-            by_label.setdefault(label, []).append(spec)
-        for label, specs in by_label.items():
-            share = f"{100 * self.labels[label] / n:.2g} %"
+            n = self.labels.total()
+            share = f"{100 * self.labels[label] / n:.2g} % of the first {n:,}"
             yield (
-                f"{safe_repr(label)} is the positive label of {', '.join(specs)}, because it is "
-                f"the rarest ({share} of the first {n:,}); pos_val names another, as in "
-                f"{specs[0]}:pos_val=LABEL"
+                f"{spec} takes {safe_repr(label)}, the rarest label ({share}), as positive; "
+                f"{spec}:pos_val=LABEL names another"
             )
 
 
@@ -149,6 +154,30 @@ def make_metric(spec: str, model: base.Estimator) -> metrics.base.Metric:
     if not metric.works_with(model):
         raise UserError(f"the metric {name} cannot score {type(model).__name__}")
     return metric
+
+
+def notes_on(
+    labels: collections.Counter[Any], metrics_by_learner: dict[str, dict[str, Any]]
+) -> Iterator[str]:
+    """Say that most labels are equal, and which scores are 0 because of the positive label."""
+    if found := frequent(labels):
+        label, share = found
+        yield (
+            f"{100 * share:.3g} % of the labels are {safe_repr(label)}: to predict it always has "
+            f"an accuracy of {share:.4g}; compare with PriorClassifier, and by LogLoss"
+        )
+    silent: dict[tuple[str, Hashable], list[str]] = {}
+    for learner, found_metrics in metrics_by_learner.items():
+        for name, metric in found_metrics.items():
+            if isinstance(metric, ForLabel) and metric.requires_labels and not metric.get():
+                silent.setdefault((name, metric.label), []).append(learner)
+    for (name, label), names in silent.items():
+        why = (
+            f"never predicted {safe_repr(label)} rightly"
+            if label in labels
+            else f"the positive label {safe_repr(label)} never comes; {name}:pos_val=LABEL names it"
+        )
+        yield f"{name} is 0 for {', '.join(names)}: {why}"
 
 
 def frequent(labels: collections.Counter[Any]) -> tuple[Any, float] | None:
