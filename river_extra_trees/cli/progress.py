@@ -36,6 +36,11 @@ class Progress:
             return items / max(1, self.n_items)
         return self.reader.share_read
 
+    def line(self, items: int, what: str) -> str:
+        """Return the progress after some rows, for a log."""
+        share = self.share(items)
+        return f"{items:,} {what}" + ("" if share is None else f" ({share:.0%})")
+
     def advance_to(self, items: int) -> None:
         """Update the bar after some rows."""
         self.bar.update(self.task, completed=self.share(items) or 0.0)

@@ -86,9 +86,7 @@ def line(contest: Race, progress: Progress) -> str:
     """Return the state of a training, for a log."""
     (entrant,) = contest.entrants
     scores = ", ".join(f"{name} {score:.4g}" for name, score in entrant.scores().items())
-    share = progress.share(contest.items)
-    of = "" if share is None else f" ({share:.0%})"
-    return f"{contest.items:,} samples{of}, {scores}, {entrant.speed:,.0f} samples/s"
+    return f"{progress.line(contest.items, 'samples')}, {scores}, {entrant.speed:,.0f} samples/s"
 
 
 def table(race: Race, stream: Stream) -> Table:

@@ -19,6 +19,7 @@ from river import compose
 from river_extra_trees import persistence
 from river_extra_trees._core.safe_repr import safe_repr
 from river_extra_trees._estimator.fit import Fit
+from river_extra_trees._estimator.kinds import name_of
 from river_extra_trees.column_kinds import parted
 
 from .answers import Answers
@@ -147,7 +148,7 @@ class Service:
         """Read samples by the kinds of their columns."""
         kinds = self.kinds
         if kinds is None:
-            return samples
+            return [each._replace(x=self._named(each.x)) for each in samples]
         is_new = learned and any(kinds._is_new(each.x) for each in samples)
         if is_new:
             kinds = copy.deepcopy(kinds)  # the samples may still be refused
@@ -167,20 +168,31 @@ class Service:
             for given, each in zip(samples, read, strict=True):  # parts of dates are not given
                 self.monitor.note_features(*self.fit.note(given.x), self._n_new_values(each.x))
 
-    def _n_new_values(self, x: dict[str, Any]) -> int:
-        """Return how many nominal values of a sample the learner does not know."""
+    def _nominal(self) -> dict[Any, Any]:
+        """Return the columns that the learner knows as nominal alone, with their values."""
         if self.learner is not self.model:  # other steps may make new values of them
-            return 0
+            return {}
         schema = self.learner._schema
         if len(schema.names) != self.n_columns:
             self.n_columns = len(schema.names)
-            pairs = zip(schema.names, schema.codes, strict=True)
-            self.codes = {name: codes for name, codes in pairs if codes is not None}
+            pairs = list(zip(schema.names, schema.codes, strict=True))
+            numeric = {name for name, codes in pairs if codes is None}
+            self.codes = {name: codes for name, codes in pairs if name not in numeric}
+        return self.codes
+
+    def _n_new_values(self, x: dict[str, Any]) -> int:
+        """Return how many nominal values of a sample the learner does not know."""
+        nominal = self._nominal()
         return sum(
-            x[name] is not None and x[name] not in codes
-            for name, codes in self.codes.items()
-            if name in x
+            value is not None and name in nominal and value not in nominal[name]
+            for name, value in x.items()
         )
+
+    def _named(self, x: dict[str, Any]) -> dict[str, Any]:
+        """Return a sample with names in place of numbers in the nominal columns of a learner."""
+        nominal = self._nominal()
+        numbers = [n for n, each in x.items() if n in nominal and isinstance(each, int | float)]
+        return x | {name: name_of(x[name]) for name in numbers} if numbers else x
 
     def _checked(self, samples: Sequence[Sample]) -> Sequence[Sample]:
         """Read samples to learn; raise RequestError, with the line, if the model rejects one."""
