@@ -16,7 +16,6 @@ from ._core.validation import fit_of
 from ._estimator.frames import columns_in, is_array, readable_frame, scalars_of
 from ._estimator.kinds import (
     DATE,
-    MISSING,
     NOMINAL,
     NUMBER,
     PARTS,
@@ -78,8 +77,8 @@ class ColumnKinds(base.MiniBatchTransformer):
     kinds
         Kinds of columns by name; `None` declares none.
     missing_words
-        Further texts that are missing values, such as `unknown`; `None` adds none. The text of a number, such as
-        `-999`, stands for the number, too.
+        Further texts that are missing values, such as `unknown`; `None` adds none. The text of a
+        number, such as `-999`, stands for the number, too.
 
     Notes
     -----
@@ -318,8 +317,8 @@ class ColumnKinds(base.MiniBatchTransformer):
         if is_array(native):
             if dated:
                 raise ValueError(
-                    f"column {dated[0].name} has the kind {PARTS!r}, whose parts need names; pass a "
-                    "data frame instead of an array"
+                    f"column {dated[0].name} has the kind {PARTS!r}, whose parts need names; pass "
+                    "a data frame instead of an array"
                 )
             array = np.array(native, object)
             for i, each in changed:
@@ -372,7 +371,9 @@ class ColumnKinds(base.MiniBatchTransformer):
         if kind == NOMINAL:
             is_text = column.refused < 0 and column.numbers is None
             read = reader_of(NOMINAL, self._words)
-            return is_text and all(type(each) is str and read(each) == each for each in column.values)
+            return is_text and all(
+                type(each) is str and read(each) == each for each in column.values
+            )
         if not is_numeric(column) or (kind is not None and family_of(kind) == PARTS):
             return False
         numbers = column.numbers

@@ -103,7 +103,7 @@ def columns_in(frame: typing.Any) -> list[tuple[Hashable, typing.Any]]:
 
 
 def scalars_of(values: typing.Any, name: str) -> list[typing.Any]:
-    """Convert as `values_of`, but floats of 32 bits to scalars of numpy, which have fewer digits."""
+    """Convert as `values_of`, but floats of 32 bits to scalars, which have fewer digits."""
     import narwhals
 
     series = narwhals.from_native(values, series_only=True, pass_through=True)

@@ -13,7 +13,6 @@ import functools
 import math
 import numbers
 import re
-import typing
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable
 from decimal import Decimal
@@ -51,8 +50,11 @@ COMMA, PERCENTAGE = "decimal comma", "percentage"
 
 # Those of pandas' reader of CSV, and those of Weka and of dumps of databases.
 MISSING = frozenset(
-    ["", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN"]
-    + ["<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null", "?", "\\N"]
+    (
+        *("", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND"),
+        *("1.#QNAN", "<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null"),
+        *("?", "\\N"),
+    )
 )
 UNCHANGED = frozenset([float, int, bool, np.float64])  # types that need no conversion
 MICROSECOND = datetime.timedelta(microseconds=1)
@@ -142,9 +144,7 @@ def numbers_in(missing: frozenset[str]) -> frozenset[float]:
 # --- Kinds by values
 
 
-def kind_of(
-    value: Any, *, untyped: bool = False, missing: frozenset[str] = MISSING
-) -> str | None:
+def kind_of(value: Any, *, untyped: bool = False, missing: frozenset[str] = MISSING) -> str | None:
     """Return the kind of a column that begins with a value; None if the value is missing.
 
     A text is a number only if the source has no types, as CSV.

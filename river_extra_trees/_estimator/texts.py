@@ -23,7 +23,7 @@ __all__ = [
 
 TRUTH = {"true": 1.0, "false": 0.0}  # in any case
 EXPONENT = r"([eE][+-]?\d+)?"
-MARK = r"['’ \u00a0\u202f]"  # between thousands, beside the comma or the point
+MARK = r"['\u2019 \u00a0\u202f]"  # between thousands, beside the comma or the point
 NUMERAL = re.compile(rf"[+-]?(\d+\.?\d*|\.\d+){EXPONENT}", re.ASCII)
 GROUPED = re.compile(
     rf"[+-]?[1-9]\d{{0,2}}(?P<mark>,|{MARK})\d{{3}}((?P=mark)\d{{3}})*(\.\d*)?", re.ASCII

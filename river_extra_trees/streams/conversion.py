@@ -29,7 +29,15 @@ from river_extra_trees._estimator.kinds import (
 from river_extra_trees._estimator.texts import TRUTH, is_certain_number, number_of
 from river_extra_trees.column_kinds import ColumnKinds
 
-__all__ = ["determine_kind", "frame_of", "label_of_text", "labels_of", "parts_in", "read_column", "values_of"]
+__all__ = [
+    "determine_kind",
+    "frame_of",
+    "label_of_text",
+    "labels_of",
+    "parts_in",
+    "read_column",
+    "values_of",
+]
 
 EXACT = 2**53  # floats hold every whole number up to this one
 

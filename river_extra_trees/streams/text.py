@@ -165,11 +165,16 @@ class Records:
 
     def __init__(self, lines: Lines, first: str, delimiter: str) -> None:
         self.lines, self.delimiter = lines, delimiter
+        self.first = first
         self.taken: list[str] = []  # the lines of a record
-        fed = map(self._take, itertools.chain([first], lines))
-        self.reader = csv.reader(fed, delimiter=delimiter, skipinitialspace=True, strict=True)
+        self.reader = csv.reader(self, delimiter=delimiter, skipinitialspace=True, strict=True)
 
-    def _take(self, line: str) -> str:
+    def __iter__(self) -> Iterator[str]:
+        return self
+
+    def __next__(self) -> str:
+        """Return the next line, for the reader."""
+        line, self.first = self.first or next(self.lines), ""
         self.taken.append(line)
         return line
 

@@ -148,7 +148,7 @@ def test_types_that_no_model_reads(tmp_path: Path, values: Any, target: str) -> 
     """They are refused by the names of their columns, which can be dropped."""
     table = pa.table({"a": values, "y": [1]})
     feather.write_feather(table, tmp_path / "t.arrow", "uncompressed")
-    with pytest.raises(streams.TableError, match=r"row 1: column 'a' holds .*, which is neither a number nor a text"):
+    with pytest.raises(streams.TableError, match=r"row 1: column 'a' holds .*, which is neither"):
         read(tmp_path / "t.arrow", target=target)
     assert read(tmp_path / "t.arrow", target="y", drop=["a"])[:2] == ([{}], [1])
 
