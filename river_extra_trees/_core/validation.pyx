@@ -10,6 +10,8 @@ from time import struct_time
 
 import numpy as np
 
+from .codes cimport code_of, code_of_text
+
 from . import state as limits
 from .safe_repr import safe_repr, with_text
 
@@ -42,14 +44,18 @@ cdef bint is_number(object value) except -1:
 
 
 cdef Kind classify(object name, object value, double* number) except *:
-    """The kind of a feature value; if it is a number, write it to `number`."""
+    """The kind of a feature value; write the number, or the code of a nominal value."""
     number[0] = NAN
     if value is None:
         return MISSING
     if PyFloat_CheckExact(value):
         number[0] = PyFloat_AS_DOUBLE(value)
+    elif type(value) is str:
+        number[0] = code_of_text(value)
+        return CATEGORY
     elif isinstance(value, (str, bytes)):
         check_hashable(name, value)
+        number[0] = code_of(value)
         return CATEGORY
     elif not is_number(value):
         if isinstance(value, (complex, np.complexfloating)):
@@ -63,7 +69,13 @@ cdef Kind classify(object name, object value, double* number) except *:
             raise ValueError(
                 f"feature {safe_repr(name)}: a nominal value must not hold NaN: {safe_repr(value)}"
             )
-        return MISSING if is_missing(value) else CATEGORY
+        if is_missing(value):
+            return MISSING
+        try:
+            number[0] = code_of(value)
+        except (TypeError, ValueError) as error:
+            raise with_text(error, f"feature {safe_repr(name)}: {error}") from None
+        return CATEGORY
     else:
         check_hashable(name, value)
         try:

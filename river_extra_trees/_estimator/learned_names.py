@@ -14,7 +14,7 @@ Names = Mapping[Hashable, Mapping[str, str]]
 
 
 def names_learned(learner: Any) -> Names:
-    """Return the columns that a learner knows as nominal alone, with their values.
+    """Return the columns that a learner knows as nominal alone, with the values it remembers.
 
     The values stand by the texts that `ColumnKinds` reads in their place: ``1.5`` for ``1.50``.
 
@@ -32,9 +32,10 @@ def names_learned(learner: Any) -> Names:
     numeric = {name for name, codes in pairs if codes is None}
     found: dict[Hashable, dict[str, str]] = {}
     for name, codes in pairs:
-        if codes is not None and name not in numeric and all(type(each) is str for each in codes):
-            texts = {name_of_text(each): each for each in reversed(codes)}
-            found[name] = texts | {each: each for each in codes}
+        values = [] if codes is None else list(codes.values())
+        if codes is not None and name not in numeric and all(type(each) is str for each in values):
+            texts = {name_of_text(each): each for each in reversed(values)}
+            found[name] = texts | {each: each for each in values}
     return found
 
 

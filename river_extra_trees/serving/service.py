@@ -20,6 +20,7 @@ from river_extra_trees import persistence
 from river_extra_trees._core.safe_repr import safe_repr
 from river_extra_trees._estimator.fit import Fit
 from river_extra_trees._estimator.kinds import name_of
+from river_extra_trees._estimator.learned_names import Names, names_learned
 from river_extra_trees.column_kinds import parted
 
 from .answers import Answers
@@ -77,7 +78,7 @@ class Service:
         self.classifies = is_classifier(model)
         self.monitor = Monitor(self.classifies)
         self.n_columns = -1  # of the learner, when its nominal columns were last looked up
-        self.codes: dict[Any, Any] = {}
+        self.nominal: Names = {}
         self.saved = 0  # number of samples learned when a snapshot was last taken
         self.saved_at: float | None = None
         self.save_error: str | None = None
@@ -168,30 +169,23 @@ class Service:
             for given, each in zip(samples, read, strict=True):  # parts of dates are not given
                 self.monitor.note_features(*self.fit.note(given.x), self._n_new_values(each.x))
 
-    def _nominal(self) -> dict[Any, Any]:
-        """Return the columns that the learner knows as nominal alone, with their values."""
-        if self.learner is not self.model:  # other steps may make new values of them
-            return {}
-        schema = self.learner._schema
-        if len(schema.names) != self.n_columns:
-            self.n_columns = len(schema.names)
-            pairs = list(zip(schema.names, schema.codes, strict=True))
-            numeric = {name for name, codes in pairs if codes is None}
-            self.codes = {name: codes for name, codes in pairs if name not in numeric}
-        return self.codes
-
     def _n_new_values(self, x: dict[str, Any]) -> int:
-        """Return how many nominal values of a sample the learner does not know."""
-        nominal = self._nominal()
-        return sum(
-            value is not None and name in nominal and value not in nominal[name]
-            for name, value in x.items()
-        )
+        """Return how many nominal values of a sample the learner does not remember."""
+        if self.learner is not self.model:  # other steps may make new values of them
+            return 0
+        is_new = self.learner._schema.is_new
+        return sum(is_new(name, value) for name, value in x.items())
 
     def _named(self, x: dict[str, Any]) -> dict[str, Any]:
         """Return a sample with names in place of numbers in the nominal columns of a learner."""
-        nominal = self._nominal()
-        numbers = [n for n, each in x.items() if n in nominal and isinstance(each, int | float)]
+        if self.learner is not self.model:
+            return x
+        schema = self.learner._schema
+        if len(schema.names) != self.n_columns:
+            self.n_columns, self.nominal = len(schema.names), names_learned(self.learner)
+        numbers = [
+            n for n, each in x.items() if n in self.nominal and isinstance(each, int | float)
+        ]
         return x | {name: name_of(x[name]) for name in numbers} if numbers else x
 
     def _checked(self, samples: Sequence[Sample]) -> Sequence[Sample]:
