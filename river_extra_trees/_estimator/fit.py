@@ -80,8 +80,9 @@ class Fit:
             )
         if self.unknown:
             n = len(self.unknown)
-            what = "" if refused else f", and ignores {'them' if n > 1 else 'it'}"
-            yield f"the model does not know {n:,} column{'s' * (n > 1)}{what}: {listed(self.unknown)}"
+            then = "" if refused else f", and ignores {'them' if n > 1 else 'it'}"
+            what = f"{n:,} column{'s' * (n > 1)}{then}"
+            yield f"the model does not know {what}: {listed(self.unknown)}"
 
 
 def listed(names: Collection[Hashable]) -> str:
