@@ -120,12 +120,13 @@ SECONDS ?= 60
 fuzz: build $(VENV)/installed/test $(VENV)/installed/fuzz ## fuzz the loader of model files (SECONDS=600)
 	@$(RUN) -m tests.fuzz.model_file build/fuzz -max_total_time=$(SECONDS)
 
-lint: $(VENV)/installed/lint ## check style and types
+lint: build $(VENV)/installed/lint ## check style, types, generated C, mutants, workflows, paths in texts
 	@$(RUN) -m ruff check .
 	@$(RUN) -m ruff format --check .
 	@PATH="$(CURDIR)/$(VENV)/bin:$$PATH" cython-lint river_extra_trees
 	@$(RUN) -m mypy
 	@$(RUN) -m mypy --platform win32 --cache-dir .mypy_cache/windows
+	@$(RUN) tools/lint.py
 
 format: $(VENV)/installed/lint ## bring the Python files into the common style
 	@$(RUN) -m ruff format .

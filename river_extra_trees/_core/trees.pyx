@@ -394,13 +394,14 @@ cdef class Trees:
 
     cdef dict views(self):
         """The arrays of a state."""
-        nodes = view(self.nodes, NODE, (self.n_used,))
+        nodes = view(self.nodes, NODE, (self.capacity,))[:self.n_used]
+        n_rows = self.n_cells // self.width
         return {
             **{name: nodes[name] for name in (
                 "threshold", "feature", "nominal", "missing_left", "left", "right")},
-            "stats": view(self.stats, "f8", (self.n_used, self.width)),
-            "free_nodes": view(self.free_nodes, "i4", (self.n_free,)),
-            "roots": view(self.roots, "i4", (self.n_roots,)),
+            "stats": view(self.stats, "f8", (n_rows, self.width))[:self.n_used],
+            "free_nodes": view(self.free_nodes, "i4", (self.capacity,))[:self.n_free],
+            "roots": view(self.roots, "i4", (self.root_capacity,))[:self.n_roots],
         }
 
     @classmethod

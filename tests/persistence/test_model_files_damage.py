@@ -2,7 +2,10 @@
 
 import itertools
 import json
+import os
 import random
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -75,6 +78,34 @@ def test_descriptions_that_are_not_ours_are_refused(
         return
     with pytest.raises(persistence.ModelFileError, match=says):
         persistence.load_bytes(content)
+
+
+COUNTS = """
+from tests.tools import damage
+
+for name in damage.SMALL:
+    for n in damage.AGES:
+        document, arrays = file = damage.opened(damage.small_file(name, n))
+        for inside, key, _ in damage.places(document):
+            if inside[key][0] == "int":
+                before = inside[key]
+                for count in ("0x1", "0x2", "0x400"):
+                    inside[key] = ["int", count]
+                    damage.outcome(damage.closed(file), lambda model: None)
+                inside[key] = before
+print("sound")
+"""
+
+
+def test_no_array_is_copied_beyond_its_memory() -> None:
+    """Every count of a file is forged; Python's debug allocator looks behind all memory."""
+    done = subprocess.run(
+        [sys.executable, "-c", COUNTS],
+        env={**os.environ, "PYTHONMALLOC": "debug"},
+        capture_output=True,
+        text=True,
+    )
+    assert (done.stdout, done.stderr) == ("sound\n", "")
 
 
 @pytest.mark.slow

@@ -286,8 +286,9 @@ cdef class ParticleFilter(Particles):
         require(n_roots in (n_particles, 2 * n_particles), "ParticleFilter: a particle has no tree")
         require(not (settings["classifier"] and settings["linear"]),
                 "ParticleFilter: a classifier has linear models")
-        require(1 <= len(decays) <= min(MAX_DECAYS, n_particles)
-                and all([type(decay) is float and 0.0 < decay <= 1.0 for decay in decays])
+        require(len(decays) >= 1 and len(decays) <= min(MAX_DECAYS, n_particles)
+                and all([type(decay) is float and decay > 0.0 and decay <= 1.0
+                         for decay in decays])
                 and len(set(decays)) == len(decays),
                 "ParticleFilter: forgetting factors must differ and be in (0, 1]")
         filter = cls(**settings)

@@ -208,7 +208,7 @@ cdef class CompactTrees(Trees):
     }
 
     cdef dict views(self):
-        cells = view(self.cells, CELL, (self.n_cells_used,))
+        cells = view(self.cells, CELL, (self.cell_capacity,))[:self.n_cells_used]
         return {**Trees.views(self), "cell_weights": cells["weight"],
                 "cell_codes": cells["code"], "next_cells": cells["next"]}
 
@@ -226,7 +226,8 @@ cdef class CompactTrees(Trees):
             this = &self.nodes[node]
             if this.split.feature == LEAF:
                 require(this.split.threshold == 0.0
-                        or FAINTEST_WEIGHT <= this.split.threshold <= LARGEST_FLOAT,
+                        or (this.split.threshold >= FAINTEST_WEIGHT
+                            and this.split.threshold <= LARGEST_FLOAT),
                         "CompactTrees: a weight is out of range")
                 require(-1 <= this.left < self.n_values and (this.left < 0 or this.right < 0)
                         and (this.left >= 0 or this.right >= 0 or this.split.threshold == 0.0),
