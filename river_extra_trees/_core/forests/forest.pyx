@@ -495,7 +495,7 @@ cdef class BatchGrowth(Job):
             with nogil:
                 team.run(self, self.n)
         finally:
-            team.dismiss()
+            team.end_threads()
         return 0
 
     cdef int do(self, long task, int thread) except -1 nogil:
