@@ -24,8 +24,8 @@ class Fit:
     ----------
     n
         Number of samples.
-    missing, unknown
-        Number of samples by column.
+    present, unknown
+        Number of samples by column, of the model and of others.
 
     Examples
     --------
@@ -42,7 +42,7 @@ class Fit:
     def __init__(self, columns: Collection[Hashable]) -> None:
         self.columns = columns
         self.n = 0
-        self.missing: dict[Hashable, int] = {}
+        self.present: dict[Hashable, int] = {}
         self.unknown: dict[Hashable, int] = {}
 
     def note(self, names: Collection[Hashable], n: int = 1) -> tuple[int, int]:
@@ -50,30 +50,36 @@ class Fit:
         self.n += n
         if not self.columns:
             return 0, 0
-        missing = [name for name in self.columns if name not in names]
-        unknown = [name for name in names if name not in self.columns]
-        for name in missing:
-            self.missing[name] = self.missing.get(name, 0) + n
-        for name in unknown:
+        n_unknown = 0
+        for name in names:  # not for each column of the model, which may have thousands more
+            if name in self.columns:
+                self.present[name] = self.present.get(name, 0) + n
+                continue
+            n_unknown += 1
             if name in self.unknown or len(self.unknown) < MOST_NAMES:
                 self.unknown[name] = self.unknown.get(name, 0) + n
-        return len(missing), len(unknown)
+        return len(self.columns) - (len(names) - n_unknown), n_unknown
+
+    @property
+    def missing(self) -> dict[Hashable, int]:
+        """Number of samples without a column of the model, by column, if there are any."""
+        found = {name: self.n - self.present.get(name, 0) for name in self.columns}
+        return {name: n for name, n in found.items() if n}
 
     @property
     def is_disjoint(self) -> bool:
         """Whether no sample had a column of the model."""
-        return bool(self.columns) and all(
-            self.missing.get(name, 0) == self.n for name in self.columns
-        )
+        return bool(self.columns) and not self.present
 
     def notes(self) -> Iterator[str]:
         """Yield a note on missing columns and one on unknown columns, if there are any."""
-        if self.missing:
-            n, of = len(self.missing), len(self.columns)
-            most = max(self.missing.values())
+        missing = self.missing
+        if missing:
+            n, of = len(missing), len(self.columns)
+            most = max(missing.values())
             yield (
                 f"{n:,} of {of:,} columns of the model {'is' if n == 1 else 'are'} missing: "
-                f"{listed(self.missing)} (in {most:,} of {self.n:,} samples)"
+                f"{listed(missing)} (in {most:,} of {self.n:,} samples)"
             )
         if self.unknown:
             n = len(self.unknown)

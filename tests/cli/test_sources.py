@@ -70,7 +70,7 @@ def by_command(path: Path, frame: pd.DataFrame, name: str) -> list[dict[Any, flo
 def by_request(path: Path, frame: pd.DataFrame) -> Iterator[dict[str, float]]:
     """The predictions of the service for requests in JSON."""
     body = "\n".join(f'{{"x": {line}}}' for line in json_lines(frame)).encode()
-    samples = schema.read_samples(body, many=True, learned=False)
+    samples = schema.read_samples(body, schema.ToPredict, many=True)
     wanted = schema.Wanted(probabilities=True)
     for found in Service(persistence.load(path), path).predict(samples, wanted):
         yield {p["label"]: p["probability"] for p in found["probabilities"]}
