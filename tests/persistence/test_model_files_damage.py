@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 import safetensors.numpy
 
+import river_extra_trees as ret
 from river_extra_trees import persistence
 from tests.tools import damage
 
@@ -236,6 +237,17 @@ def test_forgeries_are_refused(name: str, what: str) -> None:
     change, says = FORGERIES[name][what]
     with pytest.raises(persistence.ModelFileError, match=says):
         persistence.load_bytes(damage.changed(content, change))
+
+
+def test_a_leaf_that_is_older_than_its_samples_is_refused() -> None:
+    """Their weights would grow without limit, where weights decay."""
+    model = damage.learn(
+        ret.DynamicTreeClassifier(n_particles=4, window=8, forgetting_factor=0.9, seed=1),
+        damage.stream(("DynamicTreeClassifier", 0), 35),
+    )
+    change, _ = put("state", 1, "core", 2, "pool", 2, "n_seen", ["int", "0x100000"])
+    with pytest.raises(persistence.ModelFileError, match="a leaf is older"):
+        persistence.load_bytes(damage.changed(persistence.save_bytes(model), change))
 
 
 def squares_of_none(document: Any, arrays: Any) -> None:

@@ -19,7 +19,7 @@ from .particles cimport (
     set_constants, set_shares, sum_beliefs, sum_subtree, v_of,
 )
 from .scores cimport alc_at, leaf_entropy, to_retire
-from .shared_trees cimport Node, restored_trees
+from .shared_trees cimport Leaf, Node, restored_trees
 from .step cimport learn_row, rejuvenate, retire_slot
 
 from ..state import (
@@ -333,6 +333,8 @@ cdef class ParticleFilter(Particles):
         check_samples(self, fields)
         for i in range(self.trees.n_nodes):
             if self.trees.nodes[i].leaf != NULL:
+                require(not holds_future(self, self.trees.nodes[i].leaf),
+                        "ParticleFilter: a leaf is older than a sample that it holds")
                 finish_leaf(self, self.trees.nodes[i].leaf)
         return 0
 
@@ -407,6 +409,17 @@ cdef int check_fields(ParticleFilter filter, dict fields) except -1:
                         abs(rows[:, 1:2 + q]) <= LARGEST_MEAN, axis=1)
         require(np.all(sound), "ParticleFilter: a weight or a mean that no samples have")
     return 0
+
+
+cdef bint holds_future(ParticleFilter filter, const Leaf* leaf) noexcept nogil:
+    """Whether a leaf whose weights decay is older than one of its samples: that would grow."""
+    cdef int i
+    if filter.published or filter.decays[leaf.stratum] == 1.0:
+        return False
+    for i in range(leaf.n_active):
+        if filter.pool.arrival[leaf.slots[i]] >= leaf.time:
+            return True
+    return False
 
 
 cdef int check_samples(ParticleFilter filter, dict fields) except -1:
