@@ -197,6 +197,9 @@ FORGERIES: dict[str, dict[str, Any]] = {
         "a wrong name": put("state", 1, "__class__", ["none", None]),
         "no fields": put("state", 1, "core", 2, []),
         "a core class": put("state", 1, "core", 1, "Splitter"),
+        "a smaller batch": put(
+            *("state", 1, "core", 2, "batch_size", ["int", "0x1"]), says="too many samples"
+        ),
         "an early sample": (before_the_first, "not in order of arrival"),
         **{f"seed: {code}": put("parameters", 1, "seed", code) for code in SEEDS},
     },
