@@ -197,7 +197,8 @@ class StudentMixture(base.Base):
         """
         if not 0.0 < level < 1.0:
             raise ValueError(f"level must lie between 0 and 1, not {level!r}")
-        return self.quantile(0.5 * (1.0 - level)), self.quantile(0.5 * (1.0 + level))
+        upper = min(0.5 * (1.0 + level), math.nextafter(1.0, 0.0))
+        return self.quantile(0.5 * (1.0 - level)), self.quantile(upper)
 
     def expected_improvement(self, best: float) -> float:
         """Expected value of max(0, best - Y), for a minimisation.

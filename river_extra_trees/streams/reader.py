@@ -240,6 +240,8 @@ def open_table(
         if path.lower().endswith((*PARQUET, *IPC)):
             _open_arrow(reader, path, batch_size)
         else:
+            if path == "-" and sys.stdin is None:
+                raise OSError("standard input is closed")
             file = (
                 pyarrow.input_stream(path, compression="detect")
                 if path != "-"
