@@ -113,7 +113,7 @@ def block_in(frame: typing.Any, library: str) -> tuple[list[typing.Any], Array |
         isinstance(each, np.dtype) and each.kind in NUMBERS for each in frame.dtypes
     ):
         return frame.columns.to_numpy(object).tolist(), frame.to_numpy(dtype=np.float64)
-    if library == "polars" and all(type_name(each, library) == "Float64" for each in frame.dtypes):
+    if library == "polars" and {type_name(each, library) for each in frame.dtypes} == {"Float64"}:
         return frame.columns, frame.to_numpy()
     if library == "pyarrow" and len(frame):
         import pyarrow
