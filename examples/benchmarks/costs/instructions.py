@@ -82,6 +82,8 @@ def environment() -> str:
 
 def recorded() -> dict[str, float]:
     """Return the counts of the file, in thousands."""
+    if not RECORD.exists():
+        raise UserError(f"there is no {RECORD}; --record it with the tree of before")
     found = json.loads(RECORD.read_text(encoding="utf-8"))
     if found["environment"] != environment():
         raise UserError(
