@@ -331,7 +331,9 @@ def open_table(
         if path.lower().endswith((*PARQUET, *IPC)):
             _open_arrow(reader, path, batch_size)
         else:
-            file: Any = sys.stdin.buffer
+            if path == "-" and sys.stdin is None:
+                raise OSError("standard input is closed")
+            file: Any = sys.stdin.buffer if path == "-" else None
             if path != "-":
                 file = reader.file = pyarrow.OSFile(path)
                 if Path(path.lower()).suffix in PACKED:
