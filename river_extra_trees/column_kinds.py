@@ -72,7 +72,7 @@ class ColumnKinds(base.MiniBatchTransformer):
     `501.0` are `501`, `True` is `true`, and a date at midnight has no time; `007` remains `007`.
 
     Blanks around texts are ignored. The texts that pandas' reader takes as missing are missing
-    values, such as ``""``, `NA`, `None` and `null`; `?` and `\\N`, too. The page "Tables and
+    values, such as ``""``, `NA`, `None` and `null`; `?`, too. The page "Tables and
     evaluations" lists all words, and the texts that each kind reads. The command line puts this
     transformer in front of each learner that it trains.
 
