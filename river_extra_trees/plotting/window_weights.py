@@ -53,11 +53,11 @@ class WindowWeightsDisplay(AxesDisplay):
     [0, 500, 1000]
     >>> for size, weights in display.weights.items():
     ...     print(size, *(f"{weight:.2f}" for weight in weights))
-    30 0.20 0.02 0.03
-    200 0.20 0.42 0.08
-    1200 0.20 0.21 0.17
-    5000 0.20 0.16 0.35
-    16000 0.20 0.19 0.36
+    30 0.20 0.03 0.03
+    200 0.20 0.46 0.03
+    1200 0.20 0.29 0.25
+    5000 0.20 0.12 0.35
+    16000 0.20 0.10 0.34
     >>> display.plot().ax_.get_ylabel()
     'weight of the window size'
     """
