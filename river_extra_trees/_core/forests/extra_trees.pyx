@@ -610,8 +610,8 @@ cdef class ExtraTrees(Ensemble):
         group.growth.trees.widen(self.n_labels())
         for at in range(group.begun, n_seen + 1):
             reserve_group(self, group, n_seen + 1, self.n_labels())
-            require(not advance(self, group, at, n_seen),
-                    "ExtraTrees: a growth is over that has not replaced a tree")
+            if advance(self, group, at, n_seen):
+                break       # a former version took longer; the next sample ends the growth
         return 0
 
     cdef void find_small_leaves(self) noexcept:

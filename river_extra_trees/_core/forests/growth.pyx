@@ -127,6 +127,7 @@ cdef class Growth:
                         or self.n_offered > MOST_LANES)
         self.n_classes = 1 if self.criterion == VARIANCE else max(1, n_labels)
         self.n_samples = n_samples
+        memset(&self.lanes, 0, sizeof(Lanes))
         # Until the lanes are known: float lanes, and some to fill the last unit of each kind.
         self.lanes.size = 0 if self.is_wide else 16 * (self.n_offered // 4 + 3)
         bytes = self.lay_out()
@@ -330,7 +331,6 @@ cdef class Growth:
             self.leave(trees)
             self.phase = DONE
         elif self.is_wide:
-            memset(&self.lanes, 0, sizeof(Lanes))
             self.push_task(self.task)
         else:
             self.find_runs()
