@@ -42,6 +42,9 @@ squared errors, and the variance V of the trees at x, rescaled,
 
 where V is the mean over the groups of the variances in the leaves and among the trees.
 
+Late labels: the predictions are those of the question, and `Pace` (see `questions`) slows all
+weights down, but not the running means.
+
 What belongs to one row is in memory of the caller, `scratch_of` doubles, so that several threads
 can predict rows.
 """
@@ -49,6 +52,7 @@ can predict rows.
 from libc.stdint cimport int64_t
 
 from ..linalg cimport LeafModel
+from .questions cimport Pace
 
 cdef class ClassPool:
     cdef readonly int n_groups
@@ -59,8 +63,8 @@ cdef class ClassPool:
     cdef dict views(self)
     cdef void pool(self, const double* answers, double* logs, int width) noexcept nogil
     cdef void pool_logs(self, double* logs, int width) noexcept nogil
-    cdef void weigh(self, const double* answers, const double* logs, int code,
-                    int width) noexcept nogil
+    cdef void weigh(self, const double* answers, double* logs, int code, int width,
+                    const Pace* pace) noexcept nogil
 
     cdef inline double* naive_answer(self, double* logs, int width) noexcept nogil:
         """The memory to which the prediction of naive Bayes is written before `pool`."""
@@ -93,9 +97,10 @@ cdef class NumberMixture:
     # `answers` of a row: the predictions of the members, the combined prediction, V.
     cdef dict views(self)
     cdef void answer(self, const double* groups, double variance, double* answers) noexcept nogil
-    cdef void learn(self, const double* answers, double target) noexcept nogil
+    cdef void learn(self, const double* answers, double target, const Pace* pace) noexcept nogil
     cdef void learn_stack(self, const double* answers, double target) noexcept nogil
-    cdef void learn_weights(self, const double* answers, double target) noexcept nogil
+    cdef void learn_weights(self, const double* answers, double target,
+                            const Pace* pace) noexcept nogil
     cdef void solve(self) noexcept nogil
     cdef double within(self, double answer) noexcept nogil
     cdef double spread(self, const double* answers) noexcept nogil

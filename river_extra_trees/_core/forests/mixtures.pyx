@@ -64,20 +64,28 @@ cdef class ClassPool:
                 pooled[c] += self.exponents[member] * logs[member * width + c]
         softmax(pooled, width)
 
-    cdef void weigh(self, const double* answers, const double* logs, int code,
-                    int width) noexcept nogil:
-        """Update weights and exponents from the predictions for a row and its true class."""
+    cdef void weigh(self, const double* answers, double* logs, int code, int width,
+                    const Pace* pace) noexcept nogil:
+        """Update weights and exponents from the predictions for a row and its true class.
+
+        The predictions of a question, of which only the logs are known, are pooled again.
+        """
         cdef int c, g, n_groups = self.n_groups
         cdef const double* pooled = logs + (n_groups + 2) * width
-        cdef double slope
+        cdef double slope, share
+        if answers == NULL:
+            self.pool_logs(logs, width)
         for g in range(n_groups + 2):
             slope = -logs[g * width + code]
             for c in range(width):
                 slope += pooled[c] * logs[g * width + c]
-            self.exponents[g] = max(0.0, self.exponents[g] - LEARNING_RATE * slope)
+            self.exponents[g] = max(0.0, self.exponents[g] - LEARNING_RATE * pace.step * slope)
         for g in range(n_groups):
-            self.weights[g] *= sqrt(max(answers[g * width + code], FLOOR))
-        share_weights(self.weights, n_groups, CLASS_SHARE)
+            share = max(answers[g * width + code] if answers != NULL
+                        else exp(logs[g * width + code]), FLOOR)
+            self.weights[g] *= sqrt(share) if pace.step == 1.0 else exp(
+                0.5 * pace.step * log(share))
+        share_weights(self.weights, n_groups, CLASS_SHARE * pace.share, pace.claims)
 
     # ---------------------------------------------------------------- state
 
@@ -199,7 +207,7 @@ cdef class NumberMixture:
 
     # ---------------------------------------------------------------- learning
 
-    cdef void learn(self, const double* answers, double target) noexcept nogil:
+    cdef void learn(self, const double* answers, double target, const Pace* pace) noexcept nogil:
         """Learn from the predictions and the target; the first target has no predictions."""
         cdef double square, scale
         cdef double mean = answers[self.n_groups + 1], variance = answers[self.n_groups + 2]
@@ -211,12 +219,13 @@ cdef class NumberMixture:
             self.error = ERROR_DECAY * self.error + square
             scale = max(variance + GLOBAL * self.error / self.n_errors, LEAST_VARIANCE)
             self.ratio = ERROR_DECAY * self.ratio + square / scale
-            self.learn_weights(answers, target)
+            self.learn_weights(answers, target, pace)
             self.learn_stack(answers, target)
             self.lowest, self.highest = min(self.lowest, target), max(self.highest, target)
         self.n_targets += 1
 
-    cdef void learn_weights(self, const double* answers, double target) noexcept nogil:
+    cdef void learn_weights(self, const double* answers, double target,
+                            const Pace* pace) noexcept nogil:
         """Update the weights: fixed share, see the header."""
         cdef int k, n = self.n_groups + 1
         cdef double error, variance, best = -INFINITY
@@ -227,8 +236,8 @@ cdef class NumberMixture:
             self.scratch[k] = -0.5 * log(variance) - min(0.5 * error / variance, WORST)
             best = max(best, self.scratch[k])
         for k in range(n):
-            self.weights[k] *= exp(0.5 * (self.scratch[k] - best))
-        share_weights(self.weights, n, NUMBER_SHARE)
+            self.weights[k] *= exp(0.5 * pace.step * (self.scratch[k] - best))
+        share_weights(self.weights, n, NUMBER_SHARE * pace.share, pace.claims)
 
     cdef void learn_stack(self, const double* answers, double target) noexcept nogil:
         """Update the sums A and b of the stacked prediction, and solve for c."""
