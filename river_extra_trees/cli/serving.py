@@ -33,6 +33,12 @@ def serve(
         float, typer.Option(min=0.001, max=1e6, help="Largest request body in megabytes.")
     ] = 4.0,
     queue: Annotated[int, typer.Option(min=1, help="Largest number of waiting requests.")] = 64,
+    answer_hours: Annotated[
+        float, typer.Option(min=0.0, help="Hours for which an answer waits for its label.")
+    ] = 24.0,
+    answer_memory: Annotated[
+        float, typer.Option(min=0.0, help="Megabytes of answers that wait for their labels.")
+    ] = 64.0,
     fixed_labels: Annotated[
         bool, typer.Option("--fixed-labels", help="Refuse samples with labels new to the model.")
     ] = False,
@@ -45,14 +51,15 @@ def serve(
     Ctrl-C or SIGTERM stops the service and saves the model.
     """
     _require_packages()
-    from river_extra_trees.serving import endpoints, server, service
+    from river_extra_trees.serving import answers, endpoints, server, service
 
     models.require_model_file(file)
     with _locked(file):
         model = models.open_model(file)
         listener = _listener(host, port)
         limits = endpoints.Limits(body=int(max_body * 1e6), queue=queue)
-        served = service.Service(model, file, fixed_labels)
+        waiting = answers.Answers(answer_hours, int(answer_memory * 1e6))
+        served = service.Service(model, file, fixed_labels, waiting)
         if fixed_labels and not served.has_labels:
             raise UserError("--fixed-labels needs a model that has learned labels")
 

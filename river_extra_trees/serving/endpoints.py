@@ -1,8 +1,9 @@
 """The web application: its paths, what it rejects, and the thread of the model.
 
-Every request that needs the model takes a slot of the queue before its body is read; if there is
-none, it is rejected. One thread processes the queue in the order in which the bodies were complete,
-so that two requests never use the model at the same time.
+Every request that needs the model takes a slot of the queue when its body has been read; if there
+is none, it is rejected. One thread processes the queue in the order in which the bodies were
+complete, so that two requests never use the model at the same time. A body has to arrive in time,
+and all that are being read have a bounded size: slow clients keep nobody waiting.
 """
 
 from __future__ import annotations
@@ -48,17 +49,19 @@ PREFIX = "river_extra_trees"  # of all metrics
 # Metrics besides those of requests: their names, texts, and where the application has the values.
 GAUGES = {
     "process_id": ("The process that reports these metrics.", "process_id"),
-    "requests_waiting": ("Requests being read, waiting or being processed.", "waiting"),
+    "requests_waiting": ("Requests waiting or being processed.", "waiting"),
     # Not a counter: after a kill, the model continues from its last snapshot.
     "samples_seen": ("Samples that the model has learned.", "point.samples_seen"),
     "model_memory_bytes": ("Memory of the model.", "point.memory_bytes"),
     "recent_score": ("Accuracy or mean absolute error, latest samples.", "point.recent_score"),
+    "answers_waiting": ("Answers that wait for their labels.", "service.answers.n_waiting"),
     "samples_unsaved": ("Samples learned since the last snapshot.", "service.unsaved"),
     "last_snapshot_timestamp_seconds": ("Time of the last snapshot, or 0.", "service.saved_at"),
 }
 COUNTERS = {  # since the start
     "samples_learned": ("Samples learned.", "point.learned"),
     "samples_predicted": ("Samples predicted.", "point.predicted"),
+    "answers_forgotten": ("Answers without a label in time.", "service.answers.n_forgotten"),
     "snapshot_failures": ("Snapshots that failed.", "service.monitor.n_failed_saves"),
     "features_missing": ("Features that samples lacked.", "service.monitor.n_missing"),
     "features_unknown": ("Features that the model did not know.", "service.monitor.n_unknown"),
@@ -66,9 +69,17 @@ COUNTERS = {  # since the start
 }
 OTHER = "other"  # the endpoint, in metrics, of a request that reaches none
 ENDPOINTS = (
-    "the endpoints are POST /predict, /learn, /predict-learn and /snapshot, "
+    "the endpoints are POST /predict, /labels, /learn, /predict-learn and /snapshot, "
     "and GET /, /info, /status, /health and /metrics"
 )
+
+FORMS: dict[str, schema.Form] = {  # of the methods of a service
+    "predict": schema.ToPredict,
+    "labels": schema.ToLabel,
+    "learn": schema.ToLearn,
+    "predict_learn": schema.ToLearn,
+}
+SECONDS_TO_SEND = 10.0  # a request
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 
@@ -79,13 +90,16 @@ class Limits(NamedTuple):
     Parameters
     ----------
     body
-        Bytes of a request.
+        Bytes of a request. Requests that are being read may take `queue` times as many.
     queue
-        Requests that are being read, waiting or being processed.
+        Requests that are waiting or being processed.
+    seconds
+        Time to send a request.
     """
 
     body: int = 4_000_000
     queue: int = 64
+    seconds: float = SECONDS_TO_SEND
 
 
 class Application:
@@ -115,6 +129,8 @@ class Application:
         self.every = every
         self.thread = ThreadPoolExecutor(1, thread_name_prefix="model")
         self.waiting = 0
+        self.reading: set[asyncio.Timeout] = set()  # of the requests that are being read
+        self.n_bytes = 0  # of them
         self.process_id = os.getpid()
         self.point = service.monitor.present(service.model, service.samples_seen)
         self.registry = CollectorRegistry()
@@ -134,6 +150,7 @@ class Application:
         )
         endpoints: dict[str, tuple[str, Endpoint]] = {
             "/predict": ("POST", partial(self.process, "predict")),
+            "/labels": ("POST", partial(self.process, "labels")),
             "/learn": ("POST", partial(self.process, "learn")),
             "/predict-learn": ("POST", partial(self.process, "predict_learn")),
             "/snapshot": ("POST", self.snapshot),
@@ -160,9 +177,7 @@ class Application:
     def slot(self) -> Iterator[None]:
         """Hold a slot of the queue, or reject the request."""
         if self.waiting >= self.limits.queue:
-            raise RequestError(
-                f"{self.waiting} requests are waiting already; try again in a second", 503
-            )
+            raise busy(self.waiting)
         self.waiting += 1
         try:
             yield
@@ -237,7 +252,7 @@ class Application:
     async def process(self, method: str, request: Request) -> Response:
         """Read samples, call a method of the service and write what it returns."""
         service = self.service  # replicas replace it
-        learned, answered = method != "predict", method != "learn"
+        answered = method.startswith("predict")
         many = schema.is_many(request.headers.get("content-type", ""))
         query = dict(request.query_params)
         wanted = [schema.read_wanted(query)] if answered else []
@@ -245,32 +260,49 @@ class Application:
             raise RequestError(f"{request.url.path} takes no parameters")
 
         def call(body: bytes) -> tuple[bytes, int]:
-            samples = schema.read_samples(body, many=many, learned=learned)
+            samples = schema.read_samples(body, FORMS[method], many=many)
             found, seen = getattr(service, method)(samples, *wanted), service.samples_seen
             if not answered:
                 return schema.write(found), seen
             return schema.write_lines(found) if many else schema.write(found[0]), seen
 
+        body = await self.body_of(request)
         with self.slot():
-            content, seen = await self.run(call, await self.body_of(request))
+            content, seen = await self.run(call, body)
         kind = schema.JSON_LINES if many and answered else schema.JSON
         return Response(content, media_type=kind, headers={schema.SAMPLES_SEEN: str(seen)})
 
     async def body_of(self, request: Request) -> bytes:
-        """Read a body that is not too long."""
-        body = bytearray()
-        async for chunk in request.stream():
-            body += chunk
-            if len(body) > self.limits.body:
-                raise RequestError(
-                    f"the body is longer than {self.limits.body:,} bytes; send fewer samples at a "
-                    "time",
-                    413,
-                )
+        """Read a body that is neither too long nor too slow, while there is memory for it."""
+        body, limits = bytearray(), self.limits
+        try:
+            async with asyncio.timeout(limits.seconds) as timeout:
+                self.reading.add(timeout)
+                async for chunk in request.stream():
+                    body += chunk
+                    self.n_bytes += len(chunk)
+                    if len(body) > limits.body:
+                        wrong = f"the body is longer than {limits.body:,} bytes"
+                        raise RequestError(f"{wrong}; send fewer samples at a time", 413)
+                    if self.n_bytes > limits.body * limits.queue:
+                        raise busy(len(self.reading))
+        except TimeoutError:
+            raise RequestError("the request was not sent in time", 408) from None
+        finally:
+            self.reading.discard(timeout)
+            self.n_bytes -= len(body)
         return bytes(body)
 
+    def end_reading(self) -> None:
+        """Reject the requests that have not been sent completely, because the server stops."""
+        self.limits = self.limits._replace(seconds=0.0)  # of those that begin now
+        for timeout in self.reading:
+            if not timeout.expired():
+                timeout.reschedule(0.0)
+
     async def snapshot(self, request: Request) -> Response:
-        """Save the model."""
+        """Save the model; a type of the content is required so that no page of a browser can."""
+        schema.is_many(request.headers.get("content-type", ""))
         try:
             return await self.report("save", request)
         except FAILURES as error:
@@ -306,6 +338,11 @@ class Application:
 
 
 # ---------------------------------------------------------------------- responses
+
+
+def busy(n: int) -> RequestError:
+    """Return the error for a request beyond the queue."""
+    return RequestError(f"{n} requests are waiting already; try again in a second", 503)
 
 
 def json_response(document: Any, status: int = 200) -> Response:

@@ -36,8 +36,8 @@ class Point:
 class Monitor:
     """Counts and scores.
 
-    The score is the accuracy for labels and the mean absolute error for numbers, of the samples
-    that were predicted and then learned.
+    The score is the accuracy for labels and the mean absolute error for numbers, of the predictions
+    that were sent and whose targets came later.
 
     Parameters
     ----------
@@ -60,11 +60,22 @@ class Monitor:
         self.learned: dict[str, Any] = {}
         self.next_learned = 0.0
 
-    def note_prediction(self, x: dict[str, Any], y: Any, target: Any = None) -> None:
-        """Count a prediction, and score it if the target is known."""
+    def note_prediction(self, x: dict[str, Any], y: Any, name: str = "") -> None:
+        """Count a prediction."""
         self.n_predicted += 1
-        self.latest.append({"x": x, "y": y, "target": target, "time": time.time()})
-        if target is None or y is None:  # as in river: a missing prediction is not scored
+        self._show(x, y, name)
+
+    def _show(self, x: dict[str, Any], y: Any, name: str) -> dict[str, Any]:
+        shown = {"x": x, "y": y, "target": None, "time": time.time(), "id": name}
+        self.latest.append(shown)
+        return shown
+
+    def note_target(self, x: dict[str, Any], y: Any, target: Any, name: str = "") -> None:
+        """Score a prediction, and show its target beside it."""
+        found = (each for each in reversed(self.latest) if each["id"] == name)
+        shown = next(found, None) or self._show(x, y, name)
+        shown["target"] = target
+        if y is None:  # as in river: a missing prediction is not scored
             return
         result = float(y == target) if self.classifies else abs(y - target)
         self.n_scored += 1

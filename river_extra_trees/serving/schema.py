@@ -5,9 +5,13 @@ target, and optionally `w`, its weight:
 
     {"x": {"age": 41, "job": "nurse"}, "y": true, "w": 2.0}
 
+The label of a sample that was predicted before needs no features, but the id of the answer:
+
+    {"id": "5f0c2a9e41d7-1", "y": true}
+
 Numbers are numeric features, strings and booleans are nominal, and null is missing. A response is
-an object with the prediction `y`, and on request with `probabilities` or an `interval`. pydantic
-checks the fields, and the model checks the values.
+an object with the prediction `y`, its `id`, and on request `probabilities` or an `interval`.
+pydantic checks the fields, and the model checks the values.
 """
 
 from __future__ import annotations
@@ -45,12 +49,14 @@ class RequestError(ValueError):
 
 
 class Sample(NamedTuple):
-    """A sample of a request; `line` is its line in the body."""
+    """A sample of a request; `line` is its line in the body, and `text` what stands there."""
 
     line: int
     x: dict[str, Any]
     y: Any = None
     w: Any = 1.0
+    id: str = ""
+    text: bytes = b""
 
 
 class ToPredict(pydantic.BaseModel, extra="forbid"):
@@ -66,11 +72,25 @@ def check_finite(y: Any) -> Any:
     return y
 
 
+Target = Annotated[Any, pydantic.AfterValidator(check_finite)]
+
+
 class ToLearn(ToPredict):
     """A sample to learn, as it is sent."""
 
-    y: Annotated[Any, pydantic.AfterValidator(check_finite)]
+    y: Target
     w: Any = 1.0
+
+
+class ToLabel(pydantic.BaseModel, extra="forbid"):
+    """The label of an answer, as it is sent."""
+
+    id: str
+    y: Target
+    w: Any = 1.0
+
+
+Form = type[ToPredict] | type[ToLabel]
 
 
 class Wanted(pydantic.BaseModel, extra="forbid"):
@@ -95,17 +115,17 @@ def is_many(content_type: str) -> bool:
     return kind == JSON_LINES
 
 
-def read_samples(body: bytes, *, many: bool, learned: bool) -> list[Sample]:
+def read_samples(body: bytes, form: Form, *, many: bool = False) -> list[Sample]:
     """Read the samples of a body.
 
     Parameters
     ----------
     body
         JSON or JSON lines in UTF-8.
+    form
+        What the samples are sent for, and which fields they therefore have.
     many
         Whether each line holds a sample. Empty lines are skipped.
-    learned
-        Whether the samples are learned, and therefore need a target.
 
     Raises
     ------
@@ -115,26 +135,29 @@ def read_samples(body: bytes, *, many: bool, learned: bool) -> list[Sample]:
     Examples
     --------
     >>> from river_extra_trees.serving import schema
-    >>> schema.read_samples(b'{"x": {"age": 41}, "y": true}', many=False, learned=True)
-    [Sample(line=1, x={'age': 41}, y=True, w=1.0)]
+    >>> (sample,) = schema.read_samples(b'{"x": {"age": 41}, "y": true}', schema.ToLearn)
+    >>> sample.x, sample.y, sample.w
+    ({'age': 41}, True, 1.0)
     """
     samples = []
     for line, text in enumerate(body.split(b"\n") if many else [body], start=1):
         if text.strip() or not many:
             try:
-                read = (ToLearn if learned else ToPredict).model_validate_json(text)
+                read = {"x": {}, **dict(form.model_validate_json(text))}
             except pydantic.ValidationError as error:
-                raise at_line(line, first_of(error)) from None
-            samples.append(Sample(line, **dict(read)))
+                raise at_line(line, first_of(error, form)) from None
+            samples.append(Sample(line, **read, text=text))
     if not samples:
         raise RequestError("the body contains no sample")
     return samples
 
 
-def first_of(error: pydantic.ValidationError) -> RequestError:
+def first_of(error: pydantic.ValidationError, form: type[pydantic.BaseModel]) -> RequestError:
     """Return the first error that pydantic has found."""
     found = error.errors(include_url=False, include_input=False)[0]
     place = ".".join(map(str, found["loc"]))
+    if found["type"] == "extra_forbidden":
+        return RequestError(f"there is no {place!r} here, only {', '.join(form.model_fields)}")
     return RequestError(f"{place}: {found['msg']}" if place else found["msg"])
 
 
@@ -155,7 +178,7 @@ def read_wanted(query: Mapping[str, str]) -> Wanted:
     try:
         return Wanted.model_validate(query)
     except pydantic.ValidationError as error:
-        raise first_of(error) from None
+        raise first_of(error, Wanted) from None
 
 
 # ---------------------------------------------------------------------- responses

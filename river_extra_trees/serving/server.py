@@ -49,6 +49,19 @@ def listen(host: str, port: int) -> socket.socket:
     return socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP, found.detach())
 
 
+class Server(uvicorn.Server):
+    """A server that does not wait for half a request when it stops."""
+
+    def __init__(self, config: uvicorn.Config, application: Application) -> None:
+        super().__init__(config)
+        self.application = application
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Stop; uvicorn calls this once a signal has come."""
+        self.application.end_reading()
+        await super().shutdown(sockets)
+
+
 def serve(
     service: Service,
     listener: socket.socket,
@@ -93,5 +106,5 @@ def serve(
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: None)
     ready()
-    uvicorn.Server(config).run(sockets=[listener])
+    Server(config, application).run(sockets=[listener])
     application.stop()  # a second signal ends the server at once

@@ -21,6 +21,7 @@ from river_extra_trees._core.safe_repr import safe_repr
 from river_extra_trees._estimator.fit import Fit
 from river_extra_trees.column_kinds import parted
 
+from .answers import Answers
 from .description import (
     WITH_INTERVALS,
     description_of,
@@ -30,7 +31,7 @@ from .description import (
     learner_of,
 )
 from .monitor import Monitor, Point
-from .schema import RequestError, Sample, Wanted, answer, at_line
+from .schema import RequestError, Sample, ToPredict, Wanted, answer, at_line, read_samples
 
 logger = logging.getLogger("uvicorn.error")  # which the server shows
 
@@ -41,6 +42,8 @@ FAILURES = (OSError, persistence.ModelFileError, MemoryError)  # of a snapshot
 class Service:
     """A model that predicts, learns and saves itself.
 
+    Answers have ids under which their labels may come later, if the model learns.
+
     Parameters
     ----------
     model
@@ -49,9 +52,19 @@ class Service:
         The file of the model, which snapshots replace.
     fixed_labels
         Whether samples with labels new to the model are rejected.
+    answers
+        Where answers wait for their labels.
     """
 
-    def __init__(self, model: Any, path: Path, fixed_labels: bool = False) -> None:
+    learns = True
+
+    def __init__(
+        self,
+        model: Any,
+        path: Path,
+        fixed_labels: bool = False,
+        answers: Answers | None = None,
+    ) -> None:
         self.whole = model
         # The service reads samples by their kinds itself, before it checks and learns them.
         self.kinds, self.model = parted(model)
@@ -59,10 +72,9 @@ class Service:
         self.fit = Fit(() if self.kinds is None else self.kinds._columns)
         self.path = path
         self.fixed_labels = fixed_labels
+        self.answers = Answers() if answers is None else answers
         self.classifies = is_classifier(model)
         self.monitor = Monitor(self.classifies)
-        self.n_columns = -1  # of the learner, when its nominal columns were last looked up
-        self.codes: dict[Any, Any] = {}
         self.saved = 0  # number of samples learned when a snapshot was last taken
         self.saved_at: float | None = None
         self.save_error: str | None = None
@@ -70,17 +82,46 @@ class Service:
     # ------------------------------------------------------------------ requests
 
     def predict(self, samples: Sequence[Sample], wanted: Wanted) -> list[dict[str, Any]]:
-        """Predict each sample."""
+        """Predict each sample; keep the answers until their labels come."""
         self._check_wanted(wanted)
-        answers = []
-        for sample in self._read(samples):
+        answers, read = [], self._read(samples)
+        for sample in read:
             try:
                 answers.append(self._answer(sample, wanted))
             except input_errors(self.model) as error:
                 raise at_line(sample.line, error, REJECTED) from None
+        self._note_features(samples, read)
         for sample, each in zip(samples, answers, strict=True):
-            self.monitor.note_prediction(sample.x, each["y"])
+            if self.learns:
+                each["id"] = self.answers.add(sample.text, each["y"])
+            self.monitor.note_prediction(sample.x, each["y"], each.get("id", ""))
         return answers
+
+    def labels(self, labels: Sequence[Sample]) -> dict[str, Any]:
+        """Score the answers that were sent, and learn their samples with the labels; or none."""
+        samples = [label._replace(x=self._asked(label)) for label in labels]
+        known: set[str] = set()
+        for label in labels:
+            if label.id in known:
+                raise RequestError(f"line {label.line}: the id {label.id!r} came before", REJECTED)
+            known.add(label.id)
+        checked = self._checked(samples)
+        for given, sample in zip(samples, checked, strict=True):
+            y = self.answers.take(sample.id).y
+            self.monitor.note_target(given.x, y, sample.y, sample.id)
+            self._learn(given, sample)
+        return {"learned": len(labels), "samples_seen": self.samples_seen}
+
+    def _asked(self, label: Sample) -> dict[str, Any]:
+        """Return the features that were sent for an answer."""
+        found = self.answers.find(label.id)
+        if found is None:
+            raise RequestError(
+                f"line {label.line}: no answer waits under the id {safe_repr(label.id)}: its label "
+                "has come already, or the answer was forgotten; send the sample to /learn",
+                REJECTED,
+            )
+        return read_samples(found.text, ToPredict)[0].x
 
     def learn(self, samples: Sequence[Sample]) -> dict[str, Any]:
         """Learn the samples, or none of them."""
@@ -94,16 +135,18 @@ class Service:
         answers = []
         for given, sample in zip(samples, self._checked(samples), strict=True):
             answers.append(self._answer(sample, wanted))
+            y = answers[-1]["y"]
             self._learn(given, sample)
-            self.monitor.note_prediction(sample.x, answers[-1]["y"], sample.y)
+            self.monitor.note_prediction(sample.x, y)
+            self.monitor.note_target(sample.x, y, sample.y)
         return answers
 
     def _read(self, samples: Sequence[Sample], learned: bool = False) -> Sequence[Sample]:
-        """Read samples by the kinds of their columns; count what does not fit the model."""
+        """Read samples by the kinds of their columns."""
         kinds = self.kinds
         if kinds is None:
             return samples
-        is_new = learned and any(name not in kinds._columns for each in samples for name in each.x)
+        is_new = learned and any(kinds._is_new(each.x) for each in samples)
         if is_new:
             kinds = copy.deepcopy(kinds)  # the samples may still be refused
         read = []
@@ -114,30 +157,26 @@ class Service:
                 read.append(sample._replace(x=kinds.transform_one(sample.x)))
             except ValueError as error:
                 raise at_line(sample.line, error, REJECTED) from None
-        for sample in read:
-            self.monitor.note_features(*self.fit.note(sample.x), self._n_new_values(sample.x))
         return read
 
+    def _note_features(self, samples: Sequence[Sample], read: Sequence[Sample]) -> None:
+        """Count what does not fit the model in samples that it has accepted."""
+        if self.kinds is not None:
+            for given, each in zip(samples, read, strict=True):  # parts of dates are not given
+                self.monitor.note_features(*self.fit.note(given.x), self._n_new_values(each.x))
+
     def _n_new_values(self, x: dict[str, Any]) -> int:
-        """Return how many nominal values of a sample the learner does not know."""
+        """Return how many nominal values of a sample the learner does not remember."""
         if self.learner is not self.model:  # other steps may make new values of them
             return 0
-        schema = self.learner._schema
-        if len(schema.names) != self.n_columns:
-            self.n_columns = len(schema.names)
-            pairs = zip(schema.names, schema.codes, strict=True)
-            self.codes = {name: codes for name, codes in pairs if codes is not None}
-        return sum(
-            x[name] is not None and x[name] not in codes
-            for name, codes in self.codes.items()
-            if name in x
-        )
+        is_new = self.learner._schema.is_new
+        return sum(is_new(name, value) for name, value in x.items())
 
     def _checked(self, samples: Sequence[Sample]) -> Sequence[Sample]:
         """Read samples to learn; raise RequestError, with the line, if the model rejects one."""
-        samples = self._read(samples, learned=True)
+        read = self._read(samples, learned=True)
         new_labels: set[Hashable] = set()
-        for sample in samples:
+        for sample in read:
             try:
                 x = before_learner(self.model, sample.x)
                 self.learner._check_next(x, sample.y, sample.w, new_labels)
@@ -145,7 +184,8 @@ class Service:
                     self._check_label(sample.y)
             except input_errors(self.model) as error:
                 raise at_line(sample.line, error, REJECTED) from None
-        return samples
+        self._note_features(samples, read)
+        return read
 
     def _check_label(self, label: Any) -> None:
         new: set[Hashable] = set()
@@ -241,6 +281,7 @@ class Service:
 
     def look(self) -> Point:
         """Add a point to the curves of the page."""
+        self.answers.forget()
         return self.monitor.add_point(self.model, self.samples_seen)
 
     def status(self) -> dict[str, Any]:
@@ -262,6 +303,8 @@ class SnapshotService(Service):
         The counts of the previous snapshot, which continue.
     """
 
+    learns = False
+
     def __init__(self, snapshot: Any, monitor: Monitor | None = None) -> None:
         self.snapshot = snapshot
         super().__init__(snapshot._model, Path())
@@ -272,6 +315,10 @@ class SnapshotService(Service):
     def learn(self, samples: Sequence[Sample]) -> Any:
         """Reject the request."""
         raise RequestError("a snapshot does not learn; train the model that publishes it", 403)
+
+    def labels(self, labels: Sequence[Sample]) -> Any:
+        """Reject the request."""
+        return self.learn(labels)
 
     def predict_learn(self, samples: Sequence[Sample], wanted: Wanted) -> Any:
         """Reject the request."""

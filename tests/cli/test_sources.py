@@ -70,7 +70,7 @@ def by_command(path: Path, frame: pd.DataFrame, name: str) -> list[dict[Any, flo
 def by_request(path: Path, frame: pd.DataFrame) -> Iterator[dict[str, float]]:
     """The predictions of the service for requests in JSON."""
     body = "\n".join(f'{{"x": {line}}}' for line in json_lines(frame)).encode()
-    samples = schema.read_samples(body, many=True, learned=False)
+    samples = schema.read_samples(body, schema.ToPredict, many=True)
     wanted = schema.Wanted(probabilities=True)
     for found in Service(persistence.load(path), path).predict(samples, wanted):
         yield {p["label"]: p["probability"] for p in found["probabilities"]}
@@ -118,7 +118,7 @@ def test_texts_mean_the_same_in_tables_and_dicts(tmp_path: Path, first: str, tex
     table = streams.open_table(tmp_path / "t.csv", kinds=kinds)
     found: Any = None
     try:
-        found = [row["a"] for batch in table for row in batch.rows()][1]
+        found = [row.get("a") for batch in table for row in batch.rows()][1]
     except streams.TableError as error:
         assert "row 2: column 'a' holds" in str(error)
         with pytest.raises(ValueError, match="column 'a' holds"):

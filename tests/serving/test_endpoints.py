@@ -2,16 +2,19 @@
 
 import asyncio
 import pickle
+import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from river import datasets, preprocessing
+from river import datasets, evaluate, metrics, preprocessing
 
 import river_extra_trees as ret
 from river_extra_trees import persistence
+from river_extra_trees.serving.answers import Answers
 from river_extra_trees.serving.endpoints import Application, Limits
 from river_extra_trees.serving.schema import Sample
 from river_extra_trees.serving.service import Service
@@ -68,7 +71,7 @@ def test_the_service_learns_and_answers_as_the_model_does(
     learned = asked(later, "/learn", body_of(*weighted), kind=LINES)
     assert learned.json == {"learned": 600, "samples_seen": 600}
     x = {"x": SAMPLES[7]["x"]}
-    assert asked(later, "/predict", body_of(x)).json == {"y": alone.predict_one(x["x"])}
+    assert asked(later, "/predict", body_of(x)).json["y"] == alone.predict_one(x["x"])
     found = asked(later, "/predict?probabilities=true", body_of(x, x), kind=LINES).lines
     probabilities = {each["label"]: each["probability"] for each in found[1]["probabilities"]}
     assert probabilities == alone.predict_proba_one(x["x"])
@@ -104,7 +107,7 @@ def test_intervals(tmp_path: Path, model: Any) -> None:
 def test_a_model_that_has_learned_nothing(tmp_path: Path) -> None:
     """It answers null, and its pages are there."""
     app = application(tmp_path)
-    assert asked(app, "/predict", body_of({"x": {"a": 1}})).json == {"y": None}
+    assert asked(app, "/predict", body_of({"x": {"a": 1}})).json["y"] is None
     for path in ("/health", "/info", "/status", "/metrics", "/"):
         assert asked(app, path).status == 200
 
@@ -170,7 +173,7 @@ WRONG_LINES = [
     (400, "x: Field required", b'{"y": 1}'),
     (400, "y: Field required", b'{"x": {}}'),
     (400, "y: Value error, must be finite", b'{"x": {}, "y": -Infinity}'),
-    (400, "z: Extra inputs are not permitted", b'{"x": {}, "y": 1, "z": 1}'),
+    (400, "there is no 'z' here, only x, y, w", b'{"x": {}, "y": 1, "z": 1}'),
     (422, "feature 'https': the value must be finite", b'{"x": {"https": 1e999}, "y": 1}'),
     (422, "feature 'a': ", b'{"x": {"a": [1]}, "y": 1}'),
     (422, "a label must not be None", b'{"x": {}, "y": null}'),
@@ -199,14 +202,18 @@ def taught(tmp_path_factory: pytest.TempPathFactory) -> Application:
         (413, "send fewer samples", "/learn", [b" " * 2100] * 2, {}),
         (415, JSON, "/learn", GOOD, {"kind": "text/plain"}),
         (415, JSON, "/learn", GOOD, {"kind": None}),
+        (415, JSON, "/snapshot", b"", {"kind": None}),  # any page of a browser may send this
+        (415, JSON, "/snapshot", b"", {"kind": "text/plain"}),
+        (400, "id: Field required", "/labels", GOOD, {}),
+        (422, "line 1: no answer waits under the id 'x'", "/labels", b'{"id": "x", "y": 1}', {}),
         (400, "takes no parameters", "/learn?w=1", GOOD, {}),
         (400, "interval: Input should be less than 1", "/predict-learn?interval=1", GOOD, {}),
         (400, "interval: Input should be a valid number", "/predict?interval=x", GOOD, {}),
         (400, "Input should be a valid boolean", "/predict?probabilities=", GOOD, {}),
-        (400, "proba: Extra inputs are not permitted", "/predict?proba=1", GOOD, {}),
+        (400, "there is no 'proba' here, only probabilities", "/predict?proba=1", GOOD, {}),
         (400, "contains no sample", "/learn", b"\n\n", {"kind": LINES}),
         (400, "line 1: Invalid JSON", "/learn", GOOD + GOOD, {}),
-        (400, "line 1: y: Extra inputs are not permitted", "/predict", GOOD, {}),
+        (400, "line 1: there is no 'y' here, only x", "/predict", GOOD, {}),
         *(
             (status, f"line 3: {says}", path, GOOD + b"\n" + line, {"kind": LINES})
             for path in ("/learn", "/predict-learn")
@@ -269,8 +276,8 @@ def test_snapshots(tmp_path: Path) -> None:
     answer = asked(app, "/snapshot", b"")
     assert (answer.status, "cannot save" in answer.json["error"]) == (500, True)
     app.look()
-    metrics = metrics_of(app)
-    assert (metrics["snapshot_failures_total"], metrics["samples_unsaved"]) == (2, 1)
+    found = metrics_of(app)
+    assert (found["snapshot_failures_total"], found["samples_unsaved"]) == (2, 1)
     assert "absent" in asked(app, "/info").json["save_error"]
     app.service.path = path
     assert asked(app, "/snapshot", b"").json["samples_seen"] == 1
@@ -326,6 +333,117 @@ def test_columns_of_a_stream(tmp_path: Path) -> None:
     assert columns["day"]["kind"] == "date"
     wrong = asked(app, "/predict", body_of({"x": {"size": "large"}}))
     assert (wrong.status, "holds 'large' among numbers" in wrong.json["error"]) == (422, True)
+
+
+@pytest.mark.parametrize("value", [[1], {"q": 1}, [[]]])
+@pytest.mark.parametrize("column", ["b", "new"])
+def test_nested_values(tmp_path: Path, column: str, value: Any) -> None:
+    """A list or an object is refused, in nominal columns, too, and in columns that are new."""
+    model = learn(ret.ColumnKinds() | classifier(), [({"b": "p"}, 0), ({"b": "q"}, 1)])
+    app = Application(Service(model, tmp_path / "m.model"), Limits())
+    before = content(app), metrics_of(app)["features_unknown_total"]
+    for path in ("/learn", "/predict-learn", "/predict"):
+        if path != "/predict" or column == "b":  # the model ignores columns that it does not know
+            sample = {"x": {column: value}, "y": 1}
+            body = body_of({"x": sample["x"]} if path == "/predict" else sample)
+            answer = asked(app, path, body)
+            assert (answer.status, f"{column!r}" in answer.json["error"]) == (422, True)
+    assert (content(app), metrics_of(app)["features_unknown_total"]) == before
+
+
+def late(app: Application, samples: list[Any], delay: int) -> list[tuple[Any, Any]]:
+    """Ask and label, each label `delay` samples late; return the answers and labels."""
+    asked_for: list[Any] = []
+    pairs = []
+    for i in range(len(samples) + delay):
+        if i < len(samples):
+            asked_for.append(asked(app, "/predict", body_of({"x": samples[i]["x"]})).json)
+        if i >= delay:
+            answer, y = asked_for[i - delay], samples[i - delay]["y"]
+            found = asked(app, "/labels", body_of({"id": answer["id"], "y": y}))
+            assert (found.status, found.json["learned"]) == (200, 1)
+            pairs.append((answer["y"], y))
+    return pairs
+
+
+@pytest.mark.parametrize("delay", [0, 1, 40])
+def test_the_answers_that_were_sent_are_scored(tmp_path: Path, delay: int) -> None:
+    """However late the labels come, the score is that of river's delayed evaluation.
+
+    Labels repeat here, so that an answer given when the label comes would be right more often.
+    """
+    kind = partial(ret.ExtraTreesClassifier, n_models=5, seed=1)
+    samples = [{"x": {"a": i % 7}, "y": "pq"[i // 30 % 2]} for i in range(300)]
+    app = application(tmp_path, kind())
+    pairs = late(app, samples, delay)
+    right = sum(found == y for found, y in pairs)
+    assert app.service.monitor.score == right / sum(found is not None for found, _ in pairs)
+    rows, alone = [(s["x"], s["y"]) for s in samples], kind()
+    metric = evaluate.progressive_val_score(rows, alone, metrics.Accuracy(), delay=delay + 1)
+    assert metric.get() == app.service.monitor.score
+    assert content(app) == persistence.save_bytes(alone)
+    shown = asked(app, "/status").json["latest"]
+    assert [each["target"] for each in shown] == [s["y"] for s in samples[:-11:-1]]
+
+
+def test_labels_are_learned_all_or_none(tmp_path: Path) -> None:
+    """An id counts once; weights count; a refused request leaves its answers waiting."""
+    app = application(tmp_path, ret.ColumnKinds() | classifier())
+    x = [{"x": {"a": i, "b": "q"}} for i in range(3)]
+    one, two, three = (each["id"] for each in asked(app, "/predict", body_of(*x), kind=LINES).lines)
+    before = content(app)
+    for second, says in (
+        ({"id": one, "y": 1}, f"line 2: the id '{one}' came before"),
+        ({"id": "other", "y": 1}, "line 2: no answer waits under the id 'other'"),
+        ({"id": two, "y": None}, "line 2: a label must not be None"),
+        ({"id": two, "y": 1, "w": -1}, "line 2: w must be"),
+    ):
+        answer = asked(app, "/labels", body_of({"id": one, "y": 1}, second), kind=LINES)
+        assert (answer.status, answer.json["error"][: len(says)]) == (422, says)
+    assert (content(app), metrics_of(app)["answers_waiting"]) == (before, 3)
+    labels = body_of({"id": one, "y": 0}, {"id": two, "y": 1, "w": 2})
+    for status in (200, 422):
+        assert asked(app, "/labels", labels, kind=LINES).status == status
+    alone = ret.ColumnKinds() | classifier()
+    alone.learn_one(x[0]["x"], 0)
+    alone.learn_one(x[1]["x"], 1, w=2)
+    assert persistence.save_bytes(app.service.whole) == persistence.save_bytes(alone)
+    assert (metrics_of(app)["answers_waiting"], three != two) == (1, True)
+
+
+def test_answers_without_labels_are_forgotten(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After some time, and when newer ones need their memory."""
+    app = application(tmp_path)
+    app.service.answers = Answers(hours=1.0, memory=20_000)
+    body = body_of(*({"x": {"a": "v" * 500}} for _ in range(100)))
+    ids = [each["id"] for each in asked(app, "/predict", body, kind=LINES).lines]
+    found = metrics_of(app)
+    assert 15 <= found["answers_waiting"] <= 20_000 / 500
+    assert found["answers_waiting"] + found["answers_forgotten_total"] == 100
+    assert asked(app, "/labels", body_of({"id": ids[0], "y": 1})).status == 422
+    assert asked(app, "/labels", body_of({"id": ids[-2], "y": 1})).status == 200
+    now = time.time()
+    monkeypatch.setattr(time, "time", lambda: now + 3601.0)
+    assert asked(app, "/labels", body_of({"id": ids[-1], "y": 1})).status == 422
+    assert metrics_of(app)["answers_waiting"] == 0
+
+
+def test_slow_clients_keep_nobody_waiting(tmp_path: Path) -> None:
+    """Half a request takes no place in the queue, and is refused after a while.
+
+    Bodies that are being read have a bounded size in all.
+    """
+    app = application(tmp_path, queue=1, body=1000, seconds=0.2)
+
+    async def storm() -> list[Answer]:
+        half = [ask(app.asgi, "/learn", b"{", ends=False) for _ in range(5)]
+        big = [ask(app.asgi, "/learn", b" " * 600, ends=False) for _ in range(2)]
+        return await asyncio.gather(*half, ask(app.asgi, "/learn", GOOD), *big)
+
+    *half, good, first, second = (answer.status for answer in asyncio.run(storm()))
+    assert (half, good, first, second) == ([408] * 5, 200, 408, 503)
 
 
 def test_curves_stay_short(tmp_path: Path) -> None:

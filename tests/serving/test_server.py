@@ -71,6 +71,24 @@ def test_a_killed_service_goes_on_from_its_last_snapshot(path: Path) -> None:
 
 @needs_signals
 @pytest.mark.slow
+def test_half_a_request_holds_no_stop(path: Path) -> None:
+    """It is refused when the service stops, which says nothing of it and saves the model."""
+    head = b"POST /learn HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    with served(path) as service:
+        learn(service, SAMPLES[:50])
+        address = ("127.0.0.1", service.port)
+        with socket.create_connection(address, 60) as body, socket.create_connection(address, 60):
+            body.sendall(head + b"Content-Length: 100\r\n\r\n{")
+            service.ask("/health")  # its head has been read now
+            service.process.send_signal(signal.SIGTERM)
+            assert body.recv(100).startswith(b"HTTP/1.1 408")
+            _, err = service.process.communicate(timeout=60)
+    assert (service.process.returncode, err) == (0, "")
+    assert path.read_bytes() == persistence.save_bytes(learned(50))
+
+
+@needs_signals
+@pytest.mark.slow
 def test_fixed_labels(path: Path) -> None:
     """On demand, a new label is refused with its whole request; Ctrl-C saves as SIGTERM does."""
     path.write_bytes(persistence.save_bytes(learned(200)))

@@ -42,11 +42,12 @@ def test_a_snapshot_answers_as_the_model_did(kind: Any) -> None:
     assert metrics["samples_seen"] == 300
 
 
-@pytest.mark.parametrize("path", ["/learn", "/predict-learn", "/snapshot"])
+@pytest.mark.parametrize("path", ["/learn", "/predict-learn", "/labels", "/snapshot"])
 def test_a_snapshot_does_not_learn(path: str) -> None:
     """The answer says where to learn or save instead."""
     app = Application(SnapshotService(learned(0, LEARNERS[0]).snapshot()), Limits())
-    answer = asked(app, path, body_of(SAMPLES[0]))
+    body = {"id": "1", "y": True} if path == "/labels" else SAMPLES[0]
+    answer = asked(app, path, body_of(body))
     assert answer.status == 403
     assert "snapshot" in answer.json["error"]
     assert "train" in answer.json["error"]

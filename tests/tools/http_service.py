@@ -53,8 +53,12 @@ async def ask(
     kind: str | None = JSON,
     method: str | None = None,
     headers: dict[str, str] | None = None,
+    ends: bool = True,
 ) -> Answer:
-    """Ask a web application; a body of several chunks has no stated length."""
+    """Ask a web application; a body of several chunks has no stated length.
+
+    If the body does not end, the client sends no more of it, and waits.
+    """
     path, _, query = path.partition("?")
     chunks = [body] if isinstance(body, bytes) else list(body or [])
     sent = {"host": "localhost", **({"content-type": kind} if kind else {}), **(headers or {})}
@@ -72,7 +76,7 @@ async def ask(
     async def receive() -> Any:
         if chunks:
             chunk = chunks.pop(0)
-            return {"type": "http.request", "body": chunk, "more_body": bool(chunks)}
+            return {"type": "http.request", "body": chunk, "more_body": bool(chunks) or not ends}
         if body is None:
             return {"type": "http.request", "body": b"", "more_body": False}
         await asyncio.sleep(60)  # a client that sends no more
