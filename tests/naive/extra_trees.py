@@ -324,6 +324,7 @@ class NaiveNumberForest(NaiveExtraTrees):
 
     SHARE, DECAY, WORST = 0.02, 0.99, 12.0
     STACK_DECAY, PRIOR, FIRST_STACK = 0.999, 30.0, 10
+    FARTHEST, FIRST_BOUND, BOUND_MEMORY = 20.0, 30, 1000
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
@@ -334,7 +335,17 @@ class NaiveNumberForest(NaiveExtraTrees):
         self.errors: list[float] = []
 
     def target(self, y: Any) -> float:
-        return float(y)
+        """The target, at most 20 standard deviations from the mean of those before."""
+        mean = variance = 0.0
+        for i, sample in enumerate(self.samples, 1):
+            share = 1.0 / min(i, self.BOUND_MEMORY)
+            difference = sample.y - mean
+            mean += share * difference
+            variance = (1.0 - share) * (variance + share * difference**2)
+        most = self.FARTHEST * variance**0.5
+        if len(self.samples) < self.FIRST_BOUND or variance == 0.0:
+            return float(y)
+        return min(max(float(y), mean - most), mean + most)
 
     def member_answers(self, x: Sequence[float]) -> tuple[Values, float]:
         """The answers of the groups and the stacked one, and V."""

@@ -288,6 +288,8 @@ cdef class ExtraTrees(Ensemble):
         cdef int tree, g
         cdef int64_t arrival = self.buffer.n_seen
         cdef PyObject* group
+        if self.regression:
+            target = self.mixture.bounded(target)
         self.answer()
         self.learn_weights(self.schema.row, 1, self.schema.filled, self.schema.n_filled, arrival,
                            self.answers, self.mixed, target, self.n_values())

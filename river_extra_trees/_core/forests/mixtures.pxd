@@ -35,6 +35,11 @@ the squared errors of the member as its variance. These are exponential weights 
 with a learning rate of 1/2 (Cesa-Bianchi and Lugosi 2006, chapter 3); the share s lets them follow
 drift.
 
+Bounded targets: a target more than 20 standard deviations from the mean is learned as if it lay
+there, by the trees and their linear models, too. A wrong value, such as 1e6 among targets around
+one, would otherwise decide every sum of squares that it enters. Mean and variance are running ones,
+of the bounded targets, with a memory of 1,000; so they follow targets that rise for good.
+
 Spread: the variance of the prediction at x is the mean of two estimates: the running mean E of the
 squared errors, and the variance V of the trees at x, rescaled,
 
@@ -81,6 +86,8 @@ cdef class NumberMixture:
     cdef readonly int n_groups
     cdef readonly int64_t n_targets     # number of learned targets
     cdef readonly double lowest, highest    # range of these targets
+    cdef readonly double middle, variance   # running mean and variance of the bounded targets
+    cdef readonly int64_t n_bounded     # number of these
     cdef double* weights                # w_k, per member
     cdef double* errors                 # per member: decayed sum of squared errors
     cdef readonly double error          # decayed sum of squared errors of the prediction
@@ -103,6 +110,7 @@ cdef class NumberMixture:
                             const Pace* pace) noexcept nogil
     cdef void solve(self) noexcept nogil
     cdef double within(self, double answer) noexcept nogil
+    cdef double bounded(self, double target) noexcept nogil
     cdef double spread(self, const double* answers) noexcept nogil
 
     cdef inline double* mean(self, double* answers) noexcept nogil:

@@ -130,6 +130,8 @@ cdef class ClassPool:
 
 cdef enum:
     LARGEST_MIXTURE = 1 << 12   # groups: the number of cells of A fits into 32 bits
+    FIRST_BOUND = 30            # targets before the first one that is bounded
+    BOUND_MEMORY = 1000         # of their mean and variance
     FIRST_STACK = 10            # samples before the stacked prediction differs from the mean
 
 cdef double NUMBER_SHARE = 0.02     # s for numbers
@@ -138,6 +140,7 @@ cdef double WORST = 12.0            # limit of error^2 / (2 variance), for outli
 cdef double STACK_DECAY = 0.999     # lambda
 cdef double PRIOR = 30.0            # prior in the ridge r of the stack
 cdef double GLOBAL = 0.1            # factor of E in V + E / 10
+cdef double FARTHEST = 20.0         # of a target, in standard deviations
 cdef double LARGEST_ERROR = 1e300
 cdef double LEAST_VARIANCE = 1e-300
 cdef double LARGEST_SUM = 1e306
@@ -206,6 +209,19 @@ cdef class NumberMixture:
         return 0.5 * (error + self.ratio / self.n_errors * (variance + GLOBAL * error))
 
     # ---------------------------------------------------------------- learning
+
+    cdef double bounded(self, double target) noexcept nogil:
+        """The target that is learned in place of this one; follow mean and variance."""
+        cdef double share, difference, most
+        if self.n_bounded >= FIRST_BOUND and self.variance > 0.0:
+            most = FARTHEST * sqrt(self.variance)
+            target = min(max(target, self.middle - most), self.middle + most)
+        self.n_bounded += 1
+        share = 1.0 / min(self.n_bounded, <int64_t>BOUND_MEMORY)
+        difference = target - self.middle
+        self.middle += share * difference
+        self.variance = (1.0 - share) * (self.variance + share * difference * difference)
+        return target
 
     cdef void learn(self, const double* answers, double target, const Pace* pace) noexcept nogil:
         """Learn from the predictions and the target; the first target has no predictions."""
@@ -305,6 +321,8 @@ cdef class NumberMixture:
         "n_targets": ("whole",),
         "lowest": ("number", -LARGEST_TARGET, LARGEST_TARGET),
         "highest": ("number", -LARGEST_TARGET, LARGEST_TARGET),
+        "middle": ("number", -LARGEST_TARGET, LARGEST_TARGET),
+        "variance": ("number", 0.0, LARGEST_SUM), "n_bounded": ("whole",),
         "weights": ("numbers", "members", {"least": 0.0, "most": 1.0}),
         "errors": ("numbers", "members", {"least": 0.0, "most": LARGEST_SUM}),
         "sums": ("numbers", None, {"least": -LARGEST_SUM, "most": LARGEST_SUM}),
@@ -312,6 +330,8 @@ cdef class NumberMixture:
         "n_errors": ("number", 0.0, 1e6),
         "square": ("number", 0.0, LARGEST_SUM), "n_squares": ("number", 0.0, 1e6),
     }
+
+    DEFAULTS = {"middle": 0.0, "variance": 0.0, "n_bounded": 0}     # of former versions
 
     def state(self):
         """All but what follows from the sums."""
@@ -321,7 +341,7 @@ cdef class NumberMixture:
     def restored(cls, values):
         """The mixture of a state."""
         cdef NumberMixture mixture
-        cdef dict fields = State("NumberMixture", values, cls.FIELDS).read(cls.FIELDS)
+        cdef dict fields = State("NumberMixture", values, cls.FIELDS, cls.DEFAULTS).read(cls.FIELDS)
         n = len(fields["weights"]) - 1
         require(1 <= n <= LARGEST_MIXTURE and len(fields["sums"]) == (n + 1) * (n + 2) // 2
                 and abs(np.sum(fields["weights"]) - 1.0) < 1e-6
@@ -331,6 +351,8 @@ cdef class NumberMixture:
         put_back(mixture.views(), fields)
         mixture.n_targets = fields["n_targets"]
         mixture.lowest, mixture.highest = fields["lowest"], fields["highest"]
+        mixture.middle, mixture.variance = fields["middle"], fields["variance"]
+        mixture.n_bounded = fields["n_bounded"]
         mixture.error, mixture.ratio = fields["error"], fields["ratio"]
         mixture.n_errors = fields["n_errors"]
         mixture.square, mixture.n_squares = fields["square"], fields["n_squares"]

@@ -72,7 +72,6 @@ cdef class Questions:
     cdef int keep(self, uint64_t row, int64_t n_seen, const double* answer,
                   int width) except -1 nogil:
         """Keep a question, unless it is the last one again and nothing was learned since."""
-        cdef Py_ssize_t place
         if self.is_closed or self.most(width) == 0:
             return 0
         if width != self.width:

@@ -123,6 +123,8 @@ cdef class TreePass(RowPass):
         cdef double* row = self.forest.schema.row
         for i in range(self.n):
             if self.is_learned(i):
+                if self.forest.regression:
+                    self.ahead.targets[i] = self.forest.mixture.bounded(self.ahead.targets[i])
                 self.ahead.copy(i, row, reader.columns, reader.n_columns)
                 self.forest.buffer.reserve(
                     row, reader.columns, reader.n_columns, self.forest.schema.n_columns)

@@ -49,9 +49,10 @@ def test_same_as_naive(regression: bool, delay: int) -> None:
 
 
 def stream_of(task: str, n: int, seed: int = 1) -> list[Pair]:
-    rng, found = random.Random(seed), []
+    rng = random.Random(seed)
+    found: list[Pair] = []
     for _ in range(n):
-        x = {"a": rng.random(), "b": rng.random(), "c": rng.choice("rgb")}
+        x: dict[str, Any] = {"a": rng.random(), "b": rng.random(), "c": rng.choice("rgb")}
         score = 3.0 * x["a"] * (x["c"] == "r") + x["b"] + rng.random()
         found.append((x, score if task == "regression" else score > 1.5))
     return found
