@@ -7,7 +7,7 @@ from .guarded cimport Guarded, Holder, begin_step, end_step, hold, release
 from .lists cimport length_of
 from .schema cimport MAX_LABELS, Labels, Schema, find_room
 from .shares cimport first_largest, total_of
-from .split cimport GROUP, Split, is_in_group
+from .split cimport GROUP, is_in_group
 from .team cimport Team
 from .validation cimport read_number, read_weight
 
@@ -63,18 +63,19 @@ cdef dict name_node(dict node, Schema schema):
 cdef class Group:
     """The codes that a split by a group of values sends left."""
 
-    cdef Split split
+    cdef double group
+    cdef int salt
 
     def __cinit__(self, double threshold, int nominal):
-        self.split.threshold, self.split.nominal = threshold, nominal
+        self.group, self.salt = threshold, nominal - GROUP
 
     def __contains__(self, double code):
-        return is_in_group(&self.split, code)
+        return is_in_group(self.group, self.salt, code)
 
     @property
     def is_empty(self):
         """Whether only missing values can go left."""
-        return self.split.threshold == 0.0
+        return self.group == 0.0
 
 
 cdef class Learner(Guarded):

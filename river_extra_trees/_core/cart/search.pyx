@@ -231,7 +231,7 @@ cdef bint is_supported(Workspace work, const Task* task, const Candidate* found)
     elif work.criterion == ENTROPY:
         impurity = -before
     return (found.score - before) * task.copies >= (
-        work.support * work.trees.nodes[task.node].depth * impurity)
+        work.support * work.trees.depth_of(task.node) * impurity)
 
 
 cdef bint is_perfect(Workspace work, const Candidate* best) noexcept nogil:
@@ -620,10 +620,10 @@ cdef double impurity_to_decrease(Workspace work, int node) noexcept nogil:
     The statistics of a split node are those at the time of its split. The node was new at that time
     if the same batch split its parent.
     """
-    cdef int parent = work.trees.nodes[node].parent
+    cdef int parent = work.trees.parent_of(node)
     cdef const double* row
     while parent >= 0 and work.trees.row(node)[VISITED] != work.trees.row(parent)[VISITED]:
-        node, parent = parent, work.trees.nodes[parent].parent
+        node, parent = parent, work.trees.parent_of(parent)
     row = work.trees.row(node)
     if work.criterion == VARIANCE:
         return row[HEADER + 1] / row[WEIGHT]

@@ -623,6 +623,9 @@ cdef class ExtraTrees(Ensemble):
             require(group.due >= buffer.n_seen, "ExtraTrees: a growth is overdue")
             group.turn, group.begun = growths[i, 2], growths[i, BEGUN]
             group.n_columns, group.n_labels = growths[i, 4], growths[i, 5]
+        for trees, models in zip(self.trees, self.models):
+            if (<Trees>trees).is_former:
+                (<LinearModels>models).renumber()
         self.check_structure()
         for group in self.groups:
             if group.begun > 0:

@@ -14,7 +14,7 @@ from ..split cimport (
     ENTROPY, GROUP, MANY_VALUES, NO_VALUE, N_SALTS, ONE_VALUE, VARIANCE, bucket_of, goes_left,
     random_threshold,
 )
-from ..trees cimport LEAF, Trees, count_number
+from ..trees cimport Trees, count_number
 from .buckets cimport MISSING_BUCKET, N_ROWS, Buckets
 from .compact_trees cimport CompactTrees
 
@@ -105,10 +105,8 @@ cdef class Growth:
             self.block = <char*>resized(NULL, bytes, 1)
             self.block_bytes = bytes
             self.lay_out(n_samples, n_columns, n_buckets)
-        # All new nodes, and a root if there is none.
-        trees.reserve(
-            1 - trees.n_roots + 2 * <Py_ssize_t>(n_samples // max(1, self.min_samples_leaf)),
-            n_labels)
+        # All new pairs, and a root if there is none.
+        trees.reserve(1 - trees.n_roots + n_samples // max(1, self.min_samples_leaf), n_labels)
         return 0
 
     cdef size_t lay_out(self, size_t n, size_t n_columns, int n_buckets) except 0 nogil:
@@ -191,7 +189,7 @@ cdef class Growth:
         cdef double weight, mean = 0.0, spread = 0.0
         cdef const int* places = self.places + self.task.start
         self.n_steps += 1
-        if (trees.nodes[self.task.node].depth >= self.max_depth
+        if (trees.depth_of(self.task.node) >= self.max_depth
                 or n < self.min_samples_split or n < 2 * self.min_samples_leaf):
             return
         self.n_steps += n
@@ -224,7 +222,7 @@ cdef class Growth:
             self.node_score = self.side_score(&self.node)
         self.is_open = True
         self.n_left, self.n_visited = self.task.n_active, 0
-        self.best.split.feature = LEAF
+        self.best.split.feature = -1
 
     cdef double side_score(self, const Side* side) noexcept nogil:
         """The term of one side in the score of a split."""
@@ -442,14 +440,11 @@ cdef class Growth:
 
     cdef void split_node(self, Trees trees) noexcept nogil:
         """Perform the best split: create two leaves, their statistics and their tasks."""
-        cdef int parent = self.task.node, depth = trees.nodes[parent].depth + 1
         cdef int start = self.task.start, n = self.task.end - start, n_left
         cdef int[2] children
-        trees.close(parent, self.best.score - self.node_score)
-        children[0] = trees.new_node(parent, depth)
-        children[1] = trees.new_node(parent, depth)
-        trees.nodes[parent].split = self.best.split
-        trees.nodes[parent].left, trees.nodes[parent].right = children[0], children[1]
+        children[0] = trees.split(
+            self.task.node, &self.best.split, self.best.score - self.node_score)
+        children[1] = children[0] ^ 1
         self.n_steps += 2 * n
         self.buffer.gather(self.best.split.feature, self.places + start, n, self.values)
         n_left = self.part(trees, children, n)

@@ -66,6 +66,7 @@ cdef class LinearModels:
 
     cdef int reserve(self, int n_regressors, size_t n_cells, int n_nodes) except -1 nogil
     cdef void trim(self) noexcept nogil
+    cdef int renumber(self) except -1
     cdef dict views(self)
     cdef double* add(self, int node) noexcept nogil
     cdef void standardise(self, Buffer buffer, int place, double* z) noexcept nogil
