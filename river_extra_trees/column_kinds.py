@@ -13,9 +13,11 @@ from river import base
 from ._core.columns import Column
 from ._core.safe_repr import safe_repr
 from ._core.validation import fit_of
+from ._estimator.fit import Fit
 from ._estimator.frames import columns_in, is_array, readable_frame, scalars_of
 from ._estimator.kinds import (
     DATE,
+    MISSING,
     NOMINAL,
     NUMBER,
     PARTS,
@@ -79,6 +81,10 @@ class ColumnKinds(base.MiniBatchTransformer):
     missing_words
         Further texts that are missing values, such as `unknown`; `None` adds none. The text of a
         number, such as `-999`, stands for the number, too.
+    strict
+        Whether data with other columns than those learned are refused: frames that lack a column,
+        and frames and samples to predict that have a new one, or none of those learned. Columns of
+        an array are its numbers from 0, so that arrays do not fit names.
 
     Notes
     -----
@@ -111,12 +117,15 @@ class ColumnKinds(base.MiniBatchTransformer):
         self,
         kinds: Mapping[typing.Any, str] | None = None,
         missing_words: Collection[str] | None = None,
+        strict: bool = False,
     ) -> None:
         for kind in ({} if kinds is None else kinds).values():
             check_kind(kind)
         self.kinds = kinds
         self._words = words_of(missing_words or ())
+        self._has_numbers = bool(numbers_in(self._words))  # among the words
         self.missing_words = tuple(missing_words) if missing_words else None
+        self.strict = bool(strict)
         self._columns: dict[Hashable, str] = {}
         self._present: dict[Hashable, int] = {}
         self._n_samples = 0
@@ -150,7 +159,8 @@ class ColumnKinds(base.MiniBatchTransformer):
 
     @property
     def _raw_memory_usage(self) -> int:
-        tables = (self._columns, self._present, self._layout or {}, vars(self))
+        tables = [self._columns, self._present, self._layout or {}, vars(self)]
+        tables += [] if self._words is MISSING else [self._words, *self._words - MISSING]
         names = sum(map(sys.getsizeof, self._columns))
         counts = sum(sys.getsizeof(each) for each in self._present.values() if each > MOST_SHARED)
         return names + counts + sum(map(sys.getsizeof, tables))
@@ -230,11 +240,22 @@ class ColumnKinds(base.MiniBatchTransformer):
         ValueError
             If a value cannot be read as the kind of its column.
         """
+        if self.strict:
+            self._require_columns(x)
         return x if self._fit(x) else self._read(x)
+
+    def _require_columns(self, names: Collection[Hashable], rows: int = 0) -> None:
+        """Raise an error if the columns of a sample, or of some rows, are not those learned."""
+        if not self._columns:
+            return
+        fit = Fit(self._columns)
+        _, n_unknown = fit.note(names, rows or 1)
+        if n_unknown or fit.is_disjoint or (rows and fit.missing):
+            raise ValueError("; ".join(fit.notes(refused=True)))
 
     def _fit(self, x: Features) -> int:
         """Return whether the learner may read a sample as it is, and whether it is complete."""
-        if type(x) is not dict or numbers_in(self._words):
+        if type(x) is not dict or self._has_numbers:
             return 0
         if self._layout is None:
             declared = {name: mark_of(kind) for name, kind in (self.kinds or {}).items()}
@@ -284,7 +305,11 @@ class ColumnKinds(base.MiniBatchTransformer):
         ValueError
             If a value cannot be read as the kind of its column. Nothing is learned then.
         """
-        columns = self._read_columns(readable_frame(X))
+        native = readable_frame(X)
+        if self.strict:
+            new = dict(columns_in(native)).keys() - self._columns.keys()
+            self._require_columns([name for name, _ in columns_in(native) if name not in new], 1)
+        columns = self._read_columns(native)
         for column in columns:
             if column.kind is not None:
                 self._admit(column.name, column.kind)
@@ -309,6 +334,8 @@ class ColumnKinds(base.MiniBatchTransformer):
             If a value cannot be read as the kind of its column; the message names the row.
         """
         native = readable_frame(X)
+        if self.strict:
+            self._require_columns(dict(columns_in(native)), len(native))
         columns = self._read_columns(native)
         changed = [(i, each) for i, each in enumerate(columns) if each.values is not None]
         if not changed:
