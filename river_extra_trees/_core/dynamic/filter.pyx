@@ -260,7 +260,7 @@ cdef class ParticleFilter(Particles):
             "decays": [self.decays[i] for i in range(self.n_decays)],
         })
 
-    DEFAULTS = {"discard": "oldest", "rejuvenate_every": 0}
+    DEFAULTS = {"discard": "oldest", "rejuvenate_every": 0, "nominal": np.empty(0, np.uint8)}
 
     cdef dict fields(self):
         """Beside attributes and views: active samples are numbered by their order of arrival."""

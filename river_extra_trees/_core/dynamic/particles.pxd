@@ -42,13 +42,14 @@ cdef struct Column:         # a live column of the pool, and the samples of the 
     int* rank               # by slot: position in `ranked`
     int* order              # sorted slots of the leaf; missing values last
     int n_present           # number of those with a value; -1: not sorted yet
+    int n_values            # of a nominal column: number of different values in the leaf
 
 cdef struct Cut:
     Split split
     int column              # of `columns`
-    int start               # of the sorted present values, `n_left` from `start` on go left
-    int n_left
+    int n_left              # number of samples with a value that go left
     int64_t position        # equal cuts have the same; a scan follows it; -1: no cut
+    double correction       # of the log odds, for the number of ways to group nominal values
     double* odds            # `found` of the first of equal cuts; NULL: no cut
     double found            # odds of this cut against stay
     int grown               # node that replaces the leaf; -1: no particle has taken the cut yet
@@ -66,6 +67,9 @@ cdef struct SplitScan:      # scratch for scoring the cuts proposed at one leaf
     double base             # log odds of a cut without the evidence of its children
     int n_waiting
     const Leaf* leaf
+    int* chosen             # slots of the samples that a nominal cut sends left
+    double* signal          # signal[slot]: what the linear model of the leaf leaves of the target
+    bint has_signal         # whether `signal` has been computed for this leaf
 
 cdef enum:
     # Cuts proposed per leaf and step: one per particle with the leaf, within these bounds.

@@ -444,8 +444,9 @@ cdef int fit_scratch(Particles filter) except -1 nogil:
     cdef size_t n_live = filter.pool.n_live, n_words = capacity // 64 + 1
     cdef size_t size = filter.model.n_regressors + 1
     cdef size_t n_bytes = (
-        ((4 + BATCH_SIZE) * width + capacity * (size + 1)) * sizeof(double)
-        + n_words * sizeof(uint64_t) + n_live * (sizeof(Column) + 2 * capacity * sizeof(int))
+        ((4 + BATCH_SIZE) * width + capacity * (size + 2)) * sizeof(double)
+        + n_words * sizeof(uint64_t) + n_live * sizeof(Column)
+        + (2 * n_live + 1) * capacity * sizeof(int)
     )
     cdef int* ranks
     if n_bytes > filter.scratch_bytes:
@@ -457,9 +458,11 @@ cdef int fit_scratch(Particles filter) except -1 nogil:
     filter.scan.batch = filter.scan.passed + 4 * width
     filter.scan.offsets = filter.scan.batch + BATCH_SIZE * width
     filter.decayed_weight = filter.scan.offsets + capacity * size
-    filter.bits = <uint64_t*>(filter.decayed_weight + capacity)
+    filter.scan.signal = filter.decayed_weight + capacity
+    filter.bits = <uint64_t*>(filter.scan.signal + capacity)
     filter.columns = <Column*>(filter.bits + n_words)
-    ranks = <int*>(filter.columns + n_live)
+    filter.scan.chosen = <int*>(filter.columns + n_live)
+    ranks = filter.scan.chosen + capacity
     for i in range(n_live):
         filter.columns[i].rank = ranks + 2 * i * capacity
         filter.columns[i].order = ranks + (2 * i + 1) * capacity
