@@ -15,8 +15,8 @@ from ..window cimport Window
 from .leaf_models cimport Predictive, class_share, predictive
 from .particles cimport (
     ALC, ALM, ENTROPY, LARGEST_REGRESSOR, MAX_DECAYS, OLDEST, RANDOM, Particles, Regressor,
-    fades, features_of, fill_v, finish_leaf, follow, gather, n_rules, row_score, score_subtree,
-    set_constants, set_shares, sum_beliefs, sum_subtree, v_of,
+    fades, features_of, fill_v, finish_leaf, follow, gather, is_active, n_rules, row_score,
+    score_subtree, set_constants, set_shares, sum_beliefs, sum_subtree, v_of,
 )
 from .scores cimport alc_at, leaf_entropy, to_retire
 from .shared_trees cimport Leaf, Node, restored_trees
@@ -436,7 +436,8 @@ cdef int check_samples(ParticleFilter filter, dict fields) except -1:
             leaf = filter.trees.nodes[filter.hits[hit].node].leaf
             require(not fades(filter, leaf) or leaf.time > filter.pool.arrival[slot],
                     "ParticleFilter: a leaf is older than its samples")
-            found.append(<int64_t>filter.hits[hit].node * n + slot)
+            if is_active(filter, slot, leaf.stratum):
+                found.append(<int64_t>filter.hits[hit].node * n + slot)
     require(np.array_equal(np.sort(found), np.sort(held)),
             "ParticleFilter: a sample is not where its features lead")
     return 0

@@ -78,6 +78,7 @@ cdef enum:
     MAX_DECAYS = 8
     MAX_RULES = 2           # see `SWITCH` in `step`
     N_POWERS = 512
+    PRIOR_WINDOW = 500
 
 cdef enum Policy:           # which active sample retires from a full window
     OLDEST
@@ -132,6 +133,9 @@ cdef class Particles(Learner):
     # from stratum[k] to before stratum[k + 1]. Particles of different strata never share a tree.
     cdef double decays[MAX_DECAYS]
     cdef int n_decays
+    # A stratum has at most the latest reach[k] samples as active ones. Those of the pool that are
+    # older are retired in its leaves, as they weigh next to nothing there.
+    cdef int reach[MAX_DECAYS]
     cdef double powers[MAX_DECAYS][N_POWERS]    # powers[k][age] = decays[k] ** age
     cdef int stratum[MAX_DECAYS + 1]
     cdef double factor_posterior[MAX_DECAYS]    # probability of each forgetting factor
@@ -163,6 +167,14 @@ cdef class Particles(Learner):
 cdef inline bint decays_by_leaf(Particles filter) noexcept nogil:
     """Whether equal regions differ between trees: in dynaTree, each leaf has its own decay."""
     return filter.published and filter.decays[0] < 1.0
+
+cdef inline bint is_active(Particles filter, int slot, int stratum) noexcept nogil:
+    """Whether the leaves of a stratum hold a sample of the pool as an active one."""
+    return filter.pool.n_seen - filter.pool.arrival[slot] <= filter.reach[stratum]
+
+cdef inline int prior_window(Particles filter) noexcept nogil:
+    """The prior of the leaves follows about ten times so many samples."""
+    return min(filter.window, <int>PRIOR_WINDOW)
 
 cdef inline bint fades(Particles filter, const Leaf* leaf) noexcept nogil:
     """Whether weights in a leaf decay per sample of the stream."""

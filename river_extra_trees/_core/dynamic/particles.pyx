@@ -1,5 +1,6 @@
 """The data of a particle filter. See the header."""
 
+from libc.limits cimport INT_MAX
 from libc.math cimport INFINITY, NAN, isnan, log, log1p, pow
 from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memcpy, memset
@@ -15,6 +16,8 @@ from .leaf_models cimport log_gamma, log_marginal, published_score
 from .shared_trees cimport MAX_DEPTH, Leaf, Node, SharedTrees, empty_leaf, pop, side
 
 LARGEST_REGRESSOR = 1e50
+# Active samples per sample of memory: those beyond have weights below exp(-REACH).
+cdef double REACH = 4.0
 
 
 cdef class Particles(Learner):
@@ -65,6 +68,10 @@ cdef class Particles(Learner):
         self.n_decays = len(decays)
         for k in range(self.n_decays):
             self.decays[k] = decays[k]
+            self.reach[k] = INT_MAX - 1
+            if self.decays[k] < 1.0 and not published:
+                self.reach[k] = <int>min(
+                    <double>self.reach[k], REACH / (1.0 - self.decays[k]) + 0.5)
             for rule in range(n_rules(self)):
                 self.belief[rule][k] = 1.0 / (n_rules(self) * self.n_decays)
             for age in range(N_POWERS):
