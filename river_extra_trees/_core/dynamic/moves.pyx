@@ -13,6 +13,7 @@ cut are sums over the samples scanned so far, and the differences to those of th
 are collected and scored in batches.
 """
 
+from libc.limits cimport INT_MAX
 from libc.math cimport INFINITY, exp, isfinite
 from libc.stdint cimport int64_t, uint64_t
 from libc.stdlib cimport qsort
@@ -287,10 +288,9 @@ cdef void sort_leaf(Particles filter, const Leaf* leaf, Column* column) noexcept
 
     Each sample sets the bit of its rank in the pool, and the bits are then read in order.
     """
-    cdef int n_missing = 0, i, rank, n_words = filter.pool.n_sorted // 64 + 1
+    cdef int n_missing = 0, i, rank, first = INT_MAX, last = -1
     cdef uint64_t word
     column.n_present = 0
-    memset(filter.bits, 0, n_words * sizeof(uint64_t))
     for i in range(leaf.n_active):
         rank = column.rank[leaf.slots[i]]
         if rank < 0:
@@ -298,16 +298,18 @@ cdef void sort_leaf(Particles filter, const Leaf* leaf, Column* column) noexcept
             column.order[leaf.n_active - n_missing] = leaf.slots[i]
         else:
             filter.bits[rank >> 6] = filter.bits[rank >> 6] | <uint64_t>1 << (rank & 63)
-    for i in range(n_words):
+            first, last = min(first, rank >> 6), max(last, rank >> 6)
+    for i in range(first, last + 1):
         word = filter.bits[i]
+        filter.bits[i] = 0
         while word:
             column.order[column.n_present] = column.ranked[64 * i + lowest_bit(word)]
             column.n_present += 1
             word &= word - 1
-    column.n_values = 0
-    for i in range(column.n_present):
-        column.n_values += i == 0 or (
-            column.x[column.order[i]] != column.x[column.order[i - 1]])
+    if filter.schema.has_codes(column.feature):
+        column.n_values = column.n_present > 0
+        for i in range(1, column.n_present):
+            column.n_values += column.x[column.order[i]] != column.x[column.order[i - 1]]
 
 
 cdef bint place_cut(Particles filter, Rng* rng, const Leaf* leaf, Cut* cut,

@@ -155,7 +155,7 @@ cdef class Particles(Learner):
     cdef void* scratch              # memory of the following arrays, for the cuts of one leaf
     cdef size_t scratch_bytes
     cdef Column* columns            # the n_live live columns
-    cdef uint64_t* bits             # for sorting: one bit per rank in the pool
+    cdef uint64_t* bits             # for sorting: one bit per rank in the pool, 0 in between
     cdef const double* sample_weight    # per slot: weight in the current leaf; in the pool, or in
                                         #   `decayed_weight` if samples decay
     cdef double* decayed_weight

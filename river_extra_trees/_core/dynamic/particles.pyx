@@ -17,7 +17,7 @@ from .shared_trees cimport MAX_DEPTH, Leaf, Node, SharedTrees, empty_leaf, pop, 
 
 LARGEST_REGRESSOR = 1e50
 # Active samples per sample of memory: those beyond have weights below exp(-REACH).
-cdef double REACH = 4.0
+cdef double REACH = 3.0
 
 
 cdef class Particles(Learner):
@@ -467,6 +467,7 @@ cdef int fit_scratch(Particles filter) except -1 nogil:
     filter.decayed_weight = filter.scan.offsets + capacity * size
     filter.scan.signal = filter.decayed_weight + capacity
     filter.bits = <uint64_t*>(filter.scan.signal + capacity)
+    memset(filter.bits, 0, n_words * sizeof(uint64_t))
     filter.columns = <Column*>(filter.bits + n_words)
     filter.scan.chosen = <int*>(filter.columns + n_live)
     ranks = filter.scan.chosen + capacity
