@@ -45,13 +45,13 @@ cdef inline double random_threshold(Rng* rng, double low, double high) noexcept 
 
 
 cdef inline int bucket_of(int salt, double code) noexcept nogil:
-    """The bucket of a nominal value, from 0 to N_BUCKETS - 1; its code is -1 or more."""
-    return <int>(mix((<uint64_t>(<int>code + 1) << 8) | <uint64_t>salt) % N_BUCKETS)
+    """The bucket of a nominal value, from 0 to N_BUCKETS - 1."""
+    return <int>(mix((<uint64_t>code << 8) | <uint64_t>salt) % N_BUCKETS)
 
 
-cdef inline bint is_in_group(const Split* split, double code) noexcept nogil:
-    """Whether a nominal value belongs to the group of a split."""
-    return (<int64_t>split.threshold >> bucket_of(split.nominal - GROUP, code)) & 1
+cdef inline bint is_in_group(double group, int salt, double code) noexcept nogil:
+    """Whether a nominal value belongs to a group."""
+    return (<int64_t>group >> bucket_of(salt, code)) & 1
 
 
 cdef inline bint goes_left(const Split* split, double value) noexcept nogil:
@@ -59,20 +59,7 @@ cdef inline bint goes_left(const Split* split, double value) noexcept nogil:
     if value != value:
         return split.missing_left
     if split.nominal >= GROUP:
-        return is_in_group(split, value)
+        return is_in_group(split.threshold, split.nominal - GROUP, value)
     if split.nominal:
         return value == split.threshold
     return value <= split.threshold
-
-
-cdef inline int goes_left_branchless(const Split* split, double value) noexcept nogil:
-    """As `goes_left`, without branches: faster if several rows go down a tree together.
-
-    A value equal to the threshold is `below` and `above`; a missing value is neither. Only groups
-    of values take a branch, which is predicted where there are none.
-    """
-    cdef uint8_t below = value <= split.threshold, above = value >= split.threshold
-    cdef uint8_t is_missing = value != value
-    if split.nominal >= GROUP:
-        return goes_left(split, value)
-    return (below & (above | (split.nominal ^ 1))) | (is_missing & split.missing_left)

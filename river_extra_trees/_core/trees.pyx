@@ -12,6 +12,7 @@ from .arrays cimport view
 from .moments cimport join_moments
 from .split cimport GROUP, N_BUCKETS, Split
 
+from .former_trees import is_former, renewed
 from .state import (
     FAINTEST_WEIGHT, LARGEST_FLOAT, LARGEST_TARGET, State, fields_of, put_back, reduced, require,
     without_defaults,
@@ -19,13 +20,12 @@ from .state import (
 
 cdef enum:
     LARGEST_ARENA = 1 << 29     # nodes: twice this number fits into 32 bits
+    NOT_MET = -1                # depth of a pair that `link` has not met yet
 
 # The struct `Node`.
 NODE = np.dtype([
-    ("threshold", "f8"), ("feature", "i4"), ("nominal", "u1"), ("missing_left", "u1"),
-    ("left", "i4"), ("right", "i4"), ("parent", "i4"), ("depth", "i4"),
-], align=True)
-NUMBER = ("whole_numbers", np.int32, "nodes", {"least": -2, "most": LARGEST_ARENA})
+    ("threshold", "f8"), ("left", "i4"), ("feature", "u2"), ("nominal", "u1"), ("turns", "u1"),
+])
 
 
 cdef class Trees:
@@ -46,46 +46,55 @@ cdef class Trees:
         self.fading = fading
         self.n_values = 2 if regression else n_values
         self.width = self.width_of(self.n_values)
+        self.free_pair = -1
 
     def __dealloc__(self):
         free(self.nodes)
         free(self.stats)
-        free(self.free_nodes)
+        free(self.gains)
+        free(self.parents)
+        free(self.depths)
         free(self.roots)
 
     # ---------------------------------------------------------------- memory
 
-    cdef int reserve(self, Py_ssize_t extra, int n_values) except -1 nogil:
-        """Allocate memory for `extra` more nodes and for `n_values` classes.
+    cdef int reserve(self, Py_ssize_t n_pairs, int n_values) except -1 nogil:
+        """Allocate memory for n more pairs of nodes, each a root or two children, and for
+        `n_values` classes.
 
         Nothing else changes, so nothing must be undone if memory is short.
         """
-        cdef Py_ssize_t capacity = enough(self.n_used - self.n_free + extra, self.capacity)
+        cdef Py_ssize_t pairs = enough(self.n_used // 2 - self.n_free + n_pairs, self.capacity // 2)
         cdef size_t n_cells
-        if capacity > LARGEST_ARENA:
+        if pairs > LARGEST_ARENA // 2:
             raise_memory_error()
-        n_cells = product(capacity, self.width_of(max(n_values, self.n_values)))
+        n_cells = product(2 * pairs, self.width_of(max(n_values, self.n_values)))
         if n_cells > self.n_cells:
             self.stats = <double*>resized(self.stats, n_cells, sizeof(double))
             self.n_cells = n_cells
-        if capacity > self.capacity:
-            self.nodes = <Node*>resized(self.nodes, capacity, sizeof(Node))
-            self.free_nodes = <int*>resized(self.free_nodes, capacity, sizeof(int))
-            self.capacity = <int>capacity
+        if 2 * pairs > self.capacity:
+            self.nodes = <Node*>resized(self.nodes, 2 * pairs, sizeof(Node))
+            self.gains = <double*>resized(self.gains, pairs, sizeof(double))
+            self.parents = <int*>resized(self.parents, pairs, sizeof(int))
+            self.depths = <int*>resized(self.depths, pairs, sizeof(int))
+            self.capacity = 2 * <int>pairs
         return 0
 
     cdef int width_of(self, int n_values) noexcept nogil:
         """Number of statistics of a node if so many classes are known."""
         return HEADER + (2 if self.regression else n_values)
 
-    cdef void trim(self, int extra) noexcept nogil:
-        """Free unused memory, except for `extra` more nodes."""
-        cdef int capacity = min(self.n_used + extra, self.capacity)
-        self.n_cells = <size_t>capacity * self.width
-        self.stats = <double*>trimmed(self.stats, self.n_cells * sizeof(double))
+    cdef void trim(self, int n_pairs) noexcept nogil:
+        """Free unused memory, except for n more pairs."""
+        cdef int capacity = min(self.n_used + 2 * n_pairs, self.capacity)
         if capacity < self.capacity:
+            self.n_cells = <size_t>capacity * self.width
+            if self.width > 0:
+                self.stats = <double*>trimmed(self.stats, self.n_cells * sizeof(double))
             self.nodes = <Node*>trimmed(self.nodes, capacity * sizeof(Node))
-            self.free_nodes = <int*>trimmed(self.free_nodes, capacity * sizeof(int))
+            self.gains = <double*>trimmed(self.gains, capacity // 2 * sizeof(double))
+            self.parents = <int*>trimmed(self.parents, capacity // 2 * sizeof(int))
+            self.depths = <int*>trimmed(self.depths, capacity // 2 * sizeof(int))
             self.capacity = capacity
 
     cdef int reserve_roots(self, int n_roots) except -1 nogil:
@@ -93,6 +102,25 @@ cdef class Trees:
             self.roots = <int*>resized(self.roots, n_roots, sizeof(int))
             self.root_capacity = n_roots
         return 0
+
+    cdef void take(self, Trees other) noexcept nogil:
+        """Take over nodes and roots of another arena, which has none then."""
+        free(self.nodes)
+        free(self.stats)
+        free(self.gains)
+        free(self.parents)
+        free(self.depths)
+        free(self.roots)
+        self.nodes, self.stats, self.n_cells = other.nodes, other.stats, other.n_cells
+        self.gains, self.parents, self.depths = other.gains, other.parents, other.depths
+        self.n_values, self.width, self.capacity = other.n_values, other.width, other.capacity
+        self.n_used, self.free_pair, self.n_free = other.n_used, other.free_pair, other.n_free
+        self.roots, self.n_roots, self.root_capacity = (
+            other.roots, other.n_roots, other.root_capacity)
+        other.nodes, other.stats, other.gains, other.roots = NULL, NULL, NULL, NULL
+        other.parents, other.depths = NULL, NULL
+        other.n_cells, other.free_pair = 0, -1
+        other.capacity = other.n_used = other.n_free = other.n_roots = other.root_capacity = 0
 
     cdef void widen(self, int n_values) noexcept nogil:
         """Extend the statistics to more classes, with weight 0. `reserve` has allocated memory."""
@@ -109,70 +137,111 @@ cdef class Trees:
                    (width - self.width) * sizeof(double))
         self.width = width
 
-    cdef int new_node(self, int parent, int depth) noexcept nogil:
-        """Add a leaf with empty statistics. `reserve` has allocated the memory."""
-        cdef int node
-        if self.n_free:
-            self.n_free -= 1
-            node = self.free_nodes[self.n_free]
-        else:
-            node = self.n_used
-            self.n_used += 1
-        self.open(node)
-        self.clear(node)
-        self.nodes[node].parent = parent
-        self.nodes[node].depth = depth
-        return node
+    # ---------------------------------------------------------------- nodes
 
-    cdef void cut(self, int node) noexcept nogil:
-        """Put one node on the free list."""
-        self.open(node)
-        self.clear(node)
-        self.nodes[node].split.feature = FREE
-        self.nodes[node].parent, self.nodes[node].depth = -1, 0
-        self.free_nodes[self.n_free] = node
+    cdef int new_pair(self, int parent, int depth) noexcept nogil:
+        """Add two empty leaves; return the left one. `reserve` has allocated the memory."""
+        cdef int left = self.free_pair
+        if left >= 0:
+            self.free_pair = self.nodes[left].left
+            self.n_free -= 1
+        else:
+            left = self.n_used
+            self.n_used += 2
+        self.gains[left >> 1], self.parents[left >> 1] = 0.0, parent
+        self.depths[left >> 1] = depth
+        self.clear(left)
+        self.clear(left ^ 1)
+        return left
+
+    cdef int split(self, int leaf, const Split* split, double gain) noexcept nogil:
+        """Split a leaf into two empty leaves; return the left one."""
+        cdef int left = self.new_pair(leaf, self.depth_of(leaf) + 1)
+        cdef Node* this = &self.nodes[leaf]
+        self.close(leaf)
+        self.gains[left >> 1] = gain
+        this.threshold, this.left = split.threshold, left
+        this.feature, this.nominal = <uint16_t>split.feature, split.nominal
+        this.turns = OTHERS_RIGHT
+        self.send_missing(leaf, split.missing_left)
+        return left
+
+    cdef void send_missing(self, int node, bint left) noexcept nogil:
+        """Send the missing values of a split to one side."""
+        self.nodes[node].turns = OTHERS_RIGHT if left else OTHERS_RIGHT | MISSING_RIGHT
+
+    cdef void cut(self, int left) noexcept nogil:
+        """Put the pair of a left child, or of a root, on the list of free pairs."""
+        cdef int next = left ^ 1 if self.parents[left >> 1] >= 0 else left
+        self.clear(left)
+        self.clear(left ^ 1)
+        self.nodes[left].feature = self.nodes[left ^ 1].feature = UNUSED
+        self.nodes[next].left = self.free_pair
+        self.free_pair = next
         self.n_free += 1
+        self.parents[left >> 1], self.depths[left >> 1] = -1, 0
 
     cdef void collapse(self, int node) noexcept nogil:
-        """Free all nodes below a node and make it a leaf, which knows what its leaves knew."""
+        """Free all nodes below a node. It becomes a leaf with the sum of their statistics."""
         cdef int at = node
-        cdef Node* this
-        while self.nodes[node].split.feature >= 0:
+        cdef const Node* this
+        while not is_leaf(&self.nodes[node]):
             this = &self.nodes[at]
-            if self.nodes[this.left].split.feature >= 0:
+            if not is_leaf(&self.nodes[this.left]):
                 at = this.left
-            elif self.nodes[this.right].split.feature >= 0:
-                at = this.right
+            elif not is_leaf(&self.nodes[this.left ^ 1]):
+                at = this.left ^ 1
             else:
                 self.merge_children(at)
-                at = this.parent if at != node else node
+                at = self.parent_of(at) if at != node else node
 
-    # The statistics of leaves; `CompactTrees` overrides these methods.
+    cdef void open(self, int node) noexcept nogil:
+        """Make a node a leaf; its statistics do not change."""
+        cdef Node* this = &self.nodes[node]
+        this.threshold, this.left = 0.0, node
+        this.feature = this.nominal = this.turns = 0
 
-    cdef void clear(self, int leaf) noexcept nogil:
-        """Initialise the statistics of a leaf as empty."""
-        memset(self.row(leaf), 0, self.width * sizeof(double))
+    def add_tree(self):
+        """Add a tree of one empty leaf; return the number of the tree."""
+        self.reserve_roots(self.n_roots + 1)
+        self.reserve(1, self.n_values)
+        return self.new_root()
 
-    cdef void close(self, int leaf, double gain) noexcept nogil:
-        """Store the gain of the split that a leaf gets next."""
-        self.row(leaf)[GAIN] = gain
+    cdef int new_root(self) noexcept nogil:
+        """`add_tree` after `reserve_roots` and `reserve` have allocated the memory."""
+        cdef int root = self.new_pair(-1, 0) & ~1
+        self.nodes[root ^ 1].feature = UNUSED
+        self.roots[self.n_roots] = root
+        self.n_roots += 1
+        return self.n_roots - 1
+
+    cdef void remove(self, int tree) noexcept nogil:
+        """Remove a tree; the numbers of all later trees decrease by one."""
+        cdef int i
+        self.collapse(self.roots[tree])
+        self.cut(self.roots[tree])
+        for i in range(tree, self.n_roots - 1):
+            self.roots[i] = self.roots[i + 1]
+        self.n_roots -= 1
+
+    # ---------------------------------------------------------------- statistics of leaves
+    # `CompactTrees` overrides these methods.
+
+    cdef void clear(self, int node) noexcept nogil:
+        """Make a node an empty leaf."""
+        self.open(node)
+        memset(self.row(node), 0, self.width * sizeof(double))
+
+    cdef void close(self, int leaf) noexcept nogil:
+        """Free what a leaf needs beside its node; it is split next."""
 
     cdef void merge_children(self, int node) noexcept nogil:
         """Make the parent of two leaves a leaf, with the sum of their statistics."""
-        cdef int left = self.nodes[node].left, right = self.nodes[node].right
+        cdef int left = self.nodes[node].left
         self.clear(node)
         self.add_leaf(left, self.row(node))
-        self.add_leaf(right, self.row(node))
-        self.open(node)
+        self.add_leaf(left ^ 1, self.row(node))
         self.cut(left)
-        self.cut(right)
-
-    cdef void open(self, int node) noexcept nogil:
-        """Remove the split of a node."""
-        cdef Node* this = &self.nodes[node]
-        memset(&this.split, 0, sizeof(Split))
-        this.split.feature = LEAF
-        this.left = this.right = -1
 
     cdef double weight_of(self, int leaf) noexcept nogil:
         return self.row(leaf)[WEIGHT]
@@ -193,26 +262,7 @@ cdef class Trees:
         row[WEIGHT] += own[WEIGHT]
         row[VISITED] = max(row[VISITED], own[VISITED])
 
-    def add_tree(self):
-        """Add a tree of one empty leaf; return the number of the tree."""
-        self.reserve_roots(self.n_roots + 1)
-        self.reserve(1, self.n_values)
-        return self.new_root()
-
-    cdef int new_root(self) noexcept nogil:
-        """`add_tree` after `reserve_roots` and `reserve` have allocated the memory."""
-        self.roots[self.n_roots] = self.new_node(-1, 0)
-        self.n_roots += 1
-        return self.n_roots - 1
-
-    cdef void remove(self, int tree) noexcept nogil:
-        """Remove a tree; the numbers of all later trees decrease by one."""
-        cdef int i
-        self.collapse(self.roots[tree])
-        self.cut(self.roots[tree])
-        for i in range(tree, self.n_roots - 1):
-            self.roots[i] = self.roots[i + 1]
-        self.n_roots -= 1
+    # ---------------------------------------------------------------- pruning
 
     def shrink(self, int max_nodes):
         """See `shrink_to`."""
@@ -225,52 +275,74 @@ cdef class Trees:
         recently, the one with the smallest weight is collapsed first. Each round collapses as many
         splits as could be necessary, so the cost per removed node is small. Roots are kept.
         """
-        cdef int n, i, excess = self.n_used - self.n_free - max(max_nodes, self.n_roots)
-        cdef int* bottom
+        cdef int n, _, at, node, first, excess = self.n_nodes_in_use() - max(
+            max_nodes, self.n_roots)
         while excess > 0:
-            # The list is written after the stack of free nodes. There is room, because the two
-            # leaves of a bottom split are on the stack only after it is collapsed.
-            bottom = self.free_nodes + self.capacity - self.list_bottom_splits(NULL)
-            n = self.list_bottom_splits(bottom)
-            self.sort_by_use(bottom, n)
+            n = self.list_bottom_splits(&first)
+            at = first
+            at = self.sort_by_use(&at, n)
             n = min(n, (excess + 1) // 2)
-            for i in range(n):
-                self.collapse(bottom[i])
+            for _ in range(n):
+                node, at = at, self.after(at)
+                self.collapse(node)
+            while at >= 0:
+                node, at = at, self.after(at)
+                self.link_bottom(node, self.nodes[node].left)
             excess -= 2 * n
 
-    cdef int list_bottom_splits(self, int* found) noexcept nogil:
-        """Write the bottom splits, unless `found` is NULL; return their number."""
+    # The bottom splits are a list without memory of its own: the left leaf of each, whose `left` is
+    # its own number, has the number of the next split instead.
+
+    cdef int after(self, int node) noexcept nogil:
+        """The bottom split after another one in the list; -1: none."""
+        return self.nodes[self.nodes[node].left].left
+
+    cdef void link_bottom(self, int node, int next) noexcept nogil:
+        self.nodes[self.nodes[node].left].left = next
+
+    cdef int list_bottom_splits(self, int* first) noexcept nogil:
+        """List the bottom splits by number; return how many there are."""
         cdef int node, n = 0
         cdef const Node* this
-        for node in range(self.n_used):
+        first[0] = -1
+        for node in range(self.n_used - 1, -1, -1):
             this = &self.nodes[node]
-            if (this.split.feature >= 0 and self.nodes[this.left].split.feature < 0
-                    and self.nodes[this.right].split.feature < 0):
-                if found != NULL:
-                    found[n] = node
+            if (not is_leaf(this) and is_leaf(&self.nodes[this.left])
+                    and is_leaf(&self.nodes[this.left ^ 1])):
+                self.link_bottom(node, first[0])
+                first[0] = node
                 n += 1
         return n
 
-    cdef void sort_by_use(self, int* nodes, int n) noexcept nogil:
-        """Sort nodes, the least used first (Shell 1959: needs no memory)."""
-        cdef int gap = n // 2, i, j, node
-        while gap > 0:
-            for i in range(gap, n):
-                node, j = nodes[i], i
-                while j >= gap and self.is_less_used(node, nodes[j - gap]):
-                    nodes[j] = nodes[j - gap]
-                    j -= gap
-                nodes[j] = node
-            gap //= 2
+    cdef int sort_by_use(self, int* at, int n) noexcept nogil:
+        """Take n bottom splits from a list and merge-sort them; return the least used one."""
+        cdef int a, b, node, first = -1, last = -1
+        if n < 2:
+            if n == 1:
+                first, at[0] = at[0], self.after(at[0])
+                self.link_bottom(first, -1)
+            return first
+        a = self.sort_by_use(at, n // 2)
+        b = self.sort_by_use(at, n - n // 2)
+        while a >= 0 or b >= 0:
+            if b < 0 or (a >= 0 and self.is_less_used(a, b)):
+                node, a = a, self.after(a)
+            else:
+                node, b = b, self.after(b)
+            if last < 0:
+                first = node
+            else:
+                self.link_bottom(last, node)
+            last = node
+        return first
 
     cdef bint is_less_used(self, int a, int b) noexcept nogil:
-        cdef const Node* one = &self.nodes[a]
-        cdef const Node* other = &self.nodes[b]
-        cdef double of_a = max(self.visited_of(one.left), self.visited_of(one.right))
-        cdef double of_b = max(self.visited_of(other.left), self.visited_of(other.right))
+        cdef int one = self.nodes[a].left, other = self.nodes[b].left
+        cdef double of_a = max(self.visited_of(one), self.visited_of(one ^ 1))
+        cdef double of_b = max(self.visited_of(other), self.visited_of(other ^ 1))
         if of_a == of_b:
-            of_a = self.weight_of(one.left) + self.weight_of(one.right)
-            of_b = self.weight_of(other.left) + self.weight_of(other.right)
+            of_a = self.weight_of(one) + self.weight_of(one ^ 1)
+            of_b = self.weight_of(other) + self.weight_of(other ^ 1)
         return of_a < of_b if of_a != of_b else a < b
 
     # ---------------------------------------------------------------- learning
@@ -294,25 +366,25 @@ cdef class Trees:
         must exist, and nominal splits be those of nominal columns.
         """
         cdef int i
+        cdef const Node* this
         if (self.regression != regression or self.n_values != (2 if regression else n_labels)
                 or (regression and n_labels) or self.fading != fading):
             return False
         for i in range(self.n_used):
-            if self.nodes[i].split.feature >= 0 and (
-                    self.nodes[i].split.feature >= len(codes)
-                    or (self.nodes[i].split.nominal
-                        and codes[self.nodes[i].split.feature] is None)):
+            this = &self.nodes[i]
+            if not is_leaf(this) and (this.feature >= len(codes) or (
+                    this.nominal and codes[this.feature] is None)):
                 return False
         return True
 
     @property
     def n_nodes(self):
-        return self.n_used - self.n_free
+        return self.n_nodes_in_use()
 
     @property
     def height(self):
         """Number of splits on the longest path to a leaf."""
-        return max((self.nodes[i].depth for i in range(self.n_used)), default=0)
+        return max((self.depth_of(i) for i in range(0, self.n_used, 2)), default=0)
 
     def root(self, int tree=0):
         assert 0 <= tree < self.n_roots
@@ -320,21 +392,22 @@ cdef class Trees:
 
     def node(self, int node):
         """One node as a dict, for plots and tests; an inner one is the sum of its leaves."""
-        assert 0 <= node < self.n_used and self.nodes[node].split.feature != FREE
+        assert 0 <= node < self.n_used and self.nodes[node].feature != UNUSED
         cdef Node* this = &self.nodes[node]
         cdef double[::1] row = np.zeros(HEADER + self.n_values)
         cdef int below
-        cdef bint is_split = this.split.feature >= 0
+        cdef bint is_split = not is_leaf(this)
         for below in self.below(node):
-            if self.nodes[below].split.feature < 0:
+            if is_leaf(&self.nodes[below]):
                 self.add_leaf(below, &row[0])
         return {
-            "node": node, "parent": this.parent, "depth": this.depth,
-            "feature": this.split.feature, "threshold": this.split.threshold if is_split else 0.0,
-            "left": this.left if is_split else -1, "right": this.right if is_split else -1,
-            "nominal": this.split.nominal if is_split else 0,
-            "missing_left": bool(is_split and this.split.missing_left), "weight": row[WEIGHT],
-            "visited": row[VISITED], "gain": self.row(node)[GAIN] if is_split else 0.0,
+            "node": node, "parent": self.parent_of(node), "depth": self.depth_of(node),
+            "feature": this.feature if is_split else -1,
+            "threshold": this.threshold if is_split else 0.0,
+            "left": this.left if is_split else -1, "right": this.left ^ 1 if is_split else -1,
+            "nominal": this.nominal,
+            "missing_left": is_split and not this.turns & MISSING_RIGHT, "weight": row[WEIGHT],
+            "visited": row[VISITED], "gain": self.gains[this.left >> 1] if is_split else 0.0,
             "values": [row[HEADER + i] for i in range(self.n_values)],
         }
 
@@ -348,43 +421,43 @@ cdef class Trees:
         while stack:
             node = stack.pop()
             found.append(node)
-            if self.nodes[node].split.feature >= 0:
-                stack += [self.nodes[node].right, self.nodes[node].left]
+            if not is_leaf(&self.nodes[node]):
+                stack += [self.nodes[node].left ^ 1, self.nodes[node].left]
         return found
 
     def check(self):
         """Raise a StateError if the arena does not equal the one restored from its state."""
         cdef Trees other = type(self).restored(self.state())
-        cdef int node
+        cdef int pair
         require(self.n_used <= self.capacity, "Trees: more nodes than there is room for")
-        for node in range(self.n_used):
-            require(self.nodes[node].parent == other.nodes[node].parent
-                    and self.nodes[node].depth == other.nodes[node].depth
-                    and (self.nodes[node].split.feature == FREE)
-                    == (other.nodes[node].split.feature == FREE),
+        require(self.n_free == other.n_free, "Trees: the number of free pairs is wrong")
+        for pair in range(self.n_used // 2):
+            require(self.parents[pair] == other.parents[pair]
+                    and self.depths[pair] == other.depths[pair],
                     "Trees: the parent or the depth of a node is wrong")
 
     def __sizeof__(self):
         return (
             object.__sizeof__(self) + self.root_capacity * sizeof(int)
-            + self.capacity * (sizeof(Node) + sizeof(int)) + self.n_cells * sizeof(double)
+            + self.capacity // 2 * (2 * sizeof(Node) + sizeof(double) + 2 * sizeof(int))
+            + self.n_cells * sizeof(double)
         )
 
     FIELDS = {
         "n_values": ("whole", 0, MAX_CLASSES), "regression": ("flag",),
         "fading": ("number", 0.0, 1.0),
-        "threshold": ("numbers", "nodes"), "feature": NUMBER, "left": NUMBER, "right": NUMBER,
-        "nominal": ("array", np.uint8, "nodes"),
-        "missing_left": ("whole_numbers", np.uint8, "nodes", {"most": 1}),
-        "stats": ("array", np.float64, "nodes", None),
-        "free_nodes": ("array", np.int32, None), "roots": ("array", np.int32, None),
+        "threshold": ("numbers", "nodes"),
+        "left": ("whole_numbers", np.int32, "nodes", {"least": -1, "most": LARGEST_ARENA}),
+        "feature": ("array", np.uint16, "nodes"), "nominal": ("array", np.uint8, "nodes"),
+        "turns": ("whole_numbers", np.uint8, "nodes", {"most": MISSING_RIGHT | OTHERS_RIGHT}),
+        "stats": ("array", np.float64, "nodes", None), "gains": ("array", np.float64, None),
+        "free_pair": ("whole", -1, LARGEST_ARENA), "roots": ("array", np.int32, None),
     }
     # Of a tree of one leaf with two classes.
     DEFAULTS = {
-        "n_values": 2, "regression": False, "fading": 1.0, "threshold": np.zeros(1),
-        "feature": np.full(1, LEAF, np.int32), "left": np.full(1, -1, np.int32),
-        "right": np.full(1, -1, np.int32), "nominal": np.zeros(1, np.uint8),
-        "missing_left": np.zeros(1, np.uint8), "free_nodes": np.empty(0, np.int32),
+        "n_values": 2, "regression": False, "fading": 1.0, "threshold": np.zeros(2),
+        "left": np.arange(2, dtype=np.int32), "feature": np.array([0, UNUSED], np.uint16),
+        "nominal": np.zeros(2, np.uint8), "turns": np.zeros(2, np.uint8), "free_pair": -1,
         "roots": np.zeros(1, np.int32),
     }
 
@@ -396,10 +469,9 @@ cdef class Trees:
         """The arrays of a state."""
         nodes = view(self.nodes, NODE, (self.n_used,))
         return {
-            **{name: nodes[name] for name in (
-                "threshold", "feature", "nominal", "missing_left", "left", "right")},
+            **{name: nodes[name] for name in NODE.names},
             "stats": view(self.stats, "f8", (self.n_used, self.width)),
-            "free_nodes": view(self.free_nodes, "i4", (self.n_free,)),
+            "gains": view(self.gains, "f8", (self.n_used // 2,)),
             "roots": view(self.roots, "i4", (self.n_roots,)),
         }
 
@@ -407,58 +479,84 @@ cdef class Trees:
     def restored(cls, values):
         """The trees of a state. The owner checks that the features of the splits exist."""
         cdef Trees trees
-        cdef dict fields = State(cls.__name__, values, cls.FIELDS, cls.DEFAULTS).read(cls.FIELDS)
+        cdef dict fields
+        cdef bint former = is_former(values)
+        if former:
+            values = renewed(cls.__name__, values)
+        fields = State(cls.__name__, values, cls.FIELDS, cls.DEFAULTS).read(cls.FIELDS)
         trees = cls(fields["n_values"], fields["regression"], fields["fading"])
         trees.fill(fields)
         trees.link()
         trees.check_leaves()
+        trees.is_former = former
         return trees
 
     cdef int fill(self, dict fields) except -1:
         """Copy the arrays of a state into the empty arena; `link` checks the links."""
-        n, stats, nominal = len(fields["feature"]), fields["stats"], fields["nominal"]
-        require(n <= LARGEST_ARENA and len(fields["free_nodes"]) <= n
-                and len(fields["roots"]) <= n, "Trees: more nodes than there can be")
+        n, stats, nominal = len(fields["left"]), fields["stats"], fields["nominal"]
+        require(n <= LARGEST_ARENA and n % 2 == 0 and len(fields["gains"]) == n // 2
+                and len(fields["roots"]) <= n // 2, "Trees: more nodes than there can be")
         require(self.n_values == fields["n_values"] and stats.shape[1] == self.width,
                 "Trees: the statistics are not those of such a tree")
-        groups = fields["threshold"][(nominal >= GROUP) & (fields["feature"] >= 0)]
+        groups = fields["threshold"][(nominal >= GROUP) & (fields["turns"] > 0)]
         require(np.all((groups >= 0.0) & (groups < 2.0**N_BUCKETS) & (groups == np.floor(groups))),
                 "Trees: a group of values is no set of buckets")
-        self.reserve(n, self.n_values)
+        self.reserve(n // 2, self.n_values)
         self.reserve_roots(<int>len(fields["roots"]))
-        self.n_used, self.n_free = <int>n, <int>len(fields["free_nodes"])
+        self.n_used, self.free_pair = <int>n, fields["free_pair"]
         self.n_roots = <int>len(fields["roots"])
         put_back(self.views(), fields)
         return 0
 
     cdef int link(self) except -1:
-        """Find parents and depths; every node must be free, or be in one place of one tree."""
-        cdef int i, node, met = 0
-        cdef const Node* this
-        for node in range(self.n_used):
-            self.nodes[node].depth = FREE
-        for i in range(self.n_free):
-            met = self.meet(self.free_nodes[i], -1, met)
-        for i in range(self.n_roots):
-            met = self.meet(self.roots[i], -1, met)
-        for i in range(self.n_used):            # `free_nodes` is the queue of visited nodes
-            require(i < met, "Trees: a node is neither in a tree nor free")
-            this = &self.nodes[self.free_nodes[i]]
-            require((this.split.feature == FREE) == (i < self.n_free),
+        """Find parents and depths; every pair must be free, or be in one place of one tree."""
+        cdef int i, pair, root, at = self.free_pair
+        for pair in range(self.n_used // 2):
+            self.depths[pair] = NOT_MET
+        while at >= 0:
+            self.meet(at, -1, 0)
+            require(self.is_unused(at) and self.is_unused(at ^ 1),
                     "Trees: a node is in a tree and free")
-            if this.split.feature >= 0:
-                met = self.meet(this.left, self.free_nodes[i], met)
-                met = self.meet(this.right, self.free_nodes[i], met)
+            self.n_free += 1
+            at = self.nodes[at].left
+        for i in range(self.n_roots):
+            root = self.roots[i]
+            self.meet(root, -1, 0)
+            require(root % 2 == 0 and self.is_unused(root ^ 1), "Trees: a root has a sibling")
+            self.link_tree(root)
+        for pair in range(self.n_used // 2):
+            require(self.depths[pair] != NOT_MET, "Trees: a node is neither in a tree nor free")
         return 0
 
-    cdef int meet(self, int node, int parent, int place) except -1:
-        """Record the visit of a node, which must be the first one; return the next place."""
-        require(0 <= node < self.n_used and self.nodes[node].depth == FREE,
+    cdef int link_tree(self, int root) except -1:
+        """`link` for the nodes of a tree, in preorder."""
+        cdef int node = root
+        cdef const Node* this
+        while True:
+            this = &self.nodes[node]
+            require(this.feature != UNUSED, "Trees: a node is in a tree and free")
+            if not is_leaf(this):
+                require(this.turns & OTHERS_RIGHT, "Trees: nothing goes right at a split")
+                self.meet(this.left, node, self.depth_of(node) + 1)
+                node = this.left
+                continue
+            require(this.left == node and this.feature == 0 and this.nominal == 0,
+                    "Trees: a leaf leads to another node")
+            while node != root and node != self.nodes[self.parent_of(node)].left:
+                node = self.parent_of(node)
+            if node == root:
+                return 0
+            node ^= 1
+
+    cdef bint is_unused(self, int node) noexcept nogil:
+        return self.nodes[node].feature == UNUSED and is_leaf(&self.nodes[node])
+
+    cdef int meet(self, int node, int parent, int depth) except -1:
+        """Record the visit of a pair, which must be the first one."""
+        require(0 <= node < self.n_used and self.depth_of(node) == NOT_MET,
                 "Trees: a node does not exist or is in two places")
-        self.free_nodes[place] = node
-        self.nodes[node].parent = parent
-        self.nodes[node].depth = self.nodes[parent].depth + 1 if parent >= 0 else 0
-        return place + 1
+        self.parents[node >> 1], self.depths[node >> 1] = parent, depth
+        return 0
 
     cdef int check_leaves(self) except -1:
         """Raise a StateError for statistics that are impossible for any samples.

@@ -83,7 +83,7 @@ def test_shrinking_takes_what_was_visited_least_recently(half: int) -> None:
 def test_weights_must_be_in_range(weight: float, classes: list[float], problem: str) -> None:
     """Weights that no samples can have are refused; whether they add up is not looked at."""
     state = grown(60).state()
-    state["stats"][0] = [0.0, weight, 0.0, *classes]
+    state["stats"][0] = [weight, 0.0, *classes]
     with pytest.raises(StateError, match=problem):
         Trees.restored(state)
 

@@ -112,7 +112,8 @@ class Tree:
         if self.free:
             return Node([], depth, number=self.free.pop())
         self.n_numbers += 1
-        return Node([], depth, number=self.n_numbers - 1)
+        # Children are a pair of numbers, so the root, 0, stands alone: there is no node 1.
+        return Node([], depth, number=self.n_numbers - (self.n_numbers == 1))
 
     @property
     def n_nodes(self) -> int:

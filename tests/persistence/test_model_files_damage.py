@@ -52,9 +52,9 @@ def test_what_is_no_model_file_is_refused(tmp_path: Path) -> None:
         (None, "[1]", "another kind of file"),
         (None, '{"sha256": 1, "version": 1, "model": 0}', "its hash is missing"),
         ('"seed":', '"seed":["none",null],"seed":', "JSON cannot be read"),
-        ('"version":1', '"version":99', "version 99 of the format; .*1"),
-        ('"version":1', '"version":true', "version True of the format"),
-        ('"version":1', '"version":1,"more":2', "unknown entries"),
+        ('"version":2', '"version":99', "version 99 of the format; .*2"),
+        ('"version":2', '"version":true', "version True of the format"),
+        ('"version":2', '"version":2,"more":2', "unknown entries"),
     ],
 )
 def test_descriptions_that_are_not_ours_are_refused(
@@ -190,7 +190,7 @@ FORGERIES: dict[str, dict[str, Any]] = {
     },
     "ShrubEnsembleClassifier": {
         "gram": number("gram", ..., 1e200),
-        "faint node": number("trees/stats", (..., 1), 1e-300),
+        "faint node": number("trees/stats", (..., 0), 1e-300),
         "empty node": number("trees/stats", 0, 0.0, "a node was grown on no sample"),
     },
 }
@@ -228,13 +228,14 @@ def test_sums_that_no_samples_have_do_no_harm(name: str, change: Any) -> None:
         assert damage.outcome(damage.changed(damage.small_file(name, n), change)) == "sound"
 
 
-def nominal_splits(arrays: Any) -> tuple[Any, Any]:
-    """The features of the nodes of some tree, and the cuts of its splits by nominal features."""
-    for path, features in arrays.items():
-        if path.endswith("links") and (features[:, 0] >= 0).any():  # of a particle filter
-            return features[:, 0], arrays[path.replace("links", "cuts")]
-        if path.endswith("feature") and (features >= 0).any():
-            return features, arrays[path.replace("feature", "threshold")]
+def nominal_splits(arrays: Any) -> tuple[Any, Any, Any]:
+    """The features and cuts of the nodes of some tree, and which nodes have a split."""
+    for path, links in arrays.items():
+        if path.endswith("links") and (links[:, 0] >= 0).any():  # of a particle filter
+            return links[:, 0], arrays[path.replace("links", "cuts")], links[:, 0] >= 0
+        if path.endswith("turns") and links.any():
+            features, cuts = (arrays[path.replace("turns", to)] for to in ("feature", "threshold"))
+            return features, cuts, links > 0
     raise AssertionError("there is no split")
 
 
@@ -250,12 +251,11 @@ def test_splits_that_no_stream_brings_do_no_harm(name: str) -> None:
         model.learn_one({"c": ("red", "green")[i % 2]}, target)
     content = persistence.save_bytes(model)
     codes = (-(2.0**31), -2.0, 0.5, 3.0, 1e9, 1e300)
-    columns = (1, 7, 2**14, 2**31 - 1)  # the only feature has the column 0
+    columns = (1, 7, 2**14, 2**16 - 1)  # the only feature has the column 0
     for column, code in (*((0, code) for code in codes), *((column, 1.0) for column in columns)):
 
         def change(document: Any, arrays: Any, column: int = column, code: float = code) -> None:
-            features, cuts = nominal_splits(arrays)
-            splits = features >= 0
+            features, cuts, splits = nominal_splits(arrays)
             features[splits], cuts[splits] = column, code
 
         said = damage.outcome(damage.changed(content, change))

@@ -128,7 +128,7 @@ cdef inline bint is_open(Workspace work, int node, int64_t copies, bint varies) 
     """Whether the rules allow a split of these samples."""
     return (
         varies and copies >= work.min_samples_split and copies // 2 >= work.min_samples_leaf
-        and work.trees.nodes[node].depth < work.max_depth
+        and work.trees.depth_of(node) < work.max_depth
     )
 
 

@@ -205,15 +205,18 @@ cdef inline void try_column(Workspace work, const Task* task, int column,
 
 
 cdef inline bint needs_support(Workspace work, const Task* task, int column) noexcept nogil:
-    """Whether a column has many nominal values, so that `is_supported` decides on its splits.
-
-    Codes are numbered from 0 in the order in which the values became known.
+    """Whether a column has many nominal values here, so that `is_supported` decides on its splits.
     """
+    cdef const double* data = work.values + <Py_ssize_t>column * work.n
+    cdef const int* ranked = work.ranked + <Py_ssize_t>column * work.n
+    cdef int i, n_values = 1
     if not (work.nominal[column] and work.support > 0.0):
         return False
-    return (work.values + <Py_ssize_t>column * work.n)[
-        work.ranked[<Py_ssize_t>column * work.n + task.end - 1
-                    - count_missing(work, task, column)]] >= MANY_VALUES
+    for i in range(task.start + 1, task.end - count_missing(work, task, column)):
+        n_values += data[ranked[i]] != data[ranked[i - 1]]
+        if n_values > MANY_VALUES:
+            return True
+    return False
 
 
 cdef bint is_supported(Workspace work, const Task* task, const Candidate* found) noexcept nogil:
@@ -228,7 +231,7 @@ cdef bint is_supported(Workspace work, const Task* task, const Candidate* found)
     elif work.criterion == ENTROPY:
         impurity = -before
     return (found.score - before) * task.copies >= (
-        work.support * work.trees.nodes[task.node].depth * impurity)
+        work.support * work.trees.depth_of(task.node) * impurity)
 
 
 cdef bint is_perfect(Workspace work, const Candidate* best) noexcept nogil:
@@ -617,10 +620,10 @@ cdef double impurity_to_decrease(Workspace work, int node) noexcept nogil:
     The statistics of a split node are those at the time of its split. The node was new at that time
     if the same batch split its parent.
     """
-    cdef int parent = work.trees.nodes[node].parent
+    cdef int parent = work.trees.parent_of(node)
     cdef const double* row
     while parent >= 0 and work.trees.row(node)[VISITED] != work.trees.row(parent)[VISITED]:
-        node, parent = parent, work.trees.nodes[parent].parent
+        node, parent = parent, work.trees.parent_of(parent)
     row = work.trees.row(node)
     if work.criterion == VARIANCE:
         return row[HEADER + 1] / row[WEIGHT]

@@ -14,7 +14,7 @@ from ..rng cimport Rng
 from ..schema cimport Schema
 from ..sorting cimport sort_slots
 from ..split cimport ENTROPY, GINI, VARIANCE, Candidate, Split, goes_left
-from ..trees cimport GAIN, HEADER, VISITED, WEIGHT, Node
+from ..trees cimport HEADER, VISITED, WEIGHT
 from .search cimport FEW_SAMPLES, FORGETFUL, NONE, STREAM, TABLE, LeafRange, Side, Task, Workspace
 from .search cimport count_missing, find_split, impurity_to_decrease, is_open, is_ranked, node_score
 from .search cimport threshold_between, x_log_x
@@ -107,7 +107,7 @@ cdef class Splitter(Workspace):
 
         Returns the number of leaves that were split.
         """
-        cdef int n_tasks, before = self.trees.n_used - self.trees.n_free
+        cdef int n_tasks, before = self.trees.n_nodes_in_use()
         self.prepare(schema, chosen, members, n_members)
         self.step, self.rng = step, rng
         self.max_features = max_features if max_features > 0 else self.n_chosen
@@ -116,7 +116,7 @@ cdef class Splitter(Workspace):
         while n_tasks > 0:
             n_tasks -= 1
             grow_leaf(self, self.tasks[n_tasks], &n_tasks)
-        return (self.trees.n_used - self.trees.n_free - before) // 2
+        return (self.trees.n_nodes_in_use() - before) // 2
 
     cdef int prepare(self, Schema schema, const uint8_t* chosen, const int* members,
                      int n_members) except -1 nogil:
@@ -126,7 +126,7 @@ cdef class Splitter(Workspace):
         if members == NULL:
             self.members = self.window.by_arrival if self.window.n_sorted else self.window.fresh
             self.n_members = self.window.n_sorted if self.window.n_sorted else self.window.n_fresh
-        self.trees.reserve(2 * <Py_ssize_t>self.n_members, self.trees.n_values)
+        self.trees.reserve(self.n_members, self.trees.n_values)
         self.reserve(self.trees.capacity, self.window.size, self.window.capacity,
                      self.window.n_live, self.trees.n_values)
         self.numeric = schema.is_numeric()
@@ -501,21 +501,18 @@ cdef void divide(Workspace work, const Task* task, const Candidate* best, Task* 
 
     n_active = 0 marks a child that must not be split.
     """
-    cdef Node* node = &work.trees.nodes[task.node]
-    left.node = work.trees.new_node(task.node, node.depth + 1)
-    right.node = work.trees.new_node(task.node, node.depth + 1)
-    node.split = best.split
-    node.split.feature = work.name[best.split.feature]
-    node.left, node.right = left.node, right.node
-    work.trees.row(task.node)[GAIN] = best.score - node_score(work)
+    cdef Split split = best.split
+    split.feature = work.name[best.split.feature]
+    left.node = work.trees.split(task.node, &split, best.score - node_score(work))
+    right.node = left.node ^ 1
     left.is_new = right.is_new = True
     left.start, right.end = task.start, task.end
     fill_children(work, task, best, left, right)
     left.n_active = task.n_active if left.n_active else 0
     right.n_active = task.n_active if right.n_active else 0
     if count_missing(work, task, best.split.feature) == 0:
-        node.split.missing_left = (work.trees.row(left.node)[WEIGHT]
-                                   >= work.trees.row(right.node)[WEIGHT])
+        work.trees.send_missing(task.node, work.trees.row(left.node)[WEIGHT]
+                                >= work.trees.row(right.node)[WEIGHT])
     if left.n_active or right.n_active:
         partition_all(work, task, best, left, right)
 

@@ -1,11 +1,11 @@
 """Compact classification trees: few bytes per node, whatever the number of classes.
 
-The nodes are those of `trees`. Their only statistic is GAIN; that of a leaf is unused. The weights
-of the classes are in the nodes themselves and in cells:
+The nodes are those of `trees`, without a row of statistics. In a leaf `threshold` is the total
+weight, and an array tells the class:
 
-    any leaf                  `split.threshold` is the total weight
-    a leaf with one class     `left` is the class; `right` is -1
-    any other leaf            `right` is the first cell of a list: one cell per class
+    codes[leaf] >= 0    the class of all samples in the leaf
+    codes[leaf] = -1    no class
+    otherwise           -2 - codes[leaf] is the first cell of a list: one cell per class
 
 If a tree is grown until its leaves are pure, most leaves have one class. A leaf has at most as many
 cells as it has learned samples. The statistic VISITED of a leaf is 1 if it has a weight, else 0.
@@ -25,6 +25,8 @@ cdef struct ClassShare:             # of a class in a leaf
     int code
 
 cdef class CompactTrees(Trees):
+    cdef int* codes                 # per node, see above; -1 in inner nodes
+    cdef int code_capacity          # number of nodes for which it has room
     cdef Cell* cells
     cdef int n_cells_used           # every cell in use has a smaller number
     cdef readonly int free_cell     # the first free cell, or -1
@@ -33,10 +35,10 @@ cdef class CompactTrees(Trees):
 
     cdef int allocate_cells(self, Py_ssize_t n) except -1 nogil
     cdef void take_cells(self, CompactTrees other) noexcept nogil
+    cdef int first_cell(self, int leaf) noexcept nogil
     cdef int add_cell(self, int leaf, int code, double weight) noexcept nogil
     cdef int cell_of(self, int leaf, int code) noexcept nogil
     cdef void release_first(self, int leaf) noexcept nogil
-    cdef void release(self, int leaf) noexcept nogil
     cdef void use_cells(self, int leaf) noexcept nogil
     cdef int meet_cells(self, int cell, double most, uint8_t[::1] met) except -1
     cdef void set_leaf(self, int leaf, double weight, const double* counts,
@@ -58,7 +60,7 @@ cdef class CompactTrees(Trees):
     cdef inline int reserve_splits(self, Py_ssize_t n_samples,
                                    Py_ssize_t max_nodes) except -1 nogil:
         """Allocate memory to learn a sample, split leaves with n_samples, then `shrink_to`."""
-        cdef Py_ssize_t n_removed = (self.n_used - self.n_free + 2 * n_samples - max_nodes) // 2
+        cdef Py_ssize_t n_removed = (self.n_nodes_in_use() + 2 * n_samples - max_nodes) // 2
         return self.reserve_cells(2 + n_samples + 2 * max(<Py_ssize_t>0, n_removed))
 
     cdef inline void learn_in_leaf(self, int leaf, int code, double weight) noexcept nogil:
@@ -66,9 +68,9 @@ cdef class CompactTrees(Trees):
 
         Memory for two cells is reserved.
         """
-        cdef double faded = self.nodes[leaf].split.threshold * self.fading
-        if self.nodes[leaf].right < 0 and self.nodes[leaf].left == code and faded >= FAINTEST:
-            self.nodes[leaf].split.threshold = faded + weight
+        cdef double faded = self.nodes[leaf].threshold * self.fading
+        if self.codes[leaf] == code and faded >= FAINTEST:
+            self.nodes[leaf].threshold = faded + weight
             return
         if self.fading < 1.0:
             self.fade(leaf)
@@ -77,15 +79,17 @@ cdef class CompactTrees(Trees):
     cdef inline void add_shares(self, int leaf, int n_trees, int width,
                                 double* answers) noexcept nogil:
         """Add the class shares in a leaf, divided by n_trees, to the mean over n_trees trees."""
-        cdef double weight = self.nodes[leaf].split.threshold, share
-        cdef int c, cell = self.nodes[leaf].right
+        cdef double weight = self.nodes[leaf].threshold, share
+        cdef int c, cell
         if not weight > 0.0:
             for c in range(width):
                 answers[c] += 1.0 / (width * n_trees)
             return
         share = 1.0 / (weight * n_trees)
-        if cell < 0:
-            answers[self.nodes[leaf].left] += weight * share
+        if self.codes[leaf] >= 0:
+            answers[self.codes[leaf]] += weight * share
+            return
+        cell = -2 - self.codes[leaf]
         while cell >= 0:
             answers[self.cells[cell].code] += self.cells[cell].weight * share
             cell = self.cells[cell].next
@@ -93,16 +97,17 @@ cdef class CompactTrees(Trees):
     cdef inline int list_shares(self, int leaf, int n_trees, int width,
                                 ClassShare* found) noexcept nogil:
         """List what `add_shares` adds, at most one share per class; return their number."""
-        cdef double weight = self.nodes[leaf].split.threshold, share
-        cdef int c, n = 0, cell = self.nodes[leaf].right
+        cdef double weight = self.nodes[leaf].threshold, share
+        cdef int c, cell, n = 0
         if not weight > 0.0:
             for c in range(width):
                 found[c].code, found[c].share = c, 1.0 / (width * n_trees)
             return width
         share = 1.0 / (weight * n_trees)
-        if cell < 0:
-            found.code, found.share = self.nodes[leaf].left, weight * share
+        if self.codes[leaf] >= 0:
+            found.code, found.share = self.codes[leaf], weight * share
             return 1
+        cell = -2 - self.codes[leaf]
         while cell >= 0:
             found[n].code, found[n].share = self.cells[cell].code, self.cells[cell].weight * share
             cell = self.cells[cell].next

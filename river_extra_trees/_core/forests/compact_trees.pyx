@@ -7,7 +7,7 @@ from libc.stdint cimport uint8_t
 
 from ..allocation cimport enough, free, raise_memory_error, resized, trimmed
 from ..arrays cimport view
-from ..trees cimport FAINTEST, GAIN, HEADER, LEAF, MAX_CLASSES, VISITED, WEIGHT, Node, Trees
+from ..trees cimport FAINTEST, HEADER, MAX_CLASSES, UNUSED, VISITED, WEIGHT, Node, Trees, is_leaf
 
 from ..state import FAINTEST_WEIGHT, LARGEST_FLOAT, require
 
@@ -27,12 +27,20 @@ cdef class CompactTrees(Trees):
         self.free_cell = -1
 
     def __dealloc__(self):
+        free(self.codes)
         free(self.cells)
 
     # ---------------------------------------------------------------- memory
 
     cdef int width_of(self, int n_values) noexcept nogil:
-        return GAIN + 1
+        return 0
+
+    cdef int reserve(self, Py_ssize_t n_pairs, int n_values) except -1 nogil:
+        Trees.reserve(self, n_pairs, n_values)
+        if self.capacity > self.code_capacity:
+            self.codes = <int*>resized(self.codes, self.capacity, sizeof(int))
+            self.code_capacity = self.capacity
+        return 0
 
     cdef int allocate_cells(self, Py_ssize_t n) except -1 nogil:
         """See `reserve_cells`."""
@@ -43,24 +51,39 @@ cdef class CompactTrees(Trees):
         self.cell_capacity = <int>capacity
         return 0
 
-    cdef void trim(self, int extra) noexcept nogil:
-        cdef int capacity = min(self.n_cells_used + extra, self.cell_capacity)
-        Trees.trim(self, extra)
+    cdef void trim(self, int n_pairs) noexcept nogil:
+        cdef int capacity = min(self.n_cells_used + 2 * n_pairs, self.cell_capacity)
+        Trees.trim(self, n_pairs)
+        self.codes = <int*>trimmed(self.codes, self.capacity * sizeof(int))
+        self.code_capacity = self.capacity
         if 0 < capacity < self.cell_capacity:
             self.cells = <Cell*>trimmed(self.cells, capacity * sizeof(Cell))
             self.cell_capacity = capacity
 
+    cdef void take(self, Trees other) noexcept nogil:
+        Trees.take(self, other)
+        self.take_cells(<CompactTrees>other)
+
     cdef void take_cells(self, CompactTrees other) noexcept nogil:
-        """Take over the cells of another arena, in addition to `take_nodes`."""
+        free(self.codes)
         free(self.cells)
+        self.codes, self.code_capacity = other.codes, other.code_capacity
         self.cells, self.cell_capacity = other.cells, other.cell_capacity
         self.n_cells_used, self.free_cell, self.n_free_cells = (
             other.n_cells_used, other.free_cell, other.n_free_cells)
-        other.cells, other.free_cell = NULL, -1
+        other.codes, other.cells, other.free_cell = NULL, NULL, -1
+        other.code_capacity = 0
         other.n_cells_used = other.n_free_cells = other.cell_capacity = 0
 
+    cdef int first_cell(self, int leaf) noexcept nogil:
+        """The first cell of a leaf, or a negative number if it has none."""
+        return -2 - self.codes[leaf]
+
     cdef int add_cell(self, int leaf, int code, double weight) noexcept nogil:
-        """Add a class to a leaf; return its cell. The memory is reserved."""
+        """Add a class to a leaf without a class or with cells; return its cell.
+
+        The memory is reserved.
+        """
         cdef int cell = self.free_cell
         if cell >= 0:
             self.free_cell = self.cells[cell].next
@@ -69,13 +92,13 @@ cdef class CompactTrees(Trees):
             cell = self.n_cells_used
             self.n_cells_used += 1
         self.cells[cell].weight, self.cells[cell].code = weight, code
-        self.cells[cell].next = self.nodes[leaf].right
-        self.nodes[leaf].right = cell
+        self.cells[cell].next = self.first_cell(leaf)
+        self.codes[leaf] = -2 - cell
         return cell
 
     cdef int cell_of(self, int leaf, int code) noexcept nogil:
         """The cell of a class of a leaf, which may be new."""
-        cdef int cell = self.nodes[leaf].right
+        cdef int cell = self.first_cell(leaf)
         while cell >= 0:
             if self.cells[cell].code == code:
                 return cell
@@ -84,26 +107,28 @@ cdef class CompactTrees(Trees):
 
     cdef void release_first(self, int leaf) noexcept nogil:
         """Release the first cell of a leaf."""
-        cdef int cell = self.nodes[leaf].right
-        self.nodes[leaf].right = self.cells[cell].next
+        cdef int cell = self.first_cell(leaf)
+        self.codes[leaf] = -2 - self.cells[cell].next
         self.cells[cell].next = self.free_cell
         self.free_cell = cell
         self.n_free_cells += 1
 
-    cdef void release(self, int leaf) noexcept nogil:
-        """Release all cells of a leaf."""
-        while self.nodes[leaf].right >= 0:
-            self.release_first(leaf)
-
     # ---------------------------------------------------------------- changes of a leaf
 
-    cdef void cut(self, int leaf) noexcept nogil:
-        self.release(leaf)
-        Trees.cut(self, leaf)
+    cdef void clear(self, int node) noexcept nogil:
+        """Make a node an empty leaf; its cells are released."""
+        self.open(node)
+        self.codes[node] = -1
 
-    cdef void close(self, int leaf, double gain) noexcept nogil:
-        self.release(leaf)
-        Trees.close(self, leaf, gain)
+    cdef void cut(self, int left) noexcept nogil:
+        self.close(left)
+        self.close(left ^ 1)
+        Trees.cut(self, left)
+
+    cdef void close(self, int leaf) noexcept nogil:
+        while self.first_cell(leaf) >= 0:
+            self.release_first(leaf)
+        self.codes[leaf] = -1
 
     cdef void set_leaf(self, int leaf, double weight, const double* counts,
                        int n_classes) noexcept nogil:
@@ -112,41 +137,39 @@ cdef class CompactTrees(Trees):
         for c in range(n_classes):
             if counts[c] != 0.0:
                 n, code = n + 1, c
-        self.nodes[leaf].split.threshold = weight
+        self.nodes[leaf].threshold = weight
         if n < 2:
-            self.nodes[leaf].left = code
+            self.codes[leaf] = code
             return
         for c in range(n_classes):
             if counts[c] != 0.0:
                 self.add_cell(leaf, c, counts[c])
 
     cdef void add_class(self, int leaf, int code, double weight, double batch) noexcept nogil:
-        cdef Node* this = &self.nodes[leaf]
-        if this.right < 0 and (this.left == code or this.left < 0):
-            this.left = code
+        if self.codes[leaf] == code or self.codes[leaf] == -1:
+            self.codes[leaf] = code
         else:
             self.use_cells(leaf)
             self.cells[self.cell_of(leaf, code)].weight += weight
-        this.split.threshold += weight
+        self.nodes[leaf].threshold += weight
 
     cdef void use_cells(self, int leaf) noexcept nogil:
         """Move the class of a leaf with one class to a cell."""
-        cdef Node* this = &self.nodes[leaf]
-        if this.left >= 0:
-            self.add_cell(leaf, this.left, this.split.threshold)
-            this.left = -1
+        cdef int code = self.codes[leaf]
+        if code >= 0:
+            self.codes[leaf] = -1
+            self.add_cell(leaf, code, self.nodes[leaf].threshold)
 
     cdef void fade(self, int leaf) noexcept nogil:
         cdef Node* this = &self.nodes[leaf]
-        cdef int cell = this.right
-        this.split.threshold *= self.fading
-        if this.split.threshold == 0.0:
-            self.release(leaf)
-            this.left = -1
+        cdef int cell
+        this.threshold *= self.fading
+        if this.threshold == 0.0:
+            self.close(leaf)
             return
-        if this.split.threshold < FAINTEST:         # it has a weight, but no class
+        if this.threshold < FAINTEST:               # it has a weight, but no class
             self.use_cells(leaf)
-            cell = this.right
+        cell = self.first_cell(leaf)
         while cell >= 0:
             self.cells[cell].weight *= self.fading
             if self.cells[cell].weight < FAINTEST:
@@ -154,41 +177,37 @@ cdef class CompactTrees(Trees):
             cell = self.cells[cell].next
 
     cdef void merge_children(self, int node) noexcept nogil:
-        cdef int left = self.nodes[node].left, right = self.nodes[node].right
-        cdef Node* this = &self.nodes[node]
-        cdef Node* other = &self.nodes[right]
+        cdef int left = self.nodes[node].left, right = left ^ 1, code = self.codes[left ^ 1]
+        cdef double weight = self.nodes[right].threshold
         cdef Cell cell
-        self.clear(node)
         self.open(node)
-        this.split.threshold = self.nodes[left].split.threshold
-        this.left, this.right = self.nodes[left].left, self.nodes[left].right
-        self.nodes[left].right = -1
-        if other.left >= 0:
-            self.add_class(node, other.left, other.split.threshold, 1.0)
-        elif other.right >= 0:
+        self.nodes[node].threshold = self.nodes[left].threshold
+        self.codes[node], self.codes[left] = self.codes[left], -1
+        if code >= 0:
+            self.add_class(node, code, weight, 1.0)
+        elif code < -1:
             self.use_cells(node)
-            this.split.threshold += other.split.threshold
-        while other.right >= 0:
-            cell = self.cells[other.right]
+            self.nodes[node].threshold += weight
+        while self.first_cell(right) >= 0:
+            cell = self.cells[self.first_cell(right)]
             self.release_first(right)               # so there is memory for a cell
             self.cells[self.cell_of(node, cell.code)].weight += cell.weight
         self.cut(left)
-        self.cut(right)
 
     # ---------------------------------------------------------------- statistics
 
     cdef double weight_of(self, int leaf) noexcept nogil:
-        return self.nodes[leaf].split.threshold
+        return self.nodes[leaf].threshold
 
     cdef double visited_of(self, int leaf) noexcept nogil:
         return self.weight_of(leaf) > 0.0
 
     cdef void add_leaf(self, int leaf, double* row) noexcept nogil:
-        cdef int cell = self.nodes[leaf].right
+        cdef int cell = self.first_cell(leaf)
         row[WEIGHT] += self.weight_of(leaf)
         row[VISITED] = max(row[VISITED], self.visited_of(leaf))
-        if self.nodes[leaf].left >= 0:
-            row[HEADER + self.nodes[leaf].left] += self.weight_of(leaf)
+        if self.codes[leaf] >= 0:
+            row[HEADER + self.codes[leaf]] += self.weight_of(leaf)
         while cell >= 0:
             row[HEADER + self.cells[cell].code] += self.cells[cell].weight
             cell = self.cells[cell].next
@@ -196,42 +215,47 @@ cdef class CompactTrees(Trees):
     # ---------------------------------------------------------------- state
 
     FIELDS = {
-        **Trees.FIELDS,
+        **{name: field for name, field in Trees.FIELDS.items() if name != "stats"},
+        "codes": ("whole_numbers", np.int32, "nodes",
+                  {"least": -2 - LARGEST_CELLS, "most": MAX_CLASSES}),
         "cell_weights": ("numbers", "cells", {"least": 0.0, "most": LARGEST_FLOAT}),
         "cell_codes": ("whole_numbers", np.int32, "cells", {"most": MAX_CLASSES}),
         "next_cells": ("whole_numbers", np.int32, "cells", {"least": -1, "most": LARGEST_CELLS}),
         "free_cell": ("whole", -1, LARGEST_CELLS),
     }
     DEFAULTS = {
-        **Trees.DEFAULTS, "stats": np.zeros((1, GAIN + 1)), "cell_weights": np.empty(0),
+        **Trees.DEFAULTS, "codes": np.full(2, -1, np.int32), "cell_weights": np.empty(0),
         "cell_codes": np.empty(0, np.int32), "next_cells": np.empty(0, np.int32), "free_cell": -1,
     }
 
     cdef dict views(self):
+        cdef dict views = Trees.views(self)
         cells = view(self.cells, CELL, (self.n_cells_used,))
-        return {**Trees.views(self), "cell_weights": cells["weight"],
+        del views["stats"]
+        return {**views, "codes": view(self.codes, "i4", (self.n_used,)),
+                "cell_weights": cells["weight"],
                 "cell_codes": cells["code"], "next_cells": cells["next"]}
 
     cdef int fill(self, dict fields) except -1:
         self.reserve_cells(len(fields["cell_codes"]))
         self.n_cells_used, self.free_cell = len(fields["cell_codes"]), fields["free_cell"]
-        return Trees.fill(self, fields)
+        return Trees.fill(self, {**fields, "stats": np.empty((len(fields["codes"]), 0))})
 
     cdef int check_leaves(self) except -1:
         """Raise a StateError for leaves or lists of cells that no samples make."""
-        cdef int node, n = 0
-        cdef const Node* this
+        cdef int node, code, n = 0
+        cdef double weight
         cdef uint8_t[::1] met = np.zeros(self.n_cells_used, np.uint8)
         for node in range(self.n_used):
-            this = &self.nodes[node]
-            if this.split.feature == LEAF:
-                require(this.split.threshold == 0.0
-                        or FAINTEST_WEIGHT <= this.split.threshold <= LARGEST_FLOAT,
-                        "CompactTrees: a weight is out of range")
-                require(-1 <= this.left < self.n_values and (this.left < 0 or this.right < 0)
-                        and (this.left >= 0 or this.right >= 0 or this.split.threshold == 0.0),
-                        "CompactTrees: a leaf has no such class")
-                n += self.meet_cells(this.right, 1.000001 * this.split.threshold, met)
+            code, weight = self.codes[node], self.nodes[node].threshold
+            if not is_leaf(&self.nodes[node]) or self.nodes[node].feature == UNUSED:
+                require(code == -1, "CompactTrees: only leaves have classes")
+                continue
+            require(weight == 0.0 or FAINTEST_WEIGHT <= weight <= LARGEST_FLOAT,
+                    "CompactTrees: a weight is out of range")
+            require(code < self.n_values and (code != -1 or weight == 0.0),
+                    "CompactTrees: a leaf has no such class")
+            n += self.meet_cells(self.first_cell(node), 1.000001 * weight, met)
         self.n_free_cells = self.meet_cells(self.free_cell, INFINITY, met)
         require(n + self.n_free_cells == self.n_cells_used,
                 "CompactTrees: a cell is neither of a leaf nor free")
@@ -257,4 +281,5 @@ cdef class CompactTrees(Trees):
                 "CompactTrees: there are not so many cells")
 
     def __sizeof__(self):
-        return Trees.__sizeof__(self) + self.cell_capacity * sizeof(Cell)
+        return (Trees.__sizeof__(self) + self.cell_capacity * sizeof(Cell)
+                + self.code_capacity * sizeof(int))

@@ -78,7 +78,7 @@ cdef class Forest(Ensemble):
 
     cdef inline int leaf_of(self, Trees trees) noexcept nogil:
         """The leaf that the row encoded last reaches."""
-        return trees.walk(trees.roots[0], self.schema.row, 1, self.schema.n_columns)
+        return trees.leaf_below(trees.roots[0], self.schema.row)
 
     cdef inline int leaf_at(self, const int* leaves, Py_ssize_t tree, int i) noexcept nogil:
         """The leaf of row i; if `leaves` is NULL, the leaf that the row encoded last reaches."""

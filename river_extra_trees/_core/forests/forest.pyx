@@ -44,8 +44,7 @@ cdef class Walks(RowPass):
     cdef int do(self, long tree, int thread) except -1 nogil:
         cdef PyObject* trees = item_of(<PyObject*>self.forest.trees, tree)
         (<Trees>trees).walk_rows((<Trees>trees).roots[0], self.ahead.rows, self.n,
-                                 self.ahead.stride, self.forest.schema.n_columns,
-                                 self.forest.schema.is_numeric(),
+                                 self.ahead.stride, self.forest.schema.is_numeric(),
                                  self.ahead.leaves + tree * AHEAD)
         return 0
 
@@ -467,7 +466,7 @@ cdef class Forest(Ensemble):
         """Raise a StateError if the valid parts of the forest are not consistent."""
         cdef Trees trees
         require(self.trees, "Forest: there is no tree")
-        require(self.root_statistics.n_used == 1, "Forest: the root statistics are no leaf")
+        require(self.root_statistics.n_nodes == 1, "Forest: the root statistics are no leaf")
         for trees in [self.root_statistics, *self.trees]:
             require(trees.n_roots == 1 and trees.fits(
                 self.schema.codes, self.regression, len(self.labels),

@@ -14,8 +14,9 @@ from ..allocation cimport free, product, resized, trimmed
 from ..moments cimport follow_moments
 from ..rng cimport Rng
 from ..schema cimport MAX_COLUMNS, Schema
-from ..split cimport VARIANCE, goes_left
-from ..trees cimport Node, Trees
+from ..split cimport VARIANCE
+from ..trees cimport Node, Trees, is_leaf, turn
+from .buckets cimport n_buckets_for
 from .buffer cimport Buffer
 from .growth cimport Growth
 
@@ -96,6 +97,17 @@ cdef class LinearModels:
         if 0 < self.n_nodes < self.node_capacity:
             self.node_capacity = self.n_nodes
             self.of_nodes = <int*>trimmed(self.of_nodes, self.n_nodes * sizeof(int))
+
+    cdef int renumber(self) except -1:
+        """Give the nodes of a former tree, except the root, the next numbers; see `renewed`."""
+        cdef int node
+        if self.n_nodes > 1:
+            self.reserve(0, 0, self.n_nodes + 1)
+            for node in range(self.n_nodes, 1, -1):
+                self.of_nodes[node] = self.of_nodes[node - 1]
+            self.of_nodes[1] = -1
+            self.n_nodes += 1
+        return 0
 
     cdef double* add(self, int node) noexcept nogil:
         """The memory for the model of a node without a model; call `reserve` before."""
@@ -272,7 +284,7 @@ cdef class TreeGrowth:
 
     # ---------------------------------------------------------------- memory
 
-    cdef int reserve(self, Schema schema, int widest, int n_columns, int n_labels,
+    cdef int reserve(self, Schema schema, int n_columns, int n_labels,
                      int n_samples) except -1 nogil:
         """Allocate all memory that the growth of a tree on n_samples samples may need."""
         cdef int n, q
@@ -293,7 +305,8 @@ cdef class TreeGrowth:
                 self.models.reserve(
                     n, n_cells, 2 * max(1, n_samples // self.growth.min_samples_leaf))
         self.trees.reserve_roots(1)
-        return self.growth.reserve(self.trees, widest, n_columns, n_labels, n_samples)
+        return self.growth.reserve(
+            self.trees, n_buckets_for(schema), n_columns, n_labels, n_samples)
 
     cdef int least_samples(self, int n_regressors) noexcept nogil:
         """Minimum number of samples of a leaf with so many regressors."""
@@ -473,10 +486,8 @@ cdef double steps_of_sum(int n_regressors) noexcept nogil:
 cdef int walk(Trees trees, Buffer buffer, int place) noexcept nogil:
     """The leaf of the first tree that a stored sample reaches."""
     cdef int node = trees.roots[0]
-    cdef double value
     cdef const Node* this = &trees.nodes[node]
-    while this.split.feature >= 0:
-        value = buffer.value(this.split.feature, place)
-        node = this.left if goes_left(&this.split, value) else this.right
+    while not is_leaf(this):
+        node = this.left ^ <int>turn(this, buffer.value(this.feature, place), False)
         this = &trees.nodes[node]
     return node

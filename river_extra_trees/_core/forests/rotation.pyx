@@ -9,6 +9,7 @@ from libc.string cimport memcpy
 
 from ..rng cimport BRANCH, RENEW, rng_for
 from ..trees cimport Trees
+from .buckets cimport n_buckets_for
 from .buffer cimport is_missing
 from .compact_trees cimport CompactTrees
 from .growth cimport Growth
@@ -42,7 +43,7 @@ cdef int reserve_tree(ExtraTrees forest, Group group, int64_t n_seen,
                       int n_labels) except -1 nogil:
     """Allocate memory for the growth of a tree that begins after sample number n_seen."""
     cdef int n = <int>min(n_seen, <int64_t>group.window_size)
-    group.growth.reserve(forest.schema, forest.widest, forest.schema.n_columns, n_labels, n)
+    group.growth.reserve(forest.schema, forest.schema.n_columns, n_labels, n)
     if not forest.regression:
         (<CompactTrees>group.growth.trees).reserve_samples(n)
     return 0
@@ -144,8 +145,8 @@ cdef void end_growth(ExtraTrees forest, Group group, int64_t n_seen) noexcept no
     The Python objects stay where they are, because references to them may not change here.
     """
     cdef int version = group.n_ready
-    group.growth.trees.trim(2 * forest.batch_size)
-    take_tree(forest, group.ready_tree(version), group.growth.trees)
+    group.growth.trees.trim(forest.batch_size)
+    (<Trees>group.ready_tree(version)).take(group.growth.trees)
     if forest.regression:
         (<LinearModels>group.ready_models_of(version)).take_models(group.growth.models)
     group.ready_at[version] = n_seen
@@ -153,13 +154,6 @@ cdef void end_growth(ExtraTrees forest, Group group, int64_t n_seen) noexcept no
     group.is_growing = False
     group.growth.growth.release()
     group.turn = (group.turn + 1) % group.n
-
-
-cdef void take_tree(ExtraTrees forest, PyObject* into, Trees trees) noexcept nogil:
-    """Move a tree to another object."""
-    (<Trees>into).take_nodes(trees)
-    if not forest.regression:
-        (<CompactTrees>into).take_cells(<CompactTrees>trees)
 
 
 # --- A tree of the forest --------------------------------------------------------------------
@@ -198,7 +192,7 @@ cdef int change_tree(ExtraTrees forest, Group group, int tree, int64_t n_seen, i
     if n_seen % forest.batch_size == tree % forest.batch_size and forest.splits_leaves(tree):
         split_leaves(forest, tree, <Trees>forest.tree(tree), n_seen, small)
     if version < group.n_ready and group.ready_at[version] == n_seen:
-        take_tree(forest, forest.tree(tree), <Trees>group.ready_tree(version))
+        (<Trees>forest.tree(tree)).take(<Trees>group.ready_tree(version))
         if forest.regression:
             (<LinearModels>forest.models_of(tree)).take_models(
                 <LinearModels>group.ready_models_of(version))
@@ -235,7 +229,7 @@ cdef int split_leaves(ExtraTrees forest, int tree, Trees trees, int64_t n_seen,
     cdef int* found = small.leaves
     cdef int* places = small.places
     cdef int n_labels = forest.n_labels()
-    small.growth.reserve(trees, forest.widest, forest.schema.n_columns, n_labels,
+    small.growth.reserve(trees, n_buckets_for(forest.schema), forest.schema.n_columns, n_labels,
                          forest.batch_size)
     if not forest.regression:
         (<CompactTrees>trees).reserve_splits(forest.batch_size, forest.max_nodes)
@@ -253,7 +247,7 @@ cdef int split_leaves(ExtraTrees forest, int tree, Trees trees, int64_t n_seen,
         j = i + 1
         while j < n and found[j] == found[i]:
             j += 1
-        if j - i > 1 and trees.n_used - trees.n_free + 2 <= forest.max_nodes:
+        if j - i > 1 and trees.n_nodes_in_use() + 2 <= forest.max_nodes:
             copy_leaf(forest, tree, found[i], places + i, j - i, small.growth)
             small.growth.begin(
                 found[i], j - i, forest.n_visited(small.growth.n_offered),

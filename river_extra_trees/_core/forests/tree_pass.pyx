@@ -10,7 +10,7 @@ from ..allocation cimport free, product, resized, zeroed
 from ..guarded cimport begin_step, end_step
 from ..learner cimport STRETCH
 from ..table cimport RowReader
-from ..trees cimport Trees
+from ..trees cimport LANES, Trees, Walks, walk
 from .compact_trees cimport ClassShare, CompactTrees
 from .row_pass cimport RowPass
 from .extra_trees cimport ExtraTrees, Group, SmallBatch
@@ -18,7 +18,6 @@ from .model_trees cimport remainder
 from .rotation cimport change_tree, find_recent, grow_group, learn_row, next_change
 
 cdef enum:
-    AT_ONCE = 8         # trees that a single row goes down at the same time
     FEW = 512           # rows times trees for which no other thread is woken
     N_RANGES = 16       # of rows in the phase ADD
 
@@ -184,7 +183,7 @@ cdef class TreePass(RowPass):
                 stop += 1
             (<Trees>trees).walk_rows(
                 (<Trees>trees).roots[0], self.ahead.rows + i, stop - i, self.ahead.stride,
-                self.forest.schema.n_columns, self.forest.schema.is_numeric(), leaves)
+                self.forest.schema.is_numeric(), leaves)
             for k in range(stop - i):
                 slope = self.answer(group, g, tree, leaves[k], i + k)
                 if self.is_learned(i + k):
@@ -271,25 +270,17 @@ cdef class TreePass(RowPass):
 
 cdef void find_leaves(ExtraTrees forest) noexcept nogil:
     """Find the leaves that the row encoded last reaches. It goes down several trees at once."""
-    cdef int tree = 0, i, n
-    cdef bint go
-    cdef int* leaves
-    cdef (PyObject*)[AT_ONCE] trees
+    cdef Walks walks
+    cdef int tree = 0, k
+    cdef PyObject* trees
     while tree < forest.n_trees:
-        n = min(<int>AT_ONCE, forest.n_trees - tree)
-        leaves = forest.reached + tree
-        for i in range(n):
-            trees[i] = forest.tree(tree + i)
-            leaves[i] = (<Trees>trees[i]).roots[0]
-        go = True
-        while go:
-            go = False
-            for i in range(n):
-                if (<Trees>trees[i]).nodes[leaves[i]].split.feature >= 0:
-                    leaves[i] = (<Trees>trees[i]).step(
-                        leaves[i], forest.schema.row, 1, forest.schema.n_columns)
-                    go = True
-        tree += n
+        for k in range(LANES):
+            trees = forest.tree(min(tree + k, forest.n_trees - 1))
+            walks.trees[k], walks.roots[k] = (<Trees>trees).nodes, (<Trees>trees).roots[0]
+            walks.rows[k] = forest.schema.row
+        walk(&walks, min(forest.n_trees - tree, <int>LANES), 1, forest.schema.is_numeric(),
+             forest.reached + tree)
+        tree += LANES
 
 
 cdef void combine_numbers(ExtraTrees forest, double* answers, double* mixed) noexcept nogil:

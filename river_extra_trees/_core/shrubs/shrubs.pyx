@@ -35,7 +35,7 @@ from ..rng cimport FEATURES, rng_for
 from ..schema cimport Labels, Schema
 from ..shares cimport softmax
 from ..table cimport RowReader
-from ..trees cimport HEADER, WEIGHT, Trees
+from ..trees cimport HEADER, LANES, WEIGHT, Trees, Walks, walk
 from ..window cimport Window
 from .proximal cimport hard_threshold, position_to_drop, project_simplex, soft_threshold
 
@@ -257,7 +257,7 @@ cdef class Shrubs(Learner):
                 self.count(slot, -1.0)
         slot = self.window.slide(self.schema, target, weight, slot)
         self.total_weight += weight
-        self.evaluate(self.schema.row, 1, self.schema.n_columns, self.leaves + slot, spacing)
+        self.evaluate(self.leaves + slot, spacing)
         if self.sums_run():
             self.count(slot, 1.0)
         self.since_rebuild += 1
@@ -298,12 +298,20 @@ cdef class Shrubs(Learner):
 
     # --- Outputs of the trees -----------------------------------------------------------------
 
-    cdef void evaluate(self, const double* x, Py_ssize_t stride, Py_ssize_t n_columns,
-                       int* leaves, Py_ssize_t spacing) noexcept nogil:
-        """Find the leaf of a row in every tree."""
-        cdef int k
-        for k in range(self.trees.n_roots):
-            leaves[k * spacing] = self.trees.walk(self.trees.roots[k], x, stride, n_columns)
+    cdef void evaluate(self, int* leaves, Py_ssize_t spacing) noexcept nogil:
+        """Find the leaf of the row that the schema encoded last in every tree."""
+        cdef Walks walks
+        cdef int[LANES] found
+        cdef int i = 0, k, n = self.trees.n_roots
+        for k in range(LANES):
+            walks.trees[k], walks.rows[k] = self.trees.nodes, self.schema.row
+        while i < n:
+            for k in range(LANES):
+                walks.roots[k] = self.trees.roots[min(i + k, n - 1)]
+            walk(&walks, LANES, 1, self.schema.is_numeric(), found)
+            for k in range(min(n - i, <int>LANES)):
+                leaves[(i + k) * spacing] = found[k]
+            i += LANES
 
     cdef void gather(self, const int* leaves, Py_ssize_t spacing) noexcept nogil:
         """Compute h_k(x)[c] of every tree in `outputs`, from the leaves of x: eq. (2)."""
@@ -573,7 +581,7 @@ cdef class Shrubs(Learner):
 
     cdef double* row_shares(self) except? NULL nogil:
         """Compute f(x) of eq. (2) in `slopes`."""
-        self.evaluate(self.schema.row, 1, self.schema.n_columns, self.answering, 1)
+        self.evaluate(self.answering, 1)
         return self.shares_in(self.answering, 1)
 
     cdef double* shares_in(self, const int* leaves, Py_ssize_t spacing) noexcept nogil:
@@ -603,7 +611,7 @@ cdef class Shrubs(Learner):
             for k in range(self.trees.n_roots):
                 self.trees.walk_rows(
                     self.trees.roots[k], reader.ahead.rows, n, reader.ahead.stride,
-                    self.schema.n_columns, self.schema.is_numeric(),
+                    self.schema.is_numeric(),
                     reader.ahead.leaves + <Py_ssize_t>k * AHEAD)
             for i in range(n):
                 reader.store_prediction(

@@ -19,8 +19,9 @@ def test_numbers_are_refused() -> None:
 
 LEAF = {
     "n_values": 3,
-    "threshold": np.array([3.0]),
-    "right": np.array([2], np.int32),
+    "gains": np.zeros(1),
+    "threshold": np.array([3.0, 0.0]),
+    "codes": np.array([-4, -1], np.int32),
     "cell_weights": np.array([0.5, 2.0, 1.0]),
     "cell_codes": np.array([2, 0, 1], np.int32),
     "next_cells": np.array([-1, -1, 1], np.int32),
@@ -35,19 +36,20 @@ DAMAGE: dict[str, dict[str, Any]] = {
     "an endless weight": {"cell_weights": np.array([0.5, np.inf, 1.0])},
     "a negative weight": {"cell_weights": np.array([0.5, -1.0, 1.0])},
     "a class heavier than its leaf": {"cell_weights": np.array([0.5, 3.1, 1.0])},
-    "an endless total": {"threshold": np.array([np.inf])},
-    "a negative total": {"threshold": np.array([-3.0])},
-    "a total without full precision": {"threshold": np.array([3e-313])},
+    "an endless total": {"threshold": np.array([np.inf, 0.0])},
+    "a negative total": {"threshold": np.array([-3.0, 0.0])},
+    "a total without full precision": {"threshold": np.array([3e-313, 0.0])},
     "an endless list": {"next_cells": np.array([-1, 2, 1], np.int32)},
     "a cell in two lists": {"next_cells": np.array([1, -1, 1], np.int32)},
     "a cell that does not exist": {"next_cells": np.array([-1, 3, 1], np.int32)},
-    "no first cell": {"right": np.array([3], np.int32)},
+    "no first cell": {"codes": np.array([-5, -1], np.int32)},
     "a cell in no list": {"free_cell": -1},
     "no free cell": {"free_cell": 3},
-    "a class in the node and in cells": {"left": np.array([0], np.int32)},
+    "a class in the node, but its cells": {"codes": np.array([0, -1], np.int32)},
+    "a class of a node without samples": {"codes": np.array([-4, 0], np.int32)},
     "too few classes": {"n_values": 2},
     "too many classes": {"n_values": 2**31},
-    "weights of classes": {"stats": np.zeros((1, 6))},
+    "weights of classes": {"stats": np.zeros((2, 5))},
 }
 
 
@@ -65,10 +67,15 @@ def test_impossible_cells_are_refused(name: str) -> None:
         CompactTrees.restored({**LEAF, **DAMAGE[name]})
 
 
-@pytest.mark.parametrize(("left", "weight"), [(-1, 1.0), (3, 0.0), (3, 1.0), (-2, 1.0)])
-def test_a_weight_needs_a_class(left: int, weight: float) -> None:
+@pytest.mark.parametrize(("code", "weight"), [(-1, 1.0), (3, 0.0), (3, 1.0)])
+def test_a_weight_needs_a_class(code: int, weight: float) -> None:
     """The class of a leaf is an index."""
-    values = {"n_values": 3, "threshold": np.array([weight]), "left": np.array([left], np.int32)}
+    values = {
+        "n_values": 3,
+        "gains": np.zeros(1),
+        "threshold": np.array([weight, 0.0]),
+        "codes": np.array([code, -1], np.int32),
+    }
     with pytest.raises(StateError, match="no such class"):
         CompactTrees.restored(values)
 
