@@ -134,7 +134,8 @@ cdef class Particles(Learner):
     cdef double decays[MAX_DECAYS]
     cdef int n_decays
     # A stratum has at most the latest reach[k] samples as active ones. Those of the pool that are
-    # older are retired in its leaves, as they weigh next to nothing there.
+    # older are retired in its leaves, as they weigh next to nothing there. In a classification and
+    # in dynaTree, all samples of the pool are in reach.
     cdef int reach[MAX_DECAYS]
     cdef double powers[MAX_DECAYS][N_POWERS]    # powers[k][age] = decays[k] ** age
     cdef int stratum[MAX_DECAYS + 1]

@@ -69,7 +69,7 @@ cdef class Particles(Learner):
         for k in range(self.n_decays):
             self.decays[k] = decays[k]
             self.reach[k] = INT_MAX - 1
-            if self.decays[k] < 1.0 and not published:
+            if self.decays[k] < 1.0 and self.regression and not published:
                 self.reach[k] = <int>min(
                     <double>self.reach[k], REACH / (1.0 - self.decays[k]) + 0.5)
             for rule in range(n_rules(self)):

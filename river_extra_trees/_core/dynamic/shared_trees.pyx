@@ -336,7 +336,7 @@ cdef SharedTrees restored_trees(int width, Schema schema, bint published, dict f
     require(len(nominal) in (0, n), "SharedTrees: some splits have no kind")
     if len(nominal):
         groups = cuts.base[(nominal.base >= GROUP) & inner]
-        require(np.all((groups >= 0.0) & (groups < 2.0**N_BUCKETS) & (groups == np.floor(groups))),
+        require(np.all((groups >= 0.0) & (groups < 2.0**N_BUCKETS) & (groups % 1.0 == 0.0)),
                 "SharedTrees: a group of values is no set of buckets")
     for i in range(n):
         trees.new_node() if links[i, 0] >= 0 else trees.new_leaf(0, n_active[leaf])
