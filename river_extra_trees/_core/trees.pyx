@@ -467,12 +467,13 @@ cdef class Trees:
 
     cdef dict views(self):
         """The arrays of a state."""
-        nodes = view(self.nodes, NODE, (self.n_used,))
+        nodes = view(self.nodes, NODE, (self.capacity,))[:self.n_used]
+        n_rows = self.n_cells // self.width if self.width else 0      # compact trees have none
         return {
             **{name: nodes[name] for name in NODE.names},
-            "stats": view(self.stats, "f8", (self.n_used, self.width)),
-            "gains": view(self.gains, "f8", (self.n_used // 2,)),
-            "roots": view(self.roots, "i4", (self.n_roots,)),
+            "stats": view(self.stats, "f8", (n_rows, self.width))[:self.n_used],
+            "gains": view(self.gains, "f8", (self.capacity // 2,))[:self.n_used // 2],
+            "roots": view(self.roots, "i4", (self.root_capacity,))[:self.n_roots],
         }
 
     @classmethod

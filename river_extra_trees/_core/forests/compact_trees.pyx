@@ -230,9 +230,9 @@ cdef class CompactTrees(Trees):
 
     cdef dict views(self):
         cdef dict views = Trees.views(self)
-        cells = view(self.cells, CELL, (self.n_cells_used,))
+        cells = view(self.cells, CELL, (self.cell_capacity,))[:self.n_cells_used]
         del views["stats"]
-        return {**views, "codes": view(self.codes, "i4", (self.n_used,)),
+        return {**views, "codes": view(self.codes, "i4", (self.code_capacity,))[:self.n_used],
                 "cell_weights": cells["weight"],
                 "cell_codes": cells["code"], "next_cells": cells["next"]}
 
@@ -251,7 +251,7 @@ cdef class CompactTrees(Trees):
             if not is_leaf(&self.nodes[node]) or self.nodes[node].feature == UNUSED:
                 require(code == -1, "CompactTrees: only leaves have classes")
                 continue
-            require(weight == 0.0 or FAINTEST_WEIGHT <= weight <= LARGEST_FLOAT,
+            require(weight == 0.0 or (weight >= FAINTEST_WEIGHT and weight <= LARGEST_FLOAT),
                     "CompactTrees: a weight is out of range")
             require(code < self.n_values and (code != -1 or weight == 0.0),
                     "CompactTrees: a leaf has no such class")

@@ -460,6 +460,7 @@ cdef class Forest(Ensemble):
         self.schema, self.labels = fields["schema"], fields["labels"]
         self.window, self.trees = fields["window"], fields["trees"]
         self.root_statistics = fields["root_statistics"]
+        require(self.n_gathered() <= self.batch_size, "Forest: the batch has too many samples")
         return 0
 
     cdef int check_structure(self) except -1:
@@ -472,8 +473,6 @@ cdef class Forest(Ensemble):
                 self.schema.codes, self.regression, len(self.labels),
                 1.0 if trees is self.root_statistics else self.fading),
                 "Forest: a tree does not belong to it")
-        require(self.n_gathered() <= self.batch_size,
-                "Forest: the batch has too many samples")
         require(self.n_batches > 0 or self.n_early <= self.n_gathered(),
                 "Forest: the first trees have grown on samples that are not there")
         return self.window.check_codes(
@@ -495,7 +494,7 @@ cdef class BatchGrowth(Job):
             with nogil:
                 team.run(self, self.n)
         finally:
-            team.dismiss()
+            team.end_threads()
         return 0
 
     cdef int do(self, long task, int thread) except -1 nogil:
