@@ -427,7 +427,7 @@ cdef int check_fields(ParticleFilter filter, dict fields) except -1:
 cdef bint holds_future(ParticleFilter filter, const Leaf* leaf) noexcept nogil:
     """Whether a leaf whose weights decay is older than one of its samples: that would grow."""
     cdef int i
-    if filter.published or filter.decays[leaf.stratum] == 1.0:
+    if not fades(filter, leaf):
         return False
     for i in range(leaf.n_active):
         if filter.pool.arrival[leaf.slots[i]] >= leaf.time:
@@ -448,8 +448,6 @@ cdef int check_samples(ParticleFilter filter, dict fields) except -1:
         gather(filter, features_of(filter, slot), 0, filter.n_alive)
         for hit in range(filter.n_hits):
             leaf = filter.trees.nodes[filter.hits[hit].node].leaf
-            require(not fades(filter, leaf) or leaf.time > filter.pool.arrival[slot],
-                    "ParticleFilter: a leaf is older than its samples")
             if is_active(filter, slot, leaf.stratum):
                 found.append(<int64_t>filter.hits[hit].node * n + slot)
     require(np.array_equal(np.sort(found), np.sort(held)),
