@@ -156,11 +156,12 @@ class Machine(RuleBasedStateMachine):
     def ask_many(self) -> None:
         """A frame is answered row by row."""
         rows, frame = self.frame(self.asked)
+        model = copy.deepcopy(self.model)  # extra trees remember the questions of single rows
+        expected = [model.predict_one(x) for x in rows]
         with self.unchanged():
-            expected = [self.model.predict_one(x) for x in rows]
             assert self.model.predict_many(frame).to_list() == expected
             if not self.oracle.regression:
-                shares = [self.model.predict_proba_one(x) for x in rows]
+                shares = [model.predict_proba_one(x) for x in rows]
                 assert self.model.predict_proba_many(frame).to_dict("list") == {
                     label: [share[label] for share in shares] for label in shares[0]
                 }
