@@ -46,7 +46,10 @@ class Ending:
 
 
 def watch(
-    contest: Race, stream: Stream, save: Callable[[], None] | None = None, every: int = SAMPLES_PER_LINE
+    contest: Race,
+    stream: Stream,
+    save: Callable[[], None] | None = None,
+    every: int = SAMPLES_PER_LINE,
 ) -> Ending:
     """Run the race, with live standings on a terminal, and print the results.
 
@@ -89,9 +92,7 @@ def line(contest: Race, progress: Progress) -> str:
     best = contest.ranking()[0]
     scores = ", ".join(f"{name} {score:.4g}" for name, score in best.scores().items())
     who = f"{best.name} leads: " if len(contest.entrants) > 1 else ""
-    return (
-        f"{progress.line(contest.items, 'samples')}, {who}{scores}, {best.speed:,.0f} samples/s"
-    )
+    return f"{progress.line(contest.items, 'samples')}, {who}{scores}, {best.speed:,.0f} samples/s"
 
 
 def table(race: Race, stream: Stream) -> Table:

@@ -111,6 +111,9 @@ def test_a_score_that_stays_0_is_explained() -> None:
     named = ("--metric", "F1:pos_val=frod")
     says = done("race", "-", "PriorClassifier", "--target", "y", *named, stdin=rows)
     assert "the positive label 'frod' never comes" in says.stderr
+    rows = rows.replace("fraud", "1").replace("ok", "0")
+    says = done("race", "-", "PriorClassifier", "--target", "y", "--metric", "F1", stdin=rows)
+    assert "never predicted 1 rightly" in says.stderr
 
 
 @pytest.mark.parametrize("delay", [1, 2, 50, 1000])
