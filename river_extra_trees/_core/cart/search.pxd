@@ -13,7 +13,7 @@ samples are used for growth only once, each leaf that may be split sorts its sam
 
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 from ..rng cimport Rng
-from ..split cimport Candidate
+from ..split cimport Candidate, Split
 from ..trees cimport Trees
 from ..window cimport Window
 
@@ -55,7 +55,6 @@ cdef class Workspace:
     cdef readonly int max_depth
     cdef readonly int min_samples_split
     cdef readonly int min_samples_leaf
-    cdef readonly double support        # see `Splitter`
 
     cdef Window window                  # the samples; the owner sets it and the trees
     cdef Trees trees
@@ -105,6 +104,7 @@ cdef class Workspace:
     # Per class or side.
     cdef double* counts                 # 3 x classes: memory of the counts of the sides below
     cdef int* whole_counts              # 2 x classes: left and total counts in `scan_whole`
+    cdef double* cut_counts             # N_CUTS x classes: of the samples between two cuts, or sums
     cdef double* waiting                # per class: scanned weight that is not moved yet
     cdef Side left, right, node         # the two sides of a candidate split, and the whole node
     # Two-valued columns need no sorted order: their high values are counted per class.
@@ -147,5 +147,6 @@ cdef inline double threshold_between(Workspace work, double value,
 cdef double x_log_x(double x) noexcept nogil
 cdef double node_score(Workspace work) noexcept nogil
 cdef double impurity_to_decrease(Workspace work, int node) noexcept nogil
+cdef bint name_values(Workspace work, const Task* task, Split* split) noexcept nogil
 cdef int count_missing(Workspace work, const Task* task, int column) noexcept nogil
 cdef Candidate find_split(Workspace work, const Task* task) noexcept nogil
