@@ -130,6 +130,9 @@ class ColumnKinds(base.MiniBatchTransformer):
         self.strict = bool(strict)
         self._columns: dict[Hashable, str] = {}
         self._present: dict[Hashable, int] = {}
+        # Columns of the table that the model was trained on which are no features, and their roles:
+        # target and weight.
+        self._roles: dict[Hashable, str] = {}
         self._n_samples = 0
         self._n_complete = 0  # samples with all columns, which `_present` does not count yet
         self._layout: dict[Hashable, int] | None = None  # see `fit_of`
@@ -161,7 +164,7 @@ class ColumnKinds(base.MiniBatchTransformer):
 
     @property
     def _raw_memory_usage(self) -> int:
-        tables = [self._columns, self._present, self._layout or {}, vars(self)]
+        tables = [self._columns, self._present, self._roles, self._layout or {}, vars(self)]
         tables += [] if self._words is MISSING else [self._words, *self._words - MISSING]
         names = sum(map(sys.getsizeof, self._columns))
         counts = sum(sys.getsizeof(each) for each in self._present.values() if each > MOST_SHARED)
@@ -194,6 +197,7 @@ class ColumnKinds(base.MiniBatchTransformer):
     def _take_over(self, other: ColumnKinds) -> None:
         """Take over the kinds and the counts of the same stream at an earlier time."""
         self._columns = other._columns | self._columns
+        self._roles = other._roles | self._roles
         self._present = dict.fromkeys(self._columns, 0)
         for name, present in other._present.items():
             self._present[name] = present + other._n_complete
@@ -250,8 +254,8 @@ class ColumnKinds(base.MiniBatchTransformer):
         """Raise an error if the columns of a sample, or of some rows, are not those learned."""
         if not self._columns:
             return
-        fit = Fit(self._columns)
-        _, n_unknown = fit.note(names, rows or 1)
+        fit = Fit(self._columns, self._roles)
+        _, n_unknown = fit.note(names)
         if n_unknown or fit.is_disjoint or (rows and fit.missing):
             raise ValueError("; ".join(fit.notes(refused=True)))
 

@@ -8,67 +8,77 @@ from river_extra_trees._core.safe_repr import safe_repr
 
 __all__ = ["Fit"]
 
-MOST_NAMES = 1000  # unknown columns that are counted by name
+MOST_NAMES = 1000  # unknown columns that are remembered
 MOST_SHOWN = 5
 
 
 class Fit:
-    """Counts the columns of a model that its data lack, and those that the model does not know.
+    """The columns of a model that its data lack, and those that the model does not know.
+
+    Samples may lack a column, which is a missing value there; a column that all of them lack is
+    missing. What is said does not depend on the batches in which the samples come.
 
     Parameters
     ----------
     columns
         The columns of the model.
+    others
+        Columns of its data that are no features, such as the target. The model knows them.
 
     Attributes
     ----------
-    n
-        Number of samples.
+    present
+        The columns of the model that were in any sample.
     unknown
-        Number of samples by column that the model does not know.
+        The columns that the model does not know, up to a number of them.
 
     Examples
     --------
     >>> from river_extra_trees._estimator.fit import Fit
-    >>> fit = Fit(["size", "colour", "day"])
-    >>> _ = fit.note(["size", "color"], 300)
+    >>> fit = Fit(["size", "colour", "day"], ["price"])
+    >>> fit.note(["size", "color", "price"])
+    (2, 1)
     >>> for note in fit.notes():
     ...     print(note)
-    2 of 3 columns of the model are missing: 'colour', 'day' (in 300 of 300 samples)
+    2 of 3 columns of the model are missing: 'colour', 'day'
     the model does not know 1 column, and ignores it: 'color'
 
     """
 
-    def __init__(self, columns: Collection[Hashable]) -> None:
+    def __init__(self, columns: Collection[Hashable], others: Collection[Hashable] = ()) -> None:
         self.columns = columns if isinstance(columns, Mapping) else dict.fromkeys(columns)
-        self.n = 0
-        self.present: dict[Hashable, int] = {}  # in how many samples a column of the model was
-        self.unknown: dict[Hashable, int] = {}
+        self.others = others
+        self.has_data = False
+        self.present: set[Hashable] = set()
+        self.unknown: dict[Hashable, None] = {}
 
-    def note(self, names: Collection[Hashable], n: int = 1) -> tuple[int, int]:
-        """Count n samples with these columns; return the numbers of missing and unknown columns."""
-        self.n += n
+    def note(self, names: Collection[Hashable]) -> tuple[int, int]:
+        """Note the columns of data; return the numbers of missing and of unknown columns."""
+        self.has_data = True
         if not self.columns:
             return 0, 0
-        n_known = 0
+        n_known = n_unknown = 0
         for name in names:
             if name in self.columns:
                 n_known += 1
-                self.present[name] = self.present.get(name, 0) + n
-            elif name in self.unknown or len(self.unknown) < MOST_NAMES:
-                self.unknown[name] = self.unknown.get(name, 0) + n
-        return len(self.columns) - n_known, len(names) - n_known
+                self.present.add(name)
+            elif name not in self.others:
+                n_unknown += 1
+                if len(self.unknown) < MOST_NAMES:
+                    self.unknown[name] = None
+        return len(self.columns) - n_known, n_unknown
 
     @property
-    def missing(self) -> dict[Hashable, int]:
-        """In how many samples each column of the model was missing, if in any."""
-        counts = {name: self.n - self.present.get(name, 0) for name in self.columns}
-        return {name: n for name, n in counts.items() if n}
+    def missing(self) -> list[Hashable]:
+        """The columns of the model that no sample had."""
+        if not self.has_data:
+            return []
+        return [name for name in self.columns if name not in self.present]
 
     @property
     def is_disjoint(self) -> bool:
         """Whether no sample had a column of the model."""
-        return bool(self.columns) and self.n > 0 and not self.present
+        return bool(self.columns) and self.has_data and not self.present
 
     def notes(self, refused: bool = False) -> Iterator[str]:
         """Yield a note on missing columns and one on unknown columns, if there are any."""
@@ -76,7 +86,7 @@ class Fit:
             n, of = len(missing), len(self.columns)
             yield (
                 f"{n:,} of {of:,} columns of the model {'is' if n == 1 else 'are'} missing: "
-                f"{listed(missing)} (in {max(missing.values()):,} of {self.n:,} samples)"
+                f"{listed(missing)}"
             )
         if self.unknown:
             n = len(self.unknown)

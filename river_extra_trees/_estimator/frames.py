@@ -43,6 +43,8 @@ if typing.TYPE_CHECKING:
 
 Sample = Mapping[Hashable, typing.Any]
 
+# The names of this type in pandas, polars and pyarrow; narwhals does not know it.
+FLOATS_OF_16_BITS = ("float16", "Float16", "halffloat")
 # Classes of frames that are read without narwhals, by library.
 OWN_FRAMES = {"pandas": "DataFrame", "polars": "DataFrame", "pyarrow": "Table"}
 
@@ -107,9 +109,12 @@ def columns_in(frame: typing.Any) -> list[tuple[Hashable, typing.Any]]:
 
 
 def scalars_of(values: typing.Any, name: str) -> list[typing.Any]:
-    """Convert as `values_of`, but floats of 32 bits to scalars, which have fewer digits."""
+    """Convert as `values_of`, but narrow floats to scalars, which have fewer digits."""
     import narwhals
 
+    native = getattr(values, "dtype", getattr(values, "type", None))
+    if str(native) in FLOATS_OF_16_BITS:
+        return list(np.asarray(values, np.float16))
     series = narwhals.from_native(values, series_only=True, pass_through=True)
     if isinstance(series, narwhals.Series) and series.dtype == narwhals.Float32:
         return list(np.asarray(series.to_numpy(), np.float32))

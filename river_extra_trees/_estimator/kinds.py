@@ -59,6 +59,8 @@ MISSING = frozenset(
 UNCHANGED = frozenset([float, int, bool, np.float64])  # types that need no conversion
 MICROSECOND = datetime.timedelta(microseconds=1)
 DAY = 86400.0
+# All their parts differ; formats are tried on them.
+MOMENTS = texts.EPOCH, datetime.datetime(2001, 2, 3, 16, 5, 6, 7, tzinfo=datetime.UTC)
 # Numbers that may be days of eight digits; as seconds, these are hours in August 1970.
 FIRST_DIGITS, LAST_DIGITS = 19_000_101, 21_991_231
 # Seconds of the years that have a calendar.
@@ -89,12 +91,12 @@ def style_of(kind: str) -> str | None:
 
 
 def is_style(style: str) -> bool:
-    """Return whether `strptime` reads what a format writes."""
+    """Return whether `strptime` reads what a format writes, and tells two moments apart."""
     try:
-        datetime.datetime.strptime(texts.EPOCH.strftime(style), style)
+        read = {datetime.datetime.strptime(each.strftime(style), style) for each in MOMENTS}
     except (ValueError, re.error):
         return False
-    return True
+    return len(read) == len(MOMENTS)
 
 
 def check_kind(kind: object) -> None:

@@ -177,6 +177,7 @@ def train(
             kinds._take_over(counts)
         skip(stream, models.n_learned_since(entrant.model, found, save))
         entrant.model = found
+    kinds._roles.update(stream.reader.roles)
     model = joined(kinds, entrant.model)
     models.require_file(model)
     contest = Race([entrant], kinds)

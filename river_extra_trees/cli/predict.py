@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple, TextIO
+from typing import Annotated, Any, NamedTuple, NoReturn, TextIO
 
 import typer
 from rich.console import Console
@@ -133,7 +133,7 @@ def predict(
     if reader.target is not None:
         taken = reader.target in header
         header.append(f"true {reader.target}" if taken else reader.target)
-    fit, score = Fit(dict(kinds.columns)), stats.Mean()
+    fit, score = Fit(dict(kinds.columns), kinds._roles), stats.Mean()
     batches = _checked(reader, fit, strict or kinds.strict)
     if names:
         batches = (replace(each, frame=as_learned(each.frame, names)) for each in batches)
@@ -155,16 +155,24 @@ def predict(
 
 
 def _checked(reader: Reader, fit: Fit, strict: bool) -> Iterator[Batch]:
-    """Yield the batches of a table if it has the columns of the model."""
+    """Yield the batches of a table if it has the columns of the model.
+
+    Later rows of JSON lines may have a column that the rows so far lack.
+    """
+
+    def refuse(what: str) -> NoReturn:
+        raise UserError(f"{reader.name} {what}: {'; '.join(fit.notes(refused=True))}")
+
     for batch in reader:
         given = [name for name in batch.frame.column_names if name not in batch.parts]
-        fit.note([*given, *batch.unknown], len(batch))
-        wrong = "; ".join(fit.notes(refused=True))
+        fit.note([*given, *batch.unknown])
         if fit.is_disjoint:
-            raise UserError(f"{reader.name} has no column in common with the model: {wrong}")
-        if strict and wrong:
-            raise UserError(f"{reader.name} does not fit the model, which is strict: {wrong}")
+            refuse("has no column in common with the model")
+        if strict and (fit.unknown or (fit.missing and reader.has_header)):
+            refuse("does not fit the model, which is strict")
         yield batch
+    if strict and fit.missing:
+        refuse("does not fit the model, which is strict")
 
 
 def _records(

@@ -25,6 +25,7 @@ from river_extra_trees.cli.streams import Stream
 from river_extra_trees.streams import TableError
 
 SECONDS_BETWEEN_VIEWS = 0.25
+SAMPLES_PER_LINE = 10_000  # of the progress in a log
 
 
 @dataclass
@@ -45,11 +46,14 @@ class Ending:
 
 
 def watch(
-    contest: Race, stream: Stream, save: Callable[[], None] | None = None, every: int = 0
+    contest: Race,
+    stream: Stream,
+    save: Callable[[], None] | None = None,
+    every: int = SAMPLES_PER_LINE,
 ) -> Ending:
     """Run the race, with live standings on a terminal, and print the results.
 
-    `save` is called after each `every` samples.
+    After each `every` samples, `save` is called, and a log gets a line.
     """
     console = outputs.console()
     ending = Ending()
@@ -61,8 +65,9 @@ def watch(
         next_view = 0.0
         try:
             for items in contest.run(interruptible.batches(stream.batches), every):
-                if save is not None and items % every == 0:
-                    save()
+                if items % every == 0:
+                    if save is not None:
+                        save()
                     if not console.is_terminal:
                         say([line(contest, progress)], "progress")
                 if console.is_terminal and time.perf_counter() >= next_view:
@@ -83,10 +88,11 @@ def watch(
 
 
 def line(contest: Race, progress: Progress) -> str:
-    """Return the state of a training, for a log."""
-    (entrant,) = contest.entrants
-    scores = ", ".join(f"{name} {score:.4g}" for name, score in entrant.scores().items())
-    return f"{progress.line(contest.items, 'samples')}, {scores}, {entrant.speed:,.0f} samples/s"
+    """Return the state of a training, or of the best learner of a race, for a log."""
+    best = contest.ranking()[0]
+    scores = ", ".join(f"{name} {score:.4g}" for name, score in best.scores().items())
+    who = f"{best.name} leads: " if len(contest.entrants) > 1 else ""
+    return f"{progress.line(contest.items, 'samples')}, {who}{scores}, {best.speed:,.0f} samples/s"
 
 
 def table(race: Race, stream: Stream) -> Table:

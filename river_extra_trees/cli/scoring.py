@@ -172,6 +172,7 @@ def notes_on(
             if isinstance(metric, ForLabel) and metric.requires_labels and not metric.get():
                 silent.setdefault((name, metric.label), []).append(learner)
     for (name, label), names in silent.items():
+        label = next((each for each in labels if each == label), label)  # 1, and not True
         why = (
             f"never predicted {safe_repr(label)} rightly"
             if label in labels

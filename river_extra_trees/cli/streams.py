@@ -148,7 +148,7 @@ def _open_bundled(name: str, kinds: ColumnKinds | None, predicts: bool) -> tuple
             yield Rows(range(first, first + len(part)), columns_of(part), {})
             first += len(part)
 
-    reader.rows, reader.n_rows = rows(), dataset.n_samples
+    reader.rows, reader.n_rows, reader.has_header = rows(), dataset.n_samples, False
     return reader, "regression" if dataset.task == "Regression" else "classification"
 
 

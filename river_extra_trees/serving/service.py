@@ -71,7 +71,8 @@ class Service:
         # The service reads samples by their kinds itself, before it checks and learns them.
         self.kinds, self.model = parted(model)
         self.learner = learner_of(model)
-        self.fit = Fit(() if self.kinds is None else self.kinds._columns)
+        kinds = self.kinds
+        self.fit = Fit(()) if kinds is None else Fit(kinds._columns, kinds._roles)
         self.path = path
         self.fixed_labels = fixed_labels
         self.answers = Answers() if answers is None else answers

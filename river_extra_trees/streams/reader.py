@@ -72,6 +72,7 @@ class Reader:
         self.learns = not (predicts and self.continues)
         self.looks = False  # whether several rows determine the kinds, not the first value
         self.has_numeric_targets = False  # whether a row with another target is bad
+        self.has_header = True  # whether all rows have the same columns
         self.untyped = False  # whether a text may be a number
         self.rows: Iterator[Rows] = iter(())
         self.n_rows: int | None = None
@@ -80,6 +81,12 @@ class Reader:
         self.first_skipped = ""
         self.bad_cells: dict[str, int] = {}
         self.first_bad_cell = ""
+
+    @property
+    def roles(self) -> dict[str, str]:
+        """The columns that are no features, and what they are."""
+        named = {self.target: "target", self.weight: "weight"}
+        return {name: role for name, role in named.items() if name is not None}
 
     @property
     def share_read(self) -> float | None:
@@ -340,8 +347,8 @@ def open_table(
                     codec = pyarrow.Codec.detect(path.lower())
                     file = pyarrow.CompressedInputStream(reader.file, codec.name)
             header, reader.rows = read_text(reader.name, file, batch_size, encoding)
+            reader.has_header = reader.untyped = header is not None
             if header is not None:
-                reader.untyped = True
                 reader.wanted(header)
     except (OSError, pyarrow.ArrowException) as error:
         raise _unreadable(path, error) from error

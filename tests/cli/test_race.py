@@ -111,6 +111,9 @@ def test_a_score_that_stays_0_is_explained() -> None:
     named = ("--metric", "F1:pos_val=frod")
     says = done("race", "-", "PriorClassifier", "--target", "y", *named, stdin=rows)
     assert "the positive label 'frod' never comes" in says.stderr
+    rows = rows.replace("fraud", "1").replace("ok", "0")
+    says = done("race", "-", "PriorClassifier", "--target", "y", "--metric", "F1", stdin=rows)
+    assert "never predicted 1 rightly" in says.stderr
 
 
 @pytest.mark.parametrize("delay", [1, 2, 50, 1000])
@@ -168,7 +171,7 @@ def test_columns_that_look_wrong(
 
 @pytest.mark.parametrize("packed", ["", ".gz"])
 def test_progress(packed: str, tmp_path: Path) -> None:
-    """A log has a line at each save, with the share of the file; terminals have a bar."""
+    """A log has a line at each save or after some samples, with the share of the file."""
     path = tmp_path / f"t.csv{packed}"
     text = "a,y\n" + "".join(f"{i * 7919 % 100003},{i % 2}\n" for i in range(100_000))
     path.write_bytes(gzip.compress(text.encode()) if packed else text.encode())
@@ -181,6 +184,9 @@ def test_progress(packed: str, tmp_path: Path) -> None:
     assert shares == sorted(shares)
     assert shares[0] < 80
     assert shares[-1] == 100
+    said = done("race", path, "NoChangeClassifier", "PriorClassifier", "--target", "y").stderr
+    leads = re.findall(r"progress: ([\d,]+) samples \(\d+%\), (\w+) leads: Accuracy", said)
+    assert [n for n, _ in leads] == [f"{n},000" for n in range(10, 101, 10)]
     stream = streams.open_stream(str(path), target="y")
     bar = Progress(stream.reader, stream.n_items)
     for batch in stream.batches:

@@ -214,7 +214,7 @@ def test_rows_that_cannot_be_read(model: Path, tmp_path: Path) -> None:
         (
             "size,color\n1,red\n2,blue\n",
             0,
-            ["2 of 3 columns of the model are missing: 'colour', 'day' (in 2 of 2", "'color'"],
+            ["2 of 3 columns of the model are missing: 'colour', 'day'", "'color'"],
         ),
         ("a,b\n1,2\n", 2, ["no column in common", "3 of 3 columns of the model are missing"]),
         ("size,colour,day\nlarge,red,2026-01-01\n", 2, ["row 1: column 'size' holds 'large'"]),
@@ -232,6 +232,31 @@ def test_what_does_not_fit_is_said(
     for each in says:
         assert result.stderr.count(each) == 1
     assert run("predict", model, path, "--strict").exit_code == 2
+
+
+def test_columns_that_are_no_features_are_known(table: Path, tmp_path: Path) -> None:
+    """The target and the weight of the training are not unknown, but a label of another name is."""
+    path, data = tmp_path / "w.model", tmp_path / "w.csv"
+    pd.read_csv(table).assign(w=2).to_csv(data, index=False)
+    done("train", data, OURS, "--target", "class", "--weight", "w", "--save", path)
+    done("train", data, path, "--target", "class", "--weight", "w", "--save", path, "--resume")
+    for more in ((), ("--target", "class"), ("--drop", "w"), ("--target", "w")):
+        assert "does not know" not in done("predict", path, data, "--strict", *more).stderr
+    pd.read_csv(data).rename(columns={"w": "v"}).to_csv(data, index=False)
+    assert "ignores it: 'v'" in done("predict", path, data).stderr
+
+
+@pytest.mark.parametrize("later", [True, False])
+def test_rows_of_json_may_lack_columns(later: bool, model: Path, tmp_path: Path) -> None:
+    """In `--strict`, too, however long the gap; a column that no row has is missing."""
+    data, rows = tmp_path / "t.jsonl", ['{"size": 1, "colour": "red"}\n'] * 9000
+    if later:
+        rows += ['{"day": "2026-01-01"}\n']
+    data.write_text("".join(rows))
+    for more in (["--strict"], []):
+        result = run("predict", model, data, *more, "--output", tmp_path / "p.csv")
+        assert (result.exit_code == 0) == (later or not more)
+        assert ("is missing: 'day'" in result.stderr) != later
 
 
 def test_columns_are_kept(model: Path, tmp_path: Path) -> None:

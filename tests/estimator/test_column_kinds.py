@@ -119,6 +119,8 @@ def test_misfits_are_named(kind: str, value: Any) -> None:
     [
         ("date %Q", "not a kind of column"),
         ("date parts %d %d", "not a kind of column"),
+        ("date %%", "not a kind of column"),  # reads no part of a date
+        ("date %a %Z", "not a kind of column"),
         ("day", "not a kind of column"),
     ],
 )
@@ -133,7 +135,7 @@ def test_kinds_that_fit_no_cell_are_refused(kind: str, message: str) -> None:
     [
         ("501", [501, 501.0, np.int8(101).astype(int) + 400, "501.0", " 501 ", Decimal("501.00")]),
         ("1.5", [1.5, "1.50", np.float32(1.5), Decimal("1.5"), Fraction(3, 2)]),
-        ("0.1", [0.1, "0.10", ".1", np.float32(0.1), Decimal("0.10")]),
+        ("0.1", [0.1, "0.10", ".1", np.float32(0.1), np.float16(0.1), Decimal("0.10")]),
         ("0", [0, -0.0, "-0.0", False + 0]),
         ("10000000000000000000000", [1e22, 10**22, "1e+22", "1e22", Decimal("1e22")]),
         ("true", [True, "True", "TRUE", np.bool_(True)]),

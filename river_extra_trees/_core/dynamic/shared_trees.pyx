@@ -8,7 +8,7 @@ from libc.string cimport memcpy, memset
 
 from ..allocation cimport free, raise_memory_error, resized, zeroed
 from ..schema cimport Schema
-from ..split cimport GROUP, N_BUCKETS
+from ..split cimport GROUP, N_BUCKETS, VALUES
 
 from ..state import require
 
@@ -337,7 +337,8 @@ cdef SharedTrees restored_trees(int width, Schema schema, bint published, dict f
     require(len(nominal) in (0, n), "SharedTrees: some splits have no kind")
     if len(nominal):
         groups = cuts.base[(nominal.base >= GROUP) & inner]
-        require(np.all((groups >= 0.0) & (groups < 2.0**N_BUCKETS) & (groups % 1.0 == 0.0)),
+        require(np.all((groups >= 0.0) & (groups < 2.0**N_BUCKETS) & (groups % 1.0 == 0.0))
+                and np.all(nominal.base < VALUES),
                 "SharedTrees: a group of values is no set of buckets")
     for i in range(n):
         trees.new_node() if links[i, 0] >= 0 else trees.new_leaf(0, n_active[leaf])
