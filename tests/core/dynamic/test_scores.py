@@ -1,6 +1,7 @@
 """What active points, candidates and features are worth, against naive sums over the trees."""
 
 import functools
+import math
 import pickle
 import random
 from collections import Counter
@@ -72,6 +73,7 @@ class Place:
     """Where a point lies in one of the trees."""
 
     share: float  # of the tree, in the answers
+    holds: bool  # whether the point is active in the tree, or none of the samples
     sums: Sums  # of the leaf, as the next sample will meet them
     whole: float  # weight of the samples in the tree
     lower: Array  # box of the leaf
@@ -92,8 +94,17 @@ def leaf_box(tree: Tree, x: Array, active: Array) -> tuple[Array, Array]:
     return lower, upper
 
 
-def places(particles: ParticleFilter, leaf: str, x: Array) -> list[Place]:
-    """Of a point, in each distinct tree."""
+def reach(decay: float) -> float:
+    """The age of the oldest active sample in a tree of a competing memory: three memories."""
+    return math.inf if decay == 1.0 else int(3 / (1 - decay) + 0.5)
+
+
+def places(
+    particles: ParticleFilter, leaf: str, x: Array, arrival: int | None = None
+) -> list[Place]:
+    """Of a point, in each distinct tree; of an active point with its number in the stream."""
+    competes = len(particles.factor_weights()) > 1
+    age = 0 if arrival is None or not competes else particles.n_seen - arrival
     active = np.array([particles.pool.sample(slot)[0] for slot in particles.pool.slots()])
     trees = [(nodes, n, nodes[-1]["decay"]) for nodes, n in trees_of(particles)]
     of_factor: Counter[float] = Counter()
@@ -106,30 +117,40 @@ def places(particles: ParticleFilter, leaf: str, x: Array) -> list[Place]:
         share = n / of_factor[decay] * particles.factor_weights()[decay]
         whole = sum(model.total(one).weight for one in model.leaves(tree))
         sums = model.total(model.leaf_at(tree, x))
-        found.append(Place(share, sums, whole, *leaf_box(tree, x, active)))
+        found.append(Place(share, age <= reach(decay), sums, whole, *leaf_box(tree, x, active)))
     return found
 
 
-def naive_alc(particles: ParticleFilter, leaf: str, x: Array) -> float:
+def naive_alc(
+    particles: ParticleFilter, leaf: str, x: Array, arrival: int | None = None
+) -> float:
     """Average over the leaf's box, times the leaf's share of all samples."""
-    leaf_model, total, mass = leaf_model_of(particles, leaf), 0.0, 0.0
-    for place in places(particles, leaf, x):
-        integral = leaf_model.alc(place.sums, x, place.lower, place.upper)
-        total += place.share * place.sums.weight * integral / np.prod(place.upper - place.lower)
+    leaf_model, total, mass, held = leaf_model_of(particles, leaf), 0.0, 0.0, 0.0
+    for place in places(particles, leaf, x, arrival):
         mass += place.share * place.whole
-    return total / mass
+        if place.holds:
+            integral = leaf_model.alc(place.sums, x, place.lower, place.upper)
+            area = np.prod(place.upper - place.lower)
+            total += place.share * place.sums.weight * integral / area
+            held += place.share
+    return total / mass / held
 
 
-def naive_alm(particles: ParticleFilter, leaf: str, x: Array) -> float:
+def naive_alm(
+    particles: ParticleFilter, leaf: str, x: Array, arrival: int | None = None
+) -> float:
     leaf_model = leaf_model_of(particles, leaf)
-    at_x = places(particles, leaf, x)
+    at_x = [place for place in places(particles, leaf, x, arrival) if place.holds]
     shares = np.array([place.share for place in at_x])
+    shares /= shares.sum()
     moments = [leaf_model.mean_and_variance(place.sums, x) for place in at_x]
     means, variances = np.array(moments).T
     return float(shares @ (variances + means**2) - (shares @ means) ** 2)
 
 
-def naive_entropy(particles: ParticleFilter, leaf: str, x: Array) -> float:
+def naive_entropy(
+    particles: ParticleFilter, leaf: str, x: Array, arrival: int | None = None
+) -> float:
     leaf_model = leaf_model_of(particles, leaf)
     return sum(place.share * leaf_model.entropy(place.sums) for place in places(particles, leaf, x))
 
@@ -148,7 +169,7 @@ CASES = [
 @pytest.mark.parametrize("maker", MAKERS)
 @pytest.mark.parametrize(("leaf", "criterion"), CASES)
 def test_scores_of_active_points_are_the_naive_ones(maker: str, leaf: str, criterion: str) -> None:
-    """Averaged over the trees; the oldest point with the smallest score retires first.
+    """Averaged over the trees that hold them; the oldest point with the smallest score retires first.
 
     Such points have retired before, so leaves have faded that no sample visits.
     """
@@ -156,7 +177,7 @@ def test_scores_of_active_points_are_the_naive_ones(maker: str, leaf: str, crite
     pool, scores = particles.pool, compiled.scores(particles, criterion)
     by_arrival = {pool.sample(slot)[3]: scores[slot] for slot in pool.slots()}
     for row, score in by_arrival.items():
-        expected = NAIVE[criterion](particles, leaf, model_of(leaf).X[row])
+        expected = NAIVE[criterion](particles, leaf, model_of(leaf).X[row], row)
         assert score == pytest.approx(expected, rel=1e-8)
     learn(particles, model_of(leaf), N_LEARNED)
     left = {pool.sample(slot)[3] for slot in pool.slots()}
