@@ -300,10 +300,12 @@ def main() -> None:
     names = [*FIGURES, "race", "service"]
     parser = argparse.ArgumentParser(description="Draw the pictures of the documentation.")
     parser.add_argument("folder", type=Path)
-    parser.add_argument("names", nargs="*", choices=[*names, []], default=names)
+    parser.add_argument("names", nargs="*", metavar="name", help="all: " + ", ".join(names))
     options = parser.parse_args()
+    if unknown := set(options.names) - set(names):
+        parser.error(f"there is no picture {min(unknown)!r}")
     options.folder.mkdir(parents=True, exist_ok=True)
-    for name in options.names:
+    for name in options.names or names:
         path = options.folder / f"{name}.png"
         draw(name, path)
         print(f"wrote {path}")

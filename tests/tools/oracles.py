@@ -5,6 +5,7 @@ samples, targets and weights its learner can be judged, and what has to be the s
 """
 
 import abc
+import copy
 from typing import Any
 
 import numpy as np
@@ -215,6 +216,7 @@ class ExtraTrees(_Naive):
     def assert_agrees(self, model: Any, asked: list[Row]) -> None:
         if not self.naive.samples:
             return
+        model = copy.deepcopy(model)  # which remembers these questions, unlike the naive forest
         for x in asked:
             wanted = self.naive.predict(x)
             if isinstance(wanted, dict):
