@@ -354,7 +354,8 @@ def test_number_of_threads(
     one_by_one = CLASSES[name](**parameters, seed=4)
     expected, _ = naive.learn_many(one_by_one, X, y, w)
     many = pd.concat([X] * 8, ignore_index=True)  # enough rows for all threads
-    later = [one_by_one.predict_one(x) for x in naive.rows_of(X)] * 8
+    asked = copy.deepcopy(one_by_one)  # extra trees remember the questions of single rows
+    later = [asked.predict_one(x) for x in naive.rows_of(X)] * 8
     for n_jobs in (1, 2, 3, 8):
         model = CLASSES[name](**parameters, n_jobs=n_jobs, seed=4)
         said = []
