@@ -12,6 +12,7 @@ import river_extra_trees as ret
 from river_extra_trees import persistence
 from river_extra_trees._estimator.tables import table_of
 from tests.naive import frames as naive
+from tests.tools.estimators import frozen
 from tests.tools.forest_samples import sample
 
 MODELS: dict[str, dict[str, Any]] = {
@@ -40,7 +41,7 @@ def test_many_columns(name: str) -> None:
     one_by_one, by_rows = made(name), made(name)
     expected, _ = naive.learn_many(one_by_one, X[:20], y[:20])
     assert by_rows.predict_learn_many(X[:20], y[:20]).tolist() == expected
-    assert persistence.save_bytes(by_rows) == persistence.save_bytes(one_by_one)
+    assert frozen(by_rows) == frozen(one_by_one)
     assert by_rows.predict_many(X).tolist() == [by_rows.predict_one(x) for x in naive.rows_of(X)]
 
 

@@ -6,7 +6,6 @@ import datetime
 import decimal
 import itertools
 import math
-import pickle
 import random
 from collections.abc import Callable, Iterator
 from inspect import signature
@@ -365,7 +364,7 @@ def test_number_of_threads(
         model._core.check()
         assert said == expected
         assert naive.values_of(model.predict_many(many)) == later
-        assert pickle.dumps(model._core) == pickle.dumps(one_by_one._core)
+        assert frozen(model._core) == frozen(one_by_one._core)
 
 
 @pytest.mark.parametrize(

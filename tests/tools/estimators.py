@@ -14,6 +14,7 @@ from typing import Any
 from river import base
 
 import river_extra_trees
+from river_extra_trees._core.forests.extra_trees import ExtraTrees
 from river_extra_trees._estimator.learner import TreeLearner
 
 Row = tuple[dict[Any, Any], Any]
@@ -181,10 +182,19 @@ def _answer(model: Any, x: dict[Any, Any]) -> Any:
     return model.predict_one(x)
 
 
+class WithoutQuestions(pickle.Pickler):
+    """Leaves out the questions that extra trees remember: they differ where one was asked."""
+
+    def reducer_override(self, thing: Any) -> Any:
+        if type(thing) is not ExtraTrees:
+            return NotImplemented
+        return dict, (list({**thing.state(), "questions": None}.items()),)
+
+
 def frozen(model: Any) -> bytes:
-    """Return the whole state of a model, whichever equal objects in it are one and the same."""
+    """Return the state of a model, whichever equal objects in it are one and the same."""
     file = io.BytesIO()
-    pickler = pickle.Pickler(file)
+    pickler = WithoutQuestions(file)
     pickler.fast = True
     pickler.dump(model)
     return file.getvalue()

@@ -121,9 +121,7 @@ def places(
     return found
 
 
-def naive_alc(
-    particles: ParticleFilter, leaf: str, x: Array, arrival: int | None = None
-) -> float:
+def naive_alc(particles: ParticleFilter, leaf: str, x: Array, arrival: int | None = None) -> float:
     """Average over the leaf's box, times the leaf's share of all samples."""
     leaf_model, total, mass, held = leaf_model_of(particles, leaf), 0.0, 0.0, 0.0
     for place in places(particles, leaf, x, arrival):
@@ -136,9 +134,7 @@ def naive_alc(
     return total / mass / held
 
 
-def naive_alm(
-    particles: ParticleFilter, leaf: str, x: Array, arrival: int | None = None
-) -> float:
+def naive_alm(particles: ParticleFilter, leaf: str, x: Array, arrival: int | None = None) -> float:
     leaf_model = leaf_model_of(particles, leaf)
     at_x = [place for place in places(particles, leaf, x, arrival) if place.holds]
     shares = np.array([place.share for place in at_x])
@@ -169,7 +165,7 @@ CASES = [
 @pytest.mark.parametrize("maker", MAKERS)
 @pytest.mark.parametrize(("leaf", "criterion"), CASES)
 def test_scores_of_active_points_are_the_naive_ones(maker: str, leaf: str, criterion: str) -> None:
-    """Averaged over the trees that hold them; the oldest point with the smallest score retires first.
+    """Averaged over the trees that hold them; the oldest with the smallest score retires first.
 
     Such points have retired before, so leaves have faded that no sample visits.
     """
