@@ -231,7 +231,7 @@ class Cart:
         The evidence is the number of samples times the share of the impurity that the split
         removes: for two classes Pearson's chi-squared, for numbers n R squared.
         """
-        if not split.nominal or len(set(present(samples, split.feature))) <= MANY_VALUES:
+        if not split.nominal or len({s.y for s in present(samples, split.feature)}) <= MANY_VALUES:
             return True
         whole = self.impurities(self.statistics(samples).sum(axis=0, keepdims=True))[0]
         return bool(count(samples) * (1.0 - score / whole) >= self.rules.support * depth)

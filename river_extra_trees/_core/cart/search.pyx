@@ -159,6 +159,16 @@ cdef inline void move_samples(Workspace work, const int* ranked, int start,
         move_sample(work, ranked[i])
 
 
+cdef void move_missing(Workspace work, const Task* task, int column) noexcept nogil:
+    """Move the samples without a value from the right side to the left, in order of arrival."""
+    cdef const double* data = work.values + <Py_ssize_t>column * work.n
+    cdef int i, k
+    for i in range(task.start, task.end):
+        k = work.samples[i]
+        if data[k] != data[k]:
+            move_sample(work, k)
+
+
 # --- Candidates -----------------------------------------------------------------------------------
 
 
@@ -180,7 +190,7 @@ cdef Candidate find_split(Workspace work, const Task* task) noexcept nogil:
         if is_perfect(work, &best) and (work.in_random_order or column > best.split.feature):
             continue
         if work.bit[column] < 0 and not is_ranked(work, task):
-            rank_few(work, task, column)
+            rank(work, task, column)
         if needs_support(work, task, column):
             found = best
             try_column(work, task, column, &found)
@@ -245,7 +255,11 @@ cdef bint is_perfect(Workspace work, const Candidate* best) noexcept nogil:
 
 cdef void try_numeric(Workspace work, const Task* task, int column,
                       Candidate* best) noexcept nogil:
-    """Try every threshold, with missing values on either side; and present against missing."""
+    """Try every threshold, with missing values on either side; and present against missing.
+
+    When all present samples are on the left, the right side is that of the missing values, so these
+    are never moved one by one: most columns of sparse samples are missing in most of them.
+    """
     cdef const int* ranked = work.ranked + <Py_ssize_t>column * work.n
     cdef int n_missing = count_missing(work, task, column)
     cdef int present = task.end - n_missing, missing_left
@@ -253,9 +267,10 @@ cdef void try_numeric(Workspace work, const Task* task, int column,
         work.in_table if work.criterion == ENTROPY
         else work.unit_weights and work.batch_weight < LARGEST_WHOLE)
     for missing_left in range(2 if n_missing else 1):
-        begin_scan(work)
         if missing_left:
-            move_samples(work, ranked, present, task.end)
+            work.left, work.right = work.right, work.left
+        else:
+            begin_scan(work)
         if work.criterion == VARIANCE:
             scan_numbers(work, column, ranked + task.start, present - task.start, missing_left,
                          best)
@@ -458,13 +473,13 @@ cdef void try_nominal(Workspace work, const Task* task, int column,
                 begin_scan(work)
                 move_samples(work, ranked, i, j)
                 if missing_left:
-                    move_samples(work, ranked, present, task.end)
+                    move_missing(work, task, column)
                 if not is_behind(work, best):
                     consider(work, column, data[ranked[i]], True, missing_left, best)
             i = j
     if n_missing:
         begin_scan(work)
-        move_samples(work, ranked, present, task.end)
+        move_missing(work, task, column)
         consider(work, column, NO_VALUE, True, True, best)
 
 
@@ -484,29 +499,33 @@ cdef void try_random(Workspace work, const Task* task, int column, Candidate* be
     for missing_left in range(2 if n_missing else 1):
         begin_scan(work)
         split.missing_left = missing_left
-        for i in range(task.start, task.end):
+        for i in range(task.start, present):
             if goes_left(&split, data[ranked[i]]):
                 move_sample(work, ranked[i])
+        if missing_left:
+            move_missing(work, task, column)
         consider(work, column, split.threshold, split.nominal, missing_left, best)
 
 
-cdef void rank_few(Workspace work, const Task* task, int column) noexcept nogil:
-    """Sort the samples of a node with few samples by one column."""
+cdef void rank(Workspace work, const Task* task, int column) noexcept nogil:
+    """Sort the samples of a node that have a value of a column, ties in order of arrival."""
+    cdef const double* values = work.values + <Py_ssize_t>column * work.n
     cdef int* ranked = work.ranked + <Py_ssize_t>column * work.n + task.start
-    memcpy(ranked, work.samples + task.start, (task.end - task.start) * sizeof(int))
-    sort_slots(ranked, work.spare, work.values + <Py_ssize_t>column * work.n,
-               task.end - task.start)
+    cdef int i, k, size = task.end - task.start, n_present = 0
+    for i in range(task.start, task.end):
+        k = work.samples[i]
+        ranked[n_present] = k
+        n_present += values[k] == values[k]
+    sort_slots(ranked, work.spare, values, n_present)
+    if n_present < size:
+        ranked[size - 1] = ~n_present
 
 
 cdef int count_missing(Workspace work, const Task* task, int column) noexcept nogil:
-    cdef const double* data = work.values + <Py_ssize_t>column * work.n
-    cdef const int* ranked = work.ranked + <Py_ssize_t>column * work.n
-    cdef int i = task.end
-    if work.bit[column] >= 0:
+    cdef int last = work.ranked[<Py_ssize_t>column * work.n + task.end - 1]
+    if work.bit[column] >= 0 or last >= 0:
         return 0
-    while data[ranked[i - 1]] != data[ranked[i - 1]]:   # not all are missing, because it varies
-        i -= 1
-    return task.end - i
+    return task.end - task.start - ~last
 
 
 # --- Scores ---------------------------------------------------------------------------------------
