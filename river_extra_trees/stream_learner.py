@@ -23,11 +23,6 @@ from ._estimator.parameters import (
 
 __all__ = ["StreamLearner"]
 
-# What the split of one of many nominal values must achieve per level, see `Splitter`. A tree on
-# columns of 1,000 values that say nothing about the target then has fewer than 60 levels instead of
-# 1,500.
-SUPPORT = 0.1
-
 
 class StreamLearner(BatchForest):
     """Base of all four learners. Trees call `_begin`, forests call `_begin_forest`."""
@@ -97,7 +92,6 @@ class StreamLearner(BatchForest):
             self.splitter,
             shuffled=self.published,
             published="stream" if self.published else None,
-            support=0.0 if self.published else SUPPORT,
         )
 
     def _grow(self, splitters: list[Splitter] | None = None) -> None:

@@ -7,7 +7,7 @@ from .guarded cimport Guarded, Holder, begin_step, end_step, hold, release
 from .lists cimport length_of
 from .schema cimport MAX_LABELS, Labels, Schema, find_room
 from .shares cimport first_largest, total_of
-from .split cimport GROUP, is_in_group
+from .split cimport GROUP, VALUES, is_in_group
 from .team cimport Team
 from .validation cimport read_number, read_weight
 
@@ -50,10 +50,10 @@ cdef dict name_node(dict node, Schema schema):
     node["column"], node["cut"] = column, node["threshold"]
     node["feature"] = None if column < 0 else schema.names[column]
     if node["nominal"] >= GROUP:
-        group = Group(node["cut"], node["nominal"])
+        node["cut"] = (ValueGroup(*node["cut"]) if node["nominal"] == VALUES
+                       else Group(node["cut"], node["nominal"]))
         node["threshold"] = [
-            value for code, value in schema.codes[column].items() if code in group]
-        node["cut"] = group
+            value for code, value in schema.codes[column].items() if code in node["cut"]]
     elif node["nominal"]:
         node["threshold"] = schema.value_of(column, node["cut"])
     node["nominal"] = bool(node["nominal"])
@@ -64,18 +64,30 @@ cdef class Group:
     """The codes that a split by a group of values sends left."""
 
     cdef double group
-    cdef int salt
+    cdef int nominal
 
     def __cinit__(self, double threshold, int nominal):
-        self.group, self.salt = threshold, nominal - GROUP
+        self.group, self.nominal = threshold, nominal
 
     def __contains__(self, double code):
-        return is_in_group(self.group, self.salt, code)
+        return is_in_group(self.group, self.nominal, code)
 
     @property
     def is_empty(self):
         """Whether only missing values can go left."""
         return self.group == 0.0
+
+
+class ValueGroup:
+    """The codes that a split by a set of values sends left."""
+
+    is_empty = False
+
+    def __init__(self, others_left, codes):
+        self.others_left, self.codes = others_left, codes
+
+    def __contains__(self, code):
+        return (code in self.codes) != self.others_left
 
 
 cdef class Learner(Guarded):
@@ -311,6 +323,7 @@ cdef class Learner(Guarded):
         try:
             self.schema.encode(x)
             code = self.row_label() if self.labels.labels else -1
+            self.remember()
             return self.labels.labels[code] if code >= 0 else None
         finally:
             release(self)
@@ -320,7 +333,9 @@ cdef class Learner(Guarded):
         hold(self)
         try:
             self.schema.encode(x)
-            return normalised(self.row_shares(), self.labels.labels)
+            shares = normalised(self.row_shares(), self.labels.labels)
+            self.remember()
+            return shares
         finally:
             release(self)
 
@@ -329,7 +344,9 @@ cdef class Learner(Guarded):
         hold(self)
         try:
             self.schema.encode(x)
-            return self.row_number()
+            number = self.row_number()
+            self.remember()
+            return number
         finally:
             release(self)
 
@@ -434,6 +451,9 @@ cdef class Learner(Guarded):
 
     cdef double row_number(self) except? -1.0 nogil:
         raise_missing()
+
+    cdef int remember(self) except -1 nogil:
+        return 0
 
     cdef int count_trees(self) noexcept:
         return 0

@@ -64,8 +64,7 @@ cdef inline unsigned int turn(const Node* node, double value, bint numeric) noex
     if not numeric:
         other |= (value < node.threshold) & (node.nominal == ONE_VALUE)
         if node.nominal >= GROUP:
-            other = value == value and not is_in_group(
-                node.threshold, node.nominal - <int>GROUP, value)
+            other = value == value and not is_in_group(node.threshold, node.nominal, value)
     return ((other << 1 | (value != value)) & node.turns) != 0
 
 
@@ -179,11 +178,15 @@ cdef class Trees:
     cdef int* roots
     cdef readonly int n_roots
     cdef int root_capacity
+    cdef size_t set_bytes   # of the sets of values in the splits, which the arena owns
     cdef readonly bint is_former    # whether its nodes had other numbers in a file, see `renewed`
 
     cdef int reserve(self, Py_ssize_t n_pairs, int n_values) except -1 nogil
     cdef int width_of(self, int n_values) noexcept nogil
     cdef void trim(self, int n_pairs) noexcept nogil
+    cdef void free_sets(self) noexcept nogil
+    cdef list list_sets(self)
+    cdef int fill_sets(self, dict fields) except -1
     cdef int reserve_roots(self, int n_roots) except -1 nogil
     cdef void take(self, Trees other) noexcept nogil
     cdef void widen(self, int n_values) noexcept nogil

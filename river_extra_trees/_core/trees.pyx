@@ -10,12 +10,13 @@ from libc.string cimport memmove, memset
 from .allocation cimport enough, free, product, raise_memory_error, resized, trimmed
 from .arrays cimport view
 from .moments cimport join_moments
-from .split cimport GROUP, N_BUCKETS, Split
+from .split cimport GROUP, N_BUCKETS, VALUES, Split
+from .value_sets cimport ValueSet, bytes_of, codes_of, new_values, threshold_of, values_at
 
 from .former_trees import is_former, renewed
 from .state import (
-    FAINTEST_WEIGHT, LARGEST_FLOAT, LARGEST_TARGET, State, fields_of, put_back, reduced, require,
-    without_defaults,
+    FAINTEST_WEIGHT, LARGEST_CODE, LARGEST_FLOAT, LARGEST_TARGET, State, are_codes, fields_of,
+    put_back, reduced, require, without_defaults,
 )
 
 cdef enum:
@@ -26,6 +27,15 @@ cdef enum:
 NODE = np.dtype([
     ("threshold", "f8"), ("left", "i4"), ("feature", "u2"), ("nominal", "u1"), ("turns", "u1"),
 ])
+
+
+cdef object threshold_in(const Node* node):
+    """The threshold of a split; of a set of values, (others_left, codes)."""
+    cdef const ValueSet* values
+    if node.nominal != VALUES:
+        return node.threshold
+    values = values_at(node.threshold)
+    return bool(values.others_left), frozenset([codes_of(values)[i] for i in range(values.n)])
 
 
 cdef class Trees:
@@ -49,6 +59,7 @@ cdef class Trees:
         self.free_pair = -1
 
     def __dealloc__(self):
+        self.free_sets()
         free(self.nodes)
         free(self.stats)
         free(self.gains)
@@ -97,6 +108,14 @@ cdef class Trees:
             self.depths = <int*>trimmed(self.depths, capacity // 2 * sizeof(int))
             self.capacity = capacity
 
+    cdef void free_sets(self) noexcept nogil:
+        """Free the sets of values of all splits, when the nodes are freed."""
+        cdef int i
+        for i in range(self.n_used if self.set_bytes else 0):
+            if self.nodes[i].nominal == VALUES:
+                free(values_at(self.nodes[i].threshold))
+        self.set_bytes = 0
+
     cdef int reserve_roots(self, int n_roots) except -1 nogil:
         if n_roots > self.root_capacity:
             self.roots = <int*>resized(self.roots, n_roots, sizeof(int))
@@ -105,6 +124,7 @@ cdef class Trees:
 
     cdef void take(self, Trees other) noexcept nogil:
         """Take over nodes and roots of another arena, which has none then."""
+        self.free_sets()
         free(self.nodes)
         free(self.stats)
         free(self.gains)
@@ -119,6 +139,7 @@ cdef class Trees:
             other.roots, other.n_roots, other.root_capacity)
         other.nodes, other.stats, other.gains, other.roots = NULL, NULL, NULL, NULL
         other.parents, other.depths = NULL, NULL
+        self.set_bytes, other.set_bytes = other.set_bytes, 0
         other.n_cells, other.free_pair = 0, -1
         other.capacity = other.n_used = other.n_free = other.n_roots = other.root_capacity = 0
 
@@ -148,6 +169,7 @@ cdef class Trees:
         else:
             left = self.n_used
             self.n_used += 2
+            self.nodes[left].nominal = self.nodes[left ^ 1].nominal = 0     # not read before
         self.gains[left >> 1], self.parents[left >> 1] = 0.0, parent
         self.depths[left >> 1] = depth
         self.clear(left)
@@ -163,6 +185,8 @@ cdef class Trees:
         this.threshold, this.left = split.threshold, left
         this.feature, this.nominal = <uint16_t>split.feature, split.nominal
         this.turns = OTHERS_RIGHT
+        if split.nominal == VALUES:
+            self.set_bytes += bytes_of(values_at(split.threshold).n)
         self.send_missing(leaf, split.missing_left)
         return left
 
@@ -198,6 +222,9 @@ cdef class Trees:
     cdef void open(self, int node) noexcept nogil:
         """Make a node a leaf; its statistics do not change."""
         cdef Node* this = &self.nodes[node]
+        if this.nominal == VALUES:
+            self.set_bytes -= bytes_of(values_at(this.threshold).n)
+            free(values_at(this.threshold))
         this.threshold, this.left = 0.0, node
         this.feature = this.nominal = this.turns = 0
 
@@ -403,7 +430,7 @@ cdef class Trees:
         return {
             "node": node, "parent": self.parent_of(node), "depth": self.depth_of(node),
             "feature": this.feature if is_split else -1,
-            "threshold": this.threshold if is_split else 0.0,
+            "threshold": threshold_in(this) if is_split else 0.0,
             "left": this.left if is_split else -1, "right": this.left ^ 1 if is_split else -1,
             "nominal": this.nominal,
             "missing_left": is_split and not this.turns & MISSING_RIGHT, "weight": row[WEIGHT],
@@ -440,7 +467,7 @@ cdef class Trees:
         return (
             object.__sizeof__(self) + self.root_capacity * sizeof(int)
             + self.capacity // 2 * (2 * sizeof(Node) + sizeof(double) + 2 * sizeof(int))
-            + self.n_cells * sizeof(double)
+            + self.n_cells * sizeof(double) + self.set_bytes
         )
 
     FIELDS = {
@@ -452,18 +479,63 @@ cdef class Trees:
         "turns": ("whole_numbers", np.uint8, "nodes", {"most": MISSING_RIGHT | OTHERS_RIGHT}),
         "stats": ("array", np.float64, "nodes", None), "gains": ("array", np.float64, None),
         "free_pair": ("whole", -1, LARGEST_ARENA), "roots": ("array", np.int32, None),
+        # Of the sets of values, by node: the codes of all; of each their number, and others_left.
+        "set_codes": ("array", np.float64, None), "set_sizes": ("array", np.int32, "sets"),
+        "set_others": ("whole_numbers", np.uint8, "sets", {"most": 1}),
     }
     # Of a tree of one leaf with two classes.
     DEFAULTS = {
         "n_values": 2, "regression": False, "fading": 1.0, "threshold": np.zeros(2),
         "left": np.arange(2, dtype=np.int32), "feature": np.array([0, UNUSED], np.uint16),
         "nominal": np.zeros(2, np.uint8), "turns": np.zeros(2, np.uint8), "free_pair": -1,
-        "roots": np.zeros(1, np.int32),
+        "roots": np.zeros(1, np.int32), "set_codes": np.empty(0),
+        "set_sizes": np.empty(0, np.int32), "set_others": np.empty(0, np.uint8),
     }
 
     def state(self):
         """Nodes and statistics; parents and depths follow from the roots."""
-        return without_defaults(fields_of(self, self.FIELDS, self.views()), self.DEFAULTS)
+        sets = self.list_sets()
+        fields = fields_of(self, self.FIELDS, {
+            **self.views(),
+            "set_codes": np.concatenate([np.empty(0), *[codes for codes, _ in sets]]),
+            "set_sizes": np.array([len(codes) for codes, _ in sets], np.int32),
+            "set_others": np.array([others for _, others in sets], np.uint8),
+        })
+        fields["threshold"][fields["nominal"] == VALUES] = 0.0
+        return without_defaults(fields, self.DEFAULTS)
+
+    cdef list list_sets(self):
+        """(codes, others_left) of each set of values, by node."""
+        cdef int i
+        cdef const ValueSet* values
+        cdef list found = []
+        for i in range(self.n_used if self.set_bytes else 0):
+            if self.nodes[i].nominal == VALUES:
+                values = values_at(self.nodes[i].threshold)
+                found.append((view(codes_of(values), "f8", (values.n,)), values.others_left))
+        return found
+
+    cdef int fill_sets(self, dict fields) except -1:
+        """Make the sets of values of a state."""
+        cdef int i, start = 0, k = 0, n
+        cdef ValueSet* values
+        codes, sizes = fields["set_codes"], fields["set_sizes"]
+        owners = np.flatnonzero((fields["nominal"] == VALUES) & (fields["turns"] > 0))
+        require(len(owners) == len(sizes) and np.all(sizes >= 0) and np.sum(sizes, dtype=np.int64)
+                == len(codes) and are_codes(codes, 0, LARGEST_CODE + 1),
+                "Trees: a set of values is missing, or holds what is no code")
+        for i in owners:
+            n = sizes[k]
+            require(np.all(np.diff(codes[start:start + n]) > 0.0),
+                    "Trees: the values of a set do not ascend")
+            values = new_values(n, fields["set_others"][k])
+            if values == NULL:
+                raise_memory_error()
+            self.nodes[i].threshold, self.nodes[i].nominal = threshold_of(values), VALUES
+            self.set_bytes += bytes_of(n)
+            view(codes_of(values), "f8", (n,))[...] = codes[start:start + n]
+            start, k = start + n, k + 1
+        return 0
 
     cdef dict views(self):
         """The arrays of a state."""
@@ -499,15 +571,17 @@ cdef class Trees:
                 and len(fields["roots"]) <= n // 2, "Trees: more nodes than there can be")
         require(self.n_values == fields["n_values"] and stats.shape[1] == self.width,
                 "Trees: the statistics are not those of such a tree")
-        groups = fields["threshold"][(nominal >= GROUP) & (fields["turns"] > 0)]
+        groups = fields["threshold"][
+            (nominal >= GROUP) & (nominal < VALUES) & (fields["turns"] > 0)]
         require(np.all((groups >= 0.0) & (groups < 2.0**N_BUCKETS) & (groups == np.floor(groups))),
                 "Trees: a group of values is no set of buckets")
         self.reserve(n // 2, self.n_values)
         self.reserve_roots(<int>len(fields["roots"]))
         self.n_used, self.free_pair = <int>n, fields["free_pair"]
         self.n_roots = <int>len(fields["roots"])
-        put_back(self.views(), fields)
-        return 0
+        # Without the sets, which are added one by one: memory may be short.
+        put_back(self.views(), {**fields, "nominal": np.where(nominal == VALUES, 0, nominal)})
+        return self.fill_sets(fields)
 
     cdef int link(self) except -1:
         """Find parents and depths; every pair must be free, or be in one place of one tree."""

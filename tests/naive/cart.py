@@ -15,7 +15,7 @@ import itertools
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +28,8 @@ TOLERANCE = 1e-12
 NO_CODE = -2.0  # nothing equals it
 GROUP = 2  # `nominal` of a split by a group of values, plus its salt
 N_BUCKETS = 52
+VALUES = 255  # `nominal` of a split by a set of values
+N_CUTS = 64
 MANY_VALUES = 16  # a feature with more nominal values has many
 
 
@@ -50,6 +52,16 @@ def value_of(x: Sequence[float], feature: int) -> float:
     return x[feature] if feature < len(x) else math.nan
 
 
+def are_many(values: Values) -> bool:
+    """Whether nominal values are ordered, and not each split from the others.
+
+    They are many, or several with less than two samples each.
+    """
+    values = values[~np.isnan(values)]
+    n = len(np.unique(values))
+    return n > MANY_VALUES or (n > 4 and len(values) < 2 * n)
+
+
 def bucket_of(salt: int, code: float) -> int:
     """The bucket of a nominal value."""
     return mix(int(code) * 256 + salt) % N_BUCKETS
@@ -58,11 +70,12 @@ def bucket_of(salt: int, code: float) -> int:
 class Split(NamedTuple):
     """Left when x <= threshold (numeric), x == threshold (nominal), or x is in a group of values.
 
-    The threshold of a group is the sum of 2 ** b over its buckets b.
+    The threshold of a group is the sum of 2 ** b over its buckets b; of a set of values, whether
+    all others go left, and the codes that go to the other side.
     """
 
     feature: int
-    threshold: float
+    threshold: Any
     nominal: int
     missing_left: bool
 
@@ -70,6 +83,9 @@ class Split(NamedTuple):
         value = value_of(x, self.feature)
         if math.isnan(value):
             return self.missing_left
+        if self.nominal == VALUES:
+            others_left, codes = self.threshold
+            return (value in codes) != others_left
         if self.nominal >= GROUP:
             return bool(int(self.threshold) >> bucket_of(self.nominal - GROUP, value) & 1)
         return value == self.threshold if self.nominal else value <= self.threshold
@@ -82,7 +98,11 @@ class Split(NamedTuple):
         return self._replace(missing_left=total(left) >= total(right))
 
     def send_left(self, values: Values) -> npt.NDArray[np.bool_]:
-        """Which values of the feature go left; not for groups."""
+        """Which values of the feature go left; not for groups in buckets."""
+        if self.nominal == VALUES:
+            others_left, codes = self.threshold
+            left = np.isin(values, list(codes)) != others_left
+            return np.where(np.isnan(values), self.missing_left, left)
         left = values == self.threshold if self.nominal else values <= self.threshold
         return np.where(np.isnan(values), self.missing_left, left)
 
@@ -107,7 +127,6 @@ class Rules:
     max_depth: int | None = None
     min_samples_split: int = 2
     min_samples_leaf: int = 1
-    support: float = 0.0  # see `Cart.is_supported`
 
 
 def total(samples: Sequence[Sample]) -> float:
@@ -223,20 +242,61 @@ class Cart:
         """What is left of the impurity by splits into sides of which these are the sums."""
         return self.impurities(left) + self.impurities(right)
 
-    def is_supported(
-        self, samples: Sequence[Sample], split: Split, score: float, depth: int
-    ) -> bool:
-        """Whether a split has enough evidence; only one of many nominal values needs it.
+    def group_splits(
+        self, samples: Sequence[Sample], values: Values, feature: int
+    ) -> Iterator[tuple[Split, npt.NDArray[np.bool_]]]:
+        """Cuts of the order of many nominal values, and the samples that each sends left.
 
-        The evidence is the number of samples times the share of the impurity that the split
-        removes: for two classes Pearson's chi-squared, for numbers n R squared.
+        A value's place is its mean target, drawn to that of all by one sample of it. So that a
+        value is no evidence for its own samples, each is sent to the side on which its value lies
+        without it; the cut counts if the targets on the left are smaller.
         """
-        if not split.nominal or len({s.y for s in present(samples, split.feature)}) <= MANY_VALUES:
-            return True
-        whole = self.impurities(self.statistics(samples).sum(axis=0, keepdims=True))[0]
-        return bool(count(samples) * (1.0 - score / whole) >= self.rules.support * depth)
+        mass = np.array([s.mass for s in samples])
+        y = np.array([s.y for s in samples])
+        if self.rules.criterion == "variance":
+            y, prior = y - mean(samples), 0.0
+        else:
+            codes = np.unique(y)
+            y = (y == codes[np.argmax([mass[y == code].sum() for code in codes])]).astype(float)
+            prior = mass @ y / mass.sum()
+        groups = [(v, values == v) for v in np.unique(values[~np.isnan(values)]).tolist()]
+        if np.isnan(values).any():
+            groups.append((None, np.isnan(values)))
+        middle, without = {}, np.zeros(len(y))
+        for value, own in groups:
+            total, weight = (mass * y)[own].sum(), mass[own].sum()
+            middle[value] = (total + prior) / (weight + 1.0)
+            without[own] = (total - (mass * y)[own] + prior) / (weight - mass[own] + 1.0)
+        low, high = min(middle.values()), max(middle.values())
+        if low == high:
+            return
 
-    def best_split(self, samples: Sequence[Sample], depth: int = 0) -> Split | None:
+        def interval(x: Any) -> Any:
+            return np.clip(np.floor((x - low) * (N_CUTS / (high - low))), 0, N_CUTS - 1)
+
+        for cut in self.cuts():
+            is_left = {value: bool(interval(x) <= cut) for value, x in middle.items()}
+            balance = sum(mass[own].sum() * (1 if is_left[v] else -1) for v, own in groups)
+            others_left = bool(balance >= 0.0)
+            split = Split(
+                feature,
+                (others_left, frozenset(v for v, left in is_left.items() if left != others_left)
+                 - {None}),
+                VALUES,
+                is_left.get(None, False),
+            )  # fmt: skip
+            left = interval(without) <= cut
+            if left.any() and not left.all() and (
+                (mass * y)[left].sum() * mass[~left].sum()
+                < (mass * y)[~left].sum() * mass[left].sum()
+            ):  # fmt: skip
+                yield split, left
+
+    def cuts(self) -> Iterable[int]:
+        """The numbers of the cuts that are tried."""
+        return range(N_CUTS - 1)
+
+    def best_split(self, samples: Sequence[Sample]) -> Split | None:
         """The best of all splits that leave enough samples on both sides, or None."""
         statistics, copies = self.statistics(samples), np.array([s.copies for s in samples])
         of_numbers = self.rules.criterion == "variance"
@@ -247,16 +307,23 @@ class Cart:
         perfect = -math.inf if of_numbers else self.tolerance * scale
         for n_features, feature in enumerate(self.features(X), 1):
             values = X[:, feature]
-            splits = [] if best_score <= perfect else list(self.splits_of(values, feature))
+            if best_score <= perfect:
+                splits, weighed = [], []
+            elif feature in self.rules.nominal and are_many(values):
+                found = list(self.group_splits(samples, values, feature))
+                splits, weighed = [split for split, _ in found], [left for _, left in found]
+            else:
+                splits = list(self.splits_of(values, feature))
+                weighed = [split.send_left(values) for split in splits]
             if splits:
                 is_left = np.array([split.send_left(values) for split in splits])
-                fewest = np.minimum(is_left @ copies, ~is_left @ copies)
+                as_weighed = np.array(weighed)
+                fewest = np.min([side @ copies for side in (
+                    is_left, ~is_left, as_weighed, ~as_weighed)], axis=0)  # fmt: skip
                 allowed = np.flatnonzero(fewest >= max(self.rules.min_samples_leaf, 1))
-                sides = (is_left[allowed] @ statistics, ~is_left[allowed] @ statistics)
+                sides = (as_weighed[allowed] @ statistics, ~as_weighed[allowed] @ statistics)
                 for i, score in zip(allowed, self.scores(*sides), strict=True):
-                    if score < best_score - self.tolerance * scale and self.is_supported(
-                        samples, splits[i], score, depth
-                    ):
+                    if score < best_score - self.tolerance * scale:
                         best, best_score = splits[i], float(score)
             if best is not None and n_features >= self.most_features:
                 break
@@ -269,7 +336,7 @@ class Cart:
             node = waiting.pop()
             if not may_split(node.samples, node.depth, self.rules):
                 continue
-            node.split = self.best_split(node.samples, node.depth)
+            node.split = self.best_split(node.samples)
             if node.split is None:
                 continue
             left, right = sides(node.samples, node.split)
@@ -306,6 +373,9 @@ class DrawnCart(Cart):
                 j = i + self.rng.below(len(varying) - i)
                 self.columns[i], self.columns[j] = self.columns[j], self.columns[i]
             yield sorted(varying)[i] if in_order else self.columns[i]
+
+    def cuts(self) -> Iterable[int]:
+        return [self.rng.below(N_CUTS - 1)] if self.random else super().cuts()
 
     def splits_of(self, values: Values, feature: int) -> Iterator[Split]:
         if not self.random:

@@ -3,9 +3,8 @@
 import math
 
 import pytest
-import scipy.stats
 
-from tests.naive.cart import Cart, Rules, Sample, Split
+from tests.naive.cart import VALUES, Cart, Rules, Sample, Split
 
 NAN = math.nan
 HIGH = math.nextafter(1.0, 2.0)
@@ -49,20 +48,18 @@ def test_split_without_gain_is_accepted() -> None:
     assert root.left.split is not None
 
 
-def test_support_is_chi_squared() -> None:
-    """The evidence for a split is Pearson's statistic, and for numbers n R squared."""
-    codes, labels = [20] * 3 + [*range(17)], [1, 1, 0] + [0, 1, 0, 0, 0] * 3 + [0, 1]
-    table = [[sum((c == 20) == a and y == b for c, y in zip(codes, labels, strict=True))
-              for b in (0, 1)] for a in (True, False)]  # fmt: skip
-    chi2 = scipy.stats.chi2_contingency(table, correction=False).statistic
-    r2 = scipy.stats.pearsonr([c == 20 for c in codes], labels).statistic ** 2
-    for criterion, evidence in (("gini", chi2), ("variance", 20 * r2)):
-        for support in (0.0, evidence / 3 - 1e-9, evidence / 3 + 1e-9):
-            cart = Cart(Rules(criterion, frozenset({0}), min_samples_leaf=3, support=support))
-            found = cart.best_split(samples_of(codes, labels), depth=3)
-            assert (found is not None) == (support < evidence / 3)
-    few = samples_of([c % 16 for c in codes[:-1]], labels)
-    assert Cart(Rules("gini", frozenset({0}), support=9.0)).best_split(few, depth=3) is not None
+def test_many_values_are_told_apart_by_what_other_samples_say() -> None:
+    """Of two samples each, those with a high target are sent right, and all that are unknown left.
+
+    Values of one sample say nothing about it: there is no split.
+    """
+    nominal = Rules("variance", frozenset({0}))
+    values = [*range(20)] * 2
+    split = Cart(nominal).best_split(samples_of(values, [float(v % 5 == 0) for v in values]))
+    assert split == Split(0, (True, frozenset({0, 5, 10, 15})), VALUES, True)
+    once = samples_of([*range(20)], [float(v % 2) for v in range(20)])
+    assert Cart(nominal).best_split(once) is None
+    assert Cart(Rules("gini", frozenset({0}))).best_split(once) is None
 
 
 def test_rules_count_copies_not_weights() -> None:

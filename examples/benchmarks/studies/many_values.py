@@ -1,8 +1,6 @@
-"""Nominal columns with many values: what the rule for their splits costs and saves.
+"""Nominal columns with many values: a single tree, a forest of such trees, and the default forest.
 
-A split of a single tree separates one value from all others. With many values, it needs support
-that grows with its depth, see `Splitter`. The columns show single trees, by this support per level
-(0: without the rule), and the default forest: kappa or R2, and microseconds per sample.
+The columns show kappa or R2, and microseconds per sample.
 
     python -m examples.benchmarks.studies.many_values
     python -m examples.benchmarks.studies.many_values --rows 5000 --cases noise
@@ -12,17 +10,15 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
-from unittest import mock
 
 import numpy as np
 
 import river_extra_trees
 from examples.benchmarks.common import prequential, streams, tables
 from examples.benchmarks.common.streams import Rows
-from river_extra_trees import stream_learner
 from river_extra_trees.cli.streams import Task
 
-SUPPORTS = (0.0, stream_learner.SUPPORT)
+LEARNERS = ("StreamDecisionTree", "StreamDecisionForest", "ExtraTrees")
 
 
 def noise(n: int, n_values: int, task: Task) -> Rows:
@@ -91,11 +87,10 @@ CASES: list[tuple[str, Callable[[int, int, Task], Rows], int, Task]] = [
 ]
 
 
-def told(name: str, rows: Rows, task: Task, support: float) -> str:
+def told(name: str, rows: Rows, task: Task) -> str:
     """Return kappa or R2, and the microseconds per sample."""
     kind = "Classifier" if task == "classification" else "Regressor"
-    with mock.patch.object(stream_learner, "SUPPORT", support):
-        run = prequential.run(getattr(river_extra_trees, name + kind)(seed=1), rows, task)
+    run = prequential.run(getattr(river_extra_trees, name + kind)(seed=1), rows, task)
     score = run.scores["kappa" if task == "classification" else "R2"]
     return f"{score:.3f} ({run.seconds / len(rows) * 1e6:.1f})"
 
@@ -112,10 +107,9 @@ def main() -> None:
         rows = make(options.rows, n_values, task)
         lines.append([
             f"{name}, {n_values:,} values", "kappa" if task == "classification" else "R2",
-            *(told("StreamDecisionTree", rows, task, support) for support in SUPPORTS),
-            told("ExtraTrees", rows, task, stream_learner.SUPPORT),
+            *(told(learner, rows, task) for learner in LEARNERS),
         ])  # fmt: skip
-    tables.show(["stream", "score", *(f"{support:g}" for support in SUPPORTS), "forest"], lines)
+    tables.show(["stream", "score", *LEARNERS], lines)
 
 
 if __name__ == "__main__":

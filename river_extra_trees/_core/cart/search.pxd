@@ -17,7 +17,7 @@ samples are used for growth only once, each leaf that may be split sorts its sam
 
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 from ..rng cimport Rng
-from ..split cimport Candidate
+from ..split cimport Candidate, Split
 from ..trees cimport Trees
 from ..window cimport Window
 
@@ -59,7 +59,6 @@ cdef class Workspace:
     cdef readonly int max_depth
     cdef readonly int min_samples_split
     cdef readonly int min_samples_leaf
-    cdef readonly double support        # see `Splitter`
 
     cdef Window window                  # the samples; the owner sets it and the trees
     cdef Trees trees
@@ -95,6 +94,7 @@ cdef class Workspace:
     cdef uint8_t* bits                  # n_bytes each: a bit per two-valued column, 1: high value
     cdef int* ranked                    # ranked[column * n : (column + 1) * n]: samples by value,
                                         #   see above
+    cdef int* listed                    # one such row with the missing samples, see `with_missing`
     cdef int* samples                   # n samples in order of arrival
     cdef const int* members             # slots of the samples of the tree, or NULL: see `grow`
     cdef int n_members
@@ -110,6 +110,7 @@ cdef class Workspace:
     # Per class or side.
     cdef double* counts                 # 3 x classes: memory of the counts of the sides below
     cdef int* whole_counts              # 2 x classes: left and total counts in `scan_whole`
+    cdef double* cut_counts             # N_CUTS x classes: of the samples between two cuts, or sums
     cdef double* waiting                # per class: scanned weight that is not moved yet
     cdef Side left, right, node         # the two sides of a candidate split, and the whole node
     # Two-valued columns need no sorted order: their high values are counted per class.
@@ -153,5 +154,6 @@ cdef double x_log_x(double x) noexcept nogil
 cdef double node_score(Workspace work) noexcept nogil
 cdef double impurity_to_decrease(Workspace work, int node) noexcept nogil
 cdef void rank(Workspace work, const Task* task, int column) noexcept nogil
+cdef bint name_values(Workspace work, const Task* task, Split* split) noexcept nogil
 cdef int count_missing(Workspace work, const Task* task, int column) noexcept nogil
 cdef Candidate find_split(Workspace work, const Task* task) noexcept nogil

@@ -10,9 +10,14 @@ from libc.string cimport memcpy, memset
 
 from ..allocation cimport free, product, resized, carve
 from ..rng cimport below
+from ..shares cimport first_largest
 from ..sorting cimport sort_slots
 from ..split cimport (
-    ENTROPY, GINI, MANY_VALUES, NO_VALUE, VARIANCE, Candidate, Split, goes_left, random_threshold,
+    ENTROPY, GINI, MANY_VALUES, NO_VALUE, SEVERAL_VALUES, VALUES, VARIANCE, Candidate, Split,
+    goes_left, random_threshold,
+)
+from ..value_sets cimport (
+    N_CUTS, SMOOTH, Cuts, ValueSet, codes_of, cut_of, new_values, smoothed, threshold_of,
 )
 from ..trees cimport HEADER, VISITED, WEIGHT
 
@@ -63,12 +68,14 @@ cdef class Workspace:
         self.mass = <double*>carve(&end, n, sizeof(double))
         self.centred = <double*>carve(&end, n, sizeof(double))
         self.counts = <double*>carve(&end, product(3, n_classes), sizeof(double))
+        self.cut_counts = <double*>carve(&end, product(N_CUTS, n_classes), sizeof(double))
         self.waiting = <double*>carve(&end, n_classes, sizeof(double))
         self.cuts = <double*>carve(&end, n_columns, sizeof(double))
         self.counters = <uint64_t*>carve(&end, product(n_classes, n_bytes), sizeof(uint64_t))
         self.ranges = <LeafRange*>carve(&end, n, sizeof(LeafRange))
         self.tasks = <Task*>carve(&end, n + 1, sizeof(Task))
         self.ranked = <int*>carve(&end, product(n_columns, n), sizeof(int))
+        self.listed = <int*>carve(&end, n, sizeof(int))
         self.samples = <int*>carve(&end, n, sizeof(int))
         self.copies = <int*>carve(&end, n, sizeof(int))
         self.code = <int*>carve(&end, n, sizeof(int))
@@ -159,22 +166,12 @@ cdef inline void move_samples(Workspace work, const int* ranked, int start,
         move_sample(work, ranked[i])
 
 
-cdef void move_missing(Workspace work, const Task* task, int column) noexcept nogil:
-    """Move the samples without a value from the right side to the left, in order of arrival."""
-    cdef const double* data = work.values + <Py_ssize_t>column * work.n
-    cdef int i, k
-    for i in range(task.start, task.end):
-        k = work.samples[i]
-        if data[k] != data[k]:
-            move_sample(work, k)
-
-
 # --- Candidates -----------------------------------------------------------------------------------
 
 
 cdef Candidate find_split(Workspace work, const Task* task) noexcept nogil:
     """The best split of a node over the features that are visited."""
-    cdef Candidate best, found
+    cdef Candidate best
     cdef int i, j, column, n_visited = 0
     work.in_random_order = work.shuffled or work.random or work.max_features < task.n_active
     best.split.feature, best.score = -1, -INFINITY
@@ -191,20 +188,16 @@ cdef Candidate find_split(Workspace work, const Task* task) noexcept nogil:
             continue
         if work.bit[column] < 0 and not is_ranked(work, task):
             rank(work, task, column)
-        if needs_support(work, task, column):
-            found = best
-            try_column(work, task, column, &found)
-            if is_supported(work, task, &found):
-                best = found
-        else:
-            try_column(work, task, column, &best)
+        try_column(work, task, column, &best)
     return best
 
 
 cdef inline void try_column(Workspace work, const Task* task, int column,
                             Candidate* best) noexcept nogil:
     """Try the splits of one column."""
-    if work.random:
+    if work.nominal[column] and work.published == NONE and has_many(work, task, column):
+        try_groups(work, task, column, best)
+    elif work.random:
         try_random(work, task, column, best)
     elif work.bit[column] >= 0:
         try_bit(work, column, best)
@@ -214,34 +207,16 @@ cdef inline void try_column(Workspace work, const Task* task, int column,
         try_numeric(work, task, column, best)
 
 
-cdef inline bint needs_support(Workspace work, const Task* task, int column) noexcept nogil:
-    """Whether a column has many nominal values here, so that `is_supported` decides on its splits.
-    """
+cdef bint has_many(Workspace work, const Task* task, int column) noexcept nogil:
+    """Whether a nominal column has many values in a node, or several and few samples of each."""
     cdef const double* data = work.values + <Py_ssize_t>column * work.n
     cdef const int* ranked = work.ranked + <Py_ssize_t>column * work.n
-    cdef int i, n_values = 1
-    if not (work.nominal[column] and work.support > 0.0):
-        return False
-    for i in range(task.start + 1, task.end - count_missing(work, task, column)):
+    cdef int i, n_values = 1, n = task.end - count_missing(work, task, column) - task.start
+    for i in range(task.start + 1, task.start + n):
         n_values += data[ranked[i]] != data[ranked[i - 1]]
         if n_values > MANY_VALUES:
             return True
-    return False
-
-
-cdef bint is_supported(Workspace work, const Task* task, const Candidate* found) noexcept nogil:
-    """Whether a split removes enough of the impurity for its depth.
-
-    For two classes, the left side is Pearson's chi-squared times the impurity; for numbers, it is
-    the share of explained variance times the number of samples and the impurity.
-    """
-    cdef double before = node_score(work), impurity = work.spread
-    if work.criterion == GINI:
-        impurity = work.node.weight - before
-    elif work.criterion == ENTROPY:
-        impurity = -before
-    return (found.score - before) * task.copies >= (
-        work.support * work.trees.depth_of(task.node) * impurity)
+    return n_values > SEVERAL_VALUES and n < 2 * n_values
 
 
 cdef bint is_perfect(Workspace work, const Candidate* best) noexcept nogil:
@@ -458,7 +433,7 @@ cdef void try_nominal(Workspace work, const Task* task, int column,
                       Candidate* best) noexcept nogil:
     """Try every value against the rest, and the missing values against all others."""
     cdef const double* data = work.values + <Py_ssize_t>column * work.n
-    cdef const int* ranked = work.ranked + <Py_ssize_t>column * work.n
+    cdef const int* ranked = with_missing(work, task, column)
     cdef int n_missing = count_missing(work, task, column)
     cdef int present = task.end - n_missing, i, j, missing_left
     for missing_left in range(2 if n_missing else 1):
@@ -473,20 +448,177 @@ cdef void try_nominal(Workspace work, const Task* task, int column,
                 begin_scan(work)
                 move_samples(work, ranked, i, j)
                 if missing_left:
-                    move_missing(work, task, column)
+                    move_samples(work, ranked, present, task.end)
                 if not is_behind(work, best):
                     consider(work, column, data[ranked[i]], True, missing_left, best)
             i = j
     if n_missing:
         begin_scan(work)
-        move_missing(work, task, column)
+        move_samples(work, ranked, present, task.end)
         consider(work, column, NO_VALUE, True, True, best)
+
+
+cdef int first_behind(Workspace work, const Task* task, int column, int i,
+                      int present) noexcept nogil:
+    """The end of the run of samples that have the same value as the sorted sample i.
+
+    The missing values, from `present` on, are one run.
+    """
+    cdef const double* data = work.values + <Py_ssize_t>column * work.n
+    cdef const int* ranked = work.ranked + <Py_ssize_t>column * work.n
+    cdef int j = i + 1
+    if i >= present:
+        return task.end
+    while j < present and data[ranked[j]] == data[ranked[i]]:
+        j += 1
+    return j
+
+
+cdef inline double target_in(Workspace work, int top, int sample) noexcept nogil:
+    """The target by which values are ordered."""
+    return work.centred[sample] if work.criterion == VARIANCE else work.code[sample] == top
+
+
+cdef double sum_run(Workspace work, const int* ranked, int i, int j, int top,
+                    double* weight) noexcept nogil:
+    """The sum of the targets of a run, and its weight."""
+    cdef double total = 0.0
+    weight[0] = 0.0
+    for i in range(i, j):
+        weight[0] += work.mass[ranked[i]]
+        total += work.mass[ranked[i]] * target_in(work, top, ranked[i])
+    return total
+
+
+cdef int top_class(Workspace work) noexcept nogil:
+    return 0 if work.criterion == VARIANCE else first_largest(
+        work.node.counts, work.trees.n_values)
+
+
+cdef Cuts cuts_of(Workspace work, const Task* task, int column) noexcept nogil:
+    """The borders between the means of the values in a node; scale 0: all means are equal."""
+    cdef const int* ranked = with_missing(work, task, column)
+    cdef int i = task.start, j, top = top_class(work)
+    cdef int present = task.end - count_missing(work, task, column)
+    cdef double mean, total, weight, high = -INFINITY
+    cdef Cuts cuts
+    cuts.low, cuts.prior = INFINITY, SMOOTH * (
+        0.0 if work.criterion == VARIANCE else work.node.counts[top] / work.node.weight)
+    while i < task.end:
+        j = first_behind(work, task, column, i, present)
+        total = sum_run(work, ranked, i, j, top, &weight)
+        mean = smoothed(&cuts, total, weight)
+        cuts.low, high = min(cuts.low, mean), max(high, mean)
+        i = j
+    cuts.scale = N_CUTS / (high - cuts.low) if high > cuts.low else 0.0
+    return cuts
+
+
+cdef void try_groups(Workspace work, const Task* task, int column,
+                     Candidate* best) noexcept nogil:
+    """Try the cuts of the values of a nominal column; a random one if the splits are random.
+
+    The threshold of the candidate is the number of its cut, see `name_values`.
+    """
+    cdef const int* ranked = with_missing(work, task, column)
+    cdef Cuts cuts = cuts_of(work, task, column)
+    cdef int present = task.end - count_missing(work, task, column), top = top_class(work)
+    cdef int i = task.start, j, k, c, n_values = work.trees.n_values
+    cdef int drawn = -1
+    cdef double total, weight, mass, target
+    cdef double[N_CUTS] weights
+    cdef int64_t[N_CUTS] copies
+    cdef int64_t[N_CUTS] own_copies     # of the values, as they are divided
+    cdef int64_t n_left = 0
+    if cuts.scale == 0.0:
+        return
+    if work.random:
+        drawn = <int>below(&work.rng, N_CUTS - 1)
+    memset(work.cut_counts, 0, N_CUTS * n_values * sizeof(double))
+    memset(weights, 0, sizeof(weights))
+    memset(copies, 0, sizeof(copies))
+    memset(own_copies, 0, sizeof(own_copies))
+    while i < task.end:
+        j = first_behind(work, task, column, i, present)
+        total = sum_run(work, ranked, i, j, top, &weight)
+        c = cut_of(&cuts, smoothed(&cuts, total, weight))
+        for i in range(i, j):
+            mass, target = work.mass[ranked[i]], target_in(work, top, ranked[i])
+            own_copies[c] += work.copies[ranked[i]]
+            k = cut_of(&cuts, smoothed(&cuts, total - mass * target, weight - mass))
+            weights[k] += mass
+            copies[k] += work.copies[ranked[i]]
+            if work.criterion == VARIANCE:
+                work.cut_counts[k] += mass * target
+            else:
+                work.cut_counts[k * n_values + work.code[ranked[i]]] += mass
+        i = j
+    begin_scan(work)
+    for k in range(N_CUTS - 1):
+        n_left += own_copies[k]
+        work.left.copies += copies[k]
+        work.right.copies -= copies[k]
+        if work.criterion == VARIANCE:
+            work.left.weight += weights[k]
+            work.right.weight -= weights[k]
+            work.left.score += work.cut_counts[k]
+            work.right.score -= work.cut_counts[k]
+        else:
+            for c in range(n_values):
+                if work.cut_counts[k * n_values + c] > 0.0:
+                    move_class(work, c, work.cut_counts[k * n_values + c])
+        if (drawn < 0 or k == drawn) and is_ascending(work, top) and (
+                min(n_left, task.copies - n_left) >= max(1, work.min_samples_leaf)):
+            consider(work, column, k, VALUES, False, best)
+
+
+cdef inline bint is_ascending(Workspace work, int top) noexcept nogil:
+    """Whether the mean target of the left side is smaller."""
+    if work.criterion == VARIANCE:
+        return work.left.score * work.right.weight < work.right.score * work.left.weight
+    return (work.left.counts[top] * work.right.weight
+            < work.right.counts[top] * work.left.weight)
+
+
+cdef bint name_values(Workspace work, const Task* task, Split* split) noexcept nogil:
+    """Make the set of values of a cut that was found; return False if memory is short."""
+    cdef int column = split.feature, cut = <int>split.threshold, top = top_class(work)
+    cdef const double* data = work.values + <Py_ssize_t>column * work.n
+    cdef const int* ranked = with_missing(work, task, column)
+    cdef Cuts cuts = cuts_of(work, task, column)
+    cdef int present = task.end - count_missing(work, task, column), i = task.start, j, n = 0
+    cdef int n_left = 0
+    cdef double total, weight, balance = 0.0
+    cdef bint left
+    cdef ValueSet* values
+    while i < task.end:             # `spare`: the first sample of each value, ~ if it goes right
+        j = first_behind(work, task, column, i, present)
+        total = sum_run(work, ranked, i, j, top, &weight)
+        left = cut_of(&cuts, smoothed(&cuts, total, weight)) <= cut
+        balance += weight if left else -weight
+        if i >= present:
+            split.missing_left = left
+        else:
+            work.spare[n] = ranked[i] if left else ~ranked[i]
+            n_left += left
+            n += 1
+        i = j
+    values = new_values(n - n_left if balance >= 0.0 else n_left, balance >= 0.0)
+    if values == NULL:
+        return False
+    j = 0
+    for i in range(n):
+        if (work.spare[i] >= 0) != values.others_left:
+            codes_of(values)[j] = data[max(work.spare[i], ~work.spare[i])]
+            j += 1
+    split.threshold = threshold_of(values)
+    return True
 
 
 cdef void try_random(Workspace work, const Task* task, int column, Candidate* best) noexcept nogil:
     """Try one random threshold, or the nominal value of one random sample."""
     cdef const double* data = work.values + <Py_ssize_t>column * work.n
-    cdef const int* ranked = work.ranked + <Py_ssize_t>column * work.n
+    cdef const int* ranked = with_missing(work, task, column)
     cdef int n_missing = count_missing(work, task, column)
     cdef int present = task.end - n_missing, i, missing_left
     cdef Split split
@@ -499,11 +631,9 @@ cdef void try_random(Workspace work, const Task* task, int column, Candidate* be
     for missing_left in range(2 if n_missing else 1):
         begin_scan(work)
         split.missing_left = missing_left
-        for i in range(task.start, present):
+        for i in range(task.start, task.end):
             if goes_left(&split, data[ranked[i]]):
                 move_sample(work, ranked[i])
-        if missing_left:
-            move_missing(work, task, column)
         consider(work, column, split.threshold, split.nominal, missing_left, best)
 
 
@@ -519,6 +649,22 @@ cdef void rank(Workspace work, const Task* task, int column) noexcept nogil:
     sort_slots(ranked, work.spare, values, n_present)
     if n_present < size:
         ranked[size - 1] = ~n_present
+
+
+cdef const int* with_missing(Workspace work, const Task* task, int column) noexcept nogil:
+    """The sorted order of a column, with the samples that have no value behind the others."""
+    cdef const double* values = work.values + <Py_ssize_t>column * work.n
+    cdef const int* ranked = work.ranked + <Py_ssize_t>column * work.n
+    cdef int i, k, n = task.end - count_missing(work, task, column)
+    if n == task.end:
+        return ranked
+    memcpy(work.listed + task.start, ranked + task.start, (n - task.start) * sizeof(int))
+    for i in range(task.start, task.end):
+        k = work.samples[i]
+        if values[k] != values[k]:
+            work.listed[n] = k
+            n += 1
+    return work.listed
 
 
 cdef int count_missing(Workspace work, const Task* task, int column) noexcept nogil:
@@ -557,7 +703,7 @@ cdef inline bint is_behind(Workspace work, const Candidate* best) noexcept nogil
     return score < (best.score - 2.0 * work.tie) * scale
 
 
-cdef void consider(Workspace work, int column, double threshold, bint nominal, bint missing_left,
+cdef void consider(Workspace work, int column, double threshold, int nominal, bint missing_left,
                    Candidate* best) noexcept nogil:
     """Keep the current split as the best one if the rules allow it and it is better.
 

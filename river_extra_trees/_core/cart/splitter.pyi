@@ -9,7 +9,6 @@ class Splitter:
     max_depth: int
     min_samples_split: int
     min_samples_leaf: int
-    support: float
     def __init__(
         self,
         criterion: str,
@@ -19,5 +18,4 @@ class Splitter:
         splitter: str = "best",
         shuffled: bool = False,
         published: str | None = None,
-        support: float = 0.0,
     ) -> None: ...

@@ -12,11 +12,12 @@ from libc.string cimport memcpy, memset
 from ..ahead cimport AHEAD
 from ..rng cimport Rng
 from ..schema cimport Schema
-from ..split cimport ENTROPY, GINI, VARIANCE, Candidate, Split, goes_left
+from ..split cimport ENTROPY, GINI, VALUES, VARIANCE, Candidate, Split, goes_left
 from ..trees cimport HEADER, VISITED, WEIGHT
 from .search cimport FEW_SAMPLES, FORGETFUL, NONE, STREAM, TABLE, LeafRange, Side, Task, Workspace
-from .search cimport count_missing, find_split, impurity_to_decrease, is_open, is_ranked, node_score
-from .search cimport rank, threshold_between, x_log_x
+from .search cimport count_missing, find_split, impurity_to_decrease, is_open, is_ranked
+from .search cimport name_values, node_score, rank
+from .search cimport threshold_between, x_log_x
 
 cdef dict CRITERIA = {"gini": GINI, "entropy": ENTROPY, "variance": VARIANCE}
 cdef dict SPLITTERS = {"best": False, "random": True}
@@ -41,12 +42,13 @@ cdef class Splitter(Workspace):
 
     A leaf is split if its targets differ and the rules allow it, even if no split decreases the
     impurity, because two features may be useful only together. Candidate thresholds are the
-    midpoints of adjacent values; `x <= threshold` goes left. A nominal feature is split into one
-    value, which goes left, and the rest. If the node has missing values, each threshold is tried
-    with them on the right, then on the left, and at last all present values are split from the
-    missing ones. If it has none, later missing values go to the heavier child. Ties are broken
-    by the lower column, then missing values on the right, then the lower threshold. Scores within a
-    relative tolerance of 1e-12 count as equal, so that rounding has no effect.
+    midpoints of adjacent values; `x <= threshold` goes left. A nominal feature is split into
+    one value, which goes left, and the rest; if it has many, into groups (`value_sets`). If the
+    node has missing values, each threshold is tried with them on the right, then on the left,
+    and at last all present values are split from the missing ones. If it has none, later
+    missing values go to the heavier child. Ties are broken by the lower column, then missing
+    values on the right, then the lower threshold. Scores within a relative tolerance of 1e-12
+    count as equal, so that rounding has no effect.
 
     Parameters
     ----------
@@ -68,14 +70,10 @@ cdef class Splitter(Workspace):
         an existing leaf must not increase the impurity of its parent instead of its own. So the
         leaf is split even if its targets are equal, but not if the children are less pure than the
         parent. `"forgetful"`: a threshold is the largest value that goes left.
-    support
-        What the split of one of many nominal values (more than 16) must achieve per level of its
-        depth: the share of the impurity that it removes, times the number of samples. Without it,
-        trees on such features become long chains, in which each node separates one value.
     """
 
     def __init__(self, criterion, max_depth=None, min_samples_split=2, min_samples_leaf=1,
-                 splitter="best", shuffled=False, published=None, support=0.0):
+                 splitter="best", shuffled=False, published=None):
         self.criterion = CRITERIA[criterion]
         self.random = SPLITTERS[splitter]
         self.max_depth = 0x7FFFFFFF if max_depth is None else max_depth
@@ -83,13 +81,12 @@ cdef class Splitter(Workspace):
         self.min_samples_leaf = min_samples_leaf
         self.shuffled = shuffled
         self.published = PROGRAMS[published]
-        self.support = support
 
     def __reduce__(self):
         return Splitter, (
             ("gini", "entropy", "variance")[self.criterion], self.max_depth,
             self.min_samples_split, self.min_samples_leaf, "random" if self.random else "best",
-            self.shuffled, (None, "stream", "forgetful")[self.published], self.support,
+            self.shuffled, (None, "stream", "forgetful")[self.published],
         )
 
     cdef int grow(self, int root, Schema schema, const int* copies, int max_features, double step,
@@ -360,6 +357,8 @@ cdef void grow_leaf(Workspace work, Task task, int* n_tasks) noexcept nogil:
         and work.node.weight / work.batch_weight * work.removed + DBL_EPSILON < 0.0
     ):
         return
+    if best.split.nominal == VALUES and not name_values(work, &task, &best.split):
+        return                      # without memory it stays a leaf
     divide(work, &task, &best, &left, &right)
     if right.n_active > 0:
         work.tasks[n_tasks[0]] = right

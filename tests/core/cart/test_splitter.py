@@ -4,17 +4,13 @@ import pickle
 import random
 from collections import Counter
 from typing import Any
-from unittest import mock
 
 import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from river_extra_trees import (
-    StreamDecisionTreeClassifier,
-    stream_learner,
-)
-from tests.naive.cart import Cart, DrawnCart, Rules, Sample
+from river_extra_trees import StreamDecisionTreeClassifier, persistence
+from tests.naive.cart import VALUES, DrawnCart, Rules, Sample
 from tests.naive.rng import NaiveRng
 from tests.tools.growing import CODES, assert_same_tree, growth, learn, splits_of, tree_learner
 
@@ -25,24 +21,45 @@ def labels_of(model: Any) -> list[int] | None:
     return None if model._core.regression else list(model._core.labels.labels)
 
 
+@pytest.mark.parametrize("splitter", ["best", "random"])
 @pytest.mark.parametrize("criterion", ["gini", "entropy", "variance"])
-@pytest.mark.parametrize("support", [0.3, 0.6, 1.0])
-def test_support_of_every_split(criterion: str, support: float) -> None:
-    """The deeper the node, the more evidence a split by one of many values needs."""
-    rng = np.random.default_rng(0)
-    for _ in range(3):
-        codes, effects = rng.integers(0, 24, (60, 2)), rng.normal(size=24)
-        target = np.floor(effects[codes[:, 0]] + rng.normal(size=60)).clip(-1, 1) + 1
-        weights = rng.choice([0.5, 1.0, 3.0], 60)
+def test_groups_of_many_values(criterion: str, splitter: str) -> None:
+    """The trees are the naive ones, with missing values, weights, copies and several classes."""
+    rng, n_groups = np.random.default_rng(0), 0
+    for seed in range(6):
+        codes, effects = rng.integers(0, 24, (160, 2)), rng.normal(size=24)
+        target = np.floor(effects[codes[:, 0]] + 0.5 * rng.normal(size=160)).clip(-1, 1) + 1
+        y = [[*dict.fromkeys(target)].index(each) for each in target]
         samples = [
-            Sample((CODES[a], CODES[b]), float(y), float(w))
-            for (a, b), y, w in zip(codes, target, weights, strict=True)
+            Sample(tuple(np.where(rng.random(2) < 0.1, np.nan, [CODES[a], CODES[b]])), float(t), w)
+            for (a, b), t, w in zip(codes, y, rng.choice([0.5, 1.0, 3.0], 160), strict=True)
         ]
-        rules = Rules(criterion, frozenset({0, 1}), support=support)
-        with mock.patch.object(stream_learner, "SUPPORT", support):
-            model = tree_learner(rules, 2, batch_size=60)
-            learn(model, samples, rules)
-        assert_same_tree(model._core.trees[0], Cart(rules).tree(samples), labels_of(model))
+        rules = Rules(criterion, frozenset({0, 1}), min_samples_leaf=1 + seed % 3)
+        options = {"batch_size": 160, "splitter": splitter, "max_features": None, "n_swaps": 0}
+        model = tree_learner(rules, 2, n_models=1, seed=7, **options)
+        learn(model, samples, rules)
+        of_copies, of_features = (NaiveRng(7, 0, 0, use) for use in (BOOTSTRAP, FEATURES))
+        copies = Counter(of_copies.below(160) for _ in range(160))
+        drawn = [sample._replace(copies=copies[i]) for i, sample in enumerate(samples)]
+        cart = DrawnCart(rules, 2, of_features, None, splitter == "random")
+        assert_same_tree(model._core.trees[0], cart.tree(drawn), labels_of(model))
+        n_groups += sum(
+            s is not None and s.nominal == VALUES for s in splits_of(model._core.trees[0])
+        )
+        check_copies(model)
+    assert n_groups > 6
+
+
+def check_copies(model: Any) -> None:
+    """Sets of values are in copies, pickles and files, and in the memory that is told."""
+    model._core.check()
+    nodes = model._core.nodes(0)
+    for copy in (pickle.loads(pickle.dumps(model)), persistence.load_bytes(
+        persistence.save_bytes(model))):  # fmt: skip
+        assert [node["threshold"] for node in copy._core.nodes(0)] == [
+            node["threshold"] for node in nodes]  # fmt: skip
+        assert splits_of(copy._core.trees[0]) == splits_of(model._core.trees[0])
+        copy._core.check()
 
 
 @pytest.mark.parametrize("criterion", ["gini", "entropy"])
@@ -52,7 +69,7 @@ def test_columns_of_many_values_make_no_chains(criterion: str) -> None:
     model = StreamDecisionTreeClassifier(criterion=criterion, splitter="random", seed=1)
     for row, label in zip(rng.integers(0, 1000, (10_000, 4)), rng.random(10_000), strict=True):
         model.learn_one({i: str(value) for i, value in enumerate(row)}, bool(label < 0.5))
-    assert 0 < model.height < 60
+    assert 0 < model.height < 40
 
 
 @pytest.mark.parametrize("seed", range(120))

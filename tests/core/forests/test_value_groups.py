@@ -12,7 +12,7 @@ import pytest
 import river_extra_trees as ret
 from river_extra_trees._core.state import StateError
 from river_extra_trees._estimator import inspection
-from tests.naive.cart import GROUP, N_BUCKETS
+from tests.naive.cart import GROUP, N_BUCKETS, VALUES
 from tests.tools.growing import splits_of
 
 
@@ -105,7 +105,8 @@ def test_inspection_tells_the_values_of_groups() -> None:
         (0, 1, 3.0, "does not belong"),
         (0, GROUP, 3.0, "does not belong"),
         (3, 0, 3.0, "does not belong"),
-        (1, GROUP + 253, 2.0**N_BUCKETS - 1.0, ""),
+        (1, GROUP + 252, 2.0**N_BUCKETS - 1.0, ""),
+        (1, VALUES, 0.0, "set of values is missing"),
         *((1, GROUP, mask, "group of values") for mask in (-1.0, 0.5, 2.0**N_BUCKETS, 1e300)),
     ],
 )

@@ -1,0 +1,85 @@
+"""Groups of nominal values: which go left at a split, and how a growth chooses them.
+
+A growth orders the values of a node by their mean target, drawn to the mean of the node by SMOOTH
+samples of it (Micci-Barreca 2001), and cuts the order at one of N_CUTS borders. In a classification
+the target is whether a sample is of the most frequent class. To weigh a cut, each sample goes to
+the side on which its value lies *without this sample*. So what a value says of its own samples is
+no evidence: a column of many values that says nothing has no good cut, however many values there
+are, and a value of one sample goes with the mean. A cut counts only if the targets on its left are
+smaller, because without its own target a sample tends to the other side.
+
+A split stores the codes of the values of the node on its lighter side; all others go to the heavier
+one.
+"""
+
+from libc.string cimport memcpy
+
+from .allocation cimport malloc
+
+cdef enum:
+    SMOOTH = 1
+    N_CUTS = 64
+
+cdef struct ValueSet:       # the codes follow, ascending
+    int n
+    bint others_left        # where values go that are not among the codes; these go to the other
+
+cdef struct Cuts:           # of the values of a node
+    double prior            # SMOOTH times the mean target of the node
+    double low, scale       # the smallest mean of a value; N_CUTS / (largest - smallest)
+
+
+cdef inline double smoothed(const Cuts* cuts, double total, double weight) noexcept nogil:
+    """The mean target of samples with this sum of targets and this weight."""
+    return (total + cuts.prior) / (weight + SMOOTH)
+
+
+cdef inline int cut_of(const Cuts* cuts, double mean) noexcept nogil:
+    """The number of the interval between borders that holds a mean."""
+    cdef double at = (mean - cuts.low) * cuts.scale
+    if not at > 0.0:
+        return 0
+    return <int>at if at < N_CUTS - 1 else <int>N_CUTS - 1
+
+
+cdef inline size_t bytes_of(int n) noexcept nogil:
+    return sizeof(ValueSet) + <size_t>n * sizeof(double)
+
+
+cdef inline double* codes_of(const ValueSet* values) noexcept nogil:
+    return <double*>(<char*>values + sizeof(ValueSet))
+
+
+cdef inline ValueSet* new_values(int n, bint others_left) noexcept nogil:
+    """Allocate a set of n values; NULL if memory is short."""
+    cdef ValueSet* values = <ValueSet*>malloc(bytes_of(n))
+    if values != NULL:
+        values.n, values.others_left = n, others_left
+    return values
+
+
+cdef inline ValueSet* values_at(double threshold) noexcept nogil:
+    """The set whose address the threshold of a split holds."""
+    cdef ValueSet* values
+    memcpy(&values, &threshold, sizeof(values))
+    return values
+
+
+cdef inline double threshold_of(ValueSet* values) noexcept nogil:
+    """The threshold that holds the address of a set."""
+    cdef double threshold = 0.0
+    memcpy(&threshold, &values, sizeof(values))
+    return threshold
+
+
+cdef inline bint values_go_left(const ValueSet* values, double code) noexcept nogil:
+    """Whether a nominal value goes left."""
+    cdef const double* codes = codes_of(values)
+    cdef int low = 0, high = values.n, middle
+    while low < high:
+        middle = (low + high) // 2
+        if codes[middle] < code:
+            low = middle + 1
+        else:
+            high = middle
+    return (low < values.n and codes[low] == code) != values.others_left
