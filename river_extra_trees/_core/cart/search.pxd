@@ -4,6 +4,10 @@ One call grows any number of leaves of one tree. The samples of a node are a ran
 `samples` (in order of arrival) and of each row of `ranked` (in the sorted order of a column). A
 split partitions all these ranges stably, so that the ranges of the children are already sorted.
 
+The range of a sorted order lists only the p samples that have a value. If that is not all of them,
+its last number is ~p, which is negative, and those in between are undefined: the cost of a column
+depends on its values, not on the size of the node.
+
 Nodes with at most `few` samples have no sorted orders: such a node sorts only the columns that it
 visits, which is faster than partitioning all orders.
 
@@ -88,7 +92,9 @@ cdef class Workspace:
     cdef int* slot_of                   # slot of the window
     cdef uint8_t* goes_left             # side of the current split
     cdef uint8_t* bits                  # n_bytes each: a bit per two-valued column, 1: high value
-    cdef int* ranked                    # ranked[column * n : (column + 1) * n]: samples by value
+    cdef int* ranked                    # ranked[column * n : (column + 1) * n]: samples by value,
+                                        #   see above
+    cdef int* listed                    # one such row with the missing samples, see `with_missing`
     cdef int* samples                   # n samples in order of arrival
     cdef const int* members             # slots of the samples of the tree, or NULL: see `grow`
     cdef int n_members
@@ -147,6 +153,7 @@ cdef inline double threshold_between(Workspace work, double value,
 cdef double x_log_x(double x) noexcept nogil
 cdef double node_score(Workspace work) noexcept nogil
 cdef double impurity_to_decrease(Workspace work, int node) noexcept nogil
+cdef void rank(Workspace work, const Task* task, int column) noexcept nogil
 cdef bint name_values(Workspace work, const Task* task, Split* split) noexcept nogil
 cdef int count_missing(Workspace work, const Task* task, int column) noexcept nogil
 cdef Candidate find_split(Workspace work, const Task* task) noexcept nogil

@@ -75,6 +75,7 @@ cdef class Workspace:
         self.ranges = <LeafRange*>carve(&end, n, sizeof(LeafRange))
         self.tasks = <Task*>carve(&end, n + 1, sizeof(Task))
         self.ranked = <int*>carve(&end, product(n_columns, n), sizeof(int))
+        self.listed = <int*>carve(&end, n, sizeof(int))
         self.samples = <int*>carve(&end, n, sizeof(int))
         self.copies = <int*>carve(&end, n, sizeof(int))
         self.code = <int*>carve(&end, n, sizeof(int))
@@ -186,7 +187,7 @@ cdef Candidate find_split(Workspace work, const Task* task) noexcept nogil:
         if is_perfect(work, &best) and (work.in_random_order or column > best.split.feature):
             continue
         if work.bit[column] < 0 and not is_ranked(work, task):
-            rank_few(work, task, column)
+            rank(work, task, column)
         try_column(work, task, column, &best)
     return best
 
@@ -229,7 +230,11 @@ cdef bint is_perfect(Workspace work, const Candidate* best) noexcept nogil:
 
 cdef void try_numeric(Workspace work, const Task* task, int column,
                       Candidate* best) noexcept nogil:
-    """Try every threshold, with missing values on either side; and present against missing."""
+    """Try every threshold, with missing values on either side; and present against missing.
+
+    When all present samples are on the left, the right side is that of the missing values, so these
+    are never moved one by one: most columns of sparse samples are missing in most of them.
+    """
     cdef const int* ranked = work.ranked + <Py_ssize_t>column * work.n
     cdef int n_missing = count_missing(work, task, column)
     cdef int present = task.end - n_missing, missing_left
@@ -237,9 +242,10 @@ cdef void try_numeric(Workspace work, const Task* task, int column,
         work.in_table if work.criterion == ENTROPY
         else work.unit_weights and work.batch_weight < LARGEST_WHOLE)
     for missing_left in range(2 if n_missing else 1):
-        begin_scan(work)
         if missing_left:
-            move_samples(work, ranked, present, task.end)
+            work.left, work.right = work.right, work.left
+        else:
+            begin_scan(work)
         if work.criterion == VARIANCE:
             scan_numbers(work, column, ranked + task.start, present - task.start, missing_left,
                          best)
@@ -427,7 +433,7 @@ cdef void try_nominal(Workspace work, const Task* task, int column,
                       Candidate* best) noexcept nogil:
     """Try every value against the rest, and the missing values against all others."""
     cdef const double* data = work.values + <Py_ssize_t>column * work.n
-    cdef const int* ranked = work.ranked + <Py_ssize_t>column * work.n
+    cdef const int* ranked = with_missing(work, task, column)
     cdef int n_missing = count_missing(work, task, column)
     cdef int present = task.end - n_missing, i, j, missing_left
     for missing_left in range(2 if n_missing else 1):
@@ -491,7 +497,7 @@ cdef int top_class(Workspace work) noexcept nogil:
 
 cdef Cuts cuts_of(Workspace work, const Task* task, int column) noexcept nogil:
     """The borders between the means of the values in a node; scale 0: all means are equal."""
-    cdef const int* ranked = work.ranked + <Py_ssize_t>column * work.n
+    cdef const int* ranked = with_missing(work, task, column)
     cdef int i = task.start, j, top = top_class(work)
     cdef int present = task.end - count_missing(work, task, column)
     cdef double mean, total, weight, high = -INFINITY
@@ -514,7 +520,7 @@ cdef void try_groups(Workspace work, const Task* task, int column,
 
     The threshold of the candidate is the number of its cut, see `name_values`.
     """
-    cdef const int* ranked = work.ranked + <Py_ssize_t>column * work.n
+    cdef const int* ranked = with_missing(work, task, column)
     cdef Cuts cuts = cuts_of(work, task, column)
     cdef int present = task.end - count_missing(work, task, column), top = top_class(work)
     cdef int i = task.start, j, k, c, n_values = work.trees.n_values
@@ -578,7 +584,7 @@ cdef bint name_values(Workspace work, const Task* task, Split* split) noexcept n
     """Make the set of values of a cut that was found; return False if memory is short."""
     cdef int column = split.feature, cut = <int>split.threshold, top = top_class(work)
     cdef const double* data = work.values + <Py_ssize_t>column * work.n
-    cdef const int* ranked = work.ranked + <Py_ssize_t>column * work.n
+    cdef const int* ranked = with_missing(work, task, column)
     cdef Cuts cuts = cuts_of(work, task, column)
     cdef int present = task.end - count_missing(work, task, column), i = task.start, j, n = 0
     cdef int n_left = 0
@@ -612,7 +618,7 @@ cdef bint name_values(Workspace work, const Task* task, Split* split) noexcept n
 cdef void try_random(Workspace work, const Task* task, int column, Candidate* best) noexcept nogil:
     """Try one random threshold, or the nominal value of one random sample."""
     cdef const double* data = work.values + <Py_ssize_t>column * work.n
-    cdef const int* ranked = work.ranked + <Py_ssize_t>column * work.n
+    cdef const int* ranked = with_missing(work, task, column)
     cdef int n_missing = count_missing(work, task, column)
     cdef int present = task.end - n_missing, i, missing_left
     cdef Split split
@@ -631,23 +637,41 @@ cdef void try_random(Workspace work, const Task* task, int column, Candidate* be
         consider(work, column, split.threshold, split.nominal, missing_left, best)
 
 
-cdef void rank_few(Workspace work, const Task* task, int column) noexcept nogil:
-    """Sort the samples of a node with few samples by one column."""
+cdef void rank(Workspace work, const Task* task, int column) noexcept nogil:
+    """Sort the samples of a node that have a value of a column, ties in order of arrival."""
+    cdef const double* values = work.values + <Py_ssize_t>column * work.n
     cdef int* ranked = work.ranked + <Py_ssize_t>column * work.n + task.start
-    memcpy(ranked, work.samples + task.start, (task.end - task.start) * sizeof(int))
-    sort_slots(ranked, work.spare, work.values + <Py_ssize_t>column * work.n,
-               task.end - task.start)
+    cdef int i, k, size = task.end - task.start, n_present = 0
+    for i in range(task.start, task.end):
+        k = work.samples[i]
+        ranked[n_present] = k
+        n_present += values[k] == values[k]
+    sort_slots(ranked, work.spare, values, n_present)
+    if n_present < size:
+        ranked[size - 1] = ~n_present
+
+
+cdef const int* with_missing(Workspace work, const Task* task, int column) noexcept nogil:
+    """The sorted order of a column, with the samples that have no value behind the others."""
+    cdef const double* values = work.values + <Py_ssize_t>column * work.n
+    cdef const int* ranked = work.ranked + <Py_ssize_t>column * work.n
+    cdef int i, k, n = task.end - count_missing(work, task, column)
+    if n == task.end:
+        return ranked
+    memcpy(work.listed + task.start, ranked + task.start, (n - task.start) * sizeof(int))
+    for i in range(task.start, task.end):
+        k = work.samples[i]
+        if values[k] != values[k]:
+            work.listed[n] = k
+            n += 1
+    return work.listed
 
 
 cdef int count_missing(Workspace work, const Task* task, int column) noexcept nogil:
-    cdef const double* data = work.values + <Py_ssize_t>column * work.n
-    cdef const int* ranked = work.ranked + <Py_ssize_t>column * work.n
-    cdef int i = task.end
-    if work.bit[column] >= 0:
+    cdef int last = work.ranked[<Py_ssize_t>column * work.n + task.end - 1]
+    if work.bit[column] >= 0 or last >= 0:
         return 0
-    while data[ranked[i - 1]] != data[ranked[i - 1]]:   # not all are missing, because it varies
-        i -= 1
-    return task.end - i
+    return task.end - task.start - ~last
 
 
 # --- Scores ---------------------------------------------------------------------------------------

@@ -12,12 +12,11 @@ from libc.string cimport memcpy, memset
 from ..ahead cimport AHEAD
 from ..rng cimport Rng
 from ..schema cimport Schema
-from ..sorting cimport sort_slots
 from ..split cimport ENTROPY, GINI, VALUES, VARIANCE, Candidate, Split, goes_left
 from ..trees cimport HEADER, VISITED, WEIGHT
 from .search cimport FEW_SAMPLES, FORGETFUL, NONE, STREAM, TABLE, LeafRange, Side, Task, Workspace
 from .search cimport count_missing, find_split, impurity_to_decrease, is_open, is_ranked
-from .search cimport name_values, node_score
+from .search cimport name_values, node_score, rank
 from .search cimport threshold_between, x_log_x
 
 cdef dict CRITERIA = {"gini": GINI, "entropy": ENTROPY, "variance": VARIANCE}
@@ -270,26 +269,16 @@ cdef void rank_samples(Workspace work, int n_tasks) noexcept nogil:
         if not any_ranked:
             continue
         if work.window.n_sorted:
-            rank_by_range(work, work.window.order_of(work.name[column]),
+            rank_by_range(work, n_tasks, work.window.order_of(work.name[column]), values,
                           work.ranked + <Py_ssize_t>column * work.n)
         else:
-            sort_ranges(work, n_tasks, values, work.ranked + <Py_ssize_t>column * work.n)
+            for i in range(n_tasks):
+                if is_ranked(work, &work.tasks[i]):
+                    rank(work, &work.tasks[i], column)
 
 
-cdef void sort_ranges(Workspace work, int n_tasks, const double* values,
-                      int* ranked) noexcept nogil:
-    """Sort each range, ties in order of arrival."""
-    cdef int i, k
-    cdef const Task* task
-    for k in range(work.n):
-        ranked[k] = k
-    for i in range(n_tasks):
-        task = &work.tasks[i]
-        if is_ranked(work, task):
-            sort_slots(ranked + task.start, work.spare, values, task.end - task.start)
-
-
-cdef void rank_by_range(Workspace work, const int* order, int* ranked) noexcept nogil:
+cdef void rank_by_range(Workspace work, int n_tasks, const int* order, const double* values,
+                        int* ranked) noexcept nogil:
     """Copy a sorted order of the window, divided into the ranges."""
     cdef int i = 0, g, k, placed = 0
     if work.n_ranges == 1:          # no branch that depends on the sample
@@ -298,15 +287,27 @@ cdef void rank_by_range(Workspace work, const int* order, int* ranked) noexcept 
             ranked[placed] = k
             placed += k >= 0
             i += 1
-        return
-    for g in range(work.n_ranges):
-        work.spare[g] = work.ranges[g].start
-    for i in range(work.window.n_sorted):
-        k = work.sample_of[order[i]]
-        if k >= 0:
-            g = work.range_of_slot[order[i]]
-            ranked[work.spare[g]] = k
-            work.spare[g] += 1
+    else:
+        for g in range(work.n_ranges):
+            work.spare[g] = work.ranges[g].start
+        for i in range(work.window.n_sorted):
+            k = work.sample_of[order[i]]
+            if k >= 0:
+                g = work.range_of_slot[order[i]]
+                ranked[work.spare[g]] = k
+                work.spare[g] += 1
+    for i in range(n_tasks):
+        leave_out_missing(&work.tasks[i], values, ranked)
+
+
+cdef inline void leave_out_missing(const Task* task, const double* values,
+                                   int* ranked) noexcept nogil:
+    """Shorten a sorted range to the samples that have a value."""
+    cdef int stop = task.end
+    while stop > task.start and values[ranked[stop - 1]] != values[ranked[stop - 1]]:
+        stop -= 1
+    if stop < task.end:
+        ranked[task.end - 1] = ~(stop - task.start)
 
 
 cdef bint give_bit(Workspace work, int column, const double* values) noexcept nogil:
@@ -404,8 +405,9 @@ cdef bint varies(Workspace work, const Task* task, int column) noexcept nogil:
             if last != first and (last == last or first == first):
                 return True
         return False
-    first, last = data[ranked[task.start]], data[ranked[task.end - 1]]
-    return first < last or (last != last and first == first)
+    if ranked[task.end - 1] < 0:
+        return ranked[task.end - 1] != ~0       # not if all are missing
+    return data[ranked[task.start]] < data[ranked[task.end - 1]]
 
 
 cdef void count_high(Workspace work, const Task* task) noexcept nogil:
@@ -607,25 +609,36 @@ cdef void partition_all(Workspace work, const Task* task, const Candidate* best,
                         const Task* right) noexcept nogil:
     """Partition every order. The order of the split column is mostly partitioned already."""
     cdef int i, column
-    partition(work, work.samples, task)
+    cdef int* ranked
+    partition(work, work.samples, task, right.start)
     if not (is_kept(work, left) or is_kept(work, right)):
         return
     for i in range(task.n_active):
         column = work.columns[i]
         if work.bit[column] >= 0:
             continue
-        if (column != best.split.feature or best.split.nominal or best.split.missing_left):
-            partition(work, work.ranked + <Py_ssize_t>column * work.n, task)
+        ranked = work.ranked + <Py_ssize_t>column * work.n
+        if column != best.split.feature or best.split.nominal or ranked[task.end - 1] < 0:
+            partition(work, ranked, task, right.start)
 
 
-cdef void partition(Workspace work, int* samples, const Task* task) noexcept nogil:
-    """Stable partition, left samples first; no branch depends on a sample."""
+cdef void partition(Workspace work, int* samples, const Task* task, int middle) noexcept nogil:
+    """Stable partition, left samples first; no branch depends on a sample.
+
+    Of a sorted order, only the samples that have a value are there.
+    """
+    cdef int last = samples[task.end - 1]
+    cdef int stop = task.end if last >= 0 else task.start + ~last
     cdef int i, k, side, kept = task.start, moved = 0
-    for i in range(task.start, task.end):
+    for i in range(task.start, stop):
         k = samples[i]
         side = work.goes_left[k]
         samples[kept] = k
         work.spare[moved] = k
         kept += side
         moved += 1 - side
-    memcpy(samples + kept, work.spare, moved * sizeof(int))
+    memcpy(samples + middle, work.spare, moved * sizeof(int))
+    if kept < middle:
+        samples[middle - 1] = ~(kept - task.start)
+    if middle + moved < task.end:
+        samples[task.end - 1] = ~moved
