@@ -18,10 +18,11 @@ from .._core.dynamic import ParticleFilter
 from .._core.forests.buffer import Buffer
 from .._core.forests.compact_trees import CompactTrees
 from .._core.forests.extra_trees import ExtraTrees
+from .._core.forests.fading_ridge import FadingRidge
 from .._core.forests.forgetful import ForgetfulForest
+from .._core.forests.members import Chain, Transitions
 from .._core.forests.mixtures import ClassPool, NumberMixture
 from .._core.forests.model_trees import LinearModels
-from .._core.forests.naive_bayes import NaiveBayes
 from .._core.forests.questions import Questions
 from .._core.forests.stream import StreamForest
 from .._core.safe_repr import safe_repr
@@ -36,20 +37,22 @@ __all__ = ["Decoder", "Encoder", "is_plain"]
 # The tags of the core classes in model files. They are part of the format: a class may be renamed
 # or moved, but its tag stays.
 CORE_CLASSES: dict[str, Any] = {
+    "chain": Chain,
     "class_pool": ClassPool,
     "compact_trees": CompactTrees,
     "dynamic_trees": ParticleFilter,
+    "fading_ridge": FadingRidge,
     "forgetful_forest": ForgetfulForest,
     "buffer": Buffer,
     "labels": Labels,
     "linear_models": LinearModels,
     "memory_forest": ExtraTrees,
-    "naive_bayes": NaiveBayes,
     "number_mixture": NumberMixture,
     "questions": Questions,
     "schema": Schema,
     "shrub_ensemble": Shrubs,
     "stream_forest": StreamForest,
+    "transitions": Transitions,
     "trees": Trees,
     "window": Window,
 }

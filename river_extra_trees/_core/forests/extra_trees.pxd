@@ -6,7 +6,7 @@ the samples until its replacement is due. In the meantime the leaves of the tree
 sample, and are split on the small batches of samples that reach them.
 
 The prediction of a group is the mean of its trees. `ClassPool` combines the predictions of the
-groups and of naive Bayes, with learned weights. In a regression the trees of a group may have
+groups with learned weights. In a regression the trees of a group may have
 linear models (`model_trees`), and `NumberMixture` combines the predictions of the groups.
 
 Pickles and model files contain the state of a forest, without derived data. Loading finds the
@@ -18,7 +18,6 @@ from libc.stdint cimport int64_t
 
 from ..lists cimport item_of, length_of
 from ..max_features cimport MaxFeatures
-from .naive_bayes cimport NaiveBayes
 from ..trees cimport Trees
 from .buffer cimport Buffer
 from .row_pass cimport Ensemble
@@ -95,7 +94,6 @@ cdef class ExtraTrees(Ensemble):
     cdef int answer_capacity
     cdef readonly ClassPool pool                 # None in a regression
     cdef readonly NumberMixture mixture          # None in a classification
-    cdef readonly NaiveBayes naive      # None in a regression
     cdef readonly Questions questions   # that wait for their labels, with what `mixed` was then
     cdef double* claims                 # per member of the mixture, see `Pace`
 

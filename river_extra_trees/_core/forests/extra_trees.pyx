@@ -23,7 +23,6 @@ from .row_pass cimport Ensemble, RowPass
 from .growth cimport Growth
 from .mixtures cimport ClassPool, NumberMixture
 from .model_trees cimport IN_LEAVES, LinearModels, TreeGrowth, remainder, walk
-from .naive_bayes cimport NaiveBayes
 from .questions cimport Pace, Questions, claim, hash_of
 from .rotation cimport (
     advance, change_tree, find_recent, grow_group, interval_of, learn_row, reserve_group,
@@ -31,7 +30,7 @@ from .rotation cimport (
 )
 from .tree_pass cimport TreePass, combine_numbers, find_leaves
 
-from ..state import LARGEST_COUNT, LARGEST_TARGET, State, fields_of, require, require_codes
+from ..state import LARGEST_COUNT, State, fields_of, require, require_codes
 from .model_trees import KINDS
 
 cdef enum:
@@ -39,12 +38,6 @@ cdef enum:
     MOST_OF_SHARE = 100     # features that a share stands for: bounds the time with many columns
     BEGUN = 3               # in a state: its place among the fields of a growth
     GROWTH_FIELDS = 6
-
-# Bounds of the numbers that questions keep: see `mixtures`.
-cdef double LARGEST_VARIANCE = 1e300
-cdef double LEAST_LOG = -1e3
-
-cdef double NAIVE_MEMORY = 1000.0   # memory of naive Bayes, in samples
 
 LARGEST_WINDOW = (2**31 - 1) // 4       # sums of three still fit into 32 bits
 RULES = ("criterion", "max_depth", "min_samples_split", "min_samples_leaf")
@@ -62,7 +55,7 @@ FIELDS = {
 }
 OF_CLASSES = {
     **FIELDS, "criterion": ("word", ("gini", "entropy")), "trees": ("parts", CompactTrees),
-    "naive": ("part", NaiveBayes), "pool": ("part", ClassPool),
+    "pool": ("part", ClassPool),
 }
 OF_NUMBERS = {
     **FIELDS, "criterion": ("word", ("variance",)), "trees": ("parts", Trees),
@@ -192,7 +185,6 @@ cdef class ExtraTrees(Ensemble):
             self.mixture = NumberMixture(len(self.groups))
         else:
             self.pool = ClassPool(len(self.groups))
-            self.naive = NaiveBayes(NAIVE_MEMORY)
         self.questions = Questions()
         self.claims = <double*>zeroed(len(self.groups) + 1, sizeof(double))
         self.n_row = -1
@@ -266,8 +258,7 @@ cdef class ExtraTrees(Ensemble):
         self.reserve_answers(n_labels)
         self.buffer.reserve(self.schema.row, self.schema.filled, self.schema.n_filled, n_columns)
         if not self.regression:
-            if not self.naive.knows(n_columns, n_labels):
-                self.naive.fit(self.schema, n_labels)
+            self.pool.transitions.reserve(n_labels)
         return 0
 
     cdef int n_visited(self, int n_columns) noexcept nogil:
@@ -294,9 +285,6 @@ cdef class ExtraTrees(Ensemble):
         self.learn_weights(self.schema.row, 1, self.schema.filled, self.schema.n_filled, arrival,
                            self.answers, self.mixed, target, self.n_values())
         self.buffer.push(self.schema.row, self.schema.n_columns, target, weight)
-        if not self.regression:
-            self.naive.learn(self.schema.row, self.schema.filled, self.schema.n_filled,
-                             <int>target, weight)
         self.n_row = -1
         find_recent(self, arrival)
         for g in range(self.n_groups()):
@@ -368,8 +356,6 @@ cdef class ExtraTrees(Ensemble):
             memset(self.answers, 0, self.n_groups() * width * sizeof(double))
             for g in range(self.n_groups()):
                 self.add_classes(<Group>self.group(g), width, self.answers + g * width)
-            self.naive.answer(self.schema.row, self.schema.filled, self.schema.n_filled,
-                              self.pool.naive_answer(self.mixed, width))
         self.combine(self.answers, self.mixed, width)
 
     cdef bint is_same_row(self) noexcept nogil:
@@ -406,7 +392,7 @@ cdef class ExtraTrees(Ensemble):
         return slope
 
     cdef void combine(self, double* answers, double* mixed, int width) noexcept nogil:
-        """Combine the predictions of the groups and of naive Bayes, or of the trees."""
+        """Combine the predictions of the groups, or of the trees."""
         if self.regression:
             combine_numbers(self, answers, mixed)
         elif width:
@@ -580,7 +566,7 @@ cdef class ExtraTrees(Ensemble):
         is_regression = type(values) is dict and values.get("regression") is True
         table = OF_NUMBERS if is_regression else OF_CLASSES
         cdef dict fields = State(
-            "ExtraTrees", values, table, {"questions": Questions()}).read(table)
+            "ExtraTrees", values, table).read(table)
         growths, n_trees = fields["growths"], len(fields["trees"])
         require(np.all((growths[:, 0] >= 1) & (growths[:, 0] <= LARGEST_WINDOW)
                        & (growths[:, 1] >= 1) & (growths[:, 1] <= n_trees))
@@ -612,7 +598,7 @@ cdef class ExtraTrees(Ensemble):
         self.store_in(buffer)
         self.schema, self.labels, self.trees = fields["schema"], fields["labels"], fields["trees"]
         self.models, self.mixture = fields.get("models", []), fields.get("mixture")
-        self.naive, self.pool = fields.get("naive"), fields.get("pool")
+        self.pool = fields.get("pool")
         self.questions = fields["questions"]
         view(self.births, "i8", (self.n_trees,))[...] = fields["births"]
         require(len(self.models) == (self.n_trees if self.regression else 0)
@@ -693,9 +679,8 @@ cdef class ExtraTrees(Ensemble):
                     and 0 <= group.n_columns <= self.schema.n_columns
                     and 0 <= group.n_labels <= len(self.labels),
                     "ExtraTrees: a group has no such growth")
-        require(self.regression or (self.naive.n_classes == len(self.labels)
-                                    and self.naive.belongs_to(self.schema)),
-                "ExtraTrees: naive Bayes knows other classes or columns")
+        require(self.regression or self.pool.transitions.n_labels == len(self.labels),
+                "ExtraTrees: the transitions know other labels")
         return 0
 
     cdef int check_models(self) except -1:
@@ -715,12 +700,13 @@ cdef class ExtraTrees(Ensemble):
 
     cdef int check_questions(self) except -1:
         """Refuse questions whose answers are none of this forest."""
-        if self.regression:
-            self.questions.check_answers(
-                self.size_of_mixed(2), self.buffer.n_seen, -LARGEST_TARGET, LARGEST_VARIANCE)
-        else:
-            self.questions.check_answers(self.size_of_mixed(self.n_labels()), self.buffer.n_seen,
-                                         LEAST_LOG, 1.0)
+        answers = self.questions.check_answers(
+            self.size_of_mixed(self.n_values()), self.buffer.n_seen)
+        least, most = (self.mixture.bounds() if self.regression
+                       else self.pool.bounds(self.n_labels()))
+        require(np.all((answers >= least) & (answers <= most))
+                and (self.regression or np.all(answers[:, -1] == np.floor(answers[:, -1]))),
+                "Questions: there are no such answers")
         return 0
 
     cdef int check_samples(self) except -1:

@@ -8,7 +8,7 @@ pass are those that were read ahead. Its phases:
     STORE       one thread pushes all samples into the buffer
     GROW        a task per group does the growths of all samples, which depend on the buffer alone
     LEARN       a task per tree predicts and learns all rows; after some of them it splits leaves,
-                or becomes one of the trees that GROW has finished. Another task: naive Bayes
+                or becomes one of the trees that GROW has finished.
     ADD         a task per range of rows adds up the predictions of the trees, in a classification
     COMBINE     one thread combines the predictions of each row, and updates the weights
 
@@ -53,12 +53,9 @@ cdef class TreePass(RowPass):
     cdef int n_trees            # number of these
     cdef size_t* ends           # memory of `Answers.ends`
     cdef double* answers        # answers[i * n_answers + ...] of row i, see `ExtraTrees.answers`
-    cdef double* naive          # naive[i * width + class]: predictions of naive Bayes
     cdef double* mixed          # of one row, see `ExtraTrees.mixed`
-    cdef double* row            # one row, by column
     cdef Py_ssize_t n_answers
     cdef size_t capacity        # allocated doubles per row of `answers`
-    cdef size_t row_capacity    # number of columns of `row`
 
     cdef int run(self, RowReader reader, Py_ssize_t stop, int n_labels) except -1 nogil
     cdef int learn_rows(self, RowReader reader) except -1 nogil
@@ -67,7 +64,6 @@ cdef class TreePass(RowPass):
     cdef bint is_learned(self, int i) noexcept nogil
     cdef int do_tree(self, Group group, int g, int tree, SmallBatch small) except -1 nogil
     cdef double answer(self, Group group, int g, int tree, int leaf, int i) except? -1.0 nogil
-    cdef void do_naive(self) noexcept nogil
     cdef void add_up(self, int first, int stop) noexcept nogil
     cdef void begin(self, RowReader reader) noexcept nogil
     cdef void combine(self, RowReader reader, Py_ssize_t row) noexcept nogil

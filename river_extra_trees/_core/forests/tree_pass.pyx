@@ -45,13 +45,11 @@ cdef class TreePass(RowPass):
         free(self.trees)
         free(self.ends)
         free(self.answers)
-        free(self.naive)
         free(self.mixed)
-        free(self.row)
 
     cdef int prepare(self) except -1:
         """Allocate memory for the predictions."""
-        cdef size_t n, n_columns = self.forest.schema.n_columns
+        cdef size_t n
         self.width = self.forest.n_values()
         self.n_answers = <Py_ssize_t>self.forest.n_members() * self.width
         n = max(<Py_ssize_t>1, self.n_answers)
@@ -59,13 +57,7 @@ cdef class TreePass(RowPass):
             self.answers = <double*>resized(self.answers, product(AHEAD, n), sizeof(double))
             self.mixed = <double*>resized(
                 self.mixed, self.forest.size_of_mixed(self.width), sizeof(double))
-            if not self.forest.regression:
-                self.naive = <double*>resized(
-                    self.naive, product(AHEAD, max(1, self.width)), sizeof(double))
             self.capacity = n
-        if n_columns > self.row_capacity:
-            self.row = <double*>resized(self.row, n_columns, sizeof(double))
-            self.row_capacity = n_columns
         return 0
 
     cdef int run(self, RowReader reader, Py_ssize_t stop, int n_labels) except -1 nogil:
@@ -84,7 +76,7 @@ cdef class TreePass(RowPass):
         self.phase, self.is_shared, self.n_learned = LEARN, False, 0
         self.first = self.forest.buffer.n_seen
         self.begin(reader)
-        for task in range(self.forest.n_trees + (not self.forest.regression) - 1, -1, -1):
+        for task in range(self.forest.n_trees - 1, -1, -1):
             self.do(task, 0)
         self.combine(reader, row)
         return 0
@@ -104,7 +96,7 @@ cdef class TreePass(RowPass):
             self.store(reader)
             self.do_all(reader, GROW, self.forest.n_groups())
         self.begin(reader)
-        self.do_all(reader, LEARN, self.forest.n_trees + (not self.forest.regression))
+        self.do_all(reader, LEARN, self.forest.n_trees)
         if self.is_shared and not self.forest.regression:
             self.do_all(reader, ADD, N_RANGES)
         for i in range(self.forest.n_groups()):
@@ -154,11 +146,6 @@ cdef class TreePass(RowPass):
             self.add_up(self.n * <int>task // N_RANGES, self.n * (<int>task + 1) // N_RANGES)
             return 0
         tree = self.forest.n_trees - 1 - <int>task
-        if not self.forest.regression:
-            if task == 0:
-                self.do_naive()
-                return 0
-            tree += 1
         group = self.forest.group(g)
         while (<Group>group).first > tree:
             g -= 1
@@ -221,19 +208,6 @@ cdef class TreePass(RowPass):
         found.ends[i] = found.n
         return 0.0
 
-    cdef void do_naive(self) noexcept nogil:
-        """Let naive Bayes predict all rows, and learn each of them after its prediction."""
-        cdef int i
-        if self.width == 0:
-            return
-        for i in range(self.n):
-            self.ahead.copy(i, self.row, self.columns, self.n_columns)
-            self.forest.naive.answer(
-                self.row, self.columns, self.n_columns, self.naive + i * self.width)
-            if self.is_learned(i):
-                self.forest.naive.learn(self.row, self.columns, self.n_columns,
-                                        <int>self.ahead.targets[i], self.ahead.weights[i])
-
     cdef void add_up(self, int first, int stop) noexcept nogil:
         """Add the shares of the classes in the leaves of some rows to those of the groups."""
         cdef int g, tree, i
@@ -259,9 +233,6 @@ cdef class TreePass(RowPass):
         cdef int64_t n_seen = self.first
         cdef double* answers = self.answers
         for i in range(self.n):
-            if not self.forest.regression:
-                memcpy(self.forest.pool.naive_answer(self.mixed, width), self.naive + i * width,
-                       width * sizeof(double))
             self.forest.combine(answers, self.mixed, width)
             reader.store_prediction(
                 row + i, self.forest.prediction(self.mixed, width), self.forest.n_labels())
