@@ -6,12 +6,12 @@ from libc.math cimport sqrt
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy, memset
 
-from ..allocation cimport free, product, zeroed
+from ..allocation cimport free, zeroed
 from ..arrays cimport view
 from .fading_ridge cimport FadingRidge
 
 from ..state import (
-    LARGEST_FLOAT, LARGEST_TARGET, State, fields_of, put_back, reduced, require,
+    LARGEST_TARGET, State, fields_of, put_back, reduced, require,
 )
 
 # --- Labels ----------------------------------------------------------------------------------
