@@ -61,7 +61,7 @@ class Protocol(H11Protocol):
     seconds = SECONDS_TO_SEND
     _ending: asyncio.TimerHandle | None = None
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+    def connection_made(self, transport: asyncio.Transport) -> None:
         """Wait for the first request."""
         super().connection_made(transport)
         self._limit()

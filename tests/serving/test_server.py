@@ -91,7 +91,7 @@ def test_half_a_request_holds_no_stop(path: Path) -> None:
 
 
 def test_half_a_header_ends_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whether it is the first of a connection or not; requests in time take as long as they need."""
+    """Whether it is the first of a connection or not; an answer takes as long as it needs."""
     answered = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
     monkeypatch.setattr(server.Protocol, "seconds", 0.05)
 
