@@ -137,7 +137,7 @@ class Watch(base.Wrapper[typing.Any]):
 
     >>> for alarm in model.alarms:
     ...     print(alarm.kind, alarm.column, alarm.n_samples)
-    loss None 4129
+    loss None 4097
     inputs sensor 4409
     """
 
