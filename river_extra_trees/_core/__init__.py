@@ -27,7 +27,7 @@ the object above it contains::
       |   |- Trees ...     CompactTrees (compact_trees), or Trees with LinearModels
       |   |                  (model_trees)
       |   |- Group ...     the trees of one window size, replaced in turn (rotation, growth;
-      |   |                  buckets: nominal values)
+      |   |                  node_values: nominal values)
       |   |- TreePass      tree_pass: the trees predict and learn rows of a table side by side
       |   |- NaiveBayes    naive_bayes: a member of the pool, in a classification
       |   |- Questions     questions: rows that were predicted, until their labels come
