@@ -109,7 +109,6 @@ cdef class NodeValues:
         """Make the set of the values on the lighter side of a cut; NULL if memory is short."""
         cdef int i, n = 0
         cdef double balance = 0.0
-        cdef bint left
         cdef ValueSet* values
         for i in range(self.n_values):
             balance += self.weights[i] if self.is_left(i, cut) else -self.weights[i]
