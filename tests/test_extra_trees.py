@@ -58,7 +58,8 @@ def test_intervals_hold_what_they_say() -> None:
         y = 3.0 * x + rng.gauss(0.0, 0.05 + x)
         if i >= 200:
             answer = model.predict_one({"x": x}, with_dist=True)
-            held.append([x > 0.5, *(low <= y <= high for low, high in map(answer.interval, levels))])
+            inside = [low <= y <= high for low, high in map(answer.interval, levels)]
+            held.append([x > 0.5, *inside])
         model.learn_one({"x": x}, y)
     for half in (False, True):
         shares = np.mean([row[1:] for row in held if row[0] is half], axis=0)

@@ -286,13 +286,14 @@ cdef class NumberMixture:
     cdef void learn_spread(self, double square, double variance) noexcept nogil:
         """Update z and b with a squared error, before E; the first error has no z."""
         cdef int k
-        cdef double u, l, z2 = 1.0
+        cdef double u, log_error, z2 = 1.0
         cdef double[5] new
         if self.error > 0.0:
             u = self.log_ratio(variance)
             z2 = min(square / max(self.expected(u), LEAST_VARIANCE), LARGEST_Z2)
-            l = max(log(square * self.n_errors / self.error), LEAST_LOG)
-            new[0], new[1], new[2], new[3], new[4] = 1.0, u, u * u, l, u * l
+            log_error = max(log(square * self.n_errors / self.error), LEAST_LOG)
+            new[0], new[1], new[2] = 1.0, u, u * u
+            new[3], new[4] = log_error, u * log_error
             for k in range(5):
                 self.logs[k] = LOG_DECAY * self.logs[k] + new[k]
         self.size = ERROR_DECAY * self.size + sqrt(z2)
