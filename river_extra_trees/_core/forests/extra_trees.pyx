@@ -475,9 +475,9 @@ cdef class ExtraTrees(Ensemble):
         return self.prediction(self.mixed, 2)[0]
 
     def predict_spread(self, x):
-        """Of a predicted number: mean, expected squared error, size and square of the tails, number.
+        """Of a predicted number: mean, expected squared error, size and square of the tails, count.
 
-        Size and square are the means of |z| and z^2 (see `mixtures`), the number that of errors.
+        Size and square are the means of |z| and z^2 (see `mixtures`); the count is that of errors.
         """
         cdef double n
         with self.using():
