@@ -4,25 +4,45 @@ from __future__ import annotations
 
 import sys
 import typing
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 
 import numpy as np
+import numpy.typing as npt
 from river import base
 
 from ._core.columns import Column
 from ._core.safe_repr import safe_repr
 from ._core.validation import fit_of
-from ._estimator.frames import columns_in, is_array, readable_frame, values_of
-from ._estimator.kinds import DATE, MISSING, NOMINAL, NUMBER, check_kind, kind_of, reader_of
+from ._estimator.frames import columns_in, is_array, readable_frame, scalars_of
+from ._estimator.kinds import (
+    DATE,
+    NOMINAL,
+    NUMBER,
+    PARTS,
+    check_kind,
+    family_of,
+    kind_of,
+    numbers_in,
+    parts_of,
+    reader_of,
+    settled,
+    words_of,
+)
 from ._estimator.tables import table_of
+
+if typing.TYPE_CHECKING:
+    from ._estimator.frames import Frame
 
 __all__ = ["ColumnKinds", "joined", "parted"]
 
 Features = Mapping[typing.Any, typing.Any]
 
-# Further columns are read by their own values, and are neither remembered nor counted.
-MOST_COLUMNS = 100_000
+# As many as a learner has. Further columns are read by their own values, and are not counted.
+MOST_COLUMNS = 1 << 14
 COMPLETE = 2  # of `fit_of`: the sample has a value in each column
+MOST_SHARED = 256  # smaller whole numbers take no memory
+# Marks of columns for `fit_of`.
+HAS_NAMES, IS_LEARNED, IS_CONVERTED = 1, 2, 4
 
 
 class ColumnKinds(base.MiniBatchTransformer):
@@ -35,21 +55,35 @@ class ColumnKinds(base.MiniBatchTransformer):
 
     | kind | values | what the learner reads |
     |---|---|---|
-    | `number` | numbers, booleans, durations, numbers as texts | a number |
-    | `nominal` | everything else; numbers and booleans become their names | a text |
-    | `date` | dates, texts of ISO 8601 | the seconds since 1970, in UTC |
+    | `number` | numbers, booleans, durations, texts such as `1,234.5` | a number |
+    | `nominal` | everything else; numbers, booleans and dates become their names | a text |
+    | `date` | dates, texts of ISO 8601, seconds since 1970 | the seconds since 1970, in UTC |
     | `date %d.%m.%Y` | dates, texts of this format, see `datetime.strptime` | the same |
+    | `date parts` | as `date`; also with a format | the seconds, and three numbers more |
     | `decimal comma` | numbers, texts such as `1.234,5` | a number |
-    | `percentage` | numbers, texts such as `5%` | a number, here 5 |
+    | `percentage` | numbers, texts such as `5%` and `23,78%` | a number, here 5 and 23.78 |
 
-    Numbers are seconds in a column of dates. The texts ``""``, `?`, `NA`, `N/A`, `NaN`, `nan` and
-    `null` are missing values. The command line puts this transformer in front of each learner that
-    it trains.
+    The parts of a date are columns of their own, such as `day hour`, `day weekday` (Monday is 0)
+    and `day day of the year`, in UTC. A nominal value has one text: `501`, `501.0` and the text
+    `501.0` are `501`, `True` is `true`, and a date at midnight has no time; `007` remains `007`.
+
+    Blanks around texts are ignored. The texts that pandas' reader takes as missing are missing
+    values, such as ``""``, `NA`, `None` and `null`; `?`, too. The command line puts this
+    transformer in front of each learner that it trains. `The table of all texts that are read
+    <https://github.com/river-extra-trees/river-extra-trees/blob/main/docs/tables.md>`_ is tested.
 
     Parameters
     ----------
     kinds
         Kinds of columns by name; `None` declares none.
+    missing_words
+        Further texts that are missing values, such as `unknown`; `None` adds none. The text of a
+        number, such as `-999`, stands for the number, too.
+
+    Notes
+    -----
+    A sample that the learner behind refuses, for example because of its target, has determined the
+    kinds of its new columns. Declare the kinds of columns that may begin with odd values.
 
     Examples
     --------
@@ -64,14 +98,25 @@ class ColumnKinds(base.MiniBatchTransformer):
     >>> kinds.transform_one({"size": "large"})
     Traceback (most recent call last):
     ...
-    ValueError: column 'size' holds 'large' among numbers (--kind size=nominal reads names)
+    ValueError: column 'size' holds 'large' among numbers
+
+    >>> kinds = ret.ColumnKinds({"day": "date parts"}, missing_words=["unknown"])
+    >>> kinds.transform_one({"day": "2026-11-22 14:15", "size": "unknown"})
+    {'day': 1795356900.0, 'size': None, 'day hour': 14.25, 'day weekday': 6.0, \
+'day day of the year': 326.0}
 
     """
 
-    def __init__(self, kinds: Mapping[typing.Any, str] | None = None) -> None:
+    def __init__(
+        self,
+        kinds: Mapping[typing.Any, str] | None = None,
+        missing_words: Collection[str] | None = None,
+    ) -> None:
         for kind in ({} if kinds is None else kinds).values():
             check_kind(kind)
         self.kinds = kinds
+        self._words = words_of(missing_words or ())
+        self.missing_words = tuple(missing_words) if missing_words else None
         self._columns: dict[Hashable, str] = {}
         self._present: dict[Hashable, int] = {}
         self._n_samples = 0
@@ -105,32 +150,42 @@ class ColumnKinds(base.MiniBatchTransformer):
 
     @property
     def _raw_memory_usage(self) -> int:
+        tables = (self._columns, self._present, self._layout or {}, vars(self))
         names = sum(map(sys.getsizeof, self._columns))
-        return names + sum(map(sys.getsizeof, (self._columns, self._present)))
+        counts = sum(sys.getsizeof(each) for each in self._present.values() if each > MOST_SHARED)
+        return names + counts + sum(map(sys.getsizeof, tables))
 
-    def _kind_for(self, name: Hashable, value: typing.Any, untyped: bool = False) -> str | None:
+    def _kind_for(self, name: Hashable, value: typing.Any) -> str | None:
         """Return the kind by which a value is read; None if nothing says it."""
         kind = self._columns.get(name)
         if kind is None and self.kinds is not None:
             kind = self.kinds.get(name)
-        return kind_of(value, untyped=untyped) if kind is None else kind
+        return kind_of(value, missing=self._words) if kind is None else kind
+
+    def _is_new(self, x: Features) -> bool:
+        """Return whether a sample has a column that would be remembered if it were learned."""
+        return len(self._columns) < MOST_COLUMNS and any(name not in self._columns for name in x)
 
     def _admit(self, name: Hashable, kind: str) -> None:
         """Remember the kind of a new column."""
-        self._layout = None
         if name in self._columns or len(self._columns) >= MOST_COLUMNS:
             return
-        for each in self._present:
-            self._present[each] += self._n_complete
-        self._n_complete = 0
+        if self._n_complete:
+            for each in self._present:
+                self._present[each] += self._n_complete
+            self._n_complete = 0
         self._columns[name] = kind
         self._present.setdefault(name, 0)
+        if self._layout is not None:
+            self._layout[name] = IS_LEARNED | mark_of(kind)
 
-    def _take_counts(self, other: ColumnKinds) -> None:
-        """Take over the counts of the same stream at an earlier time."""
+    def _take_over(self, other: ColumnKinds) -> None:
+        """Take over the kinds and the counts of the same stream at an earlier time."""
+        self._columns = other._columns | self._columns
+        self._present = dict.fromkeys(self._columns, 0)
         for name, present in other._present.items():
             self._present[name] = present + other._n_complete
-        self._n_samples, self._n_complete = other._n_samples, 0
+        self._n_samples, self._n_complete, self._layout = other._n_samples, 0, None
 
     # ------------------------------------------------------------------ samples
 
@@ -158,8 +213,8 @@ class ColumnKinds(base.MiniBatchTransformer):
             if name not in self._columns and (kind := self._kind_for(name, value)) is not None:
                 self._admit(name, kind)
         self._n_samples += 1
-        for name, value in read.items():
-            if name in self._present and value is not None and value == value:
+        for name in x:
+            if name in self._present and (value := read[name]) is not None and value == value:
                 self._present[name] += 1
 
     def transform_one(self, x: Features) -> typing.Any:
@@ -179,28 +234,44 @@ class ColumnKinds(base.MiniBatchTransformer):
 
     def _fit(self, x: Features) -> int:
         """Return whether the learner may read a sample as it is, and whether it is complete."""
+        if type(x) is not dict or numbers_in(self._words):
+            return 0
         if self._layout is None:
-            declared = {name: int(kind == NOMINAL) for name, kind in (self.kinds or {}).items()}
-            learned = {name: 2 + (kind == NOMINAL) for name, kind in self._columns.items()}
+            declared = {name: mark_of(kind) for name, kind in (self.kinds or {}).items()}
+            learned = {name: IS_LEARNED | mark_of(kind) for name, kind in self._columns.items()}
             self._layout = declared | learned
-        return fit_of(x, self._layout, MISSING, len(self._columns)) if type(x) is dict else 0
+        return fit_of(x, self._layout, self._words, len(self._columns))
 
-    def _read(self, x: Features) -> Features:
-        return {name: self._value(name, value) for name, value in x.items()}
+    def _read(self, x: Features) -> dict[typing.Any, typing.Any]:
+        read = {name: self._value(name, value) for name, value in x.items()}
+        for name in x:
+            kind = self._kind_for(name, None)
+            if kind is not None and family_of(kind) == PARTS and read[name] is not None:
+                for part, values in parts_of(np.array([float(read[name])])).items():
+                    if values[0] == values[0]:
+                        read[self._part(name, part, x)] = float(values[0])
+        return read
 
-    def _value(self, name: Hashable, value: typing.Any, untyped: bool = False) -> typing.Any:
+    def _part(self, name: Hashable, part: str, names: Collection[Hashable]) -> str:
+        """Return the name of a part of a date; raise an error if another column has this name."""
+        found = f"{safe_repr(name, str)} {part}"
+        if found in names:
+            raise ValueError(f"column {found!r} is there, and also a part of the date {name!r}")
+        return found
+
+    def _value(self, name: Hashable, value: typing.Any) -> typing.Any:
         """Read a value."""
-        kind = self._kind_for(name, value, untyped)
+        kind = self._kind_for(name, value)
         if kind is None:
             return None
         try:
-            return reader_of(kind)(value)
+            return reader_of(kind, self._words)(value)
         except (ValueError, OverflowError):
             raise ValueError(misfit(name, kind, value)) from None
 
     # ------------------------------------------------------------------ frames
 
-    def learn_many(self, X: typing.Any) -> None:
+    def learn_many(self, X: Frame) -> None:
         """Learn the rows of a data frame, as `learn_one` learns each of them.
 
         Parameters
@@ -224,7 +295,7 @@ class ColumnKinds(base.MiniBatchTransformer):
         plain = (Read(each.name, None, None, each) for each in table_of(frame).columns)
         self._count_missing(list(plain), len(frame))
 
-    def transform_many(self, X: typing.Any) -> typing.Any:
+    def transform_many(self, X: Frame) -> typing.Any:
         """Return a frame as the learner reads it; the frame itself if nothing has to change.
 
         Parameters
@@ -238,14 +309,17 @@ class ColumnKinds(base.MiniBatchTransformer):
             If a value cannot be read as the kind of its column; the message names the row.
         """
         native = readable_frame(X)
-        changed = [
-            (i, each)
-            for i, each in enumerate(self._read_columns(native))
-            if each.values is not None
-        ]
+        columns = self._read_columns(native)
+        changed = [(i, each) for i, each in enumerate(columns) if each.values is not None]
         if not changed:
             return X
+        dated = [each for each in columns if each.kind and family_of(each.kind) == PARTS]
         if is_array(native):
+            if dated:
+                raise ValueError(
+                    f"column {dated[0].name} has the kind {PARTS!r}, whose parts need names; pass "
+                    "a data frame instead of an array"
+                )
             array = np.array(native, object)
             for i, each in changed:
                 array[:, i] = each.values
@@ -253,14 +327,18 @@ class ColumnKinds(base.MiniBatchTransformer):
         import narwhals
 
         frame = narwhals.from_native(native, pass_through=True, eager_only=True)
-        series = []
-        for _, each in changed:
-            dtype = narwhals.String if each.kind == NOMINAL else narwhals.Float64
-            name = typing.cast(str, each.name)
-            series.append(
-                narwhals.new_series(name, each.values, dtype, backend=frame.implementation)
-            )
-        return frame.with_columns(*series).to_native()
+
+        def series(name: Hashable, kind: str | None, values: typing.Any) -> typing.Any:
+            dtype = narwhals.String if kind == NOMINAL else narwhals.Float64
+            backend = frame.implementation
+            return narwhals.new_series(typing.cast(str, name), values, dtype, backend=backend)
+
+        added = [series(each.name, each.kind, each.values) for _, each in changed]
+        names = [each.name for each in columns]
+        for each in dated:
+            for part, values in parts_of(doubles_of(each.values)).items():
+                added.append(series(self._part(each.name, part, names), NUMBER, values))
+        return frame.with_columns(*added).to_native()
 
     def _read_columns(self, frame: typing.Any) -> list[Read]:
         """Read a result of `readable_frame`."""
@@ -270,27 +348,42 @@ class ColumnKinds(base.MiniBatchTransformer):
             kind = self._kind_for(name, None)
             if kind is None and is_numeric(column):
                 kind = NUMBER if n_missing(column) < column.length else None
-            if is_plain(column, kind):
+            if self._is_plain(column, kind):
                 read.append(Read(name, kind, None, column))
                 continue
-            values = values_of(given, "a column")
+            values = scalars_of(given, "a column")
             if kind is None:
-                kinds = (kind_of(value) for value in values)
+                kinds = (kind_of(value, missing=self._words) for value in values)
                 kind = next((each for each in kinds if each is not None), None)
-            if kind is None or is_plain(column, kind):
+            if kind is None:  # words for missing values
+                read.append(Read(name, kind, [None] * len(values), column))
+            elif self._is_plain(column, kind):
                 read.append(Read(name, kind, None, column))
-                continue
-            found, faults = self._read_values(name, kind, values)
-            for row, fault in faults.items():
-                raise ValueError(f"row {row}: {fault}")
-            read.append(Read(name, kind, found, column))
+            else:
+                found, faults = self._read_values(name, kind, values)
+                for row, fault in faults.items():
+                    raise ValueError(f"row {row}: {fault}")
+                read.append(Read(name, kind, found, column))
         return read
+
+    def _is_plain(self, column: Column, kind: str | None) -> bool:
+        """Return whether the learner may read a column of a frame as it is."""
+        if kind == NOMINAL:
+            is_text = column.refused < 0 and column.numbers is None
+            read = reader_of(NOMINAL, self._words)
+            return is_text and all(
+                type(each) is str and read(each) == each for each in column.values
+            )
+        if not is_numeric(column) or (kind is not None and family_of(kind) == PARTS):
+            return False
+        numbers = column.numbers
+        return numbers is None or settled(numbers, kind or NUMBER, self._words) is numbers
 
     def _read_values(
         self, name: Hashable, kind: str, given: Sequence[typing.Any]
     ) -> tuple[list[typing.Any], dict[int, str]]:
         """Read the values of a column; return them, and by row what is wrong with some of them."""
-        read = reader_of(kind)
+        read = reader_of(kind, self._words)
         known: dict[str, typing.Any] = {}  # the same texts come again and again
         values: list[typing.Any] = []
         faults: dict[int, str] = {}
@@ -333,14 +426,26 @@ class Read(typing.NamedTuple):
         return sum(value is None or value != value for value in self.values)
 
 
+def mark_of(kind: str) -> int:
+    """Return the mark of a kind for `fit_of`."""
+    if kind == NOMINAL:
+        return HAS_NAMES
+    return IS_CONVERTED * (family_of(kind) in (DATE, PARTS))
+
+
 def misfit(name: Hashable, kind: str, value: object) -> str:
-    """Say that a value does not fit the kind of its column, and what to do."""
-    among = {NUMBER: "numbers", NOMINAL: "names", DATE: "dates", "percentage": "percentages"}
+    """Say that a value does not fit the kind of its column."""
+    among = {NUMBER: "numbers", DATE: "dates", "percentage": "percentages"}
     what = among.get(kind, f"values of the kind {kind!r}")
-    return (
-        f"column {safe_repr(name)} holds {safe_repr(value)} among {what} "
-        f"(--kind {safe_repr(name, str)}=nominal reads names)"
-    )
+    found = f"column {safe_repr(name)} holds {safe_repr(value)}"
+    if kind == NOMINAL:
+        return f"{found}, which is neither a number nor a text"
+    return f"{found} among {what}"
+
+
+def doubles_of(values: Sequence[typing.Any] | None) -> npt.NDArray[np.float64]:
+    """Return numbers as doubles, NaN where they are missing."""
+    return np.array([np.nan if value is None else value for value in values or ()], np.float64)
 
 
 # --- Columns of the core
@@ -349,14 +454,6 @@ def misfit(name: Hashable, kind: str, value: object) -> str:
 def is_numeric(column: Column) -> bool:
     """Return whether all values of a column are numbers or missing."""
     return column.codes is None and column.refused < 0
-
-
-def is_plain(column: Column, kind: str | None) -> bool:
-    """Return whether the learner may read a column as it is."""
-    if kind is None or kind != NOMINAL:
-        return is_numeric(column)
-    is_text = column.refused < 0 and column.numbers is None
-    return is_text and all(type(each) is str and each not in MISSING for each in column.values)
 
 
 def n_missing(column: Column) -> int:

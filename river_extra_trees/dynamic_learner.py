@@ -13,7 +13,7 @@ from ._estimator.learner import TreeLearner
 from ._estimator.parameters import (
     check_choice,
     check_number,
-    check_switch,
+    check_published,
     check_whole,
     draw_seed,
 )
@@ -68,7 +68,7 @@ class DynamicTreeLearner(TreeLearner):
         check_number("alpha", self.alpha, 0, 1, "[)")
         check_number("beta", self.beta, 0, words=(None,) if classifier else ())
         check_whole("min_samples_leaf", self.min_samples_leaf, 1, optional=True)
-        check_switch("published", self.published)
+        check_published(self, "dynamic")
         automatic = self.forgetting_factor == "auto" and not self.published
         memories = MEMORIES["classification" if classifier else "regression"]
         lighter = automatic and not classifier

@@ -60,7 +60,8 @@ class DynamicTreeRegressor(DynamicTreeLearner, DistributionRegressor):
     discard
         Which active sample retires when the window is full: `"oldest"`; `"random"`; `"alc"`, the
         one that reduces the predictive variance least; `"alm"`, the one with the most certain
-        prediction. The last two are for streams without drift. `mutate` can change it.
+        prediction. The last two are for streams without drift; `"alm"` is not one of `published`.
+        `mutate` can change it.
     forgetting_factor
         Factor in (0, 1] by which each new sample multiplies the weights of the earlier ones. With
         `"auto"`, trees with a memory of all samples and of about 500, 250, 120, 60 and 30 samples
@@ -68,8 +69,8 @@ class DynamicTreeRegressor(DynamicTreeLearner, DistributionRegressor):
         of trees. With `published`, `"auto"` is 1, as in the published program.
     rejuvenate_every
         Interval in samples. After each interval, `n_particles` new trees are grown on the window
-        and compete with the old ones; half of the new trees inherit the retired samples. `None`:
-        never. `mutate` can change it.
+        and compete with the old ones; half of the new trees inherit the retired samples, with
+        `published` none. `None`: never. `mutate` can change it.
     alpha
         Prior probability that the root is split, in [0, 1).
     beta
@@ -81,19 +82,20 @@ class DynamicTreeRegressor(DynamicTreeLearner, DistributionRegressor):
     published
         Behave as the published program does, the R package dynaTree 1.2-17: flat priors; its scores
         of moves, which have 2 / pi instead of 2 pi and treat retired samples differently; one cut
-        per tree and step, uniform over the range of a feature; residual resampling; and forgetting
-        that acts on the retired samples of a leaf at each retirement.
+        per tree and step, uniform over the range of a feature; residual resampling; predictions
+        that may leave the range of the targets; and forgetting that acts on the retired samples of
+        a leaf at each retirement. [The page](../algorithms/dynamic_trees.md) lists what differs.
     seed
         Random seed; `None` draws one.
 
     Notes
     -----
-    The prior of a leaf weighs as much as 0.3 samples, distributed like all samples of the stream,
-    and has one degree of freedom. Where memories compete, it weighs 0.01 samples per coefficient,
-    but at least 0.1 and at most 0.3. A leaf with few samples therefore predicts like the global
-    linear fit, and features and targets may have any scale. A linear leaf drops the slope of a
-    feature whose distance from zero exceeds about 10,000 times its spread, such as seconds since
-    1970 within one hour; subtract an origin from such a feature.
+    The prior of a leaf weighs as much as 0.3 samples, distributed like those of the
+    last ten windows or so, and has one degree of freedom. Where memories compete, it weighs 0.01
+    samples per coefficient, but at least 0.1 and at most 0.3. A leaf with few samples therefore
+    predicts like the global linear fit, and features and targets may have any scale. A linear leaf
+    drops the slope of a feature whose distance from zero exceeds about 10,000 times its spread,
+    such as seconds since 1970 within one hour; subtract an origin from such a feature.
 
     Where memories compete, 90 % intervals cover 91 to 94 % on a stream that does not change. During
     the first samples, about three per coefficient, intervals are too narrow.
@@ -102,13 +104,14 @@ class DynamicTreeRegressor(DynamicTreeLearner, DistributionRegressor):
     of its tree by e per coefficient, at most by exp(6). Both numbers and `min_samples_leaf` were
     chosen on Friedman's function and on the first 2,000 samples of the ten regression streams of
     `examples/benchmarks/studies/forgetting.py`, so the scores there are not on unseen data. Retired
-    samples count in the evidence of a tree like active ones. A retirement without forgetting
-    therefore changes neither predictions nor the odds of staying and pruning.
+    samples count in the evidence of a tree like active ones. A retirement therefore changes neither
+    predictions nor the odds of staying and pruning, but with `published` the odds.
 
     Linear leaves use the first 64 numeric features and replace a missing value by the mean of its
     feature. At a split, missing values go to the side that was drawn for them. Nominal features are
-    split one value against the rest. Predictions stay within the range of the targets. New features
-    may appear at any time, up to 16,384 columns.
+    split one value against the rest. The number that `predict_one` returns stays within the range
+    of the targets; the distribution is that of the leaves, which extrapolate. New features may
+    appear at any time, up to 16,384 columns.
 
     References
     ----------
@@ -246,8 +249,9 @@ class DynamicTreeClassifier(DynamicTreeLearner, TreeClassifier):
         With `published`, `"auto"` is 1, as in the published program.
     rejuvenate_every
         Interval in samples. After each interval, `n_particles` new trees are grown on the window
-        and compete with the old ones; half of the new trees inherit the retired samples. `None`:
-        never. It pays off on streams that drift fast. `mutate` can change it.
+        and compete with the old ones; half of the new trees inherit the retired samples, with
+        `published` none. `None`: never. It pays off on streams that drift fast. `mutate` can change
+        it.
     alpha
         Prior probability that the root is split, in [0, 1).
     beta

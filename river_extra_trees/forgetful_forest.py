@@ -53,9 +53,10 @@ class ForgetfulDecisionTreeClassifier(ForgetfulLearner, TreeClassifier):
     max_columns
         Largest number of columns, at most 16,384. Features that come later are ignored.
     published
-        Behave as the published program does: the retained size may exceed the number of
-        samples, samples are learned when their batch is complete, and a threshold is the largest
-        value on its left side.
+        Behave as the published program does: the retained size may exceed the number of samples,
+        samples are learned when their batch is complete, and a threshold is the largest value on
+        its left side. `warm_size`, `max_depth`, `max_retained` and `max_columns` keep their
+        defaults; the last two bound nothing.
     seed
         Random seed; `None` draws one.
 
@@ -237,9 +238,11 @@ class ForgetfulRandomForestClassifier(ForgetfulLearner, TreeClassifier):
         Number of threads that grow trees, and that read the rows of a data frame; -1 stands for all
         cores. It does not change the predictions.
     published
-        Behave as the published program does: the retained size may exceed the number of
-        samples, samples are learned when their batch is complete, a threshold is the largest value
-        on its left side, and the test of that implementation decides when to discard trees.
+        Behave as the published program does: the retained size may exceed the number of samples,
+        samples are learned when their batch is complete, a threshold is the largest value on its
+        left side, and the test of that implementation decides when to discard trees. `warm_size`,
+        `max_depth`, `max_retained` and `max_columns` keep their defaults; the last two bound
+        nothing.
     seed
         Random seed; `None` draws one.
 

@@ -14,6 +14,7 @@ from ._estimator.parameters import (
     check_jobs,
     check_number,
     check_parameter,
+    check_published,
     check_switch,
     check_whole,
     draw_seed,
@@ -63,12 +64,6 @@ class ForgetfulLearner(BatchForest):
         check_number("initial_rate", self.initial_rate, 0, LARGEST)
         check_whole("max_depth", self.max_depth, 1, optional=True)
         check_whole("max_retained", self.max_retained, 1)
-        check_parameter(
-            self.max_retained >= self.batch_size,
-            "max_retained",
-            self.max_retained,
-            "at least batch_size",
-        )
         check_whole("max_columns", self.max_columns, 1)
         check_parameter(
             self.max_columns <= MAX_COLUMNS,
@@ -79,7 +74,13 @@ class ForgetfulLearner(BatchForest):
         check_whole("n_models", n_models, 1)
         check_number("significance", significance, 0, 1)
         check_switch("bagging", bagging)
-        check_switch("published", self.published)
+        check_published(self, "forgetful")
+        check_parameter(
+            self.published or self.max_retained >= self.batch_size,
+            "max_retained",
+            self.max_retained,
+            "at least batch_size",
+        )
         check_jobs(n_jobs)
         self._core = ForgetfulForest(
             n_trees=n_models,
@@ -89,7 +90,7 @@ class ForgetfulLearner(BatchForest):
             seed=draw_seed(self.seed),
             subsets=is_forest,
             bagging=bagging,
-            max_columns=self.max_columns,
+            max_columns=MAX_COLUMNS if self.published else self.max_columns,
         )
         self._core.parameters = [self._new_parameters().state() for _ in range(n_models)]
         self._core.drift = self._new_drift_test().state() if is_forest else None
@@ -144,7 +145,8 @@ class ForgetfulLearner(BatchForest):
                 parameters.adapt(batch, guess, held)
         for tree in discarded:
             adapted[tree].rate = self.initial_rate
-        sizes = [min(parameters.retained_size, self.max_retained) for parameters in adapted]
+        most = LARGEST if self.published else self.max_retained
+        sizes = [min(parameters.retained_size, most) for parameters in adapted]
         return BatchPlan(
             sizes,
             [int(min(parameters.max_height, depth)) for parameters in adapted],

@@ -51,7 +51,7 @@ class StreamDecisionForestClassifier(StreamLearner, TreeClassifier):
     leaf_memory
         Number of samples that a leaf remembers: each sample multiplies the weights of the earlier
         ones in its leaf by 1 - 1 / leaf_memory, so that leaves follow drift. `None` keeps all
-        weights. With `published`, leaves do not decay, and only the default is accepted.
+        weights.
     splitter
         `"best"`, or `"random"` for one uniformly drawn threshold per feature.
     n_swaps
@@ -64,7 +64,8 @@ class StreamDecisionForestClassifier(StreamLearner, TreeClassifier):
         Behave as the published program does: a leaf holds only the last batch that reached it,
         learns it when the batch is complete, and is split even if its samples are pure. No tree
         grows before the first batch is complete. In batch b > 1, trees are replaced with
-        probability 1 / b only, so rarely on a long stream.
+        probability 1 / b only, so rarely on a long stream. `max_nodes` and
+        `leaf_memory` keep their defaults and have no effect.
     seed
         Random seed; `None` draws one.
 

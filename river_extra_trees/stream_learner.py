@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import typing
 
 from ._core.cart.splitter import Splitter
@@ -16,8 +15,7 @@ from ._estimator.parameters import (
     check_jobs,
     check_max_features,
     check_number,
-    check_parameter,
-    check_switch,
+    check_published,
     check_whole,
     decay_factor,
     draw_seed,
@@ -74,23 +72,12 @@ class StreamLearner(BatchForest):
         for name in ("batch_size", "min_samples_split", "min_samples_leaf", "max_nodes"):
             check_whole(name, getattr(self, name), 1)
         check_choice("splitter", self.splitter, "best", "random")
-        check_switch("published", self.published)
         check_max_features(self.max_features)
-
-    def _fading(self) -> float:
-        """Return the factor per sample of the weights in a leaf."""
-        fading = decay_factor("leaf_memory", self.leaf_memory)
-        default = inspect.signature(type(self)).parameters["leaf_memory"].default
-        check_parameter(
-            not self.published or self.leaf_memory == default,
-            "leaf_memory",
-            self.leaf_memory,
-            f"{default:g}, its default, when published=True, because leaves do not decay then",
-        )
-        return 1.0 if self.published else fading
 
     def _new_forest(self, criterion: str, n_models: int = 1, bagging: bool = False) -> StreamForest:
         """Make a forest whose trees all grow on each batch."""
+        fading = decay_factor("leaf_memory", self.leaf_memory)
+        check_published(self, "stream")
         return StreamForest(
             n_trees=n_models,
             regression=criterion == "variance",
@@ -98,7 +85,7 @@ class StreamLearner(BatchForest):
             published=self.published,
             seed=draw_seed(self.seed),
             bagging=bagging,
-            fading=self._fading(),
+            fading=1.0 if self.published else fading,
         )
 
     def _new_splitter(self) -> Splitter:
@@ -119,13 +106,14 @@ class StreamLearner(BatchForest):
         batch = forest.n_batches
         splitters = splitters or self._new_splitters()
         n_features = n_features_tried(self.max_features, forest.n_offered)
+        max_nodes = LARGEST if self.published else self.max_nodes
         if forest.n_in_batch < self.batch_size:
             depth = LARGEST if self.max_depth is None else self.max_depth
-            forest.grow_early(splitters, n_features, depth, self.max_nodes)
+            forest.grow_early(splitters, n_features, depth, max_nodes)
             return
         replaced: list[int] = []
         if self.n_swaps > 0:
             is_share = isinstance(self.n_swaps, float)
             n_swaps = max(1, int(self.n_swaps * self.n_models)) if is_share else self.n_swaps
             replaced = forest.trees_to_replace(n_swaps)
-        forest.grow(batch, splitters, replaced, n_features, self.max_nodes)
+        forest.grow(batch, splitters, replaced, n_features, max_nodes)

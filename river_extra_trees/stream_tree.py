@@ -45,12 +45,13 @@ class StreamDecisionTreeClassifier(StreamLearner, TreeClassifier):
     leaf_memory
         Number of samples that a leaf remembers: each sample multiplies the weights of the earlier
         ones in its leaf by 1 - 1 / leaf_memory, so that leaves follow drift. `None` keeps all
-        weights. With `published`, leaves do not decay, and only the default is accepted.
+        weights.
     splitter
         `"best"`, or `"random"` for one uniformly drawn threshold per feature.
     published
         Behave as the published program does: a leaf holds only the last batch that reached it,
-        learns it when the batch is complete, and is split even if its samples are pure.
+        learns it when the batch is complete, and is split even if its samples are pure. `max_nodes`
+        and `leaf_memory` keep their defaults and have no effect.
     seed
         Random seed; `None` draws one.
 

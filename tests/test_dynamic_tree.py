@@ -56,15 +56,32 @@ def test_intervals_cover_what_they_promise(
     assert 0.88 <= np.mean(inside) <= most
 
 
-def test_log_evidence_adds_up_predictive_densities() -> None:
-    """The distribution that was announced is the one that the sample is scored by."""
-    model = DynamicTreeRegressor(n_particles=30, leaf="constant", forgetting_factor=1.0, seed=1)
+@pytest.mark.parametrize("leaf", ["constant", "linear"])
+@pytest.mark.parametrize("published", [False, True])
+def test_log_evidence_adds_up_predictive_densities(leaf: str, published: bool) -> None:
+    """The distribution that was announced is the one that the sample is scored by.
+
+    Linear leaves extrapolate in it; the prediction stays within the range of the targets, but not
+    with `published`.
+    """
+    model = DynamicTreeRegressor(
+        n_particles=30, leaf=leaf, forgetting_factor=1.0, published=published, seed=1
+    )
+    outside = 0
     for i, (x, y) in enumerate(friedman(300, 0)):
         before = model.log_evidence
-        announced = model.predict_one(x, with_dist=True).log_density(y)
+        answer, announced = model.predict_one(x), model.predict_one(x, with_dist=True)
+        core = model._core
+        if i >= 20:
+            outside += not core.lowest <= announced.mean <= core.highest
+            limits = (-np.inf, np.inf) if published else (core.lowest, core.highest)
+            means = np.clip([mean for mean, *_ in announced.components], *limits)
+            assert answer == pytest.approx(means @ [part[3] for part in announced.components])
         model.learn_one(x, y)
-        if i >= 10:
-            assert model.log_evidence - before == pytest.approx(announced, abs=1e-9)
+        if i >= 20:
+            density = announced.log_density(y)
+            assert model.log_evidence - before == pytest.approx(density, abs=1e-7)
+    assert (outside > 0) == (leaf == "linear")
 
 
 # Learning
@@ -73,7 +90,7 @@ def test_log_evidence_adds_up_predictive_densities() -> None:
 def test_splits_on_nominal_and_on_missing_values() -> None:
     """One value against the others, without an order among them; and what has none goes apart."""
     rng = random.Random(0)
-    model = DynamicTreeRegressor(n_particles=50, leaf="constant", seed=0)
+    model = DynamicTreeRegressor(n_particles=50, leaf="constant", seed=3)
     for _ in range(800):
         colour, a = rng.choice(["red", "green", "blue"]), rng.choice([None, rng.random()])
         model.learn_one({"colour": colour, "a": a}, (colour == "green") + 2.0 * (a is None))
@@ -145,7 +162,11 @@ def test_trees_explain_what_they_answer(leaf: str) -> None:
     assert (table["degrees_of_freedom"] > 0.0).all()
     before = frozen(model)
     for x, _ in friedman(10, 1):
-        parts = {mean: (scale, share) for mean, scale, _, share in model._core.mixture(x)}
+        core = model._core
+        parts = {
+            np.clip(mean, core.lowest, core.highest): (scale, share)
+            for mean, scale, _, share in core.mixture(x)
+        }
         answers = [model._core.number_of_tree(tree, x) for tree in range(5)]
         assert set(answers) == set(parts)
         mean = sum(mean * share for mean, (_, share) in parts.items())
@@ -170,6 +191,22 @@ def test_one_argument_gives_the_published_program(model_class: Any) -> None:
     plain = model_class(published=True, forgetting_factor=1.0, seed=1)
     assert model.forgetting_factors == {1.0: 1.0}
     assert pickle.dumps(model._core) == pickle.dumps(plain._core)
+
+
+def test_a_leaf_that_is_older_than_its_samples_is_refused() -> None:
+    """Its weights would grow with the age that a file claims; later copies would be refused."""
+    core = learned_core()
+    state = core.state()
+    pool = {**state["pool"].values, "n_seen": 2**31}
+    with pytest.raises(StateError, match="older than its samples"):
+        type(core).restored({**state, "pool": type(core.pool).restored(pool)})
+
+
+def learned_core() -> Any:
+    model = DynamicTreeRegressor(n_particles=10, window=20, seed=1)
+    for x, y in friedman(60, 0):
+        model.learn_one(x, y)
+    return model._core
 
 
 def test_a_state_of_a_classifier_with_linear_models_is_refused() -> None:

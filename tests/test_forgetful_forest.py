@@ -97,6 +97,16 @@ def test_published_repeats_a_recorded_run(name: str) -> None:
         assert model.retained_sizes == [int(line["rootsize"])]
 
 
+def test_the_published_program_retains_without_a_bound() -> None:
+    """It has no `max_retained`, whose default is 10,000 samples."""
+    model = ForgetfulDecisionTreeClassifier(500, initial_rate=1.0, published=True)
+    rng = random.Random(0)
+    for _ in range(11_000):
+        x = {"a": rng.random()}
+        model.learn_one(x, x["a"] > 0.5)
+    assert model.retained_sizes[0] > 10_000
+
+
 @pytest.mark.parametrize("seed", range(80))
 def test_tree_equals_the_naive_tree(seed: int) -> None:
     """After every sample."""

@@ -170,9 +170,7 @@ def read_integers(name: str) -> list[int]:
 def test_recorded_run(stream: str, batch_size: int, criterion: str, option: str) -> None:
     """Predictions, node counts and the final tree of the published program come out exactly."""
     x, y = zip(*((float(np.float32(a)), int(b)) for a, b in read_table(stream)), strict=True)
-    model = StreamDecisionTreeClassifier(
-        batch_size, criterion, max_nodes=10**6, published=True, **OPTIONS[option]
-    )
+    model = StreamDecisionTreeClassifier(batch_size, criterion, published=True, **OPTIONS[option])
     predictions, sizes = [], []
     for i, (value, label) in enumerate(zip(x, y, strict=True), start=1):
         if i > batch_size:
@@ -204,20 +202,12 @@ def test_recorded_run(stream: str, batch_size: int, criterion: str, option: str)
     assert compared == len(final)
 
 
-@pytest.mark.parametrize("model_class", WITH_A_PROGRAM)
-def test_published_is_complete(model_class: Any) -> None:
-    """One argument gives the program; what it fixes cannot be asked for beside it."""
-    with pytest.raises(ValueError, match=r"leaf_memory must be (5|10), .* when published=True"):
-        model_class(published=True, leaf_memory=None)
-    assert model_class(published=True)._core.published
-
-
 def test_published_visits_features_in_random_order() -> None:
     """Pure leaves are split on the first feature visited: in a fixed order, most were on one."""
     shares = []
     for seed in range(16):
         generator = random.Random(seed)
-        model = StreamDecisionTreeClassifier(50, max_nodes=10**6, published=True, seed=seed)
+        model = StreamDecisionTreeClassifier(50, published=True, seed=seed)
         for _ in range(1000):
             x = {str(feature): generator.random() for feature in range(5)}
             model.learn_one(x, int(x["0"] + x["1"] > 1.0) ^ (generator.random() < 0.1))

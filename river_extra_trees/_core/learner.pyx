@@ -5,7 +5,7 @@ from cpython.object cimport PyObject
 from .table cimport RowReader, Table
 from .guarded cimport Guarded, Holder, begin_step, end_step, hold, release
 from .lists cimport length_of
-from .schema cimport MAX_LABELS, OTHER, Labels, Schema, find_room
+from .schema cimport MAX_LABELS, Labels, Schema, find_room
 from .shares cimport first_largest, total_of
 from .split cimport GROUP, is_in_group
 from .team cimport Team
@@ -44,32 +44,38 @@ cdef int raise_missing() except -1 with gil:
 cdef dict name_node(dict node, Schema schema):
     """Add the name and the value of a split to a node; its numbers become `column`, `cut`.
 
-    Of a group of values these are a list of the values that go left, and the set of their codes.
+    Of a group of values these are a list of the remembered values that go left, and the group.
     """
     cdef int column = node["feature"]
     node["column"], node["cut"] = column, node["threshold"]
     node["feature"] = None if column < 0 else schema.names[column]
     if node["nominal"] >= GROUP:
-        codes = codes_of_group(node, schema)
-        node["threshold"] = [value for value, code in schema.codes[column].items() if code in codes]
-        if OTHER in codes:
-            node["threshold"].append(schema.value_of(column, OTHER))
-        node["cut"] = codes
+        group = Group(node["cut"], node["nominal"])
+        node["threshold"] = [
+            value for code, value in schema.codes[column].items() if code in group]
+        node["cut"] = group
     elif node["nominal"]:
         node["threshold"] = schema.value_of(column, node["cut"])
     node["nominal"] = bool(node["nominal"])
     return node
 
 
-cdef object codes_of_group(dict node, Schema schema):
+cdef class Group:
     """The codes that a split by a group of values sends left."""
-    cdef double group = node["threshold"]
-    cdef int salt = node["nominal"] - GROUP
-    found = []
-    for code in (OTHER, *schema.codes[node["column"]].values()):
-        if is_in_group(group, salt, code):
-            found.append(code)
-    return frozenset(found)
+
+    cdef double group
+    cdef int salt
+
+    def __cinit__(self, double threshold, int nominal):
+        self.group, self.salt = threshold, nominal - GROUP
+
+    def __contains__(self, double code):
+        return is_in_group(self.group, self.salt, code)
+
+    @property
+    def is_empty(self):
+        """Whether only missing values can go left."""
+        return self.group == 0.0
 
 
 cdef class Learner(Guarded):
@@ -207,11 +213,12 @@ cdef class Learner(Guarded):
                 row, n_labels = reader.row, self.n_labels()
                 with nogil:
                     self.run(reader, stop, n_labels)
+                reader.note_values(row)
                 if self.batch_is_full():
                     return True
                 if reader.row == stop:
                     break
-                if reader.row == row:   # new values often come in succession
+                if reader.row == row:   # new features often come in succession
                     n_careful = CAREFUL
             is_known = reader.read()
             if reader.asks and not reader.answered:
@@ -223,6 +230,7 @@ cdef class Learner(Guarded):
                     return True
                 self.learn_next(reader, is_known, weight)
             reader.row += 1
+            reader.note_values(reader.row - 1)
             reader.answered = False
             if weight > 0.0 and self.batch_is_full():
                 return True

@@ -1,12 +1,16 @@
 """Feature names -> columns, dicts -> rows of doubles; labels -> codes.
 
 A column belongs to a feature name and a kind. Numbers (bool included) go to the numeric column of
-their name; the code of any other hashable value goes to the nominal column of the name. A name with
-values of both kinds has two columns; if one has a value, the other is missing. So a feature may
-change its type during the stream without an error or a loss of information.
+their name; the code of any other hashable value (`codes`) goes to the nominal column of the name. A
+name with values of both kinds has two columns; if one has a value, the other is missing. So a
+feature may change its type during the stream without an error or a loss of information.
+
+A nominal column remembers the values that it met last, to tell people which value a code stands
+for. Nothing else depends on them.
 """
 
 from cpython.object cimport PyObject
+from libc.stdint cimport int64_t
 
 from .lists cimport item_of, size_of
 
@@ -14,10 +18,9 @@ cdef extern from "Python.h":
     PyObject* none "Py_None"
 
 cdef enum:
-    MAX_CATEGORIES = 1024   # codes of one nominal column; later values share the code OTHER
+    MAX_VALUES = 1024       # remembered values of one nominal column
     MAX_COLUMNS = 1 << 14   # upper limit of `max_columns`
     MAX_LABELS = 1024       # a further label is an error, so that labels use bounded memory
-    OTHER = -1              # shared code of all nominal values without a separate code
 
 cdef int find_room(object label, Py_ssize_t n_labels) except -1
 
@@ -25,14 +28,17 @@ cdef class Schema:
     cdef dict numeric           # name -> numeric column
     cdef dict nominal           # name -> nominal column
     cdef readonly list names    # column -> name
-    cdef readonly list codes    # column -> {value: code}, or None if the column is numeric
+    cdef readonly list codes    # column -> {code: value} of the values met last, the latest new
+                                #   one at the end; or None if the column is numeric
+    cdef long* n_noted          # per column: number of values that became remembered, not part of
+                                #   the state
     cdef readonly int n_columns
     cdef readonly int max_columns   # further features are ignored, so that memory is bounded
     cdef double* row            # scratch: row[column] of the last encoded row; NaN: missing
     cdef int* filled            # the n_filled columns that may have a value in `row`, each once
     cdef int n_filled           # work on a row does not visit the others
     cdef int row_capacity
-    cdef unsigned long version  # number of changes of columns and codes; not part of the state
+    cdef unsigned long version  # number of changes of columns; not part of the state
 
     # A cache, not part of the state: the keys of the last row that was looked up by name, in the
     # order of its dict. A row whose keys are the same objects in the same order needs no look-up.
@@ -60,22 +66,24 @@ cdef class Schema:
                 self.n_filled += 1
             self.row[column] = number
 
-    cdef inline int count_codes(self, int column) noexcept nogil:
-        """Number of codes of a nominal column."""
-        return <int>size_of(item_of(<PyObject*>self.codes, column))
+    cdef inline bint remembers(self, int column, double code) except -1:
+        """Whether a nominal column remembers the value of a code."""
+        return <int64_t>code in <dict>self.codes[column]
 
     cdef int encode(self, object x) except -1
     cdef int admit(self, object x) except -1
     cdef int validate(self, object x) except -1
     cdef list new_entries(self, dict x)
-    cdef bint by_layout(self, dict x) except -1
-    cdef bint store(self, Py_ssize_t i, PyObject* value) except -1
+    cdef bint by_layout(self, dict x, bint learns) except -1
+    cdef bint store(self, Py_ssize_t i, PyObject* value, bint learns) except -1
     cdef int by_name(self, dict x, list fresh) except -1
     cdef int remember(self, dict x) except -1
     cdef int commit(self, dict x, list fresh) except -1
     cdef int undo(self, list added) except -1
     cdef int add(self, list fresh, list added) except -1
     cdef int add_column(self, object name, bint is_nominal, list added) except -1
+    cdef int note(self, int column, double code, object value) except -1
+    cdef int put_value(self, int column, double code, object value) except -1
     cdef int reserve(self, int n_columns) except -1
     cdef void blank(self) noexcept nogil
 

@@ -5,13 +5,11 @@ from cpython.exc cimport PyErr_Clear, PyErr_Occurred
 from cpython.object cimport PyObject, PyTypeObject
 from libc.math cimport NAN
 
+from .codes cimport code_of, code_of_text
 from .validation cimport (
     CATEGORY, MISSING, NUMBER, Kind, as_dict, check_name, classify, holds_nan, order_of
 )
 from .allocation cimport free, resized
-
-from gc import get_referents
-from sys import getsizeof
 
 import numpy as np
 
@@ -36,10 +34,10 @@ cdef class Schema:
     """Columns of the known features.
 
     `encode` reads a row for a prediction: unknown features are ignored, absent ones are missing.
-    `admit` reads a row to learn from: new features get columns, new nominal values codes. The new
-    columns of one row are numbered in the sorted order of their names, so that nothing depends on
-    the order of the keys. `validate` reads and refuses as `admit` does, but learns as little as
-    `encode`. All leave the schema as it was when they raise.
+    `admit` reads a row to learn from: new features get columns, new nominal values are remembered.
+    The new columns of one row are numbered in the sorted order of their names, so that nothing
+    depends on the order of the keys. `validate` reads and refuses as `admit` does, but learns as
+    little as `encode`. All leave the schema as it was when they raise.
 
     Parameters
     ----------
@@ -59,6 +57,7 @@ cdef class Schema:
     def __dealloc__(self):
         free(self.row)
         free(self.filled)
+        free(self.n_noted)
         free(self.layout_keys)
         free(self.layout_numeric)
         free(self.layout_nominal)
@@ -66,14 +65,14 @@ cdef class Schema:
     cdef int encode(self, object x) except -1:
         if type(x) is not dict:
             x = as_dict(x)
-        if not self.by_layout(<dict>x):
+        if not self.by_layout(<dict>x, False):
             self.by_name(<dict>x, None)
         return 0
 
     cdef int admit(self, object x) except -1:
         if type(x) is not dict:
             x = as_dict(x)
-        if not self.by_layout(<dict>x):
+        if not self.by_layout(<dict>x, True):
             fresh = self.new_entries(<dict>x)
             if fresh:
                 self.commit(<dict>x, fresh)
@@ -82,15 +81,15 @@ cdef class Schema:
     cdef int validate(self, object x) except -1:
         if type(x) is not dict:
             x = as_dict(x)
-        if not self.by_layout(<dict>x):
+        if not self.by_layout(<dict>x, False):
             self.new_entries(<dict>x)
         return 0
 
     cdef list new_entries(self, dict x):
-        """Read a row to learn from; return what has no column or code yet, sorted by `order_of`.
+        """Read a row to learn from; return what is new: (name, whether it is nominal, code, value).
 
-        All invalid input raises an error here. After that, `commit` fails only if memory is short,
-        or if hashing or comparing a name or a value raises an error only later.
+        Sorted by `order_of`. All invalid input raises an error here. After that, `commit` fails
+        only if memory is short, or if hashing or comparing a name raises an error only later.
         """
         cdef list fresh = []
         self.by_name(x, fresh)
@@ -98,7 +97,7 @@ cdef class Schema:
             fresh.sort(key=order_of)
         return fresh
 
-    cdef bint by_layout(self, dict x) except -1:
+    cdef bint by_layout(self, dict x, bint learns) except -1:
         """Fill the row with the cached keys; return whether that was possible.
 
         The same key objects in the same order need no look-up, equal ones one look-up each. A row
@@ -113,7 +112,7 @@ cdef class Schema:
         self.blank()
         if n == size:
             while PyDict_Next(x, &position, &key, &value) and key == self.layout_keys[i]:
-                if not self.store(i, value):
+                if not self.store(i, value, learns):
                     return False
                 i += 1
             if i == size:
@@ -123,14 +122,17 @@ cdef class Schema:
         while i < self.layout_size:     # an __eq__ of a key may have changed it
             value = PyDict_GetItemWithError(x, <object>self.layout_keys[i])
             if value != NULL:
-                if not self.store(i, value):
+                if not self.store(i, value, learns):
                     return False
                 found += 1
             i += 1
         return found == n
 
-    cdef bint store(self, Py_ssize_t i, PyObject* value) except -1:
-        """Put the value of a cached key into the row; return whether that was possible."""
+    cdef bint store(self, Py_ssize_t i, PyObject* value, bint learns) except -1:
+        """Put the value of a cached key into the row; return whether that was possible.
+
+        A nominal value that is learned must be remembered already.
+        """
         cdef int column = self.layout_numeric[i]
         cdef double number
         if is_float(value) or is_of(value, FLOAT64):
@@ -148,9 +150,9 @@ cdef class Schema:
             number = 0.0
         elif type(<object>value) is str and self.layout_nominal[i] >= 0:
             column = self.layout_nominal[i]
-            number = (<dict>self.codes[column]).get(<object>value, OTHER)
-            if number == OTHER:
-                return False            # may be a new value
+            number = code_of_text(<object>value)
+            if learns and not self.remembers(column, number):
+                return False
         else:
             return False
         if column < 0:
@@ -160,7 +162,7 @@ cdef class Schema:
 
     cdef int by_name(self, dict x, list fresh) except -1:
         """Fill the row by look-ups. Add new names and values to `fresh`, if that is a list."""
-        cdef double number
+        cdef double number              # or the code of a nominal value
         cdef Kind kind
         cdef bint known = True
         self.blank()
@@ -176,15 +178,11 @@ cdef class Schema:
                 check_name(name)
                 known = False
                 if fresh is not None:
-                    fresh.append((name, kind == CATEGORY, value))
-            elif kind == NUMBER:
-                self.put(<int>column, number)
-            else:
-                codes = <dict>self.codes[<int>column]
-                code = codes.get(value)
-                if code is None and fresh is not None and len(codes) < MAX_CATEGORIES:
-                    fresh.append((name, True, value))
-                self.put(<int>column, OTHER if code is None else <double>code)
+                    fresh.append((name, kind == CATEGORY, number, value))
+                continue
+            if kind == CATEGORY and fresh is not None and not self.remembers(<int>column, number):
+                fresh.append((name, True, number, value))
+            self.put(<int>column, number)
         if known and not fresh:
             self.misses += 1
             if self.misses & 15 == 1:   # with new key objects in every row, do not cache each time
@@ -192,21 +190,24 @@ cdef class Schema:
         return 0
 
     cdef int commit(self, dict x, list fresh) except -1:
-        """Add columns and codes for the new names and values of a valid row; encode the row."""
+        """Add columns and values for what is new in a valid row; encode the row."""
         cdef list added = []
-        self.version += 1
         try:
             self.add(fresh, added)
             self.by_name(x, None)
         except BaseException:
             self.undo(added)
             raise
+        for name, is_nominal, _, _ in fresh:
+            column = self.nominal.get(name) if is_nominal else None
+            if column is not None:
+                forget_oldest(<dict>self.codes[<int>column])
         return 0
 
     cdef int undo(self, list added) except -1:
         """Remove what was added: of each entry its dict, and the length of this before.
 
-        Nothing is looked up: a value whose own code fails once may fail again.
+        Nothing is looked up: a name whose own code fails once may fail again.
         """
         self.layout_size = 0
         while added:
@@ -218,8 +219,7 @@ cdef class Schema:
         return 0
 
     cdef int add(self, list fresh, list added) except -1:
-        cdef int column
-        for name, is_nominal, value in fresh:
+        for name, is_nominal, code, value in fresh:
             columns = self.nominal if is_nominal else self.numeric
             if name not in columns:
                 if self.n_columns == self.max_columns:
@@ -227,9 +227,21 @@ cdef class Schema:
                 self.add_column(name, is_nominal, added)
             if is_nominal:
                 column = columns[name]
-                codes = <dict>self.codes[column]
-                added.append((codes, len(codes)))
-                codes[value] = len(codes)
+                added.append((self.codes[<int>column], len(<dict>self.codes[<int>column])))
+                self.put_value(<int>column, code, value)
+        return 0
+
+    cdef int note(self, int column, double code, object value) except -1:
+        """Remember the value of a code in place of the one remembered for longest."""
+        if not self.remembers(column, code):
+            self.put_value(column, code, value)
+            forget_oldest(<dict>self.codes[column])
+        return 0
+
+    cdef int put_value(self, int column, double code, object value) except -1:
+        """Remember the value of a code."""
+        (<dict>self.codes[column])[<int64_t>code] = value
+        self.n_noted[column] += 1
         return 0
 
     cdef int add_column(self, object name, bint is_nominal, list added) except -1:
@@ -242,6 +254,7 @@ cdef class Schema:
         self.n_columns = column + 1
         self.layout_size = 0
         self.misses = 0
+        self.version += 1
         added.append((columns, len(columns)))
         columns[name] = column
         return 0
@@ -270,8 +283,10 @@ cdef class Schema:
             n = max(8, 2 * n_columns)
             self.row = <double*>resized(self.row, n, sizeof(double))
             self.filled = <int*>resized(self.filled, n, sizeof(int))
+            self.n_noted = <long*>resized(self.n_noted, n, sizeof(long))
             for column in range(self.row_capacity, n):
                 self.row[column] = NAN
+                self.n_noted[column] = 0
             self.row_capacity = n
         return 0
 
@@ -285,14 +300,20 @@ cdef class Schema:
     def value_of(self, int column, double number):
         """The feature value for a number in a column: the number, or the nominal value of a code.
 
-        None for the code of no value, by which splits tell missing values from all others.
+        None for the code of no value, by which splits tell missing values from all others; a text
+        for a value that is no longer remembered.
         """
         if self.codes[column] is None:
             return number
-        for value, code in self.codes[column].items():
-            if code == number:
-                return value
-        return "any other value" if number == OTHER else None
+        if number < 0.0:
+            return None
+        return self.codes[column].get(<int64_t>number, "a value not met lately")
+
+    def is_new(self, name, value):
+        """Whether a text is a value of a feature with such values, and is not remembered."""
+        column = self.nominal.get(name)
+        return type(value) is str and column is not None and (
+            not self.remembers(<int>column, code_of_text(value)))
 
     def row_of(self, x):
         """The row of doubles that x encodes to, as a list (for tests and explanations)."""
@@ -316,58 +337,68 @@ cdef class Schema:
             require(columns.get(name) == column and not holds_nan(name),
                     "Schema: a column has no name to find it by")
             if codes is not None:
-                require(len(codes) <= MAX_CATEGORIES
-                        and list(codes.values()) == list(range(len(codes)))
-                        and not any([holds_nan(value) for value in codes]),
-                        "Schema: categories must be different, and equal to themselves")
+                require(len(codes) <= MAX_VALUES and all([
+                    code_of(value) == code and not holds_nan(value)
+                    for code, value in codes.items()]),
+                    "Schema: nominal values must be different, and equal to themselves")
 
     def __sizeof__(self):
-        """Bytes of the arrays, and of the nominal values that `gc.get_referents` omits."""
-        cdef Py_ssize_t texts = 0
-        for codes in self.codes:
-            if codes and str not in map(type, get_referents(codes)):    # a dict with texts only
-                texts += sum([getsizeof(value) for value in codes if type(value) is str])
+        """Bytes of the arrays."""
         return (
-            object.__sizeof__(self) + texts
-            + self.row_capacity * (sizeof(double) + sizeof(int))
+            object.__sizeof__(self)
+            + self.row_capacity * (sizeof(double) + sizeof(int) + sizeof(long))
             + self.layout_capacity * (sizeof(PyObject*) + 2 * sizeof(int))
         )
 
     def state(self):
-        """Names and values in the order of their columns and codes; None: all are numeric."""
-        categories = [None if codes is None else list(codes) for codes in self.codes]
+        """Names in the order of their columns, and remembered values; None: all are numeric."""
+        values = [None if codes is None else list(codes.values()) for codes in self.codes]
         return without_defaults({
             "names": list(self.names),
-            "categories": categories if self.nominal else None,
+            "nominal_values": values if self.nominal else None,
             "max_columns": self.max_columns,
         }, self.DEFAULTS)
 
-    DEFAULTS = {"categories": None, "max_columns": MAX_COLUMNS}
+    DEFAULTS = {"nominal_values": None, "max_columns": MAX_COLUMNS}
 
     @classmethod
     def restored(cls, values):
         """The schema of a state."""
         cdef Schema schema
-        state = State("Schema", values, ("names", "categories", "max_columns"), cls.DEFAULTS)
+        require(type(values) is not dict or "categories" not in values,
+                "the model has nominal features and was saved by an earlier version, which numbered"
+                " their values in another way: train it again")
+        state = State("Schema", values, ("names", "nominal_values", "max_columns"), cls.DEFAULTS)
         schema = Schema(state.whole("max_columns", 1, MAX_COLUMNS))
         names = state.items("names")
         require(len(names) <= schema.max_columns, "Schema: too many columns")
-        all_categories = [None] * len(names) if state.values["categories"] is None else (
-            state.items("categories", len(names)))
+        of_columns = [None] * len(names) if state.values["nominal_values"] is None else (
+            state.items("nominal_values", len(names)))
         try:
-            for name, categories in zip(names, all_categories):
-                schema.add_column(name, categories is not None, [])
-                if categories is not None:
-                    require(type(categories) is list, "Schema: categories must be a list")
-                    codes = dict(zip(categories, range(len(categories))))
+            for name, remembered in zip(names, of_columns):
+                schema.add_column(name, remembered is not None, [])
+                if remembered is not None:
+                    require(type(remembered) is list, "Schema: nominal values must be a list")
+                    codes = {int(code_of(value)): value for value in remembered}
+                    require(len(codes) == len(remembered),
+                            "Schema: nominal values must be different, and equal to themselves")
                     schema.codes[schema.n_columns - 1] = codes
-        except TypeError:
-            raise StateError("Schema: a name or a category is not hashable") from None
+        except StateError:
+            raise
+        except (TypeError, ValueError) as error:
+            raise StateError(f"Schema: a name or a nominal value cannot be used: {error}") from None
         schema.check()
         return schema
 
     def __reduce__(self):
         return reduced(type(self), self.state())
+
+
+cdef int forget_oldest(dict codes) except -1:
+    """Forget the values that have been remembered for longest, if there are too many."""
+    while len(codes) > MAX_VALUES:
+        del codes[next(iter(codes))]
+    return 0
 
 
 cdef int find_room(object label, Py_ssize_t n_labels) except -1:

@@ -45,8 +45,8 @@ cdef inline double random_threshold(Rng* rng, double low, double high) noexcept 
 
 
 cdef inline int bucket_of(int salt, double code) noexcept nogil:
-    """The bucket of a nominal value, from 0 to N_BUCKETS - 1; its code is -1 or more."""
-    return <int>(mix((<uint64_t>(<int>code + 1) << 8) | <uint64_t>salt) % N_BUCKETS)
+    """The bucket of a nominal value, from 0 to N_BUCKETS - 1."""
+    return <int>(mix((<uint64_t>code << 8) | <uint64_t>salt) % N_BUCKETS)
 
 
 cdef inline bint is_in_group(double group, int salt, double code) noexcept nogil:

@@ -63,7 +63,7 @@ LARGEST_WEIGHT = 1e100
 FAINTEST_WEIGHT = sys.float_info.min
 LARGEST_FLOAT = sys.float_info.max
 SMALLEST = 5e-324  # positive number
-OTHER = -1  # code of all values of a nominal column without a code of their own
+LARGEST_CODE = 2**52 - 1  # of a nominal value
 FINITE = {"least": -LARGEST_FLOAT, "most": LARGEST_FLOAT}  # floats of an array
 
 Table = Mapping[str, tuple[Any, ...]]
@@ -134,16 +134,16 @@ def require_codes(
     targets: NDArray[np.float64],
     n_labels: int | None,
 ) -> None:
-    """Raise a StateError for samples with labels or nominal values that have no code.
+    """Raise a StateError for samples without a known label, and for numbers that are no codes.
 
-    Growth counts samples by their codes, so others would be outside of its arrays.
+    Growth counts samples by the codes of their labels, so others would be outside of its arrays.
 
     Parameters
     ----------
     owner
         Name of the class that has the samples.
     codes
-        Per column of the schema: its codes, or None if it is numeric.
+        Per column of the schema: None if it is numeric.
     columns
         (Number of a column, its values); NaN is missing.
     targets
@@ -157,9 +157,8 @@ def require_codes(
     )
     for column, values in columns:
         require(
-            codes[column] is None
-            or are_codes(values[~np.isnan(values)], OTHER, len(codes[column])),
-            f"{owner}: a sample has no known value",
+            codes[column] is None or are_codes(values[~np.isnan(values)], 0, LARGEST_CODE + 1),
+            f"{owner}: a number is the code of no nominal value",
         )
 
 

@@ -4,10 +4,9 @@ A `Table` contains the columns of some samples, with or without targets and weig
 depend on a learner, so any learner can read it.
 
 A `RowReader` encodes the rows of a table for a learner, in their order. It links the columns of the
-table to those of the schema once, and looks up the code of each nominal value once. `read` encodes
+table to those of the schema once, and computes the code of each nominal value once. `read` encodes
 one row. `read_ahead` encodes several rows, column by column, without the GIL. A row with a new
-feature or a new nominal value is given to `Schema.admit` as a dict; the next row with it looks up
-what has been added.
+feature is given to `Schema.admit` as a dict; the next row with it looks up what has been added.
 """
 
 from libc.stdint cimport uint8_t
@@ -18,19 +17,20 @@ from .schema cimport Labels, Schema
 from .team cimport Job, Team
 
 cdef enum:
-    UNKNOWN = -2    # not in the schema yet; known codes are OTHER or >= 0
+    UNKNOWN = -2    # not in the schema or the labels yet
     IGNORED = -3    # the schema has the maximum number of columns
-    UNSEEN = -4     # not looked up yet
 
 cdef struct Link:
     # A column of the table, and the columns of the schema to which its values belong.
     const char* numbers     # first number, or NULL if the column has none
     Py_ssize_t stride       # bytes from one number to the next
-    const int* codes        # codes of nominal values, or NULL if the column has none
+    const int* numbered     # by row, the number of its nominal value or -1; NULL: there are none
     int numeric             # column of the schema for the numbers, UNKNOWN or IGNORED
     int nominal             # column of the schema for the nominal values, UNKNOWN or IGNORED
     int n_values
-    int* known              # code in the table -> code in the schema, or UNKNOWN or UNSEEN
+    double* codes           # number of a nominal value -> its code
+    long* noted             # number of a nominal value -> `Schema.n_noted` when it was found to be
+                            #   remembered; -1: not found yet
 
 cdef class Table:
     cdef readonly Py_ssize_t n          # rows
@@ -67,19 +67,21 @@ cdef class RowReader:
     cdef int n_links
     cdef int* columns                   # ascending: the columns of the schema with a link ...
     cdef int n_columns                  # ... and their number
-    cdef int* known                     # memory of `Link.known` for all links
+    cdef double* codes                  # memory of `Link.codes` for all links
+    cdef long* noted                    # memory of `Link.noted` for all links
+    cdef size_t n_codes
     cdef int* label_codes               # code in the table -> code of the learner, or UNKNOWN
     cdef Schema schema                  # schema in which the links were looked up
     cdef unsigned long version          # version of that schema at the look-up
     cdef Py_ssize_t n_labels            # labels of the learner when `label_codes` was looked up
 
+    cdef int compute_codes(self) except -1
     cdef int read_targets_of(self, Table table) except -1
     cdef int link(self, Schema schema, Labels labels) except -1
-    cdef int link_column(self, int i, Py_ssize_t start, Py_ssize_t stop) except -1
+    cdef int link_columns(self) except -1
     cdef int link_labels(self, Labels labels) except -1
     cdef bint read(self) except -1
-    cdef int look_up(self) except -1
-    cdef int list_columns(self) except -1
+    cdef int note_values(self, Py_ssize_t start) except -1
     cdef void blank_row(self) noexcept nogil
     cdef dict sample(self)
     cdef int read_ahead(self, Py_ssize_t stop, int room, bint regression) noexcept nogil

@@ -8,7 +8,8 @@ from .ahead cimport Ahead
 from .allocation cimport free, zeroed
 from .columns cimport Column
 from .shares cimport first_largest, total_of
-from .schema cimport MAX_CATEGORIES, MAX_LABELS, OTHER, Labels, Schema, find_room
+from .codes cimport code_of
+from .schema cimport MAX_LABELS, Labels, Schema, find_room
 from .team cimport Team
 
 import numpy as np
@@ -66,9 +67,7 @@ cdef class RowReader:
     """
 
     def __cinit__(self, Table table, bint learns):
-        cdef size_t n_known = 0
-        cdef int* known
-        cdef int i
+        cdef Link* link
         cdef Column column
         self.table, self.n, self.learns = table, table.n, learns
         self.ahead, self.team = Ahead(), Team()
@@ -82,15 +81,29 @@ cdef class RowReader:
             if column.number_view is not None:
                 link.numbers = <const char*>&column.number_view[0]
                 link.stride = column.number_view.strides[0]
-            if column.code_view is not None:
-                link.codes = &column.code_view[0]
-            link.n_values = <int>len(column.values)
-            n_known += link.n_values
+            if column.code_view is not None and column.refused < 0:
+                link.numbered = &column.code_view[0]
+                link.n_values = <int>len(column.values)
+                self.n_codes += link.n_values
             self.n_links += 1
-        self.known = known = <int*>zeroed(max(<size_t>1, n_known), sizeof(int))
+        self.compute_codes()
+
+    cdef int compute_codes(self) except -1:
+        """Compute the code of every nominal value."""
+        cdef Link* link
+        cdef double* codes
+        cdef long* noted
+        cdef int i, k
+        self.codes = codes = <double*>zeroed(max(<size_t>1, self.n_codes), sizeof(double))
+        self.noted = noted = <long*>zeroed(max(<size_t>1, self.n_codes), sizeof(long))
         for i in range(self.n_links):
-            self.links[i].known = known
-            known += self.links[i].n_values
+            link = &self.links[i]
+            link.codes, link.noted = codes, noted
+            codes += link.n_values
+            noted += link.n_values
+            for k in range(link.n_values):
+                link.codes[k] = code_of((<Column>self.table.columns[i]).values[k])
+        return 0
 
     cdef int read_targets_of(self, Table table) except -1:
         cdef Column targets = table.targets, weights = table.weights
@@ -110,7 +123,8 @@ cdef class RowReader:
     def __dealloc__(self):
         free(self.links)
         free(self.columns)
-        free(self.known)
+        free(self.codes)
+        free(self.noted)
         free(self.label_codes)
 
     def ask(self, bint regression, n_labels=None):
@@ -130,47 +144,40 @@ cdef class RowReader:
     # --- Links to the schema ------------------------------------------------------------------
 
     cdef int link(self, Schema schema, Labels labels) except -1:
-        """Look up names and values in the schema, unless the links are valid."""
-        cdef Link* link
-        cdef int i, code
+        """Look up names and labels, unless the links are valid."""
+        cdef size_t k
         if self.schema is not schema or self.version != schema.version:
             if self.schema is not schema:
                 self.n_labels = -1      # another learner
+                for k in range(self.n_codes):
+                    self.noted[k] = -1
             self.job = None             # it holds values of the columns linked before
             self.schema, self.version = schema, ~schema.version     # in case that a look-up fails
-            for i in range(self.n_links):
-                link = &self.links[i]
-                link.numeric = link.nominal = UNKNOWN
-                for code in range(link.n_values):
-                    link.known[code] = UNSEEN
-                self.link_column(i, self.row, self.n)
+            self.link_columns()
             self.ahead.n_columns = -1       # it holds values of the columns linked before
-            self.list_columns()
             self.version = schema.version
         if self.has_labels and self.n_labels != len(labels.labels):
             self.link_labels(labels)
         return 0
 
-    cdef int link_column(self, int i, Py_ssize_t start, Py_ssize_t stop) except -1:
-        """Look up the name of a column if it is unknown, and the unknown values of some rows."""
+    cdef int link_columns(self) except -1:
+        """Look up the names of the columns, and list those with a link, each once.
+
+        Names may be equal to each other.
+        """
         cdef Schema schema = self.schema
-        cdef Column column = <Column>self.table.columns[i]
-        cdef Link* link = &self.links[i]
-        cdef int code, missing = UNKNOWN if schema.n_columns < schema.max_columns else IGNORED
-        cdef Py_ssize_t row
-        if link.numeric == UNKNOWN:
-            link.numeric = schema.numeric.get(column.name, missing)
-        if link.nominal == UNKNOWN:
-            link.nominal = schema.nominal.get(column.name, missing)
-        if link.codes == NULL or link.nominal < 0:
-            return 0
-        codes = <dict>schema.codes[link.nominal]
-        missing = UNKNOWN if len(<dict>codes) < MAX_CATEGORIES else OTHER
-        for row in range(start, stop):
-            code = link.codes[row]
-            if code >= 0 and (link.known[code] == UNSEEN
-                              or (link.known[code] == UNKNOWN and stop == start + 1)):
-                link.known[code] = (<dict>codes).get(column.values[code], missing)
+        cdef int i, column, missing = UNKNOWN if schema.n_columns < schema.max_columns else IGNORED
+        cdef set found = set()
+        for i in range(self.n_links):
+            name = (<Column>self.table.columns[i]).name
+            self.links[i].numeric = schema.numeric.get(name, missing)
+            self.links[i].nominal = schema.nominal.get(name, missing)
+            found.update((self.links[i].numeric, self.links[i].nominal))
+        self.n_columns = 0
+        for column in sorted(found):
+            if column >= 0:
+                self.columns[self.n_columns] = column
+                self.n_columns += 1
         return 0
 
     cdef int link_labels(self, Labels labels) except -1:
@@ -186,28 +193,16 @@ cdef class RowReader:
     cdef bint read(self) except -1:
         """Encode the next row as `Schema.encode` does.
 
-        Returns whether the schema knows all its features and nominal values.
+        Returns whether the schema knows all its features.
         """
         cdef uint8_t is_new
         self.blank_row()
         self.encode(self.row, 1, self.schema.row, 1, &is_new)
         if is_new:
-            self.look_up()
+            self.link_columns()         # an earlier row may have brought an equal name
             self.blank_row()
             self.encode(self.row, 1, self.schema.row, 1, &is_new)
         return not is_new
-
-    cdef int list_columns(self) except -1:
-        """List the columns with a link, each once even if names are equal to each other."""
-        cdef int i, column
-        found = {self.links[i].numeric for i in range(self.n_links)}
-        found |= {self.links[i].nominal for i in range(self.n_links)}
-        self.n_columns = 0
-        for column in sorted(found):
-            if column >= 0:
-                self.columns[self.n_columns] = column
-                self.n_columns += 1
-        return 0
 
     cdef void blank_row(self) noexcept nogil:
         """Let the row of the schema hold the columns with a link, all missing yet."""
@@ -215,15 +210,24 @@ cdef class RowReader:
         memcpy(self.schema.filled, self.columns, self.n_columns * sizeof(int))
         self.schema.n_filled = self.n_columns
 
-    cdef int look_up(self) except -1:
-        """Look up what is not known of the next row.
-
-        The schema may have learned an equal value of another type since the last look-up.
-        """
-        cdef int i
-        for i in range(self.n_links):
-            self.link_column(i, self.row, self.row + 1)
-        return self.list_columns()
+    cdef int note_values(self, Py_ssize_t start) except -1:
+        """Let the schema remember the nominal values of the learned rows since `start`."""
+        cdef Py_ssize_t row
+        cdef Link* link
+        cdef int i, k
+        for row in range(start if self.learns else self.row, self.row):
+            if self.is_weighted and self.weights[row] <= 0.0:
+                continue
+            for i in range(self.n_links):
+                link = &self.links[i]
+                if link.numbered == NULL or link.nominal < 0 or link.numbered[row] < 0:
+                    continue
+                k = link.numbered[row]
+                if link.noted[k] != self.schema.n_noted[link.nominal]:
+                    self.schema.note(link.nominal, link.codes[k],
+                                     (<Column>self.table.columns[i]).values[k])
+                    link.noted[k] = self.schema.n_noted[link.nominal]
+        return 0
 
     cdef dict sample(self):
         """The next row as a dict, without its missing values."""
@@ -233,8 +237,8 @@ cdef class RowReader:
         cdef int i
         for i in range(self.n_links):
             link, column = &self.links[i], <Column>self.table.columns[i]
-            if link.codes != NULL and link.codes[self.row] >= 0:
-                x[(<Column>column).name] = (<Column>column).values[link.codes[self.row]]
+            if link.numbered != NULL and link.numbered[self.row] >= 0:
+                x[(<Column>column).name] = (<Column>column).values[link.numbered[self.row]]
             elif link.numbers != NULL:
                 number = (<const double*>(link.numbers + self.row * link.stride))[0]
                 if number - number == 0.0:
@@ -255,7 +259,7 @@ cdef class RowReader:
         self.encode(self.row, n, self.ahead.values, self.ahead.stride, self.ahead.marks)
         for i in range(n):
             if self.ahead.marks[i]:
-                self.ahead.most = max(i, 1)     # new values often come in succession
+                self.ahead.most = max(i, 1)     # new features often come in succession
                 return i
         return n
 
@@ -285,8 +289,7 @@ cdef class RowReader:
                      uint8_t* marks) noexcept nogil:
         """Encode n rows: values[column * stride + i] is a value of the i-th of them.
 
-        marks[i] tells whether that row needs Python code: to look up a value, or to learn a new
-        feature or value.
+        marks[i] tells whether that row needs Python code, to learn a new feature.
         """
         cdef int i
         memset(marks, 0, n)
@@ -402,21 +405,16 @@ cdef void encode_numbers(const Link* link, Py_ssize_t row, int n, bint learns, d
 
 cdef void encode_codes(const Link* link, Py_ssize_t row, int n, bint learns, double* values,
                        Py_ssize_t stride, uint8_t* marks) noexcept nogil:
-    """Encode the nominal values of n rows, and mark the rows with values to look up or to learn."""
-    cdef const int* codes
-    cdef const int* known = link.known
-    cdef int i, code
-    if link.codes == NULL:
+    """Encode the nominal values of n rows. If the feature is new, mark the rows that have one."""
+    cdef const int* numbered
+    cdef int i
+    if link.numbered == NULL:
         return
-    codes = link.codes + row
+    numbered = link.numbered + row
     if link.nominal >= 0:
         values += link.nominal * stride
         for i in range(n):
-            values[i] = NAN
-            if codes[i] >= 0:
-                code = known[codes[i]]
-                values[i] = max(code, <int>OTHER)
-                marks[i] |= code == UNSEEN or (learns and code == UNKNOWN)
+            values[i] = link.codes[numbered[i]] if numbered[i] >= 0 else NAN
     elif link.nominal == UNKNOWN and learns:
         for i in range(n):
-            marks[i] |= codes[i] >= 0
+            marks[i] |= numbered[i] >= 0

@@ -10,6 +10,8 @@ from time import struct_time
 
 import numpy as np
 
+from .codes cimport code_of, code_of_text
+
 from . import state as limits
 from .safe_repr import safe_repr, with_text
 
@@ -42,14 +44,18 @@ cdef bint is_number(object value) except -1:
 
 
 cdef Kind classify(object name, object value, double* number) except *:
-    """The kind of a feature value; if it is a number, write it to `number`."""
+    """The kind of a feature value; write the number, or the code of a nominal value."""
     number[0] = NAN
     if value is None:
         return MISSING
     if PyFloat_CheckExact(value):
         number[0] = PyFloat_AS_DOUBLE(value)
+    elif type(value) is str:
+        number[0] = code_of_text(value)
+        return CATEGORY
     elif isinstance(value, (str, bytes)):
         check_hashable(name, value)
+        number[0] = code_of(value)
         return CATEGORY
     elif not is_number(value):
         if isinstance(value, (complex, np.complexfloating)):
@@ -63,7 +69,13 @@ cdef Kind classify(object name, object value, double* number) except *:
             raise ValueError(
                 f"feature {safe_repr(name)}: a nominal value must not hold NaN: {safe_repr(value)}"
             )
-        return MISSING if is_missing(value) else CATEGORY
+        if is_missing(value):
+            return MISSING
+        try:
+            number[0] = code_of(value)
+        except (TypeError, ValueError) as error:
+            raise with_text(error, f"feature {safe_repr(name)}: {error}") from None
+        return CATEGORY
     else:
         check_hashable(name, value)
         try:
@@ -176,8 +188,9 @@ cdef double read_number(object y) except? -1.0:
 def fit_of(dict x, dict layout, frozenset missing, Py_ssize_t n_columns):
     """How a sample fits columns: 2 if these are its features, 1 if some are missing, else 0.
 
-    A value fits if it is a number, or in a nominal column a text; of unknown columns, only numbers
-    fit. `layout` has by name 1 for a nominal column, and 2 more for each of the `n_columns`.
+    A value fits if it is a number, or in a nominal column a text that is certainly its own name; of
+    unknown columns, only numbers fit. `layout` has by name the sum of 1 for a nominal column, 2 for
+    each of the `n_columns`, and 4 for a column whose values may have to be converted.
     """
     cdef Py_ssize_t n_present = 0
     cdef int column
@@ -185,13 +198,28 @@ def fit_of(dict x, dict layout, frozenset missing, Py_ssize_t n_columns):
         column = layout.get(name, 0)
         if value is None:
             continue
+        if column & 4:
+            return 0
         if column & 1:
-            if type(value) is not str or value in missing:
+            if type(value) is not str or value in missing or not is_name(value):
                 return 0
         elif type(value) is float or type(value) is FLOAT64:
             if value != value:
                 continue
         elif type(value) is not int and type(value) is not bool:
             return 0
-        n_present += column >> 1
+        n_present += (column >> 1) & 1
     return 2 if n_present == n_columns == len(x) else 1
+
+
+cdef bint is_name(str text) noexcept:
+    """Whether a text is certainly no number, truth value or date, and has no blanks around it.
+
+    It begins with a letter, or consists of digits.
+    """
+    cdef Py_ssize_t n = len(text)
+    if n == 0 or text[n - 1].isspace():
+        return False
+    if text[0].isalpha():
+        return text[0] not in "tTfF" or not 4 <= n <= 5
+    return text.isdigit()

@@ -365,10 +365,10 @@ cdef class Window:
                     "Window: a free slot holds a value")
 
     cdef int check_codes(self, Schema schema, int n_labels) except -1:
-        """Raise a StateError for columns or nominal values that a schema lacks, or for targets that
-        are no codes of n_labels labels (-1: the targets are numbers).
+        """Raise a StateError for columns that a schema lacks, for numbers that are no codes, or for
+        targets that are no codes of n_labels labels (-1: the targets are numbers).
 
-        The growth of trees counts samples by their codes, so others would be outside of its arrays.
+        The growth of trees counts samples by their labels: others would be outside of its arrays.
         """
         cdef int i
         require(self.n_columns <= schema.n_columns, "Window: a column has no name")

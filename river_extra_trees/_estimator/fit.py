@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterator
+from collections.abc import Collection, Hashable, Iterator, Mapping
 
 from river_extra_trees._core.safe_repr import safe_repr
 
@@ -24,8 +24,8 @@ class Fit:
     ----------
     n
         Number of samples.
-    present, unknown
-        Number of samples by column, of the model and of others.
+    unknown
+        Number of samples by column that the model does not know.
 
     Examples
     --------
@@ -40,9 +40,9 @@ class Fit:
     """
 
     def __init__(self, columns: Collection[Hashable]) -> None:
-        self.columns = columns
+        self.columns = columns if isinstance(columns, Mapping) else dict.fromkeys(columns)
         self.n = 0
-        self.present: dict[Hashable, int] = {}
+        self.present: dict[Hashable, int] = {}  # in how many samples a column of the model was
         self.unknown: dict[Hashable, int] = {}
 
     def note(self, names: Collection[Hashable], n: int = 1) -> tuple[int, int]:
@@ -50,36 +50,33 @@ class Fit:
         self.n += n
         if not self.columns:
             return 0, 0
-        n_unknown = 0
-        for name in names:  # not for each column of the model, which may have thousands more
+        n_known = 0
+        for name in names:
             if name in self.columns:
+                n_known += 1
                 self.present[name] = self.present.get(name, 0) + n
-                continue
-            n_unknown += 1
-            if name in self.unknown or len(self.unknown) < MOST_NAMES:
+            elif name in self.unknown or len(self.unknown) < MOST_NAMES:
                 self.unknown[name] = self.unknown.get(name, 0) + n
-        return len(self.columns) - (len(names) - n_unknown), n_unknown
+        return len(self.columns) - n_known, len(names) - n_known
 
     @property
     def missing(self) -> dict[Hashable, int]:
-        """Number of samples without a column of the model, by column, if there are any."""
-        found = {name: self.n - self.present.get(name, 0) for name in self.columns}
-        return {name: n for name, n in found.items() if n}
+        """In how many samples each column of the model was missing, if in any."""
+        counts = {name: self.n - self.present.get(name, 0) for name in self.columns}
+        return {name: n for name, n in counts.items() if n}
 
     @property
     def is_disjoint(self) -> bool:
         """Whether no sample had a column of the model."""
-        return bool(self.columns) and not self.present
+        return bool(self.columns) and self.n > 0 and not self.present
 
     def notes(self) -> Iterator[str]:
         """Yield a note on missing columns and one on unknown columns, if there are any."""
-        missing = self.missing
-        if missing:
+        if missing := self.missing:
             n, of = len(missing), len(self.columns)
-            most = max(missing.values())
             yield (
                 f"{n:,} of {of:,} columns of the model {'is' if n == 1 else 'are'} missing: "
-                f"{listed(missing)} (in {most:,} of {self.n:,} samples)"
+                f"{listed(missing)} (in {max(missing.values()):,} of {self.n:,} samples)"
             )
         if self.unknown:
             n = len(self.unknown)

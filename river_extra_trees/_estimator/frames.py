@@ -8,7 +8,7 @@ imported with the first frame, so that `import river_extra_trees` is fast.
 from __future__ import annotations
 
 import typing
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,7 @@ import numpy.typing as npt
 from .refusals import refuse_array, refuse_lazy, refuse_mask, refused_frame
 
 __all__ = [
+    "Frame",
     "Sample",
     "columns_in",
     "into_frame",
@@ -25,9 +26,16 @@ __all__ = [
     "opened",
     "package_of",
     "readable_frame",
+    "scalars_of",
     "values_of",
     "weights_of",
 ]
+
+if typing.TYPE_CHECKING:
+    from narwhals.typing import IntoDataFrame, IntoSeries
+
+    Frame = IntoDataFrame | npt.NDArray[typing.Any]
+    Series = IntoSeries | npt.NDArray[typing.Any] | Sequence[typing.Any]
 
 Sample = Mapping[Hashable, typing.Any]
 
@@ -94,9 +102,20 @@ def columns_in(frame: typing.Any) -> list[tuple[Hashable, typing.Any]]:
     return list(zip(names, columns, strict=True))
 
 
+def scalars_of(values: typing.Any, name: str) -> list[typing.Any]:
+    """Convert as `values_of`, but floats of 32 bits to scalars, which have fewer digits."""
+    import narwhals
+
+    series = narwhals.from_native(values, series_only=True, pass_through=True)
+    if isinstance(series, narwhals.Series) and series.dtype == narwhals.Float32:
+        return list(np.asarray(series.to_numpy(), np.float32))
+    return values_of(values, name)
+
+
 def list_of_array(array: npt.NDArray[typing.Any]) -> list[typing.Any]:
-    """Return the values of an array as Python objects; dates and durations as numpy scalars."""
-    return list(array) if array.dtype.kind in "mM" else array.tolist()
+    """Return the values of an array as Python objects; as scalars if these know more."""
+    is_narrow = array.dtype.kind == "f" and array.dtype.itemsize < 8
+    return list(array) if is_narrow or array.dtype.kind in "mM" else array.tolist()
 
 
 def into_frame(X: typing.Any) -> typing.Any:

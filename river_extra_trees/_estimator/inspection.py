@@ -67,13 +67,13 @@ def goes_left(node: Node, row: list[float]) -> bool:
 
 def is_group(node: Node) -> bool:
     """Return whether a split sends the nominal values in its `threshold`, a list, to the left."""
-    return isinstance(node["cut"], frozenset)
+    return isinstance(node["threshold"], list)
 
 
 def parts_missing(node: Node) -> bool:
     """Return whether a split separates missing values from all others."""
     if node["nominal"]:
-        return node["threshold"] is None or (is_group(node) and not node["cut"])
+        return node["threshold"] is None or (is_group(node) and node["cut"].is_empty)
     return bool(node["cut"] == math.inf)
 
 

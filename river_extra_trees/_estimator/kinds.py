@@ -2,7 +2,7 @@
 
 A number is a float, a date is the number of seconds since the beginning of 1970 (in UTC, unless it
 has a time zone), and a nominal value is a text. Files, requests, frames and dicts are all read by
-these functions.
+these functions; `texts` reads the texts.
 """
 
 from __future__ import annotations
@@ -10,14 +10,18 @@ from __future__ import annotations
 import contextlib
 import datetime
 import functools
+import math
 import numbers
 import re
-import typing
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from . import texts
 from .rows import is_missing
 
 __all__ = [
@@ -26,36 +30,71 @@ __all__ = [
     "MISSING",
     "NOMINAL",
     "NUMBER",
+    "PARTS",
     "PERCENTAGE",
     "check_kind",
+    "family_of",
     "is_kind",
     "kind_of",
+    "kind_of_most",
     "name_of",
+    "numbers_in",
+    "parts_of",
     "reader_of",
+    "settled",
+    "words_of",
 ]
 
-NUMBER, NOMINAL, DATE = "number", "nominal", "date"
+NUMBER, NOMINAL, DATE, PARTS = "number", "nominal", "date", "date parts"
 COMMA, PERCENTAGE = "decimal comma", "percentage"
 
-MISSING = frozenset(["", "?", "NA", "N/A", "NaN", "nan", "null"])
-TRUTH = {"true": 1.0, "false": 0.0}  # in any case
-UNCHANGED = frozenset([float, int, bool, np.float64])  # types that need no conversion
-
-NUMERAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
-INFINITE = re.compile(r"[+-]?inf(inity)?", re.IGNORECASE | re.ASCII)
-WITH_COMMA = re.compile(r"[+-]?([1-9]\d{0,2}(\.\d{3})+(,\d+)?|\d+(,\d+)?|,\d+)", re.ASCII)
-ISO_DATE = re.compile(
-    r"\d{4}-\d\d-\d\d([ T]\d\d(:\d\d(:\d\d(\.\d{1,9})?)?)?(Z|[+-]\d\d(:?\d\d)?)?)?", re.ASCII
+# Those of pandas' reader of CSV, and those of Weka and of dumps of databases.
+MISSING = frozenset(
+    (
+        *("", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND"),
+        *("1.#QNAN", "<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null"),
+        *("?", "\\N"),
+    )
 )
-EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
+UNCHANGED = frozenset([float, int, bool, np.float64])  # types that need no conversion
 MICROSECOND = datetime.timedelta(microseconds=1)
+DAY = 86400.0
+# Numbers that may be days of eight digits; as seconds, these are hours in August 1970.
+FIRST_DIGITS, LAST_DIGITS = 19_000_101, 21_991_231
+# Seconds of the years that have a calendar.
+FIRST_SECOND, LAST_SECOND = -62_135_596_800.0, 253_402_300_800.0
+LARGEST_EXPONENT = 400  # of a decimal number that is written with all its digits
 
 ValueReader = Callable[[Any], Any]
 
 
+# --- Kinds by name
+
+
+@functools.lru_cache(1000)
 def is_kind(kind: object) -> bool:
     """Return whether this is the name of a kind."""
-    return isinstance(kind, str) and (kind in READERS or kind.startswith(f"{DATE} %"))
+    if not isinstance(kind, str):
+        return False
+    style = style_of(kind)
+    return kind in READERS or (style is not None and is_style(style))
+
+
+def style_of(kind: str) -> str | None:
+    """Return the format in the name of a kind of dates; None if there is none."""
+    for each in (PARTS, DATE):
+        if kind.startswith(f"{each} %"):
+            return kind.removeprefix(f"{each} ")
+    return None
+
+
+def is_style(style: str) -> bool:
+    """Return whether `strptime` reads what a format writes."""
+    try:
+        datetime.datetime.strptime(texts.EPOCH.strftime(style), style)
+    except (ValueError, re.error):
+        return False
+    return True
 
 
 def check_kind(kind: object) -> None:
@@ -63,12 +102,49 @@ def check_kind(kind: object) -> None:
     if is_kind(kind):
         return
     raise ValueError(
-        f"{kind!r} is not a kind of column; the kinds are {', '.join(READERS)}, and {DATE} with a "
-        f"format, such as {DATE + ' %d.%m.%Y'!r}"
+        f"{kind!r} is not a kind of column; the kinds are {', '.join(READERS)}, and {DATE} or "
+        f"{PARTS} with a format of strptime, such as {DATE + ' %d.%m.%Y'!r}"
     )
 
 
-def kind_of(value: Any, *, untyped: bool = False) -> str | None:
+def family_of(kind: str) -> str:
+    """Return the kind whose values are the same: `number`, `nominal`, `date` or `date parts`.
+
+    Examples
+    --------
+    >>> from river_extra_trees._estimator import kinds
+    >>> [kinds.family_of(each) for each in ("decimal comma", "date %d.%m.%Y", "nominal")]
+    ['number', 'date', 'nominal']
+
+    """
+    if kind in (COMMA, PERCENTAGE):
+        return NUMBER
+    style = style_of(kind)
+    return kind if style is None else kind.removesuffix(f" {style}")
+
+
+def words_of(missing: Collection[str]) -> frozenset[str]:
+    """Return the texts that are missing values, with some more; raise an error for other types."""
+    if isinstance(missing, str) or not all(isinstance(each, str) for each in missing):
+        raise TypeError(f"missing_words must be a collection of texts, not {missing!r}")
+    words = {each.strip() for each in missing}
+    return MISSING | words | {texts.name_of_text(each) for each in words if each}
+
+
+@functools.lru_cache(1000)
+def numbers_in(missing: frozenset[str]) -> frozenset[float]:
+    """Return the numbers that are missing values, such as -999."""
+    found = set()
+    for word in missing - MISSING:
+        with contextlib.suppress(ValueError):
+            found.add(texts.number_of(word))
+    return frozenset(found)
+
+
+# --- Kinds by values
+
+
+def kind_of(value: Any, *, untyped: bool = False, missing: frozenset[str] = MISSING) -> str | None:
     """Return the kind of a column that begins with a value; None if the value is missing.
 
     A text is a number only if the source has no types, as CSV.
@@ -83,12 +159,13 @@ def kind_of(value: Any, *, untyped: bool = False) -> str | None:
 
     """
     if isinstance(value, str):
-        if value in MISSING:
+        value = value.strip()
+        if value in missing or (numbers_in(missing) and texts.name_of_text(value) in missing):
             return None
-        if untyped and is_number(value):
+        if untyped and texts.is_certain_number(value):
             return NUMBER
         return DATE if is_date(value) else NOMINAL
-    if value is None or is_missing(value):
+    if value is None or is_missing(value) or is_sentinel(value, missing):
         return None
     if isinstance(value, datetime.date | np.datetime64):
         return DATE
@@ -96,21 +173,67 @@ def kind_of(value: Any, *, untyped: bool = False) -> str | None:
     return NUMBER if is_number_like or isinstance(value, np.timedelta64) else NOMINAL
 
 
-def is_number(text: str) -> bool:
-    """Return whether a text is a number or a truth value."""
-    return bool(NUMERAL.fullmatch(text) or text.lower() in TRUTH or INFINITE.fullmatch(text))
+def kind_of_most(
+    values: Iterable[Any], *, untyped: bool, missing: frozenset[str] = MISSING
+) -> str | None:
+    """Return the kind of a column by several of its values; None if all are missing.
+
+    Numbers and dates may have odd values among them: fewer than others, and if the source has no
+    types, one, or one in ten. Texts without letters and digits may be gaps.
+
+    Examples
+    --------
+    >>> from river_extra_trees._estimator import kinds
+    >>> kinds.kind_of_most(["unknown", "2.5", "3", "?"], untyped=True)
+    'number'
+    >>> kinds.kind_of_most(["12", "7a", "12b"], untyped=True)
+    'nominal'
+
+    """
+    found: Counter[str | None] = Counter()
+    for value in values:
+        kind = kind_of(value, untyped=untyped, missing=missing)
+        found["symbol" if kind == NOMINAL and is_symbol(value) else kind] += 1
+    del found[None]
+    n_symbols = found.pop("symbol", 0)
+    if not found:
+        return NOMINAL if n_symbols else None
+    kind, n = found.most_common(1)[0]
+    n_odd = found.total() - n
+    is_rare = not untyped or n_odd <= max(1, found.total() // 10)
+    return kind if n_odd < n and is_rare else NOMINAL
+
+
+def is_symbol(value: Any) -> bool:
+    """Return whether a value is a text without letters and digits, such as ``-``."""
+    return isinstance(value, str) and not any(map(str.isalnum, value))
 
 
 def is_date(text: str) -> bool:
     """Return whether a text is a date of ISO 8601."""
     try:
-        return read_date(text) is not None
+        return texts.moment_of(text) is not None
     except ValueError:
         return False
 
 
+def is_sentinel(value: Any, missing: frozenset[str]) -> bool:
+    """Return whether a number is one of the missing values."""
+    found = numbers_in(missing)
+    return bool(found) and type(value) is not bool and is_number(value) and float(value) in found
+
+
+def is_number(value: Any) -> bool:
+    return isinstance(value, numbers.Real | Decimal | np.bool_) and not isinstance(
+        value, np.timedelta64
+    )
+
+
+# --- Values
+
+
 @functools.lru_cache(1000)
-def reader_of(kind: str) -> ValueReader:
+def reader_of(kind: str, missing: frozenset[str] = MISSING) -> ValueReader:
     """Return the function that reads the values of a kind; it raises a ValueError for others.
 
     Examples
@@ -124,36 +247,33 @@ def reader_of(kind: str) -> ValueReader:
     '10115'
 
     """
-    reader = READERS.get(kind)
-    if reader is not None:
-        return reader
-    style = kind.removeprefix(f"{DATE} ")
+    has_sentinels = bool(numbers_in(missing))
+    has_gaps = kind != NOMINAL  # a symbol can only stand for a missing value
+    style = style_of(kind)
+    of_text, of_value = READERS[family_of(kind) if style else kind]
+    if style is not None:
+        of_text, of_value = formatted(style)
+    passes = UNCHANGED if family_of(kind) == NUMBER and not has_sentinels else ()
 
-    def read_formatted(value: Any) -> Any:
-        if isinstance(value, str) and value not in MISSING:
-            with contextlib.suppress(ValueError):
-                return seconds_of(datetime.datetime.strptime(value, style))
-        return read_date(value)  # other programs write dates in ISO 8601
+    def read(value: Any) -> Any:
+        if type(value) in passes or value is None:
+            return value
+        if isinstance(value, str):
+            text = value.strip()
+            if text in missing or (has_sentinels and texts.name_of_text(text) in missing):
+                return None
+            if has_gaps and is_symbol(text):
+                return None
+            return of_text(text)
+        if is_missing(value) or (has_sentinels and is_sentinel(value, missing)):
+            return None
+        return of_value(value)
 
-    return read_formatted
+    return read
 
 
-def number_of(text: str) -> float:
-    """Convert a text to a number; a truth value is 1 or 0."""
-    if not is_number(text):
-        raise ValueError("not a number")
-    truth = TRUTH.get(text.lower())
-    return float(text) if truth is None else truth
-
-
-def read_number(value: Any) -> Any:
+def number_of_value(value: Any) -> Any:
     """Read a number. Numbers are not converted, because the core reads all their types."""
-    if type(value) in UNCHANGED or value is None:
-        return value
-    if isinstance(value, str):
-        return None if value in MISSING else number_of(value)
-    if is_missing(value):
-        return None
     if isinstance(value, datetime.timedelta):
         return value // MICROSECOND / 1e6
     if isinstance(value, np.timedelta64):
@@ -163,41 +283,44 @@ def read_number(value: Any) -> Any:
     raise ValueError("not a number")
 
 
-def read_comma(value: Any) -> Any:
-    """Read a number with a decimal comma, and perhaps points between thousands."""
-    if not isinstance(value, str) or value in MISSING:
-        return read_number(value)
-    if not WITH_COMMA.fullmatch(value):
-        raise ValueError("not a number with a decimal comma")
-    return float(value.replace(".", "").replace(",", "."))
+def date_of_text(text: str) -> float:
+    """Read a date, or the digits of a day or of seconds."""
+    if texts.NUMERAL.fullmatch(text):
+        day = texts.day_of_digits(text)
+        return float(text) if day is None else seconds_of(day)
+    return seconds_of(texts.moment_of(text))
 
 
-def read_percentage(value: Any) -> Any:
-    """Read a number that may end in a percent sign; 5 % is 5.0."""
-    if not isinstance(value, str) or value in MISSING:
-        return read_number(value)
-    return number_of(value.removesuffix("%").rstrip(" "))
-
-
-def read_date(value: Any) -> Any:
-    """Read a date; a number is taken as seconds."""
-    if type(value) in UNCHANGED or value is None:
-        return value
-    if isinstance(value, str):
-        if value in MISSING:
-            return None
-        if not ISO_DATE.fullmatch(value):
-            raise ValueError("not a date")
-        return seconds_of(datetime.datetime.fromisoformat(value))
-    if is_missing(value):
-        return None
+def date_of_value(value: Any) -> Any:
+    """Read a date; a number is taken as the digits of a day, or as seconds."""
     if isinstance(value, np.datetime64):
         return float(value.astype("datetime64[us]").astype(np.int64)) / 1e6
     if isinstance(value, datetime.date):
         return seconds_of(value)
-    if isinstance(value, numbers.Number | np.number):
-        return value
+    if isinstance(value, numbers.Number | np.number) and not isinstance(value, np.timedelta64):
+        day = texts.day_of_digits(name_of(value))
+        return value if day is None else seconds_of(day)
     raise ValueError("not a date")
+
+
+def formatted(style: str) -> tuple[ValueReader, ValueReader]:
+    """Return the readers of texts and values for dates of a format.
+
+    The digits of a number may have the format, too; other programs write dates in ISO 8601.
+    """
+
+    def of_text(text: str) -> float:
+        with contextlib.suppress(ValueError):
+            return seconds_of(datetime.datetime.strptime(text, style))
+        return date_of_text(text)
+
+    def of_value(value: Any) -> Any:
+        if is_number(value):
+            with contextlib.suppress(ValueError, OverflowError):
+                return of_text(name_of(value))
+        return date_of_value(value)
+
+    return of_text, of_value
 
 
 def seconds_of(date: datetime.date) -> float:
@@ -206,14 +329,7 @@ def seconds_of(date: datetime.date) -> float:
         date = datetime.datetime(date.year, date.month, date.day)
     if date.tzinfo is None:
         date = date.replace(tzinfo=datetime.UTC)
-    return float((date - EPOCH) // MICROSECOND) / 1e6
-
-
-def read_nominal(value: Any) -> Any:
-    """Read a nominal value: numbers and truth values become texts."""
-    if type(value) is str:
-        return None if value in MISSING else value
-    return None if value is None or is_missing(value) else name_of(value)
+    return float((date - texts.EPOCH) // MICROSECOND) / 1e6
 
 
 def name_of(value: Any) -> Any:
@@ -221,25 +337,100 @@ def name_of(value: Any) -> Any:
 
     Examples
     --------
+    >>> import numpy as np
     >>> from river_extra_trees._estimator import kinds
-    >>> [kinds.name_of(value) for value in (7, 7.0, 1.5, True)]
-    ['7', '7', '1.5', 'true']
+    >>> [kinds.name_of(value) for value in (7, 7.0, 1.5, True, np.float32(0.1))]
+    ['7', '7', '1.5', 'true', '0.1']
 
     """
     if isinstance(value, bool | np.bool_):
         return str(value).lower()
+    if isinstance(value, datetime.timedelta | np.timedelta64):
+        return texts.name_of_float(number_of_value(value))
+    if isinstance(value, float | int):
+        return texts.name_of_float(value) if isinstance(value, float) else str(int(value))
+    if isinstance(value, Decimal):
+        is_short = value.is_finite() and abs(value.adjusted()) < LARGEST_EXPONENT
+        return texts.name_of_text(f"{value:f}" if is_short else str(value))
+    if isinstance(value, np.floating):  # its own digits, not those of a double
+        return str(int(value)) if value.is_integer() else str(value)
+    if isinstance(value, numbers.Real | np.integer):
+        return texts.name_of_float(float(value)) if float(value) == value else str(value)
     if isinstance(value, numbers.Number | np.number):
-        is_whole = isinstance(value, float | np.floating) and value.is_integer()
-        return str(int(typing.cast(float, value))) if is_whole else str(value)
-    if isinstance(value, datetime.date | datetime.time):
+        return str(value)
+    if isinstance(value, np.datetime64):
+        moment = value.astype("datetime64[us]").item()
+        value = moment if isinstance(moment, datetime.date) else str(value)  # beyond year 9999
+    if isinstance(value, datetime.date):
+        return texts.name_of_date(value)
+    if isinstance(value, datetime.time):
         return value.isoformat()
+    try:
+        hash(value)
+    except TypeError:
+        raise ValueError("neither a number nor a text") from None
     return value
 
 
-READERS: dict[str, ValueReader] = {
-    NUMBER: read_number,
-    NOMINAL: read_nominal,
-    DATE: read_date,
-    COMMA: read_comma,
-    PERCENTAGE: read_percentage,
+NUMBER_READERS: tuple[ValueReader, ValueReader] = texts.number_of, number_of_value
+READERS: dict[str, tuple[ValueReader, ValueReader]] = {  # of texts, and of other values
+    NUMBER: NUMBER_READERS,
+    NOMINAL: (texts.name_of_text, name_of),
+    DATE: (date_of_text, date_of_value),
+    PARTS: (date_of_text, date_of_value),
+    COMMA: (texts.number_with_comma, number_of_value),
+    PERCENTAGE: (texts.percentage_of, number_of_value),
 }
+
+
+# --- Many values
+
+
+def settled(
+    found: npt.NDArray[np.float64], kind: str, missing: frozenset[str] = MISSING
+) -> npt.NDArray[np.float64]:
+    """Return numbers as `reader_of` reads each of them; the same array if nothing changes."""
+    sentinels = numbers_in(missing)
+    reads = np.isin(found, list(sentinels)) if sentinels else np.zeros(len(found), bool)
+    style = style_of(kind)
+    if style is not None:
+        reads |= ~np.isnan(found)
+    elif family_of(kind) in (DATE, PARTS):
+        reads |= (found >= FIRST_DIGITS) & (found <= LAST_DIGITS)
+    if not reads.any():
+        return found
+    read = reader_of(kind, missing)
+    known: dict[float, float] = {}
+    found = found.copy()
+    for row in np.flatnonzero(reads).tolist():
+        number = float(found[row])
+        if number not in known:
+            value = read(number)
+            known[number] = math.nan if value is None else value
+        found[row] = known[number]
+    return found
+
+
+def parts_of(seconds: npt.NDArray[np.float64]) -> dict[str, npt.NDArray[np.float64]]:
+    """Return the hour of the day, the weekday (0: Monday) and the day of the year, all in UTC.
+
+    They are NaN where the seconds are no moment of the years 1 to 9999.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from river_extra_trees._estimator import kinds
+    >>> {name: each.tolist() for name, each in kinds.parts_of(np.array([51_300.0])).items()}
+    {'hour': [14.25], 'weekday': [3.0], 'day of the year': [1.0]}
+
+    """
+    is_moment = (seconds >= FIRST_SECOND) & (seconds < LAST_SECOND)
+    moments = np.where(is_moment, seconds, 0.0)
+    days = np.floor(moments / DAY)
+    dates = days.astype("datetime64[D]")
+    found = {
+        "hour": (moments - days * DAY) / 3600.0,
+        "weekday": (days + 3.0) % 7.0,
+        "day of the year": (dates - dates.astype("datetime64[Y]")).astype(np.float64) + 1.0,
+    }
+    return {name: np.where(is_moment, each, math.nan) for name, each in found.items()}

@@ -197,7 +197,10 @@ class StudentMixture(base.Base):
         """
         if not 0.0 < level < 1.0:
             raise ValueError(f"level must lie between 0 and 1, not {level!r}")
-        return self.quantile(0.5 * (1.0 - level)), self.quantile(0.5 * (1.0 + level))
+        # The upper end is the lower one of -Y: 1 minus a small probability would lose its digits.
+        mirrored = StudentMixture([(-m, scale2, df, w) for m, scale2, df, w in self.components])
+        beyond = 0.5 * (1.0 - level)
+        return self.quantile(beyond), -mirrored.quantile(beyond)
 
     def expected_improvement(self, best: float) -> float:
         """Expected value of max(0, best - Y), for a minimisation.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import math
 import numbers
 import os
@@ -22,6 +23,7 @@ __all__ = [
     "check_max_features",
     "check_number",
     "check_parameter",
+    "check_published",
     "check_switch",
     "check_whole",
     "decay_factor",
@@ -35,6 +37,13 @@ Parameters = typing.ParamSpec("Parameters")
 MaxFeatures = int | float | str | None
 
 LARGEST = 2**31 - 1  # the core counts in 32 bits
+# Parameters that the published programs do not have, or the value that they do not have. With
+# `published=True`, each keeps its default, and does not bound the model.
+ABSENT: dict[str, dict[str, str | None]] = {
+    "dynamic": {"discard": "alm"},
+    "forgetful": dict.fromkeys(("warm_size", "max_depth", "max_retained", "max_columns")),
+    "stream": dict.fromkeys(("max_nodes", "leaf_memory")),
+}
 NO_NUMBERS = (bool, np.timedelta64)  # types of `numbers` that are no valid parameters
 
 
@@ -159,6 +168,21 @@ def is_one_of(value: object, words: tuple[str | None, ...]) -> bool:
 def check_switch(name: str, value: typing.Any) -> None:
     """Raise a ValueError that names the parameter unless it is a boolean."""
     check_parameter(isinstance(value, bool | np.bool_), name, value, "True or False")
+
+
+def check_published(model: typing.Any, family: str) -> None:
+    """Raise a ValueError unless `published` is a boolean that the other parameters agree with."""
+    check_switch("published", model.published)
+    parameters = inspect.signature(type(model)).parameters
+    for name, absent in ABSENT[family].items() if model.published else ():
+        default, value = parameters[name].default, getattr(model, name)
+        check_parameter(
+            value == default or (absent is not None and value != absent),
+            name,
+            value,
+            f"{default!r}, its default, when published=True, because the published program has no "
+            f"{name}{'' if absent is None else f'={absent!r}'}",
+        )
 
 
 def check_max_features(max_features: MaxFeatures) -> None:

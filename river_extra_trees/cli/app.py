@@ -60,9 +60,12 @@ def race(
     limit: options.Limit = None,
     seed: options.Seed = 1,
     kind: options.Kind = None,
+    missing: options.Missing = None,
     weight: options.Weight = None,
     drop: options.Drop = None,
     on_bad_row: options.OnBadRow = "stop",
+    on_bad_cell: options.OnBadCell = "row",
+    encoding: options.Encoding = None,
     rolling: Annotated[
         int | None, typer.Option(min=1, help="Score the last N samples instead of all.")
     ] = None,
@@ -82,10 +85,12 @@ def race(
         target=target,
         task=task,
         weight=weight,
-        kinds=kinds_of(kind),
+        kinds=kinds_of(kind, missing=missing),
         drop=drop or (),
         limit=limit,
         on_bad_row=on_bad_row,
+        on_bad_cell=on_bad_cell,
+        encoding=encoding,
     )
     names = learner or learners.usual_learners(stream.task)
     entrants = make_entrants(names, metric, stream.task, seed, rolling=rolling)
@@ -116,9 +121,12 @@ def train(
     limit: options.Limit = None,
     seed: options.Seed = 1,
     kind: options.Kind = None,
+    missing: options.Missing = None,
     weight: options.Weight = None,
     drop: options.Drop = None,
     on_bad_row: options.OnBadRow = "stop",
+    on_bad_cell: options.OnBadCell = "row",
+    encoding: options.Encoding = None,
     every: Annotated[int, typer.Option(min=1, help="Number of samples between two saves.")] = 10000,
     resume: Annotated[
         bool,
@@ -136,7 +144,7 @@ def train(
     check(save, inputs=(data,))
     saved = models.open_model(Path(learner)) if Path(learner).is_file() else None
     known, saved = parted(saved)
-    kinds = kinds_of(kind, known)
+    kinds = kinds_of(kind, known, missing)
     if saved is not None and task is None:
         task = description.task_of(saved)  # type: ignore[assignment]
     stream = open_stream(
@@ -148,12 +156,14 @@ def train(
         drop=drop or (),
         limit=limit,
         on_bad_row=on_bad_row,
+        on_bad_cell=on_bad_cell,
+        encoding=encoding,
     )
     (entrant,) = make_entrants([learner], metric, stream.task, seed, saved)
     if resume and save.exists():
         counts, found = parted(models.open_model(save))
         if counts is not None:
-            kinds._take_counts(counts)
+            kinds._take_over(counts)
         skip(stream, models.n_learned_since(entrant.model, found, save))
         entrant.model = found
     model = joined(kinds, entrant.model)

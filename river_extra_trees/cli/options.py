@@ -30,7 +30,23 @@ Kind = Annotated[
     list[str] | None,
     typer.Option(
         help="How to read a column, as COLUMN=KIND; repeatable. Kinds: number, nominal, date, "
-        "'date %d.%m.%Y' (any format of strptime), 'decimal comma', percentage."
+        "'date %d.%m.%Y' (any format of strptime), 'date parts' (hour, weekday and day of the "
+        "year beside the date; also with a format), 'decimal comma', percentage."
+    ),
+]
+Missing = Annotated[
+    list[str] | None,
+    typer.Option(help="A further word for missing values, such as unknown or -999; repeatable."),
+]
+Encoding = Annotated[
+    str | None,
+    typer.Option(help="Encoding of a text, such as latin-1. By default, UTF-8 or UTF-16."),
+]
+OnBadCell = Annotated[
+    Literal["row", "missing"],
+    typer.Option(
+        help="What to do with a feature that cannot be read: its row is bad, or it is missing and "
+        "counted."
     ),
 ]
 Weight = Annotated[str | None, typer.Option(help="The column of the weights of the samples.")]

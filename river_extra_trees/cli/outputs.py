@@ -16,6 +16,14 @@ from river_extra_trees.streams import TableError
 PICTURES = (".png", ".svg", ".pdf")
 FAILED, INVALID, INTERRUPTED = 1, 2, 130  # exit statuses
 
+# Options for the remedies of a `Fault`.
+HINTS = {
+    "kind": "--kind {0}=nominal reads names, --on-bad-cell missing skips such cells",
+    "cell": "--on-bad-cell missing skips such cells",
+    "drop": "--drop {0} leaves the column out",
+    "encoding": "such as --encoding latin-1",
+}
+
 
 @contextlib.contextmanager
 def refusing() -> Iterator[None]:
@@ -23,7 +31,9 @@ def refusing() -> Iterator[None]:
     try:
         yield
     except (UserError, TableError) as error:
-        typer.echo(f"error: {error}", err=True)
+        fault = error.fault if isinstance(error, TableError) else None
+        hint = HINTS.get(fault.remedy or "", "").format(fault.column) if fault else ""
+        typer.echo(f"error: {error}{hint and f' ({hint})'}", err=True)
         raise typer.Exit(INVALID) from None
 
 

@@ -53,8 +53,11 @@ def predict(
         ),
     ] = False,
     kind: options.Kind = None,
+    missing: options.Missing = None,
     drop: options.Drop = None,
     on_bad_row: options.OnBadRow = "stop",
+    on_bad_cell: options.OnBadCell = "row",
+    encoding: options.Encoding = None,
 ) -> None:
     """Predict the rows of a table with a saved model.
 
@@ -68,7 +71,7 @@ def predict(
     if probabilities and not is_classifier(model):
         raise UserError(f"{name_of(model)} predicts no probabilities; omit --probabilities")
     labels = learner_of(model)._labels() if probabilities else []
-    kinds = streams.kinds_of(kind, known)
+    kinds = streams.kinds_of(kind, known, missing)
     columns = tuple(known.columns) if known is not None else ()
     reader, _ = streams.open_reader(
         data,
@@ -78,10 +81,13 @@ def predict(
         drop=drop or (),
         keep=keep or (),
         on_bad_row=on_bad_row,
+        on_bad_cell=on_bad_cell,
+        encoding=encoding,
     )
     reader.has_numeric_targets = not is_classifier(model)
-    header = ["row", *(keep or ()), "prediction"]
-    header += [f"probability of {label}" for label in names_of(labels)]
+    added = ["prediction", *(f"probability of {label}" for label in names_of(labels))]
+    kept = [f"kept {name}" if name in ("row", *added) else name for name in keep or ()]
+    header = ["row", *kept, *added]
     if reader.target is not None:
         taken = reader.target in header
         header.append(f"true {reader.target}" if taken else reader.target)
@@ -105,7 +111,8 @@ def predict(
 def _checked(reader: Reader, fit: Fit, strict: bool) -> Iterator[Batch]:
     """Yield the batches of a table if it has the columns of the model."""
     for batch in reader:
-        fit.note([*batch.frame.column_names, *batch.unknown], len(batch))
+        given = [name for name in batch.frame.column_names if name not in batch.parts]
+        fit.note([*given, *batch.unknown], len(batch))
         wrong = "; ".join(fit.notes())
         if fit.is_disjoint:
             raise UserError(f"{reader.name} has no column in common with the model: {wrong}")

@@ -13,10 +13,11 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from river_extra_trees._estimator.fit import listed
+from river_extra_trees._estimator.kinds import family_of
 from river_extra_trees.cli import UserError
 from river_extra_trees.column_kinds import ColumnKinds
 from river_extra_trees.streams import Batch, Reader, TableError, open_table
-from river_extra_trees.streams.reader import BATCH_SIZE, is_table
+from river_extra_trees.streams.reader import BATCH_SIZE, is_table, peeked
 from river_extra_trees.streams.text import Rows, columns_of
 
 Task = Literal["classification", "regression"]
@@ -49,31 +50,43 @@ class Stream:
 
 
 def notes_of(reader: Reader) -> Iterator[str]:
-    """Report how many rows were skipped, if any, and why the first one was."""
+    """Report how many rows were skipped and cells read as missing, if any, and why."""
     if reader.n_skipped:
         yield f"rows skipped: {reader.n_skipped:,}; the first: {reader.first_skipped}"
+    if reader.bad_cells:
+        counts = ", ".join(f"{n:,} in {name!r}" for name, n in reader.bad_cells.items())
+        yield f"cells read as missing: {counts}; the first: {reader.first_bad_cell}"
 
 
-def kinds_of(kind: list[str] | None, saved: ColumnKinds | None = None) -> ColumnKinds:
-    """Return the kinds that the user declares, together with those of a saved model."""
+def kinds_of(
+    kind: list[str] | None,
+    saved: ColumnKinds | None = None,
+    missing: list[str] | None = None,
+) -> ColumnKinds:
+    """Return the kinds and missing words that the user declares, with those of a saved model.
+
+    A column of a saved model may be written in another way: a date in another format, a number
+    with a decimal comma.
+    """
     found: dict[Any, str] = {}
     for text in kind or ():
         name, equals, each = text.rpartition("=")
         if not equals:
             raise UserError(f"--kind is {text!r}; write it as COLUMN=KIND, such as zip=nominal")
         found[name] = each
+    known = {} if saved is None else {**(saved.kinds or {}), **saved.columns}
+    words = (*((saved and saved.missing_words) or ()), *(missing or ()))
     try:
-        kinds = ColumnKinds(found or None)
+        kinds = ColumnKinds({**((saved and saved.kinds) or {}), **found} or None, words or None)
     except ValueError as error:
         raise UserError(f"--kind: {error}") from error
-    if saved is None:
-        return kinds
-    known = {**(saved.kinds or {}), **saved.columns}
     for name, each in found.items():
-        if known.get(name, each) != each:
+        if name in known and family_of(known[name]) != family_of(each):
             raise UserError(f"the model has learned the column {name!r} as {known[name]!r}")
-    saved.kinds = {**(saved.kinds or {}), **found} or None
-    return saved
+    if saved is not None:
+        kinds._take_over(saved)
+    kinds._columns |= {name: each for name, each in found.items() if name in kinds._columns}
+    return kinds
 
 
 # --- Data sets of river
@@ -174,31 +187,12 @@ def open_stream(
     batches = iter(reader)
     if task is None:
         most = min(ROWS_TO_INFER_TASK, limit or ROWS_TO_INFER_TASK)
-        first, batches = _begun(batches, most)
+        first, batches = peeked(batches, len, most)
         task = infer_task(y for batch in first for y in batch.targets or ())
         reader.has_numeric_targets = task == "regression"
     if limit is not None:
         batches = _limited(batches, limit)
     return Stream(reader.name, task, batches, n_items, reader)
-
-
-def _begun(batches: Iterator[Batch], most: int) -> tuple[list[Batch], Iterator[Batch]]:
-    """Read batches until they have `most` rows; return them, and an iterator of all batches."""
-    first: list[Batch] = []
-    error: TableError | None = None
-    try:
-        while sum(map(len, first)) < most and (batch := next(batches, None)) is not None:
-            first.append(batch)
-    except TableError as raised:
-        error = raised
-
-    def everything() -> Iterator[Batch]:
-        yield from first
-        if error is not None:
-            raise error
-        yield from batches
-
-    return first, everything()
 
 
 def infer_task(targets: Iterable[Any]) -> Task:

@@ -73,7 +73,7 @@ NUMPY = {
 # C has two integer types of 64 bits, and numpy.int64 is only one of them. Numbers of both are equal
 # dict keys. Both are written under one name, and read as the type above.
 NUMPY |= {kind: np.dtype(kind).name for kind in (np.longlong, np.ulonglong)}
-PLACES = {"labels": "a label", "names": "a feature name", "categories": "a nominal value"}
+PLACES = {"labels": "a label", "names": "a feature name", "nominal_values": "a nominal value"}
 NAME = re.compile(r"[a-z][a-z0-9_]*")
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ModelFileError", "load", "load_bytes", "save", "save_bytes"]
 
-VERSION = 1  # of the format; later versions of the package read all earlier versions
+VERSION = 2  # of the format; in version 1, nominal values had other codes
 FIELDS = ("class", "parameters", "state")
 
 

@@ -75,8 +75,6 @@ class Service:
         self.answers = Answers() if answers is None else answers
         self.classifies = is_classifier(model)
         self.monitor = Monitor(self.classifies)
-        self.n_columns = -1  # of the learner, when its nominal columns were last looked up
-        self.codes: dict[Any, Any] = {}
         self.saved = 0  # number of samples learned when a snapshot was last taken
         self.saved_at: float | None = None
         self.save_error: str | None = None
@@ -92,7 +90,7 @@ class Service:
                 answers.append(self._answer(sample, wanted))
             except input_errors(self.model) as error:
                 raise at_line(sample.line, error, REJECTED) from None
-        self._note_features(read)
+        self._note_features(samples, read)
         for sample, each in zip(samples, answers, strict=True):
             if self.learns:
                 each["id"] = self.answers.add(sample.text, each["y"])
@@ -148,7 +146,7 @@ class Service:
         kinds = self.kinds
         if kinds is None:
             return samples
-        is_new = learned and any(name not in kinds._columns for each in samples for name in each.x)
+        is_new = learned and any(kinds._is_new(each.x) for each in samples)
         if is_new:
             kinds = copy.deepcopy(kinds)  # the samples may still be refused
         read = []
@@ -161,32 +159,24 @@ class Service:
                 raise at_line(sample.line, error, REJECTED) from None
         return read
 
-    def _note_features(self, samples: Sequence[Sample]) -> None:
+    def _note_features(self, samples: Sequence[Sample], read: Sequence[Sample]) -> None:
         """Count what does not fit the model in samples that it has accepted."""
         if self.kinds is not None:
-            for each in samples:
-                self.monitor.note_features(*self.fit.note(each.x), self._n_new_values(each.x))
+            for given, each in zip(samples, read, strict=True):  # parts of dates are not given
+                self.monitor.note_features(*self.fit.note(given.x), self._n_new_values(each.x))
 
     def _n_new_values(self, x: dict[str, Any]) -> int:
-        """Return how many nominal values of a sample the learner does not know."""
+        """Return how many nominal values of a sample the learner does not remember."""
         if self.learner is not self.model:  # other steps may make new values of them
             return 0
-        schema = self.learner._schema
-        if len(schema.names) != self.n_columns:
-            self.n_columns = len(schema.names)
-            pairs = zip(schema.names, schema.codes, strict=True)
-            self.codes = {name: codes for name, codes in pairs if codes is not None}
-        return sum(
-            x[name] is not None and x[name] not in codes
-            for name, codes in self.codes.items()
-            if name in x
-        )
+        is_new = self.learner._schema.is_new
+        return sum(is_new(name, value) for name, value in x.items())
 
     def _checked(self, samples: Sequence[Sample]) -> Sequence[Sample]:
         """Read samples to learn; raise RequestError, with the line, if the model rejects one."""
-        samples = self._read(samples, learned=True)
+        read = self._read(samples, learned=True)
         new_labels: set[Hashable] = set()
-        for sample in samples:
+        for sample in read:
             try:
                 x = before_learner(self.model, sample.x)
                 self.learner._check_next(x, sample.y, sample.w, new_labels)
@@ -194,8 +184,8 @@ class Service:
                     self._check_label(sample.y)
             except input_errors(self.model) as error:
                 raise at_line(sample.line, error, REJECTED) from None
-        self._note_features(samples)
-        return samples
+        self._note_features(samples, read)
+        return read
 
     def _check_label(self, label: Any) -> None:
         new: set[Hashable] = set()

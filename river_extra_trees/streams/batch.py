@@ -4,16 +4,40 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 from river_extra_trees._estimator.frames import opened
 from river_extra_trees._estimator.rows import rows_of, values_by_name
 
-__all__ = ["Batch", "TableError"]
+__all__ = ["Batch", "Fault", "TableError"]
+
+# What may help: another kind of the column, to read its bad cells as missing, to leave the column
+# out, or another encoding.
+Remedy = Literal["kind", "cell", "drop", "encoding"]
+
+
+class Fault(NamedTuple):
+    """What is wrong with a row or a cell, and what may help."""
+
+    text: str
+    remedy: Remedy | None = None
+    column: str = ""
 
 
 class TableError(ValueError):
-    """A table cannot be read; the message says where and why, in one line."""
+    """A table cannot be read; the message says where and why, in one line.
+
+    Parameters
+    ----------
+    message
+        The message.
+    fault
+        What is wrong, if a remedy is known.
+    """
+
+    def __init__(self, message: str, fault: Fault | None = None) -> None:
+        super().__init__(message)
+        self.fault = fault
 
 
 @dataclass
@@ -34,6 +58,8 @@ class Batch:
         Further columns by name, with their values as they are.
     unknown
         Names of columns that were not read because the model does not know them.
+    parts
+        Names of the features that are parts of dates, and not columns of the table.
 
     Examples
     --------
@@ -54,6 +80,7 @@ class Batch:
     weights: list[Any] | None = None
     kept: dict[str, list[Any]] = field(default_factory=dict)
     unknown: Sequence[str] = ()
+    parts: Sequence[str] = ()
 
     def __len__(self) -> int:
         return len(self.numbers)
@@ -73,6 +100,7 @@ class Batch:
             None if self.weights is None else self.weights[rows],
             {name: values[rows] for name, values in self.kept.items()},
             self.unknown,
+            self.parts,
         )
 
     def rows(self) -> Iterator[dict[str, Any]]:

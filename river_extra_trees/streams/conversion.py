@@ -9,18 +9,37 @@ from collections.abc import Hashable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import types
 
 from river_extra_trees._core.safe_repr import safe_repr
-from river_extra_trees._estimator.kinds import MISSING, NOMINAL, NUMBER, TRUTH, kind_of
+from river_extra_trees._estimator.kinds import (
+    MISSING,
+    NOMINAL,
+    NUMBER,
+    PARTS,
+    family_of,
+    kind_of,
+    kind_of_most,
+    parts_of,
+    settled,
+)
+from river_extra_trees._estimator.texts import TRUTH, is_certain_number, number_of
 from river_extra_trees.column_kinds import ColumnKinds
 
-__all__ = ["frame_of", "label_of_text", "labels_of", "read_column", "values_of"]
+__all__ = [
+    "determine_kind",
+    "frame_of",
+    "label_of_text",
+    "labels_of",
+    "parts_in",
+    "read_column",
+    "values_of",
+]
 
 EXACT = 2**53  # floats hold every whole number up to this one
-ABSENT = pa.array(sorted(MISSING))
 
 
 def frame_of(columns: Mapping[str, Any], n: int) -> Any:
@@ -29,9 +48,14 @@ def frame_of(columns: Mapping[str, Any], n: int) -> Any:
     return table.select(range(len(columns)))
 
 
-def values_of(cells: Any) -> Sequence[Any]:
-    """Return a column as Python values; digits of a time below the microsecond are dropped."""
+def values_of(cells: Any, exact: bool = False) -> Sequence[Any]:
+    """Return a column as Python values; digits of a time below the microsecond are dropped.
+
+    If they are to be exact, floats of 32 bits are scalars of numpy, which have fewer digits.
+    """
     if isinstance(cells, pa.Array):
+        if exact and (types.is_float32(cells.type) or types.is_float16(cells.type)):
+            return list(cells.to_numpy(zero_copy_only=False))
         if types.is_timestamp(cells.type):
             cells = cells.cast(pa.timestamp(cells.type.unit))  # in UTC
             cells = pc.floor_temporal(cells, unit="microsecond").cast(pa.timestamp("us"))
@@ -45,12 +69,21 @@ def values_of(cells: Any) -> Sequence[Any]:
 # --- Features
 
 
+def determine_kind(kinds: ColumnKinds, name: str, cells: Sequence[Any], untyped: bool) -> None:
+    """Let the first cells of a new column determine its kind."""
+    if kinds._kind_for(name, None) is None:
+        kind = kind_of_most(cells, untyped=untyped, missing=kinds._words)
+        if kind is not None:
+            kinds._admit(name, kind)
+
+
 def read_column(
     kinds: ColumnKinds, name: str, cells: Any, untyped: bool
 ) -> tuple[Any, dict[int, str]]:
     """Return a column as floats or texts, and by position what is wrong with some of its values.
 
-    The first value of a new column determines its kind, which `kinds` stores.
+    These are missing in the column. The first value of a new column determines its kind, which
+    `kinds` stores.
 
     Parameters
     ----------
@@ -67,20 +100,38 @@ def read_column(
     column = _numbers_of(cells, kind)
     faults: dict[int, str] = {}
     if column is None:
-        values = values_of(cells)
+        values = values_of(cells, exact=kind == NOMINAL)
         if kind is None:
-            found = (kind_of(value, untyped=untyped) for value in values)
+            found = (kind_of(value, untyped=untyped, missing=kinds._words) for value in values)
             kind = next((each for each in found if each is not None), None)
         if kind is None:
             return pa.nulls(len(cells), pa.float64()), {}
-        column = _numbers_in(values) if kind == NUMBER and untyped else None
+        column = _numbers_in(values, kinds._words) if kind == NUMBER and untyped else None
         if column is None:
             column, faults = _read_values(kinds, name, kind, values)
-    kinds._admit(name, kind or NUMBER)
-    if types.is_floating(column.type) and pc.any(pc.is_inf(column)).as_py():
-        infinite = pc.indices_nonzero(pc.fill_null(pc.is_inf(column), False)).to_pylist()
-        faults = dict.fromkeys(infinite, f"column {name!r} is infinite") | faults
-    return column, faults
+    kind = kind or NUMBER
+    kinds._admit(name, kind)
+    if kind == NOMINAL:
+        return column, faults
+    numbers = settled(column.to_numpy(zero_copy_only=False), kind, kinds._words)
+    infinite = np.isinf(numbers)
+    if infinite.any():
+        rows = np.flatnonzero(infinite).tolist()
+        faults = dict.fromkeys(rows, f"column {name!r} is infinite") | faults
+        numbers = np.where(infinite, math.nan, numbers)
+    return pa.array(numbers, from_pandas=True), faults
+
+
+def parts_in(kinds: ColumnKinds, columns: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parts of the dates among some columns that `read_column` has read."""
+    parts = {}
+    for name, column in columns.items():
+        kind = kinds._kind_for(name, None)
+        if kind is not None and family_of(kind) == PARTS:
+            seconds = column.to_numpy(zero_copy_only=False)
+            for part, values in parts_of(seconds).items():
+                parts[kinds._part(name, part, columns)] = pa.array(values, from_pandas=True)
+    return parts
 
 
 def _numbers_of(cells: Any, kind: str | None) -> Any:
@@ -91,13 +142,15 @@ def _numbers_of(cells: Any, kind: str | None) -> Any:
     return cells.cast(pa.float64(), safe=False) if is_number else None
 
 
-def _numbers_in(texts: Sequence[str]) -> Any:
-    """Convert texts of numbers together; return None if some have another form."""
-    array = pa.array(texts, pa.string())
+def _numbers_in(texts: Sequence[str], missing: frozenset[str]) -> Any:
+    """Convert texts of finite numbers together; return None if some have another form."""
+    array = pc.utf8_trim_whitespace(pa.array(texts, pa.string()))
     try:
-        return pc.if_else(pc.is_in(array, ABSENT), None, array).cast(pa.float64())
+        numbers = pc.if_else(pc.is_in(array, pa.array(sorted(missing))), None, array)
+        numbers = numbers.cast(pa.float64())
     except pa.ArrowInvalid:  # truth values, for example
         return None
+    return numbers if pc.all(pc.is_finite(numbers)).as_py() is not False else None
 
 
 def _read_values(
@@ -122,54 +175,68 @@ def _double_of(number: Any) -> float | None:
 
 
 def _unreadable(name: str, value: object) -> str:
-    return (
-        f"column {name!r} holds {safe_repr(value)}, which is neither a number nor a text; leave "
-        f"the column out with --drop {name}"
-    )
+    return f"column {name!r} holds {safe_repr(value)}, which is neither a number nor a text"
 
 
 # --- Targets and weights
 
 
-def labels_of(name: str, cells: Any, untyped: bool) -> tuple[list[Any], dict[int, str]]:
+def labels_of(
+    kinds: ColumnKinds, name: str, cells: Any, untyped: bool
+) -> tuple[list[Any], dict[int, str]]:
     """Return a column of targets or weights, and by position what is wrong with some of them.
 
-    In a source without types, a text may be a number or a truth value.
+    They are read by the kind that is declared. Otherwise, in a source without types, a text may be
+    a number or a truth value.
     """
-    values = values_of(cells)
+    kind = (kinds.kinds or {}).get(name)
+    values = values_of(cells, exact=kind == NOMINAL)
+    missing = kinds._words
+    if kind is not None:
+        read, faults = kinds._read_values(name, kind, values)
+        if family_of(kind) != NOMINAL:
+            read = [None if value is None else _plain_number(float(value)) for value in read]
+        return read, faults
     if untyped:
-        return list(map(label_of_text, values)), {}
+        return [label_of_text(text, missing) for text in values], {}
     labels: list[Any] = []
-    faults: dict[int, str] = {}
+    faults = {}
     for row, value in enumerate(values):
         if value is not None and not isinstance(value, str | bool | int | float | Decimal):
             faults[row] = _unreadable(name, value)
         if isinstance(value, Decimal):
             value = label_of_text(str(value))
+        if isinstance(value, str):
+            value = value.strip()
+            value = None if value in missing else value
         labels.append(value if value == value else None)  # NaN is missing
     return labels, faults
 
 
+def _plain_number(number: float) -> float | None:
+    """Return a number as an integer if it is whole and exact; None for NaN."""
+    if number != number:
+        return None
+    return int(number) if number.is_integer() and abs(number) < EXACT else number
+
+
 @functools.lru_cache(10_000)
-def label_of_text(text: str) -> Hashable:
+def label_of_text(text: str, missing: frozenset[str] = MISSING) -> Hashable:
     """Return a target in the form of river's data sets, so that metrics recognise True and 1.
 
     Examples
     --------
     >>> from river_extra_trees.streams import conversion
-    >>> [conversion.label_of_text(text) for text in ("1", "2.50", "true", "spam", "NA")]
+    >>> [conversion.label_of_text(text) for text in ("1", "2.50", "true", "spam ", "NA")]
     [1, 2.5, True, 'spam', None]
 
     """
-    if text in MISSING:
+    text = text.strip()
+    if text in missing:
         return None
     if text.lower() in TRUTH:
         return text.lower() == "true"
-    try:
-        number = float(text)
-    except ValueError:
-        return text
-    if math.isinf(number) or "_" in text:
+    if not is_certain_number(text) or not math.isfinite(number := number_of(text)):
         return text
     if number.is_integer() and abs(number) >= EXACT:
         with contextlib.suppress(ValueError):  # of a text such as 1e200

@@ -6,22 +6,25 @@ import bisect
 import itertools
 import math
 import sys
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from river_extra_trees.column_kinds import ColumnKinds
 
-from .batch import Batch, TableError
+from .batch import Batch, Fault, TableError
 from .text import Rows, read_text
 
-__all__ = ["OnBadRow", "Reader", "is_table", "open_table"]
+__all__ = ["OnBadCell", "OnBadRow", "Reader", "is_table", "open_table", "peeked"]
 
 OnBadRow = Literal["stop", "skip"]
+OnBadCell = Literal["row", "missing"]
 
 BATCH_SIZE = 8192
+ROWS_TO_LOOK_AT = 1000  # to determine the kinds of the columns of a file
 PARQUET, IPC = (".parquet",), (".arrow", ".feather")
 SUFFIXES = (".csv", ".txt", ".tsv", ".jsonl", ".ndjson", *PARQUET, *IPC)
+Item = TypeVar("Item")
 PACKED = (".gz", ".bz2", ".zst")
 # Column chunks are read in pieces of this size, so that large row groups need little memory.
 BUFFER = 1 << 20
@@ -40,6 +43,10 @@ class Reader:
         Number of bad rows that were skipped.
     first_skipped
         The number of the first of them, and what is wrong with it.
+    bad_cells
+        Number of cells by column that were read as missing because they fit no kind.
+    first_bad_cell
+        The number of the row of the first of them, and what is wrong with it.
 
     """
 
@@ -53,24 +60,45 @@ class Reader:
         drop: Collection[str] = (),
         keep: Sequence[str] = (),
         on_bad_row: OnBadRow = "stop",
+        on_bad_cell: OnBadCell = "row",
         predicts: bool = False,
     ) -> None:
         self.name = name
         self.kinds = ColumnKinds() if kinds is None else kinds
         self.target, self.weight, self.drop, self.keep = target, weight, drop, keep
-        self.on_bad_row = on_bad_row
+        self.on_bad_row, self.on_bad_cell = on_bad_row, on_bad_cell
         self.predicts = predicts
-        self.learns = not (predicts and self.kinds.columns)
+        self.continues = bool(self.kinds.columns)  # the kinds are those of a model
+        self.learns = not (predicts and self.continues)
+        self.looks = False  # whether several rows determine the kinds, not the first value
         self.has_numeric_targets = False  # whether a row with another target is bad
         self.untyped = False  # whether a text may be a number
         self.rows: Iterator[Rows] = iter(())
         self.n_rows: int | None = None
         self.n_skipped = 0
         self.first_skipped = ""
+        self.bad_cells: dict[str, int] = {}
+        self.first_bad_cell = ""
 
     def __iter__(self) -> Iterator[Batch]:
-        for rows in self.rows:
-            yield from self._good(*self._batch_of(rows))
+        rows = self.rows
+        if self.looks:
+            first, rows = peeked(rows, lambda each: len(each.numbers), ROWS_TO_LOOK_AT)
+            self._look_at(first)
+        for each in rows:
+            yield from self._good(*self._batch_of(each))
+
+    def _look_at(self, first: Sequence[Rows]) -> None:
+        """Determine the kinds of new columns by the first rows."""
+        from .conversion import determine_kind, values_of
+
+        cells: dict[str, list[Any]] = {}
+        for rows in first:
+            for name in self._features(rows.columns)[0]:
+                found = cells.setdefault(name, [])
+                found.extend(values_of(rows.columns[name][: ROWS_TO_LOOK_AT - len(found)]))
+        for name, found in cells.items():
+            determine_kind(self.kinds, name, found, self.untyped)
 
     def wanted(self, header: Sequence[str]) -> list[str]:
         """Return the columns to read; raise a TableError if one is missing or there twice."""
@@ -96,49 +124,90 @@ class Reader:
         unknown = [name for name in names if name not in known and name not in self.keep]
         return [name for name in names if name in known], unknown
 
-    def _batch_of(self, rows: Rows) -> tuple[Batch, dict[int, str]]:
+    def _batch_of(self, rows: Rows) -> tuple[Batch, dict[int, Fault]]:
         """Return rows as a batch, and what is wrong with some of them, by their numbers."""
-        from .conversion import frame_of, labels_of, read_column, values_of
+        from .conversion import frame_of, labels_of, parts_in, read_column, values_of
 
         numbers, absent = rows.numbers, [None] * len(rows.numbers)
-        faults = dict(rows.faults)
+        faults = {number: Fault(text) for number, text in rows.faults.items()}
         names, unknown = self._features(rows.columns)
         features = {}
         for name in names:
             features[name], found = read_column(self.kinds, name, rows.columns[name], self.untyped)
-            faults |= {numbers[i]: text for i, text in found.items()}
+            if found and self.on_bad_cell == "missing":
+                self.bad_cells[name] = self.bad_cells.get(name, 0) + len(found)
+                first = min(found)
+                self.first_bad_cell = self.first_bad_cell or f"row {numbers[first]}: {found[first]}"
+                continue
+            for i, text in found.items():
+                faults[numbers[i]] = self._fault(name, text)
+        try:
+            parts = parts_in(self.kinds, features)
+        except ValueError as error:
+            raise TableError(f"{self.name}: {error}") from None
         labels: dict[str, list[Any]] = {}
         for name in filter(None, (self.target, self.weight)):
-            labels[name], found = labels_of(name, rows.columns.get(name, absent), self.untyped)
-            faults |= {numbers[i]: text for i, text in found.items()}
+            cells = rows.columns.get(name, absent)
+            labels[name], found = labels_of(self.kinds, name, cells, self.untyped)
+            faults |= {numbers[i]: Fault(text, "drop", name) for i, text in found.items()}
         targets, weights = labels.get(self.target or ""), labels.get(self.weight or "")
         for number, y in zip(numbers, targets or (), strict=False):
             if y is None and not self.predicts:
-                faults.setdefault(number, f"the target {self.target!r} is missing")
+                faults.setdefault(number, Fault(f"the target {self.target!r} is missing"))
             elif self.has_numeric_targets and y is not None and not _is_finite(y):
-                faults[number] = f"the target {self.target!r} is {y!r}, not a number"
+                faults[number] = Fault(f"the target {self.target!r} is {y!r}, not a number")
         for number, w in zip(numbers, weights or (), strict=False):
             if not _is_finite(w) or w < 0.0:
                 wanted = "it must be a number from 0 on"
-                faults[number] = f"the weight {self.weight!r} is {w!r}; {wanted}"
+                faults.setdefault(number, Fault(f"the weight {self.weight!r} is {w!r}; {wanted}"))
         kept = {name: list(values_of(rows.columns.get(name, absent))) for name in self.keep}
-        frame = frame_of(features, len(numbers))
-        return Batch(numbers, frame, targets, weights, kept, unknown), faults
+        frame = frame_of(features | parts, len(numbers))
+        return Batch(numbers, frame, targets, weights, kept, unknown, tuple(parts)), faults
 
-    def _good(self, batch: Batch, faults: Mapping[int, str]) -> Iterator[Batch]:
+    def _fault(self, name: str, text: str) -> Fault:
+        """Return what is wrong with a cell of a feature."""
+        if text.endswith("neither a number nor a text"):
+            return Fault(text, "drop", name)
+        return Fault(text, "cell" if self.continues or "infinite" in text else "kind", name)
+
+    def _good(self, batch: Batch, faults: Mapping[int, Fault]) -> Iterator[Batch]:
         """Yield the good rows of a batch; raise the error of the first bad one, or skip them."""
         first = min(faults, default=0)
         if faults and self.on_bad_row == "stop":
             if good := bisect.bisect_left(batch.numbers, first):
                 yield batch[:good]
-            raise TableError(f"{self.name}, row {first}: {faults[first]}")
+            raise TableError(f"{self.name}, row {first}: {faults[first].text}", faults[first])
         if faults:
-            self.first_skipped = self.first_skipped or f"row {first}: {faults[first]}"
+            self.first_skipped = self.first_skipped or f"row {first}: {faults[first].text}"
             self.n_skipped += len(faults)
         bad = [i for i, number in enumerate(batch.numbers) if number in faults]
         for last, end in itertools.pairwise([-1, *bad, len(batch)]):
             if last + 1 < end:
                 yield batch[last + 1 : end]
+
+
+def peeked(
+    items: Iterator[Item], size: Callable[[Item], int], most: int
+) -> tuple[list[Item], Iterator[Item]]:
+    """Take items of at least `most` rows; return them, and an iterator of all items.
+
+    If the table cannot be read further, the error comes after the items before it.
+    """
+    first: list[Item] = []
+    error: TableError | None = None
+    try:
+        while sum(map(size, first)) < most and (item := next(items, None)) is not None:
+            first.append(item)
+    except TableError as raised:
+        error = raised
+
+    def everything() -> Iterator[Item]:
+        yield from first
+        if error is not None:
+            raise error
+        yield from items
+
+    return first, everything()
 
 
 def _is_finite(value: Any) -> bool:
@@ -162,6 +231,8 @@ def open_table(
     drop: Collection[str] = (),
     keep: Sequence[str] = (),
     on_bad_row: OnBadRow = "stop",
+    on_bad_cell: OnBadCell = "row",
+    encoding: str | None = None,
     batch_size: int = BATCH_SIZE,
     predicts: bool = False,
 ) -> Reader:
@@ -179,7 +250,9 @@ def open_table(
     weight
         The column of the weights; None if there is none.
     kinds
-        The kinds of the columns. None begins with unknown kinds, which the first values determine.
+        The kinds of the columns. Kinds that it does not have are determined by the first 1,000
+        rows of a file, and by the first values of standard input. The target and the weight are
+        read by the kinds that are declared for them.
     drop
         Columns to leave out.
     keep
@@ -187,6 +260,12 @@ def open_table(
     on_bad_row
         ``"stop"`` raises an error at the first row that cannot be read; ``"skip"`` leaves such
         rows out and counts them.
+    on_bad_cell
+        ``"row"`` makes a row bad if a feature does not fit the kind of its column; ``"missing"``
+        reads such a value as missing, and counts it in `bad_cells` of the reader.
+    encoding
+        The encoding of a text, by Python's name. None is UTF-8, or UTF-16 if the text begins with
+        its mark.
     batch_size
         Largest number of rows of a batch.
     predicts
@@ -220,6 +299,10 @@ def open_table(
         raise TableError(f"there is no file {path!r}")
     if on_bad_row not in ("stop", "skip"):
         raise ValueError(f"on_bad_row is {on_bad_row!r}; it must be 'stop' or 'skip'")
+    if on_bad_cell not in ("row", "missing"):
+        raise ValueError(f"on_bad_cell is {on_bad_cell!r}; it must be 'row' or 'missing'")
+    if encoding is not None:
+        check_encoding(encoding)
     if batch_size < 1:
         raise ValueError(f"batch_size must be at least 1, not {batch_size!r}")
     try:
@@ -234,8 +317,10 @@ def open_table(
         drop=drop,
         keep=keep,
         on_bad_row=on_bad_row,
+        on_bad_cell=on_bad_cell,
         predicts=predicts,
     )
+    reader.looks = path != "-" and reader.learns
     try:
         if path.lower().endswith((*PARQUET, *IPC)):
             _open_arrow(reader, path, batch_size)
@@ -245,13 +330,21 @@ def open_table(
                 if path != "-"
                 else sys.stdin.buffer
             )
-            header, reader.rows = read_text(reader.name, file, batch_size)
+            header, reader.rows = read_text(reader.name, file, batch_size, encoding)
             if header is not None:
                 reader.untyped = True
                 reader.wanted(header)
     except (OSError, pyarrow.ArrowException) as error:
         raise _unreadable(path, error) from error
     return reader
+
+
+def check_encoding(encoding: str) -> None:
+    """Raise a ValueError unless this is the name of an encoding of texts."""
+    try:
+        "".encode(encoding)
+    except (LookupError, UnicodeError):
+        raise ValueError(f"{encoding!r} is not an encoding of texts that Python knows") from None
 
 
 def _open_arrow(reader: Reader, path: str, batch_size: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import collections
 import csv
 import itertools
@@ -9,13 +10,17 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from .batch import TableError
+from .batch import Fault, TableError
 
 __all__ = ["Rows", "columns_of", "read_text"]
 
 CHUNK = 1 << 18  # bytes
 LONGEST_LINE = 1 << 24
+MARKS_OF_UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 DELIMITERS = ",;\t|"
+# So many lines in succession within quotation marks, each with as many delimiters as a row, are
+# rows after a mark that is not closed.
+MOST_LIKE_ROWS = 8
 
 
 class Rows(NamedTuple):
@@ -31,7 +36,7 @@ class Rows(NamedTuple):
 
 
 class Lines:
-    """The lines of a text in UTF-8. A line of a pipe is there as soon as it has arrived.
+    """The lines of a text. A line of a pipe is there as soon as it has arrived.
 
     Parameters
     ----------
@@ -39,11 +44,16 @@ class Lines:
         The name of the text in messages.
     file
         A binary file or pipe.
+    encoding
+        The encoding; None is UTF-8, or UTF-16 if the text begins with its mark.
     """
 
-    def __init__(self, name: str, file: Any) -> None:
+    def __init__(self, name: str, file: Any, encoding: str | None = None) -> None:
         self.name = name
         self.file = file
+        self.encoding = encoding
+        self.decoder: codecs.IncrementalDecoder | None = None  # None: UTF-8
+        self.has_begun = False
         self.ready: collections.deque[bytes] = collections.deque()
         self.rest = b""
         self.is_over = False
@@ -59,10 +69,30 @@ class Lines:
         try:
             return self.ready.popleft().decode()
         except UnicodeDecodeError as error:
-            raise TableError(
-                f"{self.name} is not text in UTF-8; convert it, for example by: iconv -f latin1 "
-                "-t utf-8"
-            ) from error
+            raise self._undecodable("UTF-8") from error
+
+    def put_back(self, lines: Sequence[str]) -> None:
+        """Put lines back that were read; they are read again."""
+        self.ready.extendleft(line.encode() for line in reversed(lines))
+
+    def _undecodable(self, encoding: str) -> TableError:
+        text = f"{self.name} is not text in {encoding}; name its encoding"
+        return TableError(text, Fault(text, "encoding"))
+
+    def _decoded(self, chunk: bytes) -> bytes:
+        """Return a part of the text in UTF-8."""
+        if not self.has_begun:
+            self.has_begun = True
+            if self.encoding is None and chunk.startswith(MARKS_OF_UTF_16):
+                self.encoding = "utf-16"
+            if self.encoding is not None:
+                self.decoder = codecs.getincrementaldecoder(self.encoding)()
+        if self.decoder is None:
+            return chunk
+        try:
+            return self.decoder.decode(chunk, final=not chunk).encode()
+        except UnicodeError as error:
+            raise self._undecodable(self.encoding or "UTF-16") from error
 
     def _read(self) -> None:
         """Read what is there, at least one byte."""
@@ -75,7 +105,7 @@ class Lines:
         except (OSError, EOFError, ValueError) as error:
             raise TableError(f"cannot read {self.name}: {error}") from error
         self.is_over = not chunk
-        lines = (self.rest + chunk).splitlines(keepends=True)
+        lines = (self.rest + self._decoded(chunk)).splitlines(keepends=True)
         is_whole = self.is_over or (lines and lines[-1].endswith(b"\n"))
         self.rest = b"" if is_whole else lines.pop()
         self.ready.extend(lines)
@@ -87,56 +117,103 @@ def columns_of(records: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
     return {name: [record.get(name) for record in records] for name in names}
 
 
-def read_text(name: str, file: Any, most: int) -> tuple[list[str] | None, Iterator[Rows]]:
+def read_text(
+    name: str, file: Any, most: int, encoding: str | None = None
+) -> tuple[list[str] | None, Iterator[Rows]]:
     """Return the header of CSV, or None of JSON lines, and an iterator of at most so many rows.
 
     Rows of a pipe come as soon as they have arrived.
     """
-    lines = Lines(name, file)
+    lines = Lines(name, file, encoding)
     first = next(filter(str.strip, lines), "").removeprefix("\ufeff")
     if first.startswith("["):
         raise TableError(
             f"{name} is an array of JSON; make JSON lines of it, one object per line, for "
             "example by: jq -c '.[]' table.json > table.jsonl"
         )
-    everything = itertools.chain([first], lines)
     if first.startswith("{"):
+        everything = itertools.chain([first], lines)
         return None, _grouped(lines, _json_records(everything), columns_of, most)
-    delimiter = max(DELIMITERS, key=first.count)
-    reader = csv.reader(everything, delimiter=delimiter, skipinitialspace=True, strict=True)
+    records = Records(lines, first, max(DELIMITERS, key=first.count))
     try:
-        header = next(reader) if first else []
+        header = next(records.reader) if first else []
     except csv.Error as error:
         raise TableError(f"cannot read the header of {name}: {error}") from error
     names = [each.strip() for each in header]
+    while names and not names[-1]:  # columns without a name at the end are no columns
+        names.pop()
 
     def columns(rows: list[Any]) -> dict[str, Any]:
-        cells = zip(*rows, strict=True) if rows else ((),) * len(names)
-        return dict(zip(names, cells, strict=True))
+        cells = zip(*rows, strict=True) if rows else ((),) * len(header)
+        return dict(zip(names, cells, strict=False))
 
-    return names, _grouped(lines, _csv_records(reader, header), columns, most)
-
-
-# A record is a row, a text that says what is wrong with the row, or None to skip it.
+    return names, _grouped(lines, records.after(header, len(names)), columns, most)
 
 
-def _csv_records(
-    reader: Iterator[list[str]], header: list[str]
-) -> Iterator[list[str] | str | None]:
-    while True:
-        try:
-            cells = next(reader)
-        except StopIteration:
-            return
-        except csv.Error as error:
-            yield f"not CSV: {error}"
-            continue
-        if cells == header:  # `tail -F` shows it again when a log is rotated
-            yield None
-        elif len(cells) == len(header):
-            yield cells
-        elif cells:  # blank lines are no rows
-            yield f"{len(cells)} fields, but the header has {len(header)}"
+class Records:
+    """The records of CSV. One that a stray quotation mark begins is a bad row of one line.
+
+    Parameters
+    ----------
+    lines
+        The lines after the first one.
+    first
+        The first line.
+    delimiter
+        What stands between fields.
+    """
+
+    def __init__(self, lines: Lines, first: str, delimiter: str) -> None:
+        self.lines, self.delimiter = lines, delimiter
+        self.first = first
+        self.taken: list[str] = []  # the lines of a record
+        self.reader = csv.reader(self, delimiter=delimiter, skipinitialspace=True, strict=True)
+
+    def __iter__(self) -> Iterator[str]:
+        return self
+
+    def __next__(self) -> str:
+        """Return the next line, for the reader."""
+        line, self.first = self.first or next(self.lines), ""
+        self.taken.append(line)
+        return line
+
+    # A record is a row, a text that says what is wrong with the row, or None to skip it.
+
+    def after(self, header: list[str], n_named: int) -> Iterator[list[str] | str | None]:
+        """Yield the records after the header, whose first columns have names."""
+        while True:
+            self.taken = []
+            try:
+                cells = next(self.reader)
+            except StopIteration:
+                return
+            except csv.Error as error:
+                yield self._stray() or f"not CSV: {error}"
+                continue
+            if cells == header:  # `tail -F` shows it again when a log is rotated
+                yield None
+            elif len(cells) == len(header) and not self._holds_rows(len(header)):
+                is_beyond = any(map(str.strip, cells[n_named:]))
+                yield "a value in a column without a name" if is_beyond else cells
+            elif cells:  # blank lines are no rows
+                yield self._stray() or f"{len(cells)} fields, but the header has {len(header)}"
+
+    def _stray(self) -> str | None:
+        """If a bad record has several lines, read all but the first again; say what is wrong."""
+        if len(self.taken) < 2:
+            return None
+        self.lines.put_back(self.taken[1:])
+        return "not CSV: a quotation mark in this row is not closed, or stands within a text"
+
+    def _holds_rows(self, n: int) -> bool:
+        """Return whether the lines within a record look like rows of n fields."""
+        inside = self.taken[1:-1]
+        return (
+            n > 1
+            and len(inside) >= MOST_LIKE_ROWS
+            and all(line.count(self.delimiter) == n - 1 for line in inside)
+        )
 
 
 def _json_records(lines: Iterable[str]) -> Iterator[Mapping[str, Any] | str]:

@@ -47,7 +47,7 @@ REFUSED = {
     "draw m.png --output tree.txt": [".png, .svg, .pdf"],
     "draw m.png --output m.png": ["is an input"],
     "serve absent": ["cannot read"],
-    "serve m.png --fixed-labels": ["--fixed-labels needs a model that has learned labels"],
+    "serve m.png --fixed-labels --port 0": ["--fixed-labels needs a model that has learned labels"],
     "serve m.png --host no.such.host.invalid": ["cannot listen on no.such.host.invalid:8000: "],
 }
 

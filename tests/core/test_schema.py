@@ -6,6 +6,7 @@ import fractions
 import pickle
 import random
 import types
+import uuid
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,8 +20,9 @@ from river_extra_trees import StreamDecisionTreeClassifier
 from river_extra_trees._core.safe_repr import safe_repr
 from river_extra_trees._core.schema import Labels, Schema
 from river_extra_trees._core.state import StateError
+from tests.naive.codes import code_of
 from tests.naive.columns import Columns
-from tests.tools.inputs import HUGE, Percent
+from tests.tools.inputs import HUGE, Colour, Percent, Shade
 
 NUMBERS = [2, np.float64(2), np.float32(2), np.int64(-2), np.uint8(2), Percent(50), 10**9]
 NUMBERS += [True, False, decimal.Decimal(2), fractions.Fraction(1, 2)]
@@ -108,9 +110,9 @@ def test_what_is_never_met_again_is_refused(value: Any) -> None:
                 act({"a": 1.0, "b": value})
     assert schema.state() == before
     with pytest.raises(StateError, match="no name to find it by"):
-        Schema.restored({"names": [value], "categories": [None], "max_columns": 9})
+        Schema.restored({"names": [value], "nominal_values": [None], "max_columns": 9})
     with pytest.raises(StateError, match="equal to themselves"):
-        Schema.restored({"names": ["b"], "categories": [[value]], "max_columns": 9})
+        Schema.restored({"names": ["b"], "nominal_values": [[value]], "max_columns": 9})
     model = StreamDecisionTreeClassifier(batch_size=2, seed=1)
     model.learn_one({"a": 1.0}, "x")
     with pytest.raises(ValueError, match="a label must not be missing or hold NaN"):
@@ -129,14 +131,53 @@ def test_a_name_that_cannot_be_written_has_a_column(name: Any) -> None:
     assert one.row_of({name: 3.0})[one.names.index(name)] == 3.0
 
 
-def test_nominal_codes_are_bounded() -> None:
-    """After 1024 values of a nominal column, new ones share one code."""
+def test_remembered_values_are_bounded() -> None:
+    """The latest 1,024 values of a column have names; every value has a code of its own."""
     schema = Schema()
-    for i in range(1100):
-        schema.learn_row({"a": str(i)})
-    assert len(schema.codes[0]) == 1024
-    assert schema.row_of({"a": "1023"}) == [1023.0]
-    assert schema.row_of({"a": "1099"}) == [-1.0]
+    rows = [{"a": str(i), "b": "same"} for i in range(1100)]
+    codes = {schema.learn_row(x)[0] for x in rows}
+    assert len(codes) == 1100
+    assert list(schema.codes[0].values()) == list(map(str, range(76, 1100)))
+    assert list(schema.codes[1].values()) == ["same"]
+    assert schema.row_of({"a": "0"})[0] == code_of("0")
+    assert [schema.is_new("a", value) for value in ("75", "76", None, 1)] == [True, *[False] * 3]
+    schema.check()
+
+
+EQUAL = [
+    *(("dark", np.str_("dark"), Shade.DARK), ("grün",), ("\ud800",), ("\U0001f600",), ("",)),
+    *((b"red", np.bytes_(b"red")), (b"",), ((1, "a"), (1.0, "a"), (True, np.str_("a")))),
+    *(((-1,), (-1.0,)), ((-2,), (decimal.Decimal(-2),)), (("a", ("b",)),), (("a", "b"),)),
+    *((("b", "a"),), ((),), (frozenset("ab"), frozenset("ba")), (frozenset(),), ((None,),)),
+    *((Colour.RED,), (Colour.BLUE,), ((HUGE, 1),), (uuid.UUID(int=1),)),
+]
+
+
+def test_equal_values_have_one_code() -> None:
+    """As keys of a dict are equal; the codes of all others differ, and are those of the naive hash.
+
+    They are the same in every process: one is written down.
+    """
+    schema = Schema()
+    codes = [{schema.learn_row({"a": value})[0] for value in equal} for equal in EQUAL]
+    assert [len(each) for each in codes] == [1] * len(EQUAL)
+    assert len(set.union(*codes)) == len(EQUAL)
+    assert codes == [{code_of(equal[0])} for equal in EQUAL]
+    assert code_of("red") == 4193853506962585.0
+
+
+def test_a_value_without_a_text_is_refused() -> None:
+    """Its address is another in every process."""
+    schema = Schema()
+    for value in (object(), lambda: 0, (1, (object(),))):
+        with pytest.raises(TypeError, match=r"^feature 'a': a value of type .* is its address"):
+            schema.learn_row({"a": value})
+    deep: Any = ()
+    for _ in range(60):
+        deep = (deep,)
+    with pytest.raises(ValueError, match=r"feature 'a': a nominal value .* 40 levels"):
+        schema.row_of({"a": deep})
+    assert schema.n_columns == 0
 
 
 def test_columns_are_bounded() -> None:
@@ -153,8 +194,8 @@ def test_value_of_tells_the_value_behind_a_number() -> None:
     schema = Schema()
     schema.learn_row({"a": 1.0, "b": "red"})
     assert schema.value_of(0, 1.5) == 1.5
-    assert schema.value_of(1, 0.0) == "red"
-    assert schema.value_of(1, -1.0) == "any other value"
+    assert schema.value_of(1, code_of("red")) == "red"
+    assert schema.value_of(1, code_of("blue")) == "a value not met lately"
     assert schema.value_of(1, -2.0) is None
 
 

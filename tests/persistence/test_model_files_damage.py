@@ -52,9 +52,9 @@ def test_what_is_no_model_file_is_refused(tmp_path: Path) -> None:
         (None, "[1]", "another kind of file"),
         (None, '{"sha256": 1, "version": 1, "model": 0}', "its hash is missing"),
         ('"seed":', '"seed":["none",null],"seed":', "JSON cannot be read"),
-        ('"version":1', '"version":99', "version 99 of the format; .*1"),
-        ('"version":1', '"version":true', "version True of the format"),
-        ('"version":1', '"version":1,"more":2', "unknown entries"),
+        ('"version":2', '"version":99', "version 99 of the format; .*2"),
+        ('"version":2', '"version":true', "version True of the format"),
+        ('"version":2', '"version":2,"more":2', "unknown entries"),
     ],
 )
 def test_descriptions_that_are_not_ours_are_refused(

@@ -5,13 +5,16 @@ import datetime
 import io
 import math
 import os
+import re
 import sys
 import types
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -151,6 +154,167 @@ def test_labels_of_texts(text: str, label: Any) -> None:
     assert (type(label_of_text(text)), label_of_text(text)) == (type(label), label)
 
 
+PAGE = Path(__file__).parents[2] / "docs" / "tables.md"
+
+
+def rows_of_page(header: str) -> list[list[list[str]]]:
+    """The rows of a table of the page, as lists of the codes in each cell."""
+    lines = PAGE.read_text().partition(header)[2].partition("\n\n")[0].splitlines()[2:]
+    return [
+        [re.findall("`([^`]*)`", cell) for cell in line.strip("|").split("|")] for line in lines
+    ]
+
+
+READ = [
+    (kind, text, value)
+    for (kind,), texts, (value,) in rows_of_page("| kind | texts | read as |")
+    for text in texts
+]
+
+
+def test_texts_of_the_page(tmp_path: Path) -> None:
+    """They are read as the page says, in files, rows and frames, with blanks around them."""
+    assert len(READ) > 40
+    for kind, cell, value in READ:
+        expected = value if kind == "nominal" else float(value)
+        found = [ColumnKinds({"a": kind}).transform_one({"a": f" {cell} "})["a"]]
+        for make in (pd.DataFrame, pl.DataFrame, pa.table):
+            frame = ColumnKinds({"a": kind}).transform_many(make({"a": [cell]}))
+            found.append(np.asarray(frame)[0, 0])
+        for name in ("t.csv", "t.jsonl", "t.parquet"):
+            if name == "t.csv":
+                (tmp_path / name).write_text(f'a\n" {cell}\t"\n')
+            else:
+                write(pd.DataFrame({"a": [cell]}), tmp_path / name)
+            found += [row["a"] for row in read(tmp_path / name, kinds=ColumnKinds({"a": kind}))[0]]
+        assert found == [expected] * 7, (kind, cell)
+
+
+def test_words_of_the_page() -> None:
+    """The page lists all words that are missing values."""
+    ((words,),) = rows_of_page("| words for missing values |")
+    assert {*words, ""} == MISSING
+
+
+@pytest.mark.parametrize("word", [*sorted(MISSING - {""}), "-", "--", "unknown", "5 inch"])
+@pytest.mark.parametrize("place", [0, 500])
+def test_an_odd_cell_does_not_decide(tmp_path: Path, word: str, place: int) -> None:
+    """A column of a file that begins with it is one of numbers, as if it came later."""
+    cells = [f"{i}.5" for i in range(1200)]
+    cells[place] = word
+    (tmp_path / "t.csv").write_text("\n".join(["a,b", *(f"{cell},x" for cell in cells)]))
+    for size in (1, 8192):
+        kinds = ColumnKinds()
+        rows, _, reader = read(
+            tmp_path / "t.csv", kinds=kinds, on_bad_cell="missing", batch_size=size
+        )
+        assert kinds.columns == {"a": "number", "b": "nominal"}
+        assert [i for i, row in enumerate(rows) if "a" not in row] == [place]
+        assert reader.bad_cells == ({"a": 1} if word in ("unknown", "5 inch") else {})
+        assert kinds.columns["a"] == "number"
+    if reader.bad_cells:
+        assert reader.first_bad_cell == f"row {place + 1}: column 'a' holds {word!r} among numbers"
+        with pytest.raises(streams.TableError, match=f"row {place + 1}: column 'a' holds"):
+            read(tmp_path / "t.csv")
+
+
+@pytest.mark.parametrize(
+    ("cells", "kind"),
+    [
+        (["1", "2a", "3b", "4c"], "nominal"),
+        (["-", "-", "-", "1.5"], "number"),
+        (["-", "+", "-", "+"], "nominal"),
+        (["1,234.5", "17"], "number"),
+        (["1,234", "5,678"], "nominal"),
+        (["2026-11-22", "20261122T1415", "?"], "date"),
+        (["555 123 456", "555 123 457"], "nominal"),
+        (["?", "NULL"], None),
+    ],
+)
+def test_kinds_by_several_rows(tmp_path: Path, cells: list[str], kind: str | None) -> None:
+    """Most cells decide; gaps do not count."""
+    (tmp_path / "t.csv").write_text("\n".join(["a;b", *(f"{cell};1" for cell in cells)]))
+    kinds = ColumnKinds()
+    read(tmp_path / "t.csv", kinds=kinds)
+    assert kinds.columns.get("a") == kind
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".parquet"])
+@pytest.mark.parametrize(
+    ("kind", "values", "expected"),
+    [
+        ("nominal", ["007", "7", "1e3", "1000", " 7 "], ["007", "7", "1e3", "1000", "7"]),
+        ("decimal comma", ["1,5", "1.234,0", "NA"], [1.5, 1234, None]),
+        ("percentage", ["5%", "7.5%"], [5, 7.5]),
+        ("date", ["1970-01-02", "1970-01-01 00:00:00.5"], [86400, 0.5]),
+        ("number", ["1,234.5", "true"], [1234.5, 1]),
+    ],
+)
+def test_kinds_of_targets(
+    tmp_path: Path, suffix: str, kind: str, values: list[str], expected: list[Any]
+) -> None:
+    """A declared kind reads the target and the weight; a value that does not fit is a bad row."""
+    path = tmp_path / f"t{suffix}"
+    write(pd.DataFrame({"a": 1.0, "y": values}), path)
+    kinds = ColumnKinds({"y": kind})
+    assert read(path, target="y", kinds=kinds, predicts=True)[1] == expected
+    if kind != "nominal":
+        batches = list(streams.open_table(path, weight="y", kinds=kinds, on_bad_row="skip"))
+        found = [w for batch in batches for w in batch.weights or ()]
+        assert found == [each for each in expected if each is not None]
+        write(pd.DataFrame({"a": 1.0, "y": [*values, "red"]}), path)
+        with pytest.raises(streams.TableError, match="column 'y' holds 'red'"):
+            read(path, target="y", kinds=kinds, predicts=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a,y,,\n1,0,,\n2,1,,\n", [{"a": 1.0}, {"a": 2.0}]),
+        ("a,y,\n1,0,\n2,1,\n", [{"a": 1.0}, {"a": 2.0}]),
+        (",a,y\n0,1,0\n1,2,1\n", [{"": 0.0, "a": 1.0}, {"": 1.0, "a": 2.0}]),
+    ],
+)
+def test_columns_without_a_name(tmp_path: Path, text: str, expected: Any) -> None:
+    """At the end of a header, they are no columns; a value in one makes a row bad."""
+    (tmp_path / "t.csv").write_text(text)
+    assert read(tmp_path / "t.csv", target="y")[0] == expected
+    if text.startswith("a"):
+        (tmp_path / "t.csv").write_text(f"{text}3,0{text.partition('y')[2].partition(chr(10))[0]}7")
+        with pytest.raises(streams.TableError, match="row 3: a value in a column without a name"):
+            read(tmp_path / "t.csv", target="y")
+
+
+@pytest.mark.parametrize("quote", ['"5 inch', '5 "inch, "', '"', '"a" b'])
+@pytest.mark.parametrize("later", ["", '"x, y"', '"5 inch', 'inch"'])
+def test_a_stray_quotation_mark(tmp_path: Path, quote: str, later: str) -> None:
+    """It costs the row in which it stands, wherever the next mark is."""
+    lines = [f"{i},x,{i % 2}" for i in range(1, 3001)]
+    lines[99] = f"100,{quote},1"
+    if later:
+        lines[1999] = f"2000,{later},0"
+    (tmp_path / "t.csv").write_text("\n".join(["a,t,y", *lines]))
+    rows, _, reader = read(tmp_path / "t.csv", target="y", on_bad_row="skip")
+    found = {row["a"] for row in rows}
+    assert found >= {float(i) for i in range(1, 3001)} - {100.0, 2000.0}
+    assert reader.n_skipped == 3000 - len(found) <= 2
+    assert reader.first_skipped.startswith("row 100: ")
+    with pytest.raises(streams.TableError, match="row 100: "):
+        read(tmp_path / "t.csv", target="y")
+
+
+def test_parts_of_dates_in_files(tmp_path: Path) -> None:
+    """They are features beside the date, and not columns of the table."""
+    (tmp_path / "t.csv").write_text("day,y\n2026-11-22 14:15,0\n,1\n")
+    kinds = ColumnKinds({"day": "date parts"})
+    (batch,) = streams.open_table(tmp_path / "t.csv", target="y", kinds=kinds)
+    assert list(batch.rows()) == [kinds.transform_one({"day": "2026-11-22 14:15"}), {}]
+    assert batch.parts == ("day hour", "day weekday", "day day of the year")
+    (tmp_path / "t.csv").write_text("day,day hour,y\n2026-11-22 14:15,1,0\n")
+    with pytest.raises(streams.TableError, match="column 'day hour' is there"):
+        list(streams.open_table(tmp_path / "t.csv", target="y", kinds=kinds))
+
+
 def batches_of(file: Any, monkeypatch: pytest.MonkeyPatch, on_bad_row: Any = "stop") -> Any:
     """The rows of CSV on standard input with the target y."""
     monkeypatch.setattr(sys, "stdin", types.SimpleNamespace(buffer=file))
@@ -185,7 +349,7 @@ def test_cells_of_csv(records: list[tuple[str, str, str]], size: int) -> None:
     for row, (number, name, _) in zip(found, records, strict=True):
         value = math.nan if number.strip() in MISSING else float(number)
         assert row.get("number", math.nan) == value or (value != value and "number" not in row)
-        assert row.get("name", "").lstrip(" ") == ("" if name in MISSING else name.lstrip(" "))
+        assert row.get("name", "") == ("" if name.strip() in MISSING else name.strip())
 
 
 @pytest.mark.parametrize("name", ["t.csv", "t.jsonl"])
@@ -196,8 +360,16 @@ def test_encodings(tmp_path: Path, name: str) -> None:
     for encoding in ("utf-8", "utf-8-sig"):
         path.write_bytes(content.encode(encoding))
         assert read(path, target="y")[:2] == ([{"größe": 1.0}], ["é"])
+    for encoding in ("utf-16", "utf-16-le", "cp1252"):
+        path.write_bytes(content.encode(encoding))
+        named = None if encoding == "utf-16" else encoding
+        assert read(path, target="y", encoding=named)[:2] == ([{"größe": 1.0}], ["é"])
+    with pytest.raises(streams.TableError, match="not text in ascii; name its encoding"):
+        read(path, target="y", encoding="ascii")
+    with pytest.raises(ValueError, match="'latin-99' is not an encoding"):
+        read(path, target="y", encoding="latin-99")
     path.write_bytes(content.encode("latin-1"))
-    with pytest.raises(streams.TableError, match=r"not text in UTF-8; convert it.*iconv"):
+    with pytest.raises(streams.TableError, match=r"not text in UTF-8; name its encoding"):
         read(path, target="y")
 
 

@@ -120,7 +120,7 @@ def scrambled(content: bytes, rng: random.Random) -> bytes:
 
 def opened(content: bytes) -> File:
     """The description and the arrays of a file."""
-    return container.unpack(content, range(1, 2))
+    return container.unpack(content, range(1, 3))
 
 
 def closed(file: File) -> bytes:

@@ -11,24 +11,21 @@ import river_extra_trees as ret
 from river_extra_trees._core.schema import Schema
 from river_extra_trees._core.trees import Trees
 from tests.naive.cart import Node, Rules, Sample, Split, class_weights, moments, total, walk
+from tests.naive.codes import code_of
 
-N_CODES = 4
-
-
-def name_of(feature: int, code: float) -> str:
-    return f"{feature}: {code:g}"
+NAMES = {code_of(f"value {i}"): f"value {i}" for i in range(24)}  # of nominal values
+CODES = sorted(NAMES)
 
 
-def prime(schema: Schema, n_features: int, nominal: frozenset[int], n_codes: int = N_CODES) -> None:
-    """Make columns and nominal codes the numbers that the naive trees know them by."""
-    for code in range(n_codes):
-        schema.learn_row({j: name_of(j, code) if j in nominal else 0.0 for j in range(n_features)})
+def prime(schema: Schema, n_features: int, nominal: frozenset[int]) -> None:
+    """Make the columns that the naive trees know."""
+    schema.learn_row({j: NAMES[CODES[0]] if j in nominal else 0.0 for j in range(n_features)})
 
 
 def row_of(sample: Sample, nominal: frozenset[int]) -> dict[int, Any]:
     """The features as a learner takes them: nominal ones as strings, missing ones left out."""
     return {
-        feature: name_of(feature, value) if feature in nominal else value
+        feature: NAMES[value] if feature in nominal else value
         for feature, value in enumerate(sample.x)
         if not math.isnan(value)
     }
@@ -104,7 +101,7 @@ def growth(rng: random.Random, most: int) -> tuple[list[Sample], Rules]:
             [rng.uniform(-1e6, 1e6) for _ in range(most)],
         ]
     )
-    codes = [float(code) for code in range(N_CODES)]
+    codes = CODES[:4]
     missing, weights = rng.choice([0.0, 0.2]), rng.choice([[1.0], [0.5, 1.0, 2.0, 3.25]])
     targets = list(range(-3, 4) if criterion == "variance" else range(4))
     order, noise = sorted(codes if 0 in nominal else numbers), rng.choice([0.0, 0.2, 1.0])

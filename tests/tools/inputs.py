@@ -48,6 +48,10 @@ class Loud:
         self.call()
         return self is other
 
+    def __repr__(self) -> str:
+        self.call()
+        return "Loud()"
+
     def be_interrupted(self, call: int) -> None:
         """Let the calls from that one on be interrupted, counted from now."""
         self.n_calls, self.n_quiet = 0, call - 1

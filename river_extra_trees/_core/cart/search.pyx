@@ -205,15 +205,18 @@ cdef inline void try_column(Workspace work, const Task* task, int column,
 
 
 cdef inline bint needs_support(Workspace work, const Task* task, int column) noexcept nogil:
-    """Whether a column has many nominal values, so that `is_supported` decides on its splits.
-
-    Codes are numbered from 0 in the order in which the values became known.
+    """Whether a column has many nominal values here, so that `is_supported` decides on its splits.
     """
+    cdef const double* data = work.values + <Py_ssize_t>column * work.n
+    cdef const int* ranked = work.ranked + <Py_ssize_t>column * work.n
+    cdef int i, n_values = 1
     if not (work.nominal[column] and work.support > 0.0):
         return False
-    return (work.values + <Py_ssize_t>column * work.n)[
-        work.ranked[<Py_ssize_t>column * work.n + task.end - 1
-                    - count_missing(work, task, column)]] >= MANY_VALUES
+    for i in range(task.start + 1, task.end - count_missing(work, task, column)):
+        n_values += data[ranked[i]] != data[ranked[i - 1]]
+        if n_values > MANY_VALUES:
+            return True
+    return False
 
 
 cdef bint is_supported(Workspace work, const Task* task, const Candidate* found) noexcept nogil:

@@ -15,11 +15,11 @@ from ..window cimport Window
 from .leaf_models cimport Predictive, class_share, predictive
 from .particles cimport (
     ALC, ALM, ENTROPY, LARGEST_REGRESSOR, MAX_DECAYS, OLDEST, RANDOM, Particles, Regressor,
-    features_of, fill_v, finish_leaf, follow, gather, n_rules, row_score, score_subtree,
+    fades, features_of, fill_v, finish_leaf, follow, gather, n_rules, row_score, score_subtree,
     set_constants, set_shares, sum_beliefs, sum_subtree, v_of,
 )
 from .scores cimport alc_at, leaf_entropy, to_retire
-from .shared_trees cimport Node, restored_trees
+from .shared_trees cimport Leaf, Node, restored_trees
 from .step cimport learn_row, rejuvenate, retire_slot
 
 from ..state import (
@@ -34,7 +34,7 @@ cdef double LARGEST_SQUARE = 1e290      # limit of weight * target ** 2
 cdef double LARGEST_TOTAL = 1e130
 FILL = {"least": -1.01 * LARGEST_REGRESSOR, "most": 1.01 * LARGEST_REGRESSOR}
 SUMS = {"least": -1e300, "most": 1e300}
-LARGEST_MEAN = 1.01 * LARGEST_TARGET        # allows for rounding
+cdef double LARGEST_MEAN = 1.01 * LARGEST_TARGET        # allows for rounding
 LEAST_POSTERIOR = 1e-9      # of a forgetting factor and a rule: see `SWITCH` in `step`
 LARGEST_INT = 2**31 - 1
 POLICIES = {"oldest": OLDEST, "random": RANDOM, "alc": ALC, "alm": ALM, "entropy": ENTROPY}
@@ -63,6 +63,11 @@ CONTENT = {
     "rows": ("numbers", "leaves", "two rows", SUMS),
 }
 FIELDS = {**SETTINGS, **MUTABLE, **PARTS, **CONTENT}
+
+
+cdef double finite(double mean) noexcept nogil:
+    """The mean, limited to numbers with finite squares; 0 for NaN."""
+    return min(max(mean, -LARGEST_MEAN), LARGEST_MEAN) if mean == mean else 0.0
 
 
 cdef class ParticleFilter(Particles):
@@ -102,7 +107,12 @@ cdef class ParticleFilter(Particles):
     # --- Answers: averages over the predictive distributions of the leaves --------------------
 
     cdef double clamped(self, double mean) noexcept nogil:
-        """The mean, limited to the range of the targets seen, as linear models extrapolate."""
+        """The mean as a prediction, limited to the range of the targets seen.
+
+        Linear models extrapolate, and so do the predictions of dynaTree.
+        """
+        if self.published:
+            return finite(mean)
         if self.lowest > self.highest:      # no sample yet
             return 0.0
         return min(max(mean, self.lowest), self.highest)
@@ -117,7 +127,10 @@ cdef class ParticleFilter(Particles):
         return self.clamped(total)
 
     def mixture(self, x):
-        """(mean, squared scale, degrees of freedom, weight) of each distinct leaf at x."""
+        """(mean, squared scale, degrees of freedom, weight) of each distinct leaf at x.
+
+        It is that of equation (1), also where a linear leaf extrapolates.
+        """
         cdef int hit
         cdef Predictive student
         cdef list parts = []
@@ -126,7 +139,7 @@ cdef class ParticleFilter(Particles):
             self.find_row()
             for hit in range(self.n_hits):
                 student = predictive(&self.model, self.statistics_of(hit), self.v)
-                parts.append((self.clamped(student.mean), student.scale2, student.df,
+                parts.append((finite(student.mean), student.scale2, student.df,
                               self.hits[hit].share))
         return parts
 
@@ -411,6 +424,7 @@ cdef int check_fields(ParticleFilter filter, dict fields) except -1:
 cdef int check_samples(ParticleFilter filter, dict fields) except -1:
     """Check that each leaf holds the active samples that reach it, each once, and no others."""
     cdef int n = filter.pool.size, slot, hit
+    cdef const Leaf* leaf
     held = fields["leaf_slots"].astype(np.int64)
     require(np.all((held >= 0) & (held < n)), "ParticleFilter: a leaf holds no sample")
     leaves = np.flatnonzero(fields["links"][:, 0] < 0)
@@ -418,8 +432,11 @@ cdef int check_samples(ParticleFilter filter, dict fields) except -1:
     found = []
     for slot in range(n):       # in order of arrival
         gather(filter, features_of(filter, slot), 0, filter.n_alive)
-        found += [<int64_t>filter.hits[hit].node * n + slot
-                  for hit in range(filter.n_hits)]
+        for hit in range(filter.n_hits):
+            leaf = filter.trees.nodes[filter.hits[hit].node].leaf
+            require(not fades(filter, leaf) or leaf.time > filter.pool.arrival[slot],
+                    "ParticleFilter: a leaf is older than its samples")
+            found.append(<int64_t>filter.hits[hit].node * n + slot)
     require(np.array_equal(np.sort(found), np.sort(held)),
             "ParticleFilter: a sample is not where its features lead")
     return 0

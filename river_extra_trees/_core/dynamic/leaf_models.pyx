@@ -12,6 +12,8 @@ from ..linalg cimport (
 
 cdef double LOG_2PI = 1.8378770664093453
 cdef double LOG_2_OVER_PI = -0.4515827052894548
+# Share of the weight of a leaf from which on it has active samples; less is a rounding error.
+cdef double LEAST_ACTIVE = 1e-9
 
 
 cdef double log_gamma(double x) noexcept nogil:
@@ -92,7 +94,9 @@ cdef double published_score(const LeafModel* model, const Fit* fitted, double me
 
     It differs from the marginal likelihood in a constant (2/pi instead of 2 pi) and, if there are
     retired samples, in terms that do not follow from the conjugate prior. `mean` is that of all
-    targets in the leaf, including `share` of the retired row.
+    targets in the leaf, including `share` of the retired row. dynaTree leaves out the terms of the
+    active samples of a leaf that has none, and the prior of the variance if the retired ones have
+    no spread.
     """
     cdef double score, mass = share * retired[0], active = fitted.weight - mass, prior_sse, gap
     cdef double log_determinant, retired_mean = retired[model.n_regressors + 1]
@@ -110,9 +114,13 @@ cdef double published_score(const LeafModel* model, const Fit* fitted, double me
     if model.n_regressors > 0:
         prior_sse += mass * retired_mean * retired_mean
     else:
-        score += 0.5 * (log_determinant - log(active) + log(mass))
-        gap = (mean - retired_mean) * fitted.weight / active       # between the two means
-        prior_sse += active * mass / fitted.weight * gap * gap
+        score += 0.5 * (log_determinant + log(mass))
+        if active > LEAST_ACTIVE * fitted.weight:
+            score -= 0.5 * log(active)
+            gap = (mean - retired_mean) * fitted.weight / active    # between the two means
+            prior_sse += active * mass / fitted.weight * gap * gap
+    if prior_sse <= 0.0:
+        return score
     return score + 0.5 * mass * log(0.5 * prior_sse) - log_gamma(0.5 * mass)
 
 

@@ -160,6 +160,10 @@ cdef inline bint decays_by_leaf(Particles filter) noexcept nogil:
     """Whether equal regions differ between trees: in dynaTree, each leaf has its own decay."""
     return filter.published and filter.decays[0] < 1.0
 
+cdef inline bint fades(Particles filter, const Leaf* leaf) noexcept nogil:
+    """Whether weights in a leaf decay per sample of the stream."""
+    return not filter.published and filter.decays[leaf.stratum] < 1.0
+
 cdef inline int n_rules(Particles filter) noexcept nogil:
     """The number of rules that learn the probabilities of the forgetting factors."""
     return MAX_RULES if filter.regression and filter.n_decays > 1 else 1

@@ -214,7 +214,7 @@ cdef void finish_leaf(Particles filter, Leaf* leaf) noexcept nogil:
 
 cdef double decay_after(Particles filter, const Leaf* leaf, int64_t age) noexcept nogil:
     """Factor of a weight in a leaf after `age` samples: decay ** age, by the table if possible."""
-    if filter.published or filter.decays[leaf.stratum] == 1.0:
+    if not fades(filter, leaf):
         return 1.0
     if 0 <= age < N_POWERS:
         return filter.powers[leaf.stratum][age]
@@ -241,7 +241,7 @@ cdef double weight_at(Particles filter, int slot, const Leaf* leaf) noexcept nog
 cdef void weigh_samples(Particles filter, const Leaf* leaf) noexcept nogil:
     """Set `sample_weight` to the weights of the active samples of a leaf."""
     cdef int i
-    if filter.published or filter.decays[leaf.stratum] == 1.0:
+    if not fades(filter, leaf):
         filter.sample_weight = filter.pool.weight
         return
     filter.sample_weight = filter.decayed_weight

@@ -301,8 +301,8 @@ cdef int rejuvenate(Particles filter) except -1:
     Every other new particle inherits the retired statistics of an old one: those of a leaf are
     divided evenly among its active samples, and each part goes to the new leaf of the sample. If a
     leaf has no active samples, those of the smallest subtree around it with any are used. The other
-    new particles know the active samples only, which is better after a drift. The next sample
-    resamples the 2 n particles to n.
+    new particles know the active samples only, which is better after a drift. In dynaTree, all new
+    particles do. The next sample resamples the 2 n particles to n.
     """
     cdef int n = filter.n_particles, slot
     cdef double log_predictive = filter.log_predictive
@@ -313,7 +313,8 @@ cdef int rejuvenate(Particles filter) except -1:
     add_roots(filter, n)
     for slot in slots:
         step(filter, features_of(filter, slot), slot, n, 2 * n)
-    let_half_inherit(filter)
+    if not filter.published:
+        let_half_inherit(filter)
     filter.log_predictive = log_predictive
     join(filter)
     return 0

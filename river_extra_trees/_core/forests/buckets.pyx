@@ -5,53 +5,41 @@ from libc.stdint cimport uint64_t
 from libc.string cimport memset
 
 from ..allocation cimport product, carve
-from ..schema cimport OTHER
 from ..sorting cimport sort_slots
-from ..split cimport MANY_VALUES
+from ..split cimport MANY_VALUES, NO_VALUE
 
 
 @cython.final
 cdef class Buckets:
     """The sums over the samples of each bucket, in the memory of a growth."""
 
-    cdef int lay_out(self, size_t* end, int n_values, size_t width) except -1 nogil:
-        """Take memory for rows of this width and columns of up to n_values values.
-
-        One of these is the missing value. `end` is the beginning of the memory: so `numbers`, which
-        stay zero between two nodes, keep their place.
-        """
-        cdef int n_rows = n_values if n_values <= MANY_VALUES else <int>N_ROWS
-        self.numbers = <int*>carve(end, n_values + n_values % 2, sizeof(int))    # aligns the rows
+    cdef int lay_out(self, size_t* end, int n_rows, size_t width) except -1 nogil:
+        """Take memory for rows of this width: N_ROWS, or none without nominal columns."""
         self.rows = <double*>carve(end, product(n_rows, width), sizeof(double))
-        self.sizes = <int*>carve(end, n_rows + n_rows % 2, sizeof(int))
-        self.n_values = n_values
+        self.sizes = <int*>carve(end, n_rows + n_rows % 2, sizeof(int))     # aligns what follows
         return 0
 
-    cdef void forget_numbers(self) noexcept nogil:
-        memset(self.numbers, 0, self.n_values * sizeof(int))
-
-    cdef int number_values(self, const double* values, int n, int* met, int* found) noexcept nogil:
+    cdef int number_values(self, const double* values, int n, double* met,
+                           int* found) noexcept nogil:
         """Number the values of n samples in the order in which they come; return their number.
 
-        met[number] is the code of a value, counted from OTHER; that of missing values is `missing`.
-        found[i] is the number of the value of sample i. If there are more than MANY_VALUES values,
-        the result is MANY_VALUES + 1, and `found` is not complete.
+        met[number] is the code of a value, NO_VALUE for missing ones. found[i] is the number of the
+        value of sample i. If there are more than MANY_VALUES values, the result is
+        MANY_VALUES + 1, and `found` is not complete.
         """
-        cdef int i, code, n_met = 0, missing = self.missing()
+        cdef int i, k, n_met = 0
         cdef double value
         for i in range(n):
-            value = values[i]
-            code = missing if value != value else <int>value - OTHER
-            if self.numbers[code] == 0:
-                if n_met == MANY_VALUES:
-                    n_met += 1
-                    break
-                met[n_met] = code
+            value = values[i] if values[i] == values[i] else NO_VALUE
+            k = 0
+            while k < n_met and met[k] != value:
+                k += 1
+            if k == n_met:
                 n_met += 1
-                self.numbers[code] = n_met
-            found[i] = self.numbers[code] - 1
-        for i in range(min(n_met, <int>MANY_VALUES)):
-            self.numbers[met[i]] = 0
+                if k == MANY_VALUES:
+                    break
+                met[k] = value
+            found[i] = k
         return n_met
 
     cdef void clear(self, int n_rows, int width) noexcept nogil:

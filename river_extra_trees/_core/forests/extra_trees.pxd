@@ -75,8 +75,6 @@ cdef class ExtraTrees(Ensemble):
     cdef MaxFeatures rule_of_features
     cdef int* recent                    # the columns with a value in the last batch_size samples
     cdef int n_recent
-    cdef int widest                     # number of values of the widest nominal column, see ...
-    cdef unsigned long n_changes        # ... `Growth.reserve`, after so many changes of the schema
     cdef readonly dict rules            # arguments of `Growth`
     cdef list small                     # of SmallBatch, per thread
     cdef int64_t* births                # per tree: samples seen when it replaced the one before
@@ -106,7 +104,6 @@ cdef class ExtraTrees(Ensemble):
     cdef int reserve_answers(self, int n_labels) except -1 nogil
     cdef bint is_same_row(self) noexcept nogil
     cdef int n_visited(self, int n_columns) noexcept nogil
-    cdef void count_values(self) noexcept nogil
     cdef int n_members(self) noexcept nogil
     cdef void answer(self) noexcept nogil
     cdef int n_values(self) noexcept nogil

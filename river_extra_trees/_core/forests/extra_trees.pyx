@@ -41,8 +41,6 @@ cdef enum:
 
 cdef double NAIVE_MEMORY = 1000.0   # memory of naive Bayes, in samples
 
-cdef unsigned long NEVER = <unsigned long>-1
-
 LARGEST_WINDOW = (2**31 - 1) // 4       # sums of three still fit into 32 bits
 RULES = ("criterion", "max_depth", "min_samples_split", "min_samples_leaf")
 RULE = ("whole", 0, 2**31 - 1)
@@ -167,7 +165,6 @@ cdef class ExtraTrees(Ensemble):
         self.batch_size, self.fading = batch_size, fading
         self.max_features, self.max_nodes, self.seed = max_features, max_nodes, seed
         self.rule_of_features = max_features_of(max_features)
-        self.n_changes = NEVER
         self.rules = rules
         self.groups = []
         self.linear = ["none"] * len(windows) if linear is None else list(linear)
@@ -259,8 +256,6 @@ cdef class ExtraTrees(Ensemble):
         cdef int n_columns = self.schema.n_columns
         self.reserve_answers(n_labels)
         self.buffer.reserve(self.schema.row, self.schema.filled, self.schema.n_filled, n_columns)
-        if self.n_changes != self.schema.version:
-            self.count_values()
         if not self.regression:
             if not self.naive.knows(n_columns, n_labels):
                 self.naive.fit(self.schema, n_labels)
@@ -270,14 +265,6 @@ cdef class ExtraTrees(Ensemble):
         """Number of features that a node visits if so many are offered."""
         cdef int n = n_tried(&self.rule_of_features, n_columns)
         return min(n, <int>MOST_OF_SHARE) if self.rule_of_features.rule == SHARE else n
-
-    cdef void count_values(self) noexcept nogil:
-        """Count the values of the widest nominal column, the missing one and OTHER included."""
-        cdef int column
-        self.widest, self.n_changes = 0, self.schema.version
-        for column in range(self.schema.n_columns):
-            if self.schema.has_codes(column):
-                self.widest = max(self.widest, self.schema.count_codes(column) + 2)
 
     cdef void widen(self, int n_labels) noexcept:
         cdef Group group
@@ -593,7 +580,6 @@ cdef class ExtraTrees(Ensemble):
             if (<Trees>trees).is_former:
                 (<LinearModels>models).renumber()
         self.check_structure()
-        self.count_values()
         for group in self.groups:
             if group.begun > 0:
                 self.grow_again(group)
@@ -612,7 +598,7 @@ cdef class ExtraTrees(Ensemble):
                 and group.begun - group.n_samples() >= self.buffer.oldest,
                 "ExtraTrees: a growth contradicts the number of samples")
         group.growth.reserve(
-            self.schema, self.widest, group.n_columns, group.n_labels, group.n_samples())
+            self.schema, group.n_columns, group.n_labels, group.n_samples())
         group.growth.offer_columns(
             self.schema, group.begun - group.n_samples(), group.n_samples())
         group.n_visited = self.n_visited(group.growth.growth.n_offered)

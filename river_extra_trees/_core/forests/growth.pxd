@@ -84,9 +84,9 @@ cdef class Growth:
     cdef Side node, left, missing, right
     cdef Buckets buckets                    # per nominal value, bucket and class
 
-    cdef int reserve(self, Trees trees, int widest, int n_columns, int n_labels,
+    cdef int reserve(self, Trees trees, int n_buckets, int n_columns, int n_labels,
                      int n_samples) except -1 nogil
-    cdef size_t lay_out(self, size_t n, size_t n_columns, int widest) except 0 nogil
+    cdef size_t lay_out(self, size_t n, size_t n_columns, int n_buckets) except 0 nogil
     cdef void offer_column(self, Schema schema, int column) noexcept nogil
     cdef void learn_root(self, Trees trees, int i) noexcept nogil
     cdef void begin(self, int node, int n_samples, int max_features, Rng rng) noexcept nogil
@@ -100,7 +100,7 @@ cdef class Growth:
     cdef int count_right(self, double threshold, int n) noexcept nogil
     cdef bint visit_nominal(self, int column, int n) noexcept nogil
     cdef void fill_buckets(self, int n_buckets, int n) noexcept nogil
-    cdef void weigh_value(self, int column, int code, int bucket, int n) noexcept nogil
+    cdef void weigh_value(self, int column, double code, int bucket, int n) noexcept nogil
     cdef void weigh_groups(self, int column, int n) noexcept nogil
     cdef void add(self, Side* side, int i) noexcept nogil
     cdef void offer_both(self, int column, double threshold) noexcept nogil

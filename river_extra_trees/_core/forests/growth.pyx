@@ -8,7 +8,7 @@ from libc.string cimport memcpy, memset
 from ..allocation cimport free, product, resized, carve
 from ..moments cimport follow_moments
 from ..rng cimport Rng, below
-from ..schema cimport OTHER, Schema
+from ..schema cimport Schema
 from ..shares cimport first_largest
 from ..split cimport (
     ENTROPY, GROUP, MANY_VALUES, NO_VALUE, N_SALTS, ONE_VALUE, VARIANCE, bucket_of, goes_left,
@@ -90,34 +90,30 @@ cdef class Growth:
 
     # ---------------------------------------------------------------- memory
 
-    cdef int reserve(self, Trees trees, int widest, int n_columns, int n_labels,
+    cdef int reserve(self, Trees trees, int n_buckets, int n_columns, int n_labels,
                      int n_samples) except -1 nogil:
         """Allocate all memory that the growth of a tree on n_samples samples may need.
 
-        `widest` is the largest number of values of a nominal column, see `Buckets.lay_out`. Labels
-        and columns are those of the samples; the tree may not know all of them yet.
+        `n_buckets` is that of `Buckets.lay_out`. Labels and columns are those of the samples; the
+        tree may not know all of them yet.
         """
         cdef size_t bytes
-        cdef bint is_new = widest != self.buckets.n_values
         self.n_classes = 1 if self.criterion == VARIANCE else max(1, n_labels)
-        bytes = self.lay_out(n_samples, n_columns, widest)
+        bytes = self.lay_out(n_samples, n_columns, n_buckets)
         if bytes > self.block_bytes:
             self.release()
             self.block = <char*>resized(NULL, bytes, 1)
             self.block_bytes = bytes
-            self.lay_out(n_samples, n_columns, widest)
-            is_new = True
-        if is_new:
-            self.buckets.forget_numbers()
+            self.lay_out(n_samples, n_columns, n_buckets)
         # All new pairs, and a root if there is none.
         trees.reserve(1 - trees.n_roots + n_samples // max(1, self.min_samples_leaf), n_labels)
         return 0
 
-    cdef size_t lay_out(self, size_t n, size_t n_columns, int widest) except 0 nogil:
+    cdef size_t lay_out(self, size_t n, size_t n_columns, int n_buckets) except 0 nogil:
         """Divide the block for the growth on n samples; return its size in bytes."""
         cdef size_t begin = <size_t>self.block, end = begin
         cdef size_t n_numbers = n if self.criterion == VARIANCE else 0
-        self.buckets.lay_out(&end, widest, self.n_classes + 1)
+        self.buckets.lay_out(&end, n_buckets, self.n_classes + 1)
         self.weights = <double*>carve(&end, n, sizeof(double))
         self.values = <double*>carve(&end, n, sizeof(double))
         self.numbers = <double*>carve(&end, n_numbers, sizeof(double))
@@ -325,7 +321,7 @@ cdef class Growth:
         Return whether the column varies.
         """
         cdef int i, n_met
-        cdef int[MANY_VALUES] met
+        cdef double[MANY_VALUES] met
         self.buffer.gather(column, self.places + self.task.start, n, self.values)
         n_met = self.buckets.number_values(self.values, n, met, self.spare)
         if n_met > MANY_VALUES:
@@ -345,18 +341,17 @@ cdef class Growth:
         else:
             self.buckets.add_classes(self.spare, self.weights, self.codes, n)
 
-    cdef void weigh_value(self, int column, int code, int bucket, int n) noexcept nogil:
+    cdef void weigh_value(self, int column, double code, int bucket, int n) noexcept nogil:
         """Evaluate the split of one nominal value, or of missing values, from all others."""
         cdef const double* row = self.buckets.row(bucket)
         cdef int c
-        cdef bint is_missing = code == self.buckets.missing()
         self.left.weight, self.left.n = row[0], self.buckets.sizes[bucket]
         self.right.weight, self.right.n = self.node.weight - row[0], n - self.left.n
         for c in range(self.n_classes):
             self.left.counts[c] = row[1 + c]
             self.right.counts[c] = self.node.counts[c] - row[1 + c]
         # No value has the code NO_VALUE, so that split separates missing values from all others.
-        self.offer(column, NO_VALUE if is_missing else code + OTHER, ONE_VALUE, is_missing)
+        self.offer(column, code, ONE_VALUE, code == NO_VALUE)
 
     cdef void weigh_groups(self, int column, int n) noexcept nogil:
         """Evaluate the cuts of the buckets of values, ordered by their mean target.

@@ -143,7 +143,7 @@ cdef class TreeGrowth:
     cdef double* weights                # MEASURE: per feature, weight of the present values
     cdef int capacity
 
-    cdef int reserve(self, Schema schema, int widest, int n_columns, int n_labels,
+    cdef int reserve(self, Schema schema, int n_columns, int n_labels,
                      int n_samples) except -1 nogil
     cdef int least_samples(self, int n_regressors) noexcept nogil
     cdef void offer_columns(self, Schema schema, int64_t first, int n_samples) noexcept nogil

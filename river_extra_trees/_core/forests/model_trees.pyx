@@ -16,6 +16,7 @@ from ..rng cimport Rng
 from ..schema cimport MAX_COLUMNS, Schema
 from ..split cimport VARIANCE
 from ..trees cimport Node, Trees, is_leaf, turn
+from .buckets cimport n_buckets_for
 from .buffer cimport Buffer
 from .growth cimport Growth
 
@@ -283,7 +284,7 @@ cdef class TreeGrowth:
 
     # ---------------------------------------------------------------- memory
 
-    cdef int reserve(self, Schema schema, int widest, int n_columns, int n_labels,
+    cdef int reserve(self, Schema schema, int n_columns, int n_labels,
                      int n_samples) except -1 nogil:
         """Allocate all memory that the growth of a tree on n_samples samples may need."""
         cdef int n, q
@@ -304,7 +305,8 @@ cdef class TreeGrowth:
                 self.models.reserve(
                     n, n_cells, 2 * max(1, n_samples // self.growth.min_samples_leaf))
         self.trees.reserve_roots(1)
-        return self.growth.reserve(self.trees, widest, n_columns, n_labels, n_samples)
+        return self.growth.reserve(
+            self.trees, n_buckets_for(schema), n_columns, n_labels, n_samples)
 
     cdef int least_samples(self, int n_regressors) noexcept nogil:
         """Minimum number of samples of a leaf with so many regressors."""

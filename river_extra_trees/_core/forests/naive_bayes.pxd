@@ -9,7 +9,8 @@ the sums are divided by the unit when they are read.
 from ..schema cimport Schema
 
 cdef enum:
-    MAX_VALUES = 64         # values of a nominal column with counts; others share the last count
+    MAX_VALUES = 64         # values of a nominal column with counts: a new one takes the place of
+                            #   the one with the least weight
     MAX_CELLS = 1 << 14     # maximum of columns times classes; other columns have no statistics
 
 cdef inline int most_columns(int n_classes) noexcept nogil:
@@ -30,7 +31,9 @@ cdef class NaiveBayes:
     cdef Moments* overall           # per column: over all classes
     cdef double** counts            # per column: NULL if it is numeric, else
                                     #   counts[value * n_classes + class], times the unit
-    cdef int* n_values              # per column: number of known values; 0 if it is numeric
+    cdef double** values            # per column: NULL if it is numeric, else the codes of the
+                                    #   values with counts, NaN behind them
+    cdef int* n_values              # per column: 1 more than it has values; 0 if it is numeric
     cdef int n_columns, n_classes
     cdef int column_capacity
 
@@ -51,5 +54,7 @@ cdef class NaiveBayes:
                      double* answers) noexcept nogil
     cdef void learn(self, const double* row, const int* columns, int n, int code,
                     double weight) noexcept nogil
+    cdef int find(self, int column, double code) noexcept nogil
+    cdef int take_place(self, int column, double code) noexcept nogil
     cdef void rescale(self) noexcept nogil
     cdef bint belongs_to(self, Schema schema) except -1

@@ -2,16 +2,18 @@
 
 import numpy as np
 
-from libc.math cimport log
+from libc.math cimport INFINITY, NAN, log
 from libc.string cimport memcpy, memset
 
 from ..allocation cimport free, product, resized, zeroed
 from ..arrays cimport view
 from ..moments cimport follow_moments
-from ..schema cimport OTHER, Schema
+from ..schema cimport Schema
 from ..shares cimport softmax
 
-from ..state import LARGEST_FLOAT, State, fields_of, put_back, reduced, require
+from ..state import (
+    LARGEST_CODE, LARGEST_FLOAT, State, are_codes, fields_of, put_back, reduced, require,
+)
 
 cdef double LARGEST_UNIT = 1e50
 # Initial count of every class and value, and weight of the overall variance in the variance of a
@@ -24,10 +26,11 @@ FIELDS = {
     "memory": ("number", 1.0, LARGEST_FLOAT), "unit": ("number", 1.0, LARGEST_UNIT),
     "total": ("number", 0.0, LARGEST_FLOAT),
     "class_weights": ("numbers", "classes", {"least": 0.0}),
-    "n_values": ("whole_numbers", np.int32, "columns", {"most": MAX_VALUES}),
+    "n_values": ("whole_numbers", np.int32, "columns", {"most": 1 + MAX_VALUES}),
     "moments": ("array", np.float64, "columns", "classes", 3),
     "overall": ("array", np.float64, "columns", 3),
-    "counts": ("array", np.float64, None, MAX_VALUES, "classes"),
+    "counts": ("array", np.float64, "nominal", MAX_VALUES, "classes"),
+    "values": ("array", np.float64, "nominal", MAX_VALUES),
 }
 
 
@@ -48,7 +51,9 @@ cdef class NaiveBayes:
         cdef int column
         for column in range(self.column_capacity):
             free(self.counts[column])
+            free(self.values[column])
         free(self.counts)
+        free(self.values)
         free(self.n_values)
         free(self.class_weights)
         free(self.moments)
@@ -72,7 +77,11 @@ cdef class NaiveBayes:
 
     cdef int begin_counts(self, int column) except -1:
         """Make a column nominal."""
+        cdef int i
         self.counts[column] = <double*>zeroed(product(MAX_VALUES, self.n_classes), sizeof(double))
+        self.values[column] = <double*>zeroed(MAX_VALUES, sizeof(double))
+        for i in range(MAX_VALUES):
+            self.values[column][i] = NAN
         self.n_values[column] = 1
         return 0
 
@@ -81,9 +90,11 @@ cdef class NaiveBayes:
         cdef int old = self.column_capacity, column
         for column in range(n_columns, old):
             free(self.counts[column])
+            free(self.values[column])
         self.column_capacity = min(old, n_columns)
         self.n_columns = min(self.n_columns, n_columns)
         self.counts = <double**>with_rows(self.counts, old, n_columns, sizeof(double*))
+        self.values = <double**>with_rows(self.values, old, n_columns, sizeof(double*))
         self.n_values = <int*>with_rows(self.n_values, old, n_columns, sizeof(int))
         self.overall = <Moments*>with_rows(self.overall, old, n_columns, sizeof(Moments))
         self.moments = <Moments*>with_rows(
@@ -130,11 +141,11 @@ cdef class NaiveBayes:
             if column >= self.n_columns or row[column] != row[column]:
                 continue
             if self.n_values[column]:
-                value = value_of(row[column])
+                value = self.find(column, row[column])
                 counts = self.counts[column] + value * self.n_classes
                 for c in range(self.n_classes):
                     weight = self.class_weights[c] / self.unit
-                    answers[c] += log((counts[c] / self.unit + PRIOR_COUNT)
+                    answers[c] += log(((counts[c] / self.unit if value >= 0 else 0.0) + PRIOR_COUNT)
                                       / (weight + PRIOR_COUNT * self.n_values[column]))
                 continue
             weight = self.overall[column].weight
@@ -169,12 +180,40 @@ cdef class NaiveBayes:
             if column >= self.n_columns or row[column] != row[column]:
                 continue
             if self.n_values[column]:
-                value = value_of(row[column])
-                self.n_values[column] = max(self.n_values[column], value + 1)
+                value = self.find(column, row[column])
+                if value < 0:
+                    value = self.take_place(column, row[column])
                 self.counts[column][value * self.n_classes + code] += share
             else:
                 add(&self.moments[<Py_ssize_t>column * self.n_classes + code], row[column], share)
                 add(&self.overall[column], row[column], share)
+
+    cdef int find(self, int column, double code) noexcept nogil:
+        """The place of a nominal value among those with counts; -1 if it has none."""
+        cdef const double* values = self.values[column]
+        cdef int i
+        for i in range(self.n_values[column] - 1):
+            if values[i] == code:
+                return i
+        return -1
+
+    cdef int take_place(self, int column, double code) noexcept nogil:
+        """Give a nominal value the next place, or that of the value with the least weight."""
+        cdef double* counts = self.counts[column]
+        cdef double weight, least = INFINITY
+        cdef int i, c, place = self.n_values[column] - 1, k = self.n_classes
+        if place < MAX_VALUES:
+            self.n_values[column] += 1
+        else:
+            for i in range(MAX_VALUES):
+                weight = 0.0
+                for c in range(k):
+                    weight += counts[i * k + c]
+                if weight < least:
+                    place, least = i, weight
+            memset(counts + place * k, 0, k * sizeof(double))
+        self.values[column][place] = code
+        return place
 
     cdef void rescale(self) noexcept nogil:
         """Divide all sums by the unit, and set the unit to 1."""
@@ -216,14 +255,14 @@ cdef class NaiveBayes:
         cdef int column
         cdef size_t size = self.n_classes * sizeof(double)
         size += self.column_capacity * (
-            sizeof(double*) + sizeof(int) + (1 + <size_t>self.n_classes) * sizeof(Moments))
+            2 * sizeof(double*) + sizeof(int) + (1 + <size_t>self.n_classes) * sizeof(Moments))
         for column in range(self.n_columns):
             if self.n_values[column]:
-                size += <size_t>MAX_VALUES * self.n_classes * sizeof(double)
+                size += <size_t>MAX_VALUES * (1 + self.n_classes) * sizeof(double)
         return object.__sizeof__(self) + size
 
     cdef dict views(self):
-        """The arrays over classes and columns, and the counts of the nominal columns."""
+        """The arrays over classes and columns; counts and values of the nominal columns."""
         cdef Py_ssize_t n = self.n_columns, k = self.n_classes
         cdef int column
         return {
@@ -233,14 +272,17 @@ cdef class NaiveBayes:
             "n_values": view(self.n_values, "i4", (n,)),
             "counts": [view(self.counts[column], "f8", (MAX_VALUES, k))
                        for column in range(self.n_columns) if self.n_values[column]],
+            "values": [view(self.values[column], "f8", (MAX_VALUES,))
+                       for column in range(self.n_columns) if self.n_values[column]],
         }
 
     def state(self):
         """The parameters and the sums as they are stored: times the unit."""
         views = self.views()
-        counts = views.pop("counts")
+        counts, values = views.pop("counts"), views.pop("values")
         return fields_of(self, FIELDS, {
             **views, "counts": np.reshape(counts, (len(counts), MAX_VALUES, self.n_classes)),
+            "values": np.reshape(values, (len(values), MAX_VALUES)),
             "unit": self.unit, "total": self.total,
         })
 
@@ -262,8 +304,14 @@ cdef class NaiveBayes:
         for column in np.flatnonzero(fields["n_values"]):
             found.begin_counts(column)
         views = found.views()
-        for into, counts in zip(views.pop("counts"), fields["counts"]):
-            into[...] = counts
+        for name in ("counts", "values"):
+            for into, of_column in zip(views.pop(name), fields[name]):
+                into[...] = of_column
+        for column in np.flatnonzero(fields["n_values"]):
+            n = fields["n_values"][column] - 1
+            codes = view(found.values[column], "f8", (MAX_VALUES,))
+            require(are_codes(codes[:n], 0, LARGEST_CODE + 1) and np.all(np.isnan(codes[n:])),
+                    "NaiveBayes: a number is the code of no nominal value")
         put_back(views, fields)
         return found
 
@@ -287,11 +335,6 @@ cdef void* with_columns(void* memory, size_t n_rows, size_t old, size_t new) exc
         memcpy(found + row * new, <char*>memory + row * old, old)
     free(memory)
     return found
-
-
-cdef inline int value_of(double code) noexcept nogil:
-    """The index of a nominal value in the counts."""
-    return min(<int>code - OTHER, <int>MAX_VALUES - 1)
 
 
 cdef inline void add(Moments* moments, double value, double weight) noexcept nogil:

@@ -9,6 +9,7 @@ from libc.string cimport memcpy
 
 from ..rng cimport BRANCH, RENEW, rng_for
 from ..trees cimport Trees
+from .buckets cimport n_buckets_for
 from .buffer cimport is_missing
 from .compact_trees cimport CompactTrees
 from .growth cimport Growth
@@ -42,7 +43,7 @@ cdef int reserve_tree(ExtraTrees forest, Group group, int64_t n_seen,
                       int n_labels) except -1 nogil:
     """Allocate memory for the growth of a tree that begins after sample number n_seen."""
     cdef int n = <int>min(n_seen, <int64_t>group.window_size)
-    group.growth.reserve(forest.schema, forest.widest, forest.schema.n_columns, n_labels, n)
+    group.growth.reserve(forest.schema, forest.schema.n_columns, n_labels, n)
     if not forest.regression:
         (<CompactTrees>group.growth.trees).reserve_samples(n)
     return 0
@@ -228,7 +229,7 @@ cdef int split_leaves(ExtraTrees forest, int tree, Trees trees, int64_t n_seen,
     cdef int* found = small.leaves
     cdef int* places = small.places
     cdef int n_labels = forest.n_labels()
-    small.growth.reserve(trees, forest.widest, forest.schema.n_columns, n_labels,
+    small.growth.reserve(trees, n_buckets_for(forest.schema), forest.schema.n_columns, n_labels,
                          forest.batch_size)
     if not forest.regression:
         (<CompactTrees>trees).reserve_splits(forest.batch_size, forest.max_nodes)

@@ -16,7 +16,7 @@ from river_extra_trees import (
 )
 from tests.naive.cart import Cart, DrawnCart, Rules, Sample
 from tests.naive.rng import NaiveRng
-from tests.tools.growing import assert_same_tree, growth, learn, prime, splits_of, tree_learner
+from tests.tools.growing import CODES, assert_same_tree, growth, learn, splits_of, tree_learner
 
 BOOTSTRAP, FEATURES = 1, 2
 
@@ -35,13 +35,12 @@ def test_support_of_every_split(criterion: str, support: float) -> None:
         target = np.floor(effects[codes[:, 0]] + rng.normal(size=60)).clip(-1, 1) + 1
         weights = rng.choice([0.5, 1.0, 3.0], 60)
         samples = [
-            Sample((float(a), float(b)), float(y), float(w))
+            Sample((CODES[a], CODES[b]), float(y), float(w))
             for (a, b), y, w in zip(codes, target, weights, strict=True)
         ]
         rules = Rules(criterion, frozenset({0, 1}), support=support)
         with mock.patch.object(stream_learner, "SUPPORT", support):
             model = tree_learner(rules, 2, batch_size=60)
-            prime(model._core.schema, 2, rules.nominal, 24)
             learn(model, samples, rules)
         assert_same_tree(model._core.trees[0], Cart(rules).tree(samples), labels_of(model))
 

@@ -65,6 +65,18 @@ def test_half_of_the_new_trees_inherit() -> None:
     check_sums(model._core)
 
 
+def test_in_the_published_program_no_new_tree_inherits() -> None:
+    """All of them know the active samples alone."""
+    model = DynamicTreeRegressor(
+        n_particles=12, window=WINDOW, rejuvenate_every=300, published=True, seed=1
+    )
+    for x, y in bends(300, 0):
+        model.learn_one(x, y)
+    weights = {round(sums(nodes)[0]) for nodes, _ in trees_of(model._core)}
+    retired = sum(n for nodes, n in trees_of(model._core) if sums(nodes)[2] > 0)
+    assert (weights, retired) == ({300, WINDOW}, 12)
+
+
 def test_new_trees_learn_the_samples_in_any_order() -> None:
     """Every order occurs."""
     met = set()

@@ -13,6 +13,7 @@ import river_extra_trees as ret
 from river_extra_trees._core.forests.extra_trees import ExtraTrees
 from river_extra_trees._core.state import StateError
 from tests.naive.cart import GROUP, Rules, class_weights, moments, total, walk
+from tests.naive.codes import code_of
 from tests.naive.extra_trees import NaiveClassForest, NaiveExtraTrees, NaiveNumberForest
 from tests.tools.forest_samples import passing_names, sample
 from tests.tools.growing import split_of
@@ -311,6 +312,18 @@ def test_rescaling_changes_no_answer() -> None:
     assert large.state()["naive"].values["unit"] < 2.0
     for x, _, _ in stream:
         assert large.predict_proba(x) == pytest.approx(core.predict_proba(x), rel=1e-10)
+
+
+def test_a_value_takes_the_place_of_the_lightest() -> None:
+    """Naive Bayes counts 64 values of a feature: those met often stay, whatever else comes."""
+    model = ret.ExtraTreesClassifier(n_models=1, window_sizes=(30,), seed=1)
+    for i in range(400):
+        value = f"often {i % 40}" if i % 2 else f"once {i}"
+        model.learn_one({"shop": value}, i % 3)
+    (values,), (counts,) = (model._core.naive.state()[name] for name in ("values", "counts"))
+    assert {code_of(f"often {i}") for i in range(1, 40, 2)} < set(values)
+    assert {code_of(f"once {i}") for i in range(320, 400, 2)} < set(values)
+    assert counts.all(axis=1).sum() == 20
 
 
 def test_many_columns_and_classes_take_a_fixed_memory() -> None:
