@@ -106,8 +106,14 @@ cdef inline int reserve_cells(Tree* tree, Py_ssize_t n) except -1 nogil:
     return allocate_cells(tree, n)
 
 
+cdef inline int reserve_samples(Tree* tree, Py_ssize_t n) except -1 nogil:
+    """Allocate memory for the cells of a tree that learns n samples in all."""
+    return reserve_cells(tree, n - (tree.n_cells_used - tree.n_free_cells))
+
+
 # --- Nodes ----------------------------------------------------------------------------------------
 
+cdef void uproot(Tree* tree) noexcept nogil
 cdef void plant(Tree* tree) noexcept nogil
 cdef int split_leaf(Tree* tree, int leaf, const Split* split, double gain) noexcept nogil
 cdef void send_missing(Tree* tree, int node, bint left) noexcept nogil
@@ -326,3 +332,43 @@ cdef inline int learn(Tree* tree, const Kind* kind, int leaf, double target, dou
     reserve_cells(tree, 2)
     learn_class(tree, leaf, <int>target, weight, kind.fading)
     return 0
+
+
+cdef inline void add_shares(const Tree* tree, int leaf, int n_trees, int width,
+                            double* answers) noexcept nogil:
+    """Add the class shares in a leaf, divided by n_trees, to the mean over n_trees trees."""
+    cdef double weight = weight_of(tree, leaf), share
+    cdef int c, cell
+    if not weight > 0.0:
+        for c in range(width):
+            answers[c] += 1.0 / (width * n_trees)
+        return
+    share = 1.0 / (weight * n_trees)
+    if tree.nodes[leaf].left >= 0:
+        answers[tree.nodes[leaf].left] += weight * share
+        return
+    cell = first_cell(tree, leaf)
+    while cell >= 0:
+        answers[tree.cells[cell].code] += tree.cells[cell].weight * share
+        cell = tree.cells[cell].next
+
+
+cdef inline int list_shares(const Tree* tree, int leaf, int n_trees, int width,
+                            ClassShare* found) noexcept nogil:
+    """List what `add_shares` adds, at most one share per class; return their number."""
+    cdef double weight = weight_of(tree, leaf), share
+    cdef int c, cell, n = 0
+    if not weight > 0.0:
+        for c in range(width):
+            found[c].code, found[c].share = c, 1.0 / (width * n_trees)
+        return width
+    share = 1.0 / (weight * n_trees)
+    if tree.nodes[leaf].left >= 0:
+        found.code, found.share = tree.nodes[leaf].left, weight * share
+        return 1
+    cell = first_cell(tree, leaf)
+    while cell >= 0:
+        found[n].code, found[n].share = tree.cells[cell].code, tree.cells[cell].weight * share
+        cell = tree.cells[cell].next
+        n += 1
+    return n

@@ -127,10 +127,15 @@ cdef size_t bytes_of_tree(const Tree* tree, const Kind* kind) noexcept nogil:
 # --- Nodes ----------------------------------------------------------------------------------------
 
 
-cdef void plant(Tree* tree) noexcept nogil:
-    """Make the tree one empty leaf. There is memory for a pair."""
+cdef void uproot(Tree* tree) noexcept nogil:
+    """Remove all nodes; the memory stays."""
     tree.n_used = tree.n_free = tree.n_cells_used = tree.n_free_cells = 0
     tree.free_pair = tree.free_cell = -1
+
+
+cdef void plant(Tree* tree) noexcept nogil:
+    """Make the tree one empty leaf. There is memory for a pair."""
+    uproot(tree)
     new_pair(tree, -1, 0)
     tree.nodes[1].feature = UNUSED
 

@@ -11,7 +11,7 @@ from .split cimport GROUP, N_BUCKETS
 from .tree cimport (
     LARGEST_ARENA, LARGEST_CELLS, MISSING_RIGHT, OTHERS_RIGHT, UNUSED, Node, Tree, Kind, add_leaf, begin_tree,
     bytes_of_tree, copy_tree, depth_of, first_cell, free_tree, is_leaf, n_nodes_of, parent_of, plant,
-    reserve_cells, reserve_pairs, shrink, weight_of,
+    reserve_cells, reserve_pairs, shrink, uproot,
 )
 
 from .former_trees import is_former, renewed
@@ -95,9 +95,22 @@ cdef class Trees:
         cdef Tree removed = self.trees[tree]
         self.n_trees -= 1
         memmove(&self.trees[tree], &self.trees[tree + 1], (self.n_trees - tree) * sizeof(Tree))
-        removed.n_used = removed.n_free = 0
-        removed.free_pair = -1
+        uproot(&removed)
         self.trees[self.n_trees] = removed
+
+    def __len__(self):
+        return self.n_trees
+
+    def __getitem__(self, int tree):
+        """A copy of one tree, as a table of its own."""
+        cdef Trees copy = Trees(
+            self.n_values, self.kind.regression, self.kind.fading,
+            with_visits=self.kind.with_visits, with_impurities=self.kind.with_impurities)
+        if not 0 <= tree < self.n_trees:
+            raise IndexError(tree)
+        copy.add_tree()
+        copy_tree(copy.trees, &self.trees[tree], &self.kind, 0)
+        return copy
 
     def shrink(self, int max_nodes, int tree=0):
         """Remove the least used splits of a tree until it has at most max_nodes nodes."""
@@ -272,13 +285,15 @@ cdef class Trees:
         """The trees of a state. The owner checks that the features of the splits exist."""
         cdef Trees trees
         cdef dict fields
-        if is_former(values):
+        cdef bint former = is_former(values)
+        if former:
             values = renewed(values)
         fields = State("Trees", values, cls.FIELDS, cls.DEFAULTS).read(cls.FIELDS)
         trees = cls(fields["n_values"], fields["regression"], fields["fading"],
                     with_visits=fields["with_visits"],
                     with_impurities=fields["with_impurities"])
         trees.fill(fields)
+        trees.is_former = former
         return trees
 
     cdef int fill(self, dict fields) except -1:
@@ -327,7 +342,7 @@ cdef Trees table_of(list tables, Trees empty):
     if len(tables) == 1 and (first.kind.with_visits == empty.kind.with_visits
                              and first.kind.with_impurities == empty.kind.with_impurities):
         return first
-    empty.n_values = first.n_values
+    empty.n_values, empty.is_former = first.n_values, first.is_former
     for each in tables:
         require(each.kind.regression == empty.kind.regression
                 and each.kind.fading == empty.kind.fading and each.n_values == empty.n_values,

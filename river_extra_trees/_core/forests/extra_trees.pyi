@@ -7,7 +7,7 @@ from .mixtures import NumberMixture
 from .model_trees import LinearModels
 
 class ExtraTrees(Learner):
-    trees: list[Trees]
+    trees: Trees
     models: list[LinearModels]
     mixture: NumberMixture
 

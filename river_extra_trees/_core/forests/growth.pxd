@@ -23,7 +23,7 @@ from libc.stdint cimport int64_t, uint8_t
 from ..rng cimport Rng
 from ..schema cimport Schema
 from ..split cimport Candidate
-from ..trees cimport Trees
+from ..tree cimport Kind, Tree
 from .buckets cimport Buckets
 from .buffer cimport Buffer
 
@@ -84,15 +84,15 @@ cdef class Growth:
     cdef Side node, left, missing, right
     cdef Buckets buckets                    # per nominal value, bucket and class
 
-    cdef int reserve(self, Trees trees, int n_buckets, int n_columns, int n_labels,
+    cdef int reserve(self, Tree* tree, const Kind* kind, int n_buckets, int n_columns, int n_labels,
                      int n_samples) except -1 nogil
     cdef size_t lay_out(self, size_t n, size_t n_columns, int n_buckets) except 0 nogil
     cdef void offer_column(self, Schema schema, int column) noexcept nogil
-    cdef void learn_root(self, Trees trees, int i) noexcept nogil
+    cdef void learn_root(self, Tree* tree, int i) noexcept nogil
     cdef void begin(self, int node, int n_samples, int max_features, Rng rng) noexcept nogil
-    cdef bint advance(self, Trees trees, int64_t n_steps) noexcept nogil
+    cdef bint advance(self, Tree* tree, int64_t n_steps) noexcept nogil
     cdef void release(self) noexcept nogil
-    cdef void open_node(self, Trees trees) noexcept nogil
+    cdef void open_node(self, Tree* tree) noexcept nogil
     cdef double side_score(self, const Side* side) noexcept nogil
     cdef void visit_column(self) noexcept nogil
     cdef void drop(self, int column) noexcept nogil
@@ -108,6 +108,6 @@ cdef class Growth:
     cdef void offer(self, int column, double threshold, int nominal,
                     bint missing_left) noexcept nogil
     cdef bint is_best(self, int column) noexcept nogil
-    cdef void split_node(self, Trees trees) noexcept nogil
-    cdef int part(self, Trees trees, const int* children, int n) noexcept nogil
+    cdef void split_node(self, Tree* tree) noexcept nogil
+    cdef int part(self, Tree* tree, const int* children, int n) noexcept nogil
     cdef void push(self, int node, int start, int end) noexcept nogil

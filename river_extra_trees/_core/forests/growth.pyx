@@ -14,9 +14,10 @@ from ..split cimport (
     ENTROPY, GROUP, MANY_VALUES, NO_VALUE, N_SALTS, ONE_VALUE, VARIANCE, bucket_of, goes_left,
     random_threshold,
 )
-from ..trees cimport Trees, count_number
+from ..tree cimport (
+    Kind, Tree, add_class, depth_of, learn_number, reserve_pairs, set_classes, split_leaf,
+)
 from .buckets cimport MISSING_BUCKET, N_ROWS, Buckets
-from .compact_trees cimport CompactTrees
 
 CRITERIA = ("gini", "entropy", "variance")
 
@@ -90,7 +91,7 @@ cdef class Growth:
 
     # ---------------------------------------------------------------- memory
 
-    cdef int reserve(self, Trees trees, int n_buckets, int n_columns, int n_labels,
+    cdef int reserve(self, Tree* tree, const Kind* kind, int n_buckets, int n_columns, int n_labels,
                      int n_samples) except -1 nogil:
         """Allocate all memory that the growth of a tree on n_samples samples may need.
 
@@ -106,8 +107,8 @@ cdef class Growth:
             self.block_bytes = bytes
             self.lay_out(n_samples, n_columns, n_buckets)
         # All new pairs, and a root if there is none.
-        trees.reserve(1 - trees.n_roots + n_samples // max(1, self.min_samples_leaf), n_labels)
-        return 0
+        return reserve_pairs(tree, kind, (tree.n_used == 0)
+                             + n_samples // max(1, self.min_samples_leaf))
 
     cdef size_t lay_out(self, size_t n, size_t n_columns, int n_buckets) except 0 nogil:
         """Divide the block for the growth on n samples; return its size in bytes."""
@@ -135,13 +136,13 @@ cdef class Growth:
 
     # ---------------------------------------------------------------- steps of a growth
 
-    cdef void learn_root(self, Trees trees, int i) noexcept nogil:
+    cdef void learn_root(self, Tree* tree, int i) noexcept nogil:
         """Let the root learn one of the samples of the growth."""
-        cdef int place = self.places[i], root = trees.roots[0]
+        cdef int place = self.places[i]
         if self.criterion == VARIANCE:
-            trees.add_number(root, self.numbers[i], self.buffer.weight(place), 1.0)
+            learn_number(tree, 0, self.numbers[i], self.buffer.weight(place), 1.0)
         else:
-            trees.add_class(root, <int>self.buffer.target(place), self.buffer.weight(place), 1.0)
+            add_class(tree, 0, <int>self.buffer.target(place), self.buffer.weight(place))
 
     cdef void offer_column(self, Schema schema, int column) noexcept nogil:
         """Add a column to those of the next growth."""
@@ -164,7 +165,7 @@ cdef class Growth:
         self.right.counts = self.counts + 2 * self.n_classes
         self.missing.counts = self.counts + 3 * self.n_classes
 
-    cdef bint advance(self, Trees trees, int64_t n_steps) noexcept nogil:
+    cdef bint advance(self, Tree* tree, int64_t n_steps) noexcept nogil:
         """Do n_steps steps, or a few more; return whether the growth has ended."""
         cdef int64_t until = self.n_steps + n_steps
         while self.n_steps < until:
@@ -173,23 +174,23 @@ cdef class Growth:
                     return True
                 self.n_tasks -= 1
                 self.task = self.tasks[self.n_tasks]
-                self.open_node(trees)
+                self.open_node(tree)
             elif self.n_left > 0 and (self.n_visited < self.max_features
                                       or self.best.split.feature < 0):
                 self.visit_column()
             else:
                 self.is_open = False
                 if self.best.split.feature >= 0:
-                    self.split_node(trees)
+                    self.split_node(tree)
         return self.n_tasks == 0 and not self.is_open
 
-    cdef void open_node(self, Trees trees) noexcept nogil:
+    cdef void open_node(self, Tree* tree) noexcept nogil:
         """Read the targets of a node, unless the rules or its purity make it a leaf."""
         cdef int i, k, n = self.task.end - self.task.start
         cdef double weight, mean = 0.0, spread = 0.0
         cdef const int* places = self.places + self.task.start
         self.n_steps += 1
-        if (trees.depth_of(self.task.node) >= self.max_depth
+        if (depth_of(tree, self.task.node) >= self.max_depth
                 or n < self.min_samples_split or n < 2 * self.min_samples_leaf):
             return
         self.n_steps += n
@@ -438,20 +439,20 @@ cdef class Growth:
 
     # ---------------------------------------------------------------- splits
 
-    cdef void split_node(self, Trees trees) noexcept nogil:
+    cdef void split_node(self, Tree* tree) noexcept nogil:
         """Perform the best split: create two leaves, their statistics and their tasks."""
         cdef int start = self.task.start, n = self.task.end - start, n_left
         cdef int[2] children
-        children[0] = trees.split(
-            self.task.node, &self.best.split, self.best.score - self.node_score)
+        children[0] = split_leaf(
+            tree, self.task.node, &self.best.split, self.best.score - self.node_score)
         children[1] = children[0] ^ 1
         self.n_steps += 2 * n
         self.buffer.gather(self.best.split.feature, self.places + start, n, self.values)
-        n_left = self.part(trees, children, n)
+        n_left = self.part(tree, children, n)
         self.push(children[1], start + n_left, self.task.end)
         self.push(children[0], start, start + n_left)   # grown first
 
-    cdef int part(self, Trees trees, const int* children, int n) noexcept nogil:
+    cdef int part(self, Tree* tree, const int* children, int n) noexcept nogil:
         """Partition the samples of the current task by `values`, the left child first; let the
         children learn them. Return the number of samples that go left."""
         cdef int i, left, n_left = 0, n_right = 0, n_classes = self.n_classes
@@ -460,16 +461,13 @@ cdef class Growth:
         cdef double* numbers = self.numbers + self.task.start
         cdef double* counts = self.left.counts          # the right side's follow
         cdef double[2] weights
-        cdef (double*)[2] rows                          # of a regression: those of the children
         memset(counts, 0, 2 * n_classes * sizeof(double))
         weights[0] = weights[1] = 0.0
-        if is_regression:
-            rows[0], rows[1] = trees.row(children[0]), trees.row(children[1])
         for i in range(n):                              # no branch that depends on the sample
             left = goes_left(&self.best.split, self.values[i])
             self.spare[n_right] = places[n_left] = places[i]
             if is_regression:
-                count_number(rows[1 - left], numbers[i], self.weights[i], 1.0, 1.0)
+                learn_number(tree, children[1 - left], numbers[i], self.weights[i], 1.0)
                 self.targets[n_right] = numbers[n_left] = numbers[i]
             else:
                 weights[1 - left] += self.weights[i]
@@ -481,8 +479,7 @@ cdef class Growth:
             memcpy(numbers + n_left, self.targets, n_right * sizeof(double))
             return n_left
         for i in range(2):
-            (<CompactTrees>trees).set_leaf(
-                children[i], weights[i], counts + i * n_classes, n_classes)
+            set_classes(tree, children[i], weights[i], counts + i * n_classes, n_classes)
         return n_left
 
     cdef void push(self, int node, int start, int end) noexcept nogil:

@@ -8,10 +8,11 @@ from libc.stdint cimport int64_t
 from libc.string cimport memcpy
 
 from ..rng cimport BRANCH, RENEW, rng_for
-from ..trees cimport Trees
+from ..tree cimport (
+    Tree, begin_tree, copy_tree, free_tree, learn, n_nodes_of, reserve_cells, reserve_samples, shrink,
+)
 from .buckets cimport n_buckets_for
 from .buffer cimport is_missing
-from .compact_trees cimport CompactTrees
 from .growth cimport Growth
 from .model_trees cimport LinearModels, remainder, walk
 from .extra_trees cimport ExtraTrees, Group, SmallBatch
@@ -29,11 +30,8 @@ cdef double HASTE = 2.5
 cdef int reserve_group(ExtraTrees forest, Group group, int64_t n_seen,
                        int n_labels) except -1 nogil:
     """Allocate memory for the steps of a group after sample number n_seen."""
-    if group.is_growing:
-        group.growth.trees.reserve(0, n_labels)
-        if not forest.regression:
-            (<CompactTrees>group.growth.trees).reserve_samples(
-                group.n_samples() + n_seen - group.begun)
+    if group.is_growing and not forest.regression:
+        reserve_samples(&group.growth.tree, group.n_samples() + n_seen - group.begun)
     if n_seen >= group.due:
         return reserve_tree(forest, group, n_seen, n_labels)
     return 0
@@ -45,7 +43,7 @@ cdef int reserve_tree(ExtraTrees forest, Group group, int64_t n_seen,
     cdef int n = <int>min(n_seen, <int64_t>group.window_size)
     group.growth.reserve(forest.schema, forest.schema.n_columns, n_labels, n)
     if not forest.regression:
-        (<CompactTrees>group.growth.trees).reserve_samples(n)
+        reserve_samples(&group.growth.tree, n)
     return 0
 
 
@@ -77,7 +75,7 @@ cdef int grow_group(ExtraTrees forest, Group group, int64_t first, int n) except
     return 0
 
 
-cdef void continue_growth(ExtraTrees forest, Group group, int64_t n_seen) noexcept nogil:
+cdef int continue_growth(ExtraTrees forest, Group group, int64_t n_seen) except -1 nogil:
     """Begin the growth of the next tree of a group if it is due, or continue it.
 
     A growth always ends before the next one begins. So the schedule depends only on the number of
@@ -88,10 +86,11 @@ cdef void continue_growth(ExtraTrees forest, Group group, int64_t n_seen) noexce
     if group.is_growing and advance(
             forest, group, steps_at(n_seen, group.due, group.steps), n_seen):
         end_growth(forest, group, n_seen)
+    return 0
 
 
 cdef bint advance(ExtraTrees forest, Group group, int64_t n_steps,
-                  int64_t n_seen) noexcept nogil:
+                  int64_t n_seen) except -1 nogil:
     """Do n_steps steps for the next tree of a group; return whether it is ready."""
     if group.caught_up < 0:
         if not group.growth.advance(n_steps, forest.max_nodes):
@@ -122,31 +121,31 @@ cdef void start_growth(ExtraTrees forest, Group group) noexcept nogil:
                        rng_for(forest.seed, tree, group.begun, RENEW))
 
 
-cdef bint catch_up(ExtraTrees forest, Group group, int64_t n, int64_t n_seen) noexcept nogil:
+cdef bint catch_up(ExtraTrees forest, Group group, int64_t n, int64_t n_seen) except -1 nogil:
     """Let a grown tree learn the samples since `begun`; return whether it has learned n_seen."""
     cdef int leaf, place
     cdef double target
     while group.caught_up < n_seen and n > 0:
         place = forest.buffer.place_of(group.caught_up)
-        leaf = walk(group.growth.trees, forest.buffer, place)
+        leaf = walk(&group.growth.tree, forest.buffer, place)
         target = forest.buffer.target(place)
         if forest.regression:
             target = remainder(
                 target, group.growth.models.at_place(leaf, forest.buffer, place))
-        forest.learn_leaf(group.growth.trees, leaf, target, forest.buffer.weight(place))
+        learn(&group.growth.tree, &forest.trees.kind, leaf, target, forest.buffer.weight(place),
+              0.0)
         group.caught_up += 1
         n -= 1
     return group.caught_up == n_seen
 
 
-cdef void end_growth(ExtraTrees forest, Group group, int64_t n_seen) noexcept nogil:
+cdef int end_growth(ExtraTrees forest, Group group, int64_t n_seen) except -1 nogil:
     """Let the tree that was grown wait until it replaces the oldest tree of the group.
 
     The Python objects stay where they are, because references to them may not change here.
     """
     cdef int version = group.n_ready
-    group.growth.trees.trim(forest.batch_size)
-    (<Trees>group.ready_tree(version)).take(group.growth.trees)
+    copy_tree(&group.ready[version], &group.growth.tree, &forest.trees.kind, forest.batch_size)
     if forest.regression:
         (<LinearModels>group.ready_models_of(version)).take_models(group.growth.models)
     group.ready_at[version] = n_seen
@@ -154,6 +153,7 @@ cdef void end_growth(ExtraTrees forest, Group group, int64_t n_seen) noexcept no
     group.is_growing = False
     group.growth.growth.release()
     group.turn = (group.turn + 1) % group.n
+    return 0
 
 
 # --- A tree of the forest --------------------------------------------------------------------
@@ -162,10 +162,7 @@ cdef int learn_row(ExtraTrees forest, int tree, int leaf, int64_t arrival, doubl
                    double weight) except -1 nogil:
     """Let the leaf of a tree that a sample reaches learn it."""
     forest.leaves[<Py_ssize_t>tree * forest.batch_size + arrival % forest.batch_size] = leaf
-    if not forest.regression:
-        (<CompactTrees>forest.tree(tree)).reserve_cells(2)      # it may have a new class
-    forest.learn_leaf(<Trees>forest.tree(tree), leaf, target, weight)
-    return 0
+    return learn(&forest.trees.trees[tree], &forest.trees.kind, leaf, target, weight, 0.0)
 
 
 cdef int64_t next_change(ExtraTrees forest, Group group, int tree, int64_t n_seen,
@@ -190,9 +187,11 @@ cdef int change_tree(ExtraTrees forest, Group group, int tree, int64_t n_seen, i
     Returns the next of the trees in `ready` that replaces it.
     """
     if n_seen % forest.batch_size == tree % forest.batch_size and forest.splits_leaves(tree):
-        split_leaves(forest, tree, <Trees>forest.tree(tree), n_seen, small)
+        split_leaves(forest, tree, &forest.trees.trees[tree], n_seen, small)
     if version < group.n_ready and group.ready_at[version] == n_seen:
-        (<Trees>forest.tree(tree)).take(<Trees>group.ready_tree(version))
+        free_tree(&forest.trees.trees[tree])
+        forest.trees.trees[tree] = group.ready[version]
+        begin_tree(&group.ready[version])
         if forest.regression:
             (<LinearModels>forest.models_of(tree)).take_models(
                 <LinearModels>group.ready_models_of(version))
@@ -217,9 +216,9 @@ cdef void find_recent(ExtraTrees forest, int64_t first) noexcept nogil:
             forest.n_recent += 1
 
 
-cdef int split_leaves(ExtraTrees forest, int tree, Trees trees, int64_t n_seen,
+cdef int split_leaves(ExtraTrees forest, int tree, Tree* this, int64_t n_seen,
                       SmallBatch small) except -1 nogil:
-    """Split the leaves of `trees`, which is the tree number `tree`.
+    """Split the leaves of `this`, which is the tree number `tree`.
 
     Splits those leaves that several samples of the small batch have reached.
     """
@@ -229,10 +228,10 @@ cdef int split_leaves(ExtraTrees forest, int tree, Trees trees, int64_t n_seen,
     cdef int* found = small.leaves
     cdef int* places = small.places
     cdef int n_labels = forest.n_labels()
-    small.growth.reserve(trees, n_buckets_for(forest.schema), forest.schema.n_columns, n_labels,
+    small.growth.reserve(this, &forest.trees.kind, n_buckets_for(forest.schema), forest.schema.n_columns, n_labels,
                          forest.batch_size)
     if not forest.regression:
-        (<CompactTrees>trees).reserve_splits(forest.batch_size, forest.max_nodes)
+        reserve_cells(this, forest.batch_size)
     while arrival < n_seen:         # sorted by leaf, in order of arrival
         leaf, place = leaves[arrival % forest.batch_size], forest.buffer.place_of(arrival)
         i = n
@@ -247,15 +246,14 @@ cdef int split_leaves(ExtraTrees forest, int tree, Trees trees, int64_t n_seen,
         j = i + 1
         while j < n and found[j] == found[i]:
             j += 1
-        if j - i > 1 and trees.n_nodes_in_use() + 2 <= forest.max_nodes:
+        if j - i > 1 and n_nodes_of(this) + 2 <= forest.max_nodes:
             copy_leaf(forest, tree, found[i], places + i, j - i, small.growth)
             small.growth.begin(
                 found[i], j - i, forest.n_visited(small.growth.n_offered),
                 rng_for(forest.seed, tree, n_seen, BRANCH))
-            small.growth.advance(trees, LARGEST_STEPS)
+            small.growth.advance(this, LARGEST_STEPS)
         i = j
-    trees.shrink_to(forest.max_nodes)
-    return 0
+    return shrink(this, forest.max_nodes)
 
 
 cdef void copy_leaf(ExtraTrees forest, int tree, int leaf, const int* places, int n,
