@@ -146,6 +146,7 @@ cdef int end_growth(ExtraTrees forest, Group group, int64_t n_seen) except -1 no
     """
     cdef int version = group.n_ready
     copy_tree(&group.ready[version], &group.growth.tree, &forest.trees.kind, forest.batch_size)
+    free_tree(&group.growth.tree)
     if forest.regression:
         (<LinearModels>group.ready_models_of(version)).take_models(group.growth.models)
     group.ready_at[version] = n_seen
