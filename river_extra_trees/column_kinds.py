@@ -16,6 +16,7 @@ from ._core.validation import fit_of
 from ._estimator.frames import columns_in, is_array, readable_frame, scalars_of
 from ._estimator.kinds import (
     DATE,
+    MISSING,
     NOMINAL,
     NUMBER,
     PARTS,
@@ -116,6 +117,7 @@ class ColumnKinds(base.MiniBatchTransformer):
             check_kind(kind)
         self.kinds = kinds
         self._words = words_of(missing_words or ())
+        self._has_numbers = bool(numbers_in(self._words))  # among the words
         self.missing_words = tuple(missing_words) if missing_words else None
         self._columns: dict[Hashable, str] = {}
         self._present: dict[Hashable, int] = {}
@@ -150,7 +152,8 @@ class ColumnKinds(base.MiniBatchTransformer):
 
     @property
     def _raw_memory_usage(self) -> int:
-        tables = (self._columns, self._present, self._layout or {}, vars(self))
+        tables = [self._columns, self._present, self._layout or {}, vars(self)]
+        tables += [] if self._words is MISSING else [self._words, *self._words - MISSING]
         names = sum(map(sys.getsizeof, self._columns))
         counts = sum(sys.getsizeof(each) for each in self._present.values() if each > MOST_SHARED)
         return names + counts + sum(map(sys.getsizeof, tables))
@@ -234,7 +237,7 @@ class ColumnKinds(base.MiniBatchTransformer):
 
     def _fit(self, x: Features) -> int:
         """Return whether the learner may read a sample as it is, and whether it is complete."""
-        if type(x) is not dict or numbers_in(self._words):
+        if type(x) is not dict or self._has_numbers:
             return 0
         if self._layout is None:
             declared = {name: mark_of(kind) for name, kind in (self.kinds or {}).items()}

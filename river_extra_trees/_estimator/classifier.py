@@ -14,6 +14,9 @@ from .predictions import check_labels, frame_of_shares, series_of_codes
 from .tables import table_of
 
 if typing.TYPE_CHECKING:
+    from .frames import Frame, Series, Weights
+
+if typing.TYPE_CHECKING:
     from river_extra_trees._core.columns import Column
     from river_extra_trees._core.table import Table
 
@@ -67,7 +70,7 @@ class TreeClassifier(TreeLearner, base.MiniBatchClassifier):
         known = dict.fromkeys([*self._core.labels.labels, *targets.values])
         check_labels(list(known), frame, shares)
 
-    def predict_many(self, X: typing.Any) -> typing.Any:
+    def predict_many(self, X: Frame) -> typing.Any:
         """Predict the rows of a data frame.
 
         Parameters
@@ -91,7 +94,7 @@ class TreeClassifier(TreeLearner, base.MiniBatchClassifier):
         codes = self._predicted(table_of(frame)).labels
         return series_of_codes(codes, self._core.labels.labels, frame)
 
-    def predict_proba_many(self, X: typing.Any) -> typing.Any:
+    def predict_proba_many(self, X: Frame) -> typing.Any:
         """Predict the class probabilities of the rows of a data frame.
 
         Parameters
@@ -115,7 +118,7 @@ class TreeClassifier(TreeLearner, base.MiniBatchClassifier):
         shares = self._predicted(table_of(frame), True).shares
         return frame_of_shares(shares, self._core.labels.labels[: shares.shape[1]], frame)
 
-    def predict_learn_many(self, X: typing.Any, y: typing.Any, w: typing.Any = 1.0) -> typing.Any:
+    def predict_learn_many(self, X: Frame, y: Series, w: Weights = 1.0) -> typing.Any:
         """Predict each row of a data frame, then learn it: test-then-train in one call.
 
         Predictions and model are the same, bit for bit, as with `predict_one` and `learn_one` for
@@ -140,9 +143,7 @@ class TreeClassifier(TreeLearner, base.MiniBatchClassifier):
         reader = self._predicted_and_learned(frame, y, w)
         return series_of_codes(reader.labels, self._core.labels.labels, frame)
 
-    def predict_proba_learn_many(
-        self, X: typing.Any, y: typing.Any, w: typing.Any = 1.0
-    ) -> typing.Any:
+    def predict_proba_learn_many(self, X: Frame, y: Series, w: Weights = 1.0) -> typing.Any:
         """Predict the class probabilities of each row of a data frame, then learn it.
 
         Predictions and model are the same, bit for bit, as with `predict_proba_one` and `learn_one`

@@ -18,7 +18,10 @@ from .refusals import refuse_array, refuse_lazy, refuse_mask, refused_frame
 __all__ = [
     "Frame",
     "Sample",
+    "Series",
+    "Weights",
     "columns_in",
+    "flat",
     "into_frame",
     "is_array",
     "is_one_weight",
@@ -36,6 +39,7 @@ if typing.TYPE_CHECKING:
 
     Frame = IntoDataFrame | npt.NDArray[typing.Any]
     Series = IntoSeries | npt.NDArray[typing.Any] | Sequence[typing.Any]
+    Weights = float | Series
 
 Sample = Mapping[Hashable, typing.Any]
 
@@ -155,17 +159,25 @@ def values_of(values: typing.Any, name: str) -> list[typing.Any]:
         return values.copy()
     import narwhals
 
+    values = flat(values)
     refuse_mask(values, name)
     values = narwhals.from_native(values, allow_series=True, pass_through=True)
     if isinstance(values, narwhals.Series):
         return values.to_list()
     if isinstance(values, narwhals.DataFrame | narwhals.LazyFrame):
         raise TypeError(f"{name} must be a series, not a frame: select one column")
+    if is_array(values):
+        raise TypeError(f"{name} must have one dimension, not the shape {values.shape}")
     if not is_sequence(values):
         raise TypeError(
             f"{name} must be a series or another sequence of values, not {type(values).__name__!r}"
         )
     return list(values.to_pylist() if hasattr(values, "to_pylist") else values)  # pyarrow
+
+
+def flat(values: typing.Any) -> typing.Any:
+    """Return the column of an array of one column, as scikit-learn does; others unchanged."""
+    return values[:, 0] if is_array(values) and values.shape[1] == 1 else values
 
 
 def is_sequence(values: object) -> bool:

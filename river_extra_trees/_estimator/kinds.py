@@ -128,6 +128,8 @@ def words_of(missing: Collection[str]) -> frozenset[str]:
     if isinstance(missing, str) or not all(isinstance(each, str) for each in missing):
         raise TypeError(f"missing_words must be a collection of texts, not {missing!r}")
     words = {each.strip() for each in missing}
+    if words <= MISSING:
+        return MISSING
     return MISSING | words | {texts.name_of_text(each) for each in words if each}
 
 
@@ -309,16 +311,18 @@ def formatted(style: str) -> tuple[ValueReader, ValueReader]:
     The digits of a number may have the format, too; other programs write dates in ISO 8601.
     """
 
-    def of_text(text: str) -> float:
+    def parsed(text: str) -> float | None:
         with contextlib.suppress(ValueError):
             return seconds_of(datetime.datetime.strptime(text, style))
-        return date_of_text(text)
+        return None
+
+    def of_text(text: str) -> float:
+        found = parsed(text)
+        return date_of_text(text) if found is None else found
 
     def of_value(value: Any) -> Any:
-        if is_number(value):
-            with contextlib.suppress(ValueError, OverflowError):
-                return of_text(name_of(value))
-        return date_of_value(value)
+        found = parsed(name_of(value)) if is_number(value) else None
+        return date_of_value(value) if found is None else found
 
     return of_text, of_value
 

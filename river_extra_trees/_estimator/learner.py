@@ -27,6 +27,9 @@ from .snapshot import Snapshot
 from .tables import labelled_table_of
 
 if typing.TYPE_CHECKING:
+    from .frames import Frame, Series, Weights
+
+if typing.TYPE_CHECKING:
     import pandas as pd
 
     from river_extra_trees._core.learner import Learner
@@ -191,7 +194,7 @@ class TreeLearner(base.Estimator):
         is_learned = float(w) >= FAINTEST_WEIGHT
         self._check_label(y, coming if is_learned else set(coming))
 
-    def learn_many(self, X: typing.Any, y: typing.Any, w: typing.Any = 1.0) -> None:
+    def learn_many(self, X: Frame, y: Series, w: Weights = 1.0) -> None:
         """Learn the rows of a data frame, one after the other.
 
         The model is the same, bit for bit, as after `learn_one` of each row. If a row is invalid,

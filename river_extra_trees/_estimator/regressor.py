@@ -15,6 +15,9 @@ from .rows import rows_of, values_by_name
 from .tables import table_of
 
 if typing.TYPE_CHECKING:
+    from .frames import Frame, Series, Weights
+
+if typing.TYPE_CHECKING:
     from .mixture import StudentMixture
 
 __all__ = ["DistributionRegressor", "TreeRegressor"]
@@ -37,7 +40,7 @@ class TreeRegressor(TreeLearner, base.MiniBatchRegressor):
         """
         return self._core.predict_number(x)
 
-    def predict_many(self, X: typing.Any) -> typing.Any:
+    def predict_many(self, X: Frame) -> typing.Any:
         """Predict the rows of a data frame.
 
         Parameters
@@ -57,7 +60,7 @@ class TreeRegressor(TreeLearner, base.MiniBatchRegressor):
         frame = readable_frame(X)
         return series_of_numbers(self._predicted(table_of(frame)).numbers, frame)
 
-    def predict_learn_many(self, X: typing.Any, y: typing.Any, w: typing.Any = 1.0) -> typing.Any:
+    def predict_learn_many(self, X: Frame, y: Series, w: Weights = 1.0) -> typing.Any:
         """Predict each row of a data frame, then learn it: test-then-train in one call.
 
         Predictions and model are the same, bit for bit, as with `predict_one` and `learn_one` for
@@ -123,7 +126,7 @@ class DistributionRegressor(TreeRegressor):
     def _mixture(self, x: Sample) -> list[tuple[float, float, float, float]]:
         """Return the components of the predictive distribution for `StudentMixture`."""
 
-    def predict_many(self, X: typing.Any, with_dist: bool = False) -> typing.Any:
+    def predict_many(self, X: Frame, with_dist: bool = False) -> typing.Any:
         """Predict the rows of a data frame.
 
         Parameters

@@ -7,6 +7,9 @@ from collections.abc import Hashable
 
 from .frames import Sample
 
+if typing.TYPE_CHECKING:
+    from .frames import Frame
+
 __all__ = ["Snapshot"]
 
 
@@ -60,7 +63,7 @@ class Snapshot:
         """
         return self._model.predict_one(x, **options)
 
-    def predict_many(self, X: typing.Any, **options: typing.Any) -> typing.Any:
+    def predict_many(self, X: Frame, **options: typing.Any) -> typing.Any:
         """Predict the rows of a data frame, as the model did.
 
         Parameters
@@ -90,7 +93,7 @@ class Snapshot:
         """
         return typing.cast(dict[Hashable, float], self._model.predict_proba_one(x))
 
-    def predict_proba_many(self, X: typing.Any) -> typing.Any:
+    def predict_proba_many(self, X: Frame) -> typing.Any:
         """Predict the class probabilities of the rows of a data frame, as the model did.
 
         Parameters

@@ -29,6 +29,7 @@ from river_extra_trees._core.table import Table
 from .frames import (
     OWN_FRAMES,
     columns_in,
+    flat,
     is_array,
     is_one_weight,
     opened,
@@ -160,6 +161,7 @@ def read(series: typing.Any, what: str) -> Array | Values:
     what
         The name of the series in error messages.
     """
+    series = flat(series)
     if is_array(series, 1) and series.dtype.kind in NUMBERS:
         array: Array = series
         return array

@@ -10,6 +10,9 @@ from .._estimator.frames import Sample
 from .keys import Key, plain_key
 from .rows import Rows, frame_of_probabilities, labelled_rows, rows_in, series_of_predictions
 
+if typing.TYPE_CHECKING:
+    from .._estimator.frames import Frame, Series, Weights
+
 __all__ = ["KeyedMethods"]
 
 
@@ -32,9 +35,7 @@ class KeyedMethods(abc.ABC):
     def close(self) -> None:
         """End the use of the models."""
 
-    def learn_many(
-        self, keys: typing.Any, X: typing.Any, y: typing.Any, w: typing.Any = 1.0
-    ) -> None:
+    def learn_many(self, keys: Series, X: Frame, y: Series, w: Weights = 1.0) -> None:
         """Learn the rows of a data frame.
 
         The models are the same, bit for bit, as after `KeyedModels.learn_one` of each row in turn.
@@ -59,9 +60,7 @@ class KeyedMethods(abc.ABC):
         """
         self._learn_rows(labelled_rows(keys, X, y, w), predicts=False)
 
-    def predict_learn_many(
-        self, keys: typing.Any, X: typing.Any, y: typing.Any, w: typing.Any = 1.0
-    ) -> typing.Any:
+    def predict_learn_many(self, keys: Series, X: Frame, y: Series, w: Weights = 1.0) -> typing.Any:
         """Predict each row of a data frame, then learn it: test-then-train in one call.
 
         Predictions and models are the same, bit for bit, as with `predict_one` and
@@ -117,7 +116,7 @@ class KeyedMethods(abc.ABC):
         """
         return typing.cast(dict[Hashable, float], self._call("_predict", plain_key(key), x, True))
 
-    def predict_many(self, keys: typing.Any, X: typing.Any) -> typing.Any:
+    def predict_many(self, keys: Series, X: Frame) -> typing.Any:
         """Predict the rows of a data frame.
 
         Parameters
@@ -138,7 +137,7 @@ class KeyedMethods(abc.ABC):
         """
         return series_of_predictions(self._predict_rows(rows_in(keys, X), False), X)
 
-    def predict_proba_many(self, keys: typing.Any, X: typing.Any) -> typing.Any:
+    def predict_proba_many(self, keys: Series, X: Frame) -> typing.Any:
         """Predict the class probabilities of the rows of a data frame.
 
         Parameters

@@ -40,7 +40,7 @@ GROUPS = {"Pipeline": "steps", "TransformerUnion": "transformers"}
 POSITIONAL = {"StatImputer": "stats", "Select": "keys", "Discard": "keys"}
 # Attributes that a constructor computes, and that are not written.
 DERIVED = {
-    "ColumnKinds": {"_layout", "_words"},
+    "ColumnKinds": {"_has_numbers", "_layout", "_words"},
     "OrdinalEncoder": {"_reserved_category_codes"},
     "StatImputer": {"imputers"},
 }

@@ -182,6 +182,7 @@ class Records:
 
     def after(self, header: list[str], n_named: int) -> Iterator[list[str] | str | None]:
         """Yield the records after the header, whose first columns have names."""
+        n = len(header)
         while True:
             self.taken = []
             try:
@@ -193,11 +194,11 @@ class Records:
                 continue
             if cells == header:  # `tail -F` shows it again when a log is rotated
                 yield None
-            elif len(cells) == len(header) and not self._holds_rows(len(header)):
-                is_beyond = any(map(str.strip, cells[n_named:]))
+            elif len(cells) == n and (len(self.taken) < MOST_LIKE_ROWS or not self._holds_rows(n)):
+                is_beyond = n_named < n and any(map(str.strip, cells[n_named:]))
                 yield "a value in a column without a name" if is_beyond else cells
             elif cells:  # blank lines are no rows
-                yield self._stray() or f"{len(cells)} fields, but the header has {len(header)}"
+                yield self._stray() or f"{len(cells)} fields, but the header has {n}"
 
     def _stray(self) -> str | None:
         """If a bad record has several lines, read all but the first again; say what is wrong."""

@@ -24,6 +24,9 @@ KINDS = {
     "us": "date %m/%d/%Y",
     "comma": "decimal comma",
     "percent": "percentage",
+    "code": "nominal",
+    "flag": "nominal",
+    "when": "date parts",
 }
 
 
@@ -40,6 +43,10 @@ def texts() -> pd.DataFrame:
             "zip": rng.choice(ZIPS, 400),
             "comma": [f"{share / 1000:.3f}".replace(".", ",") for share in shares],
             "percent": [f"{share / 10}%" for share in shares],
+            # As pandas writes whole numbers in a column with gaps, truth values, and moments.
+            "code": ["501.0", *rng.choice(["501.0", "502.0", "", "NULL"], 398), "501.0"],
+            "flag": rng.choice(["True", "False"], 400),
+            "when": (days + pd.to_timedelta(shares, "min")).strftime("%Y-%m-%d %H:%M:%S"),
             "label": np.where(shares < 480, "yes", "no"),
         }
     )
@@ -53,6 +60,9 @@ def typed(texts: pd.DataFrame) -> pd.DataFrame:
         zip=texts["zip"].astype(int),
         comma=texts["comma"].str.replace(",", ".").astype(float),
         percent=texts["percent"].str.removesuffix("%").astype(float),
+        code=pd.to_numeric(texts["code"], errors="coerce"),
+        flag=texts["flag"] == "True",
+        when=pd.to_datetime(texts["when"]),
     )
 
 
@@ -125,6 +135,67 @@ def test_texts_mean_the_same_in_tables_and_dicts(tmp_path: Path, first: str, tex
             kinds.transform_one({"a": text})
     else:
         assert kinds.transform_one({"a": text}) == {"a": found}
+
+
+def test_a_table_may_be_written_in_another_way(tmp_path: Path) -> None:
+    """Kinds that read the same values may be declared for the table that is predicted."""
+    path, data = tmp_path / "t.model", tmp_path / "t.csv"
+    rows = texts()
+    rows["number"] = rows["noise"]
+    rows.to_csv(data, index=False)
+    done("train", data, "StreamDecisionTree", "--target", "label", "--save", path)
+    usual = done("predict", path, data, "--target", "label").stdout
+    other = rows.assign(
+        day=rows["us"], number=[f"{number!r}".replace(".", ",") for number in rows["noise"]]
+    )
+    other.to_csv(data, index=False, sep=";", encoding="utf-16")
+    written = ("--kind", "day=date %m/%d/%Y", "--kind", "number=decimal comma")
+    assert done("predict", path, data, "--target", "label", *written).stdout == usual
+    refused = run("predict", path, data, "--target", "label", "--kind", "day=nominal")
+    assert "the model has learned the column 'day' as 'date'" in refused.stderr
+
+
+def test_odd_cells(tmp_path: Path) -> None:
+    """They are missing if they are declared, or if all are; otherwise a hint names the options."""
+    path, data = tmp_path / "t.model", tmp_path / "t.csv"
+    data.write_text("a,y\n" + "unknown,0\n" + "1.5,1\n" * 30 + "odd,0\n" + "2.5,0\n-999,1\n")
+    usual = ("train", data, "StreamDecisionTree", "--target", "y", "--save", path)
+    refused = run(*usual)
+    assert "row 1: column 'a' holds 'unknown' among numbers (--kind a=nominal " in refused.stderr
+    done(*usual, "--missing", "unknown", "--missing", "odd", "--missing", "-999")
+    kinds = persistence.load(path)["ColumnKinds"]
+    assert kinds.missing["a"] == pytest.approx(3 / 34)
+    assert kinds.transform_one({"a": -999}) == {"a": None}
+    noted = done(*usual, "--on-bad-cell", "missing").stderr
+    assert "cells read as missing: 2 in 'a'; the first: row 1: column 'a' holds 'unk" in noted
+    refused = run("predict", path, data, "--target", "y")
+    assert "among numbers (--on-bad-cell missing skips such cells)" in refused.stderr
+    noted = done("predict", path, data, "--target", "y", "--on-bad-cell", "missing").stderr
+    assert "cells read as missing: 2 in 'a'" in noted
+    data.write_bytes("a,y\nä,1\n".encode("latin-1"))
+    assert "name its encoding (such as --encoding latin-1)" in run(*usual).stderr
+    done(*usual, "--encoding", "latin-1")
+
+
+def test_resumed_kinds_are_those_of_the_model(tmp_path: Path) -> None:
+    """Before the rows with their columns are read again."""
+    path, data = tmp_path / "t.model", tmp_path / "t.jsonl"
+    data.write_text('{"a": 1, "y": 0}\n' * 20 + '{"a": 1, "b": "x", "y": 1}\n' * 20)
+    usual = ("train", data, "StreamDecisionTree", "--target", "y", "--save", path)
+    task = ("--task", "classification", "--resume")
+    done(*usual, *task)
+    data.write_text(data.read_text() + '{"a": 1, "b": "y", "y": 1}\n')
+    done(*usual, *task)
+    assert persistence.load(path)["ColumnKinds"].missing == {"a": 0.0, "b": 1.0 - 21 / 41}
+
+
+def test_columns_of_the_output_have_different_names(tmp_path: Path) -> None:
+    """Also those that are kept."""
+    path, data = tmp_path / "t.model", tmp_path / "t.csv"
+    data.write_text("prediction,row,y\n1,2,0\n3,4,1\n")
+    done("train", data, "StreamDecisionTree", "--target", "y", "--save", path)
+    text = done("predict", path, data, "--keep", "prediction", "--keep", "row").stdout
+    assert text.splitlines()[0] == "row,kept prediction,kept row,prediction"
 
 
 def test_weights_are_learned(tmp_path: Path) -> None:

@@ -69,7 +69,7 @@ NO_SEQUENCES: list[Callable[[list[Any]], Any]] = [
     *(set, dict.fromkeys, lambda values: dict.fromkeys(values).keys(), iter),
     *(lambda values: pd.DataFrame({"y": values}), lambda values: pd.DataFrame([values] * 3)),
     *(lambda values: pl.DataFrame({"y": values}), lambda values: pl.LazyFrame({"y": values})),
-    *(lambda values: pa.table({"y": values}), lambda values: np.array(values).reshape(-1, 1)),
+    lambda values: pa.table({"y": values}),
 ]
 NO_NUMBERS = [
     np.array([1.0 + 5j] * 3),
@@ -132,6 +132,7 @@ REFUSED: list[tuple[str, Any, type[Exception], str]] = [
     *(("w", w, ValueError, LENGTHS) for w in ([1.0], (1.0,), np.ones(1), pd.Series([1.0]))),
     *(("y", make(["x", "y", "z"]), TypeError, "^y must be a series") for make in NO_SEQUENCES),
     *(("y", y, TypeError, "^y must be a series") for y in (7, np.array("x"), pa.scalar(1))),
+    ("y", np.ones((3, 2)), TypeError, r"^y must have one dimension, not the shape \(3, 2\)"),
     *(("w", make([1.0, 2.0, 3.0]), TypeError, r"\bw must be a") for make in NO_SEQUENCES),
     *(
         ("w", kind(w), TypeError, "^row 0: w must be a number, not ")
@@ -169,6 +170,16 @@ def test_numbers_that_are_none_are_refused_as_targets() -> None:
             with pytest.raises(TypeError, match=r"^row 0: the target must be a number, not "):
                 model.learn_many(NUMBERS, y)
     assert model.n_samples_seen == 0
+
+
+@pytest.mark.parametrize("y", [[0, 1, 0], [0.5, 1.0, 0.5], ["u", "v", "u"]])
+def test_targets_in_an_array_of_one_column(y: list[Any]) -> None:
+    """They are taken as scikit-learn takes them."""
+    X = np.arange(3.0).reshape(3, 1)
+    models = [ret.StreamDecisionTreeClassifier(seed=1) for _ in range(2)]
+    models[0].learn_many(X, y, w=[1.0, 2.0, 3.0])
+    models[1].learn_many(X, np.array(y).reshape(3, 1), w=np.array([[1.0], [2.0], [3.0]]))
+    assert models[0].predict_proba_one({0: 1.0}) == models[1].predict_proba_one({0: 1.0})
 
 
 def test_unknown_moments_are_missing() -> None:
