@@ -177,7 +177,7 @@ cdef inline void descend(const Walks* walks, int n, Py_ssize_t stride, Py_ssize_
     """
     cdef (const Node*)[LANES] reached
     cdef const Node* this
-    cdef const Node* next
+    cdef size_t next, go
     cdef unsigned int going = 1
     cdef int k, _
     for k in range(LANES):
@@ -186,10 +186,12 @@ cdef inline void descend(const Walks* walks, int n, Py_ssize_t stride, Py_ssize_
         for _ in range(STEPS):
             for k in range(LANES):
                 this = reached[k]
-                next = walks.nodes[k] + (this.left ^ <int>turn(
+                next = <size_t>(walks.nodes[k] + (this.left ^ <int>turn(
                     this, value_in(walks.rows[k], this.feature, stride, n_columns, lines),
-                    numeric))
-                reached[k] = this if is_leaf(this) else next    # no branch either
+                    numeric)))
+                # All bits of `go` are set in a split, none in a leaf.
+                go = -<size_t>(this.turns // OTHERS_RIGHT)
+                reached[k] = <const Node*>(<size_t>this ^ ((<size_t>this ^ next) & go))
         going = 0
         for k in range(LANES):
             going |= reached[k].turns
@@ -323,7 +325,7 @@ cdef inline void learn_number(Tree* tree, int leaf, double y, double weight,
 
 cdef inline int learn(Tree* tree, const Kind* kind, int leaf, double target, double weight,
                       double batch) except -1 nogil:
-    """Let a leaf learn a sample, after decay. `batch` is its number, if leaves know when they were visited."""
+    """Let a leaf learn a sample, after decay. `batch` is the time of the visit, if it is kept."""
     if kind.with_visits:
         tree.visited[leaf] = batch
     if kind.regression:

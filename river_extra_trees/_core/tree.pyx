@@ -248,7 +248,7 @@ cdef int shrink(Tree* tree, int max_nodes) except -1 nogil:
     recently, the one with the smallest weight is collapsed first. Each round collapses as many
     splits as could be necessary, so the cost per removed node is small. The root is kept.
     """
-    cdef int n, i, at, node, first, excess = n_nodes_of(tree) - max(max_nodes, 1)
+    cdef int n, _, at, node, first, excess = n_nodes_of(tree) - max(max_nodes, 1)
     while excess > 0:
         n = list_bottom_splits(tree, &first)
         at = first
@@ -256,7 +256,7 @@ cdef int shrink(Tree* tree, int max_nodes) except -1 nogil:
         n = min(n, (excess + 1) // 2)
         if tree.moments == NULL:
             reserve_cells(tree, 2 * <Py_ssize_t>n)
-        for i in range(n):
+        for _ in range(n):
             node, at = at, after(tree, at)
             merge_children(tree, node)
         while at >= 0:

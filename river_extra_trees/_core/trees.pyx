@@ -9,9 +9,9 @@ from .allocation cimport free, resized
 from .arrays cimport view
 from .split cimport GROUP, N_BUCKETS
 from .tree cimport (
-    LARGEST_ARENA, LARGEST_CELLS, MISSING_RIGHT, OTHERS_RIGHT, UNUSED, Node, Tree, Kind, add_leaf, begin_tree,
-    bytes_of_tree, copy_tree, depth_of, first_cell, free_tree, is_leaf, n_nodes_of, parent_of, plant,
-    reserve_cells, reserve_pairs, shrink, uproot,
+    LARGEST_ARENA, LARGEST_CELLS, MISSING_RIGHT, OTHERS_RIGHT, UNUSED, Kind, Node, Tree, add_leaf,
+    begin_tree, bytes_of_tree, copy_tree, depth_of, first_cell, free_tree, is_leaf, n_nodes_of,
+    parent_of, plant, reserve_cells, reserve_pairs, shrink, uproot,
 )
 
 from .former_trees import is_former, renewed
@@ -243,7 +243,8 @@ cdef class Trees:
     }
     DEFAULTS = {
         "n_values": 2, "regression": False, "fading": 1.0, "with_visits": False,
-        "with_impurities": False, "moments": np.empty((0, 2)), "visited": np.empty(0), "impurities": np.empty(0),
+        "with_impurities": False, "moments": np.empty((0, 2)), "visited": np.empty(0),
+        "impurities": np.empty(0),
         "cell_weights": np.empty(0), "cell_codes": np.empty(0, np.int32),
         "next_cells": np.empty(0, np.int32),
     }

@@ -10,7 +10,6 @@ import river_extra_trees as ret
 from river_extra_trees._core.state import StateError
 from river_extra_trees._core.trees import Trees
 
-
 LEAF = {
     "n_values": 3,
     "counts": np.array([[2, -1, 3, 0]], np.int32),

@@ -9,7 +9,8 @@ from libc.string cimport memcpy
 
 from ..rng cimport BRANCH, RENEW, rng_for
 from ..tree cimport (
-    Tree, begin_tree, copy_tree, free_tree, learn, n_nodes_of, reserve_cells, reserve_samples, shrink,
+    Tree, begin_tree, copy_tree, free_tree, learn, n_nodes_of, reserve_cells, reserve_samples,
+    shrink,
 )
 from .buckets cimport n_buckets_for
 from .buffer cimport is_missing
@@ -229,7 +230,8 @@ cdef int split_leaves(ExtraTrees forest, int tree, Tree* this, int64_t n_seen,
     cdef int* found = small.leaves
     cdef int* places = small.places
     cdef int n_labels = forest.n_labels()
-    small.growth.reserve(this, &forest.trees.kind, n_buckets_for(forest.schema), forest.schema.n_columns, n_labels,
+    small.growth.reserve(this, &forest.trees.kind, n_buckets_for(forest.schema),
+                         forest.schema.n_columns, n_labels,
                          forest.batch_size)
     if not forest.regression:
         reserve_cells(this, forest.batch_size)

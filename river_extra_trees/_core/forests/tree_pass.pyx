@@ -10,7 +10,7 @@ from ..allocation cimport free, product, resized, zeroed
 from ..guarded cimport begin_step, end_step
 from ..learner cimport STRETCH
 from ..table cimport RowReader
-from ..tree cimport ClassShare, Tree, add_shares, list_shares, walk_rows, walk_trees
+from ..tree cimport ClassShare, Tree, add_shares, list_shares, walk_rows
 from .row_pass cimport RowPass
 from .extra_trees cimport ExtraTrees, Group, SmallBatch
 from .model_trees cimport remainder

@@ -81,7 +81,8 @@ SETTINGS = {        # the arguments of the constructor: how they are read
 FIELDS = {
     **SETTINGS, "schema": ("part", Schema), "labels": ("part", Labels), "window": ("part", Window),
     "room": ("array", np.uint8, "window_size"),     # so that the file bounds the memory
-    "trees": ("part_or_parts", Trees), "weights": ("numbers", "trees"), "hits": ("numbers", "trees", SUMS),
+    "trees": ("part_or_parts", Trees), "weights": ("numbers", "trees"),
+    "hits": ("numbers", "trees", SUMS),
     "births": ("array", np.int64, "trees"), "gram": ("numbers", "trees", "trees", SUMS),
     "total_weight": ("number", SUMS), "since_rebuild": ("whole", 0, 2**31 - 1),
     "n_trained": ("whole",),
