@@ -19,7 +19,7 @@ NOTEBOOKS := $(filter-out $(SKIPPED),$(patsubst %.py,%.ipynb,$(wildcard examples
 SOURCES := $(shell find river_extra_trees -name "*.py" -o -name "*.pyx" -o -name "*.pxd")
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo notebooks docs test test-quick checked checked-core asan coverage machine mutants soak \
+.PHONY: help build demo notebooks docs test test-quick checked checked-core asan coverage machine mutants soak speed \
 	fuzz lint format clean
 
 help: ## list the commands
@@ -116,16 +116,20 @@ mutants: build $(VENV)/installed/test ## plant small faults, each of which a tes
 soak: build ## run ten million samples through each family: memory, latency, predictions (SAMPLES=)
 	@$(RUN) -m examples.benchmarks.costs soak --samples $(SAMPLES)
 
+speed: build ## count instructions per sample; fail if a learner takes 5 % more than recorded (ARGS=)
+	@$(RUN) -m examples.benchmarks.costs instructions --guard $(ARGS)
+
 SECONDS ?= 60
 fuzz: build $(VENV)/installed/test $(VENV)/installed/fuzz ## fuzz the loader of model files (SECONDS=600)
 	@$(RUN) -m tests.fuzz.model_file build/fuzz -max_total_time=$(SECONDS)
 
-lint: $(VENV)/installed/lint ## check style and types
+lint: build $(VENV)/installed/lint ## check style, types, generated C, mutants, workflows, paths in texts
 	@$(RUN) -m ruff check .
 	@$(RUN) -m ruff format --check .
 	@PATH="$(CURDIR)/$(VENV)/bin:$$PATH" cython-lint river_extra_trees
 	@$(RUN) -m mypy
 	@$(RUN) -m mypy --platform win32 --cache-dir .mypy_cache/windows
+	@$(RUN) tools/lint.py
 
 format: $(VENV)/installed/lint ## bring the Python files into the common style
 	@$(RUN) -m ruff format .

@@ -23,6 +23,9 @@ descent (Buschjaeger, Hess and Morik 2022).
 `ColumnKinds` stands in front of a learner and reads the values of each column by its kind, so that
 files, requests, frames and dicts get the same answers.
 
+`Watch` is a wrapper of a model that raises an alarm when its losses or its inputs change, at a
+stated rate of false alarms.
+
 Every learner is a river classifier or regressor: `learn_one`, `predict_one`, pipelines, metrics,
 drift detectors and `evaluate.progressive_val_score` work as with river's own models.
 """
@@ -52,6 +55,7 @@ from .forgetful_forest import (
 from .shrub_ensemble import ShrubEnsembleClassifier, ShrubEnsembleRegressor
 from .stream_forest import StreamDecisionForestClassifier, StreamDecisionForestRegressor
 from .stream_tree import StreamDecisionTreeClassifier, StreamDecisionTreeRegressor
+from .watch import Watch
 
 try:
     __version__ = metadata.version("river-extra-trees")
@@ -74,6 +78,7 @@ __all__ = [
     "StreamDecisionForestRegressor",
     "StreamDecisionTreeClassifier",
     "StreamDecisionTreeRegressor",
+    "Watch",
 ]
 
 ROOMS = (

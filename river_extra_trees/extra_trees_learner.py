@@ -89,6 +89,14 @@ class ExtraTreesLearner(TreeLearner):
         """Weight of each window size, by how well its trees predict at present; they sum to one."""
         return dict(self._core.window_weights())
 
+    @property
+    def effective_memory(self) -> float:
+        """Mean of the window sizes by their weights: the number of samples that is relied on.
+
+        It falls when the stream changes, because weights move to small windows.
+        """
+        return sum(size * weight for size, weight in self.window_weights.items())
+
     def _more_summary(self) -> dict[str, str]:
         weights = self.window_weights.items()
         return {"window_weights": "; ".join(f"{n:,} samples {share:.0%}" for n, share in weights)}

@@ -28,6 +28,8 @@ MOST_STEPS = 5  # in which the trees grow on a batch
 # Samples times columns on which trees grow in one step, unless there would be too many steps: some
 # milliseconds.
 CELLS_PER_STEP = 40_000
+# And the number from which on there are more steps, up to a fifth of a batch: some 50 milliseconds.
+LARGE_STEP = 2_000_000
 
 
 class ForgetfulLearner(BatchForest):
@@ -159,11 +161,14 @@ class ForgetfulLearner(BatchForest):
     def _trees_per_step(self, n_samples: int) -> int:
         """Return how many trees grow after a sample: all on a small batch, a fifth on a large one.
 
-        A tree that waits is out of date for predictions, so no tree waits without need.
+        A tree that waits is out of date for predictions, so no tree waits without need. Where a
+        fifth would take much longer than a sample may, fewer grow, at least one.
         """
         n_trees = self._forest.n_trees
-        n_steps = 1 if self.published else min(MOST_STEPS, self.batch_size)
-        n_in_time = n_trees * CELLS_PER_STEP // max(1, n_samples * self._forest.n_offered)
+        n_cells = n_samples * self._forest.n_offered
+        n_steps = max(MOST_STEPS, min(n_cells // LARGE_STEP, self.batch_size // MOST_STEPS))
+        n_steps = 1 if self.published else min(n_steps, self.batch_size)
+        n_in_time = n_trees * CELLS_PER_STEP // max(1, n_cells)
         return min(n_trees, max(-(-n_trees // n_steps), n_in_time))
 
     def _discarded(self, guess: float) -> tuple[list[int], dict[str, typing.Any] | None]:

@@ -1,5 +1,6 @@
 """The benchmark scripts run, on streams that need no download."""
 
+import argparse
 import csv
 import doctest
 import importlib
@@ -14,6 +15,7 @@ import pytest
 pytest.importorskip("resource", reason="benchmarks measure CPU time by what Windows lacks")
 
 from examples.benchmarks.common import prequential, tables
+from examples.benchmarks.costs import instructions as counts
 from examples.benchmarks.peers.boosting import WindowLightGBM
 from tests.naive import dynamic_calibration
 from tests.tools.scripts import Done, done
@@ -151,6 +153,19 @@ def test_costs(name: str) -> None:
         pytest.skip("valgrind is not installed")
     options, expected = COSTS[name]
     assert expected in succeed("costs", name, *options)
+
+
+@pytest.mark.parametrize(("before", "fails"), [(94.0, True), (96.0, False)])
+def test_more_instructions_than_recorded_fail(
+    before: float, fails: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From 5 % on."""
+    monkeypatch.setattr(counts, "recorded", lambda: {f"{TREE} loop": before})
+    monkeypatch.setattr(counts, "instructions", lambda *_: 100_000.0)
+    options = argparse.Namespace(
+        guard=True, record=False, against=None, learners=[TREE], ways=["loop"]
+    )
+    assert counts.check_guarded(options) == fails
 
 
 def test_list_of_papers() -> None:

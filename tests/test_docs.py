@@ -58,27 +58,3 @@ def test_every_page_is_in_the_navigation(pages: dict[str, str]) -> None:
     navigation += re.findall(r'href="([^"#]*)"[^>]*class="md-nav__link', pages["404.html"])
     for path in pages.keys() - {"404.html", "index.html"}:
         assert any(link.endswith(path) for link in navigation), path
-
-
-PATH = re.compile(r"`((?:docs|examples|river_extra_trees|tests|tools)/[\w./-]*)`")
-MODULE = re.compile(r"python -m ((?:examples|tests)[\w.]*)")
-
-
-def test_files_that_texts_name() -> None:
-    """Texts name files and modules of the repository as they are called now."""
-    texts = [
-        *(ROOT / "README.md", ROOT / "CONTRIBUTING.md"),
-        *(ROOT / "docs").rglob("*.md"),
-        *(ROOT / "examples").rglob("*.md"),
-        *(ROOT / "examples").rglob("*.py"),
-        *(ROOT / "river_extra_trees").rglob("*.py"),
-    ]
-    missing = []
-    for text in texts:
-        content = text.read_text(encoding="utf-8")
-        named = [ROOT / path for path in PATH.findall(content)]
-        for module in MODULE.findall(content):
-            path = ROOT.joinpath(*module.split("."))
-            named.append(path / "__main__.py" if path.is_dir() else path.with_suffix(".py"))
-        missing += [(text.name, path) for path in named if not path.exists()]
-    assert missing == []

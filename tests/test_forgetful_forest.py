@@ -6,6 +6,7 @@ import gzip
 import pickle
 import random
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -275,3 +276,27 @@ def test_impossible_states_are_refused(
     expected = pytest.raises(StateError, match=problem) if problem else contextlib.nullcontext()
     with expected:
         ForgetfulForest.restored(changed)
+
+
+@pytest.mark.parametrize(
+    ("n_columns", "n_samples", "batch_size", "published", "expected"),
+    [
+        (8, 1_000, 100, False, 20),  # in time
+        (8, 20_000, 100, False, 5),
+        (8, 200_000, 100, False, 4),  # a fifth
+        (2_500, 4_000, 100, False, 4),
+        (2_500, 8_000, 100, False, 2),
+        (2_500, 40_000, 100, False, 1),
+        (2_500, 40_000, 50, False, 2),  # a fifth of the batch has grown them all
+        (2_500, 40_000, 3, False, 7),
+        (2_500, 40_000, 100, True, 20),
+    ],
+)
+def test_trees_per_step(
+    n_columns: int, n_samples: int, batch_size: int, published: bool, expected: int
+) -> None:
+    """Twenty trees: all at once if that takes milliseconds, a fifth, or fewer if it takes long."""
+    forest = SimpleNamespace(n_trees=20, n_offered=n_columns)
+    learner: Any = SimpleNamespace(_forest=forest, batch_size=batch_size, published=published)
+    found = forgetful_learner.ForgetfulLearner._trees_per_step(learner, n_samples)
+    assert found == expected

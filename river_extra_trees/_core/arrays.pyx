@@ -16,7 +16,7 @@ cdef object view(const void* memory, object kind, tuple shape, tuple strides=Non
     kind
         Type of the items, as numpy names it.
     shape
-        Length of each dimension.
+        Length of each dimension, as allocated.
     strides
         Bytes from one item to the next in each dimension, if the items are not adjacent.
     """

@@ -47,7 +47,8 @@ cdef class Column:
             check_length(self.number_view.shape[0], length)
         if codes is not None:
             check_length(self.code_view.shape[0], length)
-            if length and not -1 <= codes.min() <= codes.max() < len(self.values):
+            if length and (<Py_ssize_t>codes.min() < -1
+                           or <Py_ssize_t>codes.max() >= len(self.values)):
                 raise ValueError(f"a code is none of {len(self.values)} values")
 
     @property

@@ -34,7 +34,7 @@ cdef int read_tree(object tree) except? -1:
         number = index(tree)
     except TypeError:
         raise TypeError(f"tree must be a whole number, not {safe_repr(tree)}") from None
-    return number if 0 <= number < 2**31 - 1 else -1
+    return number if number >= 0 and number < 2**31 - 1 else -1
 
 
 cdef int raise_missing() except -1 with gil:

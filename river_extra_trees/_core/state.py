@@ -104,8 +104,15 @@ def fields_of(part: Any, table: Table, views: Mapping[str, Any]) -> dict[str, An
 
 
 def put_back(views: Mapping[str, NDArray[Any]], fields: Mapping[str, Any]) -> None:
-    """Copy arrays of a state into the memory that views of the same names show."""
+    """Copy arrays of a state into the memory that views of the same names show.
+
+    The shapes must be equal: numpy would repeat a shorter array.
+    """
     for name, view in views.items():
+        require(
+            view.shape == fields[name].shape,
+            f"{name} must have the shape {view.shape}, not {fields[name].shape}",
+        )
         view[...] = fields[name]
 
 

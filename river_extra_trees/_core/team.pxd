@@ -24,6 +24,7 @@ cdef class Job:
 cdef class Team:
     cdef readonly int n_threads         # the calling one included
     cdef long n_started                 # other threads that were started
+    cdef long process                   # number of the process that has them
     cdef long n_left                    # how many of these have left
     cdef bint has_begun                 # whether the other threads were started
     cdef PyObject* job                  # the current job
@@ -41,7 +42,8 @@ cdef class Team:
 
     cdef int begin(self) except -1 with gil
     cdef int run(self, Job job, long n_tasks) except -1 nogil
-    cdef void dismiss(self) noexcept nogil
+    cdef int start_threads(self) except -1
+    cdef int end_threads(self) except -1
     cdef int raise_error(self) except -1 with gil
     cdef int serve(self, int thread) except -1 nogil
     cdef int do_tasks(self, int thread) except -1 nogil

@@ -1,6 +1,7 @@
 """Threads that do the tasks of a job side by side. See the header."""
 
 import _thread
+from os import getpid
 
 from cpython.object cimport PyObject
 from cpython.pythread cimport (
@@ -33,6 +34,36 @@ cdef extern from *:
     void store(long* number, long value) noexcept nogil
     long count_up(long* number) noexcept nogil          # returns the new value
     bint exchange(long* number, long old, long value) noexcept nogil
+
+cdef extern from *:
+    """
+    #if defined(_WIN32)
+    typedef int signals;
+    #define hold_signals() 0
+    #define let_signals_pass(held) ((void)(held))
+    #else
+    #include <signal.h>
+    typedef sigset_t signals;
+    static sigset_t hold_signals(void) {
+        /* All but those that a fault sends to the thread itself. */
+        static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP};
+        sigset_t held, before;
+        size_t i;
+        sigfillset(&held);
+        for (i = 0; i < sizeof(faults) / sizeof(faults[0]); i++)
+            sigdelset(&held, faults[i]);
+        pthread_sigmask(SIG_BLOCK, &held, &before);
+        return before;
+    }
+    static void let_signals_pass(sigset_t before) {
+        pthread_sigmask(SIG_SETMASK, &before, NULL);
+    }
+    #endif
+    """
+    ctypedef struct signals:
+        pass
+    signals hold_signals() noexcept
+    void let_signals_pass(signals before) noexcept
 
 
 cdef class Job:
@@ -81,26 +112,44 @@ cdef class Team:
         return self
 
     def __exit__(self, *_):
-        self.dismiss()
-        if self.n_started:
-            with nogil:
-                PyThread_acquire_lock(self.empty, WAIT_LOCK)
-                PyThread_release_lock(self.empty)
+        self.end_threads()
 
-    cdef void dismiss(self) noexcept nogil:
-        """Let the other threads end."""
+    cdef int end_threads(self) except -1:
+        """Let the other threads end, and wait for them.
+
+        A process that was forked in the middle of the call has none of them.
+        """
         cdef int thread
         store(&self.is_over, True)
         for thread in range(1, self.n_threads):
             self.wake(thread)
+        if self.n_started and getpid() == self.process:
+            with nogil:
+                PyThread_acquire_lock(self.empty, WAIT_LOCK)
+                PyThread_release_lock(self.empty)
+        return 0
 
     cdef int begin(self) except -1 with gil:
-        """Start the other threads, unless that has been done."""
-        cdef int thread
+        """Start the other threads, unless that has been done.
+
+        They inherit that signals are blocked. A signal that another thread takes, Python handles
+        late: up to Python 3.12, the main thread learns of it when it next takes Python's lock,
+        which may be after the call.
+        """
+        cdef signals before
         if self.has_begun:
             return 0
-        self.has_begun = True
+        self.has_begun, self.process = True, getpid()
         PyThread_acquire_lock(self.empty, NOWAIT_LOCK)
+        before = hold_signals()
+        try:
+            self.start_threads()
+        finally:
+            let_signals_pass(before)
+        return 0
+
+    cdef int start_threads(self) except -1:
+        cdef int thread
         for thread in range(1, self.n_threads):
             try:
                 _thread.start_new_thread(self.work, (thread,))

@@ -269,16 +269,18 @@ cdef class Trees:
 
     cdef dict views(self, const Tree* tree):
         """The arrays of a tree; those that its kind does not have are empty."""
-        nodes = view(tree.nodes, NODE, (tree.n_used,))
-        cells = view(tree.cells, CELL, (tree.n_cells_used,))
+        cdef int n = tree.capacity, n_used = tree.n_used
+        nodes = view(tree.nodes, NODE, (n,))[:n_used]
+        cells = view(tree.cells, CELL, (tree.cell_capacity,))[:tree.n_cells_used]
         cdef const Kind* kind = &self.kind
         return {
             **{name: nodes[name] for name in NODE.names},
             **{name: cells[name] for name in CELL.names},
-            "moments": view(tree.moments, "f8", (kind.regression * tree.n_used, 2)),
-            "visited": view(tree.visited, "f8", (kind.with_visits * tree.n_used,)),
-            "gains": view(tree.gains, "f8", (tree.n_used // 2,)),
-            "impurities": view(tree.impurities, "f8", (kind.with_impurities * (tree.n_used // 2),)),
+            "moments": view(tree.moments, "f8", (kind.regression * n, 2))[:n_used],
+            "visited": view(tree.visited, "f8", (kind.with_visits * n,))[:n_used],
+            "gains": view(tree.gains, "f8", (n // 2,))[:n_used // 2],
+            "impurities": view(
+                tree.impurities, "f8", (kind.with_impurities * (n // 2),))[:n_used // 2],
         }
 
     @classmethod
@@ -423,7 +425,7 @@ cdef int check_leaves(Tree* tree, int n_values) except -1:
         if not is_leaf(this) or this.feature == UNUSED:
             continue
         weight = this.threshold
-        require(weight == 0.0 or FAINTEST_WEIGHT <= weight <= LARGEST_FLOAT,
+        require(weight == 0.0 or (weight >= FAINTEST_WEIGHT and weight <= LARGEST_FLOAT),
                 "Trees: a weight is negative, not finite, or too small for full precision")
         if tree.moments != NULL:
             require(this.left == -1 and abs(tree.moments[2 * node]) <= 2.0 * LARGEST_TARGET,

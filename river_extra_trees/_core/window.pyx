@@ -12,8 +12,8 @@ from .schema cimport MAX_COLUMNS, Schema
 from .sorting cimport keep, merge_slots, rank, sort_slots
 
 from .state import (
-    FAINTEST_WEIGHT, LARGEST_TARGET, LARGEST_WEIGHT, State, reduced, require, require_codes,
-    without_defaults,
+    FAINTEST_WEIGHT, LARGEST_TARGET, LARGEST_WEIGHT, State, put_back, reduced, require,
+    require_codes, without_defaults,
 )
 
 cdef enum:
@@ -351,7 +351,7 @@ cdef class Window:
                 "Window: a free slot holds a sample")
         live = [self.live[i] for i in range(self.n_live)]
         require(live == [other.live[i] for i in range(other.n_live)]
-                == [column for column in range(self.n_lines) if self.lines[column] >= 0],
+                and live == [column for column in range(self.n_lines) if self.lines[column] >= 0],
                 "Window: the live columns are not those with a value")
         lines = [self.lines[column] for column in live] + [
             self.free_lines[i] for i in range(self.column_capacity - self.n_live)]
@@ -443,16 +443,19 @@ cdef class Window:
                   int n_sorted) except -1:
         """Copy valid samples into the empty window."""
         cdef int i, column, n = <int>len(target)
+        room = (self.capacity,)
         present = np.flatnonzero(~np.isnan(data).all(axis=1)) if n else []
         self.reserve(self.capacity, <int>len(data), <int>len(present))
         self.n_columns = <int>len(data)
         for column in present:
             self.begin_column(column)
-            view(self.values_of(column), "f8", (n,))[...] = data[column]
-        view(self.target, "f8", (n,))[...] = target
-        view(self.weight, "f8", (n,))[...] = weight
-        view(self.arrival, "i8", (n,))[...] = arrival
-        view(self.fresh, "i4", (n,))[...] = np.arange(n)
+            view(self.values_of(column), "f8", room)[:n] = data[column]
+        put_back({
+            "target": view(self.target, "f8", room)[:n],
+            "weight": view(self.weight, "f8", room)[:n],
+            "arrival": view(self.arrival, "i8", room)[:n],
+            "fresh": view(self.fresh, "i4", room)[:n],
+        }, {"target": target, "weight": weight, "arrival": arrival, "fresh": np.arange(n)})
         self.size, self.n_fresh = n, n_sorted
         self.sort()
         self.n_fresh = n - n_sorted

@@ -114,7 +114,7 @@ def block_in(frame: typing.Any, library: str) -> tuple[list[typing.Any], Array |
         isinstance(each, np.dtype) and each.kind in NUMBERS for each in frame.dtypes
     ):
         return frame.columns.to_numpy(object).tolist(), frame.to_numpy(dtype=np.float64)
-    if library == "polars" and {*map(str, frame.dtypes)} == {"Float64"}:
+    if library == "polars" and {type_name(each, library) for each in frame.dtypes} == {"Float64"}:
         return frame.columns, frame.to_numpy()
     if library == "pyarrow" and len(frame):
         import pyarrow
@@ -131,7 +131,14 @@ def is_plain(dtype: typing.Any, library: str) -> bool:
     """Return whether numbers of a type are read without narwhals."""
     if isinstance(dtype, np.dtype):
         return dtype.kind in NUMBERS
-    return str(dtype) in PLAIN_TYPES.get(library, ())
+    return type_name(dtype, library) in PLAIN_TYPES.get(library, ())
+
+
+def type_name(dtype: typing.Any, library: str) -> str:
+    """Return the name of a type without its parameters: an Enum may have a million categories."""
+    if library == "pyarrow":  # all types are of one class
+        return str(dtype)
+    return (dtype if isinstance(dtype, type) else type(dtype)).__name__
 
 
 def doubles_of(array: Array) -> npt.NDArray[np.float64]:
@@ -182,7 +189,9 @@ def read(series: typing.Any, what: str) -> Array | Values:
         import narwhals
 
         series = narwhals.from_native(series, series_only=True, pass_through=True)
-        if isinstance(series, narwhals.Series) and str(series.dtype) in CAST_TYPES:
+        # Polars names these types as narwhals does. It makes a type anew whenever it is asked for.
+        of_cast = dtype if library == "polars" else getattr(series, "dtype", None)
+        if isinstance(series, narwhals.Series) and type_name(of_cast, library) in CAST_TYPES:
             numbers = series.to_numpy()
     if numbers is not None and numbers.dtype.kind in NUMBERS:  # not booleans with null
         return numbers

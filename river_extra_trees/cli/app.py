@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import Annotated
 
@@ -9,7 +10,7 @@ import typer
 
 import river_extra_trees
 from river_extra_trees.cli import learners, models, options, predict, serving
-from river_extra_trees.cli.outputs import check, refusing, write
+from river_extra_trees.cli.outputs import check, refusing, say, write
 from river_extra_trees.cli.streams import kinds_of, open_stream, skip
 from river_extra_trees.column_kinds import joined, parted
 from river_extra_trees.serving import description
@@ -50,7 +51,8 @@ def race(
     learner: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Learners of this package or of river, as Name or Name:key=value,key=value. "
+            help="Learners of this package or of river, as Name or Name:key=value,key=value, or "
+            "of another package by their dotted names. "
             "Default: all of this package and river's usual trees."
         ),
     ] = None,
@@ -69,6 +71,9 @@ def race(
     rolling: Annotated[
         int | None, typer.Option(min=1, help="Score the last N samples instead of all.")
     ] = None,
+    delay: Annotated[
+        int, typer.Option(min=1, help="Learn each label N samples after its sample is predicted.")
+    ] = 1,
     csv: Annotated[Path | None, typer.Option(help="Write the curves to this CSV file.")] = None,
     plot: Annotated[
         Path | None, typer.Option(help="Draw the curves to this file (.png, .svg, .pdf).")
@@ -78,6 +83,7 @@ def race(
     # Imported here because it brings river's metrics, which take over a second.
     from river_extra_trees.cli import report
     from river_extra_trees.cli.race import Race, make_entrants
+    from river_extra_trees.cli.scoring import Scoring, frequent
 
     check(csv, inputs=(data,), picture=plot)
     stream = open_stream(
@@ -92,9 +98,12 @@ def race(
         on_bad_cell=on_bad_cell,
         encoding=encoding,
     )
-    names = learner or learners.usual_learners(stream.task)
-    entrants = make_entrants(names, metric, stream.task, seed, rolling=rolling)
-    contest = Race(entrants)
+    labels = Counter(y for batch in stream.first for y in batch.targets or ())
+    is_imbalanced = stream.task == "classification" and frequent(labels) is not None
+    names = learner or learners.usual_learners(stream.task, is_imbalanced)
+    scoring = Scoring(metric or learners.USUAL_METRICS[stream.task], stream.first_labels, rolling)
+    contest = Race(make_entrants(names, scoring, stream.task, seed, delay=delay))
+    say([*stream.warnings(), *scoring.notes()])
     ending = report.watch(contest, stream)
     report.write_all(contest, stream, ending, csv, plot)
     ending.leave(contest)
@@ -140,6 +149,7 @@ def train(
     """Train and save a model, with prequential evaluation (test, then train)."""
     from river_extra_trees.cli import report
     from river_extra_trees.cli.race import Race, make_entrants
+    from river_extra_trees.cli.scoring import Scoring
 
     check(save, inputs=(data,))
     saved = models.open_model(Path(learner)) if Path(learner).is_file() else None
@@ -159,7 +169,8 @@ def train(
         on_bad_cell=on_bad_cell,
         encoding=encoding,
     )
-    (entrant,) = make_entrants([learner], metric, stream.task, seed, saved)
+    scoring = Scoring(metric or learners.USUAL_METRICS[stream.task], stream.first_labels)
+    (entrant,) = make_entrants([learner], scoring, stream.task, seed, saved)
     if resume and save.exists():
         counts, found = parted(models.open_model(save))
         if counts is not None:
@@ -169,6 +180,7 @@ def train(
     model = joined(kinds, entrant.model)
     models.require_file(model)
     contest = Race([entrant], kinds)
+    say([*stream.warnings(), *scoring.notes()])
     try:
         ending = report.watch(contest, stream, lambda: models.save_model(model, save), every)
     finally:

@@ -1,4 +1,4 @@
-"""Models and metrics from their specifications: ``Name`` or ``Name:key=value,key=value``.
+"""Models from their specifications: ``Name`` or ``Name:key=value,key=value``.
 
 ``DynamicTree`` is `DynamicTreeClassifier` or `DynamicTreeRegressor`, according to the task.
 """
@@ -6,12 +6,13 @@
 from __future__ import annotations
 
 import ast
+import difflib
 import importlib
 import inspect
 import itertools
 import pkgutil
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
 
 import river
 from river import base
@@ -19,9 +20,6 @@ from river import base
 import river_extra_trees
 from river_extra_trees.cli import UserError
 from river_extra_trees.cli.streams import Task
-
-if TYPE_CHECKING:  # importing it takes over a second, and most commands do not need it
-    from river import metrics
 
 KINDS: Mapping[Task, type[base.Estimator]] = {
     "classification": base.Classifier,
@@ -39,11 +37,14 @@ USUAL_METRICS: Mapping[Task, list[str]] = {
 }
 
 
-def usual_learners(task: Task) -> list[str]:
-    """Return the learners of this package for the task, the default first, and river's trees."""
+def usual_learners(task: Task, imbalanced: bool = False) -> list[str]:
+    """Return the learners of this package for the task, the default first, and river's trees.
+
+    If most labels are equal, the learner that always predicts it is among them.
+    """
     default = f"ExtraTrees{SUFFIXES[task]}"
-    others = (name for name in _classes(river_extra_trees, KINDS[task]) if name != default)
-    return [default, *others, *YARDSTICKS[task]]
+    others = (name for name in classes_in(river_extra_trees, KINDS[task]) if name != default)
+    return [default, *others, *YARDSTICKS[task], *["PriorClassifier"] * imbalanced]
 
 
 def make_learner(spec: str, task: Task, seed: int) -> base.Estimator:
@@ -52,7 +53,8 @@ def make_learner(spec: str, task: Task, seed: int) -> base.Estimator:
     Parameters
     ----------
     spec
-        The name of a class of this package or of river, with parameters.
+        The name of a class of this package or of river, or the dotted name of any other, with
+        parameters.
     task
         The task of the model.
     seed
@@ -68,41 +70,16 @@ def make_learner(spec: str, task: Task, seed: int) -> base.Estimator:
     name, parameters = parse(spec)
     found = _class_of(name, task)
     if found is None:
-        known = ", ".join(_classes(river_extra_trees, KINDS[task]))
-        raise UserError(f"there is no learner {name!r}; this package has {known}")
+        known = [each for module in _modules() for each in classes_in(module, KINDS[task])]
+        bare = [each.removesuffix(SUFFIXES[task]) for each in known]
+        ours = classes_in(river_extra_trees, KINDS[task])
+        raise UserError(f"there is no learner {name!r}{near(name, [*known, *bare], ours)}")
     if not issubclass(found, KINDS[task]):
         raise UserError(f"{name} is not a learner for {task}; --task sets the task")
     if "seed" in inspect.signature(found).parameters:
         parameters.setdefault("seed", seed)
-    model: base.Estimator = _make(name, found, parameters)
+    model: base.Estimator = created(name, found, parameters)
     return model
-
-
-def make_metric(spec: str, model: base.Estimator) -> metrics.base.Metric:
-    """Create a metric from river's name, if it can score the model with one number.
-
-    Examples
-    --------
-    >>> from river import dummy
-    >>> from river_extra_trees.cli import learners
-    >>> learners.make_metric("FBeta:beta=2", dummy.NoChangeClassifier())
-    FBeta: 0.00%
-
-    """
-    from river import metrics
-
-    name, parameters = parse(spec)
-    known = _classes(metrics, metrics.base.Metric)
-    if name not in known:
-        raise UserError(f"there is no metric {name!r}; river has {', '.join(known)}")
-    metric: metrics.base.Metric = _make(name, known[name], parameters)
-    try:
-        float(metric.get())
-    except (NotImplementedError, TypeError, ValueError):
-        raise UserError(f"the metric {name} does not give a single number") from None
-    if not metric.works_with(model):
-        raise UserError(f"the metric {name} cannot score {type(model).__name__}")
-    return metric
 
 
 def parse(spec: str) -> tuple[str, dict[str, Any]]:
@@ -130,16 +107,45 @@ def _value(node: ast.expr) -> Any:
 
 
 def _class_of(name: str, task: Task) -> Any:
-    """Return a class of this package or of river; its name may omit the suffix of the task."""
-    of_river = (f"river.{entry.name}" for entry in pkgutil.iter_modules(river.__path__))
-    for module in itertools.chain(["river_extra_trees"], of_river):
-        known = _classes(importlib.import_module(module), base.Estimator)
+    """Return a class of this package or of river; its name may omit the suffix of the task.
+
+    The dotted name of a class finds it in any package.
+    """
+    if "." in name:
+        try:
+            found = pkgutil.resolve_name(name)
+        except (ImportError, AttributeError, ValueError) as error:
+            raise UserError(f"there is no learner {name!r}: {error}") from error
+        return found if inspect.isclass(found) else None
+    for module in _modules():
+        known = classes_in(module, base.Estimator)
         if found := known.get(name) or known.get(name + SUFFIXES[task]):
             return found
     return None
 
 
-def _classes(module: Any, kind: type) -> dict[str, Any]:
+def _modules() -> Iterator[Any]:
+    """Yield this package and the modules of river."""
+    of_river = (f"river.{entry.name}" for entry in pkgutil.iter_modules(river.__path__))
+    return map(importlib.import_module, itertools.chain(["river_extra_trees"], of_river))
+
+
+def near(name: str, known: Collection[str], listed: Collection[str] | None = None) -> str:
+    """Return the end of an error for a misspelt name: the nearest one, or those that are listed.
+
+    Examples
+    --------
+    >>> from river_extra_trees.cli import learners
+    >>> learners.near("Acuracy", ["Accuracy", "F1"]), learners.near("x", ["Accuracy", "F1"])
+    ("; did you mean 'Accuracy'?", '; there are Accuracy, F1')
+
+    """
+    for each in difflib.get_close_matches(name, known, 1):
+        return f"; did you mean {each!r}?"
+    return f"; there are {', '.join(listed if listed is not None else known)}"
+
+
+def classes_in(module: Any, kind: type) -> dict[str, Any]:
     """Return the public classes of a module that are of a kind and can be created."""
     public = {name: getattr(module, name, None) for name in getattr(module, "__all__", ())}
     return {
@@ -149,11 +155,12 @@ def _classes(module: Any, kind: type) -> dict[str, Any]:
     }
 
 
-def _make(name: str, made: type, parameters: dict[str, Any]) -> Any:
+def created(name: str, made: type, parameters: dict[str, Any]) -> Any:
+    """Create an object; raise a UserError if its class does not accept the parameters."""
     accepted = inspect.signature(made).parameters
     for parameter in parameters:
         if parameter not in accepted:
-            raise UserError(f"{name} has no parameter {parameter!r}; it has {', '.join(accepted)}")
+            raise UserError(f"{name} has no parameter {parameter!r}{near(parameter, accepted)}")
     try:
         return made(**parameters)
     except Exception as error:  # a learner of river may raise anything

@@ -22,7 +22,10 @@ Task = Annotated[
 ]
 Metrics = Annotated[
     list[str] | None,
-    typer.Option(help="A metric by river's name; repeatable. The first one determines the rank."),
+    typer.Option(
+        help="A metric by river's name, or ExactROCAUC or AveragePrecision, which count the last "
+        "million samples; repeatable. The first one determines the rank."
+    ),
 ]
 Limit = Annotated[int | None, typer.Option(min=1, help="Largest number of samples to read.")]
 Seed = Annotated[int, typer.Option(help="Random seed of every learner that has one.")]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import typer
@@ -35,6 +35,12 @@ def refusing() -> Iterator[None]:
         hint = HINTS.get(fault.remedy or "", "").format(fault.column) if fault else ""
         typer.echo(f"error: {error}{hint and f' ({hint})'}", err=True)
         raise typer.Exit(INVALID) from None
+
+
+def say(texts: Iterable[str], what: str = "note") -> None:
+    """Print notes on standard error."""
+    for text in texts:
+        typer.echo(f"{what}: {text}", err=True)
 
 
 def console() -> Console:

@@ -2,33 +2,54 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
+import itertools
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, TextIO
+from typing import Annotated, Any, NamedTuple, TextIO
 
 import typer
+from rich.console import Console
+from rich.live import Live
 from river import stats
 
-from river_extra_trees._estimator.fit import Fit
+from river_extra_trees._estimator.fit import Fit, listed
+from river_extra_trees._estimator.learned_names import as_learned, kinds_learned, names_learned
 from river_extra_trees._estimator.learner import reads_columns
 from river_extra_trees._estimator.predictions import names_of
 from river_extra_trees._estimator.rows import labels_of_codes
 from river_extra_trees._estimator.tables import table_of
 from river_extra_trees.cli import UserError, models, options, outputs, streams
+from river_extra_trees.cli.progress import Progress
 from river_extra_trees.column_kinds import parted
 from river_extra_trees.persistence.atomic import replace_file
 from river_extra_trees.serving.description import (
+    WITH_INTERVALS,
+    has_intervals,
     input_errors,
     is_classifier,
     learner_of,
     name_of,
 )
 from river_extra_trees.streams import Batch, Reader
+from river_extra_trees.streams.reader import is_table
 
 Columns = list[Sequence[Any]]  # of the output: one value for every row
+
+PARQUET = ".parquet"
+ROWS_PER_LINE = 100_000  # of the progress in a log
+WRITTEN = (".csv", ".txt", PARQUET)
+
+
+class Wanted(NamedTuple):
+    """What the output has besides predictions: probabilities of labels, intervals of a level."""
+
+    labels: list[Any]
+    interval: float | None = None
 
 
 @outputs.refusing()
@@ -36,13 +57,23 @@ def predict(
     file: options.File,
     data: options.Data,
     output: Annotated[
-        Path, typer.Option(help="Write CSV to this file; by default, or -, print it.")
+        Path,
+        typer.Option(
+            help="Write Parquet (.parquet) or CSV to this file; by default, or -, print CSV."
+        ),
     ] = Path("-"),
     target: Annotated[
         str | None,
         typer.Option(help="The column of targets, if there is one, to copy and to score."),
     ] = None,
     probabilities: Annotated[bool, typer.Option(help="Add a column for each label.")] = False,
+    interval: Annotated[
+        float | None,
+        typer.Option(
+            help="Add the columns lower and upper: between them, the target lies with this "
+            "probability, such as 0.9."
+        ),
+    ] = None,
     keep: Annotated[
         list[str] | None, typer.Option(help="A column to copy to the output; repeatable.")
     ] = None,
@@ -67,12 +98,22 @@ def predict(
     """
     to_file = str(output) != "-"
     outputs.check(output if to_file else None, inputs=(file, data))
+    if to_file and is_table(output.name) and output.suffix.lower() not in WRITTEN:
+        raise UserError(f"cannot write {output.name}: predict writes {', '.join(WRITTEN)}")
     known, model = parted(models.open_model(file))
     if probabilities and not is_classifier(model):
         raise UserError(f"{name_of(model)} predicts no probabilities; omit --probabilities")
+    if interval is not None and not 0.0 < interval < 1.0:
+        raise UserError(f"--interval is {interval:g}; it must be between 0 and 1")
+    if interval is not None and not has_intervals(model):
+        raise UserError(f"this {name_of(model)} predicts no intervals; {WITH_INTERVALS} do")
     labels = learner_of(model)._labels() if probabilities else []
     kinds = streams.kinds_of(kind, known, missing)
-    columns = tuple(known.columns) if known is not None else ()
+    names: Any = {}
+    if known is None and learner_of(model) is model:
+        names = names_learned(model)
+        for name, each in kinds_learned(model).items():
+            kinds._admit(name, (kinds.kinds or {}).get(name, each))
     reader, _ = streams.open_reader(
         data,
         predicts=True,
@@ -86,26 +127,31 @@ def predict(
     )
     reader.has_numeric_targets = not is_classifier(model)
     added = ["prediction", *(f"probability of {label}" for label in names_of(labels))]
+    added += ["lower", "upper"] if interval is not None else []
     kept = [f"kept {name}" if name in ("row", *added) else name for name in keep or ()]
     header = ["row", *kept, *added]
     if reader.target is not None:
         taken = reader.target in header
         header.append(f"true {reader.target}" if taken else reader.target)
-    fit, score = Fit(columns), stats.Mean()
-    records = _records(model, labels, reader, _checked(reader, fit, strict), score)
+    fit, score = Fit(dict(kinds.columns)), stats.Mean()
+    batches = _checked(reader, fit, strict)
+    if names:
+        batches = (replace(each, frame=as_learned(each.frame, names)) for each in batches)
+    wanted = Wanted(labels, interval)
+    records = _records(model, wanted, reader, batches, score)
     if to_file:
-        text = io.StringIO(newline="")
-        _write_csv(text, header, records)
-        content = text.getvalue().encode(errors="backslashreplace")
+        with _shown(reader) as progress:
+            content = _content(output, header, progress(records))
         outputs.write(output, lambda path: replace_file(path, content))
     else:
         _write_csv(sys.stdout, header, records)
     notes = [*fit.notes(), *streams.notes_of(reader)]
+    if names:
+        notes.insert(0, f"read as names, as the learner knows them: {listed(names)}")
     if score.n:
         name = "accuracy" if is_classifier(model) else "mean absolute error"
         notes.insert(0, f"{name} {score.get():.4g} on {score.n:,.0f} rows with a target")
-    for note in notes:
-        typer.echo(f"note: {note}", err=True)
+    outputs.say(notes)
 
 
 def _checked(reader: Reader, fit: Fit, strict: bool) -> Iterator[Batch]:
@@ -122,7 +168,7 @@ def _checked(reader: Reader, fit: Fit, strict: bool) -> Iterator[Batch]:
 
 
 def _records(
-    model: Any, labels: list[Any], reader: Reader, batches: Iterator[Batch], score: stats.Mean
+    model: Any, wanted: Wanted, reader: Reader, batches: Iterator[Batch], score: stats.Mean
 ) -> Iterator[Columns]:
     """Yield the row numbers, kept columns, predictions and targets of each batch; update the score.
 
@@ -130,7 +176,7 @@ def _records(
     """
     has_labels = is_classifier(model)
     for batch in batches:
-        predictions, error = _predictions(model, labels, batch)
+        predictions, error = _predictions(model, wanted, batch)
         if n := len(predictions[0]):
             targets = [] if batch.targets is None else batch.targets[:n]
             for y, found in zip(targets, predictions[0], strict=False):
@@ -142,13 +188,18 @@ def _records(
             raise UserError(f"{reader.name}, row {batch.numbers[n]}: {error}") from error
 
 
-def _predictions(model: Any, labels: list[Any], batch: Batch) -> tuple[Columns, Exception | None]:
-    """Return the predictions, the probabilities of labels, and the error of the row after them."""
+def _predictions(model: Any, wanted: Wanted, batch: Batch) -> tuple[Columns, Exception | None]:
+    """Return the predictions, what is wanted besides, and the error of the row after them."""
+    labels, level = wanted
     if reads_columns(model):
         table = table_of(batch.frame)
         found = model._predicted(table)
         if found.numbers is not None:
-            return [found.numbers.tolist()], None
+            numbers = found.numbers.tolist()
+            if level is None:
+                return [numbers], None
+            bounds = [each.interval(level) for each in model.predict_many(batch.frame, True)]
+            return [numbers, *zip(*bounds, strict=True)], None
         predicted = labels_of_codes(found.labels, model._core.labels.labels)
         shares = model._predicted(table, True).shares.T.tolist() if labels else []
         return [predicted, *shares], None
@@ -157,11 +208,57 @@ def _predictions(model: Any, labels: list[Any], batch: Batch) -> tuple[Columns, 
     for x in batch.rows():  # of a pipeline
         try:
             shares = model.predict_proba_one(x) if labels else {}
-            rows.append([model.predict_one(x), *(shares[label] for label in labels)])
+            row = [model.predict_one(x), *(shares[label] for label in labels)]
+            if level is not None:
+                row += model.predict_one(x, with_dist=True).interval(level)
+            rows.append(row)
         except input_errors(model) as raised:
             error = raised
             break
     return [list(column) for column in zip(*rows, strict=True)] or [[]], error
+
+
+@contextlib.contextmanager
+def _shown(reader: Reader) -> Iterator[Callable[[Iterator[Columns]], Iterator[Columns]]]:
+    """Show how much of a table has been read while records pass: a bar, or lines of a log."""
+    console = Console(stderr=True)
+    progress = Progress(reader, reader.n_rows)
+
+    def passed(records: Iterator[Columns]) -> Iterator[Columns]:
+        n = 0
+        for part in records:
+            yield part
+            before, n = n, n + len(part[0])
+            if console.is_terminal:
+                progress.advance_to(n)
+            elif before // ROWS_PER_LINE < n // ROWS_PER_LINE:
+                outputs.say([progress.line(n, "rows")], "progress")
+
+    bar = Live(progress.bar, console=console, transient=True)
+    with bar if console.is_terminal else contextlib.nullcontext():
+        yield passed
+
+
+def _content(output: Path, header: list[str], records: Iterator[Columns]) -> bytes:
+    """Return the content of a file with all records."""
+    if output.suffix.lower() != PARQUET:
+        text = io.StringIO(newline="")
+        _write_csv(text, header, records)
+        return text.getvalue().encode(errors="backslashreplace")
+    import pyarrow
+    from pyarrow import parquet
+
+    parts = list(records)
+    columns = {}
+    for i, name in enumerate(header):
+        values = list(itertools.chain.from_iterable(part[i] for part in parts))
+        try:
+            columns[name] = pyarrow.array(values)
+        except (pyarrow.ArrowException, OverflowError):  # of several types
+            columns[name] = pyarrow.array([None if each is None else str(each) for each in values])
+    sink = pyarrow.BufferOutputStream()
+    parquet.write_table(pyarrow.table(columns), sink)
+    return bytes(sink.getvalue())
 
 
 def _write_csv(file: TextIO, header: list[str], records: Iterator[Columns]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import math
 import signal
 import time
@@ -10,10 +11,11 @@ from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any
 
-from river import metrics, utils
+from river import base, metrics
 
 from river_extra_trees._estimator.learner import reads_columns
 from river_extra_trees.cli import UserError, learners
+from river_extra_trees.cli.scoring import Scoring
 from river_extra_trees.cli.streams import Task
 from river_extra_trees.column_kinds import ColumnKinds
 from river_extra_trees.evaluate.batches import SMALLEST_BATCH, predicted_and_learned, samples_of
@@ -30,7 +32,11 @@ SHARE_FOR_MEMORY = 0.02
 
 @dataclass
 class Entrant:
-    """A learner with its results so far; each point of its curve holds the results by name."""
+    """A learner with its results so far; each point of its curve holds the results by name.
+
+    The label of a sample is learned `delay` samples after its features were predicted, as in
+    river's evaluation: with 1, before the next sample is predicted.
+    """
 
     name: str
     model: Any
@@ -41,6 +47,8 @@ class Entrant:
     error: str | None = None
     curve: list[dict[str, Any]] = field(default_factory=list)
     next_look: float = 0.0
+    delay: int = 1
+    waiting: collections.deque[tuple[Any, ...]] = field(default_factory=collections.deque)
 
     def __post_init__(self) -> None:
         # If one metric needs probabilities, `Metrics` passes the most probable label to the others.
@@ -49,28 +57,54 @@ class Entrant:
 
     def take(self, batch: Batch) -> None:
         """Predict, score and learn samples; a learner that raises an error leaves the race."""
-        reads = len(batch) >= SMALLEST_BATCH and reads_columns(self.model)
+        is_prompt = self.delay == 1 and reads_columns(self.model)
+        reads = is_prompt and len(batch) >= SMALLEST_BATCH
         rows = [] if reads else list(samples_of(batch))
         predictions: list[Any] = []
+        scored: list[tuple[Any, Any]] = []
         start = time.perf_counter()
         try:
             if reads:
                 predictions = predicted_and_learned(
                     self.model, batch, probabilities=self.probabilities
                 )
+                scored = list(zip(batch.targets or (), predictions, strict=True))
             predict = self.model.predict_proba_one if self.probabilities else self.model.predict_one
             for x, y, *weight in rows:
-                prediction = predict(x)
-                self.model.learn_one(x, y, **dict(*weight))
-                predictions.append(prediction)
+                predictions.append(predict(x))
+                self.waiting.append((x, y, weight, predictions[-1]))
+                if len(self.waiting) >= self.delay:
+                    scored.append(self.learn_oldest())
         except Exception as error:  # a learner of river may raise anything
-            n = self.items + len(predictions)
-            text = " ".join(str(error).split())
-            self.error = f"failed after {n:,} samples: {type(error).__name__}: {text}"
+            self.fail(error, self.items + len(predictions))
         self.seconds += time.perf_counter() - start
         self.items += len(predictions)
+        self.score(scored)
+
+    def fail(self, error: Exception, n: int) -> None:
+        """Leave the race because of an error after so many samples."""
+        text = " ".join(str(error).split())
+        self.error = f"failed after {n:,} samples: {type(error).__name__}: {text}"
+
+    def settle(self) -> None:
+        """Learn and score the samples whose labels have not come yet."""
         try:
-            for y, prediction in zip(batch.targets or (), predictions, strict=False):
+            self.score([self.learn_oldest() for _ in range(len(self.waiting))])
+        except UserError:
+            raise
+        except Exception as error:
+            self.fail(error, self.items)
+
+    def learn_oldest(self) -> tuple[Any, Any]:
+        """Learn the sample that has waited longest; return its target and its prediction."""
+        x, y, weight, prediction = self.waiting.popleft()
+        self.model.learn_one(x, y, **dict(*weight))
+        return y, prediction
+
+    def score(self, scored: Iterable[tuple[Any, Any]]) -> None:
+        """Add targets and predictions to the metrics."""
+        try:
+            for y, prediction in scored:
                 if prediction is not None and prediction != {}:
                     self.metric.update(y, prediction)
         except (TypeError, ValueError) as error:
@@ -99,13 +133,13 @@ class Entrant:
 
 def make_entrants(
     names: list[str],
-    metric: list[str] | None,
+    scoring: Scoring,
     task: Task,
     seed: int,
     saved: Any = None,
-    rolling: int | None = None,
+    delay: int = 1,
 ) -> list[Entrant]:
-    """Create the learners and their metrics, over all samples or the last `rolling` ones.
+    """Create the learners and their metrics.
 
     A saved model, if there is one, takes the place of a new one.
     """
@@ -114,17 +148,7 @@ def make_entrants(
     entrants = []
     for name in names:
         model = saved if saved is not None else learners.make_learner(name, task, seed)
-        found: dict[str, Any] = {}
-        for spec in metric or learners.USUAL_METRICS[task]:
-            made = learners.make_metric(spec, model)
-            if rolling is None:
-                found[spec] = made
-            else:
-                _, parameters = learners.parse(spec)
-                found[f"{spec}, last {rolling:,}"] = utils.Rolling(
-                    type(made), window_size=rolling, **parameters
-                )
-        entrants.append(Entrant(name, model, found))
+        entrants.append(Entrant(name, model, scoring.metrics_for(model), delay=delay))
     return entrants
 
 
@@ -142,6 +166,8 @@ class Race:
     ----------
     items
         Number of samples so far.
+    labels
+        Number of samples by label, if the learners predict labels.
 
     """
 
@@ -149,6 +175,8 @@ class Race:
         self.entrants = entrants
         self.kinds = kinds
         self.items = 0
+        self.labels: collections.Counter[Any] = collections.Counter()
+        self.has_labels = isinstance(entrants[0].model, base.Classifier)
         self.spacing = 1  # samples between two points of a curve
 
     def run(self, batches: Iterable[Batch], stop_every: int = 0) -> Iterator[int]:
@@ -165,6 +193,8 @@ class Race:
                 part = batch[start : start + min(due)]
                 if self.kinds is not None:
                     self.kinds._count(part.frame)
+                if self.has_labels:
+                    self.labels.update(part.targets or ())
                 for entrant in self.running:
                     entrant.take(part)
                 start += len(part)
@@ -188,7 +218,9 @@ class Race:
                 entrant.curve = entrant.curve[1::2]
 
     def finish(self) -> None:
-        """Record the final results, with the present memory."""
+        """Learn the samples whose labels have not come; record the results and the memory."""
+        for entrant in self.running:
+            entrant.settle()
         for entrant in self.running:
             if entrant.curve and entrant.curve[-1]["items"] == entrant.items:
                 entrant.curve.pop()

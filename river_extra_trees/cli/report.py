@@ -10,13 +10,17 @@ from pathlib import Path
 from typing import Any
 
 import typer
+from rich.console import Group
 from rich.live import Live
 from rich.markup import escape
 from rich.table import Table
 
 from river_extra_trees._estimator.inspection import in_bytes
 from river_extra_trees.cli import UserError, outputs
+from river_extra_trees.cli.outputs import say
+from river_extra_trees.cli.progress import Progress
 from river_extra_trees.cli.race import Interruptible, Race
+from river_extra_trees.cli.scoring import notes_on
 from river_extra_trees.cli.streams import Stream
 from river_extra_trees.streams import TableError
 
@@ -49,6 +53,7 @@ def watch(
     """
     console = outputs.console()
     ending = Ending()
+    progress = Progress(stream.reader, stream.n_items)
     with (
         Interruptible() as interruptible,
         Live(console=console, auto_refresh=False, transient=True) as live,
@@ -58,8 +63,11 @@ def watch(
             for items in contest.run(interruptible.batches(stream.batches), every):
                 if save is not None and items % every == 0:
                     save()
+                    if not console.is_terminal:
+                        say([line(contest, progress)], "progress")
                 if console.is_terminal and time.perf_counter() >= next_view:
-                    live.update(table(contest, stream), refresh=True)
+                    progress.advance_to(items)
+                    live.update(Group(table(contest, stream), progress.bar), refresh=True)
                     next_view = time.perf_counter() + SECONDS_BETWEEN_VIEWS
         except (UserError, TableError) as error:
             ending.error = error
@@ -69,9 +77,16 @@ def watch(
     contest.finish()
     console.print(table(contest, stream))
     if ending.error is None:
-        for note in stream.notes():
-            typer.echo(f"note: {note}", err=True)
+        scores = {entrant.name: dict(entrant.metrics) for entrant in contest.running}
+        say([*stream.notes(), *notes_on(contest.labels, scores)])
     return ending
+
+
+def line(contest: Race, progress: Progress) -> str:
+    """Return the state of a training, for a log."""
+    (entrant,) = contest.entrants
+    scores = ", ".join(f"{name} {score:.4g}" for name, score in entrant.scores().items())
+    return f"{progress.line(contest.items, 'samples')}, {scores}, {entrant.speed:,.0f} samples/s"
 
 
 def table(race: Race, stream: Stream) -> Table:

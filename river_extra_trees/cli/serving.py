@@ -56,12 +56,12 @@ def serve(
     models.require_model_file(file)
     with _locked(file):
         model = models.open_model(file)
-        listener = _listener(host, port)
         limits = endpoints.Limits(body=int(max_body * 1e6), queue=queue)
         waiting = answers.Answers(answer_hours, int(answer_memory * 1e6))
         served = service.Service(model, file, fixed_labels, waiting)
         if fixed_labels and not served.has_labels:
             raise UserError("--fixed-labels needs a model that has learned labels")
+        listener = _listener(host, port)
 
         def ready() -> None:
             address, number, *_ = listener.getsockname()

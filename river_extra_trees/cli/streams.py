@@ -9,12 +9,13 @@ from __future__ import annotations
 import inspect
 import itertools
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from river_extra_trees._estimator.fit import listed
 from river_extra_trees._estimator.kinds import family_of
 from river_extra_trees.cli import UserError
+from river_extra_trees.cli.suspicions import suspicions
 from river_extra_trees.column_kinds import ColumnKinds
 from river_extra_trees.streams import Batch, Reader, TableError, open_table
 from river_extra_trees.streams.reader import BATCH_SIZE, is_table, peeked
@@ -22,9 +23,9 @@ from river_extra_trees.streams.text import Rows, columns_of
 
 Task = Literal["classification", "regression"]
 
-# The task is inferred from at least this many rows. Whole numbers are classes if there are at most
-# `MOST_CLASS_NUMBERS` different ones.
-ROWS_TO_INFER_TASK = 1000
+# In the first of them, the task is inferred from the targets, and what looks wrong is found. Whole
+# numbers are classes if there are at most `MOST_CLASS_NUMBERS` different ones.
+ROWS_TO_LOOK_AT = 1000
 MOST_CLASS_NUMBERS = 20
 
 
@@ -37,6 +38,22 @@ class Stream:
     batches: Iterator[Batch]
     n_items: int | None
     reader: Reader
+    first: list[Batch] = field(default_factory=list)
+
+    def look(self, most: int = ROWS_TO_LOOK_AT) -> list[Batch]:
+        """Return the first rows, which remain to be read; wait for them if they come by a pipe."""
+        if not self.first:
+            self.first, self.batches = peeked(self.batches, len, most)
+        return self.first
+
+    def first_labels(self) -> Iterator[Any]:
+        """Yield the targets of the first rows."""
+        return (y for batch in self.look() for y in batch.targets or ())
+
+    def warnings(self) -> Iterator[str]:
+        """Say what looks wrong in the first rows, if they have been read."""
+        if not is_bundled(self.name):
+            yield from suspicions([batch.frame for batch in self.first], self.reader.kinds)
 
     def notes(self) -> Iterator[str]:
         """Report the kinds of the columns of a table, and the rows that were skipped."""
@@ -184,15 +201,15 @@ def open_stream(
         n_items = limit if n_items is None else min(limit, n_items)
     task = known or task
     reader.has_numeric_targets = task == "regression"
-    batches = iter(reader)
+    stream = Stream(reader.name, task or "classification", iter(reader), n_items, reader)
+    if task is None or data != "-":
+        stream.look(min(ROWS_TO_LOOK_AT, limit or ROWS_TO_LOOK_AT))
     if task is None:
-        most = min(ROWS_TO_INFER_TASK, limit or ROWS_TO_INFER_TASK)
-        first, batches = peeked(batches, len, most)
-        task = infer_task(y for batch in first for y in batch.targets or ())
-        reader.has_numeric_targets = task == "regression"
+        stream.task = infer_task(stream.first_labels())
+        reader.has_numeric_targets = stream.task == "regression"
     if limit is not None:
-        batches = _limited(batches, limit)
-    return Stream(reader.name, task, batches, n_items, reader)
+        stream.batches = _limited(stream.batches, limit)
+    return stream
 
 
 def infer_task(targets: Iterable[Any]) -> Task:

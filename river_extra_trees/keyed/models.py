@@ -283,7 +283,7 @@ class KeyedModels(KeyedMethods):
         def learn(part: Part) -> list[typing.Any] | None:
             try:
                 found = learn_table(entries[part[0]].model, rows, part[1], predicts)
-            except Exception:
+            except (TypeError, ValueError, RuntimeError):  # nothing was learned of the table
                 return None
             n_learned.append(len(part[1]))
             return found

@@ -5,15 +5,19 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import re
 import secrets
 import stat
 import sys
+import time
 from pathlib import Path
 from typing import BinaryIO
 
 __all__ = ["open_regular", "replace_file", "require_replaceable"]
 
+TEMPORARY = re.compile(r"\.[0-9a-f]{16}\.saving")
 NEW = 0o666  # mode of a new file, before the umask
+FORGOTTEN = 3600.0  # seconds after which a temporary file is one of a killed process
 OWN = 0o600  # mode of a file before it gets the permissions of the file it replaces
 
 
@@ -21,7 +25,7 @@ def replace_file(path: str | os.PathLike[str], content: bytes) -> None:
     """Replace a file; after an error the old file is unchanged.
 
     The bytes are written to a temporary file in the same folder, which is flushed to the disk and
-    then renamed. A killed process leaves at most this file.
+    then renamed. A killed process leaves at most this file, and a save of an hour later removes it.
 
     Raises
     ------
@@ -42,6 +46,7 @@ def replace_file(path: str | os.PathLike[str], content: bytes) -> None:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+    _remove_forgotten(target.parent)
     if sys.platform != "win32":  # which cannot open folders
         _flush_folder(target.parent)
 
@@ -80,6 +85,14 @@ def _status_of(path: Path, purpose: str) -> os.stat_result | None:
 
 def _temporary_in(folder: Path) -> Path:
     return folder / f".{secrets.token_hex(8)}.saving"
+
+
+def _remove_forgotten(folder: Path) -> None:
+    """Remove the temporary files that killed processes have left in a folder."""
+    with contextlib.suppress(OSError):  # what another process removes, or owns
+        for path in folder.glob(".*.saving"):
+            if TEMPORARY.fullmatch(path.name) and time.time() - path.stat().st_mtime > FORGOTTEN:
+                path.unlink()
 
 
 def _created(path: Path, mode: int) -> int:

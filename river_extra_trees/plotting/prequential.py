@@ -15,6 +15,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter, NullFormatter
 from river import base, evaluate, metrics, utils
 
+from river_extra_trees.evaluate import ranking
+
 from ._axes import CLASS_COLOURS, CLASS_MARKERS, MUTED, Display, figure_of, mark_drifts, new_axes
 from .live import Live
 
@@ -100,6 +102,7 @@ class PrequentialDisplay(Display):
         metric: typing.Any,
         *,
         step: int = 100,
+        delay: typing.Any = None,
         detector: base.DriftDetector | None = None,
         drifts: Sequence[int] = (),
         muted: Sequence[str] = (),
@@ -119,6 +122,9 @@ class PrequentialDisplay(Display):
             earlier. Each learner has its own copy.
         step
             Number of samples between two points of the curves.
+        delay
+            The time to wait before the target of a sample is learned and scored, as in
+            `river.evaluate.progressive_val_score`: a number of samples, for example.
         detector
             A drift detector. Each learner has its own copy, which gets its errors: 0 or 1 for
             labels, the absolute difference for numbers. Most detectors fire on any change, also
@@ -137,7 +143,7 @@ class PrequentialDisplay(Display):
         """
         learners = _named(models)
         scorers = [_Scorer(metric, detector) for _ in learners]
-        steps = _steps(learners, scorers, dataset, step, memory)
+        steps = _steps(learners, scorers, dataset, step, delay, memory)
         display, shown = cls([Curve(name) for name in learners], drifts, muted), Live()
         for states in steps:
             for curve, scorer, state in zip(display.curves, scorers, states, strict=True):
@@ -325,6 +331,7 @@ def _steps(
     scorers: Sequence[_Scorer],
     dataset: Iterable[typing.Any],
     step: int,
+    delay: typing.Any,
     memory: bool,
 ) -> Iterator[tuple[Mapping[str, typing.Any], ...]]:
     """Run the learners side by side on one stream; yield their states after each step."""
@@ -340,6 +347,7 @@ def _steps(
                 rows,
                 model,
                 typing.cast(metrics.base.Metric, scorer),
+                delay=delay,
                 step=step,
                 measure_memory=memory,
             )
@@ -378,7 +386,8 @@ def _error(y_true: typing.Any, y_pred: typing.Any) -> float:
 
 def _higher_is_better(score: str) -> bool | None:
     """Return whether river's metric of this name increases with quality; None if unknown."""
-    kind = getattr(metrics, score.split(",")[0].split(":")[0], None)
+    name = score.split(",")[0].split(":")[0]
+    kind = getattr(metrics, name, None) or getattr(ranking, name, None)
     try:
         return bool(kind().bigger_is_better) if kind is not None else None
     except (AttributeError, TypeError):

@@ -19,6 +19,8 @@ from river import compose
 from river_extra_trees import persistence
 from river_extra_trees._core.safe_repr import safe_repr
 from river_extra_trees._estimator.fit import Fit
+from river_extra_trees._estimator.kinds import name_of
+from river_extra_trees._estimator.learned_names import Names, names_learned
 from river_extra_trees.column_kinds import parted
 
 from .answers import Answers
@@ -75,6 +77,8 @@ class Service:
         self.answers = Answers() if answers is None else answers
         self.classifies = is_classifier(model)
         self.monitor = Monitor(self.classifies)
+        self.n_columns = -1  # of the learner, when its nominal columns were last looked up
+        self.nominal: Names = {}
         self.saved = 0  # number of samples learned when a snapshot was last taken
         self.saved_at: float | None = None
         self.save_error: str | None = None
@@ -145,7 +149,7 @@ class Service:
         """Read samples by the kinds of their columns."""
         kinds = self.kinds
         if kinds is None:
-            return samples
+            return [each._replace(x=self._named(each.x)) for each in samples]
         is_new = learned and any(kinds._is_new(each.x) for each in samples)
         if is_new:
             kinds = copy.deepcopy(kinds)  # the samples may still be refused
@@ -171,6 +175,18 @@ class Service:
             return 0
         is_new = self.learner._schema.is_new
         return sum(is_new(name, value) for name, value in x.items())
+
+    def _named(self, x: dict[str, Any]) -> dict[str, Any]:
+        """Return a sample with names in place of numbers in the nominal columns of a learner."""
+        if self.learner is not self.model:
+            return x
+        schema = self.learner._schema
+        if len(schema.names) != self.n_columns:
+            self.n_columns, self.nominal = len(schema.names), names_learned(self.learner)
+        numbers = [
+            n for n, each in x.items() if n in self.nominal and isinstance(each, int | float)
+        ]
+        return x | {name: name_of(x[name]) for name in numbers} if numbers else x
 
     def _checked(self, samples: Sequence[Sample]) -> Sequence[Sample]:
         """Read samples to learn; raise RequestError, with the line, if the model rejects one."""

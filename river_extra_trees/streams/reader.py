@@ -75,10 +75,16 @@ class Reader:
         self.untyped = False  # whether a text may be a number
         self.rows: Iterator[Rows] = iter(())
         self.n_rows: int | None = None
+        self.file: Any = None  # of a text, as it lies on the disk
         self.n_skipped = 0
         self.first_skipped = ""
         self.bad_cells: dict[str, int] = {}
         self.first_bad_cell = ""
+
+    @property
+    def share_read(self) -> float | None:
+        """The share of a text file that has been read; None if it is unknown."""
+        return None if self.file is None else self.file.tell() / max(1, self.file.size())
 
     def __iter__(self) -> Iterator[Batch]:
         rows = self.rows
@@ -325,11 +331,14 @@ def open_table(
         if path.lower().endswith((*PARQUET, *IPC)):
             _open_arrow(reader, path, batch_size)
         else:
-            file = (
-                pyarrow.input_stream(path, compression="detect")
-                if path != "-"
-                else sys.stdin.buffer
-            )
+            if path == "-" and sys.stdin is None:
+                raise OSError("standard input is closed")
+            file: Any = sys.stdin.buffer if path == "-" else None
+            if path != "-":
+                file = reader.file = pyarrow.OSFile(path)
+                if Path(path.lower()).suffix in PACKED:
+                    codec = pyarrow.Codec.detect(path.lower())
+                    file = pyarrow.CompressedInputStream(reader.file, codec.name)
             header, reader.rows = read_text(reader.name, file, batch_size, encoding)
             if header is not None:
                 reader.untyped = True

@@ -2,8 +2,10 @@
 
 import contextlib
 import functools
+import gzip
 import json
 import os
+import re
 import signal
 import sys
 import threading
@@ -17,8 +19,10 @@ import pytest
 from river import datasets, dummy, evaluate, metrics, tree
 
 import river_extra_trees
+from river_extra_trees import evaluate as exact
 from river_extra_trees.__main__ import main
 from river_extra_trees.cli import learners, race, report, streams
+from river_extra_trees.cli.progress import Progress
 from river_extra_trees.streams import Batch
 from tests.tools.command_line import FAST, OURS, assert_refused, curves_in, done, learner_in, run
 from tests.tools.systems import needs_signals
@@ -52,11 +56,136 @@ def test_curves_are_those_of_river(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_default_learners() -> None:
-    """By default, all learners of this package and river's trees race."""
+    """By default, all learners of this package and river's trees race.
+
+    If most labels are equal, the learner that predicts them always does, too, and a note says so.
+    """
     result = done("race", "ImageSegments", "--limit", 60)
     for name in learners.usual_learners("classification"):
         assert name in result.stdout
     assert "60 of 60 samples" in result.stdout
+    assert "PriorClassifier" not in result.stdout
+    rows = "a,y\n" + "".join(f"{i},{int(i % 10 == 9)}\n" for i in range(200))
+    result = done("race", "-", "--target", "y", stdin=rows)
+    assert "PriorClassifier" in result.stdout
+    assert "note: 90 % of the labels are 0: to predict it always has an accuracy" in result.stderr
+
+
+RARE = [(0.97 if i % 8 == 0 else 0.2, i % 8 == 0) for i in range(80)]
+
+
+@pytest.mark.parametrize("names", [(False, True), (0, 1), ("ok", "fraud"), ("p", "q")])
+def test_the_rarest_label_is_positive(names: tuple[Any, Any], tmp_path: Path) -> None:
+    """F1, ROCAUC and the others do not depend on how labels are called; `pos_val` names another."""
+    path = tmp_path / "o.csv"
+    table = tmp_path / "t.jsonl"
+    table.write_text("".join(json.dumps({"a": a, "y": names[y]}) + "\n" for a, y in RARE))
+    specs = ["F1", "ROCAUC", "Recall", "ExactROCAUC", "AveragePrecision", "LogLoss"]
+    named = f"F1:pos_val={names[0]}"
+    options = [option for spec in [*specs, named] for option in ("--metric", spec)]
+    result = done("race", table, FAST, "--target", "y", "--csv", path, *options)
+    (curve,) = curves_in(path).values()
+    metric = metrics.F1() + metrics.ROCAUC() + metrics.Recall() + metrics.LogLoss()
+    metric += exact.ExactROCAUC() + exact.AveragePrecision()
+    rows = [({"a": a}, y) for a, y in RARE]
+    evaluate.progressive_val_score(rows, tree.HoeffdingTreeClassifier(), metric)
+    f1, roc, recall, loss, *ours = (float(value) for value in metric.get())
+    expected = dict(zip(specs, [f1, roc, recall, *ours, loss], strict=True))
+    found = {spec: float(curve[-1][spec]) for spec in specs}
+    if isinstance(names[0], str):
+        del expected["LogLoss"], found["LogLoss"]
+        assert f"F1 takes {names[1]!r}, the rarest label (12 % of the first 80)" in result.stderr
+    else:
+        assert "positive" not in result.stderr
+    assert found == pytest.approx(expected)
+    assert float(curve[-1][named]) != f1
+
+
+def test_a_score_that_stays_0_is_explained() -> None:
+    """The note names the learners, and the label that they never predicted rightly."""
+    rows = "a,y\n" + "".join(f"1,{'fraud' if i % 50 == 25 else 'ok'}\n" for i in range(200))
+    says = done("race", "-", "PriorClassifier", "--target", "y", "--metric", "F1", stdin=rows)
+    assert "F1 is 0 for PriorClassifier: never predicted 'fraud' rightly" in says.stderr
+    one = run("race", "-", FAST, "--target", "y", "--metric", "F1", stdin="a,y\n1,ok\n")
+    assert_refused(one, "all have the label 'ok'", "as F1:pos_val=LABEL")
+    named = ("--metric", "F1:pos_val=frod")
+    says = done("race", "-", "PriorClassifier", "--target", "y", *named, stdin=rows)
+    assert "the positive label 'frod' never comes" in says.stderr
+
+
+@pytest.mark.parametrize("delay", [1, 2, 50, 1000])
+def test_late_labels(delay: int, tmp_path: Path) -> None:
+    """The scores are those of river's evaluation with delayed labels."""
+    made: dict[str, Any] = {
+        FAST: tree.HoeffdingTreeClassifier(),
+        OURS: river_extra_trees.StreamDecisionTreeClassifier(batch_size=20, seed=1),
+    }
+    options = ("--limit", 300, "--delay", delay, "--csv", tmp_path / "o.csv")
+    done("race", "Phishing", *made, *options, "--metric", "Accuracy", "--metric", "LogLoss")
+    curves = curves_in(tmp_path / "o.csv")
+    for name, model in made.items():
+        metric = metrics.Accuracy() + metrics.LogLoss()
+        evaluate.progressive_val_score(datasets.Phishing().take(300), model, metric, delay=delay)
+        last = curves[name][-1]
+        accuracy, loss = map(str, metric.get())
+        assert last == {"items": "300", "Accuracy": accuracy, "LogLoss": loss}
+
+
+def test_a_learner_of_another_package() -> None:
+    """A dotted name is imported."""
+    name = "tests.tools.growing"  # any module that is no part of the package
+    result = done("race", "Phishing", "river.naive_bayes.GaussianNB", "--limit", 50)
+    assert "river.naive_bayes.GaussianNB" in result.stdout
+    assert_refused(run("race", "Phishing", f"{name}:x=1"), "no learner")
+
+
+@pytest.mark.parametrize(
+    ("column", "says"),
+    [
+        ([f"{i},5" for i in range(60)], "--kind a='decimal comma' reads numbers"),
+        ([f"{i % 12 + 1}/{i % 28 + 1}/2026" for i in range(60)], "'date %m/%d/%Y' reads dates"),
+        ([f"u{i}" for i in range(60)], "60 different texts in 60 rows"),
+        ([f"{i % 30 + 1}%" for i in range(60)], "--kind a='percentage' reads numbers"),
+        (["p", "q", "r"] * 20, None),
+        ([f"u{i % 30}" for i in range(60)], None),
+        ([str(i) for i in range(60)], "60 different texts in 60 rows"),
+    ],
+)
+@pytest.mark.parametrize("task", [(), ("--task", "classification")])
+def test_columns_that_look_wrong(
+    column: list[str], says: str | None, task: tuple[str, ...], tmp_path: Path
+) -> None:
+    """A note before the training says which columns these are, and what to do."""
+    path = tmp_path / "t.jsonl"
+    path.write_text("".join(json.dumps({"a": v, "y": i % 2}) + "\n" for i, v in enumerate(column)))
+    said = done("race", path, "NoChangeClassifier", "--target", "y", *task).stderr.splitlines()
+    assert len(said) == 1 + (says is not None)
+    assert says is None or says in said[0]
+    declared = ("--kind", "a=nominal")
+    said = done("race", path, "NoChangeClassifier", "--target", "y", *declared).stderr.splitlines()
+    assert len(said) == 1
+
+
+@pytest.mark.parametrize("packed", ["", ".gz"])
+def test_progress(packed: str, tmp_path: Path) -> None:
+    """A log has a line at each save, with the share of the file; terminals have a bar."""
+    path = tmp_path / f"t.csv{packed}"
+    text = "a,y\n" + "".join(f"{i * 7919 % 100003},{i % 2}\n" for i in range(100_000))
+    path.write_bytes(gzip.compress(text.encode()) if packed else text.encode())
+    options = ("--target", "y", "--save", tmp_path / "m.model", "--every", 25_000)
+    said = done("train", path, "StreamDecisionTree", *options).stderr
+    lines = [line for line in said.splitlines() if line.startswith("progress: ")]
+    found = [re.match(r"progress: ([\d,]+) samples \((\d+)%\), Accuracy", line) for line in lines]
+    assert [each and each[1] for each in found] == ["25,000", "50,000", "75,000", "100,000"]
+    shares = [int(each[2]) for each in found if each]
+    assert shares == sorted(shares)
+    assert shares[0] < 80
+    assert shares[-1] == 100
+    stream = streams.open_stream(str(path), target="y")
+    bar = Progress(stream.reader, stream.n_items)
+    for batch in stream.batches:
+        bar.advance_to(batch.numbers[-1])
+    assert bar.bar.finished
 
 
 def test_rolling_metrics(tmp_path: Path) -> None:
@@ -207,8 +336,10 @@ def test_ctrl_c_while_waiting_for_input(
         assert status_of(*command, *options) == 130
         feeder.join()
     out, err = capsys.readouterr()
-    assert err == "note: columns: 1 number: 'a'\n"
+    *progress, last = err.splitlines()
+    assert last == "note: columns: 1 number: 'a'"
     assert "3 samples" in out
+    assert len(progress) == 3 * (command[0] == "train")  # a line per save
     if command[0] == "race":
         assert curves_in(path)[FAST][-1]["items"] == "3"
     else:

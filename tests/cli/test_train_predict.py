@@ -8,6 +8,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from pyarrow import parquet as pq
 from river import datasets, preprocessing
 
 import river_extra_trees as ret
@@ -114,6 +115,83 @@ def test_rows_before_a_refused_one_are_answered(model: Path, tmp_path: Path) -> 
         said = done("predict", each, data, "--target", "y").stderr
         assert "mean absolute error 1.5 on 2 rows with a target" in said
         assert_refused(run("predict", each, data, "--probabilities"), "predicts no probabilities")
+
+
+def test_parquet_holds_what_csv_does(model: Path, table: Path, tmp_path: Path) -> None:
+    """With types; other names of tables are refused, and what is no table's name is CSV."""
+    usual = ("predict", model, table, "--target", "class", "--probabilities", "--keep", "day")
+    frames = {}
+    for name, read in (("p.parquet", pd.read_parquet), ("p.csv", pd.read_csv), ("p", pd.read_csv)):
+        done(*usual, "--output", tmp_path / name)
+        frames[name] = read(tmp_path / name)
+    text = frames["p.csv"].fillna({"day": ""})
+    pd.testing.assert_frame_equal(frames["p.parquet"], text, check_dtype=False)
+    pd.testing.assert_frame_equal(frames["p"], frames["p.csv"])
+    for name in ("p.tsv", "p.jsonl", "p.csv.gz", "p.arrow"):
+        result = run(*usual, "--output", tmp_path / name)
+        assert_refused(result, f"cannot write {name}: predict writes .csv, .txt, .parquet")
+        assert not (tmp_path / name).exists()
+
+
+def test_labels_of_several_types_in_parquet(tmp_path: Path) -> None:
+    """They become texts."""
+    path, data = tmp_path / "m.model", tmp_path / "t.jsonl"
+    data.write_text('{"a": 1, "y": 1}\n{"a": 2, "y": "one"}\n{"a": 3, "y": null}\n')
+    learner = ret.StreamDecisionTreeClassifier(seed=1)
+    learn(learner, [({"a": 1}, 1), ({"a": 2}, "one")] * 20)
+    persistence.save(learner, path)
+    done("predict", path, data, "--target", "y", "--output", tmp_path / "p.parquet")
+    found = pq.read_table(tmp_path / "p.parquet").to_pydict()
+    assert found["y"] == ["1", "one", None]
+    assert found["row"] == [1, 2, 3]
+
+
+@pytest.mark.parametrize("scaled", [False, True])
+def test_intervals(scaled: bool, tmp_path: Path) -> None:
+    """`--interval` adds the bounds that `predict_one` gives; other learners have none."""
+    path, data = tmp_path / "m.model", tmp_path / "t.csv"
+    learner: Any = ret.DynamicTreeRegressor(n_particles=10, seed=1)
+    learner = preprocessing.StandardScaler() | learner if scaled else learner
+    rows = [({"a": i % 13 / 3.0, "b": i % 7 / 2.0}, i % 13 + 0.5) for i in range(60)]
+    persistence.save(learn(learner, rows), path)
+    pd.DataFrame([x for x, _ in rows]).to_csv(data, index=False)
+    done("predict", path, data, "--interval", 0.8, "--output", tmp_path / "p.csv")
+    found = pd.read_csv(tmp_path / "p.csv")
+    assert list(found) == ["row", "prediction", "lower", "upper"]
+    expected = [learner.predict_one(x, with_dist=True).interval(0.8) for x, _ in rows]
+    assert list(zip(found["lower"], found["upper"], strict=True)) == expected
+    assert list(found["prediction"]) == [learner.predict_one(x) for x, _ in rows]
+    assert_refused(run("predict", path, data, "--interval", 1), "between 0 and 1")
+    persistence.save(learn(ret.StreamDecisionTreeRegressor(), rows), path)
+    assert_refused(run("predict", path, data, "--interval", 0.8), "DynamicTreeRegressor")
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet", "jsonl"])
+def test_a_learner_without_kinds_reads_what_it_learned(suffix: str, tmp_path: Path) -> None:
+    """Columns that it knows as names are read as such from every table, and a note says so."""
+    path, data = tmp_path / "m.model", tmp_path / f"t.{suffix}"
+    codes = ["10115", "1.50", "007", "2026-01-01 00:00", "true"]
+    days = ["2026-03-10", "2026-04-10"]
+    frame = pd.DataFrame(
+        [{"zip": codes[i % 5], "day": days[i % 2], "size": i % 3} for i in range(60)]
+    )
+    y = [f"{i % 5}{i % 2}" for i in range(60)]
+    learner = ret.ExtraTreesClassifier(seed=1)
+    learner.learn_many(frame, y)
+    persistence.save(learner, path)
+    if suffix == "parquet":
+        frame.to_parquet(data)
+    else:
+        text = frame.to_csv(index=False)
+        data.write_text(text if suffix == "csv" else frame.to_json(orient="records", lines=True))
+    result = done("predict", path, data, "--output", tmp_path / "p.csv")
+    assert (
+        list(pd.read_csv(tmp_path / "p.csv", dtype=str)["prediction"])
+        == learner.predict_many(frame).astype(str).tolist()
+    )
+    assert "note: read as names, as the learner knows them: 'day', 'zip'" in result.stderr
+    frame.rename(columns=str.upper).to_csv(tmp_path / "other.csv", index=False)
+    assert_refused(run("predict", path, tmp_path / "other.csv"), "no column in common")
 
 
 def test_rows_that_cannot_be_read(model: Path, tmp_path: Path) -> None:

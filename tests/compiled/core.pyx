@@ -20,7 +20,32 @@ from river_extra_trees._core.schema cimport Schema
 from river_extra_trees._core.shrubs.proximal cimport (
     hard_threshold, position_to_drop, project_simplex, soft_threshold,
 )
+from river_extra_trees._core.team cimport Job, Team
 from river_extra_trees._core.window cimport Window
+
+# --- Teams
+
+
+cdef class Counter(Job):
+    """Counts how often each of its tasks is done."""
+
+    cdef int[64] counts
+
+    cdef int do(self, long task, int thread) except -1 nogil:
+        self.counts[task] += 1
+        return 0
+
+
+def run_jobs(int n_threads, int n_jobs, int n_tasks):
+    """Let a new team do jobs; return how often each task was done."""
+    cdef Counter counter = Counter()
+    cdef Team team
+    assert n_tasks <= 64
+    with Team(n_threads) as team:
+        for _ in range(n_jobs):
+            with nogil:
+                team.run(counter, n_tasks)
+    return [counter.counts[task] for task in range(n_tasks)]
 
 # --- Windows
 

@@ -146,6 +146,15 @@ def test_arrays_leave_as_copies_and_come_back_in_place() -> None:
     assert memory.tolist() == [0.0, -1.0, 2.0, -1.0, 4.0, -1.0]
 
 
+@pytest.mark.parametrize("shape", [(), (1,), (2,), (4,), (3, 1)])
+def test_arrays_of_other_shapes_than_their_memory_are_refused(shape: tuple[int, ...]) -> None:
+    """A longer one would end beyond the memory, and numpy would repeat a shorter one."""
+    memory = np.zeros(3)
+    with pytest.raises(StateError, match=r"cuts must have the shape \(3,\)"):
+        put_back({"cuts": memory}, {"cuts": np.ones(shape)})
+    assert memory.tolist() == [0.0, 0.0, 0.0]
+
+
 @pytest.mark.parametrize("values", [None, [], {}, {"name": 1, "more": 2}, {"other": 1}], ids=repr)
 def test_a_state_has_its_names_and_no_others(values: Any) -> None:
     """No dict, too few, too many, others."""

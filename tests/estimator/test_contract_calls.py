@@ -50,7 +50,7 @@ def good(method: Any, case: Case) -> dict[str, Any]:
     return {name: values[name] for name in names if name in values}
 
 
-@pytest.mark.parametrize("case", [*CORES, ("ExtraTreesClassifier", 0)], ids=str)
+@pytest.mark.parametrize("case", CORES, ids=str)
 def test_odd_arguments(case: Case) -> None:
     """Each is taken or refused; the model answers as before, unless it was taught."""
     rows = list(stream(case, 60))

@@ -159,6 +159,63 @@ def test_a_thread_whose_start_fails_is_not_missed(
     assert frozen(learn(make(case), rows)) == frozen(expected)
 
 
+@needs_timers
+def test_threads_block_signals_and_are_gone_after_the_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python would handle a signal late that another thread takes, or one that is leaving."""
+    start_new_thread, masks = _thread.start_new_thread, []
+
+    def start(work: Any, *args: Any) -> int:
+        def begin(*args: Any) -> None:
+            masks.append(signal.pthread_sigmask(signal.SIG_BLOCK, []))
+            work(*args)
+
+        return start_new_thread(begin, *args)
+
+    monkeypatch.setattr(_thread, "start_new_thread", start)
+    n_threads, mask = _thread._count(), signal.pthread_sigmask(signal.SIG_BLOCK, [])
+    for case in THREADED:
+        learn(make(case), stream(case, 120))  # ends with a growth
+        assert _thread._count() == n_threads
+    assert masks
+    faults = {signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGABRT}
+    assert all({signal.SIGALRM, signal.SIGINT} <= each and not faults & each for each in masks)
+    assert signal.pthread_sigmask(signal.SIG_BLOCK, []) == mask
+
+
+FORKS = """
+import os, signal, sys
+import numpy as np
+import river_extra_trees as ret
+
+children = []
+
+def fork(*_):
+    if not children:
+        children.append(os.fork())
+
+X = np.random.default_rng(1).normal(size=(6000, 6))
+model = ret.ForgetfulRandomForestRegressor(n_models=8, batch_size=2000, n_jobs=2, seed=1)
+model.learn_many(X[:2000], X[:2000, 0])
+signal.signal(signal.SIGALRM, fork)
+while not children:
+    signal.setitimer(signal.ITIMER_REAL, 0.01)
+    model.predict_many(np.concatenate([X] * 30))
+signal.setitimer(signal.ITIMER_REAL, 0)
+if children[0]:
+    sys.exit(os.waitstatus_to_exitcode(os.waitpid(children[0], 0)[1]))
+signal.alarm(20)  # ends a child that hangs
+os._exit(len(model.predict_many(X)) != 6000)
+"""
+
+
+@needs_timers
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork processes")
+def test_a_child_forked_by_a_signal_handler_ends_the_call() -> None:
+    """It has none of the threads of its parent, and waits for none."""
+    command = [sys.executable, "-W", "ignore", "-c", FORKS]
+    assert subprocess.run(command, timeout=120, cwd=Path(__file__).parents[2]).returncode == 0
+
+
 HELD: list[tuple[Any, Any]] = []  # models and rows that a child process has got from its parent
 
 

@@ -375,3 +375,17 @@ def test_all_cores(name: str) -> None:
     model = CLASSES[name](n_jobs=-1, seed=1)
     assert model.n_jobs == -1
     assert 1 <= model._team().n_threads <= model._n_trees
+
+
+def test_the_categories_of_a_type_are_not_written_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A frame of few rows may have a type with a million of them."""
+
+    def write(_: Any) -> str:
+        raise AssertionError("the type was written out")
+
+    monkeypatch.setattr(pl.Enum, "__repr__", write)
+    monkeypatch.setattr(pl.Enum, "__str__", write, raising=False)
+    frame = pl.DataFrame({"a": pl.Series(["u", "v"], dtype=pl.Enum(["u", "v"]))})
+    model = ret.StreamDecisionTreeClassifier()
+    model.learn_many(frame, ["u", "v"])
+    assert model.n_samples_seen == 2

@@ -24,6 +24,7 @@ from tests.tools.estimators import frozen
 from tests.tools.inputs import Interruption, Loud, LoudNumber
 from tests.tools.oracles import (
     DynamicTree,
+    ExtraTrees,
     ForgetfulTree,
     Oracle,
     Row,
@@ -45,6 +46,7 @@ COPIES: tuple[Callable[[Any], Any], ...] = (
 )
 
 _BATCHES = {"batch_size": 9, "warm_size": 16, "max_retained": 50, "seed": 1}
+_WINDOWS = {"n_models": 6, "batch_size": 4, "window_sizes": (9, 30), "seed": 1}
 
 FAMILIES: dict[str, dict[str, Callable[[], Oracle]]] = {
     "dynamic": {
@@ -56,6 +58,12 @@ FAMILIES: dict[str, dict[str, Callable[[], Oracle]]] = {
         "leaf": lambda: DynamicTree(
             "DynamicTreeClassifier", window=8, alpha=0.0, forgetting_factor=0.9, discard="entropy"
         ),
+    },
+    "extra": {
+        "twin_classifier": lambda: Twin(("ExtraTreesClassifier", 2)),
+        "twin_regressor": lambda: Twin(("ExtraTreesRegressor", 2)),
+        "forest": lambda: ExtraTrees("ExtraTreesClassifier", **_WINDOWS),
+        "forest_of_numbers": lambda: ExtraTrees("ExtraTreesRegressor", **_WINDOWS),
     },
     "forgetful": {
         "twin_classifier": lambda: Twin(("ForgetfulRandomForestClassifier", 3)),

@@ -38,7 +38,7 @@ def rows(kind: str, n: int, classifier: bool) -> list[tuple[dict[Any, Any], Any]
 ALONE = [(name, i) for name, i in ENDS if "n_jobs" not in PARAMETERS[name][i]]
 HELD = [(case, "plain") for case in ALONE] + [
     ((name, 0), kind)
-    for name, _ in [*CORES, ("ExtraTreesClassifier", 0)]
+    for name, _ in CORES
     for kind in ("values", "tuples", "names", "labels")
     if kind != "labels" or is_classifier((name, 0))
 ]

@@ -85,6 +85,12 @@ def test_quantile_outside_the_unit_interval_is_refused(p: float) -> None:
         StudentMixture(COMPONENTS).interval(p)
 
 
+def test_the_largest_level_has_an_interval() -> None:
+    """Half of what it leaves out is less than the distance of two floats below 1."""
+    low, high = StudentMixture(COMPONENTS).interval(math.nextafter(1.0, 0.0))
+    assert -math.inf < low < high < math.inf
+
+
 def test_samples_follow_the_distribution() -> None:
     """By a Kolmogorov-Smirnov test on a fixed seed."""
     mixture = StudentMixture(COMPONENTS, seed=1)

@@ -191,3 +191,20 @@ def test_a_second_call_waits() -> None:
     for thread in threads:
         thread.join()
     assert models.counts() == Counts(2, 2, 2, 0, "")
+
+
+def test_rows_are_learned_once_if_memory_runs_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An error that may come after some rows of a table is raised; the rows are not repeated."""
+    models = KeyedModels(TREE)
+    learn_table = keyed_models.learn_table
+
+    def fail(*args: Any) -> Any:
+        learn_table(*args)
+        raise MemoryError
+
+    monkeypatch.setattr(keyed_models, "learn_table", fail)
+    with pytest.raises(MemoryError):
+        models.learn_many(["a"] * 60, np.zeros((60, 1)), ["u", "v"] * 30)
+    model = models.model_of("a")
+    assert model is not None
+    assert model.n_samples_seen == 60

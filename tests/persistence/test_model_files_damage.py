@@ -2,7 +2,10 @@
 
 import itertools
 import json
+import os
 import random
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -11,6 +14,7 @@ import numpy as np
 import pytest
 import safetensors.numpy
 
+import river_extra_trees as ret
 from river_extra_trees import persistence
 from tests.tools import damage
 
@@ -75,6 +79,34 @@ def test_descriptions_that_are_not_ours_are_refused(
         return
     with pytest.raises(persistence.ModelFileError, match=says):
         persistence.load_bytes(content)
+
+
+COUNTS = """
+from tests.tools import damage
+
+for name in damage.SMALL:
+    for n in damage.AGES:
+        document, arrays = file = damage.opened(damage.small_file(name, n))
+        for inside, key, _ in damage.places(document):
+            if inside[key][0] == "int":
+                before = inside[key]
+                for count in ("0x1", "0x2", "0x400"):
+                    inside[key] = ["int", count]
+                    damage.outcome(damage.closed(file), lambda model: None)
+                inside[key] = before
+print("sound")
+"""
+
+
+def test_no_array_is_copied_beyond_its_memory() -> None:
+    """Every count of a file is forged; Python's debug allocator looks behind all memory."""
+    done = subprocess.run(
+        [sys.executable, "-c", COUNTS],
+        env={**os.environ, "PYTHONMALLOC": "debug"},
+        capture_output=True,
+        text=True,
+    )
+    assert (done.stdout, done.stderr) == ("sound\n", "")
 
 
 @pytest.mark.slow
@@ -165,6 +197,9 @@ FORGERIES: dict[str, dict[str, Any]] = {
         "a wrong name": put("state", 1, "__class__", ["none", None]),
         "no fields": put("state", 1, "core", 2, []),
         "a core class": put("state", 1, "core", 1, "Splitter"),
+        "a smaller batch": put(
+            *("state", 1, "core", 2, "batch_size", ["int", "0x1"]), says="too many samples"
+        ),
         "an early sample": (before_the_first, "not in order of arrival"),
         **{f"seed: {code}": put("parameters", 1, "seed", code) for code in SEEDS},
     },
@@ -205,6 +240,17 @@ def test_forgeries_are_refused(name: str, what: str) -> None:
     change, says = FORGERIES[name][what]
     with pytest.raises(persistence.ModelFileError, match=says):
         persistence.load_bytes(damage.changed(content, change))
+
+
+def test_a_leaf_that_is_older_than_its_samples_is_refused() -> None:
+    """Their weights would grow without limit, where weights decay."""
+    model = damage.learn(
+        ret.DynamicTreeClassifier(n_particles=4, window=8, forgetting_factor=0.9, seed=1),
+        damage.stream(("DynamicTreeClassifier", 0), 35),
+    )
+    change, _ = put("state", 1, "core", 2, "pool", 2, "n_seen", ["int", "0x100000"])
+    with pytest.raises(persistence.ModelFileError, match="a leaf is older"):
+        persistence.load_bytes(damage.changed(persistence.save_bytes(model), change))
 
 
 def squares_of_none(document: Any, arrays: Any) -> None:

@@ -65,6 +65,17 @@ def test_failed_writes_leave_the_old_file(
     assert persistence.load(path).batch_size == 7
 
 
+def test_what_killed_saves_have_left_goes_after_an_hour(path: Path) -> None:
+    """Temporary files of saves that may go on stay, and so does all else."""
+    names = [f".{'0' * 16}.saving", f".{'1' * 16}.saving", ".mine.saving", "old"]
+    for name in names:
+        path.with_name(name).touch()
+        if name != names[0]:
+            os.utime(path.with_name(name), (1, 1))
+    persistence.save(ret.StreamDecisionTreeClassifier(), path)
+    assert {*os.listdir(path.parent)} == {"model", *names} - {names[1]}
+
+
 @needs_modes
 @pytest.mark.parametrize("mode", [0o600, 0o640, 0o444, 0o666], ids=oct)
 def test_permissions_stay(mode: int, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -152,6 +152,19 @@ def test_what_cannot_be_shown_is_named(says: str, draw: Callable[[], object]) ->
         draw()
 
 
+def test_late_labels() -> None:
+    """The curve has river's scores with delayed labels."""
+    rows = list(datasets.Phishing().take(200))
+    model = ret.StreamDecisionTreeClassifier(seed=1)
+    display = plotting.PrequentialDisplay.from_stream(
+        model.clone(), rows, metrics.Accuracy(), step=50, delay=40
+    )
+    late = evaluate.progressive_val_score(rows, model.clone(), metrics.Accuracy(), delay=40)
+    (curve,) = display.curves
+    assert (curve.items[-1], curve.scores["Accuracy"][-1]) == (200, late.get())
+    assert late.get() != evaluate.progressive_val_score(rows, model, metrics.Accuracy()).get()
+
+
 def test_live_in_a_notebook(monkeypatch: pytest.MonkeyPatch) -> None:
     """In a notebook one picture is shown, and then replaced in its place."""
     pyplot.close(pyplot.figure())  # matplotlib looks for a real IPython as it makes the first one

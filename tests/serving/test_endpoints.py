@@ -351,6 +351,25 @@ def test_nested_values(tmp_path: Path, column: str, value: Any) -> None:
     assert (content(app), metrics_of(app)["features_unknown_total"]) == before
 
 
+def test_numbers_in_nominal_columns_of_a_learner(tmp_path: Path) -> None:
+    """Without `ColumnKinds`, a number in a column that holds names alone is a name."""
+    rows = [({"zip": zips, "mixed": "p"}, zips == "10115") for zips in ("10115", "10117") * 30]
+    model = learn(ret.ExtraTreesClassifier(n_models=5, seed=1), [*rows, ({"mixed": 7}, True)])
+    app = application(tmp_path, model)
+    for code in ("10115", "10117"):
+        answers = [
+            asked(app, "/predict?probabilities=1", body_of({"x": {"zip": each}})).json
+            for each in (code, int(code))
+        ]
+        assert answers[0]["probabilities"] == answers[1]["probabilities"]
+    both = body_of({"x": {"zip": 10115}}, {"x": {"zip": 10117}})
+    assert [each["y"] for each in asked(app, "/predict", both, kind=LINES).lines] == [True, False]
+    before = content(app)
+    assert asked(app, "/learn", body_of({"x": {"zip": 10115}, "y": True})).status == 200
+    model.learn_one({"zip": "10115"}, True)
+    assert content(app) == persistence.save_bytes(model) != before
+
+
 def late(app: Application, samples: list[Any], delay: int) -> list[tuple[Any, Any]]:
     """Ask and label, each label `delay` samples late; return the answers and labels."""
     asked_for: list[Any] = []

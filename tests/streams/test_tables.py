@@ -384,6 +384,13 @@ def test_rows_of_a_pipe_come_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
         assert [row["a"] for row in next(batches).rows()] == [3.0, 4.0]
 
 
+def test_standard_input_that_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As by `<&-` of a shell."""
+    monkeypatch.setattr("sys.stdin", None)
+    with pytest.raises(streams.TableError, match=r"cannot read .*: standard input is closed"):
+        streams.open_table("-", target="y")
+
+
 def test_a_header_that_comes_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """As `tail -F` shows it when a log is rotated: it is no row, but counts as one."""
     content = b"a,y\n1,0\n2,1\na,y\n3,0\na,y\nx,1\n4,1\n"

@@ -21,13 +21,19 @@ FIRST = [case for case in CASES if case[1] == 0]
 ENDS = FIRST + TIGHTEST
 
 # One estimator on each class of the core.
-FAMILIES = ("StreamDecisionTree", "ForgetfulRandomForest", "ShrubEnsemble", "DynamicTree")
+FAMILIES = (
+    *("StreamDecisionTree", "ForgetfulRandomForest", "ShrubEnsemble", "DynamicTree"),
+    "ExtraTrees",
+)
 
 CORE_CLASSIFIERS = [(f"{family}Classifier", 0) for family in FAMILIES]
 
 CORE_REGRESSORS = [(f"{family}Regressor", 0) for family in FAMILIES]
 
-CORES = [CORE_CLASSIFIERS[0], CORE_REGRESSORS[1], CORE_CLASSIFIERS[2], CORE_REGRESSORS[3]]
+CORES = [
+    *(CORE_CLASSIFIERS[0], CORE_REGRESSORS[1], CORE_CLASSIFIERS[2], CORE_REGRESSORS[3]),
+    CORE_CLASSIFIERS[4],
+]
 
 
 def told(cases: list[Case], values: Sequence[Any]) -> list[Any]:

@@ -37,13 +37,17 @@ SMALL = {
     "DynamicTreeClassifier": {"n_particles": 4, "window": 8, "seed": 1},
     "DynamicTreeRegressor": {"n_particles": 4, "window": 8, "seed": 1},
     "ForgetfulRandomForestClassifier": {"n_models": 2, "batch_size": 8, "seed": 1},
+    "ForgetfulRandomForestRegressor": {"n_models": 2, "batch_size": 8, "seed": 1},
+    "ForgetfulDecisionTreeClassifier": {"batch_size": 8, "seed": 1},
     "ForgetfulDecisionTreeRegressor": {"batch_size": 8, "seed": 1},
     "ShrubEnsembleClassifier": {"n_models": 3, "window_size": 8, "seed": 1},
     "ShrubEnsembleRegressor": {"n_models": 3, "window_size": 8, "seed": 1},
     "ExtraTreesClassifier": {"n_models": 3, "batch_size": 4, "window_sizes": (9, 30), "seed": 1},
     "ExtraTreesRegressor": {"n_models": 6, "batch_size": 4, "window_sizes": (9, 30), "seed": 1},
     "StreamDecisionForestClassifier": {"n_models": 2, "batch_size": 8, "seed": 1},
+    "StreamDecisionForestRegressor": {"n_models": 2, "batch_size": 8, "seed": 1},
     "StreamDecisionTreeClassifier": {"batch_size": 8, "seed": 1},
+    "StreamDecisionTreeRegressor": {"batch_size": 8, "seed": 1},
 }
 AGES = (19, 35)  # samples: before the leaves of the second batch grow, and after it
 HUGE = hex(2**1600)  # larger than any float

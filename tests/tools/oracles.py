@@ -15,6 +15,7 @@ import river_extra_trees as ret
 from river_extra_trees import persistence
 from tests.naive.cart import Rules, Sample, Split, class_weights, leaf_of, moments
 from tests.naive.columns import Columns
+from tests.naive.extra_trees import NaiveClassForest, NaiveNumberForest
 from tests.naive.forgetful import NaiveTree
 from tests.naive.shrubs import NaiveShrubs
 from tests.naive.stream_tree import NaiveStreamTree
@@ -32,6 +33,11 @@ VALUES = (
 )
 # Features come and go, change their kind, and have names of all kinds.
 MIXED = st.dictionaries(st.sampled_from(["a", "b", "c", "d", 7, ("e", 1)]), VALUES, max_size=6)
+EIGHTHS = st.dictionaries(
+    st.sampled_from(["a", "b", "c", "d", 7, ("e", 1)]),
+    st.integers(-80, 80).map(lambda i: i / 8) | st.sampled_from([None, True, "red", "green"]),
+    max_size=6,
+)
 COMPLETE = st.fixed_dictionaries({name: st.integers(0, 16).map(lambda i: i / 8) for name in "ab"})
 LABELS = st.sampled_from(["low", "high", "middle", 1, 2.5])
 NUMBERS = st.floats(-100, 100)
@@ -180,6 +186,42 @@ class ForgetfulTree(_GrownTree):
     def assert_agrees(self, model: Any, asked: list[Row]) -> None:
         assert model.retained_sizes == [self.naive.n_held]
         super().assert_agrees(model, asked)
+
+
+class ExtraTrees(_Naive):
+    """The default forest: its answers are those of the naive one.
+
+    A plain twin tells when each tree was ready, see `NaiveExtraTrees`. Numbers are eighths: sums of
+    squares of much smaller ones vanish, and the linear models of the naive forest divide by them.
+    """
+
+    samples = EIGHTHS
+
+    def __init__(self, name: str, **parameters: Any) -> None:
+        super().__init__(name, **parameters)
+        self.twin = self.learner()
+        given = {
+            **self.twin._core.settings(),
+            "rules": Rules(**self.twin._core.settings()["rules"]),
+        }
+        naive = NaiveNumberForest if given.pop("regression") else NaiveClassForest
+        del given["n_trees"]
+        self.naive = naive(**given)
+
+    def learn(self, x: Row, y: Any, w: float) -> None:
+        self.twin.learn_one(x, y, w=w)
+        self.naive.learn(x, y, w, births=self.twin._core.state()["births"].tolist())
+
+    def assert_agrees(self, model: Any, asked: list[Row]) -> None:
+        if not self.naive.samples:
+            return
+        for x in asked:
+            wanted = self.naive.predict(x)
+            if isinstance(wanted, dict):
+                said = model.predict_proba_one(x)
+                assert said == pytest.approx(wanted, rel=1e-9, abs=1e-12)
+            else:
+                assert model.predict_one(x) == pytest.approx(wanted[0], rel=1e-6, abs=1e-9)
 
 
 class ShrubEnsemble(_Naive):

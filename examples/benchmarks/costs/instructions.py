@@ -5,13 +5,24 @@ Callgrind counts the instructions of a process, so other processes do not change
 
     python -m examples.benchmarks.costs instructions
     python -m examples.benchmarks.costs instructions --against ../before ExtraTreesClassifier
+
+`--guard` counts a learner of each family on a made stream, and fails if one takes more than 5 %
+more than with the other tree or, without one, than `instructions.json` says. Counts depend on
+Python and on the compiler, so the file holds those of one machine; `--record` writes it.
+
+    python -m examples.benchmarks.costs instructions --guard
+    python -m examples.benchmarks.costs instructions --record
 """
 
 from __future__ import annotations
 
 import argparse
+import json
+import math
 import os
 import pickle
+import platform
+import random
 import re
 import shutil
 import subprocess
@@ -30,16 +41,83 @@ STREAMS: dict[streams.Task, list[str]] = {
     "regression": ["abalone"],
 }
 WAYS = ("loop", "frames")
+RECORD = Path(__file__).with_suffix(".json")
+MOST = 1.05  # of what was recorded
+GUARDED = [
+    *("ExtraTreesClassifier", "ExtraTreesRegressor", "StreamDecisionForestClassifier"),
+    *("ForgetfulRandomForestRegressor", "ShrubEnsembleClassifier", "DynamicTreeRegressor"),
+]
+MADE = 600  # samples of the made stream
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Describe the options."""
-    learners = [name for name in river_extra_trees.__all__ if name.endswith(("ifier", "ressor"))]
-    parser.add_argument("learners", nargs="*", default=learners)
+    parser.add_argument("learners", nargs="*", help="all if none is named")
     parser.add_argument("--against", type=Path, help="folder of another source tree")
     parser.add_argument("--streams", nargs="+", help="instead of those of the task")
     parser.add_argument("--ways", nargs="+", choices=WAYS, default=WAYS)
     parser.add_argument("--samples", type=int, default=1000, help="half of them are counted")
+    parser.add_argument("--guard", action="store_true", help="fail if one takes 5 %% more")
+    parser.add_argument("--record", action="store_true", help=f"write {RECORD.name}")
+
+
+def made(task: streams.Task) -> list[Any]:
+    """Return a stream that is the same everywhere: numbers, a nominal value, gaps, noise."""
+    rng = random.Random(1)
+    rows: list[Any] = []
+    for _ in range(MADE):
+        x: dict[str, Any] = {f"x{i}": rng.random() for i in range(8)}
+        x["color"] = rng.choice(["red", "green", "blue"])
+        score = 2.0 * x["x0"] - x["x1"] * (x["color"] == "red") + 0.3 * rng.random()
+        if rng.random() < 0.1:
+            del x["x2"]
+        rows.append((x, score if task == "regression" else f"level {int(2 * score)}"))
+    return rows
+
+
+def environment() -> str:
+    """Return what the counts depend on beside the code."""
+    return f"Python {platform.python_version()}, {platform.python_compiler()}, {platform.machine()}"
+
+
+def recorded() -> dict[str, float]:
+    """Return the counts of the file, in thousands."""
+    if not RECORD.exists():
+        raise UserError(f"there is no {RECORD}; --record it with the tree of before")
+    found = json.loads(RECORD.read_text(encoding="utf-8"))
+    if found["environment"] != environment():
+        raise UserError(
+            f"{RECORD.name} was recorded with {found['environment']}, and this is {environment()}; "
+            "use --against, or --record it with the tree of before"
+        )
+    counts: dict[str, float] = found["thousands"]
+    return counts
+
+
+def check_guarded(options: argparse.Namespace) -> int:
+    """Count the learners of the guard; record them, or return how many take too much."""
+    others = {} if options.record or options.against else recorded()
+    counts: dict[str, float] = {}
+    lines, n_slow = [], 0
+    for name in options.learners or GUARDED:
+        task: streams.Task = "classification" if name.endswith("Classifier") else "regression"
+        for way in options.ways:
+            what, rows = f"{name} {way}", made(task)
+            counts[what] = round(instructions(HERE, name, way, rows) / 1e3, 2)
+            if options.record:
+                lines.append([what, f"{counts[what]:,.1f}"])
+                continue
+            before = others.get(what, math.inf)
+            if options.against:
+                before = instructions(options.against.resolve(), name, way, rows) / 1e3
+            ratio = counts[what] / before
+            n_slow += ratio > MOST
+            lines.append([what, f"{counts[what]:,.1f}", f"{before:,.1f}", f"{ratio:.3f}"])
+    tables.show(["learner", "thousands", *([] if options.record else ["before", "ratio"])], lines)
+    if options.record:
+        content = {"environment": environment(), "thousands": counts}
+        RECORD.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+    return n_slow
 
 
 def instructions(tree: Path, name: str, way: str, rows: list[Any]) -> float:
@@ -60,17 +138,20 @@ def instructions(tree: Path, name: str, way: str, rows: list[Any]) -> float:
     return int(totals[0]) / (len(rows) - len(rows) // 2)
 
 
-def run(options: argparse.Namespace) -> None:
-    """Print a line for each learner, stream and way."""
+def run(options: argparse.Namespace) -> int:
+    """Print a line for each learner, stream and way; return how many the guard refuses."""
     if shutil.which("valgrind") is None:
         raise UserError("valgrind is not installed; run: sudo apt-get install valgrind")
     # Without the package there, Python would import that of this tree.
     if options.against and not (options.against / "river_extra_trees" / "__init__.py").exists():
         raise UserError(f"{options.against} is not a source tree of river_extra_trees")
+    if options.guard or options.record:
+        return check_guarded(options)
     trees = [HERE, *([options.against.resolve()] if options.against else [])]
     heads = ["learner", "stream", "way", "thousands", *(["before", "ratio"] if trees[1:] else [])]
     lines = []
-    for name in options.learners:
+    learners = [name for name in river_extra_trees.__all__ if name.endswith(("ifier", "ressor"))]
+    for name in options.learners or learners:
         task: streams.Task = "classification" if name.endswith("Classifier") else "regression"
         for stream in options.streams or STREAMS[task]:
             rows = streams.load(stream, task, options.samples)
@@ -81,3 +162,4 @@ def run(options: argparse.Namespace) -> None:
                     cells.append(f"{counts[0] / counts[1]:.3f}")
                 lines.append([name, stream, way, *cells])
     tables.show(heads, lines)
+    return 0

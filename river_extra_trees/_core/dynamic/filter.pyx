@@ -299,8 +299,9 @@ cdef class ParticleFilter(Particles):
         require(n_roots in (n_particles, 2 * n_particles), "ParticleFilter: a particle has no tree")
         require(not (settings["classifier"] and settings["linear"]),
                 "ParticleFilter: a classifier has linear models")
-        require(1 <= len(decays) <= min(MAX_DECAYS, n_particles)
-                and all([type(decay) is float and 0.0 < decay <= 1.0 for decay in decays])
+        require(len(decays) >= 1 and len(decays) <= min(MAX_DECAYS, n_particles)
+                and all([type(decay) is float and decay > 0.0 and decay <= 1.0
+                         for decay in decays])
                 and len(set(decays)) == len(decays),
                 "ParticleFilter: forgetting factors must differ and be in (0, 1]")
         filter = cls(**settings)
@@ -345,6 +346,8 @@ cdef class ParticleFilter(Particles):
         check_samples(self, fields)
         for i in range(self.trees.n_nodes):
             if self.trees.nodes[i].leaf != NULL:
+                require(not holds_future(self, self.trees.nodes[i].leaf),
+                        "ParticleFilter: a leaf is older than a sample that it holds")
                 finish_leaf(self, self.trees.nodes[i].leaf)
         return 0
 
@@ -419,6 +422,17 @@ cdef int check_fields(ParticleFilter filter, dict fields) except -1:
                         abs(rows[:, 1:2 + q]) <= LARGEST_MEAN, axis=1)
         require(np.all(sound), "ParticleFilter: a weight or a mean that no samples have")
     return 0
+
+
+cdef bint holds_future(ParticleFilter filter, const Leaf* leaf) noexcept nogil:
+    """Whether a leaf whose weights decay is older than one of its samples: that would grow."""
+    cdef int i
+    if filter.published or filter.decays[leaf.stratum] == 1.0:
+        return False
+    for i in range(leaf.n_active):
+        if filter.pool.arrival[leaf.slots[i]] >= leaf.time:
+            return True
+    return False
 
 
 cdef int check_samples(ParticleFilter filter, dict fields) except -1:

@@ -320,8 +320,9 @@ cdef SharedTrees restored_trees(int width, Schema schema, bint published, dict f
     cdef Node* here
     cdef int i, child, right, n = <int>len(links), leaf = 0, first = 0
     inner = links.base[:, 0] >= 0
-    require(0 < n <= LARGEST_INT // 8 and n - np.count_nonzero(inner) == len(n_active)
-            and np.sum(n_active, dtype=np.int64) == len(slots) <= LARGEST_INT // 8,
+    require(0 < n and n <= LARGEST_INT // 8 and n - np.count_nonzero(inner) == len(n_active)
+            and np.sum(n_active, dtype=np.int64) == len(slots)
+            and len(slots) <= LARGEST_INT // 8,
             "SharedTrees: nodes, leaves and their samples do not fit together")
     require(np.all(links.base[:, 0] < schema.n_columns), "SharedTrees: a split by no feature")
     leaf_regions = fields["regions"].compress(~inner)

@@ -171,7 +171,7 @@ cdef class Buffer:
     def sample(self, arrival):
         """(row, target, weight) of the sample with this number in the stream."""
         cdef int place, column
-        if not self.oldest <= arrival < self.n_seen:
+        if arrival < self.oldest or arrival >= self.n_seen:
             raise IndexError(f"sample {arrival} is not remembered")
         place = self.place_of(arrival)
         row = [self.value(column, place) for column in range(self.n_features)]

@@ -530,7 +530,8 @@ cdef class ExtraTrees(Ensemble):
         n_trees = sum([trees.n_trees for trees in fields["trees"]])
         require(np.all((growths[:, 0] >= 1) & (growths[:, 0] <= LARGEST_WINDOW)
                        & (growths[:, 1] >= 1) & (growths[:, 1] <= n_trees))
-                and 0 < sum(growths[:, 1].tolist()) == n_trees == len(fields["births"]),
+                and n_trees > 0 and sum(growths[:, 1].tolist()) == n_trees
+                and len(fields["births"]) == n_trees,
                 "ExtraTrees: the groups do not hold the trees")
         linear = fields.get("linear", ["none"] * len(growths))
         require(len(linear) == len(growths)

@@ -473,6 +473,7 @@ cdef class Forest(Ensemble):
         self.window = fields["window"]
         self.trees = table_of(fields["trees"], self.new_trees())
         self.root_statistics = table_of(fields["root_statistics"], Trees(0, self.regression))
+        require(self.n_gathered() <= self.batch_size, "Forest: the batch has too many samples")
         return 0
 
     cdef int check_structure(self) except -1:
@@ -483,8 +484,6 @@ cdef class Forest(Ensemble):
         for trees, fading in ((self.root_statistics, 1.0), (self.trees, self.fading)):
             require(trees.fits(self.schema.codes, self.regression, len(self.labels), fading),
                     "Forest: a tree does not belong to it")
-        require(self.n_gathered() <= self.batch_size,
-                "Forest: the batch has too many samples")
         require(self.n_batches > 0 or self.n_early <= self.n_gathered(),
                 "Forest: the first trees have grown on samples that are not there")
         return self.window.check_codes(
@@ -506,7 +505,7 @@ cdef class BatchGrowth(Job):
             with nogil:
                 team.run(self, self.n)
         finally:
-            team.dismiss()
+            team.end_threads()
         return 0
 
     cdef int do(self, long task, int thread) except -1 nogil:

@@ -171,14 +171,15 @@ cdef class ForgetfulForest(Forest):
         """Allocate memory for the predictions of n samples of this batch."""
         cdef size_t width = self.trees.n_trees + 2
         if n > self.n_answers:
-            n = min(max(4, n + n // 2), self.batch_size)
+            n = max(n, min(max(4, n + n // 2), self.batch_size))
             self.answers = <double*>resized(self.answers, product(n, width), sizeof(double))
             self.n_answers = n
         return 0
 
     cdef object answers_so_far(self):
         """The memory of the predictions for the samples of this batch, as [position, tree]."""
-        return view(self.answers, "f8", (self.n_gathered(), self.trees.n_trees + 2))
+        return view(
+            self.answers, "f8", (self.n_answers, self.trees.n_trees + 2))[:self.n_gathered()]
 
     # --- One sample ---------------------------------------------------------------------------
 
@@ -542,9 +543,8 @@ cdef class ForgetfulForest(Forest):
         cdef Retained retained
         cdef int slot, count
         Forest.load(self, fields)
-        n_trees, n = self.trees.n_trees, self.n_in_batch
-        require(len(fields["created_at"]) == len(fields["parameters"]) == n_trees
-                and fields["answers"].shape == (n, n_trees + 2),
+        n_trees = self.trees.n_trees
+        require(len(fields["created_at"]) == n_trees and len(fields["parameters"]) == n_trees,
                 "ForgetfulForest: something of a tree is missing")
         self.subsets, self.created_at = fields["subsets"], fields["created_at"].tolist()
         self.parameters, self.drift = fields["parameters"], fields["drift"]
@@ -552,7 +552,7 @@ cdef class ForgetfulForest(Forest):
         self.n_per_step = fields["n_per_step"]
         if self.n_waiting and not self.n_per_step:
             self.n_per_step = -(-n_trees // min(<int>STEPS_OF_OLD, self.batch_size))
-        self.reserve_answers(max(1, n))
+        self.reserve_answers(max(1, self.n_gathered()))
         put_back({"answers": self.answers_so_far()}, fields)
         ends = np.cumsum(fields["n_retained"], dtype=np.int64)
         require(n_trees > 0 and ends[n_trees - 1] == len(fields["retained"]),
@@ -584,6 +584,7 @@ cdef class ForgetfulForest(Forest):
                 "ForgetfulForest: the samples are not those that a tree retains")
         for counts, retained in zip(samples, self.retained):
             require(len(counts) == retained.n and all([n > 0 for n in counts.values()])
-                    and sum(counts.values()) == retained.total <= LARGEST_TOTAL,
+                    and sum(counts.values()) == retained.total
+                    and retained.total <= LARGEST_TOTAL,
                     "ForgetfulForest: a tree retains a sample twice, or too few or many copies")
         return 0

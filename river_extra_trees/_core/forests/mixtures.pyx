@@ -314,7 +314,7 @@ cdef class NumberMixture:
         cdef NumberMixture mixture
         cdef dict fields = State("NumberMixture", values, cls.FIELDS).read(cls.FIELDS)
         n = len(fields["weights"]) - 1
-        require(1 <= n <= LARGEST_MIXTURE and len(fields["sums"]) == (n + 1) * (n + 2) // 2
+        require(n >= 1 and n <= LARGEST_MIXTURE and len(fields["sums"]) == (n + 1) * (n + 2) // 2
                 and abs(np.sum(fields["weights"]) - 1.0) < 1e-6
                 and fields["lowest"] <= fields["highest"],
                 "NumberMixture: there are no such weights, sums or targets")

@@ -184,12 +184,15 @@ cdef class LinearModels:
 
     cdef dict views(self):
         """The arrays of a state."""
+        n, room = self.n_regressors, (self.regressor_capacity,)
+        n_models = self.n_cells // self.width
         return {
-            "columns": view(self.columns, "i4", (self.n_regressors,)),
-            "centers": view(self.centers, "f8", (self.n_regressors,)),
-            "scales": view(self.scales, "f8", (self.n_regressors,)),
-            "coefficients": view(self.coefficients, "f8", (self.n_models, self.width)),
-            "of_nodes": view(self.of_nodes, "i4", (self.n_nodes,)),
+            "columns": view(self.columns, "i4", room)[:n],
+            "centers": view(self.centers, "f8", room)[:n],
+            "scales": view(self.scales, "f8", room)[:n],
+            "coefficients": view(
+                self.coefficients, "f8", (n_models, self.width))[:self.n_models],
+            "of_nodes": view(self.of_nodes, "i4", (self.node_capacity,))[:self.n_nodes],
         }
 
     def state(self):

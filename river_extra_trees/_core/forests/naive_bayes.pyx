@@ -263,13 +263,13 @@ cdef class NaiveBayes:
 
     cdef dict views(self):
         """The arrays over classes and columns; counts and values of the nominal columns."""
-        cdef Py_ssize_t n = self.n_columns, k = self.n_classes
+        cdef Py_ssize_t n = self.n_columns, k = self.n_classes, room = self.column_capacity
         cdef int column
         return {
             "class_weights": view(self.class_weights, "f8", (k,)),
-            "moments": view(self.moments, "f8", (n, k, 3)),
-            "overall": view(self.overall, "f8", (n, 3)),
-            "n_values": view(self.n_values, "i4", (n,)),
+            "moments": view(self.moments, "f8", (room, k, 3))[:n],
+            "overall": view(self.overall, "f8", (room, 3))[:n],
+            "n_values": view(self.n_values, "i4", (room,))[:n],
             "counts": [view(self.counts[column], "f8", (MAX_VALUES, k))
                        for column in range(self.n_columns) if self.n_values[column]],
             "values": [view(self.values[column], "f8", (MAX_VALUES,))

@@ -9,14 +9,14 @@ from cpython.object cimport PyObject
 from libc.stdint cimport uint64_t
 
 from ..ahead cimport Ahead
-from ..learner cimport Learner
+from ..learner cimport LONG_STRETCH, Learner
 from ..table cimport RowReader
 from ..team cimport Job
 from ..trees cimport Trees
 
 cdef enum:
     LEAST_RANGE = 8         # rows of a range; the last one may be shorter
-    MOST_RANGES = 512       # LONG_STRETCH / LEAST_RANGE
+    MOST_RANGES = LONG_STRETCH // LEAST_RANGE
 
 cdef class Ensemble(Learner):
     cdef readonly Trees trees

@@ -680,11 +680,12 @@ cdef class Shrubs(Learner):
 
     cdef dict views(self):
         """The arrays over the trees."""
-        cdef Py_ssize_t n = self.trees.n_trees, size = sizeof(double)
+        cdef Py_ssize_t n = self.trees.n_trees, room = self.n_models + 1
         return {
-            "weights": view(self.weights, "f8", (n,)), "hits": view(self.hits, "f8", (n,)),
-            "births": view(self.births, "i8", (n,)),
-            "gram": view(self.gram, "f8", (n, n), ((self.n_models + 1) * size, size)),
+            "weights": view(self.weights, "f8", (room,))[:n],
+            "hits": view(self.hits, "f8", (room,))[:n],
+            "births": view(self.births, "i8", (room,))[:n],
+            "gram": view(self.gram, "f8", (room, room))[:n, :n],
         }
 
     cdef dict fields(self):

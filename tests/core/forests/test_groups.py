@@ -144,6 +144,15 @@ def many_valued(regression: bool) -> Rows:
         yield x, y, rng.choice([1.0, 1.0, 0.5, 2.0])
 
 
+def wide(regression: bool) -> Rows:
+    """A share of the features stands for 100 at most."""
+    rng = random.Random(7)
+    for _ in range(36):
+        x = {f"x{column}": rng.random() for column in range(150)}
+        score = x["x0"] + x["x149"] > 1.0
+        yield x, float(score) if regression else score, 1.0
+
+
 def many_classes(regression: bool) -> Rows:
     """From one class to more than 30; with more than 16, leaves list their classes."""
     rng = random.Random(1)
@@ -173,6 +182,7 @@ CLASSES: list[Case] = [
     (many_valued, {"rules": {"criterion": "entropy"}, "max_features": None, "seed": 2}),
     (many_valued, {"rules": {"min_samples_leaf": 4}, "seed": 3}),
     (many_valued, {"batch_size": 60, "max_features": None, "max_nodes": 31, "seed": 4}),
+    (wide, {"max_features": 0.9}),
     (many_classes, {"rules": {"max_depth": 2}}),
     (many_classes, {"max_nodes": 15, "batch_size": 25}),
 ]
@@ -194,6 +204,7 @@ WINDOWS: dict[Any, list[tuple[int, int]]] = {
     (many_valued, False): [(120, 2), (60, 1)],
     (many_valued, True): [(90, 2), (70, 1), (80, 1)],
     (many_classes, False): [(120, 1), (30, 1)],
+    (wide, False): [(30, 1), (20, 1)],
 }
 SLOW = (many_valued, many_classes)
 

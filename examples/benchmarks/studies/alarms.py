@@ -1,0 +1,179 @@
+"""Alarms of `Watch` and of river's drift detectors: false ones, delays, missed changes.
+
+The streams are rows of real tables, drawn at random with replacement, so that nothing changes. A
+change is planted after half of the samples:
+
+- labels: two classes change places; in a regression, all targets change their sign;
+- column: the most important column is missing from then on;
+- unit: the most important numeric column is multiplied by 1,000.
+
+The learner is the default forest. The detectors of river have their default parameters, and get its
+errors.
+
+    python -m examples.benchmarks.studies.alarms false --samples 100000
+    python -m examples.benchmarks.studies.alarms changes --samples 20000
+    python -m examples.benchmarks.studies.alarms cost --samples 20000
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import random
+import statistics
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from river import drift
+from river.drift import binary
+
+import river_extra_trees as ret
+from examples.benchmarks.common import streams, tables
+
+CLASSES = ["elec", "covtype", "phishing", "magic", "letter", "adult", "bank_marketing"]
+NUMBERS = ["bike_sharing_hourly", "cal_housing", "abalone", "cpu_act", "wind"]
+TASKS: dict[str, streams.streams.Task] = {
+    **dict.fromkeys(CLASSES, "classification"),
+    **dict.fromkeys(NUMBERS, "regression"),
+}
+MOST_ROWS = 20_000  # of a table
+DETECTORS: dict[str, Callable[[], Any]] = {
+    "ADWIN": drift.ADWIN,
+    "KSWIN": lambda: drift.KSWIN(seed=1),
+    "PageHinkley": drift.PageHinkley,
+    "DDM": binary.DDM,  # of errors that are 0 or 1
+}
+CHANGES = ("labels", "column", "unit")
+Rows = Iterator[tuple[dict[str, Any], Any]]
+
+
+def drawn(name: str, n: int, seed: int) -> Rows:
+    """Draw n rows of a table."""
+    rows = streams.load(name, TASKS[name], MOST_ROWS)
+    rng = random.Random(seed)
+    for x, y in rng.choices(rows, k=n):
+        yield dict(x), y
+
+
+def important(name: str, numeric: bool) -> str:
+    """Return the column that the trees use most, of all or of the numeric ones."""
+    model = learner(name)
+    for x, y in drawn(name, 3_000, 0):
+        model.learn_one(x, y)
+    shares = model.feature_importances_
+    one = next(drawn(name, 1, 0))[0]
+    names = [each for each in shares if not numeric or isinstance(one.get(each), float | int)]
+    return str(max(names, key=shares.__getitem__))
+
+
+def changed(name: str, n: int, change: str, seed: int) -> Rows:
+    """Draw n rows; the second half of them is changed."""
+    first, second = [
+        y for y, _ in collections.Counter(y for _, y in drawn(name, 1_000, 1)).most_common(2)
+    ]
+    column = important(name, change == "unit") if change != "labels" else ""
+    swap = {first: second, second: first}
+    for i, (x, y) in enumerate(drawn(name, n, seed)):
+        if i >= n // 2:
+            if change == "labels":
+                y = -y if TASKS[name] == "regression" else swap.get(y, y)
+            elif change == "column":
+                x.pop(column, None)
+            elif column in x:
+                x[column] *= 1_000
+        yield x, y
+
+
+def learner(name: str) -> Any:
+    kinds = {"classification": ret.ExtraTreesClassifier, "regression": ret.ExtraTreesRegressor}
+    return kinds[TASKS[name]](seed=1)
+
+
+def alarms(name: str, rows: Rows) -> dict[str, list[int]]:
+    """Return the numbers of the samples at which each detector raises an alarm."""
+    watch = ret.Watch(learner(name), seed=1)
+    detectors = {each: make() for each, make in DETECTORS.items()}
+    found: dict[str, list[int]] = {each: [] for each in detectors}
+    for i, (x, y) in enumerate(rows):
+        answer = watch.predict_one(x)
+        watch.learn_one(x, y)
+        if answer is None:
+            continue
+        is_class = TASKS[name] == "classification"
+        error = float(answer != y) if is_class else abs(answer - y)
+        for each, detector in detectors.items():
+            if each == "DDM" and not is_class:
+                continue
+            detector.update(bool(error) if each == "DDM" else error)
+            if detector.drift_detected:
+                found[each].append(i)
+    found["Watch"] = [alarm.n_samples - 1 for alarm in watch.alarms]
+    return found
+
+
+def false(options: argparse.Namespace) -> None:
+    """Count the alarms on streams that do not change."""
+    names = [*DETECTORS, "Watch"]
+    lines, total = [], dict.fromkeys(names, 0.0)
+    for name in options.streams:
+        found = alarms(name, drawn(name, options.samples, options.seed))
+        per = {each: len(found[each]) * 100_000 / options.samples for each in names}
+        lines.append([name, *(f"{per[each]:.0f}" for each in names)])
+        total = {each: total[each] + per[each] / len(options.streams) for each in names}
+    lines.append(["mean", *(f"{total[each]:.1f}" for each in names)])
+    print("False alarms per 100,000 samples")
+    tables.show(["stream", *names], lines)
+
+
+def changes(options: argparse.Namespace) -> None:
+    """Measure how soon planted changes are noticed."""
+    names = [*DETECTORS, "Watch"]
+    half, lines = options.samples // 2, []
+    for change in CHANGES:
+        found = [
+            alarms(name, changed(name, options.samples, change, options.seed))
+            for name in options.streams
+        ]
+        for each in names:
+            first = [next((i - half + 1 for i in one[each] if i >= half), None) for one in found]
+            delays = [delay for delay in first if delay is not None]
+            median = f"{statistics.median(delays):.0f}" if delays else "-"
+            early = sum(i < half for one in found for i in one[each])
+            lines.append([change, each, median, str(len(first) - len(delays)), str(early)])
+    tables.show(["change", "detector", "median delay", "missed", "alarms before"], lines)
+
+
+def cost(options: argparse.Namespace) -> None:
+    """Measure the CPU time of watching beside that of the forest."""
+    lines = []
+    for name in options.streams:
+        rows = list(drawn(name, options.samples, options.seed))
+        seconds: dict[bool, list[float]] = {False: [], True: []}
+        for watched in (False, True) * 5:
+            model = ret.Watch(learner(name), seed=1) if watched else learner(name)
+            begun = time.process_time()
+            for x, y in rows:
+                model.predict_one(x)
+                model.learn_one(x, y)
+            seconds[watched].append(time.process_time() - begun)
+        alone, both = (statistics.median(seconds[each]) for each in (False, True))
+        micro = [1e6 * each / len(rows) for each in (alone, both - alone)]
+        lines.append([name, *(f"{each:.1f}" for each in micro), f"{both / alone - 1:.1%}"])
+    tables.show(["stream", "forest, us", "watching, us", "share"], lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("question", choices=["false", "changes", "cost"])
+    parser.add_argument("--samples", type=int, default=20_000)
+    parser.add_argument("--streams", nargs="+", choices=TASKS, default=list(TASKS))
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    {"false": false, "changes": changes, "cost": cost}[options.question](options)
+
+
+if __name__ == "__main__":
+    main()

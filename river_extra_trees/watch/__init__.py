@@ -1,0 +1,7 @@
+"""An alarm when a model in use goes wrong: its losses, its window weights, or its inputs change."""
+
+from __future__ import annotations
+
+from .watch import Alarm, Watch
+
+__all__ = ["Alarm", "Watch"]

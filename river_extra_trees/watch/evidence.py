@@ -1,0 +1,131 @@
+"""Evidence that the distribution of a signal has changed, with a bound on false alarms.
+
+A signal is a sequence of numbers, one per block of samples, which rise if something is wrong. Its
+latest number gets a conformal p-value: the share of the numbers before it that are as large, ties
+broken at random. If nothing has changed, the numbers are exchangeable, and the p-value is uniform,
+whatever the distribution of the numbers (Vovk, Gammerman and Shafer 2005). A bet on small p-values,
+the mixture of the power martingales, then earns 1 on average, and the Shiryaev-Roberts statistic R
+of the bets needs c blocks on average at least to reach a threshold c: R minus the number of blocks
+is a martingale (Vovk, Petej, Nouretdinov, Ahlberg, Carlsson and Gammerman 2021, "Retrain or not
+retrain: conformal test martingales for change-point detection", section 5).
+
+Numbers that depend on their predecessors are not exchangeable: losses, for example, come in runs.
+Then the blocks of this signal are made twice as long, until they hardly depend on each other. A
+signal whose longest blocks still do moves by itself, such as a clock, and is not tested. After many
+blocks that do not, they are made shorter again.
+"""
+
+from __future__ import annotations
+
+import bisect
+import collections
+import itertools
+import math
+import random
+import statistics
+
+__all__ = ["Evidence"]
+
+HIGHEST = 4  # times that a block may become twice as long
+LEAST = 20  # numbers that a number is compared with, at least
+MOST = 500  # at most: the latest
+# A number waits for so many others before it is compared with: those after a change differ.
+WAITING = 16
+CHECKED = 30  # numbers between two tests of whether they depend on each other
+# Numbers depend on each other if their autocorrelation exceeds this by so many deviations.
+DEPENDENT, DEVIATIONS = 0.1, 3.0
+
+
+class Evidence:
+    """Evidence of changes of one signal.
+
+    Parameters
+    ----------
+    run_length
+        Expected number of shortest blocks between two false alarms, at least.
+    rng
+        Random numbers that break ties.
+    """
+
+    def __init__(self, run_length: float, rng: random.Random) -> None:
+        self.run_length = run_length
+        self.rng = rng
+        self.level = 0  # blocks consist of 2**level shortest blocks
+        self.restart()
+
+    def restart(self) -> None:
+        """Forget all numbers."""
+        self.compared: collections.deque[float] = collections.deque()  # in their order
+        self.ordered: list[float] = []  # the same, sorted
+        self.waiting: collections.deque[float] = collections.deque()
+        self.n = 0  # numbers since the blocks have their length
+        self.ratio = 0.0  # R
+
+    @property
+    def is_tested(self) -> bool:
+        """Whether the signal does not move by itself."""
+        return self.level <= HIGHEST
+
+    def ends(self, n_blocks: int) -> bool:
+        """Return whether a block ends after this number of shortest blocks."""
+        return self.level <= HIGHEST and n_blocks % (1 << self.level) == 0
+
+    def update(self, number: float) -> bool:
+        """Take the number of a block; return whether the signal has changed."""
+        if len(self.ordered) >= LEAST:
+            self.ratio = (1.0 + self.ratio) * bet(self.p_value(number))
+        self.keep(number)
+        if self.ratio * (1 << self.level) >= self.run_length:
+            return True
+        if self.n % CHECKED == 0 and len(self.compared) >= LEAST and depend(list(self.compared)):
+            self.change_level(1)
+        elif self.n >= MOST and self.level > 0:
+            self.change_level(-1)
+        return False
+
+    def change_level(self, step: int) -> None:
+        """Make the blocks twice or half as long."""
+        ratio = self.ratio / 2.0**step  # counts blocks
+        self.restart()
+        self.level, self.ratio = self.level + step, ratio
+
+    def p_value(self, number: float) -> float:
+        """Return the conformal p-value of a number."""
+        n, first = len(self.ordered), bisect.bisect_left(self.ordered, number)
+        last = bisect.bisect_right(self.ordered, number, first)
+        return (n - last + self.rng.random() * (last - first + 1)) / (n + 1)
+
+    def keep(self, number: float) -> None:
+        """Let a number wait, and compare with the one that has waited longest."""
+        self.n += 1
+        self.waiting.append(number)
+        if len(self.waiting) > WAITING:
+            waited = self.waiting.popleft()
+            self.compared.append(waited)
+            bisect.insort(self.ordered, waited)
+        if len(self.compared) > MOST:
+            del self.ordered[bisect.bisect_left(self.ordered, self.compared.popleft())]
+
+    def means(self) -> tuple[float, float]:
+        """Return the mean of the latest numbers, and of those that they are compared with."""
+        return statistics.fmean(self.waiting), statistics.fmean(self.compared)
+
+
+def bet(p: float) -> float:
+    """Return what a bet on small p-values earns: the integral of e p^(e - 1) over e in [0, 1]."""
+    if p > 1.0 - 1e-6:
+        return 0.5
+    log = math.log(max(p, 1e-12))
+    return (1.0 - p + p * log) / (p * log * log)
+
+
+def depend(numbers: list[float]) -> bool:
+    """Return whether numbers depend on their predecessors; a slow trend, as of learning, is none.
+
+    The mean squared difference of numbers two places apart, over that of neighbours, is 1 + r for
+    an autoregression with the coefficient r, and hardly changed by a trend.
+    """
+    near = sum((b - a) ** 2 for a, b in itertools.pairwise(numbers)) / (len(numbers) - 1)
+    pairs = zip(numbers, numbers[2:], strict=False)
+    far = sum((b - a) ** 2 for a, b in pairs) / (len(numbers) - 2)
+    return far > (1.0 + DEPENDENT + DEVIATIONS / math.sqrt(len(numbers))) * near

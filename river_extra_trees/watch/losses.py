@@ -1,0 +1,79 @@
+"""The losses of a model, and the number of samples on which it relies."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Hashable
+
+from .evidence import Evidence
+
+__all__ = ["Losses"]
+
+BLOCK = 32  # samples of a shortest block
+KINDS = ("loss", "weights")
+# What the alarms say of a kind, and how its size and numbers follow from the means.
+Change = tuple[str, float, str]
+
+
+class Losses:
+    """Losses and effective memory, in blocks.
+
+    Parameters
+    ----------
+    run_lengths
+        Expected number of samples between two false alarms of the losses, and of the effective
+        memory, at least.
+    seed
+        Seed of the random numbers.
+    """
+
+    def __init__(self, run_lengths: tuple[float, float], seed: int) -> None:
+        rng = random.Random(seed)
+        self.evidence = [Evidence(each / BLOCK, rng) for each in run_lengths]
+        self.n_blocks = 0
+        self.sums = [0.0, 0.0]  # of the present blocks
+        self.total, self.n = 0.0, 0  # losses of the present shortest block
+
+    def add(self, loss: float) -> bool:
+        """Take a loss; return whether a shortest block has ended."""
+        self.total += loss
+        self.n += 1
+        return self.n >= BLOCK
+
+    def end_block(self, memory: float) -> list[Change]:
+        """End a block, with this effective memory; return kind, size and text of each change."""
+        numbers = self.total / self.n, -math.log(memory)
+        self.total, self.n = 0.0, 0
+        self.n_blocks += 1
+        found = []
+        for i, evidence in enumerate(self.evidence):
+            self.sums[i] += numbers[i]
+            if evidence.ends(self.n_blocks):
+                number, self.sums[i] = self.sums[i] / (1 << evidence.level), 0.0
+                if evidence.update(number):
+                    found.append(describe(i, *evidence.means()))
+                    evidence.restart()
+        return found
+
+    @property
+    def unwatched(self) -> list[Hashable]:
+        """The kinds of alarms that are impossible, because the numbers move by themselves."""
+        pairs = zip(KINDS, self.evidence, strict=True)
+        return [kind for kind, evidence in pairs if not evidence.is_tested]
+
+    def restart(self) -> None:
+        """Forget the losses so far."""
+        self.total, self.n = 0.0, 0
+        self.sums[0] = 0.0
+        self.evidence[0].restart()
+
+
+def describe(kind: int, recent: float, usual: float) -> Change:
+    """Say what changed."""
+    if kind == 0:
+        text = f"the mean loss of the latest samples is {recent:.3g}; {usual:.3g} was usual"
+        return KINDS[kind], recent - usual, text
+    now, before = math.exp(-recent), math.exp(-usual)
+    text = f"the effective memory is {now:,.0f} samples; {before:,.0f} was usual"
+    return KINDS[kind], before / now, text

@@ -1,0 +1,373 @@
+"""A wrapper that watches a model and raises alarms."""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import typing
+from collections.abc import Callable, Hashable, Mapping
+
+from river import base
+
+from .._estimator.frames import readable_frame, values_of, weights_of
+from .._estimator.parameters import check_number, check_parameter, check_whole, plain_parameters
+from .._estimator.rows import rows_of, values_by_name
+from .inputs import BLOCK, Inputs
+from .losses import Losses
+
+__all__ = ["Alarm", "Watch"]
+
+STRIDE = 8  # one sample in eight is looked at in detail
+MOST_ALARMS = 1_000
+MOST_ASKED = 10_000  # questions whose labels are late that are remembered
+# Shares in the false alarms; the inputs have the rest.
+LOSS_SHARE, WEIGHTS_SHARE = 0.5, 0.2
+INPUTS = "inputs"  # a kind of alarm; the others are in `losses`
+Sample = Mapping[Hashable, typing.Any]
+
+
+@dataclasses.dataclass(frozen=True)
+class Alarm:
+    """Something that changed.
+
+    Attributes
+    ----------
+    n_samples
+        Number of samples that had been watched.
+    kind
+        `"loss"`: the predictions became worse. `"weights"`: the model relies on fewer samples than
+        before. `"inputs"`: the values of a column are distributed differently.
+    column
+        The column, if the kind is `"inputs"`; `None` if the names of the columns changed.
+    size
+        How large the change is. Loss: recent mean loss minus usual mean loss. Weights: factor by
+        which the effective memory shrank. Inputs: share of the samples whose values moved, from 0
+        to 1.
+    text
+        What happened, in a sentence.
+    """
+
+    n_samples: int
+    kind: str
+    column: Hashable
+    size: float
+    text: str
+
+    def __str__(self) -> str:
+        return f"sample {self.n_samples:,}: {self.text}"
+
+
+class Watch(base.Wrapper[typing.Any]):
+    """Watch a model, and raise an alarm when its predictions or its inputs change for the worse.
+
+    Use it around a model in production, or in tests of a stream. It predicts and learns as the
+    model alone would. Meanwhile it watches:
+
+    - the loss of the predictions that were given: errors of a classifier, absolute errors of a
+      regressor;
+    - the `effective_memory` of a learner with several window sizes: weights move to small windows
+      when the stream changes;
+    - each column: missing values, values that are new or out of range, and the distribution; and
+      names that are new.
+
+    **False alarms.** If nothing changes, the expected number of samples between two alarms is at
+    least `false_alarms_per`, over all that is watched together. Half of the alarms may come from
+    the loss; the inputs and the weights share the rest. The bound does not depend on the
+    distribution of losses and values. It supposes that the numbers of successive blocks of samples
+    do not depend on each other; where they do, longer blocks are used, and a column that moves by
+    itself, such as a clock, is not watched (`unwatched`). A loss that falls is no alarm.
+
+    A change of the loss is noticed from sample 1,152 on (36 blocks of 32 samples), and one of the
+    inputs from sample 2,816 on (44 blocks of 64, of which every eighth sample is looked at). After
+    an alarm, the new state is the usual one.
+
+    **Late labels.** The loss is that of the prediction that was given when the sample was asked,
+    found by the values of the sample. That labels begin to come late is no alarm.
+
+    Parameters
+    ----------
+    model
+        A classifier or regressor of this package or of river, or a pipeline that ends with one.
+    false_alarms_per
+        Expected number of samples between two false alarms, at least.
+    on_alarm
+        Function that is called with each alarm. What it raises reaches the caller of `learn_one` or
+        `predict_one`.
+    seed
+        Seed of the random numbers that break ties.
+
+    Attributes
+    ----------
+    alarms
+        The latest 1,000 alarms, the oldest first.
+    unwatched
+        What is not watched because it moves by itself: names of columns, `"loss"` or `"weights"`.
+
+    References
+    ----------
+    Vovk, V., Petej, I., Nouretdinov, I., Ahlberg, E., Carlsson, L. and Gammerman, A., 2021. Retrain
+    or not retrain: conformal test martingales for change-point detection. Proceedings of Machine
+    Learning Research, 152, pp.191-210.
+
+    Examples
+    --------
+
+    A sensor breaks after 4,000 samples:
+
+    >>> import random
+    >>> import river_extra_trees as ret
+
+    >>> rng = random.Random(0)
+    >>> model = ret.Watch(ret.StreamDecisionTreeClassifier(seed=1), seed=1)
+    >>> for i in range(5000):
+    ...     x = {"sensor": rng.random(), "noise": rng.random()}
+    ...     y = x["sensor"] > 0.5
+    ...     if i >= 4000:
+    ...         x["sensor"] = None
+    ...     _ = model.predict_one(x)
+    ...     model.learn_one(x, y)
+
+    >>> for alarm in model.alarms:
+    ...     print(alarm.kind, alarm.column, alarm.n_samples)
+    loss None 4129
+    inputs sensor 4409
+    """
+
+    @plain_parameters
+    def __init__(
+        self,
+        model: typing.Any,
+        false_alarms_per: float = 100_000,
+        on_alarm: Callable[[Alarm], typing.Any] | None = None,
+        seed: int = 0,
+    ) -> None:
+        check_parameter(
+            isinstance(model, base.Classifier | base.Regressor),
+            "model",
+            model,
+            "a classifier or a regressor",
+        )
+        check_number("false_alarms_per", false_alarms_per, BLOCK)
+        check_parameter(on_alarm is None or callable(on_alarm), "on_alarm", on_alarm, "a function")
+        check_whole("seed", seed, 0)
+        if type(self) is Watch:  # `__new__` would hide the parameters of `__init__`
+            is_classifier = isinstance(model, base.Classifier)
+            self.__class__ = WatchedClassifier if is_classifier else WatchedRegressor
+        self.model = model
+        self.false_alarms_per = false_alarms_per
+        self.on_alarm = on_alarm
+        self.seed = seed
+        self.alarms: collections.deque[Alarm] = collections.deque(maxlen=MOST_ALARMS)
+        self.n_samples = 0
+        has_memory = effective_memory_of(model) is not None
+        inputs_share = 1.0 - LOSS_SHARE - WEIGHTS_SHARE * has_memory
+        self._losses = Losses(
+            (false_alarms_per / LOSS_SHARE, false_alarms_per / WEIGHTS_SHARE), seed
+        )
+        self._inputs = Inputs(false_alarms_per / inputs_share, seed + 1)
+        self._rows: list[Sample] = []  # of the present block
+        self._x: Sample | None = None  # the sample that was asked last, and the answer
+        self._answer: typing.Any = None
+        self._is_asked = False  # whether predictions are asked for at all
+        # Answers whose labels have not come, since labels come late.
+        self._late: collections.OrderedDict[Hashable, typing.Any] | None = None
+
+    @property
+    def _wrapped_model(self) -> typing.Any:
+        return self.model
+
+    @property
+    def unwatched(self) -> list[Hashable]:
+        """What is not watched because it moves by itself: names of columns, or kinds of alarms."""
+        return self._losses.unwatched + self._inputs.unwatched
+
+    # ------------------------------------------------------------------ predictions
+
+    def predict_one(self, x: Sample, **kwargs: typing.Any) -> typing.Any:
+        """Predict a sample with the model, and look at its features.
+
+        Parameters
+        ----------
+        x
+            Features by name.
+        kwargs
+            What else `predict_one` of the model takes.
+
+        Returns
+        -------
+        The prediction of the model.
+        """
+        answer = self.model.predict_one(x, **kwargs)
+        self._take_question(x, answer)
+        return answer
+
+    def _take_question(self, x: Sample, answer: typing.Any) -> None:
+        """Remember the answer to a question until its label comes, and look at the features."""
+        self._is_asked = True
+        self._x, self._answer = x, answer
+        if self._late is not None and (key := key_of(x)) is not None:
+            self._late.setdefault(key, answer)
+            if len(self._late) > MOST_ASKED:
+                self._late.popitem(last=False)
+        self._see(x)
+
+    def _answer_for(self, x: Sample) -> typing.Any:
+        """Return the prediction that was given for a sample, or one that is made now."""
+        if x is self._x:
+            return self._answer
+        if self._late is not None and (answer := self._late.get(key_of(x))) is not None:
+            return answer
+        return self.model.predict_one(x)
+
+    def _forget_question(self, x: Sample) -> None:
+        """Forget the answer for a sample that was learned."""
+        if self._late is not None:
+            self._late.pop(key_of(x), None)
+        elif self._is_asked and x is not self._x:
+            # From now on labels come late. The losses become larger; the stream does not change.
+            self._late = collections.OrderedDict()
+            self._losses.restart()
+        self._x = None
+
+    # ------------------------------------------------------------------ learning
+
+    def learn_one(self, x: Sample, y: typing.Any, w: float = 1.0) -> None:
+        """Learn a sample.
+
+        The prediction that was given for it is judged first; without one, the model is asked now.
+
+        Parameters
+        ----------
+        x
+            Features by name.
+        y
+            The label or target.
+        w
+            Weight of the sample.
+        """
+        answer = self._answer_for(x)
+        if w == 1.0:  # some models of river have no weights
+            self.model.learn_one(x, y)
+        else:
+            self.model.learn_one(x, y, w)
+        self._forget_question(x)
+        if answer is not None:
+            self._judge(self._loss(answer, y))
+        if not self._is_asked:
+            self._see(x)
+
+    def learn_many(self, X: typing.Any, y: typing.Any, w: typing.Any = 1.0) -> None:
+        """Learn the rows of a data frame, one after the other, as `learn_one` does.
+
+        Parameters
+        ----------
+        X
+            A data frame of any library that narwhals supports, or a two-dimensional array.
+        y
+            The label or target of each row.
+        w
+            One weight for all rows, or the weight of each row.
+        """
+        columns = values_by_name(readable_frame(X))
+        targets = values_of(y, "y")
+        weights = weights_of(w, len(targets))
+        rows = list(rows_of(columns, len(targets)))
+        for x, target, weight in zip(rows, targets, weights, strict=True):
+            self.learn_one(x, target, weight)
+
+    def predict_many(self, X: typing.Any) -> typing.Any:
+        """Predict the rows of a frame with the model, and look at their features.
+
+        Parameters
+        ----------
+        X
+            A data frame of any library that narwhals supports, or a two-dimensional array.
+
+        Returns
+        -------
+        The predictions of the model, in order.
+        """
+        frame = readable_frame(X)
+        answers = self.model.predict_many(X)
+        columns = values_by_name(frame)
+        given = values_of(answers, "the predictions")
+        for x, answer in zip(rows_of(columns, len(given)), given, strict=True):
+            self._take_question(x, answer)
+        return answers
+
+    # ------------------------------------------------------------------ what is watched
+
+    def _see(self, x: Sample) -> None:
+        """Look at the features of a sample, of one in `STRIDE` in detail."""
+        n = self.n_samples
+        self.n_samples = n + 1
+        if n % STRIDE == 0:
+            self._rows.append(dict(x))
+            if n % BLOCK == BLOCK - STRIDE:
+                rows, self._rows = self._rows, []
+                changes = self._inputs.end_block(rows)
+                self._raise_alarms([(INPUTS, *change) for change in changes])
+
+    def _judge(self, loss: float) -> None:
+        """Take the loss of an answer."""
+        if self._losses.add(loss):
+            memory = effective_memory_of(self.model)
+            changes = self._losses.end_block(1.0 if memory is None else memory)
+            self._raise_alarms([(kind, None, size, text) for kind, size, text in changes])
+
+    def _raise_alarms(self, changes: list[tuple[str, Hashable, float, str]]) -> None:
+        alarms = [Alarm(self.n_samples, *change) for change in changes]
+        self.alarms.extend(alarms)
+        if self.on_alarm is not None:
+            for alarm in alarms:
+                self.on_alarm(alarm)
+
+    def _loss(self, answer: typing.Any, y: typing.Any) -> float:
+        if isinstance(self, base.Classifier):
+            return float(answer != y)
+        return abs(float(answer) - float(y))
+
+
+class WatchedClassifier(Watch, base.Classifier):
+    """A `Watch` of a classifier."""
+
+    def predict_proba_one(self, x: Sample, **kwargs: typing.Any) -> dict[typing.Any, float]:
+        """Predict the probability of each label with the model, and look at the features.
+
+        Parameters
+        ----------
+        x
+            Features by name.
+        kwargs
+            What else `predict_proba_one` of the model takes.
+
+        Returns
+        -------
+        The probabilities by label.
+        """
+        shares: dict[typing.Any, float] = self.model.predict_proba_one(x, **kwargs)
+        self._take_question(x, max(shares, key=shares.__getitem__) if shares else None)
+        return shares
+
+
+class WatchedRegressor(Watch, base.Regressor):
+    """A `Watch` of a regressor."""
+
+
+def effective_memory_of(model: typing.Any) -> float | None:
+    """Return the effective memory of the learner in a model; None if it has none."""
+    while isinstance(model, base.Wrapper):
+        model = model._wrapped_model
+    if hasattr(model, "steps"):
+        model = list(model.steps.values())[-1]
+    return getattr(model, "effective_memory", None)
+
+
+def key_of(x: Sample) -> Hashable:
+    """Return the values of a sample as a key, whatever their order; None if that is impossible."""
+    try:
+        key = frozenset(x.items())
+        hash(key)
+    except TypeError:
+        return None
+    return key

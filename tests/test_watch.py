@@ -1,0 +1,253 @@
+"""A watched model: the same answers, alarms after changes, and few alarms without."""
+
+import math
+import pickle
+import random
+import statistics
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pandas as pd
+import pytest
+from river import compose, evaluate, linear_model, metrics, preprocessing
+
+import river_extra_trees as ret
+from river_extra_trees.watch import Alarm
+from river_extra_trees.watch.evidence import LEAST, MOST, WAITING, Evidence, bet, depend
+
+Row = tuple[dict[Any, Any], Any]
+
+
+def stream(
+    n: int,
+    seed: int = 0,
+    change: Callable[[dict[Any, Any], Any], Row] | None = None,
+    at: int = 4_000,
+) -> Iterator[Row]:
+    """One column that decides, two that do not; changed from sample `at` on."""
+    rng = random.Random(seed)
+    for i in range(n):
+        x: dict[Any, Any] = {"a": rng.random(), "b": rng.gauss(0, 1), "c": rng.choice("uvw")}
+        y: Any = (x["a"] > 0.5) ^ (rng.random() < 0.1)
+        yield change(x, y) if change is not None and i >= at else (x, y)
+
+
+def fed(model: Any, rows: Iterator[Row]) -> Any:
+    for x, y in rows:
+        model.predict_one(x)
+        model.learn_one(x, y)
+    return model
+
+
+def tree(**parameters: Any) -> Any:
+    return ret.StreamDecisionTreeClassifier(seed=1, **parameters)
+
+
+# Evidence
+
+
+def test_p_values_are_conformal() -> None:
+    """The share of the numbers before, except those that wait, that are as large."""
+    rng, draws = random.Random(0), random.Random(1)
+    evidence, numbers = Evidence(math.inf, draws), []
+    for _ in range(LEAST + WAITING + MOST + 40):
+        number = rng.choice([0.0, 1.0, 2.0, rng.random()])
+        before = numbers[: max(0, len(numbers) - WAITING)][-MOST:]
+        state = draws.getstate()
+        p = evidence.p_value(number)
+        draws.setstate(state)
+        ties = draws.random() * (before.count(number) + 1)
+        assert p == (sum(each > number for each in before) + ties) / (len(before) + 1)
+        evidence.keep(number)
+        numbers.append(number)
+
+
+def test_a_bet_earns_one_on_average() -> None:
+    """Over uniform p-values: the integral of the bets from 0 to 1 is 1."""
+    n = 200_000
+    earned = statistics.fmean(bet((i + 0.5) / n) for i in range(n))
+    below = 1.0 / math.log(2.0 * n)  # earned by p-values below the first point
+    assert 1.0 - below < earned < 1.0
+    assert [bet(p) for p in (0.01, 0.5, 1.0)] == pytest.approx([4.4510, 0.6386, 0.5], abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda rng: rng.gauss(0, 1),
+        lambda rng: rng.paretovariate(0.5),
+        lambda rng: rng.random() < 0.1,
+        lambda rng: 0.0,
+    ],
+    ids=["normal", "heavy tail", "rare", "constant"],
+)
+def test_run_lengths_reach_the_promise(draw: Callable[[random.Random], float]) -> None:
+    """Whatever the distribution: on average at least 200 numbers until a false alarm."""
+    rng = random.Random(3)
+    lengths = []
+    for _ in range(40):
+        evidence, n = Evidence(200.0, rng), 0
+        while not evidence.update(float(draw(rng))) and n < 2_000:
+            n += 1
+        lengths.append(n)
+    assert statistics.fmean(lengths) > 200
+
+
+def test_dependence_is_told_from_a_trend() -> None:
+    """Numbers that come in runs are; a model that learns is not."""
+    rng = random.Random(0)
+    runs = [rng.gauss(i // 5 % 2, 0.2) for i in range(120)]
+    trend = [rng.gauss(5 * math.exp(-i / 40), 0.5) for i in range(120)]
+    assert depend(runs)
+    assert not depend(trend)
+
+
+# Changes
+
+CHANGES: dict[str, tuple[Callable[[dict[Any, Any], Any], Row], str, Any]] = {
+    "labels": (lambda x, y: (x, not y), "loss", None),
+    "missing": (lambda x, y: ({**x, "b": None}, y), "inputs", "b"),
+    "absent": (lambda x, y: ({"a": x["a"], "c": x["c"]}, y), "inputs", "b"),
+    "unit": (lambda x, y: ({**x, "b": 1_000 * x["b"]}, y), "inputs", "b"),
+    "shift": (lambda x, y: ({**x, "b": x["b"] + 2}, y), "inputs", "b"),
+    "value": (lambda x, y: ({**x, "c": "z"}, y), "inputs", "c"),
+    "text": (lambda x, y: ({**x, "b": "?"}, y), "inputs", "b"),
+    "name": (lambda x, y: ({**x, "d": 1}, y), "inputs", None),
+}
+
+
+@pytest.mark.parametrize("case", CHANGES)
+def test_a_change_is_found_and_named(case: str) -> None:
+    """Within 1,500 samples; the first alarm names it, and there was none before."""
+    change, kind, column = CHANGES[case]
+    watch = ret.Watch(tree(batch_size=10_000), seed=1)
+    fed(watch, stream(5_500, change=change))
+    assert watch.alarms
+    assert all(alarm.n_samples > 4_000 for alarm in watch.alarms)
+    assert (kind, column) in [(alarm.kind, alarm.column) for alarm in watch.alarms]
+    assert all(0 < alarm.size < math.inf for alarm in watch.alarms)
+
+
+def test_the_effective_memory_is_watched() -> None:
+    """Weights that move to small windows are a signal of their own."""
+    watch = ret.Watch(ret.ExtraTreesClassifier(n_models=10, window_sizes=(30, 3_000), seed=1))
+    before = fed(watch, stream(3_000)).model.effective_memory
+    flips = stream(3_000, seed=1, change=lambda x, y: (x, not y), at=0)
+    assert fed(watch, flips).alarms
+    assert watch.model.effective_memory < before <= 3_000
+
+
+def test_a_loss_that_falls_is_no_alarm() -> None:
+    """A model that begins to learn late becomes better."""
+    watch = ret.Watch(tree(batch_size=3_000), seed=1)
+    assert not fed(watch, stream(9_000)).alarms
+
+
+def test_a_column_that_moves_by_itself_is_soon_left_alone() -> None:
+    """A level that lasts for some hundred samples: its blocks become longer."""
+    watch, level = ret.Watch(tree(batch_size=100_000), seed=1), random.Random(1)
+    rows = list(stream(40_000))
+    for i, (x, _) in enumerate(rows):
+        x["level"] = level.random() if i % 700 == 0 else rows[i - 1][0]["level"]
+    fed(watch, iter(rows))
+    alarms = [alarm for alarm in watch.alarms if alarm.kind == "inputs"]
+    assert {alarm.column for alarm in alarms} == {"level"}
+    assert len(alarms) <= 5
+
+
+def test_late_labels_are_no_alarm() -> None:
+    """Answers are judged as they were given, and the loss begins anew when labels become late."""
+    watch, questions = ret.Watch(tree(batch_size=10_000), seed=1), []
+    for i, (x, y) in enumerate(stream(8_000)):
+        questions.append((x, y, watch.predict_one(x)))
+        if i < 4_000:
+            watch.learn_one(*questions.pop()[:2])
+        elif len(questions) > 300:
+            watch.learn_one(*questions.pop(0)[:2])
+    assert not watch.alarms
+
+
+# As the model alone
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        tree(),
+        ret.ExtraTreesRegressor(n_models=6, seed=1),
+        compose.Pipeline(preprocessing.StandardScaler(), linear_model.LogisticRegression()),
+    ],
+    ids=["classifier", "regressor", "pipeline of river"],
+)
+def test_a_watched_model_predicts_as_it_would_alone(model: Any) -> None:
+    rows = [
+        ({"a": x["a"], "b": x["b"]}, float(y) if "Reg" in str(model) else y) for x, y in stream(600)
+    ]
+    if "Logistic" not in str(model):
+        rows = [(x, float(y)) for x, y in rows] if "Regressor" in str(model) else rows
+    alone, watch = model.clone(), ret.Watch(model.clone())
+    for x, y in rows:
+        assert watch.predict_one(x) == alone.predict_one(x)
+        watch.learn_one(x, y)
+        alone.learn_one(x, y)
+
+
+def test_watch_is_a_model_of_river() -> None:
+    """Metrics, clones, pickles and pipelines take it."""
+    watch = ret.Watch(tree(), false_alarms_per=5_000, seed=3)
+    score = evaluate.progressive_val_score(stream(800), watch, metrics.Accuracy())
+    alone = evaluate.progressive_val_score(stream(800), tree(), metrics.Accuracy())
+    assert score.get() == alone.get()
+    probabilities = evaluate.progressive_val_score(stream(500), watch.clone(), metrics.LogLoss())
+    assert probabilities.get() > 0
+    assert watch.clone()._get_params().keys() == watch._get_params().keys()
+    copy = pickle.loads(pickle.dumps(watch))
+    more = list(stream(4_000, seed=2, change=lambda x, y: (x, not y), at=1_000))
+    assert list(fed(copy, iter(more)).alarms) == list(fed(watch, iter(more)).alarms) != []
+
+
+def test_frames_are_read_as_rows() -> None:
+    """`learn_many` is a loop of `learn_one`."""
+    rows = list(stream(3_500, change=lambda x, y: ({**x, "b": 1e3}, not y), at=2_800))
+    frame = pd.DataFrame([x for x, _ in rows])
+    loop, frames = ret.Watch(tree(), 1_000), ret.Watch(tree(), 1_000)
+    for x, y in rows:
+        loop.learn_one(x, y)
+    for i in range(0, len(rows), 700):
+        frames.learn_many(frame[i : i + 700], [y for _, y in rows[i : i + 700]])
+    assert list(loop.alarms) == list(frames.alarms) != []
+    assert list(frames.predict_many(frame[:5])) == [loop.predict_one(x) for x, _ in rows[:5]]
+
+
+def test_refused_samples_are_not_watched() -> None:
+    """Neither a question nor a sample that the model refuses leaves a trace."""
+    watch = fed(ret.Watch(tree()), stream(100))
+    before = pickle.dumps(watch)
+    with pytest.raises(ValueError, match="finite"):
+        watch.predict_one({"a": math.inf})
+    for x, y, w in [({"a": math.inf}, True, 1.0), ({"a": 1.0}, None, 1.0), ({"a": 1.0}, True, -1)]:
+        with pytest.raises((TypeError, ValueError)):
+            watch.learn_one(x, y, w)
+    assert pickle.dumps(watch) == before
+
+
+def test_the_callback_gets_each_alarm() -> None:
+    got: list[Alarm] = []
+    watch = ret.Watch(tree(), on_alarm=got.append)
+    fed(watch, stream(6_000, change=lambda x, y: (x, not y)))
+    assert got == list(watch.alarms) != []
+    assert str(got[0]).startswith(f"sample {got[0].n_samples:,}: the mean loss")
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"model": preprocessing.StandardScaler()}, "model must be a classifier"),
+        ({"false_alarms_per": 0}, "false_alarms_per"),
+        ({"on_alarm": 1}, "on_alarm must be a function"),
+        ({"seed": -1}, "seed"),
+    ],
+)
+def test_parameters_are_checked(parameters: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        ret.Watch(**{"model": tree(), **parameters})
