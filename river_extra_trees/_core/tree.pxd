@@ -208,16 +208,28 @@ cdef inline void walk(const Walks* walks, int n, Py_ssize_t stride, bint numeric
         descend(walks, n, stride, -1, NULL, False, leaves)
 
 
+cdef inline int walk_alone(const Tree* tree, const double* row, Py_ssize_t stride) noexcept nogil:
+    """The leaf that a row reaches."""
+    cdef int node = 0
+    cdef const Node* this = tree.nodes
+    while not is_leaf(this):
+        node = this.left ^ <int>turn(this, row[this.feature * stride], False)
+        this = &tree.nodes[node]
+    return node
+
+
 cdef inline void walk_trees(const Tree* trees, int n, const double* row, bint numeric,
                             int* leaves) noexcept nogil:
     """Find the leaves that a row, by column, reaches in n trees."""
     cdef Walks walks
     cdef int tree = 0, k
-    while tree < n:
+    while n - tree > LANES // 2:
         for k in range(LANES):
             walks.nodes[k], walks.rows[k] = trees[min(tree + k, n - 1)].nodes, row
         walk(&walks, min(n - tree, <int>LANES), 1, numeric, leaves + tree)
         tree += LANES
+    for k in range(tree, n):            # for a few, other lanes would be in vain
+        leaves[k] = walk_alone(&trees[k], row, 1)
 
 
 cdef inline void walk_rows(const Tree* tree, const double** rows, int n, Py_ssize_t stride,
@@ -225,11 +237,13 @@ cdef inline void walk_rows(const Tree* tree, const double** rows, int n, Py_ssiz
     """Find the leaves that n rows reach in a tree; see `descend`."""
     cdef Walks walks
     cdef int i = 0, k
-    while i < n:
+    while n - i > LANES // 2:
         for k in range(LANES):
             walks.nodes[k], walks.rows[k] = tree.nodes, rows[min(i + k, n - 1)]
         walk(&walks, min(n - i, <int>LANES), stride, numeric, leaves + i)
         i += LANES
+    for k in range(i, n):
+        leaves[k] = walk_alone(tree, rows[k], stride)
 
 
 cdef inline int walk_slot(const Tree* tree, Window window, int slot) noexcept nogil:
