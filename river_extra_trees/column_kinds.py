@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import math
+import operator
 import sys
 import typing
 from collections.abc import Collection, Hashable, Mapping, Sequence
 
 import numpy as np
-import numpy.typing as npt
 from river import base
 
 from ._core.columns import Column
 from ._core.safe_repr import safe_repr
 from ._core.validation import fit_of
+from ._estimator.fit import Fit
 from ._estimator.frames import columns_in, is_array, readable_frame, scalars_of
 from ._estimator.kinds import (
     DATE,
@@ -29,6 +31,7 @@ from ._estimator.kinds import (
     settled,
     words_of,
 )
+from ._estimator.rows import is_missing
 from ._estimator.tables import table_of
 
 if typing.TYPE_CHECKING:
@@ -69,9 +72,9 @@ class ColumnKinds(base.MiniBatchTransformer):
     `501.0` are `501`, `True` is `true`, and a date at midnight has no time; `007` remains `007`.
 
     Blanks around texts are ignored. The texts that pandas' reader takes as missing are missing
-    values, such as ``""``, `NA`, `None` and `null`; `?`, too. The command line puts this
-    transformer in front of each learner that it trains. `The table of all texts that are read
-    <https://github.com/river-extra-trees/river-extra-trees/blob/main/docs/tables.md>`_ is tested.
+    values, such as ``""``, `NA`, `None` and `null`; `?`, too. The page "Tables and
+    evaluations" lists all words, and the texts that each kind reads. The command line puts this
+    transformer in front of each learner that it trains.
 
     Parameters
     ----------
@@ -80,6 +83,10 @@ class ColumnKinds(base.MiniBatchTransformer):
     missing_words
         Further texts that are missing values, such as `unknown`; `None` adds none. The text of a
         number, such as `-999`, stands for the number, too.
+    strict
+        Whether data with other columns than those learned are refused: frames that lack a column,
+        and frames and samples to predict that have a new one, or none of those learned. Columns of
+        an array are its numbers from 0, so that arrays do not fit names.
 
     Notes
     -----
@@ -112,6 +119,7 @@ class ColumnKinds(base.MiniBatchTransformer):
         self,
         kinds: Mapping[typing.Any, str] | None = None,
         missing_words: Collection[str] | None = None,
+        strict: bool = False,
     ) -> None:
         for kind in ({} if kinds is None else kinds).values():
             check_kind(kind)
@@ -119,6 +127,7 @@ class ColumnKinds(base.MiniBatchTransformer):
         self._words = words_of(missing_words or ())
         self._has_numbers = bool(numbers_in(self._words))  # among the words
         self.missing_words = tuple(missing_words) if missing_words else None
+        self.strict = bool(strict)
         self._columns: dict[Hashable, str] = {}
         self._present: dict[Hashable, int] = {}
         self._n_samples = 0
@@ -217,7 +226,7 @@ class ColumnKinds(base.MiniBatchTransformer):
                 self._admit(name, kind)
         self._n_samples += 1
         for name in x:
-            if name in self._present and (value := read[name]) is not None and value == value:
+            if name in self._present and read[name] is not None and not is_missing(read[name]):
                 self._present[name] += 1
 
     def transform_one(self, x: Features) -> typing.Any:
@@ -233,7 +242,18 @@ class ColumnKinds(base.MiniBatchTransformer):
         ValueError
             If a value cannot be read as the kind of its column.
         """
+        if self.strict:
+            self._require_columns(x)
         return x if self._fit(x) else self._read(x)
+
+    def _require_columns(self, names: Collection[Hashable], rows: int = 0) -> None:
+        """Raise an error if the columns of a sample, or of some rows, are not those learned."""
+        if not self._columns:
+            return
+        fit = Fit(self._columns)
+        _, n_unknown = fit.note(names, rows or 1)
+        if n_unknown or fit.is_disjoint or (rows and fit.missing):
+            raise ValueError("; ".join(fit.notes(refused=True)))
 
     def _fit(self, x: Features) -> int:
         """Return whether the learner may read a sample as it is, and whether it is complete."""
@@ -250,7 +270,7 @@ class ColumnKinds(base.MiniBatchTransformer):
         for name in x:
             kind = self._kind_for(name, None)
             if kind is not None and family_of(kind) == PARTS and read[name] is not None:
-                for part, values in parts_of(np.array([float(read[name])])).items():
+                for part, values in parts_of(np.array([double_of(read[name])])).items():
                     if values[0] == values[0]:
                         read[self._part(name, part, x)] = float(values[0])
         return read
@@ -287,7 +307,11 @@ class ColumnKinds(base.MiniBatchTransformer):
         ValueError
             If a value cannot be read as the kind of its column. Nothing is learned then.
         """
-        columns = self._read_columns(readable_frame(X))
+        native = readable_frame(X)
+        if self.strict:
+            new = dict(columns_in(native)).keys() - self._columns.keys()
+            self._require_columns([name for name, _ in columns_in(native) if name not in new], 1)
+        columns = self._read_columns(native)
         for column in columns:
             if column.kind is not None:
                 self._admit(column.name, column.kind)
@@ -312,6 +336,8 @@ class ColumnKinds(base.MiniBatchTransformer):
             If a value cannot be read as the kind of its column; the message names the row.
         """
         native = readable_frame(X)
+        if self.strict:
+            self._require_columns(dict(columns_in(native)), len(native))
         columns = self._read_columns(native)
         changed = [(i, each) for i, each in enumerate(columns) if each.values is not None]
         if not changed:
@@ -332,14 +358,16 @@ class ColumnKinds(base.MiniBatchTransformer):
         frame = narwhals.from_native(native, pass_through=True, eager_only=True)
 
         def series(name: Hashable, kind: str | None, values: typing.Any) -> typing.Any:
-            dtype = narwhals.String if kind == NOMINAL else narwhals.Float64
+            dtype: typing.Any = narwhals.String if kind == NOMINAL else narwhals.Float64
+            if kind == NOMINAL and not all(each is None or type(each) is str for each in values):
+                dtype = narwhals.Object
             backend = frame.implementation
             return narwhals.new_series(typing.cast(str, name), values, dtype, backend=backend)
 
         added = [series(each.name, each.kind, each.values) for _, each in changed]
         names = [each.name for each in columns]
         for each in dated:
-            for part, values in parts_of(doubles_of(each.values)).items():
+            for part, values in parts_of(np.array(each.values, np.float64)).items():
                 added.append(series(self._part(each.name, part, names), NUMBER, values))
         return frame.with_columns(*added).to_native()
 
@@ -366,6 +394,11 @@ class ColumnKinds(base.MiniBatchTransformer):
                 found, faults = self._read_values(name, kind, values)
                 for row, fault in faults.items():
                     raise ValueError(f"row {row}: {fault}")
+                if kind == NOMINAL and all(map(operator.is_, found, values)):
+                    read.append(Read(name, kind, None, column))  # bytes, for example
+                    continue
+                if kind != NOMINAL:
+                    found = [None if value is None else double_of(value) for value in found]
                 read.append(Read(name, kind, found, column))
         return read
 
@@ -426,7 +459,7 @@ class Read(typing.NamedTuple):
         """Number of missing values."""
         if self.values is None:
             return n_missing(self.column)
-        return sum(value is None or value != value for value in self.values)
+        return sum(value is None or is_missing(value) for value in self.values)
 
 
 def mark_of(kind: str) -> int:
@@ -446,9 +479,12 @@ def misfit(name: Hashable, kind: str, value: object) -> str:
     return f"{found} among {what}"
 
 
-def doubles_of(values: Sequence[typing.Any] | None) -> npt.NDArray[np.float64]:
-    """Return numbers as doubles, NaN where they are missing."""
-    return np.array([np.nan if value is None else value for value in values or ()], np.float64)
+def double_of(number: typing.Any) -> float:
+    """Return a number as a double; one that is too large is infinite, which learners refuse."""
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf
 
 
 # --- Columns of the core

@@ -70,7 +70,7 @@ class Fit:
         """Whether no sample had a column of the model."""
         return bool(self.columns) and self.n > 0 and not self.present
 
-    def notes(self) -> Iterator[str]:
+    def notes(self, refused: bool = False) -> Iterator[str]:
         """Yield a note on missing columns and one on unknown columns, if there are any."""
         if missing := self.missing:
             n, of = len(missing), len(self.columns)
@@ -80,10 +80,9 @@ class Fit:
             )
         if self.unknown:
             n = len(self.unknown)
-            yield (
-                f"the model does not know {n:,} column{'s' * (n > 1)}, and ignores "
-                f"{'them' if n > 1 else 'it'}: {listed(self.unknown)}"
-            )
+            then = "" if refused else f", and ignores {'them' if n > 1 else 'it'}"
+            what = f"{n:,} column{'s' * (n > 1)}{then}"
+            yield f"the model does not know {what}: {listed(self.unknown)}"
 
 
 def listed(names: Collection[Hashable]) -> str:

@@ -222,7 +222,12 @@ def is_date(text: str) -> bool:
 def is_sentinel(value: Any, missing: frozenset[str]) -> bool:
     """Return whether a number is one of the missing values."""
     found = numbers_in(missing)
-    return bool(found) and type(value) is not bool and is_number(value) and float(value) in found
+    if not found or type(value) is bool or not is_number(value):
+        return False
+    try:
+        return float(value) in found
+    except (OverflowError, ValueError):  # too large, or a signalling NaN
+        return False
 
 
 def is_number(value: Any) -> bool:
@@ -280,7 +285,7 @@ def number_of_value(value: Any) -> Any:
         return value // MICROSECOND / 1e6
     if isinstance(value, np.timedelta64):
         return float(value / np.timedelta64(1, "us")) / 1e6
-    if isinstance(value, numbers.Number | np.number | np.bool_):
+    if is_number(value):
         return value
     raise ValueError("not a number")
 
@@ -299,7 +304,7 @@ def date_of_value(value: Any) -> Any:
         return float(value.astype("datetime64[us]").astype(np.int64)) / 1e6
     if isinstance(value, datetime.date):
         return seconds_of(value)
-    if isinstance(value, numbers.Number | np.number) and not isinstance(value, np.timedelta64):
+    if is_number(value):
         day = texts.day_of_digits(name_of(value))
         return value if day is None else seconds_of(day)
     raise ValueError("not a date")

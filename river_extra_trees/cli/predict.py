@@ -134,7 +134,7 @@ def predict(
         taken = reader.target in header
         header.append(f"true {reader.target}" if taken else reader.target)
     fit, score = Fit(dict(kinds.columns)), stats.Mean()
-    batches = _checked(reader, fit, strict)
+    batches = _checked(reader, fit, strict or kinds.strict)
     if names:
         batches = (replace(each, frame=as_learned(each.frame, names)) for each in batches)
     wanted = Wanted(labels, interval)
@@ -159,11 +159,11 @@ def _checked(reader: Reader, fit: Fit, strict: bool) -> Iterator[Batch]:
     for batch in reader:
         given = [name for name in batch.frame.column_names if name not in batch.parts]
         fit.note([*given, *batch.unknown], len(batch))
-        wrong = "; ".join(fit.notes())
+        wrong = "; ".join(fit.notes(refused=True))
         if fit.is_disjoint:
             raise UserError(f"{reader.name} has no column in common with the model: {wrong}")
         if strict and wrong:
-            raise UserError(f"--strict: {reader.name} does not fit the model: {wrong}")
+            raise UserError(f"{reader.name} does not fit the model, which is strict: {wrong}")
         yield batch
 
 

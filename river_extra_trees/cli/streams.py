@@ -94,7 +94,8 @@ def kinds_of(
     known = {} if saved is None else {**(saved.kinds or {}), **saved.columns}
     words = (*((saved and saved.missing_words) or ()), *(missing or ()))
     try:
-        kinds = ColumnKinds({**((saved and saved.kinds) or {}), **found} or None, words or None)
+        declared = {**((saved and saved.kinds) or {}), **found}
+        kinds = ColumnKinds(declared or None, words or None, bool(saved and saved.strict))
     except ValueError as error:
         raise UserError(f"--kind: {error}") from error
     for name, each in found.items():

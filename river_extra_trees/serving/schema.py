@@ -199,7 +199,7 @@ def answer(
     """
     document: dict[str, Any] = {"y": label}
     if probabilities is not None:
-        # A list, because names in JSON are strings: True, 1 and "1" are different labels.
+        # A list, because names in JSON are strings: 1 and "1" are different labels.
         document["probabilities"] = [
             {"label": each, "probability": share} for each, share in probabilities.items()
         ]

@@ -27,7 +27,7 @@ from river_extra_trees._estimator.kinds import (
     settled,
 )
 from river_extra_trees._estimator.texts import TRUTH, is_certain_number, number_of
-from river_extra_trees.column_kinds import ColumnKinds
+from river_extra_trees.column_kinds import ColumnKinds, double_of
 
 __all__ = [
     "determine_kind",
@@ -159,19 +159,13 @@ def _read_values(
     """Convert Python values one by one."""
     read, faults = kinds._read_values(name, kind, values)
     if kind != NOMINAL:
-        return pa.array(map(_double_of, read), pa.float64(), from_pandas=True), faults
+        doubles = (None if value is None else double_of(value) for value in read)
+        return pa.array(doubles, pa.float64(), from_pandas=True), faults
     for row, value in enumerate(read):
         if value is not None and not isinstance(value, str):
             faults[row] = _unreadable(name, value)
             read[row] = None
     return pa.array(read, pa.string()), faults
-
-
-def _double_of(number: Any) -> float | None:
-    try:
-        return None if number is None else float(number)
-    except OverflowError:  # of a whole number
-        return math.inf
 
 
 def _unreadable(name: str, value: object) -> str:

@@ -1,5 +1,6 @@
 """Kinds of columns: what each kind reads, and that rows and frames are read alike."""
 
+import contextlib
 import datetime
 import io
 import math
@@ -167,6 +168,39 @@ def test_equal_values_have_one_name(name: str, values: list[Any]) -> None:
             one = ret.ColumnKinds({"a": "nominal", 0: "nominal"})
             found = one.transform_many(frame)
             assert np.asarray(found).tolist() == [[name]], type(frame)
+
+
+@pytest.mark.parametrize("values", [[b"x", b"y"], [(1, 2), "red"], [(1, 2), 7]])
+def test_other_nominal_values_stay_what_they_are(values: list[Any]) -> None:
+    """In frames as in dicts."""
+    transformer = ret.ColumnKinds({"a": "nominal"})
+    names = [transformer.transform_one({"a": value})["a"] for value in values]
+    frames = [pd.DataFrame({"a": pd.Series(values, dtype=object)})]
+    frames.append(pl.DataFrame({"a": pl.Series(values, dtype=pl.Object)}))
+    frames += [pa.table({"a": values})] if type(values[1]) is bytes else []
+    for frame in frames:
+        assert values_by_name(readable_frame(transformer.transform_many(frame))) == {"a": names}
+
+
+@pytest.mark.parametrize("words", [None, ["-999"]])
+@pytest.mark.parametrize("kind", ["number", "nominal", "date", "date %Y", "date parts"])
+@pytest.mark.parametrize(
+    "value",
+    [10**5000, -(10**400), Fraction(10**400, 3), Decimal("sNaN"), Decimal("1e400000"), 1j, [1], {}],
+    ids=range(8),
+)
+def test_extreme_values(kind: str, words: Any, value: Any) -> None:
+    """They are read, or refused with a ValueError, in dicts and frames."""
+    model = ret.ColumnKinds({"a": kind}, words) | ret.StreamDecisionTreeRegressor(seed=1)
+    for learn in (
+        lambda: model.learn_one({"a": value}, 1.0),
+        lambda: model.learn_many(pd.DataFrame({"a": pd.Series([value], dtype=object)}), [1.0]),
+    ):
+        with contextlib.suppress(ValueError, TypeError):
+            learn()
+    transformer = ret.ColumnKinds(None, words)
+    with contextlib.suppress(ValueError):
+        transformer.learn_one({"a": value})
 
 
 def test_texts_that_differ_stay_apart() -> None:

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import os
 import pickle
 import platform
@@ -107,9 +106,12 @@ def check_guarded(options: argparse.Namespace) -> int:
             if options.record:
                 lines.append([what, f"{counts[what]:,.1f}"])
                 continue
-            before = others.get(what, math.inf)
             if options.against:
                 before = instructions(options.against.resolve(), name, way, rows) / 1e3
+            elif what in others:
+                before = others[what]
+            else:
+                raise UserError(f"{RECORD.name} has no count of {what}; --record it")
             ratio = counts[what] / before
             n_slow += ratio > MOST
             lines.append([what, f"{counts[what]:,.1f}", f"{before:,.1f}", f"{ratio:.3f}"])
