@@ -64,7 +64,7 @@ DEFAULTS: dict[str, Any] = {
 
 def is_former(values: Any) -> bool:
     """Return whether a state is one of former trees."""
-    return isinstance(values, dict) and "gains" not in values
+    return isinstance(values, dict) and "counts" not in values
 
 
 def renewed(values: dict[str, Any]) -> dict[str, Any]:

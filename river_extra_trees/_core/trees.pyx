@@ -241,7 +241,11 @@ cdef class Trees:
         "cell_codes": ("whole_numbers", np.int32, "cells", {"most": MAX_CLASSES}),
         "next_cells": ("whole_numbers", np.int32, "cells", {"least": -1, "most": LARGEST_CELLS}),
     }
+    # Of one tree of one empty leaf. `counts` tells former trees from others.
     DEFAULTS = {
+        "threshold": np.zeros(2), "left": np.full(2, -1, np.int32),
+        "feature": np.array([0, UNUSED], np.uint16), "nominal": np.zeros(2, np.uint8),
+        "turns": np.zeros(2, np.uint8), "gains": np.zeros(1),
         "n_values": 2, "regression": False, "fading": 1.0, "with_visits": False,
         "with_impurities": False, "moments": np.empty((0, 2)), "visited": np.empty(0),
         "impurities": np.empty(0),
