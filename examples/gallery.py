@@ -265,6 +265,7 @@ def service(path: Path) -> str:
             check=True,
             capture_output=True,
         )
+        connection.close()  # the service has closed it after some idle seconds
         return page_of(ask("/status"))
 
 
