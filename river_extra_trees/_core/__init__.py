@@ -29,6 +29,7 @@ the object above it contains::
       |   |                  buckets: nominal values)
       |   |- TreePass      tree_pass: the trees predict and learn rows of a table side by side
       |   |- NaiveBayes    naive_bayes: a member of the pool, in a classification
+      |   |- Questions     questions: rows that were predicted, until their labels come
       |   `- ClassPool or NumberMixture      mixtures: combines the predictions of the groups
       |
       |- Shrubs            shrubs/shrubs: a weighted ensemble on a window

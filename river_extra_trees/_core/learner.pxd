@@ -54,6 +54,8 @@ cdef class Learner(Guarded):
     cdef double* row_shares(self) except? NULL nogil
     # The number:
     cdef double row_number(self) except? -1.0 nogil
+    # Remembers a question: the row that the schema encoded last, which was just predicted.
+    cdef int remember(self) except -1 nogil
     # The number of trees; the nodes of one tree in preorder, left before right, each a dict (see
     # `nodes`); and (number of nodes of all trees, largest height of a tree).
     cdef int count_trees(self) noexcept

@@ -311,6 +311,7 @@ cdef class Learner(Guarded):
         try:
             self.schema.encode(x)
             code = self.row_label() if self.labels.labels else -1
+            self.remember()
             return self.labels.labels[code] if code >= 0 else None
         finally:
             release(self)
@@ -320,7 +321,9 @@ cdef class Learner(Guarded):
         hold(self)
         try:
             self.schema.encode(x)
-            return normalised(self.row_shares(), self.labels.labels)
+            shares = normalised(self.row_shares(), self.labels.labels)
+            self.remember()
+            return shares
         finally:
             release(self)
 
@@ -329,7 +332,9 @@ cdef class Learner(Guarded):
         hold(self)
         try:
             self.schema.encode(x)
-            return self.row_number()
+            number = self.row_number()
+            self.remember()
+            return number
         finally:
             release(self)
 
@@ -434,6 +439,9 @@ cdef class Learner(Guarded):
 
     cdef double row_number(self) except? -1.0 nogil:
         raise_missing()
+
+    cdef int remember(self) except -1 nogil:
+        return 0
 
     cdef int count_trees(self) noexcept:
         return 0

@@ -23,14 +23,17 @@ cdef inline double total_of(const double* shares, int n) noexcept nogil:
     return total
 
 
-cdef inline void share_weights(double* weights, int n, double share) noexcept nogil:
-    """Divide the weights by their sum, then mix them with equal weights: fixed share (Herbster and
-    Warmuth 1998).
+cdef inline void share_weights(double* weights, int n, double share,
+                               const double* claims) noexcept nogil:
+    """Divide the weights by their sum, then mix them with weights in proportion to the claims, or
+    with equal weights (NULL): fixed share (Herbster and Warmuth 1998).
     """
-    cdef double total = total_of(weights, n)
+    cdef double total = total_of(weights, n), all_claims = n if claims == NULL else total_of(
+        claims, n)
     cdef int k
     for k in range(n):
-        weights[k] = (1.0 - share) * weights[k] / total + share / n
+        weights[k] = (1.0 - share) * weights[k] / total + share * (
+            1.0 if claims == NULL else claims[k]) / all_claims
 
 
 cdef inline void softmax(double* values, int n) noexcept nogil:

@@ -21,6 +21,7 @@ from .._core.forests.forgetful import ForgetfulForest
 from .._core.forests.mixtures import ClassPool, NumberMixture
 from .._core.forests.model_trees import LinearModels
 from .._core.forests.naive_bayes import NaiveBayes
+from .._core.forests.questions import Questions
 from .._core.forests.stream import StreamForest
 from .._core.safe_repr import safe_repr
 from .._core.schema import Labels, Schema
@@ -44,6 +45,7 @@ CORE_CLASSES: dict[str, Any] = {
     "memory_forest": ExtraTrees,
     "naive_bayes": NaiveBayes,
     "number_mixture": NumberMixture,
+    "questions": Questions,
     "schema": Schema,
     "shrub_ensemble": Shrubs,
     "stream_forest": StreamForest,

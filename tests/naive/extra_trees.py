@@ -28,6 +28,8 @@ from tests.naive.extra_tree import (
 from tests.naive.naive_bayes import NaiveBayes
 from tests.naive.rng import NaiveRng
 
+Row = tuple[tuple[int, float], ...]
+
 RENEW, BRANCH = 10, 11  # purposes of random numbers
 FIRST_GROWTH = 10
 LEAST_SAMPLES = 10
@@ -46,6 +48,20 @@ class Group:
     begun: int = 0  # samples seen when the growth began; 0 if no tree grows
 
 
+@dataclass
+class Question:
+    """A row, the number of samples learned before it was asked, and what the members answered."""
+
+    row: Row
+    n_seen: int
+    answer: Any
+
+
+def row_of(x: Sequence[float]) -> Row:
+    """The values that are not missing."""
+    return tuple((column, value) for column, value in enumerate(x) if not math.isnan(value))
+
+
 def offered_columns(samples: list[Sample]) -> list[int]:
     """The columns with a value among the samples of a growth: only these are offered to it."""
     found = {c for sample in samples for c, value in enumerate(sample.x) if not math.isnan(value)}
@@ -58,6 +74,8 @@ class NaiveExtraTrees(abc.ABC):
     `windows` holds (latest samples to grow on, number of trees); `linear` names, of each, the
     nodes that have linear models.
     """
+
+    DELAY_MEMORY = 100.0
 
     def __init__(
         self,
@@ -74,6 +92,8 @@ class NaiveExtraTrees(abc.ABC):
         self.max_nodes, self.rules, self.seed = max_nodes, rules, seed
         self.columns = Columns()
         self.samples: list[Sample] = []
+        self.questions: list[Question] = []
+        self.delay = 0.0
         self.groups: list[Group] = []
         self.trees: list[Tree] = []
         for (window_size, n), kind in zip(windows, linear or ["none"] * len(windows), strict=True):
@@ -89,6 +109,54 @@ class NaiveExtraTrees(abc.ABC):
     @abc.abstractmethod
     def target(self, y: Any) -> float:
         """The number that stands for a target that is learned."""
+
+    @abc.abstractmethod
+    def answer_of(self, x: Sequence[float]) -> Any:
+        """What the members answer, from which the weights are learned."""
+
+    # --- Late labels
+
+    def ask(self, x: dict[Any, Any]) -> None:
+        """Keep a question and its answer, unless nothing is known yet."""
+        if self.samples:
+            row = self.columns.encoded(x)
+            answer = self.kept(self.answer_of(row))
+            self.questions.append(Question(row_of(row), self.n_seen, answer))
+
+    def kept(self, answer: Any) -> Any:
+        """What a question keeps of an answer."""
+        return answer
+
+    def asked(self, x: Sequence[float]) -> Any:
+        """What was answered to the question of a sample, or what is answered now without one."""
+        row = row_of(x)
+        found = [question for question in self.questions if question.row == row]
+        if found:
+            best = min(found, key=lambda q: abs(self.n_seen - q.n_seen - self.delay))
+            self.questions.remove(best)
+            self.delay += (self.n_seen - best.n_seen - self.delay) / self.DELAY_MEMORY
+            if best.n_seen < self.n_seen:
+                return best.answer
+        return self.answer_of(x)
+
+    @property
+    def step(self) -> float:
+        """Factor of the learning rates."""
+        return float((1.0 + self.delay) ** -0.5)
+
+    def shared(self, weights: Values, share: float, claims: Values) -> Values:
+        """Fixed share, slower if labels are late."""
+        share *= (1.0 + self.delay) ** -0.25
+        shared: Values = (1.0 - share) * weights / weights.sum() + share * claims / claims.sum()
+        return shared
+
+    def claims(self) -> Values:
+        """What each window gets of the share."""
+        sizes = np.array([group.window_size for group in self.groups])
+        found: Values = (sizes / (sizes + self.delay)) ** 2
+        return found
+
+    # --- Learning
 
     @abc.abstractmethod
     def weigh(self, sample: Sample) -> None:
@@ -201,6 +269,7 @@ class NaiveClassForest(NaiveExtraTrees):
     def target(self, y: Any) -> float:
         if y not in self.labels:
             self.labels.append(y)
+            self.questions.clear()
         return self.labels.index(y)
 
     def group_answers(self, x: Sequence[float]) -> Values:
@@ -220,6 +289,12 @@ class NaiveClassForest(NaiveExtraTrees):
         members = np.vstack([groups, self.weights @ groups, naive])
         return np.log((1.0 - self.FLOOR) * members + self.FLOOR / n)
 
+    def answer_of(self, x: Sequence[float]) -> tuple[Values, Values]:
+        return self.member_logs(x), self.group_answers(x)
+
+    def kept(self, answer: tuple[Values, Values]) -> tuple[Values, Values]:
+        return answer[0], np.exp(answer[0][: len(self.groups)])
+
     def pool(self, logs: Values) -> Values:
         """p(c) is proportional to the product of q_m(c) ** e_m over the members m."""
         found = self.exponents @ logs
@@ -235,11 +310,12 @@ class NaiveClassForest(NaiveExtraTrees):
     def weigh(self, sample: Sample) -> None:
         """Fixed share of the groups' weights, and a gradient step of the pool's exponents."""
         code = int(sample.y)
-        logs, groups = self.member_logs(sample.x), self.group_answers(sample.x)
+        logs, groups = self.asked(sample.x)
         slopes = logs @ self.pool(logs) - logs[:, code]
-        self.exponents = np.maximum(self.exponents - self.LEARNING_RATE * slopes, 0.0)
-        raised = self.weights * np.sqrt(np.maximum(groups[:, code], self.FLOOR))
-        self.weights = (1.0 - self.SHARE) * raised / raised.sum() + self.SHARE / len(raised)
+        rate = self.LEARNING_RATE * self.step
+        self.exponents = np.maximum(self.exponents - rate * slopes, 0.0)
+        raised = self.weights * np.maximum(groups[:, code], self.FLOOR) ** (0.5 * self.step)
+        self.weights = self.shared(raised, self.SHARE, self.claims())
         self.naive.samples.append(sample)
 
 
@@ -248,6 +324,7 @@ class NaiveNumberForest(NaiveExtraTrees):
 
     SHARE, DECAY, WORST = 0.02, 0.99, 12.0
     STACK_DECAY, PRIOR, FIRST_STACK = 0.999, 30.0, 10
+    FARTHEST, FIRST_BOUND, BOUND_MEMORY = 20.0, 30, 1000
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
@@ -258,7 +335,17 @@ class NaiveNumberForest(NaiveExtraTrees):
         self.errors: list[float] = []
 
     def target(self, y: Any) -> float:
-        return float(y)
+        """The target, at most 20 standard deviations from the mean of those before."""
+        mean = variance = 0.0
+        for i, sample in enumerate(self.samples, 1):
+            share = 1.0 / min(i, self.BOUND_MEMORY)
+            difference = sample.y - mean
+            mean += share * difference
+            variance = (1.0 - share) * (variance + share * difference**2)
+        most = self.FARTHEST * variance**0.5
+        if len(self.samples) < self.FIRST_BOUND or variance == 0.0:
+            return float(y)
+        return min(max(float(y), mean - most), mean + most)
 
     def member_answers(self, x: Sequence[float]) -> tuple[Values, float]:
         """The answers of the groups and the stacked one, and V."""
@@ -276,6 +363,10 @@ class NaiveNumberForest(NaiveExtraTrees):
         middle = float(np.mean(means))
         stacked = middle + float(self.stack() @ (np.array(means) - middle))
         return np.array([*means, min(max(stacked, low), high)]), float(np.mean(variances))
+
+    def answer_of(self, x: Sequence[float]) -> tuple[Values, float, float]:
+        answers, variance = self.member_answers(x)
+        return answers, variance, float(answers @ self.members)
 
     def stack(self) -> Values:
         """The slopes of the stacked answer: a ridge regression on all answers, older ones fade."""
@@ -318,8 +409,8 @@ class NaiveNumberForest(NaiveExtraTrees):
         """The fixed share."""
         if not self.samples:
             return
-        answers, variance = self.member_answers(sample.x)
-        self.errors.append((sample.y - float(answers @ self.members)) ** 2)
+        answers, variance, mean = self.asked(sample.x)
+        self.errors.append((sample.y - mean) ** 2)
         self.answers.append(answers)
         self.variances.append(variance)
         fade = fades(len(self.answers), self.DECAY)
@@ -327,8 +418,9 @@ class NaiveNumberForest(NaiveExtraTrees):
         squared = (np.array(self.answers) - targets[:, None]) ** 2
         running = np.maximum(fade @ squared / fade.sum(), 1e-300)
         logs = -0.5 * np.log(running) - np.minimum(0.5 * squared[-1] / running, self.WORST)
-        raised = self.members * np.exp(0.5 * (logs - logs.max()))
-        self.members = (1.0 - self.SHARE) * raised / raised.sum() + self.SHARE / len(raised)
+        raised = self.members * np.exp(0.5 * self.step * (logs - logs.max()))
+        claims = self.claims()
+        self.members = self.shared(raised, self.SHARE, np.array([*claims, claims.mean()]))
 
 
 def fades(n: int, decay: float) -> Values:

@@ -260,7 +260,7 @@ cdef void update_factor_posterior(Particles filter) noexcept nogil:
             of_rule[rule] += filter.belief[rule][k]
             filter.belief[rule][k] = pow(filter.belief[rule][k], BELIEF_KEPT[first + rule])
     for rule in range(n):
-        share_weights(filter.belief[rule], filter.n_decays, SWITCH[first + rule])
+        share_weights(filter.belief[rule], filter.n_decays, SWITCH[first + rule], NULL)
         of_rule[rule] = (1.0 - RULE_SWITCH) * (of_rule[rule] / evidence) + RULE_SWITCH / n
         for k in range(filter.n_decays):
             filter.belief[rule][k] *= of_rule[rule]

@@ -25,6 +25,7 @@ from .row_pass cimport Ensemble
 from .growth cimport Growth
 from .model_trees cimport LinearModels, TreeGrowth
 from .mixtures cimport ClassPool, NumberMixture
+from .questions cimport Questions
 
 cdef class Group:
     cdef readonly int window_size       # number of samples on which a tree is grown
@@ -93,6 +94,8 @@ cdef class ExtraTrees(Ensemble):
     cdef readonly ClassPool pool                 # None in a regression
     cdef readonly NumberMixture mixture          # None in a classification
     cdef readonly NaiveBayes naive      # None in a regression
+    cdef readonly Questions questions   # that wait for their labels, with what `mixed` was then
+    cdef double* claims                 # per member of the mixture, see `Pace`
 
     cdef object store_in(self, Buffer buffer)
     cdef int make_small(self, int n_threads) except -1
@@ -107,8 +110,10 @@ cdef class ExtraTrees(Ensemble):
     cdef double tree_number(self, int tree, int leaf, const double* row, Py_ssize_t stride,
                             double* answer) noexcept nogil
     cdef void combine(self, double* answers, double* mixed, int width) noexcept nogil
-    cdef void learn_weights(self, const double* answers, const double* mixed, double target,
+    cdef void learn_weights(self, const double* row, Py_ssize_t stride, const int* columns, int n,
+                            int64_t n_seen, const double* answers, double* mixed, double target,
                             int width) noexcept nogil
+    cdef double* claims_of(self, double delay) noexcept nogil
     cdef int size_of_mixed(self, int width) noexcept nogil
     cdef double* prediction(self, double* mixed, int width) noexcept nogil
     cdef int reserve_and_answer(self) except -1 nogil
@@ -117,6 +122,7 @@ cdef class ExtraTrees(Ensemble):
     cdef void find_small_leaves(self) noexcept
     cdef int check_models(self) except -1
     cdef int check_samples(self) except -1
+    cdef int check_questions(self) except -1
 
     cdef inline PyObject* small_of(self, int thread) noexcept nogil:
         return item_of(<PyObject*>self.small, thread)

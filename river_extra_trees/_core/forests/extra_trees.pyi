@@ -5,11 +5,13 @@ from ..learner import Learner
 from ..trees import Trees
 from .mixtures import NumberMixture
 from .model_trees import LinearModels
+from .questions import Questions
 
 class ExtraTrees(Learner):
     trees: Trees
     models: list[LinearModels]
     mixture: NumberMixture
+    questions: Questions
 
     def __init__(
         self,

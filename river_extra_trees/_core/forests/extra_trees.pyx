@@ -27,13 +27,14 @@ from .growth cimport Growth
 from .mixtures cimport ClassPool, NumberMixture
 from .model_trees cimport IN_LEAVES, LinearModels, TreeGrowth, remainder, walk
 from .naive_bayes cimport NaiveBayes
+from .questions cimport Pace, Questions, claim, hash_of
 from .rotation cimport (
     advance, change_tree, find_recent, grow_group, interval_of, learn_row, reserve_group,
     start_growth,
 )
 from .tree_pass cimport TreePass, combine_numbers
 
-from ..state import LARGEST_COUNT, State, fields_of, require, require_codes
+from ..state import LARGEST_COUNT, LARGEST_TARGET, State, fields_of, require, require_codes
 from .model_trees import KINDS
 
 cdef enum:
@@ -41,6 +42,10 @@ cdef enum:
     MOST_OF_SHARE = 100     # features that a share stands for: bounds the time with many columns
     BEGUN = 3               # in a state: its place among the fields of a growth
     GROWTH_FIELDS = 6
+
+# Bounds of the numbers that questions keep: see `mixtures`.
+cdef double LARGEST_VARIANCE = 1e300
+cdef double LEAST_LOG = -1e3
 
 cdef double NAIVE_MEMORY = 1000.0   # memory of naive Bayes, in samples
 
@@ -56,6 +61,7 @@ FIELDS = {
     "births": ("array", np.int64, "trees"),
     "growths": ("array", np.int64, "groups", GROWTH_FIELDS),
     "due": ("numbers", "groups", {"least": 0.0, "most": float(LARGEST_COUNT)}),
+    "questions": ("part", Questions),
 }
 OF_CLASSES = {
     **FIELDS, "criterion": ("word", ("gini", "entropy")), "trees": ("part_or_parts", Trees),
@@ -198,6 +204,8 @@ cdef class ExtraTrees(Ensemble):
         else:
             self.pool = ClassPool(len(self.groups))
             self.naive = NaiveBayes(NAIVE_MEMORY)
+        self.questions = Questions()
+        self.claims = <double*>zeroed(len(self.groups) + 1, sizeof(double))
         self.n_row = -1
 
     def __dealloc__(self):
@@ -210,6 +218,7 @@ cdef class ExtraTrees(Ensemble):
         free(self.recent)
         free(self.answers)
         free(self.mixed)
+        free(self.claims)
 
     def n_remembered(self):
         """Number of samples to remember, so that none is lost while a tree is grown on it.
@@ -268,14 +277,18 @@ cdef class ExtraTrees(Ensemble):
 
     cdef void widen(self, int n_labels) noexcept:
         self.trees.widen(n_labels)
+        self.questions.forget()     # their answers have too few labels
         self.n_row = -1
 
     cdef int update(self, double target, double weight) except -1 nogil:
         cdef int tree, g
         cdef int64_t arrival = self.buffer.n_seen
         cdef PyObject* group
+        if self.regression:
+            target = self.mixture.bounded(target)
         self.answer()
-        self.learn_weights(self.answers, self.mixed, target, self.n_values())
+        self.learn_weights(self.schema.row, 1, self.schema.filled, self.schema.n_filled, arrival,
+                           self.answers, self.mixed, target, self.n_values())
         self.buffer.push(self.schema.row, self.schema.n_columns, target, weight)
         if not self.regression:
             self.naive.learn(self.schema.row, self.schema.filled, self.schema.n_filled,
@@ -387,13 +400,42 @@ cdef class ExtraTrees(Ensemble):
         elif width:
             self.pool.pool(answers, mixed, width)
 
-    cdef void learn_weights(self, const double* answers, const double* mixed, double target,
+    cdef void learn_weights(self, const double* row, Py_ssize_t stride, const int* columns, int n,
+                            int64_t n_seen, const double* answers, double* mixed, double target,
                             int width) noexcept nogil:
-        """Update the weights of the members with the predictions for a sample and its target."""
+        """Update the weights of the members with their predictions for a sample and its target.
+
+        If its question was asked before other samples were learned, the predictions are those that
+        the question had. The sample is row[column * stride] in n columns, after n_seen others.
+        """
+        cdef Pace pace
+        cdef double* asked = NULL
+        if self.questions.waits():
+            asked = self.questions.take(hash_of(row, stride, columns, n), n_seen)
+        if asked != NULL:
+            answers, mixed = NULL, asked
+        pace = self.questions.pace()
+        pace.claims = self.claims_of(self.questions.delay)
         if self.regression:
-            self.mixture.learn(mixed, target)
+            self.mixture.learn(mixed, target, &pace)
         else:
-            self.pool.weigh(answers, mixed, <int>target, width)
+            self.pool.weigh(answers, mixed, <int>target, width, &pace)
+
+    cdef double* claims_of(self, double delay) noexcept nogil:
+        """What each member gets of the share s; the stacked prediction gets the mean."""
+        cdef int g, n = self.n_groups()
+        self.claims[n] = 0.0
+        for g in range(n):
+            self.claims[g] = claim((<Group>self.group(g)).window_size, delay)
+            self.claims[n] += self.claims[g] / n
+        return self.claims
+
+    cdef int remember(self) except -1 nogil:
+        if self.buffer.n_seen > 0:
+            self.questions.keep(
+                hash_of(self.schema.row, 1, self.schema.filled, self.schema.n_filled),
+                self.buffer.n_seen, self.mixed, self.size_of_mixed(self.n_values()))
+        return 0
 
     cdef int size_of_mixed(self, int width) noexcept nogil:
         """Number of doubles of `mixed`."""
@@ -427,6 +469,7 @@ cdef class ExtraTrees(Ensemble):
         with self.using():
             self.schema.encode(x)
             self.reserve_and_answer()
+            self.remember()
             return (self.prediction(self.mixed, 2)[0], self.mixture.spread(self.mixed),
                     self.mixture.n_errors)
 
@@ -474,7 +517,8 @@ cdef class ExtraTrees(Ensemble):
             self.n_trees * (sizeof(int64_t) + (1 + <size_t>self.batch_size) * sizeof(int)
                             + sizeof(double))
             + self.row_capacity * (sizeof(double) + 2 * sizeof(int))
-            + self.answer_capacity * <size_t>len(self.groups) * sizeof(double))
+            + (self.answer_capacity + 1) * <size_t>len(self.groups) * sizeof(double)
+            + sizeof(double))
         if self.regression:
             size += self.answer_capacity * <size_t>self.n_trees * sizeof(double)
         if self.answer_capacity:
@@ -506,6 +550,7 @@ cdef class ExtraTrees(Ensemble):
         values["growths"][:, BEGUN] = 0
         values["births"][:] = 0
         values["buffer"] = self.buffer.emptied()
+        values["questions"] = Questions(is_closed=True)
         return deepcopy(self.restored(values))
 
     cdef dict fields(self):
@@ -525,7 +570,8 @@ cdef class ExtraTrees(Ensemble):
         cdef ExtraTrees forest
         is_regression = type(values) is dict and values.get("regression") is True
         table = OF_NUMBERS if is_regression else OF_CLASSES
-        cdef dict fields = State("ExtraTrees", values, table).read(table)
+        cdef dict fields = State(
+            "ExtraTrees", values, table, {"questions": Questions()}).read(table)
         growths = fields["growths"]
         n_trees = sum([trees.n_trees for trees in fields["trees"]])
         require(np.all((growths[:, 0] >= 1) & (growths[:, 0] <= LARGEST_WINDOW)
@@ -560,6 +606,7 @@ cdef class ExtraTrees(Ensemble):
         self.trees = table_of(fields["trees"], self.new_trees())
         self.models, self.mixture = fields.get("models", []), fields.get("mixture")
         self.naive, self.pool = fields.get("naive"), fields.get("pool")
+        self.questions = fields["questions"]
         view(self.births, "i8", (self.n_trees,))[...] = fields["births"]
         require(len(self.models) == (self.n_trees if self.regression else 0)
                 and (self.mixture if self.regression else self.pool).n_groups == n_groups,
@@ -627,6 +674,7 @@ cdef class ExtraTrees(Ensemble):
             require(0 <= self.births[i] <= n_seen, "ExtraTrees: a tree comes later")
         self.check_models()
         self.check_samples()
+        self.check_questions()
         for group in self.groups:
             require(group.n > 0 and 0 <= group.turn < group.n and 0 <= group.begun <= n_seen
                     and 0 <= group.n_columns <= self.schema.n_columns
@@ -650,6 +698,16 @@ cdef class ExtraTrees(Ensemble):
                 require(models.kind == group.growth.kind
                         and models.n_columns <= self.schema.n_columns,
                         "ExtraTrees: a linear model does not belong to its tree")
+        return 0
+
+    cdef int check_questions(self) except -1:
+        """Refuse questions whose answers are none of this forest."""
+        if self.regression:
+            self.questions.check_answers(
+                self.size_of_mixed(2), self.buffer.n_seen, -LARGEST_TARGET, LARGEST_VARIANCE)
+        else:
+            self.questions.check_answers(self.size_of_mixed(self.n_labels()), self.buffer.n_seen,
+                                         LEAST_LOG, 1.0)
         return 0
 
     cdef int check_samples(self) except -1:

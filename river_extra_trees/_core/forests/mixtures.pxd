@@ -35,12 +35,20 @@ the squared errors of the member as its variance. These are exponential weights 
 with a learning rate of 1/2 (Cesa-Bianchi and Lugosi 2006, chapter 3); the share s lets them follow
 drift.
 
+Bounded targets: a target more than 20 standard deviations from the mean is learned as if it lay
+there, by the trees and their linear models, too. A wrong value, such as 1e6 among targets around
+one, would otherwise decide every sum of squares that it enters. Mean and variance are running ones,
+of the bounded targets, with a memory of 1,000; so they follow targets that rise for good.
+
 Spread: the variance of the prediction at x is the mean of two estimates: the running mean E of the
 squared errors, and the variance V of the trees at x, rescaled,
 
     (E + c (V + E / 10)) / 2,       c: the running mean of error^2 / (V + E / 10),
 
 where V is the mean over the groups of the variances in the leaves and among the trees.
+
+Late labels: the predictions are those of the question, and `Pace` (see `questions`) slows all
+weights down, but not the running means.
 
 What belongs to one row is in memory of the caller, `scratch_of` doubles, so that several threads
 can predict rows.
@@ -49,6 +57,7 @@ can predict rows.
 from libc.stdint cimport int64_t
 
 from ..linalg cimport LeafModel
+from .questions cimport Pace
 
 cdef class ClassPool:
     cdef readonly int n_groups
@@ -59,8 +68,8 @@ cdef class ClassPool:
     cdef dict views(self)
     cdef void pool(self, const double* answers, double* logs, int width) noexcept nogil
     cdef void pool_logs(self, double* logs, int width) noexcept nogil
-    cdef void weigh(self, const double* answers, const double* logs, int code,
-                    int width) noexcept nogil
+    cdef void weigh(self, const double* answers, double* logs, int code, int width,
+                    const Pace* pace) noexcept nogil
 
     cdef inline double* naive_answer(self, double* logs, int width) noexcept nogil:
         """The memory to which the prediction of naive Bayes is written before `pool`."""
@@ -77,6 +86,8 @@ cdef class NumberMixture:
     cdef readonly int n_groups
     cdef readonly int64_t n_targets     # number of learned targets
     cdef readonly double lowest, highest    # range of these targets
+    cdef readonly double middle, variance   # running mean and variance of the bounded targets
+    cdef readonly int64_t n_bounded     # number of these
     cdef double* weights                # w_k, per member
     cdef double* errors                 # per member: decayed sum of squared errors
     cdef readonly double error          # decayed sum of squared errors of the prediction
@@ -93,11 +104,13 @@ cdef class NumberMixture:
     # `answers` of a row: the predictions of the members, the combined prediction, V.
     cdef dict views(self)
     cdef void answer(self, const double* groups, double variance, double* answers) noexcept nogil
-    cdef void learn(self, const double* answers, double target) noexcept nogil
+    cdef void learn(self, const double* answers, double target, const Pace* pace) noexcept nogil
     cdef void learn_stack(self, const double* answers, double target) noexcept nogil
-    cdef void learn_weights(self, const double* answers, double target) noexcept nogil
+    cdef void learn_weights(self, const double* answers, double target,
+                            const Pace* pace) noexcept nogil
     cdef void solve(self) noexcept nogil
     cdef double within(self, double answer) noexcept nogil
+    cdef double bounded(self, double target) noexcept nogil
     cdef double spread(self, const double* answers) noexcept nogil
 
     cdef inline double* mean(self, double* answers) noexcept nogil:

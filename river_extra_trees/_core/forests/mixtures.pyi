@@ -14,6 +14,9 @@ class NumberMixture:
     n_targets: int
     lowest: float
     highest: float
+    middle: float
+    variance: float
+    n_bounded: int
     error: float
     ratio: float
     n_errors: float

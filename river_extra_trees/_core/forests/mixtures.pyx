@@ -64,20 +64,28 @@ cdef class ClassPool:
                 pooled[c] += self.exponents[member] * logs[member * width + c]
         softmax(pooled, width)
 
-    cdef void weigh(self, const double* answers, const double* logs, int code,
-                    int width) noexcept nogil:
-        """Update weights and exponents from the predictions for a row and its true class."""
+    cdef void weigh(self, const double* answers, double* logs, int code, int width,
+                    const Pace* pace) noexcept nogil:
+        """Update weights and exponents from the predictions for a row and its true class.
+
+        The predictions of a question, of which only the logs are known, are pooled again.
+        """
         cdef int c, g, n_groups = self.n_groups
         cdef const double* pooled = logs + (n_groups + 2) * width
-        cdef double slope
+        cdef double slope, share
+        if answers == NULL:
+            self.pool_logs(logs, width)
         for g in range(n_groups + 2):
             slope = -logs[g * width + code]
             for c in range(width):
                 slope += pooled[c] * logs[g * width + c]
-            self.exponents[g] = max(0.0, self.exponents[g] - LEARNING_RATE * slope)
+            self.exponents[g] = max(0.0, self.exponents[g] - LEARNING_RATE * pace.step * slope)
         for g in range(n_groups):
-            self.weights[g] *= sqrt(max(answers[g * width + code], FLOOR))
-        share_weights(self.weights, n_groups, CLASS_SHARE)
+            share = max(answers[g * width + code] if answers != NULL
+                        else exp(logs[g * width + code]), FLOOR)
+            self.weights[g] *= sqrt(share) if pace.step == 1.0 else exp(
+                0.5 * pace.step * log(share))
+        share_weights(self.weights, n_groups, CLASS_SHARE * pace.share, pace.claims)
 
     # ---------------------------------------------------------------- state
 
@@ -122,6 +130,8 @@ cdef class ClassPool:
 
 cdef enum:
     LARGEST_MIXTURE = 1 << 12   # groups: the number of cells of A fits into 32 bits
+    FIRST_BOUND = 30            # targets before the first one that is bounded
+    BOUND_MEMORY = 1000         # of their mean and variance
     FIRST_STACK = 10            # samples before the stacked prediction differs from the mean
 
 cdef double NUMBER_SHARE = 0.02     # s for numbers
@@ -130,6 +140,7 @@ cdef double WORST = 12.0            # limit of error^2 / (2 variance), for outli
 cdef double STACK_DECAY = 0.999     # lambda
 cdef double PRIOR = 30.0            # prior in the ridge r of the stack
 cdef double GLOBAL = 0.1            # factor of E in V + E / 10
+cdef double FARTHEST = 20.0         # of a target, in standard deviations
 cdef double LARGEST_ERROR = 1e300
 cdef double LEAST_VARIANCE = 1e-300
 cdef double LARGEST_SUM = 1e306
@@ -199,7 +210,20 @@ cdef class NumberMixture:
 
     # ---------------------------------------------------------------- learning
 
-    cdef void learn(self, const double* answers, double target) noexcept nogil:
+    cdef double bounded(self, double target) noexcept nogil:
+        """The target that is learned in place of this one; follow mean and variance."""
+        cdef double share, difference, most
+        if self.n_bounded >= FIRST_BOUND and self.variance > 0.0:
+            most = FARTHEST * sqrt(self.variance)
+            target = min(max(target, self.middle - most), self.middle + most)
+        self.n_bounded += 1
+        share = 1.0 / min(self.n_bounded, <int64_t>BOUND_MEMORY)
+        difference = target - self.middle
+        self.middle += share * difference
+        self.variance = (1.0 - share) * (self.variance + share * difference * difference)
+        return target
+
+    cdef void learn(self, const double* answers, double target, const Pace* pace) noexcept nogil:
         """Learn from the predictions and the target; the first target has no predictions."""
         cdef double square, scale
         cdef double mean = answers[self.n_groups + 1], variance = answers[self.n_groups + 2]
@@ -211,12 +235,13 @@ cdef class NumberMixture:
             self.error = ERROR_DECAY * self.error + square
             scale = max(variance + GLOBAL * self.error / self.n_errors, LEAST_VARIANCE)
             self.ratio = ERROR_DECAY * self.ratio + square / scale
-            self.learn_weights(answers, target)
+            self.learn_weights(answers, target, pace)
             self.learn_stack(answers, target)
             self.lowest, self.highest = min(self.lowest, target), max(self.highest, target)
         self.n_targets += 1
 
-    cdef void learn_weights(self, const double* answers, double target) noexcept nogil:
+    cdef void learn_weights(self, const double* answers, double target,
+                            const Pace* pace) noexcept nogil:
         """Update the weights: fixed share, see the header."""
         cdef int k, n = self.n_groups + 1
         cdef double error, variance, best = -INFINITY
@@ -227,8 +252,8 @@ cdef class NumberMixture:
             self.scratch[k] = -0.5 * log(variance) - min(0.5 * error / variance, WORST)
             best = max(best, self.scratch[k])
         for k in range(n):
-            self.weights[k] *= exp(0.5 * (self.scratch[k] - best))
-        share_weights(self.weights, n, NUMBER_SHARE)
+            self.weights[k] *= exp(0.5 * pace.step * (self.scratch[k] - best))
+        share_weights(self.weights, n, NUMBER_SHARE * pace.share, pace.claims)
 
     cdef void learn_stack(self, const double* answers, double target) noexcept nogil:
         """Update the sums A and b of the stacked prediction, and solve for c."""
@@ -296,6 +321,8 @@ cdef class NumberMixture:
         "n_targets": ("whole",),
         "lowest": ("number", -LARGEST_TARGET, LARGEST_TARGET),
         "highest": ("number", -LARGEST_TARGET, LARGEST_TARGET),
+        "middle": ("number", -LARGEST_TARGET, LARGEST_TARGET),
+        "variance": ("number", 0.0, LARGEST_SUM), "n_bounded": ("whole",),
         "weights": ("numbers", "members", {"least": 0.0, "most": 1.0}),
         "errors": ("numbers", "members", {"least": 0.0, "most": LARGEST_SUM}),
         "sums": ("numbers", None, {"least": -LARGEST_SUM, "most": LARGEST_SUM}),
@@ -303,6 +330,8 @@ cdef class NumberMixture:
         "n_errors": ("number", 0.0, 1e6),
         "square": ("number", 0.0, LARGEST_SUM), "n_squares": ("number", 0.0, 1e6),
     }
+
+    DEFAULTS = {"middle": 0.0, "variance": 0.0, "n_bounded": 0}     # of former versions
 
     def state(self):
         """All but what follows from the sums."""
@@ -312,7 +341,7 @@ cdef class NumberMixture:
     def restored(cls, values):
         """The mixture of a state."""
         cdef NumberMixture mixture
-        cdef dict fields = State("NumberMixture", values, cls.FIELDS).read(cls.FIELDS)
+        cdef dict fields = State("NumberMixture", values, cls.FIELDS, cls.DEFAULTS).read(cls.FIELDS)
         n = len(fields["weights"]) - 1
         require(n >= 1 and n <= LARGEST_MIXTURE and len(fields["sums"]) == (n + 1) * (n + 2) // 2
                 and abs(np.sum(fields["weights"]) - 1.0) < 1e-6
@@ -322,6 +351,8 @@ cdef class NumberMixture:
         put_back(mixture.views(), fields)
         mixture.n_targets = fields["n_targets"]
         mixture.lowest, mixture.highest = fields["lowest"], fields["highest"]
+        mixture.middle, mixture.variance = fields["middle"], fields["variance"]
+        mixture.n_bounded = fields["n_bounded"]
         mixture.error, mixture.ratio = fields["error"], fields["ratio"]
         mixture.n_errors = fields["n_errors"]
         mixture.square, mixture.n_squares = fields["square"], fields["n_squares"]

@@ -121,6 +121,8 @@ cdef class TreePass(RowPass):
         cdef double* row = self.forest.schema.row
         for i in range(self.n):
             if self.is_learned(i):
+                if self.forest.regression:
+                    self.ahead.targets[i] = self.forest.mixture.bounded(self.ahead.targets[i])
                 self.ahead.copy(i, row, reader.columns, reader.n_columns)
                 self.forest.buffer.reserve(
                     row, reader.columns, reader.n_columns, self.forest.schema.n_columns)
@@ -250,6 +252,7 @@ cdef class TreePass(RowPass):
     cdef void combine(self, RowReader reader, Py_ssize_t row) noexcept nogil:
         """Combine the predictions of the trees for each row, and update the weights."""
         cdef int i, width = self.width
+        cdef int64_t n_seen = self.first
         cdef double* answers = self.answers
         for i in range(self.n):
             if not self.forest.regression:
@@ -260,7 +263,10 @@ cdef class TreePass(RowPass):
                 row + i, self.forest.prediction(self.mixed, width), self.forest.n_labels())
             if self.is_learned(i):
                 self.forest.n_row = -1      # its predictions are those of other weights
-                self.forest.learn_weights(answers, self.mixed, self.ahead.targets[i], width)
+                self.forest.learn_weights(
+                    self.ahead.rows[i], self.ahead.stride, self.columns, self.n_columns, n_seen,
+                    answers, self.mixed, self.ahead.targets[i], width)
+                n_seen += 1
             answers += self.n_answers
 
 

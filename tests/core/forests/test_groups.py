@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import river_extra_trees as ret
@@ -301,6 +302,24 @@ def test_a_huge_feature_is_no_regressor() -> None:
     slopes = [models.coefficients_of(0) for models in core.models[-2:]]
     assert all(set(each) == {0} and each[0] == pytest.approx(5.0, rel=0.3) for each in slopes)
     assert core.predict_number({"a": 0.5, "huge": 1.7e308}) == pytest.approx(3.5, abs=0.5)
+
+
+@pytest.mark.parametrize("frame", [False, True])
+def test_one_wrong_target_spoils_little(frame: bool) -> None:
+    """1e6 among targets around one is learned as 20 standard deviations from their mean."""
+    rng = random.Random(1)
+    pairs = [({"a": rng.random(), "b": rng.random()}, rng.random() / 10) for _ in range(400)]
+    pairs = [(x, x["a"] + x["b"] + y) for x, y in pairs]
+    pairs[200] = ({"a": 0.01, "b": 0.01}, 1e6)
+    model = ret.ExtraTreesRegressor(n_models=15, window_sizes=(30, 300), seed=1)
+    if frame:
+        model.learn_many(pd.DataFrame(x for x, _ in pairs), pd.Series(y for _, y in pairs))
+    else:
+        for x, y in pairs:
+            model.learn_one(x, y)
+    assert model._core.mixture.highest < 12.0
+    errors = [abs(model.predict_one(x) - x["a"] - x["b"]) for x, _ in pairs[201:]]
+    assert np.median(errors) < 0.1
 
 
 def test_rescaling_changes_no_answer() -> None:

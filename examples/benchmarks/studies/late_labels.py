@@ -1,0 +1,89 @@
+"""What late labels cost the extra trees, and whether fewer windows would do better.
+
+Every sample is predicted, and learned after `delay` others were predicted. The table shows the mean
+accuracy and log loss, or R2, over the streams on which defaults were chosen, of the default and of
+forests without the smallest windows.
+
+    python -m examples.benchmarks.studies.late_labels                      the classifier
+    python -m examples.benchmarks.studies.late_labels --task regression
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import statistics
+import sys
+from typing import Any
+
+from examples.benchmarks.common import streams, tables
+from examples.benchmarks.common.scores import Scores
+from river_extra_trees.cli import UserError, learners
+from river_extra_trees.cli.streams import Task
+
+LEARNERS: dict[Task, list[str]] = {
+    "classification": [
+        "ExtraTreesClassifier",
+        "ExtraTreesClassifier:window_sizes=(200,1200,5000,16000)",
+        "ExtraTreesClassifier:window_sizes=(1200,5000,16000)",
+    ],
+    "regression": [
+        "ExtraTreesRegressor",
+        "ExtraTreesRegressor:window_sizes=(250,1000,16000)",
+        "ExtraTreesRegressor:window_sizes=(1000,16000)",
+    ],
+}
+FIRST = 50  # samples after the first label that are not scored
+SCORES: dict[Task, list[str]] = {"classification": ["accuracy", "log loss"], "regression": ["R2"]}
+
+
+def scores_of(model: Any, rows: streams.Rows, task: Task, delay: int) -> dict[str, float]:
+    """Return the scores of all predictions but the first ones."""
+    predict = model.predict_proba_one if task == "classification" else model.predict_one
+    waiting: collections.deque[Any] = collections.deque()
+    answers = []
+    for x, y in rows:
+        answers.append(predict(x))
+        waiting.append((x, y))
+        if len(waiting) > delay:
+            model.learn_one(*waiting.popleft())
+    scores = Scores(task, rows[delay + FIRST :])
+    scores.update(rows[delay + FIRST :], answers[delay + FIRST :])
+    return scores.get()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--task", choices=streams.SEEN, default="classification")
+    parser.add_argument("--streams", nargs="+", help="by default all on which defaults were chosen")
+    parser.add_argument("--limit", type=int, default=5_000, help="samples per stream")
+    parser.add_argument("--delays", nargs="+", type=int, default=[0, 24, 100, 200, 1000])
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    task: Task = options.task
+    lines = []
+    found: dict[tuple[str, int], list[dict[str, float]]] = collections.defaultdict(list)
+    for stream in options.streams or streams.SEEN[task]:
+        rows = streams.load(stream, task, options.limit)
+        for delay in options.delays:
+            if len(rows) <= delay + 200:
+                continue
+            for learner in LEARNERS[task]:
+                model = learners.make_learner(learner, task, seed=options.seed)
+                scores = scores_of(model, rows, task, delay)
+                found[learner, delay].append(scores)
+                each = [f"{scores[name]:.4f}" for name in SCORES[task]]
+                lines.append([stream, f"{delay}", learner, *each])
+    for (learner, delay), runs in found.items():
+        means = [f"{statistics.fmean(run[name] for run in runs):.4f}" for name in SCORES[task]]
+        lines.append([f"mean of {len(runs)}", f"{delay}", learner, *means])
+    tables.show(["stream", "delay", "learner", *SCORES[task]], lines)
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except UserError as error:
+        sys.exit(f"error: {error}")

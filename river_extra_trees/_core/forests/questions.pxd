@@ -1,0 +1,62 @@
+"""Questions that wait for their labels, with the answers that were known when they were asked.
+
+Where labels come late, the answers that the members of a mixture give when the label comes say
+little about those that they gave when the question was asked: small windows then hold the
+neighbours of the sample. So the weights are learned from the answers of the question.
+
+A question is a row, known by a hash of its values; the number of samples that were learned before
+it; and numbers that its owner wants back, its answer. A label finds the question of its row. Of
+equal rows, it is the one whose delay is nearest to the mean. The delay of a label is the number of
+samples that were learned between the question and the label; D is its running mean,
+
+    D <- D + (delay - D) / MEMORY.
+
+A question waits until MOST others were kept after it, or fewer if their answers would take more
+than MOST_NUMBERS numbers. Those that are never answered therefore cost a fixed memory.
+
+`pace` tells how fast weights follow late labels. A learning rate is multiplied by (1 + D)^(-1/2):
+after a delay of D labels, so many errors have the same cause (Joulani, György and Szepesvári 2013).
+The share s of the fixed share is multiplied by (1 + D)^(-1/4), and goes to a window of m samples in
+proportion to (m / (m + D))^2, because its youngest samples are D old. With D = 0 all factors are
+one.
+"""
+
+from libc.stdint cimport int64_t, uint64_t
+
+cdef struct Pace:
+    double step                 # factor of learning rates
+    double share                # factor of s
+    const double* claims        # per member: what it gets of s, in any unit
+
+cdef class Questions:
+    cdef readonly double delay          # D
+    cdef bint is_closed                 # whether no question is kept
+    cdef int width                      # number of numbers of an answer
+    cdef int first, end                 # places of the questions that may wait: first ... end - 1
+    cdef uint64_t* rows                 # per place: hash of the row
+    cdef int64_t* moments               # number of samples learned before it; -1: it is answered
+    cdef double* answers                # answers[place * width + ...]
+    cdef int capacity                   # number of places
+
+    cdef int most(self, int width) noexcept nogil
+    cdef int keep(self, uint64_t row, int64_t n_seen, const double* answer,
+                  int width) except -1 nogil
+    cdef int make_room(self) except -1 nogil
+    cdef int reserve(self, int capacity) except -1 nogil
+    cdef double* take(self, uint64_t row, int64_t n_seen) noexcept nogil
+    cdef void forget(self) noexcept nogil
+    cdef Pace pace(self) noexcept nogil
+    cdef int check_answers(self, int width, int64_t n_seen, double least, double most) except -1
+    cdef dict views(self)
+
+    cdef inline bint waits(self) noexcept nogil:
+        """Whether a question may wait."""
+        return self.end > self.first
+
+cdef inline double claim(int window_size, double delay) noexcept nogil:
+    """What a window gets of the share s, in any unit."""
+    cdef double part = window_size / (window_size + delay)
+    return part * part
+
+cdef uint64_t hash_of(const double* row, Py_ssize_t stride, const int* columns,
+                      int n) noexcept nogil

@@ -1,0 +1,9 @@
+from typing import Any, Self
+
+class Questions:
+    delay: float
+
+    def __new__(cls, is_closed: bool = False) -> Self: ...
+    def state(self) -> dict[str, Any]: ...
+    @classmethod
+    def restored(cls, values: dict[str, Any]) -> Self: ...

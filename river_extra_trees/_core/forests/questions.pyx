@@ -1,0 +1,200 @@
+"""Questions that wait for their labels. See the header."""
+
+import numpy as np
+
+from libc.math cimport fabs, sqrt
+from libc.stdint cimport int64_t, uint64_t
+from libc.string cimport memcpy, memmove
+
+from ..allocation cimport free, product, resized
+from ..arrays cimport view
+from ..rng cimport mix
+
+from ..state import LARGEST_COUNT, State, fields_of, reduced, require
+
+cdef enum:
+    FEWEST = 16                 # questions for which there is memory at first
+    MOST = 1 << 12              # questions that wait ...
+    MOST_NUMBERS = 1 << 19      # ... and numbers of their answers: 4 MB
+
+cdef double MEMORY = 100.0      # of the mean delay, in labels
+
+FIELDS = {
+    "delay": ("number", 0.0, float(LARGEST_COUNT)), "is_closed": ("flag",),
+    "rows": ("array", np.uint64, "questions"),
+    "moments": ("whole_numbers", np.int64, "questions", {"most": LARGEST_COUNT}),
+    "ages": ("whole_numbers", np.int64, "questions", {"most": MOST - 1}),
+    "answers": ("array", np.float64, "questions", None),
+}
+
+
+cdef union Bits:
+    double value
+    uint64_t bits
+
+
+cdef uint64_t hash_of(const double* row, Py_ssize_t stride, const int* columns,
+                      int n) noexcept nogil:
+    """A hash of row[column * stride] in n columns, in any order; missing values do not count."""
+    cdef uint64_t total = 0
+    cdef Bits cell
+    cdef int k
+    for k in range(n):
+        cell.value = row[columns[k] * stride] + 0.0     # -0.0 becomes 0.0
+        if cell.value == cell.value:
+            total += mix(cell.bits ^ mix(<uint64_t>columns[k] + 1))
+    return total
+
+
+cdef class Questions:
+    """Questions that wait for their labels. See the header.
+
+    Parameters
+    ----------
+    is_closed
+        Whether no question is kept, because no label will come.
+    """
+
+    def __cinit__(self, bint is_closed=False):
+        self.is_closed = is_closed
+
+    def __dealloc__(self):
+        free(self.rows)
+        free(self.moments)
+        free(self.answers)
+
+    # ---------------------------------------------------------------- questions
+
+    cdef int most(self, int width) noexcept nogil:
+        """The largest number of questions that wait."""
+        return min(<int>MOST, <int>MOST_NUMBERS // max(1, width))
+
+    cdef int keep(self, uint64_t row, int64_t n_seen, const double* answer,
+                  int width) except -1 nogil:
+        """Keep a question, unless it is the last one again and nothing was learned since."""
+        if self.is_closed or self.most(width) == 0:
+            return 0
+        if width != self.width:
+            self.forget()
+            self.width, self.capacity = width, 0
+        if self.waits() and self.rows[self.end - 1] == row and self.moments[self.end - 1] == n_seen:
+            return 0
+        self.make_room()
+        self.rows[self.end], self.moments[self.end] = row, n_seen
+        memcpy(self.answers + <Py_ssize_t>self.end * width, answer, width * sizeof(double))
+        self.end += 1
+        return 0
+
+    cdef int make_room(self) except -1 nogil:
+        """Make a place for one more question; one that has waited too long is dropped."""
+        cdef int n, most = self.most(self.width)
+        self.first = max(self.first, self.end - most + 1)
+        if self.end < self.capacity:
+            return 0
+        if 2 * self.first < self.capacity or self.capacity == 0:
+            return self.reserve(min(max(2 * self.capacity, <int>FEWEST), 2 * most))
+        n = self.end - self.first
+        memmove(self.rows, self.rows + self.first, n * sizeof(uint64_t))
+        memmove(self.moments, self.moments + self.first, n * sizeof(int64_t))
+        memmove(self.answers, self.answers + <Py_ssize_t>self.first * self.width,
+                n * <size_t>self.width * sizeof(double))
+        self.first, self.end = 0, n
+        return 0
+
+    cdef int reserve(self, int capacity) except -1 nogil:
+        """Allocate so many places, more than there are."""
+        self.rows = <uint64_t*>resized(self.rows, capacity, sizeof(uint64_t))
+        self.moments = <int64_t*>resized(self.moments, capacity, sizeof(int64_t))
+        self.answers = <double*>resized(
+            self.answers, product(capacity, self.width), sizeof(double))
+        self.capacity = capacity
+        return 0
+
+    cdef double* take(self, uint64_t row, int64_t n_seen) noexcept nogil:
+        """Remove the question of a row, and follow its delay.
+
+        Returns its answer, which is valid until the next question; NULL if there is none, or if
+        nothing was learned since it was asked.
+        """
+        cdef int place, found = -1
+        cdef double distance, nearest = 0.0
+        for place in range(self.first, self.end):
+            if self.rows[place] == row and self.moments[place] >= 0:
+                distance = fabs(<double>(n_seen - self.moments[place]) - self.delay)
+                if found < 0 or distance < nearest:
+                    found, nearest = place, distance
+        if found < 0:
+            return NULL
+        self.delay += (<double>(n_seen - self.moments[found]) - self.delay) / MEMORY
+        place, n_seen = found, n_seen - self.moments[found]
+        self.moments[found] = -1
+        while self.waits() and self.moments[self.first] < 0:
+            self.first += 1
+        return self.answers + <Py_ssize_t>place * self.width if n_seen > 0 else NULL
+
+    cdef void forget(self) noexcept nogil:
+        """Forget all questions."""
+        self.first = self.end = 0
+
+    cdef Pace pace(self) noexcept nogil:
+        """How fast weights follow the next label; the owner adds the claims."""
+        cdef Pace pace
+        pace.step = 1.0 / sqrt(1.0 + self.delay)
+        pace.share = sqrt(pace.step)
+        pace.claims = NULL
+        return pace
+
+    # ---------------------------------------------------------------- state
+
+    cdef int check_answers(self, int width, int64_t n_seen, double least, double most) except -1:
+        """Refuse answers that the owner cannot have given."""
+        views = self.views()
+        answers = views["answers"][views["moments"] >= 0]
+        require(len(answers) == 0 or (
+            self.width == width and np.all(views["moments"] <= n_seen)
+            and np.all((answers >= least) & (answers <= most))),
+            "Questions: there are no such answers")
+        return 0
+
+    cdef dict views(self):
+        """The arrays of all places, also of questions that are answered."""
+        cdef Py_ssize_t n = self.end - self.first, first = self.first
+        return {
+            "rows": view(self.rows + first, "u8", (n,)),
+            "moments": view(self.moments + first, "i8", (n,)),
+            "answers": view(self.answers + first * self.width, "f8", (n, self.width)),
+        }
+
+    def state(self):
+        """The questions that wait; `ages` are the numbers of questions that were kept later."""
+        views = self.views()
+        waits = views["moments"] >= 0
+        ages = np.arange(len(waits), dtype=np.int64)[::-1]
+        return fields_of(self, FIELDS, {
+            "is_closed": bool(self.is_closed), "ages": ages[waits],
+            **{name: values[waits] for name, values in views.items()}})
+
+    @classmethod
+    def restored(cls, values):
+        """The questions of a state."""
+        cdef dict fields = State("Questions", values, FIELDS).read(FIELDS)
+        cdef Questions found = Questions(fields["is_closed"])
+        ages, answers = fields["ages"], fields["answers"]
+        found.width, found.delay = <int>answers.shape[1], fields["delay"]
+        require(np.all(np.diff(ages) < 0) and np.all(ages < found.most(found.width)),
+                "Questions: the ages do not descend, or are too high")
+        if len(ages):
+            found.end = 1 + int(ages[0])
+            found.reserve(found.end)
+            views = found.views()
+            views["moments"][...] = -1
+            for name, view in views.items():
+                view[found.end - 1 - ages] = fields[name]
+        return found
+
+    def __sizeof__(self):
+        return object.__sizeof__(self) + (
+            self.capacity * (sizeof(uint64_t) + sizeof(int64_t) + self.width * sizeof(double)))
+
+    def __reduce__(self):
+        return reduced(type(self), self.state())

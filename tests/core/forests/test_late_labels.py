@@ -1,0 +1,212 @@
+"""Questions whose labels come late: what the weights of the forests are learned from."""
+
+import copy
+import pickle
+import random
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import river_extra_trees as ret
+from river_extra_trees import persistence
+from river_extra_trees._core.forests.extra_trees import ExtraTrees
+from river_extra_trees._core.state import StateError
+from tests.core.forests.test_groups import assert_same_answers, both, learn, rows
+
+Pair = tuple[dict[str, Any], Any]
+
+
+@pytest.mark.parametrize("delay", [1, 7, 30])
+@pytest.mark.parametrize("regression", [False, True])
+def test_same_as_naive(regression: bool, delay: int) -> None:
+    """Every row is asked; some labels come at once, others late, a few never.
+
+    Rows repeat, and copies are taken while questions wait.
+    """
+    core, naive = both(regression)
+    rng = random.Random(delay)
+    stream = [(x, y, w or 1.0) for x, y, w in rows(regression, 200, seed=9)]
+    stream = [(*stream[rng.randrange(200)][:1], *row[1:]) if i % 6 == 0 else row
+              for i, row in enumerate(stream)]  # fmt: skip
+    waiting = []
+    for i, row in enumerate(stream):
+        if i % 9 == 0:
+            core = pickle.loads(pickle.dumps(core))
+            core.check()
+        naive.ask(row[0])
+        assert_same_answers(core, naive, row[0])  # a question, asked twice
+        if i % 7 == 3:
+            learn(core, naive, row)
+        elif i % 11:
+            waiting.append(row)
+        if len(waiting) > delay:
+            learn(core, naive, waiting.pop(0))
+    assert core.questions.delay == pytest.approx(naive.delay)
+    assert 0.4 * delay < naive.delay < 1.2 * delay
+    assert len(core.questions.state()["rows"]) == len(naive.questions) > 10
+
+
+def stream_of(task: str, n: int, seed: int = 1) -> list[Pair]:
+    rng = random.Random(seed)
+    found: list[Pair] = []
+    for _ in range(n):
+        x: dict[str, Any] = {"a": rng.random(), "b": rng.random(), "c": rng.choice("rgb")}
+        score = 3.0 * x["a"] * (x["c"] == "r") + x["b"] + rng.random()
+        found.append((x, score if task == "regression" else score > 1.5))
+    return found
+
+
+def model_of(task: str) -> Any:
+    kind = ret.ExtraTreesRegressor if task == "regression" else ret.ExtraTreesClassifier
+    return kind(n_models=15, window_sizes=(20, 60, 200), seed=1)
+
+
+tasks = pytest.mark.parametrize("task", ["classification", "regression"])
+
+
+@tasks
+def test_a_label_that_comes_at_once_changes_nothing(task: str) -> None:
+    """The weights are those of a model that was never asked, whatever else is asked between."""
+    asked, trained = model_of(task), model_of(task)
+    for x, y in stream_of(task, 150):
+        asked.predict_one(x)
+        asked.predict_one({**x, "a": 0.5})
+        trained.learn_one(x, y)
+        asked.learn_one(x, y)
+    fields, others = asked._core.state(), trained._core.state()
+    assert fields["questions"].values.pop("delay") == 0.0
+    mixture = "mixture" if task == "regression" else "pool"
+    for name, value in others[mixture].values.items():
+        np.testing.assert_array_equal(fields[mixture].values[name], value)
+
+
+def late(model: Any, pairs: list[Pair], delay: int = 20, batch: int = 0) -> Any:
+    """Ask all samples, and learn each after so many others: alone, or in frames."""
+    waiting: list[Pair] = []
+    for x, y in pairs:
+        model.predict_one(x)
+        waiting.append((x, y))
+        if not batch and len(waiting) > delay:
+            model.learn_one(*waiting.pop(0))
+        elif len(waiting) == batch:
+            model.learn_many(pd.DataFrame(x for x, _ in waiting), pd.Series(y for _, y in waiting))
+            waiting.clear()
+    return model
+
+
+@tasks
+def test_frames_find_questions(task: str) -> None:
+    """Labels that come in a frame do the same as one after the other."""
+    pairs, one = stream_of(task, 150), model_of(task)
+    for first in range(0, 150, 30):
+        for x, _ in pairs[first : first + 30]:
+            one.predict_one(x)
+        for x, y in pairs[first : first + 30]:
+            one.learn_one(x, y)
+    many = late(model_of(task), pairs, batch=30)
+    assert one._core.questions.delay > 8.0
+    assert persistence.save_bytes(many) == persistence.save_bytes(one)
+
+
+@tasks
+def test_late_labels_weigh_what_was_known(task: str) -> None:
+    """A model that was asked learns other weights from late labels than one that was not."""
+    pairs = stream_of(task, 150)
+    asked, trained = late(model_of(task), pairs), model_of(task)
+    for x, y in pairs[:-20]:
+        trained.learn_one(x, y)
+    assert asked._core.questions.delay > 10.0
+    assert asked.window_weights != trained.window_weights
+
+
+@tasks
+@pytest.mark.parametrize(
+    "copied",
+    [copy.deepcopy, lambda m: pickle.loads(pickle.dumps(m)),
+     lambda m: persistence.load_bytes(persistence.save_bytes(m))],
+    ids=["copy", "pickle", "file"],
+)  # fmt: skip
+def test_questions_wait_in_copies(task: str, copied: Any) -> None:
+    pairs = stream_of(task, 200)
+    model = late(model_of(task), pairs[:100])
+    other = copied(model)
+    for each in (model, other):
+        late(each, pairs[100:])
+    assert persistence.save_bytes(model) == persistence.save_bytes(other)
+    assert model._core.questions.delay > 10.0
+
+
+@tasks
+def test_frames_and_snapshots_ask_nothing_that_waits(task: str) -> None:
+    """`predict_many` changes no model, and a copy for serving keeps no questions."""
+    pairs = stream_of(task, 100)
+    model = late(model_of(task), pairs)
+    before = persistence.save_bytes(model)
+    model.predict_many(pd.DataFrame(x for x, _ in pairs))
+    assert persistence.save_bytes(model) == before
+    served = model._core.for_serving()
+    for x, _ in pairs:
+        (served.predict_number if task == "regression" else served.predict_proba)(x)
+    assert not len(served.questions.state()["rows"])
+
+
+@tasks
+def test_questions_without_labels_take_a_fixed_memory(task: str) -> None:
+    """4,096 questions wait; later ones replace them."""
+    core = model_of(task)._core
+    for x, y in stream_of(task, 30):
+        core.learn(x, y)
+    sizes = []
+    for i in range(20_000):
+        core.predict_number({"a": i}) if task == "regression" else core.predict_label({"a": i})
+        if i >= 10_000:
+            sizes.append(core.questions.__sizeof__())
+    assert max(sizes) == min(sizes) < 2_000_000
+    state = core.questions.state()
+    assert len(state["rows"]) == 4096
+    assert state["ages"].tolist() == list(range(4095, -1, -1))
+    core.check()
+    core.learn({"a": 20_000 - 4096}, 0.5 if task == "regression" else True)
+    assert len(core.questions.state()["rows"]) == 4095
+    core.learn({"a": 20_000 - 4097}, 0.5 if task == "regression" else True)
+    assert len(core.questions.state()["rows"]) == 4095
+
+
+def test_answers_of_many_labels_take_a_fixed_memory() -> None:
+    """Four megabytes; then fewer questions wait."""
+    core = ret.ExtraTreesClassifier(n_models=3, window_sizes=(20,), seed=1)._core
+    for i in range(600):
+        core.learn({"a": i}, i)
+    for i in range(500):
+        core.predict_label({"a": -i})
+    assert len(core.questions.state()["rows"]) == (1 << 19) // (4 * 600)
+    assert core.questions.__sizeof__() < 2 * 8 * (1 << 19) * 1.1
+
+
+def test_a_new_label_ends_all_questions() -> None:
+    model = late(model_of("classification"), stream_of("classification", 60))
+    assert len(model._core.questions.state()["rows"])
+    model.learn_one({"a": 1.0}, "new")
+    assert not len(model._core.questions.state()["rows"])
+
+
+WRONG = {
+    "order": lambda f: {"ages": f["ages"][::-1].copy()},
+    "age": lambda f: {"ages": f["ages"] + 4080},
+    "future": lambda f: {"moments": f["moments"] + 10_000},
+    "width": lambda f: {"answers": f["answers"][:, :-1].copy()},
+    "answer": lambda f: {"answers": np.full_like(f["answers"], np.inf)},
+    "nan": lambda f: {"answers": np.full_like(f["answers"], np.nan)},
+}
+
+
+@tasks
+@pytest.mark.parametrize("change", WRONG.values(), ids=list(WRONG))
+def test_impossible_questions_are_refused(task: str, change: Any) -> None:
+    state = late(model_of(task), stream_of(task, 100))._core.state()
+    values = state["questions"].values
+    state["questions"].values = {**values, **change(values)}
+    with pytest.raises(StateError, match="Questions"):
+        ExtraTrees.restored(state)
