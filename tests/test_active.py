@@ -67,7 +67,7 @@ def test_alm_is_that_of_discarding() -> None:
     for i in range(40):
         model.learn_one({"x": i / 40}, math.sin(i))
     scores = compiled.scores(model._core, "alm")
-    slot = model._core.pool.slots()[0]
+    slot = model._core.pool.slots()[-1]  # the newest: a short memory holds no old one
     row = model._core.pool.sample(slot)[0]
     assert math.isinf(model.predict_one({"x": row[0]}, with_dist=True).variance)
     assert model.acquisition_one({"x": row[0]}, "alm") == pytest.approx(scores[slot], rel=1e-9)
@@ -80,13 +80,13 @@ def test_acquisition_sampler_starts_with_few(criterion: str, n_first: int) -> No
     model = DynamicTreeRegressor(n_particles=10, seed=1)
     sampler = AcquisitionSampler(model, criterion, budget=0.3, n_first=n_first)
     n_asked, rng = 0, random.Random(0)
-    for i in range(600):
+    for i in range(1_200):
         x = {"x": rng.random()}
         _, ask = sampler.predict_one(x)
         n_asked += ask and i >= 300
         if ask:
             sampler.learn_one(x, x["x"] + rng.gauss(0, 0.1))
-    assert 60 < n_asked < 120
+    assert 180 < n_asked < 360
 
 
 # Unusual input

@@ -193,22 +193,6 @@ def test_one_argument_gives_the_published_program(model_class: Any) -> None:
     assert pickle.dumps(model._core) == pickle.dumps(plain._core)
 
 
-def test_a_leaf_that_is_older_than_its_samples_is_refused() -> None:
-    """Its weights would grow with the age that a file claims; later copies would be refused."""
-    core = learned_core()
-    state = core.state()
-    pool = {**state["pool"].values, "n_seen": 2**31}
-    with pytest.raises(StateError, match="older than its samples"):
-        type(core).restored({**state, "pool": type(core.pool).restored(pool)})
-
-
-def learned_core() -> Any:
-    model = DynamicTreeRegressor(n_particles=10, window=20, seed=1)
-    for x, y in friedman(60, 0):
-        model.learn_one(x, y)
-    return model._core
-
-
 def test_a_state_of_a_classifier_with_linear_models_is_refused() -> None:
     """Only leaves of regressors have them."""
     core = DynamicTreeClassifier(n_particles=5, seed=1)._core

@@ -11,6 +11,7 @@ from river_extra_trees._core.dynamic cimport step as core_step
 from river_extra_trees._core.dynamic.leaf_models cimport (
     Predictive, evidence, fit_batch, log_marginal, log_multinomial, predictive, to_cells,
 )
+from river_extra_trees._core.dynamic.nominal cimport Bucket, cut_buckets
 from river_extra_trees._core.dynamic.particles cimport ALC, ALM, ENTROPY, Particles
 from river_extra_trees._core.linalg cimport (
     BATCH_SIZE, MAX_REGRESSORS, Fit, LeafModel, add_sample, merge, row_width, scale,
@@ -85,6 +86,23 @@ def ranked(Window window, int column):
     if window.lines[column] < 0:
         return [window.by_arrival[i] for i in range(window.n_sorted)]
     return [window.order_of(column)[i] for i in range(window.n_sorted)]
+
+
+# --- Groups of nominal values
+
+
+def lighter_side(sums, double smoothing, int least, double squares):
+    """The numbers of the buckets that go left, and the correction; of number: (n, weight, total)."""
+    cdef Bucket buckets[64]
+    cdef double correction = 0.0
+    cdef int i, n = 0
+    for number, (n_samples, weight, total) in sorted(sums.items()):
+        buckets[n].number, buckets[n].n = number, n_samples
+        buckets[n].weight, buckets[n].total = weight, total
+        buckets[n].mean = total / (weight + smoothing)
+        n += 1
+    n = cut_buckets(buckets, n, least, squares, &correction)
+    return [buckets[i].number for i in range(n)], correction
 
 
 # --- Weights of shrubs

@@ -187,7 +187,7 @@ def run_drift(options: argparse.Namespace) -> None:
         for seed in range(options.repeats):
             model = DynamicTreeRegressor(
                 n_particles=options.particles,
-                window=500,
+                window=2000 if name == "auto" else 500,
                 forgetting_factor="auto" if name == "auto" else float(name),
                 seed=seed,
             )

@@ -15,8 +15,8 @@ from ..window cimport Window
 from .leaf_models cimport Predictive, class_share, predictive
 from .particles cimport (
     ALC, ALM, ENTROPY, LARGEST_REGRESSOR, MAX_DECAYS, OLDEST, RANDOM, Particles, Regressor,
-    fades, features_of, fill_v, finish_leaf, follow, gather, n_rules, row_score, score_subtree,
-    set_constants, set_shares, sum_beliefs, sum_subtree, v_of,
+    fades, features_of, fill_v, finish_leaf, follow, gather, is_active, n_rules, row_score,
+    score_subtree, set_constants, set_shares, sum_beliefs, sum_subtree, v_of,
 )
 from .scores cimport alc_at, leaf_entropy, to_retire
 from .shared_trees cimport Leaf, Node, restored_trees
@@ -260,7 +260,7 @@ cdef class ParticleFilter(Particles):
             "decays": [self.decays[i] for i in range(self.n_decays)],
         })
 
-    DEFAULTS = {"discard": "oldest", "rejuvenate_every": 0}
+    DEFAULTS = {"discard": "oldest", "rejuvenate_every": 0, "nominal": np.empty(0, np.uint8)}
 
     cdef dict fields(self):
         """Beside attributes and views: active samples are numbered by their order of arrival."""
@@ -427,7 +427,7 @@ cdef int check_fields(ParticleFilter filter, dict fields) except -1:
 cdef bint holds_future(ParticleFilter filter, const Leaf* leaf) noexcept nogil:
     """Whether a leaf whose weights decay is older than one of its samples: that would grow."""
     cdef int i
-    if filter.published or filter.decays[leaf.stratum] == 1.0:
+    if not fades(filter, leaf):
         return False
     for i in range(leaf.n_active):
         if filter.pool.arrival[leaf.slots[i]] >= leaf.time:
@@ -448,9 +448,8 @@ cdef int check_samples(ParticleFilter filter, dict fields) except -1:
         gather(filter, features_of(filter, slot), 0, filter.n_alive)
         for hit in range(filter.n_hits):
             leaf = filter.trees.nodes[filter.hits[hit].node].leaf
-            require(not fades(filter, leaf) or leaf.time > filter.pool.arrival[slot],
-                    "ParticleFilter: a leaf is older than its samples")
-            found.append(<int64_t>filter.hits[hit].node * n + slot)
+            if is_active(filter, slot, leaf.stratum):
+                found.append(<int64_t>filter.hits[hit].node * n + slot)
     require(np.array_equal(np.sort(found), np.sort(held)),
             "ParticleFilter: a sample is not where its features lead")
     return 0

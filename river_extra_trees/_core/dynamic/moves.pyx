@@ -13,6 +13,7 @@ cut are sums over the samples scanned so far, and the differences to those of th
 are collected and scored in batches.
 """
 
+from libc.limits cimport INT_MAX
 from libc.math cimport INFINITY, exp, isfinite
 from libc.stdint cimport int64_t, uint64_t
 from libc.stdlib cimport qsort
@@ -20,6 +21,7 @@ from libc.string cimport memcpy, memset
 
 from ..linalg cimport BATCH_SIZE, Fit, add_samples, merge
 from ..rng cimport MOVE, Rng, rng_for, uniform
+from ..split cimport NO_VALUE, goes_left
 from .leaf_models cimport (
     add_to_cells, evidence, fit_batch, log_multinomial, published_score, to_cells,
 )
@@ -28,6 +30,7 @@ from .particles cimport (
     decays_by_leaf, finish_leaf, leaf_score, row_score, score_subtree, sum_subtree, v_of,
     weigh_samples,
 )
+from .nominal cimport place_nominal
 from .shared_trees cimport MAX_DEPTH, Leaf, Node
 
 cdef extern from *:
@@ -218,13 +221,8 @@ cdef int new_child(Particles filter, int node, const Cut* cut, bint left) except
     cdef int child = filter.trees.new_leaf(filter.trees.nodes[node].depth + 1, n)
     cdef Leaf* leaf = filter.trees.nodes[child].leaf
     cdef double share = <double>n / old.n_active
-    cdef bint inside
     for i in range(old.n_active):
-        inside = (
-            cut.split.missing_left if i >= column.n_present
-            else cut.start <= i < cut.start + cut.n_left
-        )
-        if inside == left:
+        if goes_left(&cut.split, column.x[column.order[i]]) == left:
             leaf.slots[leaf.n_active] = column.order[i]
             leaf.n_active += 1
     add_samples(&filter.model, leaf.total, filter.active_v, leaf.slots, n, filter.sample_weight)
@@ -261,21 +259,28 @@ cdef int propose_all(Particles filter, const LeafHit* hit, Rng* rng) noexcept no
         n = min(max(n, LEAST_PROPOSALS), MOST_PROPOSALS)
     for i in range(n_columns):
         filter.columns[i].n_present = -1
+    filter.scan.has_signal = False
     weigh_samples(filter, leaf)
     for i in range(n):
         cut = &filter.cuts[i]
         place = (uniform(rng) if filter.published else (i + u) / n) * n_columns
         cut.column = min(<int>place, n_columns - 1)
-        cut.odds, cut.grown = NULL, -1
+        cut.odds, cut.grown, cut.correction = NULL, -1, 0.0
         if filter.columns[cut.column].n_present < 0:
             sort_leaf(filter, leaf, &filter.columns[cut.column])
-        if place_cut(filter, rng, leaf.n_active, cut, place - cut.column):
+        if place_cut(filter, rng, leaf, cut, place - cut.column):
             cut.position = (
-                2 * <int64_t>cut.column + cut.split.missing_left << 32 | cut.start + cut.n_left)
+                2 * <int64_t>cut.column + cut.split.missing_left << 32
+                | place_in_order(cut, i))
             filter.in_order[n_placed] = cut
             n_placed += 1
     score_cuts(filter, hit.node, n_placed)
     return n
+
+
+cdef int place_in_order(const Cut* cut, int number) noexcept nogil:
+    """Where a scan of the column meets a cut; cuts of one column with the same place are equal."""
+    return 1 + number if cut.split.nominal else cut.n_left
 
 
 cdef void sort_leaf(Particles filter, const Leaf* leaf, Column* column) noexcept nogil:
@@ -283,10 +288,9 @@ cdef void sort_leaf(Particles filter, const Leaf* leaf, Column* column) noexcept
 
     Each sample sets the bit of its rank in the pool, and the bits are then read in order.
     """
-    cdef int n_missing = 0, i, rank, n_words = filter.pool.n_sorted // 64 + 1
+    cdef int n_missing = 0, i, rank, first = INT_MAX, last = -1
     cdef uint64_t word
     column.n_present = 0
-    memset(filter.bits, 0, n_words * sizeof(uint64_t))
     for i in range(leaf.n_active):
         rank = column.rank[leaf.slots[i]]
         if rank < 0:
@@ -294,35 +298,42 @@ cdef void sort_leaf(Particles filter, const Leaf* leaf, Column* column) noexcept
             column.order[leaf.n_active - n_missing] = leaf.slots[i]
         else:
             filter.bits[rank >> 6] = filter.bits[rank >> 6] | <uint64_t>1 << (rank & 63)
-    for i in range(n_words):
+            first, last = min(first, rank >> 6), max(last, rank >> 6)
+    for i in range(first, last + 1):
         word = filter.bits[i]
+        filter.bits[i] = 0
         while word:
             column.order[column.n_present] = column.ranked[64 * i + lowest_bit(word)]
             column.n_present += 1
             word &= word - 1
+    if filter.schema.has_codes(column.feature):
+        column.n_values = column.n_present > 0
+        for i in range(1, column.n_present):
+            column.n_values += column.x[column.order[i]] != column.x[column.order[i - 1]]
 
 
-cdef bint place_cut(Particles filter, Rng* rng, int n, Cut* cut, double u) noexcept nogil:
-    """Place a cut of n samples at u in [0, 1); return whether that is allowed."""
+cdef bint place_cut(Particles filter, Rng* rng, const Leaf* leaf, Cut* cut,
+                    double u) noexcept nogil:
+    """Place a cut of the samples of a leaf at u in [0, 1); return whether that is allowed.
+
+    Missing values go to the left of the cut, to its right, or, except in dynaTree, are parted from
+    all others, each with the same probability.
+    """
     cdef const Column* column = &filter.columns[cut.column]
     cdef int n_present = column.n_present, least = filter.min_samples_leaf, low, high, middle
+    cdef int n_missing = leaf.n_active - n_present
     cdef const int* order = column.order
-    cdef double lower, upper
+    cdef double lower, upper, way
     cut.split.feature = column.feature
-    cut.split.missing_left = n_present < n and uniform(rng) < 0.5
     cut.split.nominal = filter.schema.has_codes(column.feature)
-    cut.start = 0
+    cut.split.missing_left = False
+    if n_missing:
+        way = (2.0 if filter.published else 3.0) * uniform(rng)
+        cut.split.missing_left = way < 1.0
+        if way >= 2.0:
+            return part_missing(cut, n_present) and n_present >= least and n_missing >= least
     if cut.split.nominal:
-        if n_present == 0:
-            return False
-        low = high = min(<int>(u * n_present), n_present - 1)
-        cut.split.threshold = column.x[order[low]]
-        while low > 0 and column.x[order[low - 1]] == cut.split.threshold:
-            low -= 1
-        while high < n_present and column.x[order[high]] == cut.split.threshold:
-            high += 1
-        cut.start, cut.n_left = low, high - low
-        return cut.n_left >= least and n_present - cut.n_left >= least
+        return place_nominal(filter, rng, leaf, cut, u)
     low, high = least - 1, n_present - least
     if low >= high:
         return False
@@ -341,6 +352,14 @@ cdef bint place_cut(Particles filter, Rng* rng, int n, Cut* cut, double u) noexc
         else:
             high = middle
     cut.n_left = high
+    return True
+
+
+cdef bint part_missing(Cut* cut, int n_present) noexcept nogil:
+    """Part missing values from all others: no value has the code `NO_VALUE`."""
+    cut.split.threshold = NO_VALUE if cut.split.nominal else INFINITY
+    cut.split.missing_left = cut.split.nominal
+    cut.n_left = 0 if cut.split.nominal else n_present
     return True
 
 
@@ -431,12 +450,19 @@ cdef void scan_numeric(Particles filter, Cut** cuts, int n) noexcept nogil:
 
 
 cdef void scan_nominal(Particles filter, Cut** cuts, int n) noexcept nogil:
-    """Score n cuts of a nominal column: one value against all others."""
-    cdef int i
+    """Score n cuts of a nominal column, one after the other."""
+    cdef const Column* column = &filter.columns[cuts[0].column]
+    cdef int* chosen = filter.scan.chosen
+    cdef int i, k, n_chosen
     for i in range(n):
+        n_chosen = 0
+        for k in range(column.n_present):
+            chosen[n_chosen] = column.order[k]
+            n_chosen += goes_left(&cuts[i].split, column.x[column.order[k]])
         begin_pass(filter, cuts[i], cuts[i].split.missing_left)
-        pass_samples(filter, cuts[i], cuts[i].start, cuts[i].start + cuts[i].n_left)
-        add_cut(filter, cuts[i], cuts[i].n_left, cuts[i].split.missing_left)
+        add_to_cells(&filter.model, filter.scan.passed, filter.scan.offsets, chosen, n_chosen,
+                     filter.sample_weight)
+        add_cut(filter, cuts[i], n_chosen, cuts[i].split.missing_left)
 
 
 cdef void begin_pass(Particles filter, const Cut* cut, bint with_missing) noexcept nogil:
@@ -495,7 +521,8 @@ cdef void score_waiting(Particles filter) noexcept nogil:
         for i in range(n):
             scores[i] = regression_score(filter, i, &fits[i])
     for i in range(scan.n_waiting):
-        scan.waiting[i].found = odds(scan.base + scores[2 * i] + scores[2 * i + 1])
+        scan.waiting[i].found = odds(
+            scan.base + scan.waiting[i].correction + scores[2 * i] + scores[2 * i + 1])
     scan.n_waiting = 0
 
 

@@ -42,13 +42,14 @@ cdef struct Column:         # a live column of the pool, and the samples of the 
     int* rank               # by slot: position in `ranked`
     int* order              # sorted slots of the leaf; missing values last
     int n_present           # number of those with a value; -1: not sorted yet
+    int n_values            # of a nominal column: number of different values in the leaf
 
 cdef struct Cut:
     Split split
     int column              # of `columns`
-    int start               # of the sorted present values, `n_left` from `start` on go left
-    int n_left
+    int n_left              # number of samples with a value that go left
     int64_t position        # equal cuts have the same; a scan follows it; -1: no cut
+    double correction       # of the log odds, for the number of ways to group nominal values
     double* odds            # `found` of the first of equal cuts; NULL: no cut
     double found            # odds of this cut against stay
     int grown               # node that replaces the leaf; -1: no particle has taken the cut yet
@@ -66,6 +67,9 @@ cdef struct SplitScan:      # scratch for scoring the cuts proposed at one leaf
     double base             # log odds of a cut without the evidence of its children
     int n_waiting
     const Leaf* leaf
+    int* chosen             # slots of the samples that a nominal cut sends left
+    double* signal          # signal[slot]: what the linear model of the leaf leaves of the target
+    bint has_signal         # whether `signal` has been computed for this leaf
 
 cdef enum:
     # Cuts proposed per leaf and step: one per particle with the leaf, within these bounds.
@@ -74,6 +78,7 @@ cdef enum:
     MAX_DECAYS = 8
     MAX_RULES = 2           # see `SWITCH` in `step`
     N_POWERS = 512
+    PRIOR_WINDOW = 500
 
 cdef enum Policy:           # which active sample retires from a full window
     OLDEST
@@ -128,6 +133,10 @@ cdef class Particles(Learner):
     # from stratum[k] to before stratum[k + 1]. Particles of different strata never share a tree.
     cdef double decays[MAX_DECAYS]
     cdef int n_decays
+    # A stratum has at most the latest reach[k] samples as active ones. Those of the pool that are
+    # older are retired in its leaves, as they weigh next to nothing there. In a classification and
+    # in dynaTree, all samples of the pool are in reach.
+    cdef int reach[MAX_DECAYS]
     cdef double powers[MAX_DECAYS][N_POWERS]    # powers[k][age] = decays[k] ** age
     cdef int stratum[MAX_DECAYS + 1]
     cdef double factor_posterior[MAX_DECAYS]    # probability of each forgetting factor
@@ -147,7 +156,7 @@ cdef class Particles(Learner):
     cdef void* scratch              # memory of the following arrays, for the cuts of one leaf
     cdef size_t scratch_bytes
     cdef Column* columns            # the n_live live columns
-    cdef uint64_t* bits             # for sorting: one bit per rank in the pool
+    cdef uint64_t* bits             # for sorting: one bit per rank in the pool, 0 in between
     cdef const double* sample_weight    # per slot: weight in the current leaf; in the pool, or in
                                         #   `decayed_weight` if samples decay
     cdef double* decayed_weight
@@ -159,6 +168,14 @@ cdef class Particles(Learner):
 cdef inline bint decays_by_leaf(Particles filter) noexcept nogil:
     """Whether equal regions differ between trees: in dynaTree, each leaf has its own decay."""
     return filter.published and filter.decays[0] < 1.0
+
+cdef inline bint is_active(Particles filter, int slot, int stratum) noexcept nogil:
+    """Whether the leaves of a stratum hold a sample of the pool as an active one."""
+    return filter.pool.n_seen - filter.pool.arrival[slot] <= filter.reach[stratum]
+
+cdef inline int prior_window(Particles filter) noexcept nogil:
+    """The prior of the leaves follows about ten times so many samples."""
+    return min(filter.window, <int>PRIOR_WINDOW)
 
 cdef inline bint fades(Particles filter, const Leaf* leaf) noexcept nogil:
     """Whether weights in a leaf decay per sample of the stream."""

@@ -1,5 +1,6 @@
 """The data of a particle filter. See the header."""
 
+from libc.limits cimport INT_MAX
 from libc.math cimport INFINITY, NAN, isnan, log, log1p, pow
 from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memcpy, memset
@@ -15,6 +16,8 @@ from .leaf_models cimport log_gamma, log_marginal, published_score
 from .shared_trees cimport MAX_DEPTH, Leaf, Node, SharedTrees, empty_leaf, pop, side
 
 LARGEST_REGRESSOR = 1e50
+# Active samples per sample of memory: those beyond have weights below exp(-REACH).
+cdef double REACH = 3.0
 
 
 cdef class Particles(Learner):
@@ -65,6 +68,10 @@ cdef class Particles(Learner):
         self.n_decays = len(decays)
         for k in range(self.n_decays):
             self.decays[k] = decays[k]
+            self.reach[k] = INT_MAX - 1
+            if self.decays[k] < 1.0 and self.regression and not published:
+                self.reach[k] = <int>min(
+                    <double>self.reach[k], REACH / (1.0 - self.decays[k]) + 0.5)
             for rule in range(n_rules(self)):
                 self.belief[rule][k] = 1.0 / (n_rules(self) * self.n_decays)
             for age in range(N_POWERS):
@@ -444,8 +451,9 @@ cdef int fit_scratch(Particles filter) except -1 nogil:
     cdef size_t n_live = filter.pool.n_live, n_words = capacity // 64 + 1
     cdef size_t size = filter.model.n_regressors + 1
     cdef size_t n_bytes = (
-        ((4 + BATCH_SIZE) * width + capacity * (size + 1)) * sizeof(double)
-        + n_words * sizeof(uint64_t) + n_live * (sizeof(Column) + 2 * capacity * sizeof(int))
+        ((4 + BATCH_SIZE) * width + capacity * (size + 2)) * sizeof(double)
+        + n_words * sizeof(uint64_t) + n_live * sizeof(Column)
+        + (2 * n_live + 1) * capacity * sizeof(int)
     )
     cdef int* ranks
     if n_bytes > filter.scratch_bytes:
@@ -457,9 +465,12 @@ cdef int fit_scratch(Particles filter) except -1 nogil:
     filter.scan.batch = filter.scan.passed + 4 * width
     filter.scan.offsets = filter.scan.batch + BATCH_SIZE * width
     filter.decayed_weight = filter.scan.offsets + capacity * size
-    filter.bits = <uint64_t*>(filter.decayed_weight + capacity)
+    filter.scan.signal = filter.decayed_weight + capacity
+    filter.bits = <uint64_t*>(filter.scan.signal + capacity)
+    memset(filter.bits, 0, n_words * sizeof(uint64_t))
     filter.columns = <Column*>(filter.bits + n_words)
-    ranks = <int*>(filter.columns + n_live)
+    filter.scan.chosen = <int*>(filter.columns + n_live)
+    ranks = filter.scan.chosen + capacity
     for i in range(n_live):
         filter.columns[i].rank = ranks + 2 * i * capacity
         filter.columns[i].order = ranks + (2 * i + 1) * capacity

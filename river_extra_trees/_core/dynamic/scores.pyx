@@ -146,23 +146,30 @@ cdef class Acquisition:
                 cells[1] += n * mean
                 cells[2] += n * mean * mean
             cells[0] += n * worth
+            cells[3] += n
 
 
 cdef double[:, ::1] scores(Particles filter, Policy criterion):
-    """The score of each slot's sample, averaged over the trees, in the first of three columns.
+    """The score of each slot's sample, averaged over the trees in which it is active.
+
+    It is in the first of four columns.
 
     ALC: decrease of the predictive variance over the space. ALM: predictive variance at the sample,
     including the variance among the trees. ENTROPY: entropy of the predictive class probabilities.
-    The others are scratch: the sums of the means and of their squares over the trees.
+    The others are scratch: the sums of the means, of their squares, and of the weights of the
+    trees.
     """
     cdef Acquisition acquisition = Acquisition(filter)
-    cdef double[:, ::1] sums = np.zeros((filter.pool.capacity, 3))
+    cdef double[:, ::1] sums = np.zeros((filter.pool.capacity, 4))
     cdef int i, node
+    cdef double held
     for node in acquisition.nodes:
         if filter.trees.nodes[node].leaf != NULL:
             acquisition.score_leaf(node, criterion, sums)
     for i in range(filter.pool.capacity):
-        sums[i, 0] += sums[i, 2] - sums[i, 1] * sums[i, 1]
+        held = sums[i, 3] if filter.n_decays > 1 and sums[i, 3] > 0.0 else 1.0
+        sums[i, 1] /= held
+        sums[i, 0] = (sums[i, 0] + sums[i, 2]) / held - sums[i, 1] * sums[i, 1]
     return sums
 
 

@@ -8,6 +8,7 @@ from libc.string cimport memcpy, memset
 
 from ..allocation cimport free, raise_memory_error, resized, zeroed
 from ..schema cimport Schema
+from ..split cimport GROUP, N_BUCKETS
 
 from ..state import require
 
@@ -16,6 +17,7 @@ FIELDS = {      # of the nodes below some roots, and of the leaves in the order 
     "roots": ("array", np.int32, "roots"),
     "links": ("array", np.int32, "nodes", 3),       # feature, left, right; all -1 in a leaf
     "cuts": ("numbers", "nodes"),
+    "nominal": ("array", np.uint8, None),           # empty: no split is by a group of values
     "missing_left": ("whole_numbers", np.uint8, "nodes", {"most": 1}),
     "regions": ("whole_numbers", np.int64, "nodes", {"least": 1, "most": LARGEST_REGION}),
     "times": ("array", np.int64, "leaves"),
@@ -259,6 +261,7 @@ cdef class SharedTrees:
         cdef int[:, ::1] links = np.full((len(found), 3), -1, np.int32)
         cdef double[::1] cuts = np.zeros(len(found))
         cdef uint8_t[::1] missing_left = np.zeros(len(found), np.uint8)
+        cdef uint8_t[::1] nominal = np.zeros(len(found), np.uint8)
         cdef int64_t[::1] regions = np.zeros(len(found), np.int64)
         cdef int64_t[::1] times = np.zeros(self.leaves_in_use, np.int64)
         cdef int[::1] n_active = np.zeros(self.leaves_in_use, np.int32), slots
@@ -278,6 +281,7 @@ cdef class SharedTrees:
             if here.leaf == NULL:
                 links[i, 0], links[i, 1], links[i, 2] = (
                     here.split.feature, number[here.left], number[here.right])
+                nominal[i] = here.split.nominal
                 continue
             memcpy(&rows[leaf, 0], here.leaf.total, rows.shape[1] * sizeof(double))
             times[leaf], n_active[leaf] = here.leaf.time, here.leaf.n_active
@@ -289,6 +293,7 @@ cdef class SharedTrees:
         return {
             "roots": np.array([number[roots[i]] for i in range(n_roots)], np.int32),
             "links": links.base, "cuts": cuts.base, "missing_left": missing_left.base,
+            "nominal": nominal.base if np.any(nominal.base >= GROUP) else nominal.base[:0],
             "regions": ranks.astype(np.int64) + 1, "times": times.base,
             "n_active": n_active.base, "rows": rows.base, "leaf_slots": slots.base,
         }
@@ -316,6 +321,7 @@ cdef SharedTrees restored_trees(int width, Schema schema, bint published, dict f
     cdef const double[:, ::1] rows = fields["rows"]
     cdef const double[::1] cuts = fields["cuts"]
     cdef const uint8_t[::1] missing_left = fields["missing_left"]
+    cdef const uint8_t[::1] nominal = fields["nominal"]
     cdef const int64_t[::1] regions = fields["regions"]
     cdef Node* here
     cdef int i, child, right, n = <int>len(links), leaf = 0, first = 0
@@ -328,6 +334,11 @@ cdef SharedTrees restored_trees(int width, Schema schema, bint published, dict f
     leaf_regions = fields["regions"].compress(~inner)
     require(published or len(np.unique(leaf_regions)) == len(leaf_regions),
             "SharedTrees: two leaves of a region")
+    require(len(nominal) in (0, n), "SharedTrees: some splits have no kind")
+    if len(nominal):
+        groups = cuts.base[(nominal.base >= GROUP) & inner]
+        require(np.all((groups >= 0.0) & (groups < 2.0**N_BUCKETS) & (groups % 1.0 == 0.0)),
+                "SharedTrees: a group of values is no set of buckets")
     for i in range(n):
         trees.new_node() if links[i, 0] >= 0 else trees.new_leaf(0, n_active[leaf])
         here = &trees.nodes[i]
@@ -355,12 +366,15 @@ cdef SharedTrees restored_trees(int width, Schema schema, bint published, dict f
         here.split.feature, here.left, here.right = links[i, 0], links[i, 1], links[i, 2]
         here.split.threshold, here.split.missing_left = cuts[i], missing_left[i]
         here.split.nominal = schema.has_codes(here.split.feature)
+        if len(nominal):
+            require((nominal[i] > 0) == here.split.nominal, "SharedTrees: a split of another kind")
+            here.split.nominal = nominal[i]
         for right in range(2):
             child = here.right if right else here.left
             require(i < child < n, "SharedTrees: a child does not exist, or is above its parent")
             lead(trees, child, here.depth + 1, here.memo, ways, (
-                here.region, here.split.feature, here.split.threshold, here.split.missing_left,
-                right))
+                here.region, here.split.feature, here.split.threshold, here.split.nominal,
+                here.split.missing_left, right))
     for i in range(n - 1, -1, -1):
         here = &trees.nodes[i]
         if here.leaf == NULL:       # a forged tree can have more leaves than nodes

@@ -12,6 +12,7 @@ evidence and another does not; Bayes' rule decides between them in the same way.
 """
 
 from libc.math cimport INFINITY, exp, isfinite, isnan, log, pow
+from libc.stdint cimport int64_t
 from libc.string cimport memcpy, memset
 
 from ..linalg cimport add_sample, add_samples, merge, scale
@@ -22,8 +23,8 @@ from .leaf_models cimport log_marginal
 from .moves cimport move_all
 from .particles cimport (
     MAX_DECAYS, MAX_RULES, Particles, Regressor, add_roots, decays_by_leaf, divide_particles,
-    features_of, fill_v, finish_leaf, fit_scratch, gather, limited, n_rules, refresh, set_shares,
-    sum_beliefs, update_time, v_of, weigh_samples, weight_at,
+    features_of, fill_v, finish_leaf, fit_scratch, gather, is_active, limited, n_rules,
+    prior_window, refresh, set_shares, sum_beliefs, update_time, v_of, weigh_samples, weight_at,
 )
 from .shared_trees cimport Leaf, SharedTrees, side
 
@@ -56,7 +57,7 @@ cdef int learn_row(Particles filter, double target, double weight, int gone) exc
             follow_mean(&here.fill, limited(x[here.feature]), weight, here.fill_weight)
     fill_v(filter, x, target)
     if not filter.model.multinomial:
-        scale(&filter.model, filter.global_statistics, 1.0 - 0.1 / filter.window)
+        scale(&filter.model, filter.global_statistics, 1.0 - 0.1 / prior_window(filter))
         add_sample(&filter.model, filter.global_statistics, filter.v, weight)
         filter.lowest = min(filter.lowest, target)
         filter.highest = max(filter.highest, target)
@@ -66,10 +67,11 @@ cdef int learn_row(Particles filter, double target, double weight, int gone) exc
         filter.drawn[filter.pool.size - 1] = slot
     fit_scratch(filter)
     step(filter, x, slot, 0, filter.n_alive)
+    retire_aged(filter)
     filter.log_evidence += filter.log_predictive            # p(y^T | x^T), section 2.3
     filter.n_alive = filter.n_particles
     if (
-        filter.pool.n_seen % filter.window == 0
+        filter.pool.n_seen % prior_window(filter) == 0
         or filter.pool.n_seen & (filter.pool.n_seen - 1) == 0
     ):
         refresh(filter)
@@ -271,9 +273,45 @@ cdef void update_factor_posterior(Particles filter) noexcept nogil:
 
 
 cdef void retire_slot(Particles filter, int slot) noexcept nogil:
-    """Move an active sample into the prior of its leaf, equation (3), once per distinct leaf."""
+    """Move a sample that leaves the pool into the prior of the leaves in which it is active."""
+    cdef int k
+    for k in range(filter.n_decays):
+        if is_active(filter, slot, k):
+            retire_in(filter, slot, filter.stratum[k], filter.stratum[k + 1])
+
+
+cdef void retire_aged(Particles filter) noexcept nogil:
+    """In each stratum, retire the sample that is out of reach since the last one was learned."""
+    cdef int k, slot
+    for k in range(filter.n_decays):
+        slot = slot_of_age(filter, filter.reach[k] + 1)
+        if slot >= 0:
+            retire_in(filter, slot, filter.stratum[k], filter.stratum[k + 1])
+
+
+cdef int slot_of_age(Particles filter, int age) noexcept nogil:
+    """The slot of the sample that came as the last but `age` - 1, or -1 if it has left the pool."""
+    cdef const int* slots = filter.pool.by_arrival
+    cdef int64_t arrival = filter.pool.n_seen - age
+    cdef int first = 0, stop = filter.pool.size, middle
+    while first < stop:
+        middle = (first + stop) // 2
+        if filter.pool.arrival[slots[middle]] < arrival:
+            first = middle + 1
+        else:
+            stop = middle
+    if first < filter.pool.size and filter.pool.arrival[slots[first]] == arrival:
+        return slots[first]
+    return -1
+
+
+cdef void retire_in(Particles filter, int slot, int first, int stop) noexcept nogil:
+    """Move an active sample of the particles `first` to `stop` into the prior of its leaf.
+
+    Equation (3), once per distinct leaf.
+    """
     cdef int hit
-    gather(filter, features_of(filter, slot), 0, filter.n_alive)
+    gather(filter, features_of(filter, slot), first, stop)
     for hit in range(filter.n_hits):
         retire_from(filter, filter.trees.nodes[filter.hits[hit].node].leaf, slot)
 
@@ -304,7 +342,7 @@ cdef int rejuvenate(Particles filter) except -1:
     new particles know the active samples only, which is better after a drift. In dynaTree, all new
     particles do. The next sample resamples the 2 n particles to n.
     """
-    cdef int n = filter.n_particles, slot
+    cdef int n = filter.n_particles, slot, k
     cdef double log_predictive = filter.log_predictive
     if filter.n_alive > n or filter.pool.size == 0:
         return 0
@@ -313,6 +351,10 @@ cdef int rejuvenate(Particles filter) except -1:
     add_roots(filter, n)
     for slot in slots:
         step(filter, features_of(filter, slot), slot, n, 2 * n)
+    for slot in slots:
+        for k in range(filter.n_decays):
+            if not is_active(filter, slot, k):
+                retire_in(filter, slot, n + filter.stratum[k], n + filter.stratum[k + 1])
     if not filter.published:
         let_half_inherit(filter)
     filter.log_predictive = log_predictive

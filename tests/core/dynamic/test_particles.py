@@ -293,6 +293,27 @@ def test_half_of_the_particles_follow_the_belief_in_their_forgetting_factor(
     check_sums(model._core)
 
 
+@pytest.mark.parametrize("discard", ["oldest", "random"])
+def test_each_memory_has_the_active_samples_that_it_can_use(discard: str) -> None:
+    """The latest three per sample of memory, in old trees and in those of a rejuvenation."""
+    rng = np.random.default_rng(0)
+    model = DynamicTreeRegressor(
+        n_particles=12, window=300, discard=discard, rejuvenate_every=450, seed=1
+    )
+    for i in range(450):
+        model.learn_one({"a": rng.random()}, (1 if i < 300 else 10) * rng.random())
+    pool = model._core.pool
+    arrivals = [pool.sample(slot)[3] for slot in pool.slots()]
+    sizes = set()
+    for tree, _ in trees_of(model._core):
+        active = sorted(number for node in tree for number in node.get("active", ()))
+        decay = next(node["decay"] for node in tree if "decay" in node)
+        reach = 450 if decay == 1.0 else round(3 / (1 - decay))
+        assert active == [i for i, arrival in enumerate(arrivals) if 450 - arrival <= reach]
+        sizes.add(len(active))
+    assert len(sizes) > 2
+
+
 def test_two_rules_learn_the_belief_in_the_forgetting_factors() -> None:
     """Bayes' rule by hand: one rule forgets evidence, one does not; one tree per factor."""
     rng = np.random.default_rng(1)
