@@ -236,8 +236,10 @@ class Growth:
         """Split the leaf and its children, left ones first, until the rules forbid it."""
         if not self.of_numbers:
             samples = sorted(samples, key=lambda sample: sample.y)
-        self.is_plain = self.rules.criterion != "entropy" and all(s.weight == 1.0 for s in samples)
-        self.unit = 1.0 if self.is_plain else power_below(max(s.weight for s in samples))
+        self.unit = 2.0 * power_below(max(s.weight for s in samples))
+        self.is_plain = self.rules.criterion != "entropy" and all(
+            s.weight * self.unit == 1.0 for s in samples
+        )
         self.is_wide = len(samples) == 2 or len(offered) > min(8 * self.n_visited, 1024)
         self.units = [] if self.is_wide else self.units_of(samples, offered)
         columns = list(offered)  # wide: those that may vary first, in the order drawn

@@ -20,9 +20,10 @@ child they keep their order. So each pass over a node is sequential. There are t
     SPLIT    move the rows to the children that need them
 
 COUNT takes all *fast* lanes together: numeric columns without a missing value in the growth, if all
-weights are 1 and the criterion is not the entropy. VISIT takes the others one by one. A growth is
-*wide* if it is offered many more columns than a node tries, such as the words of a text. Then there
-are no rows: a node draws columns and visits them in the buffer of the samples.
+weights are the same power of two and the criterion is not the entropy. VISIT takes the others one
+by one. A growth is *wide* if it is offered many more columns than a node tries, such as the words
+of a text. Then there are no rows: a node draws columns and visits them in the buffer of the
+samples.
 
 A lane holds floats, of a nominal value its rounded code: enough to tell whether the lane varies.
 VISIT reads the code in the buffer. Doubles that floats do not represent are rounded; if all values
@@ -116,7 +117,7 @@ cdef class Growth:
     cdef int n_samples
     cdef int root                       # the leaf that is split ...
     cdef bint keeps_root                # ... and whether it keeps its statistics if it is not
-    cdef bint is_plain                  # all weights are 1
+    cdef bint is_plain                  # all weights are the same power of two
     cdef bint is_wide
     cdef bint has_items                 # whether `items` follow the rows
     cdef double unit                    # power of two by which weights are multiplied in scores

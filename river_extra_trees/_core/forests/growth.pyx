@@ -296,9 +296,10 @@ cdef class Growth:
         self.is_plain = self.criterion != ENTROPY
         for i in range(n):
             weight = self.buffer.weight(self.places[i])
-            self.is_plain &= weight == 1.0
+            self.is_plain &= weight == self.buffer.weight(self.places[0])
             largest = max(largest, weight)
-        self.unit = 1.0 if self.is_plain else power_below(largest)
+        self.unit = 2.0 * power_below(largest)
+        self.is_plain &= largest * self.unit == 1.0
         self.has_items = (self.is_wide or self.has_nominal or not self.is_plain
                           or self.criterion == VARIANCE)
         memset(self.class_counts, 0, self.n_classes * sizeof(int))
@@ -548,7 +549,7 @@ cdef class Growth:
             return
         for s in range(task.n_segments):
             if self.is_plain:
-                add_class(tree, task.node, segments[s].code, segments[s].n)
+                add_class(tree, task.node, segments[s].code, segments[s].n / self.unit)
                 continue
             for i in range(segments[s].n):
                 add_class(tree, task.node, segments[s].code,
