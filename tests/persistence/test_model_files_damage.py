@@ -256,14 +256,14 @@ def test_a_leaf_that_is_older_than_its_samples_is_refused() -> None:
 def squares_of_none(document: Any, arrays: Any) -> None:
     """Sums of squares overflow, so that any are read; what is learned from answers is sound."""
     for place, array in arrays.items():
-        if place.endswith("moments"):
+        if place.endswith("trees/moments"):
             array[:, -1] = np.nan
 
 
 @pytest.mark.parametrize(
     ("name", "change"),
     [
-        *((name, squares_of_none) for name in ("ExtraTreesClassifier", "ExtraTreesRegressor")),
+        ("ExtraTreesRegressor", squares_of_none),
         *(("ShrubEnsembleClassifier", number("gram", ..., sum)[0]) for sum in (1e150, 0.0)),
         ("ShrubEnsembleClassifier", number("hits", ..., -1e150)[0]),
     ],
