@@ -12,6 +12,7 @@ from libc.stdint cimport int64_t, uint8_t, uint64_t
 
 from ..ahead cimport AHEAD, Ahead
 from ..cart.splitter cimport Splitter
+from ..explain cimport Explainer
 from ..table cimport RowReader
 from ..lists cimport item_of
 from ..rng cimport Rng
@@ -85,6 +86,11 @@ cdef class Forest(Ensemble):
         if leaves != NULL:
             return leaves[tree * AHEAD + i]
         return self.leaf_of(<Trees>item_of(<PyObject*>self.trees, tree))
+
+    # The number or the share of a class in a leaf with samples.
+    cdef double leaf_answer(self, Trees trees, int leaf, int code) noexcept nogil
+    cdef void fill_answers(self, Explainer explainer, Trees trees, int code,
+                           int n_trees) noexcept nogil
 
     cdef dict views(self)
     cdef int load(self, dict fields) except -1

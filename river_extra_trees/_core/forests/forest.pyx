@@ -4,6 +4,7 @@ A single tree is a forest of one. The subclasses define the bags of a batch and 
 """
 
 from cpython.object cimport PyObject
+from libc.math cimport NAN
 from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memset
 
@@ -12,6 +13,7 @@ from copy import deepcopy
 from ..ahead cimport AHEAD, Ahead
 from ..allocation cimport free, product, resized, zeroed
 from ..cart.splitter cimport Splitter
+from ..explain cimport Explainer
 from ..guarded cimport begin_step, end_step
 from ..table cimport RowReader
 from ..learner cimport Learner
@@ -409,6 +411,38 @@ cdef class Forest(Ensemble):
                 total += row[HEADER]
                 n += 1
         return total / n if n else self.root_statistics.row(self.root_statistics.roots[0])[HEADER]
+
+    # --- Explanations -------------------------------------------------------------------------
+
+    cdef int explain_row(self, Explainer explainer, int code) except -1:
+        """Trees whose leaf is empty do not vote."""
+        cdef Trees trees
+        cdef list voters = [
+            trees for trees in self.trees if trees.weight_of(self.leaf_of(trees)) > 0.0]
+        cdef int n_voters = <int>len(voters)
+        for trees in voters or [self.root_statistics]:
+            with nogil:
+                explainer.lay_out(trees, trees.roots[0], self.schema.row)
+                self.fill_answers(explainer, trees, code, max(1, n_voters))
+                explainer.finish()
+        if not self.regression:
+            explainer.to_log_odds()
+        return 0
+
+    cdef void fill_answers(self, Explainer explainer, Trees trees, int code,
+                           int n_trees) noexcept nogil:
+        """Set the values of the leaves that are laid out: those of a mean over n_trees trees."""
+        cdef int i
+        for i in range(explainer.n_steps):
+            if explainer.steps[i].feature < 0:
+                explainer.steps[i].value = NAN
+                if explainer.steps[i].weight > 0.0:
+                    explainer.steps[i].value = self.leaf_answer(
+                        trees, explainer.steps[i].right, code) / n_trees
+
+    cdef double leaf_answer(self, Trees trees, int leaf, int code) noexcept nogil:
+        cdef const double* row = trees.row(leaf)
+        return row[HEADER] if self.regression else row[HEADER + code] / row[WEIGHT]
 
     # --- Copies -------------------------------------------------------------------------------
 

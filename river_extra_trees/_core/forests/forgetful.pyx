@@ -250,6 +250,11 @@ cdef class ForgetfulForest(Forest):
                 voted[i] = True
                 votes[<Py_ssize_t>i * n_labels + code] += 1.0
 
+    cdef double leaf_answer(self, Trees trees, int leaf, int code) noexcept nogil:
+        if self.published and not self.regression:
+            return trees.majority(leaf) == code
+        return Forest.leaf_answer(self, trees, leaf, code)
+
     # --- One batch ----------------------------------------------------------------------------
 
     def begin_growth(self, uint64_t batch, list sizes, list depths, list discarded,

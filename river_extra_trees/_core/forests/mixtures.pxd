@@ -59,6 +59,8 @@ from libc.stdint cimport int64_t
 from ..linalg cimport LeafModel
 from .questions cimport Pace
 
+cdef double FLOOR           # share of a uniform distribution in each member of the pool
+
 cdef class ClassPool:
     cdef readonly int n_groups
     cdef double* weights                # per group

@@ -28,6 +28,7 @@ from ..ahead cimport AHEAD
 from ..allocation cimport free, resized, zeroed
 from ..arrays cimport view
 from ..cart.splitter cimport Splitter
+from ..explain cimport Explainer
 from ..learner cimport Learner
 from ..max_features cimport MaxFeatures, max_features_of, n_tried
 from ..moments cimport follow_moments
@@ -594,6 +595,22 @@ cdef class Shrubs(Learner):
 
     cdef double row_number(self) except? -1.0 nogil:
         return self.row_shares()[0]
+
+    cdef int explain_row(self, Explainer explainer, int code) except -1:
+        cdef int i, k, leaf
+        cdef const double* row
+        for k in range(self.trees.n_roots):
+            explainer.lay_out(self.trees, self.trees.roots[k], self.schema.row)
+            for i in range(explainer.n_steps):
+                leaf = explainer.steps[i].right
+                if explainer.steps[i].feature < 0:
+                    row = self.trees.row(leaf)
+                    explainer.steps[i].value = self.weights[k] * (
+                        row[HEADER] if self.regression else row[HEADER + code] / row[WEIGHT])
+            explainer.finish()
+        if not self.regression:
+            explainer.to_log_odds()
+        return 0
 
     cdef int prepare_run(self, RowReader reader) except -1:
         reader.ahead.reserve_leaves(self.trees.n_roots, 1)

@@ -1,0 +1,253 @@
+"""Explanations of extra trees. See the header."""
+
+import numpy as np
+
+from libc.math cimport INFINITY, exp, log
+
+from ..explain cimport Explainer, slope_of_exp, slope_of_limits, slope_of_log
+from ..trees cimport HEADER, UNUSED, Trees, is_leaf
+from .compact_trees cimport CompactTrees
+from .extra_trees cimport ExtraTrees, Group
+from .mixtures cimport FLOOR, ClassPool, NumberMixture
+from .model_trees cimport LinearModels
+from .naive_bayes cimport NaiveBayes
+
+cdef double ONLY_CLASS = 1e-6       # probability of all other classes where there are none
+
+# --- Classes --------------------------------------------------------------------------------------
+
+
+cdef int explain_classes(ExtraTrees forest, Explainer explainer, int code) except -1:
+    """Divide the log odds of a class."""
+    cdef int width = forest.n_labels(), n = forest.n_groups(), k
+    cdef ClassPool pool = forest.pool
+    # Per group and class: predictions if no feature is known.
+    cdef double[:, ::1] base = np.zeros((n, width))
+    cdef double[::1] logs = np.zeros(pool.scratch_of(width))
+    # Per member and class: slope of F between base and prediction, for q_m(c).
+    cdef double[:, ::1] slopes = np.zeros((n + 2, width))
+    if width == 1:
+        explainer.base = log(1.0 - ONLY_CLASS) - log(ONLY_CLASS)
+        return 0
+    add_mean_shares(forest, base)
+    forest.naive.answer(forest.schema.row, NULL, 0, pool.naive_answer(&logs[0], width))
+    pool.pool(&base[0, 0], &logs[0], width)
+    explainer_base = slopes_of_pool(pool, forest.mixed, &logs[0], code, slopes)
+    for k in range(width):
+        for g in range(n):
+            slopes[g, k] += pool.weights[g] * slopes[n, k]
+    for group in forest.groups:
+        explain_group(forest, group, explainer, slopes)
+    explain_naive(forest, explainer, slopes[n + 1], &logs[0])
+    explainer.base = explainer_base
+    return 0
+
+
+cdef int add_mean_shares(ExtraTrees forest, double[:, ::1] base) except -1:
+    """Add the class shares of all samples in the trees of each group."""
+    cdef Group group
+    cdef int g, k, tree, width = <int>base.shape[1]
+    cdef double[::1] counts = np.zeros(width)
+    cdef double total
+    for g in range(forest.n_groups()):
+        group = forest.groups[g]
+        for tree in range(group.first, group.first + group.n):
+            counts[:] = 0.0
+            count_samples(forest.trees[tree], &counts[0])
+            total = 0.0
+            for k in range(width):
+                total += counts[k]
+            for k in range(width):
+                base[g, k] += (counts[k] / total if total > 0.0 else 1.0 / width) / group.n
+    return 0
+
+
+cdef void count_samples(CompactTrees trees, double* counts) noexcept nogil:
+    """Add the class weights of all leaves."""
+    cdef int node, cell
+    for node in range(trees.n_used):
+        if trees.nodes[node].feature == UNUSED or not is_leaf(&trees.nodes[node]):
+            continue
+        if trees.codes[node] >= 0:
+            counts[trees.codes[node]] += trees.nodes[node].threshold
+            continue
+        cell = trees.first_cell(node)
+        while cell >= 0:
+            counts[trees.cells[cell].code] += trees.cells[cell].weight
+            cell = trees.cells[cell].next
+
+
+cdef double slopes_of_pool(ClassPool pool, const double* logs, const double* base, int code,
+                           double[:, ::1] slopes) except? -1.0:
+    """Compute the slope of F for q_m(c); return F at the base."""
+    cdef int m, k, n_members = <int>slopes.shape[0], width = <int>slopes.shape[1]
+    cdef double[::1] sums = np.zeros(width), base_sums = np.zeros(width), weights = np.zeros(width)
+    cdef double others, base_others
+    for m in range(n_members):
+        for k in range(width):
+            sums[k] += pool.exponents[m] * logs[m * width + k]
+            base_sums[k] += pool.exponents[m] * base[m * width + k]
+    others, base_others = log_sum(sums, code), log_sum(base_sums, code)
+    for k in range(width):
+        if k != code:
+            weights[k] = slope_of_exp(sums[k] - others, base_sums[k] - base_others)
+    total = np.sum(weights)
+    for k in range(width):
+        weights[k] = 1.0 if k == code else -weights[k] / total
+        for m in range(n_members):
+            slopes[m, k] = weights[k] * pool.exponents[m] * (1.0 - FLOOR) * slope_of_log(
+                exp(logs[m * width + k]), exp(base[m * width + k]))
+    return base_sums[code] - base_others
+
+
+cdef double log_sum(double[::1] sums, int code) noexcept:
+    """The log of the sum of exp(sums), without that of a class; -1 for all classes."""
+    cdef int k
+    cdef double largest = -INFINITY, total = 0.0
+    for k in range(sums.shape[0]):
+        if k != code:
+            largest = max(largest, sums[k])
+    for k in range(sums.shape[0]):
+        if k != code:
+            total += exp(sums[k] - largest)
+    return largest + log(total)
+
+
+cdef int explain_group(ExtraTrees forest, Group group, Explainer explainer,
+                       double[:, ::1] slopes) except -1:
+    """Add the contributions to the sum of slopes times class shares in the trees of a group."""
+    cdef int i, tree, width = <int>slopes.shape[1]
+    cdef CompactTrees trees
+    cdef const double* of_classes = &slopes[forest.groups.index(group), 0]
+    for tree in range(group.first, group.first + group.n):
+        trees = forest.trees[tree]
+        with nogil:
+            explainer.lay_out(trees, trees.roots[0], forest.schema.row)
+            for i in range(explainer.n_steps):
+                if explainer.steps[i].feature < 0:
+                    explainer.steps[i].value = sum_of_shares(
+                        trees, explainer.steps[i].right, of_classes, width) / group.n
+            explainer.finish()
+    return 0
+
+
+cdef double sum_of_shares(CompactTrees trees, int leaf, const double* factors,
+                          int width) noexcept nogil:
+    """The sum of the class shares in a leaf, each times a factor."""
+    cdef double total = 0.0, weight = trees.nodes[leaf].threshold
+    cdef int k, cell
+    if not weight > 0.0:
+        for k in range(width):
+            total += factors[k] / width
+        return total
+    if trees.codes[leaf] >= 0:
+        return factors[trees.codes[leaf]]
+    cell = trees.first_cell(leaf)
+    while cell >= 0:
+        total += factors[trees.cells[cell].code] * trees.cells[cell].weight / weight
+        cell = trees.cells[cell].next
+    return total
+
+
+cdef int explain_naive(ExtraTrees forest, Explainer explainer, double[::1] slopes,
+                       const double* logs) except -1:
+    """Add the contributions to naive Bayes, whose log likelihoods are sums over the columns."""
+    cdef NaiveBayes naive = forest.naive
+    cdef int i, k, width = <int>slopes.shape[0]
+    cdef double[::1] prior = np.zeros(width), each = np.zeros(width), sums = np.zeros(width)
+    cdef double others, base_others, mean = 0.0, total = 0.0
+    cdef double[::1] weights = np.zeros(width)
+    naive.log_likelihoods(forest.schema.row, NULL, 0, &prior[0])
+    naive.log_likelihoods(forest.schema.row, forest.schema.filled, forest.schema.n_filled, &sums[0])
+    others, base_others = log_sum(sums, -1), log_sum(prior, -1)
+    for k in range(width):      # q = exp(log likelihood - log of the sum of all): as in the header
+        weights[k] = slope_of_exp(sums[k] - others, prior[k] - base_others)
+        slopes[k] *= weights[k]
+        mean += slopes[k]
+        total += weights[k]
+    for i in range(forest.schema.n_filled):
+        naive.log_likelihoods(forest.schema.row, forest.schema.filled + i, 1, &each[0])
+        for k in range(width):
+            explainer.phi[forest.schema.filled[i]] += (
+                slopes[k] - mean * weights[k] / total) * (each[k] - prior[k])
+    return 0
+
+# --- Numbers --------------------------------------------------------------------------------------
+
+
+cdef int explain_numbers(ExtraTrees forest, Explainer explainer) except -1:
+    """Divide the predicted number."""
+    cdef int g, column, n = forest.n_groups()
+    cdef double[::1] base = np.zeros(n), factors = np.zeros(n)
+    cdef list parts = [explained_group(forest, group, explainer.shapley)
+                       for group in forest.groups]
+    for g in range(n):
+        base[g] = (<Explainer>parts[g]).base
+    explainer.base = factors_of_groups(
+        forest.mixture, forest.answers + 2 * forest.n_trees, &base[0], &factors[0])
+    for g in range(n):
+        for column in range(explainer.n_features):
+            explainer.phi[column] += factors[g] * (<Explainer>parts[g]).phi[column]
+    return 0
+
+
+cdef Explainer explained_group(ExtraTrees forest, Group group, bint shapley):
+    """The contributions to the mean of the trees of a group.
+
+    The mean of a leaf is that of the residuals of its linear model; the model is added in closed
+    form: slope times (value - mean of the feature among the samples of the tree).
+    """
+    cdef Explainer explainer = Explainer(forest.schema.n_columns, shapley)
+    cdef Trees trees
+    cdef LinearModels models
+    cdef int i, tree, leaf
+    for tree in range(group.first, group.first + group.n):
+        trees, models = forest.trees[tree], forest.models[tree]
+        with nogil:
+            explainer.lay_out(trees, trees.roots[0], forest.schema.row)
+            for i in range(explainer.n_steps):
+                leaf = explainer.steps[i].right
+                if explainer.steps[i].feature < 0:
+                    explainer.steps[i].value = (
+                        trees.row(leaf)[HEADER] + models.in_middle(leaf)) / group.n
+            explainer.finish()
+            models.add_terms(forest.reached[tree], forest.schema.row, forest.schema.n_columns,
+                             1.0 / group.n, explainer.phi)
+    return explainer
+
+
+cdef double factors_of_groups(NumberMixture mixture, const double* groups, const double* base,
+                              double* factors) except? -1.0:
+    """Compute the slope of the mixture for each group; return the mixture at the base."""
+    cdef int k, n = mixture.n_groups
+    cdef double[::1] answers = np.zeros(mixture.scratch_of())
+    cdef double[::1] base_answers = np.zeros(mixture.scratch_of())
+    cdef double low = mixture.lowest, high = mixture.highest, mean_slope = 0.0, of_stack
+    cdef double mean = 0.0, base_mean = 0.0, slope
+    mixture.answer(groups, 0.0, &answers[0])
+    mixture.answer(base, 0.0, &base_answers[0])
+    for k in range(n):
+        mean_slope += mixture.slopes[k] / n
+    of_stack = slope_of_limits(stacked(mixture, &answers[0]), stacked(mixture, &base_answers[0]),
+                               low, high)
+    for k in range(n + 1):
+        mean += mixture.weights[k] * answers[k]
+        base_mean += mixture.weights[k] * base_answers[k]
+    slope = slope_of_limits(mean, base_mean, low, high)
+    for k in range(n):
+        factors[k] = slope * slope_of_limits(groups[k], base[k], low, high) * (
+            mixture.weights[k]
+            + mixture.weights[n] * of_stack * (1.0 / n + mixture.slopes[k] - mean_slope))
+    return mixture.mean(&base_answers[0])[0]
+
+
+cdef double stacked(NumberMixture mixture, const double* answers) noexcept:
+    """The stacked prediction without limits."""
+    cdef int k, n = mixture.n_groups
+    cdef double middle = 0.0, found
+    for k in range(n):
+        middle += answers[k] / n
+    found = middle
+    for k in range(n):
+        found += mixture.slopes[k] * (answers[k] - middle)
+    return found if found == found else middle
