@@ -16,12 +16,15 @@ methods divide the difference between the output at x and the mean of all leaves
   features (Quadrature-TreeSHAP, arXiv 2605.04497).
 - Path: the change of the mean at each split on the path of x (Saabas 2014).
 
-How a family explains a row: `lay_out` (or `begin`, `next` and `fork`) for each tree; then it sets
-the values of the leaves, with the weight of the tree as a factor; `finish` adds the contributions.
+How a family explains a row: `lay_out` (or `begin`, `next` and `fork`) for each tree; then
+`answer_leaves` or the family sets the values of the leaves, with the weight of the tree as a
+factor; `finish` adds the contributions.
 Features are columns of the schema.
 """
 
-from .trees cimport Trees
+from libc.math cimport NAN
+
+from .tree cimport Tree
 
 cdef struct Step:               # 32 bytes
     double value                # of a leaf, NaN: that of the root; `measure` sets that of an inner
@@ -62,7 +65,9 @@ cdef class Explainer:
     cdef double* sums           # per point: the sum over the leaves below of value times product
 
     cdef int begin(self, int root, int n_nodes) except -1 nogil
-    cdef int lay_out(self, Trees trees, int root, const double* row) except -1 nogil
+    cdef int lay_out(self, const Tree* tree, const double* row) except -1 nogil
+    cdef void answer_leaves(self, const Tree* tree, bint regression, int code,
+                            double factor) noexcept nogil
     cdef int finish(self) except -1 nogil
     cdef void to_log_odds(self) noexcept nogil
     cdef double output(self) noexcept nogil
@@ -82,7 +87,7 @@ cdef class Explainer:
         if here.parent >= 0 and here.parent != self.n_steps - 1:
             self.steps[here.parent].right = self.n_steps
         step.feature, step.left, step.right, step.depth = -1, 0, here.node, here.depth
-        step.value = step.weight = 0.0
+        step.value, step.weight = NAN, 0.0
         self.n_steps += 1
         return step
 

@@ -6,7 +6,7 @@ from libc.math cimport exp, expm1, log, log1p
 
 from .allocation cimport free, product, resized, zeroed
 from .arrays cimport view
-from .trees cimport Node, Trees, is_leaf, turn
+from .tree cimport Node, Tree, is_leaf, mean_of, turn, weight_of_class
 
 cdef enum:
     MOST_POINTS = 16            # exact for 32 features on a path
@@ -84,21 +84,32 @@ cdef class Explainer:
         self.waiting[0] = Waiting(root, -1, 0)
         return 0
 
-    cdef int lay_out(self, Trees trees, int root, const double* row) except -1 nogil:
-        """Lay out a tree without the values of its leaves, for a row by column."""
+    cdef int lay_out(self, const Tree* tree, const double* row) except -1 nogil:
+        """Lay out a tree for a row by column; the leaves have no values."""
         cdef Step* step
         cdef const Node* here
         cdef int left
-        self.begin(root, trees.n_used)
+        self.begin(0, tree.n_used)
         while self.n_waiting:
             step = self.next()
-            here = &trees.nodes[step.right]
+            here = &tree.nodes[step.right]
             if is_leaf(here):
-                step.weight = trees.weight_of(step.right)
+                step.weight = here.threshold
             else:
                 left = here.left
                 self.fork(here.feature, not turn(here, row[here.feature], False), left, left ^ 1)
         return 0
+
+    cdef void answer_leaves(self, const Tree* tree, bint regression, int code,
+                            double factor) noexcept nogil:
+        """Let leaves with samples answer factor times their mean, or times the share of a class."""
+        cdef Step* step
+        cdef int i
+        for i in range(self.n_steps):
+            step = &self.steps[i]
+            if step.feature < 0 and step.weight > 0.0:
+                step.value = factor * (mean_of(tree, step.right) if regression else
+                                       weight_of_class(tree, step.right, code) / step.weight)
 
     cdef int finish(self) except -1 nogil:
         """Add the contributions in the tree that is laid out, and its mean."""

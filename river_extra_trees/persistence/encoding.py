@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from .._core.dynamic import ParticleFilter
 from .._core.forests.buffer import Buffer
-from .._core.forests.compact_trees import CompactTrees
 from .._core.forests.extra_trees import ExtraTrees
 from .._core.forests.forgetful import ForgetfulForest
 from .._core.forests.mixtures import ClassPool, NumberMixture
@@ -37,7 +36,7 @@ __all__ = ["Decoder", "Encoder", "is_plain"]
 # or moved, but its tag stays.
 CORE_CLASSES: dict[str, Any] = {
     "class_pool": ClassPool,
-    "compact_trees": CompactTrees,
+    "compact_trees": Trees,  # in files of before
     "dynamic_trees": ParticleFilter,
     "forgetful_forest": ForgetfulForest,
     "buffer": Buffer,

@@ -4,9 +4,8 @@ import numpy as np
 
 from libc.math cimport INFINITY, exp, log
 
-from ..explain cimport Explainer, slope_of_exp, slope_of_limits, slope_of_log
-from ..trees cimport HEADER, UNUSED, Trees, is_leaf
-from .compact_trees cimport CompactTrees
+from ..explain cimport Explainer, Step, slope_of_exp, slope_of_limits, slope_of_log
+from ..tree cimport UNUSED, Tree, add_leaf, first_cell, is_leaf, mean_of, weight_of
 from .extra_trees cimport ExtraTrees, Group
 from .mixtures cimport FLOOR, ClassPool, NumberMixture
 from .model_trees cimport LinearModels
@@ -19,27 +18,31 @@ cdef double ONLY_CLASS = 1e-6       # probability of all other classes where the
 
 cdef int explain_classes(ExtraTrees forest, Explainer explainer, int code) except -1:
     """Divide the log odds of a class."""
-    cdef int width = forest.n_labels(), n = forest.n_groups(), k
+    cdef int width = forest.n_labels(), n = forest.n_groups(), g, k
+    cdef Group group
     cdef ClassPool pool = forest.pool
     # Per group and class: predictions if no feature is known.
     cdef double[:, ::1] base = np.zeros((n, width))
     cdef double[::1] logs = np.zeros(pool.scratch_of(width))
     # Per member and class: slope of F between base and prediction, for q_m(c).
     cdef double[:, ::1] slopes = np.zeros((n + 2, width))
+    cdef double of_base
     if width == 1:
         explainer.base = log(1.0 - ONLY_CLASS) - log(ONLY_CLASS)
         return 0
     add_mean_shares(forest, base)
     forest.naive.answer(forest.schema.row, NULL, 0, pool.naive_answer(&logs[0], width))
     pool.pool(&base[0, 0], &logs[0], width)
-    explainer_base = slopes_of_pool(pool, forest.mixed, &logs[0], code, slopes)
+    of_base = slopes_of_pool(pool, forest.mixed, &logs[0], code, slopes)
     for k in range(width):
         for g in range(n):
             slopes[g, k] += pool.weights[g] * slopes[n, k]
-    for group in forest.groups:
-        explain_group(forest, group, explainer, slopes)
+    for g in range(n):
+        group = forest.groups[g]
+        with nogil:
+            explain_group(forest, group, explainer, &slopes[g, 0], width)
     explain_naive(forest, explainer, slopes[n + 1], &logs[0])
-    explainer.base = explainer_base
+    explainer.base = of_base
     return 0
 
 
@@ -53,28 +56,20 @@ cdef int add_mean_shares(ExtraTrees forest, double[:, ::1] base) except -1:
         group = forest.groups[g]
         for tree in range(group.first, group.first + group.n):
             counts[:] = 0.0
-            count_samples(forest.trees[tree], &counts[0])
-            total = 0.0
-            for k in range(width):
-                total += counts[k]
+            total = count_samples(&forest.trees.trees[tree], &counts[0])
             for k in range(width):
                 base[g, k] += (counts[k] / total if total > 0.0 else 1.0 / width) / group.n
     return 0
 
 
-cdef void count_samples(CompactTrees trees, double* counts) noexcept nogil:
-    """Add the class weights of all leaves."""
-    cdef int node, cell
-    for node in range(trees.n_used):
-        if trees.nodes[node].feature == UNUSED or not is_leaf(&trees.nodes[node]):
-            continue
-        if trees.codes[node] >= 0:
-            counts[trees.codes[node]] += trees.nodes[node].threshold
-            continue
-        cell = trees.first_cell(node)
-        while cell >= 0:
-            counts[trees.cells[cell].code] += trees.cells[cell].weight
-            cell = trees.cells[cell].next
+cdef double count_samples(const Tree* tree, double* counts) noexcept nogil:
+    """Add the class weights of all leaves; return the total weight."""
+    cdef int node
+    cdef double total = 0.0
+    for node in range(tree.n_used):
+        if tree.nodes[node].feature != UNUSED and is_leaf(&tree.nodes[node]):
+            add_leaf(tree, node, &total, counts)
+    return total
 
 
 cdef double slopes_of_pool(ClassPool pool, const double* logs, const double* base, int code,
@@ -114,38 +109,37 @@ cdef double log_sum(double[::1] sums, int code) noexcept:
 
 
 cdef int explain_group(ExtraTrees forest, Group group, Explainer explainer,
-                       double[:, ::1] slopes) except -1:
+                       const double* slopes, int width) except -1 nogil:
     """Add the contributions to the sum of slopes times class shares in the trees of a group."""
-    cdef int i, tree, width = <int>slopes.shape[1]
-    cdef CompactTrees trees
-    cdef const double* of_classes = &slopes[forest.groups.index(group), 0]
-    for tree in range(group.first, group.first + group.n):
-        trees = forest.trees[tree]
-        with nogil:
-            explainer.lay_out(trees, trees.roots[0], forest.schema.row)
-            for i in range(explainer.n_steps):
-                if explainer.steps[i].feature < 0:
-                    explainer.steps[i].value = sum_of_shares(
-                        trees, explainer.steps[i].right, of_classes, width) / group.n
-            explainer.finish()
+    cdef int i, k
+    cdef const Tree* tree
+    cdef Step* step
+    for k in range(group.first, group.first + group.n):
+        tree = &forest.trees.trees[k]
+        explainer.lay_out(tree, forest.schema.row)
+        for i in range(explainer.n_steps):
+            step = &explainer.steps[i]
+            if step.feature < 0:
+                step.value = sum_of_shares(tree, step.right, slopes, width) / group.n
+        explainer.finish()
     return 0
 
 
-cdef double sum_of_shares(CompactTrees trees, int leaf, const double* factors,
+cdef double sum_of_shares(const Tree* tree, int leaf, const double* factors,
                           int width) noexcept nogil:
-    """The sum of the class shares in a leaf, each times a factor."""
-    cdef double total = 0.0, weight = trees.nodes[leaf].threshold
+    """The sum of the class shares in a leaf, each times a factor; equal shares if it is empty."""
+    cdef double total = 0.0, weight = weight_of(tree, leaf)
     cdef int k, cell
     if not weight > 0.0:
         for k in range(width):
             total += factors[k] / width
         return total
-    if trees.codes[leaf] >= 0:
-        return factors[trees.codes[leaf]]
-    cell = trees.first_cell(leaf)
+    if tree.nodes[leaf].left >= 0:
+        return factors[tree.nodes[leaf].left]
+    cell = first_cell(tree, leaf)
     while cell >= 0:
-        total += factors[trees.cells[cell].code] * trees.cells[cell].weight / weight
-        cell = trees.cells[cell].next
+        total += factors[tree.cells[cell].code] * tree.cells[cell].weight / weight
+        cell = tree.cells[cell].next
     return total
 
 
@@ -198,20 +192,21 @@ cdef Explainer explained_group(ExtraTrees forest, Group group, bint shapley):
     form: slope times (value - mean of the feature among the samples of the tree).
     """
     cdef Explainer explainer = Explainer(forest.schema.n_columns, shapley)
-    cdef Trees trees
+    cdef const Tree* tree
     cdef LinearModels models
-    cdef int i, tree, leaf
-    for tree in range(group.first, group.first + group.n):
-        trees, models = forest.trees[tree], forest.models[tree]
+    cdef Step* step
+    cdef int i, k
+    for k in range(group.first, group.first + group.n):
+        tree, models = &forest.trees.trees[k], forest.models[k]
         with nogil:
-            explainer.lay_out(trees, trees.roots[0], forest.schema.row)
+            explainer.lay_out(tree, forest.schema.row)
             for i in range(explainer.n_steps):
-                leaf = explainer.steps[i].right
-                if explainer.steps[i].feature < 0:
-                    explainer.steps[i].value = (
-                        trees.row(leaf)[HEADER] + models.in_middle(leaf)) / group.n
+                step = &explainer.steps[i]
+                if step.feature < 0:
+                    step.value = (
+                        mean_of(tree, step.right) + models.in_middle(step.right)) / group.n
             explainer.finish()
-            models.add_terms(forest.reached[tree], forest.schema.row, forest.schema.n_columns,
+            models.add_terms(forest.reached[k], forest.schema.row, forest.schema.n_columns,
                              1.0 / group.n, explainer.phi)
     return explainer
 
