@@ -203,7 +203,6 @@ cdef class Explainer:
         """Add the Shapley values, with 2 ** k points."""
         cdef int i, q, depth, at = 0, n_points = 1 << k
         cdef const double* points = POINTS[k]
-        cdef int parent
         for i in range(self.n_features):
             self.latest[i] = 0
         self.agrees[0] = self.shares[0] = 1.0

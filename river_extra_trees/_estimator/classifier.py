@@ -180,9 +180,9 @@ class TreeClassifier(TreeLearner, base.MiniBatchClassifier):
         Two methods divide the difference between the base value and the prediction. "shapley" gives
         exact path-dependent Shapley values of each tree (Lundberg et al. 2020), computed by
         quadrature (Quadrature-TreeSHAP, arXiv 2605.04497). "path" gives each split on the path of
-        the sample the change of the mean there (Saabas 2014); it takes less time, and favours splits
-        near the leaves. If a feature is not known, both sides of its splits count by the weights
-        that the leaves have now.
+        the sample the change of the mean there (Saabas 2014); it takes less time, and favours
+        splits near the leaves. If a feature is not known, both sides of its splits count by the
+        weights that the leaves have now.
 
         Contributions to a mean of probabilities are exact. What follows is a rule, by which they
         always add up: all contributions to p are multiplied by the slope of the log odds between

@@ -93,9 +93,9 @@ class TreeRegressor(TreeLearner, base.MiniBatchRegressor):
         Two methods divide the difference between the base value and the prediction. "shapley" gives
         exact path-dependent Shapley values of each tree (Lundberg et al. 2020), computed by
         quadrature (Quadrature-TreeSHAP, arXiv 2605.04497). "path" gives each split on the path of
-        the sample the change of the mean there (Saabas 2014); it takes less time, and favours splits
-        near the leaves. If a feature is not known, both sides of its splits count by the weights
-        that the leaves have now.
+        the sample the change of the mean there (Saabas 2014); it takes less time, and favours
+        splits near the leaves. If a feature is not known, both sides of its splits count by the
+        weights that the leaves have now.
 
         Contributions to a mean of trees are exact. A linear model in a tree adds slope times
         (value - mean of the feature); where a prediction is limited to the targets seen, all

@@ -208,9 +208,7 @@ class ContributionsDisplay(AxesDisplay):
             )
         handles, labels = ax.get_legend_handles_labels()
         lines, texts = mark_drifts(ax, self.drifts)
-        ax.legend(
-            handles + lines, labels + texts, loc="center left", bbox_to_anchor=(1.0, 0.5)
-        )
+        ax.legend(handles + lines, labels + texts, loc="center left", bbox_to_anchor=(1.0, 0.5))
         ax.set_ylim(bottom=0.0)
         ax.xaxis.set_major_formatter("{x:,.0f}")
         ax.set_xlabel("learned samples")

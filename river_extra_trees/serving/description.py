@@ -10,6 +10,7 @@ from river.compose import Pipeline
 import river_extra_trees
 from river_extra_trees._core.safe_repr import safe_repr
 from river_extra_trees.column_kinds import ColumnKinds, parted
+from river_extra_trees.explanation import Explanation
 
 WITH_INTERVALS = "DynamicTreeRegressor and ExtraTreesRegressor"
 
@@ -17,6 +18,20 @@ WITH_INTERVALS = "DynamicTreeRegressor and ExtraTreesRegressor"
 def learner_of(model: Any) -> Any:
     """Return the learner of a model: the last step of a pipeline, or the model itself."""
     return model.steps[next(reversed(model.steps))] if isinstance(model, Pipeline) else model
+
+
+def before_learner(model: Any, x: dict[str, Any]) -> Any:
+    """Return a sample as the other steps of a pipeline pass it to the learner."""
+    if isinstance(model, Pipeline):
+        *steps, _ = model.steps.values()
+        for step in steps:
+            x = step.transform_one(x)
+    return x
+
+
+def explained(model: Any, x: dict[str, Any]) -> Explanation:
+    """Explain a prediction of a learner, or of a pipeline: the features that reach its learner."""
+    return learner_of(model).explain_one(before_learner(model, x))
 
 
 def name_of(model: Any) -> str:

@@ -67,7 +67,7 @@ def test_features_change_names(tree: naive.Tree, other: int) -> None:
 
 
 def chain(n: int) -> naive.Tree:
-    """A path of n different features, a leaf beside each; the sample agrees with every other one."""
+    """A path of n different features; the sample agrees with every other one."""
     tree: naive.Tree = (1.0, 1.0)
     for i in range(n):
         tree = (i, i % 2 == 0, tree, (0.1 + i % 3, math.cos(i)))
@@ -92,7 +92,9 @@ def exact(tree: naive.Tree, n: int) -> list[float]:
                     below = [c * share for c in product] + [Fraction(0)]
                     above = [Fraction(0)] + [c * (other - share) for c in product]
                     product = [a + b for a, b in zip(below, above, strict=True)]
-            found[i] += Fraction(tree[1]) * (o - w) * sum(c / (k + 1) for k, c in enumerate(product))
+            found[i] += (
+                Fraction(tree[1]) * (o - w) * sum(c / (k + 1) for k, c in enumerate(product))
+            )
 
     visit(tree, [])
     return [float(value) for value in found]

@@ -251,7 +251,9 @@ def test_symmetry_and_null_feature(name: str) -> None:
     assert noise == 0.0
 
 
-@pytest.mark.parametrize("model", [ret.ExtraTreesRegressor(seed=1), ret.DynamicTreeRegressor(seed=1)])
+@pytest.mark.parametrize(
+    "model", [ret.ExtraTreesRegressor(seed=1), ret.DynamicTreeRegressor(seed=1)]
+)
 def test_linear_models(model: Any) -> None:
     """A linear function is divided into its terms."""
     rng = np.random.default_rng(1)
@@ -283,7 +285,7 @@ def test_a_table() -> None:
     assert lines[1].split() == ["L", "=", "None", "+11"]
     assert lines[-2:] == ["2 other features     +1", "log odds of yes      +67.5"]
     assert found.largest(2) == [("L", None, 11.0), ("K", "k", 10.0)]
-    assert list(found.importances().items())[0] == ("L", 11.0)
+    assert next(iter(found.importances().items())) == ("L", 11.0)
 
 
 def test_what_is_refused() -> None:
@@ -313,7 +315,7 @@ def test_kinds_of_a_feature() -> None:
         a: Any = i % 3 if i % 2 else "red" if i % 4 else "blue"
         model.learn_one({"a": a, "b": math.nan}, float(a == "red"))
     found = model.explain_one({"a": "red", "b": math.nan, "never seen": 1.0})
-    assert (found.feature_names, found.data.tolist()) == (("a", ), ["red"])
+    assert (found.feature_names, found.data.tolist()) == (("a",), ["red"])
     assert found.output == pytest.approx(1.0)
 
 

@@ -98,7 +98,7 @@ def preorder(tree: Tree, depth: int = 0, place: int = 0) -> Iterator[tuple[Any, 
 
 
 def slope(f: Callable[[float], float], x: float, base: float) -> float:
-    """The rescale rule: slope of a function between base and x; its derivative if they are equal."""
+    """The rescale rule: slope between base and x; the derivative if they are equal."""
     if x == base:
         x, base = x + 1e-6, x - 1e-6
     return (f(x) - f(base)) / (x - base)
