@@ -19,7 +19,7 @@ from ..split cimport (
 from ..value_sets cimport (
     N_CUTS, SMOOTH, Cuts, ValueSet, codes_of, cut_of, new_values, smoothed, threshold_of,
 )
-from ..tree cimport depth_of, parent_of, read_classes, squares_of, weight_of
+from ..tree cimport parent_of, read_classes, squares_of, weight_of
 
 # If the product of two weights is smaller, its rounding error may exceed that of a tie.
 cdef double FAINTEST_PRODUCT = 1e-290
