@@ -12,9 +12,6 @@ import numpy.typing as npt
 from ._core.safe_repr import safe_repr
 from ._estimator.extras import import_extra
 
-if typing.TYPE_CHECKING:
-    import shap
-
 __all__ = ["Explanation"]
 
 Array = npt.NDArray[typing.Any]
@@ -144,12 +141,12 @@ class Explanation:
             rows.append((f"{len(self.values) - SHOWN} other features", f"{rest:+.6g}"))
         return aligned([*rows, (what, f"{self.output:+.6g}")])
 
-    def to_shap(self) -> shap.Explanation:
+    def to_shap(self) -> typing.Any:
         """Convert to `shap.Explanation`, for the plots of shap (needs shap).
 
         Returns
         -------
-        The explanation for `shap.plots.waterfall`, `bar`, `beeswarm` and others.
+        A `shap.Explanation` for `shap.plots.waterfall`, `bar`, `beeswarm` and others.
         """
         shap = import_extra("shap", "shap")
         return shap.Explanation(

@@ -347,7 +347,8 @@ class TreeLearner(base.Estimator):
             Features.
         tree
             Number of a tree, from 0: describe its path for the sample. `None`: the path of a single
-            tree; of several trees, the contributions of the features, as from `explain_one`.
+            tree; of several trees that have learned, the contributions of the features, as from
+            `explain_one`.
 
         Returns
         -------
@@ -358,9 +359,9 @@ class TreeLearner(base.Estimator):
         IndexError
             If there is no such tree.
         """
-        if tree is None and self._n_trees > 1:
+        if tree is None and self._n_trees > 1 and self.n_samples_seen > 0:
             return str(explain_row(self._core, x, None, "shapley"))
-        tree = tree or 0
+        tree = 0 if tree is None else tree
         nodes = self._nodes(tree)
         row = self._core.row_of(x)
         return inspection.explained(nodes, row, lambda leaf: self._describe_answer(leaf, tree, x))

@@ -264,9 +264,10 @@ def _parts(model: Any, x: dict[str, Any], n: int) -> list[Any]:
     if not learner_of(model).n_samples_seen:
         return [None] * (1 + 2 * n)
     found = explained(model, x)
-    pairs = [(safe_repr(name, str), part) for name, _, part in found.largest(n)]
-    pairs += [(None, None)] * (n - len(pairs))
-    return [float(found.base_value), *itertools.chain.from_iterable(pairs)]
+    cells: list[Any] = [float(found.base_value)]
+    for name, _, part in found.largest(n):
+        cells += [safe_repr(name, str), part]
+    return cells + [None] * (1 + 2 * n - len(cells))
 
 
 @contextlib.contextmanager

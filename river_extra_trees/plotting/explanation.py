@@ -90,7 +90,7 @@ class ExplanationDisplay(AxesDisplay):
         ax.bar_label(bars, [f"{part:+.3g}" for part in parts], padding=3, fontsize="small")
         for place, end in enumerate(ends[1:-1]):
             ax.plot([end, end], [place, place + 1], color=MUTED, linewidth=0.8)
-        ax.axvline(found.base_value, color=MUTED, linestyle=":", linewidth=1.2)
+        ax.axvline(float(found.base_value), color=MUTED, linestyle=":", linewidth=1.2)
         ax.axvline(found.output, color="black", linestyle=":", linewidth=1.2)
         ax.set_yticks(places, names)
         ax.invert_yaxis()
