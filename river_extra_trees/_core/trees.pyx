@@ -344,7 +344,9 @@ cdef class Trees:
         lengths = {"moments": n * self.kind.regression, "visited": n * self.kind.with_visits,
                    "impurities": pairs * self.kind.with_impurities}
         require(np.all((used >= 2) & (used % 2 == 0) & (cells >= 0)) and used.sum() == n
-                and cells.sum() == len(fields["cell_codes"]) and 2 * pairs == n <= LARGEST_ARENA
+                and cells.sum() == len(fields["cell_codes"])
+                and 2 * pairs == n and n <= LARGEST_ARENA
+                and np.all(counts[:, [FREE_PAIR, FREE_CELL]] >= -1)
                 and all([len(fields[name]) == length for name, length in lengths.items()]),
                 "Trees: nodes, cells or statistics of nodes are missing")
         nominal = fields["nominal"]
@@ -432,6 +434,7 @@ cdef int link(Tree* tree) except -1:
                 "Trees: a node is in a tree and free")
         tree.n_free += 1
         at = tree.nodes[at].left
+    require(at == -1, "Trees: the list of free nodes has no end")
     meet(tree, 0, -1, 0)
     require(is_unused(&tree.nodes[1]), "Trees: a root has a sibling")
     link_below(tree)

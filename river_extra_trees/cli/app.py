@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 import river_extra_trees
 from river_extra_trees.cli import learners, models, options, predict, serving
 from river_extra_trees.cli.outputs import check, refusing, say, write
-from river_extra_trees.cli.streams import kinds_of, open_stream, skip
-from river_extra_trees.column_kinds import joined, parted
+from river_extra_trees.cli.streams import Stream, kinds_of, open_stream, skip
+from river_extra_trees.column_kinds import ColumnKinds, joined, parted
 from river_extra_trees.serving import description
 
 app = typer.Typer(
@@ -152,8 +152,7 @@ def train(
     from river_extra_trees.cli.scoring import Scoring
 
     check(save, inputs=(data,))
-    saved = models.open_model(Path(learner)) if Path(learner).is_file() else None
-    known, saved = parted(saved)
+    known, saved = parted(models.open_model(Path(learner)) if Path(learner).is_file() else None)
     kinds = kinds_of(kind, known, missing)
     if saved is not None and task is None:
         task = description.task_of(saved)  # type: ignore[assignment]
@@ -172,11 +171,7 @@ def train(
     scoring = Scoring(metric or learners.USUAL_METRICS[stream.task], stream.first_labels)
     (entrant,) = make_entrants([learner], scoring, stream.task, seed, saved)
     if resume and save.exists():
-        counts, found = parted(models.open_model(save))
-        if counts is not None:
-            kinds._take_over(counts)
-        skip(stream, models.n_learned_since(entrant.model, found, save))
-        entrant.model = found
+        entrant.model = _resumed(save, entrant.model, stream, kinds)
     kinds._roles.update(stream.reader.roles)
     model = joined(kinds, entrant.model)
     models.require_file(model)
@@ -188,6 +183,15 @@ def train(
         if contest.items:
             write(save, lambda path: models.save_model(model, path))
     ending.leave(contest)
+
+
+def _resumed(save: Path, model: Any, stream: Stream, kinds: ColumnKinds) -> Any:
+    """Return the saved model of an interrupted training; skip the rows that it has learned."""
+    counts, found = parted(models.open_model(save))
+    if counts is not None:
+        kinds._take_over(counts)
+    skip(stream, models.n_learned_since(model, found, save))
+    return found
 
 
 app.command()(predict.predict)

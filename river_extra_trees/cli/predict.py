@@ -26,7 +26,7 @@ from river_extra_trees._estimator.rows import labels_of_codes
 from river_extra_trees._estimator.tables import table_of
 from river_extra_trees.cli import UserError, models, options, outputs, streams
 from river_extra_trees.cli.progress import Progress
-from river_extra_trees.column_kinds import parted
+from river_extra_trees.column_kinds import ColumnKinds, parted
 from river_extra_trees.persistence.atomic import replace_file
 from river_extra_trees.serving.description import (
     WITH_INTERVALS,
@@ -56,18 +56,6 @@ class Wanted(NamedTuple):
     labels: list[Any]
     interval: float | None = None
     explain: int = 0
-
-    @property
-    def names(self) -> list[str]:
-        """Names of the columns of an output, the prediction first."""
-        names = ["prediction", *(f"probability of {label}" for label in names_of(self.labels))]
-        names += ["lower", "upper"] if self.interval is not None else []
-        names += ["base value"] if self.explain else []
-        return names + [
-            f"{what} {i}"
-            for i in range(1, self.explain + 1)
-            for what in ("feature", "contribution")
-        ]
 
 
 @outputs.refusing()
@@ -127,19 +115,9 @@ def predict(
     if to_file and is_table(output.name) and output.suffix.lower() not in WRITTEN:
         raise UserError(f"cannot write {output.name}: predict writes {', '.join(WRITTEN)}")
     known, model = parted(models.open_model(file))
-    if probabilities and not is_classifier(model):
-        raise UserError(f"{name_of(model)} predicts no probabilities; omit --probabilities")
-    if interval is not None and not 0.0 < interval < 1.0:
-        raise UserError(f"--interval is {interval:g}; it must be between 0 and 1")
-    if interval is not None and not has_intervals(model):
-        raise UserError(f"this {name_of(model)} predicts no intervals; {WITH_INTERVALS} do")
-    labels = learner_of(model)._labels() if probabilities else []
+    _require_possible(model, probabilities, interval)
     kinds = streams.kinds_of(kind, known, missing)
-    names: Any = {}
-    if known is None and learner_of(model) is model:
-        names = names_learned(model)
-        for name, each in kinds_learned(model).items():
-            kinds._admit(name, (kinds.kinds or {}).get(name, each))
+    names = _names_learned(model, kinds) if known is None else {}
     reader, _ = streams.open_reader(
         data,
         predicts=True,
@@ -152,13 +130,8 @@ def predict(
         encoding=encoding,
     )
     reader.has_numeric_targets = not is_classifier(model)
-    wanted = Wanted(labels, interval, explain)
-    added = wanted.names
-    kept = [f"kept {name}" if name in ("row", *added) else name for name in keep or ()]
-    header = ["row", *kept, *added]
-    if reader.target is not None:
-        taken = reader.target in header
-        header.append(f"true {reader.target}" if taken else reader.target)
+    wanted = Wanted(learner_of(model)._labels() if probabilities else [], interval, explain)
+    header = _header(wanted, reader)
     fit, score = Fit(dict(kinds.columns), kinds._roles), stats.Mean()
     batches = _checked(reader, fit, strict or kinds.strict)
     if names:
@@ -170,13 +143,52 @@ def predict(
         outputs.write(output, lambda path: replace_file(path, content))
     else:
         _write_csv(sys.stdout, header, records)
-    notes = [*fit.notes(), *streams.notes_of(reader)]
-    if names:
-        notes.insert(0, f"read as names, as the learner knows them: {listed(names)}")
+    outputs.say([*_scored(model, score), *_read_as(names), *fit.notes(), *streams.notes_of(reader)])
+
+
+def _require_possible(model: Any, probabilities: bool, interval: float | None) -> None:
+    """Raise a UserError if the model cannot predict what is wanted."""
+    if probabilities and not is_classifier(model):
+        raise UserError(f"{name_of(model)} predicts no probabilities; omit --probabilities")
+    if interval is not None and not 0.0 < interval < 1.0:
+        raise UserError(f"--interval is {interval:g}; it must be between 0 and 1")
+    if interval is not None and not has_intervals(model):
+        raise UserError(f"this {name_of(model)} predicts no intervals; {WITH_INTERVALS} do")
+
+
+def _names_learned(model: Any, kinds: ColumnKinds) -> Any:
+    """Return the nominal columns of a bare learner; admit its columns to the kinds."""
+    if learner_of(model) is not model:
+        return {}
+    for name, each in kinds_learned(model).items():
+        kinds._admit(name, (kinds.kinds or {}).get(name, each))
+    return names_learned(model)
+
+
+def _header(wanted: Wanted, reader: Reader) -> list[str]:
+    """Return the names of the columns of the output, which differ from each other."""
+    added = ["prediction", *(f"probability of {label}" for label in names_of(wanted.labels))]
+    added += ["lower", "upper"] if wanted.interval is not None else []
+    added += ["base value"] if wanted.explain else []
+    for i in range(1, wanted.explain + 1):
+        added += [f"feature {i}", f"contribution {i}"]
+    kept = [f"kept {name}" if name in ("row", *added) else name for name in reader.keep]
+    header = ["row", *kept, *added]
+    if reader.target is not None:
+        taken = reader.target in header
+        header.append(f"true {reader.target}" if taken else reader.target)
+    return header
+
+
+def _scored(model: Any, score: stats.Mean) -> Iterator[str]:
     if score.n:
         name = "accuracy" if is_classifier(model) else "mean absolute error"
-        notes.insert(0, f"{name} {score.get():.4g} on {score.n:,.0f} rows with a target")
-    outputs.say(notes)
+        yield f"{name} {score.get():.4g} on {score.n:,.0f} rows with a target"
+
+
+def _read_as(names: Any) -> Iterator[str]:
+    if names:
+        yield f"read as names, as the learner knows them: {listed(names)}"
 
 
 def _checked(reader: Reader, fit: Fit, strict: bool) -> Iterator[Batch]:

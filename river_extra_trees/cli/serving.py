@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import socket
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -62,19 +64,8 @@ def serve(
         if fixed_labels and not served.has_labels:
             raise UserError("--fixed-labels needs a model that has learned labels")
         listener = _listener(host, port)
-
-        def ready() -> None:
-            address, number, *_ = listener.getsockname()
-            name = f"[{address}]" if ":" in address else address
-            typer.echo(f"serving {file} on http://{name}:{number} (Ctrl-C stops it and saves)")
-            if not server.is_loopback(address):
-                typer.echo(
-                    "note: anyone who can reach this address can train the model: there is no "
-                    "password and no encryption",
-                    err=True,
-                )
-
-        server.serve(served, listener, limits, snapshot_every, ready, log_requests)
+        announce = partial(_announce, file, listener)
+        server.serve(served, listener, limits, snapshot_every, announce, log_requests)
         try:
             if served.unsaved:
                 served.save()
@@ -85,6 +76,21 @@ def serve(
     typer.echo(
         f"stopped; the model in {file} has learned {served.learner.n_samples_seen:,} samples"
     )
+
+
+def _announce(file: Path, listener: socket.socket) -> None:
+    """Say where a model is served, and who can train it."""
+    from river_extra_trees.serving.server import is_loopback
+
+    address, number, *_ = listener.getsockname()
+    name = f"[{address}]" if ":" in address else address
+    typer.echo(f"serving {file} on http://{name}:{number} (Ctrl-C stops it and saves)")
+    if not is_loopback(address):
+        typer.echo(
+            "note: anyone who can reach this address can train the model: there is no password "
+            "and no encryption",
+            err=True,
+        )
 
 
 def _require_packages() -> None:
@@ -114,7 +120,7 @@ def _locked(file: Path) -> Iterator[None]:
         lock.release()
 
 
-def _listener(host: str, port: int) -> Any:
+def _listener(host: str, port: int) -> socket.socket:
     from river_extra_trees.serving.server import listen
 
     try:

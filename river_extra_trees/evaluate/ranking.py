@@ -125,11 +125,11 @@ class AveragePrecision(Ranking):
     Examples
     --------
     >>> from river_extra_trees import evaluate
-    >>> metric = evaluate.AveragePrecision(pos_val="fraud")
-    >>> for label, share in [("ok", 0.01), ("fraud", 0.03), ("ok", 0.02), ("fraud", 0.02)]:
-    ...     metric.update(label, {"ok": 1 - share, "fraud": share})
-    >>> metric
-    AveragePrecision: 83.33%
+    >>> metric = evaluate.AveragePrecision()
+    >>> for rank in range(100, 0, -1):
+    ...     metric.update(rank in (1, 4), 1 / rank)
+    >>> metric  # of the first rank, 1 of 1 is positive, of the first four 2
+    AveragePrecision: 75.00%
 
     References
     ----------

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
 import signal
 import socket
 from collections.abc import Callable
 
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from .endpoints import Application, Limits
+from .endpoints import SECONDS_TO_SEND, Application, Limits
 from .service import Service
 
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
@@ -47,6 +49,47 @@ def listen(host: str, port: int) -> socket.socket:
     # asyncio sends small responses at once only on sockets whose protocol is TCP; otherwise a
     # response in two parts waits some 40 ms for the client to acknowledge the first.
     return socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP, found.detach())
+
+
+class Protocol(H11Protocol):
+    """A connection, which ends if the header of a request does not come in time.
+
+    uvicorn limits the time between two requests, but neither that before the first one nor that of
+    a header which has begun.
+    """
+
+    seconds = SECONDS_TO_SEND
+    _ending: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:
+        """Wait for the first request."""
+        super().connection_made(transport)
+        self._limit()
+
+    def data_received(self, data: bytes) -> None:
+        """Read a part of a request."""
+        super().data_received(data)
+        self._limit()
+
+    def on_response_complete(self) -> None:
+        """Wait for the next request."""
+        super().on_response_complete()
+        self._limit()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Wait no longer."""
+        super().connection_lost(exc)
+        if self._ending is not None:
+            self._ending.cancel()
+
+    def _limit(self) -> None:
+        """Limit the time of a header, from the first moment at which it could come."""
+        is_answering = self.cycle is not None and not self.cycle.response_complete
+        if self._ending is None and not is_answering:
+            self._ending = self.loop.call_later(self.seconds, self.transport.close)
+        elif self._ending is not None and is_answering:
+            self._ending.cancel()
+            self._ending = None
 
 
 class Server(uvicorn.Server):
@@ -92,7 +135,7 @@ def serve(
     application = Application(service, limits, every, hosts)
     config = uvicorn.Config(
         application.asgi,
-        http="h11",  # which limits headers to 16 kB
+        http=Protocol,  # h11 limits headers to 16 kB
         limit_concurrency=MOST_CONNECTIONS,
         lifespan="on",
         ws="none",

@@ -303,13 +303,7 @@ def open_table(
 
     """
     path = str(source)
-    if not is_table(path):
-        raise TableError(
-            f"{path!r} is not a table: its name must end in {', '.join(SUFFIXES)}; "
-            f"text files may also end in {', '.join(PACKED)}"
-        )
-    if path != "-" and not Path(path).is_file():
-        raise TableError(f"there is no file {path!r}")
+    _require_readable(path)
     if on_bad_row not in ("stop", "skip"):
         raise ValueError(f"on_bad_row is {on_bad_row!r}; it must be 'stop' or 'skip'")
     if on_bad_cell not in ("row", "missing"):
@@ -338,21 +332,21 @@ def open_table(
         if path.lower().endswith((*PARQUET, *IPC)):
             _open_arrow(reader, path, batch_size)
         else:
-            if path == "-" and sys.stdin is None:
-                raise OSError("standard input is closed")
-            file: Any = sys.stdin.buffer if path == "-" else None
-            if path != "-":
-                file = reader.file = pyarrow.OSFile(path)
-                if Path(path.lower()).suffix in PACKED:
-                    codec = pyarrow.Codec.detect(path.lower())
-                    file = pyarrow.CompressedInputStream(reader.file, codec.name)
-            header, reader.rows = read_text(reader.name, file, batch_size, encoding)
-            reader.has_header = reader.untyped = header is not None
-            if header is not None:
-                reader.wanted(header)
+            _open_text(reader, path, batch_size, encoding)
     except (OSError, pyarrow.ArrowException) as error:
         raise _unreadable(path, error) from error
     return reader
+
+
+def _require_readable(path: str) -> None:
+    """Raise a TableError unless a table of a known format lies there."""
+    if not is_table(path):
+        raise TableError(
+            f"{path!r} is not a table: its name must end in {', '.join(SUFFIXES)}; "
+            f"text files may also end in {', '.join(PACKED)}"
+        )
+    if path != "-" and not Path(path).is_file():
+        raise TableError(f"there is no file {path!r}")
 
 
 def check_encoding(encoding: str) -> None:
@@ -361,6 +355,22 @@ def check_encoding(encoding: str) -> None:
         "".encode(encoding)
     except (LookupError, UnicodeError):
         raise ValueError(f"{encoding!r} is not an encoding of texts that Python knows") from None
+
+
+def _open_text(reader: Reader, path: str, batch_size: int, encoding: str | None) -> None:
+    from pyarrow import Codec, CompressedInputStream, OSFile
+
+    if path == "-" and sys.stdin is None:
+        raise OSError("standard input is closed")
+    file: Any = sys.stdin.buffer if path == "-" else None
+    if path != "-":
+        file = reader.file = OSFile(path)
+        if Path(path.lower()).suffix in PACKED:
+            file = CompressedInputStream(reader.file, Codec.detect(path.lower()).name)
+    header, reader.rows = read_text(reader.name, file, batch_size, encoding)
+    reader.has_header = reader.untyped = header is not None
+    if header is not None:
+        reader.wanted(header)
 
 
 def _open_arrow(reader: Reader, path: str, batch_size: int) -> None:

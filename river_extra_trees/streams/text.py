@@ -10,6 +10,9 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from river_extra_trees._estimator.kinds import MISSING
+from river_extra_trees._estimator.texts import is_certain_number
+
 from .batch import Fault, TableError
 
 __all__ = ["Rows", "columns_of", "read_text"]
@@ -18,9 +21,10 @@ CHUNK = 1 << 18  # bytes
 LONGEST_LINE = 1 << 24
 MARKS_OF_UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 DELIMITERS = ",;\t|"
-# So many lines in succession within quotation marks, each with as many delimiters as a row, are
-# rows after a mark that is not closed.
+# Lines between two quotation marks, each with as many delimiters as a row, are rows and no text if
+# there are so many of them, or so many numbers where the row before them has numbers.
 MOST_LIKE_ROWS = 8
+MOST_NUMBERS = 2
 
 
 class Rows(NamedTuple):
@@ -167,6 +171,7 @@ class Records:
         self.lines, self.delimiter = lines, delimiter
         self.first = first
         self.taken: list[str] = []  # the lines of a record
+        self.row: list[str] = []  # the latest of a single line
         self.reader = csv.reader(self, delimiter=delimiter, skipinitialspace=True, strict=True)
 
     def __iter__(self) -> Iterator[str]:
@@ -194,7 +199,9 @@ class Records:
                 continue
             if cells == header:  # `tail -F` shows it again when a log is rotated
                 yield None
-            elif len(cells) == n and (len(self.taken) < MOST_LIKE_ROWS or not self._holds_rows(n)):
+            elif len(cells) == n and (len(self.taken) == 1 or not self._holds_rows(n)):
+                if len(self.taken) == 1:
+                    self.row = cells
                 is_beyond = n_named < n and any(map(str.strip, cells[n_named:]))
                 yield "a value in a column without a name" if is_beyond else cells
             elif cells:  # blank lines are no rows
@@ -208,13 +215,19 @@ class Records:
         return "not CSV: a quotation mark in this row is not closed, or stands within a text"
 
     def _holds_rows(self, n: int) -> bool:
-        """Return whether the lines within a record look like rows of n fields."""
-        inside = self.taken[1:-1]
-        return (
-            n > 1
-            and len(inside) >= MOST_LIKE_ROWS
-            and all(line.count(self.delimiter) == n - 1 for line in inside)
-        )
+        """Return whether the lines of a record look like rows of n fields."""
+        lines = [line.strip().split(self.delimiter) for line in self.taken]
+        inside = lines[1:-1]
+        if n > 1 and len(inside) >= MOST_LIKE_ROWS and all(len(cells) == n for cells in inside):
+            return True
+        columns = [i for i, cell in enumerate(self.row) if is_certain_number(cell.strip())]
+        if not columns or any(len(cells) != n for cells in lines):
+            return False
+        found = [cells[i].strip() for cells in lines for i in columns]
+        numbers = [cell for cell in found if cell not in MISSING and '"' not in cell]
+        # Outside the text, the record has the numbers of one row.
+        most = MOST_NUMBERS + len(columns)
+        return len(numbers) >= most and all(map(is_certain_number, numbers))
 
 
 def _json_records(lines: Iterable[str]) -> Iterator[Mapping[str, Any] | str]:

@@ -93,3 +93,35 @@ def test_class_weights_of_any_stream_are_restored() -> None:
         if i % 50 == 0:
             again = pickle.loads(pickle.dumps(model))
             assert math.isclose(sum(again.predict_proba_one({"a": rng.random()}).values()), 1.0)
+
+
+@pytest.mark.parametrize("end", [-2, -(2**31)])
+@pytest.mark.parametrize("column", [1, 3])
+def test_lists_of_free_pairs_and_cells_end_with_minus_one(column: int, end: int) -> None:
+    """Another negative number would get into the next node or cell that is freed."""
+    state = grown(60).state()
+    state["counts"] = state["counts"].copy()
+    state["counts"][0, column] = end
+    with pytest.raises(StateError, match="missing"):
+        Trees.restored(state)
+
+
+def test_trees_own_their_sets_of_values() -> None:
+    """A copy, a restored tree and a tree that grew have each their own; a cut node has none."""
+    generator = random.Random(0)
+    model = StreamDecisionTreeClassifier(batch_size=200, seed=0)
+    for _ in range(1000):
+        value = generator.randrange(60)
+        model.learn_one({"a": f"v{value}"}, value * value % 7 < 3)
+    trees: Trees = model._core.trees[0]
+    nodes = trees.nodes()
+    assert any(isinstance(node["threshold"], tuple) for node in nodes)
+    copies = [trees[0], pickle.loads(pickle.dumps(trees))]
+    trees.shrink(1)
+    bare = pickle.loads(pickle.dumps(trees))
+    for copy in copies:
+        copy.check()
+        assert copy.nodes() == nodes
+        copy.shrink(1)
+        assert pickle.dumps(copy) == pickle.dumps(bare)
+        assert pickle.loads(pickle.dumps(copy)).__sizeof__() == bare.__sizeof__()

@@ -1,5 +1,6 @@
 """The service in a process of its own: starts, signals, kills and restarts."""
 
+import asyncio
 import signal
 import socket
 import time
@@ -8,6 +9,8 @@ from typing import Any
 from unittest import mock
 
 import pytest
+import uvicorn
+from uvicorn.server import ServerState
 
 from river_extra_trees import persistence
 from river_extra_trees.cli import serving
@@ -85,6 +88,33 @@ def test_half_a_request_holds_no_stop(path: Path) -> None:
             _, err = service.process.communicate(timeout=60)
     assert (service.process.returncode, err) == (0, "")
     assert path.read_bytes() == persistence.save_bytes(learned(50))
+
+
+def test_half_a_header_ends_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether it is the first of a connection or not; an answer takes as long as it needs."""
+    answered = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    monkeypatch.setattr(server.Protocol, "seconds", 0.05)
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await asyncio.sleep(0.2)  # longer than a header may take
+        await send({"type": "http.response.start", "status": 204, "headers": []})
+        await send({"type": "http.response.body"})
+
+    async def received(sent: bytes) -> bytes:
+        config = uvicorn.Config(app, http=server.Protocol, lifespan="off", log_level="critical")
+        state = ServerState()
+        loop = asyncio.get_running_loop()
+        ours, theirs = socket.socketpair()
+        await loop.connect_accepted_socket(lambda: server.Protocol(config, state, {}), theirs)
+        reader, writer = await asyncio.open_connection(sock=ours)
+        writer.write(sent)
+        found = await asyncio.wait_for(reader.read(), 60)  # until the service ends the connection
+        writer.close()
+        return found
+
+    for begun in (b"", b"GET / HT"):
+        assert asyncio.run(received(begun)) == b""
+        assert asyncio.run(received(answered + begun)).startswith(b"HTTP/1.1 204")
 
 
 @needs_signals

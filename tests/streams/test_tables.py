@@ -303,6 +303,29 @@ def test_a_stray_quotation_mark(tmp_path: Path, quote: str, later: str) -> None:
         read(tmp_path / "t.csv", target="y")
 
 
+@pytest.mark.parametrize(
+    ("lines", "n_good", "n_bad"),
+    [
+        # Two marks that a text could lie between: rows, each of which stays one.
+        (['1,"x,2', "3,y,4", "5,z,6", "7,w,8", '9,v",3'], 4, 1),
+        (['1,",3', '2,",5'], 0, 2),
+        (['1,",3', ",x,4", '2,",5'], 1, 2),
+        (['1,"x,2', '9,v", 3'], 1, 1),
+        # Texts, though their lines have as many commas as a row.
+        (['1,"x, y', "a, b, c", "d, e, f", 'z",3'], 1, 0),
+        (['1,"we had 2, or 3', '4, of 5",3'], 1, 0),
+    ],
+)
+def test_two_stray_quotation_marks(
+    tmp_path: Path, lines: list[str], n_good: int, n_bad: int
+) -> None:
+    """They cost the rows in which they stand, unless what lies between them can be a text."""
+    content = ["a,t,y", *["1,x,3"] * 3, *lines, *["2,y,4"] * 3]
+    (tmp_path / "t.csv").write_text("\n".join(content))
+    rows, _, reader = read(tmp_path / "t.csv", target="y", on_bad_row="skip")
+    assert (len(rows), reader.n_skipped) == (6 + n_good, n_bad)
+
+
 def test_parts_of_dates_in_files(tmp_path: Path) -> None:
     """They are features beside the date, and not columns of the table."""
     (tmp_path / "t.csv").write_text("day,y\n2026-11-22 14:15,0\n,1\n")

@@ -105,7 +105,7 @@ cdef double log_sum(double[::1] sums, int code) noexcept:
     for k in range(sums.shape[0]):
         if k != code:
             total += exp(sums[k] - largest)
-    return largest + log(total)
+    return log(total) + largest
 
 
 cdef int explain_group(ExtraTrees forest, Group group, Explainer explainer,
