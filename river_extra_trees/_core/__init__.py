@@ -28,6 +28,7 @@ the object above it contains::
       |   |- Group ...     the trees of one window size, replaced in turn (rotation, growth;
       |   |                  buckets: nominal values)
       |   |- TreePass      tree_pass: the trees predict and learn rows of a table side by side
+      |   |- Transitions, Chain   members: what the last labels or targets tell (fading_ridge)
       |   |- NaiveBayes    naive_bayes: a member of the pool, in a classification
       |   |- Questions     questions: rows that were predicted, until their labels come
       |   `- ClassPool or NumberMixture      mixtures: combines the predictions of the groups

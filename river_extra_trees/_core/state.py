@@ -197,7 +197,7 @@ def captured(
 
     def capture(value: Any) -> Any:
         is_core = hasattr(type(value), "restored")
-        return Captured(type(value), value.state()) if is_core else value
+        return Captured(type(value), captured(value.state())) if is_core else value
 
     return {
         name: [capture(item) for item in value] if type(value) is list else capture(value)
@@ -234,7 +234,11 @@ class State:
     ) -> None:
         require(isinstance(values, dict), f"the state of {owner} is no dict")
         wrong = {**defaults, **values}.keys() ^ set(names)
-        require(not wrong, f"the state of {owner} has unexpected or missing fields: {wrong}")
+        require(
+            not wrong,
+            f"the state of {owner} has unexpected or missing fields: {wrong}; maybe an earlier "
+            "version saved it",
+        )
         self.owner = owner
         self.values = {**defaults, **values}
         self.lengths: dict[str, int] = {}

@@ -17,7 +17,9 @@ from numpy.typing import NDArray
 from .._core.dynamic import ParticleFilter
 from .._core.forests.buffer import Buffer
 from .._core.forests.extra_trees import ExtraTrees
+from .._core.forests.fading_ridge import FadingRidge
 from .._core.forests.forgetful import ForgetfulForest
+from .._core.forests.members import Chain, Transitions
 from .._core.forests.mixtures import ClassPool, NumberMixture
 from .._core.forests.model_trees import LinearModels
 from .._core.forests.naive_bayes import NaiveBayes
@@ -35,9 +37,11 @@ __all__ = ["Decoder", "Encoder", "is_plain"]
 # The tags of the core classes in model files. They are part of the format: a class may be renamed
 # or moved, but its tag stays.
 CORE_CLASSES: dict[str, Any] = {
+    "chain": Chain,
     "class_pool": ClassPool,
     "compact_trees": Trees,  # in files of before
     "dynamic_trees": ParticleFilter,
+    "fading_ridge": FadingRidge,
     "forgetful_forest": ForgetfulForest,
     "buffer": Buffer,
     "labels": Labels,
@@ -49,6 +53,7 @@ CORE_CLASSES: dict[str, Any] = {
     "schema": Schema,
     "shrub_ensemble": Shrubs,
     "stream_forest": StreamForest,
+    "transitions": Transitions,
     "trees": Trees,
     "window": Window,
 }

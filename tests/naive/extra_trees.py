@@ -258,17 +258,20 @@ class NaiveExtraTrees(abc.ABC):
 
 
 class NaiveClassForest(NaiveExtraTrees):
-    """A pool of the groups, their mixture and naive Bayes."""
+    """A pool of the groups, their mixture, the labels that followed the last one, naive Bayes."""
 
     FLOOR, LEARNING_RATE, SHARE = 0.01, 0.02, 0.005
+    LABEL_MEMORY, PRIOR_COUNT = 500.0, 0.5
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
         self.labels: list[Any] = []
         self.naive = NaiveBayes()
+        self.last: int | None = None  # code of the last label
+        self.followed: dict[int, list[int]] = {}  # after each label: the codes of the next ones
         n = len(self.groups)
         self.weights = np.full(n, 1.0 / n)
-        self.exponents = np.array([0.0] * n + [1.0, 0.0])  # of groups, their mixture, naive Bayes
+        self.exponents = np.array([0.0] * n + [1.0, 0.0, 0.0])  # of the members of the pool
 
     def target(self, y: Any) -> float:
         if y not in self.labels:
@@ -286,18 +289,29 @@ class NaiveClassForest(NaiveExtraTrees):
                 answer += np.array(weights) / sum(weights) / len(group.trees)
         return found
 
+    def next_labels(self) -> Values:
+        """How often each label followed the last one; older cases fade."""
+        n = len(self.labels)
+        codes = [] if self.last is None else self.followed.get(self.last, [])
+        if self.last is None:
+            return np.full(n, 1.0 / n)
+        counts = np.full(n, self.PRIOR_COUNT)
+        np.add.at(counts, codes, fades(len(codes), 1.0 - 1.0 / self.LABEL_MEMORY))
+        shares: Values = counts / counts.sum()
+        return shares
+
     def member_logs(self, x: Sequence[float]) -> Values:
         """Per member of the pool the logarithms of its answer, kept away from zero."""
         groups, n = self.group_answers(x), len(self.labels)
         naive = self.naive.answer(x, self.columns.nominal, n)
-        members = np.vstack([groups, self.weights @ groups, naive])
+        members = np.vstack([groups, self.weights @ groups, self.next_labels(), naive])
         return np.log((1.0 - self.FLOOR) * members + self.FLOOR / n)
 
-    def answer_of(self, x: Sequence[float]) -> tuple[Values, Values]:
-        return self.member_logs(x), self.group_answers(x)
+    def answer_of(self, x: Sequence[float]) -> tuple[Values, Values, int | None]:
+        return self.member_logs(x), self.group_answers(x), self.last
 
-    def kept(self, answer: tuple[Values, Values]) -> tuple[Values, Values]:
-        return answer[0], np.exp(answer[0][: len(self.groups)])
+    def kept(self, answer: Any) -> tuple[Values, Values, int | None]:
+        return answer[0], np.exp(answer[0][: len(self.groups)]), answer[2]
 
     def pool(self, logs: Values) -> Values:
         """p(c) is proportional to the product of q_m(c) ** e_m over the members m."""
@@ -314,26 +328,35 @@ class NaiveClassForest(NaiveExtraTrees):
     def weigh(self, sample: Sample) -> None:
         """Fixed share of the groups' weights, and a gradient step of the pool's exponents."""
         code = int(sample.y)
-        logs, groups = self.asked(sample.x)
+        logs, groups, last = self.asked(sample.x)
         slopes = logs @ self.pool(logs) - logs[:, code]
         rate = self.LEARNING_RATE * self.step
         self.exponents = np.maximum(self.exponents - rate * slopes, 0.0)
         raised = self.weights * np.maximum(groups[:, code], self.FLOOR) ** (0.5 * self.step)
         self.weights = self.shared(raised, self.SHARE, self.claims())
-        self.naive.samples.append(sample)
+        if last is not None:
+            self.followed.setdefault(last, []).append(code)
+        self.last = code
+        if self.columns.nominal:
+            self.naive.samples.append(sample)
 
 
 class NaiveNumberForest(NaiveExtraTrees):
-    """A mixture of the groups and of a stacked answer."""
+    """A mixture of the groups and of a stacked answer, and what the last targets add to it."""
 
     SHARE, DECAY, WORST = 0.02, 0.99, 12.0
     STACK_DECAY, PRIOR, FIRST_STACK = 0.999, 30.0, 10
+    CHAIN_SHARE, CHAIN_WEIGHT, CHAIN_PRIOR, CLIP = 0.005, 0.02, 10.0, 6.0
     FARTHEST, FIRST_BOUND, BOUND_MEMORY = 20.0, 30, 1000
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
         n = len(self.groups) + 1
         self.members = np.full(n, 1.0 / n)
+        self.chain_weights = np.array([1.0 - self.CHAIN_WEIGHT, self.CHAIN_WEIGHT])
+        self.chained: list[Values] = []  # the mixture, and what the chain made of it
+        self.regressors: list[Values] = []
+        self.clipped: list[float] = []  # errors of the mixture
         self.answers: list[Values] = []  # of the members, to all samples but the first
         self.variances: list[float] = []
         self.errors: list[float] = []
@@ -368,9 +391,36 @@ class NaiveNumberForest(NaiveExtraTrees):
         stacked = middle + float(self.stack() @ (np.array(means) - middle))
         return np.array([*means, min(max(stacked, low), high)]), float(np.mean(variances))
 
-    def answer_of(self, x: Sequence[float]) -> tuple[Values, float, float]:
+    def answer_of(self, x: Sequence[float]) -> tuple[Values, float, float, Values, Values]:
         answers, variance = self.member_answers(x)
-        return answers, variance, float(answers @ self.members)
+        mean = float(answers @ self.members)
+        d = self.chain_regressors(mean)
+        targets = [s.y for s in self.samples]
+        chained = min(max(mean + float(self.chain() @ d), min(targets)), max(targets))
+        both = np.array([mean, chained])
+        return answers, variance, float(self.chain_weights @ both), both, d
+
+    def chain_regressors(self, mean: float) -> Values:
+        """The last two errors, and what has changed since the predictions that had them."""
+        if len(self.clipped) < 2:
+            return np.zeros(4)
+        return np.array(
+            [each for k in (-1, -2) for each in (self.clipped[k], mean - self.chained[k][0])]
+        )
+
+    def chain(self) -> Values:
+        """The slopes of the chain: a ridge regression of the errors, older ones fade."""
+        d, errors = np.array(self.regressors[2:]), np.array(self.clipped[2:])
+        if len(d) < self.FIRST_STACK:
+            return np.zeros(4)
+        fade = fades(len(d), self.STACK_DECAY)
+        prior = self.CHAIN_PRIOR * (fade @ (d**2).mean(axis=1)) / fade.sum()
+        if prior == 0.0:
+            return np.zeros(4)
+        found: Values = np.linalg.solve(
+            d.T @ (fade[:, None] * d) + prior * np.eye(4), d.T @ (fade * errors)
+        )
+        return found
 
     def stack(self) -> Values:
         """The slopes of the stacked answer: a ridge regression on all answers, older ones fade."""
@@ -394,8 +444,8 @@ class NaiveNumberForest(NaiveExtraTrees):
         """Mean and variance of the prediction."""
         if not self.samples:
             return 0.0, 0.0
-        answers, variance = self.member_answers(self.columns.encoded(x))
-        return float(answers @ self.members), self.spread(variance)
+        _, variance, mean, *_ = self.answer_of(self.columns.encoded(x))
+        return mean, self.spread(variance)
 
     def spread(self, variance: float) -> float:
         if not self.errors:
@@ -413,7 +463,7 @@ class NaiveNumberForest(NaiveExtraTrees):
         """The fixed share."""
         if not self.samples:
             return
-        answers, variance, mean = self.asked(sample.x)
+        answers, variance, mean, both, d = self.asked(sample.x)
         self.errors.append((sample.y - mean) ** 2)
         self.answers.append(answers)
         self.variances.append(variance)
@@ -425,6 +475,19 @@ class NaiveNumberForest(NaiveExtraTrees):
         raised = self.members * np.exp(0.5 * self.step * (logs - logs.max()))
         claims = self.claims()
         self.members = self.shared(raised, self.SHARE, np.array([*claims, claims.mean()]))
+        self.learn_chain(both, d, targets)
+
+    def learn_chain(self, both: Values, d: Values, targets: Values) -> None:
+        self.chained.append(both)
+        squared = (np.array(self.chained) - targets[:, None]) ** 2
+        fade = fades(len(squared), self.DECAY)
+        running = np.maximum(fade @ squared / fade.sum(), 1e-300)
+        logs = -0.5 * np.log(running) - np.minimum(0.5 * squared[-1] / running, self.WORST)
+        raised = self.chain_weights * np.exp(0.5 * self.step * (logs - logs.max()))
+        self.chain_weights = self.shared(raised, self.CHAIN_SHARE, np.array([1.0, self.step]))
+        most = self.CLIP * float(fade @ squared[:, 0] / fade.sum()) ** 0.5
+        self.clipped.append(min(max(float(targets[-1] - both[0]), -most), most))
+        self.regressors.append(d)
 
 
 def fades(n: int, decay: float) -> Values:

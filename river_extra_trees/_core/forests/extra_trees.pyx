@@ -36,7 +36,7 @@ from .rotation cimport (
 )
 from .tree_pass cimport TreePass, combine_numbers
 
-from ..state import LARGEST_COUNT, LARGEST_TARGET, State, fields_of, require, require_codes
+from ..state import LARGEST_COUNT, State, fields_of, require, require_codes
 from .model_trees import KINDS
 
 cdef enum:
@@ -44,10 +44,6 @@ cdef enum:
     MOST_OF_SHARE = 100     # features that a share stands for: bounds the time with many columns
     BEGUN = 3               # in a state: its place among the fields of a growth
     GROWTH_FIELDS = 6
-
-# Bounds of the numbers that questions keep: see `mixtures`.
-cdef double LARGEST_VARIANCE = 1e300
-cdef double LEAST_LOG = -1e3
 
 cdef double NAIVE_MEMORY = 1000.0   # memory of naive Bayes, in samples
 
@@ -269,6 +265,7 @@ cdef class ExtraTrees(Ensemble):
         self.reserve_answers(n_labels)
         self.buffer.reserve(self.schema.row, self.schema.filled, self.schema.n_filled, n_columns)
         if not self.regression:
+            self.pool.transitions.reserve(n_labels)
             if not self.naive.knows(n_columns, n_labels):
                 self.naive.fit(self.schema, n_labels)
         return 0
@@ -580,7 +577,7 @@ cdef class ExtraTrees(Ensemble):
         is_regression = type(values) is dict and values.get("regression") is True
         table = OF_NUMBERS if is_regression else OF_CLASSES
         cdef dict fields = State(
-            "ExtraTrees", values, table, {"questions": Questions()}).read(table)
+            "ExtraTrees", values, table).read(table)
         growths = fields["growths"]
         n_trees = sum([trees.n_trees for trees in fields["trees"]])
         require(np.all((growths[:, 0] >= 1) & (growths[:, 0] <= LARGEST_WINDOW)
@@ -688,9 +685,10 @@ cdef class ExtraTrees(Ensemble):
                     and 0 <= group.n_columns <= self.schema.n_columns
                     and 0 <= group.n_labels <= len(self.labels),
                     "ExtraTrees: a group has no such growth")
-        require(self.regression or (self.naive.n_classes == len(self.labels)
+        require(self.regression or (self.pool.transitions.n_labels == len(self.labels)
+                                    and self.naive.n_classes == len(self.labels)
                                     and self.naive.belongs_to(self.schema)),
-                "ExtraTrees: naive Bayes knows other classes or columns")
+                "ExtraTrees: the transitions or naive Bayes know other labels or columns")
         return 0
 
     cdef int check_models(self) except -1:
@@ -710,12 +708,13 @@ cdef class ExtraTrees(Ensemble):
 
     cdef int check_questions(self) except -1:
         """Refuse questions whose answers are none of this forest."""
-        if self.regression:
-            self.questions.check_answers(
-                self.size_of_mixed(2), self.buffer.n_seen, -LARGEST_TARGET, LARGEST_VARIANCE)
-        else:
-            self.questions.check_answers(self.size_of_mixed(self.n_labels()), self.buffer.n_seen,
-                                         LEAST_LOG, 1.0)
+        answers = self.questions.check_answers(
+            self.size_of_mixed(self.n_values()), self.buffer.n_seen)
+        least, most = (self.mixture.bounds() if self.regression
+                       else self.pool.bounds(self.n_labels()))
+        require(np.all((answers >= least) & (answers <= most))
+                and (self.regression or np.all(answers[:, -1] == np.floor(answers[:, -1]))),
+                "Questions: there are no such answers")
         return 0
 
     cdef int check_samples(self) except -1:

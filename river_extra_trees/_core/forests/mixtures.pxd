@@ -4,8 +4,8 @@ Classes (`ClassPool`). Fixed share (Herbster and Warmuth 1998): the groups are m
 
     w_k <- (1 - s) w_k q_k(y)^(1/2) / sum + s / K.
 
-The groups, their mixture and naive Bayes are the members of a logarithmic opinion pool (Genest and
-Zidek 1986),
+The groups, their mixture, the labels that followed the last label (`Transitions` in `members`) and
+naive Bayes are the members of a logarithmic opinion pool (Genest and Zidek 1986),
 
     p(c) proportional to the product over the members of q_m(c)^e_m.
 
@@ -18,15 +18,12 @@ and are clipped at 0 (projected online gradient descent: Zinkevich 2003).
 Numbers (`NumberMixture`). The members of the mixture are the groups, with predictions m_1 ... m_K,
 and their stacked prediction. All predictions are clipped to the range of the targets seen.
 
-Stacked prediction (Breiman 1996): a ridge regression of the target on the predictions of the
-groups, shrunk towards their mean a, with a decay factor lambda per sample,
+Stacked prediction (Breiman 1996): a ridge regression (`fading_ridge`) of the target on the
+predictions of the groups, shrunk towards their mean a,
 
-    s = a + sum_k c_k (m_k - a),    c = (A + r I)^-1 b,
-    A = sum lambda^age d d',    b = sum lambda^age d (y - a),    d = (m_1 - a, ..., m_K - a),
+    s = a + sum_k c_k (m_k - a).
 
-where r is PRIOR times the mean of the squares of d.
-
-Fixed share: the prediction is the weighted mean of the members, with weights
+Fixed share: the mixture is the weighted mean m of the members, with weights
 
     w_k <- (1 - s) w_k p_k(y)^(1/2) / sum + s / (K + 1),
 
@@ -34,6 +31,10 @@ where p_k is a normal density with the prediction of the member as its mean and 
 the squared errors of the member as its variance. These are exponential weights for the log loss
 with a learning rate of 1/2 (Cesa-Bianchi and Lugosi 2006, chapter 3); the share s lets them follow
 drift.
+
+Chain: the prediction is the weighted mean of m and of what the last targets add to it (`Chain` in
+`members`). The two weights follow the same rule, with the share CHAIN_SHARE. With late labels, the
+chain gets (1 + D)^(-1/2) times as much of it as m.
 
 Bounded targets: a target more than 20 standard deviations from the mean is learned as if it lay
 there, by the trees and their linear models, too. A wrong value, such as 1e6 among targets around
@@ -56,7 +57,8 @@ can predict rows.
 
 from libc.stdint cimport int64_t
 
-from ..linalg cimport LeafModel
+from .fading_ridge cimport FadingRidge
+from .members cimport N_REGRESSORS, Chain, Transitions
 from .questions cimport Pace
 
 cdef double FLOOR           # share of a uniform distribution in each member of the pool
@@ -64,10 +66,13 @@ cdef double FLOOR           # share of a uniform distribution in each member of 
 cdef class ClassPool:
     cdef readonly int n_groups
     cdef double* weights                # per group
-    cdef double* exponents              # of each group, of their mixture, of naive Bayes
+    cdef double* exponents              # of the members of the pool, in this order
+    cdef readonly Transitions transitions
 
-    # `logs` of a row: logs[member * width + class] is log q_m(c); then the combined prediction.
+    # `logs` of a row: logs[member * width + class] is log q_m(c); then the combined prediction, and
+    # the code of the last label.
     cdef dict views(self)
+    cdef tuple bounds(self, int width)
     cdef void pool(self, const double* answers, double* logs, int width) noexcept nogil
     cdef void pool_logs(self, double* logs, int width) noexcept nogil
     cdef void weigh(self, const double* answers, double* logs, int code, int width,
@@ -75,14 +80,14 @@ cdef class ClassPool:
 
     cdef inline double* naive_answer(self, double* logs, int width) noexcept nogil:
         """The memory to which the prediction of naive Bayes is written before `pool`."""
-        return logs + (self.n_groups + 1) * width
+        return logs + (self.n_groups + 2) * width
 
     cdef inline double* pooled(self, double* logs, int width) noexcept nogil:
         """The combined prediction."""
-        return logs + (self.n_groups + 2) * width
+        return logs + (self.n_groups + 3) * width
 
     cdef inline int scratch_of(self, int width) noexcept nogil:
-        return (self.n_groups + 3) * width
+        return (self.n_groups + 4) * width + 1
 
 cdef class NumberMixture:
     cdef readonly int n_groups
@@ -95,29 +100,30 @@ cdef class NumberMixture:
     cdef readonly double error          # decayed sum of squared errors of the prediction
     cdef readonly double ratio          # decayed sum of error^2 / (V + E / 10)
     cdef readonly double n_errors       # decayed number of targets in these sums
-    cdef double* sums                   # A and b, in the row layout of `linalg`
-    cdef readonly double square         # decayed sum of the mean square of d
-    cdef readonly double n_squares      # decayed number of samples in it
-    cdef double* slopes                 # c
-    cdef LeafModel model                # solver for c
-
+    cdef readonly FadingRidge stack     # c
+    cdef readonly Chain chain
+    cdef double[2] chain_weights        # of m and of the chain ...
+    cdef double[2] chain_errors         # ... and their decayed sums of squared errors
     cdef double* scratch                # predictions and log densities
 
-    # `answers` of a row: the predictions of the members, the combined prediction, V.
+    # `answers` of a row: the predictions of the members, m, V, the prediction of the chain, the
+    # combined prediction, and the regressors of the chain.
     cdef dict views(self)
+    cdef tuple bounds(self)
     cdef void answer(self, const double* groups, double variance, double* answers) noexcept nogil
     cdef void learn(self, const double* answers, double target, const Pace* pace) noexcept nogil
     cdef void learn_stack(self, const double* answers, double target) noexcept nogil
     cdef void learn_weights(self, const double* answers, double target,
                             const Pace* pace) noexcept nogil
-    cdef void solve(self) noexcept nogil
+    cdef void learn_chain(self, const double* answers, double target,
+                          const Pace* pace) noexcept nogil
     cdef double within(self, double answer) noexcept nogil
     cdef double bounded(self, double target) noexcept nogil
     cdef double spread(self, const double* answers) noexcept nogil
 
     cdef inline double* mean(self, double* answers) noexcept nogil:
         """The combined prediction."""
-        return answers + self.n_groups + 1
+        return answers + self.n_groups + 4
 
     cdef inline int scratch_of(self) noexcept nogil:
-        return self.n_groups + 3
+        return self.n_groups + 5 + N_REGRESSORS

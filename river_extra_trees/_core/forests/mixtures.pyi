@@ -1,7 +1,11 @@
 from typing import Any, Self
 
+from .fading_ridge import FadingRidge
+from .members import Chain, Transitions
+
 class ClassPool:
     n_groups: int
+    transitions: Transitions
 
     def __new__(cls, n_groups: int) -> Self: ...
     def member_weights(self) -> list[float]: ...
@@ -20,8 +24,8 @@ class NumberMixture:
     error: float
     ratio: float
     n_errors: float
-    square: float
-    n_squares: float
+    stack: FadingRidge
+    chain: Chain
 
     def __new__(cls, n_groups: int) -> Self: ...
     def member_weights(self) -> list[float]: ...

@@ -7,8 +7,9 @@ from libc.string cimport memcpy, memset
 
 from ..allocation cimport free, zeroed
 from ..arrays cimport view
-from ..linalg cimport init_model, row_width, scratch_size, solve_ridge
 from ..shares cimport share_weights, softmax
+from .fading_ridge cimport FadingRidge
+from .members cimport Chain, Transitions
 
 from ..state import (
     LARGEST_FLOAT, LARGEST_TARGET, State, fields_of, put_back, reduced, require,
@@ -32,10 +33,11 @@ cdef class ClassPool:
         cdef int g
         self.n_groups = n_groups
         self.weights = <double*>zeroed(n_groups, sizeof(double))
-        self.exponents = <double*>zeroed(n_groups + 2, sizeof(double))
+        self.exponents = <double*>zeroed(n_groups + 3, sizeof(double))
         for g in range(n_groups):
             self.weights[g] = 1.0 / n_groups
         self.exponents[n_groups] = 1.0
+        self.transitions = Transitions()
 
     def __dealloc__(self):
         free(self.weights)
@@ -45,12 +47,14 @@ cdef class ClassPool:
         """The logarithmic opinion pool of all members; answers[group * width + class]."""
         cdef int c, g, n_groups = self.n_groups
         cdef double* mixture = logs + n_groups * width
+        logs[(n_groups + 4) * width] = self.transitions.last
         memset(mixture, 0, width * sizeof(double))
         for g in range(n_groups):
             for c in range(width):
                 mixture[c] += self.weights[g] * answers[g * width + c]
         memcpy(logs, answers, n_groups * width * sizeof(double))
-        for c in range((n_groups + 2) * width):
+        self.transitions.answer(self.transitions.last, mixture + width, width)
+        for c in range((n_groups + 3) * width):
             logs[c] = log((1.0 - FLOOR) * logs[c] + FLOOR / width)
         self.pool_logs(logs, width)
 
@@ -59,7 +63,7 @@ cdef class ClassPool:
         cdef int c, member
         cdef double* pooled = self.pooled(logs, width)
         memset(pooled, 0, width * sizeof(double))
-        for member in range(self.n_groups + 2):
+        for member in range(self.n_groups + 3):
             for c in range(width):
                 pooled[c] += self.exponents[member] * logs[member * width + c]
         softmax(pooled, width)
@@ -71,11 +75,11 @@ cdef class ClassPool:
         The predictions of a question, of which only the logs are known, are pooled again.
         """
         cdef int c, g, n_groups = self.n_groups
-        cdef const double* pooled = logs + (n_groups + 2) * width
+        cdef const double* pooled = logs + (n_groups + 3) * width
         cdef double slope, share
         if answers == NULL:
             self.pool_logs(logs, width)
-        for g in range(n_groups + 2):
+        for g in range(n_groups + 3):
             slope = -logs[g * width + code]
             for c in range(width):
                 slope += pooled[c] * logs[g * width + c]
@@ -86,6 +90,7 @@ cdef class ClassPool:
             self.weights[g] *= sqrt(share) if pace.step == 1.0 else exp(
                 0.5 * pace.step * log(share))
         share_weights(self.weights, n_groups, CLASS_SHARE * pace.share, pace.claims)
+        self.transitions.learn(<int>logs[(n_groups + 4) * width], code)
 
     # ---------------------------------------------------------------- state
 
@@ -96,18 +101,26 @@ cdef class ClassPool:
     cdef dict views(self):
         """The arrays of a state."""
         return {"weights": view(self.weights, "f8", (self.n_groups,)),
-                "exponents": view(self.exponents, "f8", (self.n_groups + 2,))}
+                "exponents": view(self.exponents, "f8", (self.n_groups + 3,))}
+
+    cdef tuple bounds(self, int width):
+        """The smallest and the largest numbers of `logs`."""
+        n = self.scratch_of(width)
+        least, most = np.full(n, log(FLOOR / max(1, width)) - 1.0), np.ones(n)
+        least[n - 1], most[n - 1] = -1.0, width - 1.0
+        return least, most
 
     def __sizeof__(self):
-        return object.__sizeof__(self) + sizeof(double) * (2 * self.n_groups + 2)
+        return object.__sizeof__(self) + sizeof(double) * (2 * self.n_groups + 3)
 
     FIELDS = {
         "weights": ("numbers", "groups", {"least": 0.0, "most": 1.0}),
         "exponents": ("numbers", None, {"least": 0.0, "most": LARGEST_EXPONENT}),
+        "transitions": ("part", Transitions),
     }
 
     def state(self):
-        """Weights and exponents."""
+        """Weights, exponents and transitions."""
         return fields_of(self, self.FIELDS, self.views())
 
     @classmethod
@@ -116,10 +129,11 @@ cdef class ClassPool:
         cdef ClassPool pool
         cdef dict fields = State("ClassPool", values, cls.FIELDS).read(cls.FIELDS)
         n = len(fields["weights"])
-        require(len(fields["exponents"]) == n + 2 and abs(np.sum(fields["weights"]) - 1.0) < 1e-6,
+        require(len(fields["exponents"]) == n + 3 and abs(np.sum(fields["weights"]) - 1.0) < 1e-6,
                 "ClassPool: there are no such weights of groups")
         pool = ClassPool(<int>n)
         put_back(pool.views(), fields)
+        pool.transitions = fields["transitions"]
         return pool
 
     def __reduce__(self):
@@ -132,13 +146,14 @@ cdef enum:
     LARGEST_MIXTURE = 1 << 12   # groups: the number of cells of A fits into 32 bits
     FIRST_BOUND = 30            # targets before the first one that is bounded
     BOUND_MEMORY = 1000         # of their mean and variance
-    FIRST_STACK = 10            # samples before the stacked prediction differs from the mean
 
 cdef double NUMBER_SHARE = 0.02     # s for numbers
 cdef double ERROR_DECAY = 0.99      # of the squared errors, per sample
 cdef double WORST = 12.0            # limit of error^2 / (2 variance), for outliers
 cdef double STACK_DECAY = 0.999     # lambda
 cdef double PRIOR = 30.0            # prior in the ridge r of the stack
+cdef double CHAIN_SHARE = 0.005     # s for the chain ...
+cdef double CHAIN_WEIGHT = 0.02     # ... and its first weight
 cdef double GLOBAL = 0.1            # factor of E in V + E / 10
 cdef double FARTHEST = 20.0         # of a target, in standard deviations
 cdef double LARGEST_ERROR = 1e300
@@ -152,6 +167,15 @@ cdef inline double square_of(double difference) noexcept nogil:
     return square if square < LARGEST_ERROR else LARGEST_ERROR
 
 
+cdef inline double log_density(double* squares, double error, double n_errors) noexcept nogil:
+    """Add an error to the sum of a member; the log of its density, but for a constant."""
+    cdef double variance
+    error = square_of(error)
+    squares[0] = ERROR_DECAY * squares[0] + error
+    variance = max(squares[0] / n_errors, LEAST_VARIANCE)
+    return -0.5 * log(variance) - min(0.5 * error / variance, WORST)
+
+
 cdef class NumberMixture:
     """Combines the predicted numbers of several groups. See the header."""
 
@@ -161,21 +185,17 @@ cdef class NumberMixture:
         self.n_groups = n_groups
         self.weights = <double*>zeroed(n_groups + 1, sizeof(double))
         self.errors = <double*>zeroed(n_groups + 1, sizeof(double))
-        self.sums = <double*>zeroed(row_width(False, n_groups, 0), sizeof(double))
-        self.slopes = <double*>zeroed(n_groups, sizeof(double))
         self.scratch = <double*>zeroed(n_groups + 1, sizeof(double))
-        init_model(&self.model, n_groups,
-                   <double*>zeroed(scratch_size(n_groups), sizeof(double)))
+        self.stack, self.chain = FadingRidge(n_groups, STACK_DECAY, PRIOR), Chain()
+        self.chain_weights[0], self.chain_weights[1] = 1.0 - CHAIN_WEIGHT, CHAIN_WEIGHT
+        self.chain_errors[0] = self.chain_errors[1] = 0.0
         for i in range(n_groups + 1):
             self.weights[i] = 1.0 / (n_groups + 1)
 
     def __dealloc__(self):
         free(self.weights)
         free(self.errors)
-        free(self.sums)
-        free(self.slopes)
         free(self.scratch)
-        free(self.model.scratch)
 
     # ---------------------------------------------------------------- predictions
 
@@ -184,19 +204,24 @@ cdef class NumberMixture:
         return min(max(answer, self.lowest), self.highest)
 
     cdef void answer(self, const double* groups, double variance, double* answers) noexcept nogil:
-        """Compute the weighted mean of the members; `variance` is V."""
+        """Combine the predictions of the groups; `variance` is V."""
         cdef int k, n = self.n_groups
-        cdef double middle = 0.0, mean = 0.0, stacked
+        cdef double middle = 0.0, mean = 0.0, stacked, chained
         for k in range(n):
             answers[k] = self.within(groups[k])
             middle += answers[k] / n
         stacked = middle
         for k in range(n):
-            stacked += self.slopes[k] * (answers[k] - middle)
+            stacked += self.stack.slopes[k] * (answers[k] - middle)
         answers[n] = self.within(stacked if stacked == stacked else middle)
         for k in range(n + 1):
             mean += self.weights[k] * answers[k]
-        answers[n + 1] = self.within(mean)
+        answers[n + 1] = mean = self.within(mean)
+        self.chain.regressors(mean, answers + n + 5)
+        chained = mean + self.chain.ridge.answer(answers + n + 5)
+        answers[n + 3] = self.within(chained if chained == chained else mean)
+        answers[n + 4] = self.within(
+            self.chain_weights[0] * mean + self.chain_weights[1] * answers[n + 3])
         # The sums of squares in the leaves overflow, and rounding makes them negative.
         answers[n + 2] = max(variance, 0.0) if variance < LARGEST_ERROR else LARGEST_ERROR
 
@@ -226,7 +251,7 @@ cdef class NumberMixture:
     cdef void learn(self, const double* answers, double target, const Pace* pace) noexcept nogil:
         """Learn from the predictions and the target; the first target has no predictions."""
         cdef double square, scale
-        cdef double mean = answers[self.n_groups + 1], variance = answers[self.n_groups + 2]
+        cdef double mean = answers[self.n_groups + 4], variance = answers[self.n_groups + 2]
         if self.n_targets == 0:
             self.lowest = self.highest = target
         else:
@@ -237,6 +262,7 @@ cdef class NumberMixture:
             self.ratio = ERROR_DECAY * self.ratio + square / scale
             self.learn_weights(answers, target, pace)
             self.learn_stack(answers, target)
+            self.learn_chain(answers, target, pace)
             self.lowest, self.highest = min(self.lowest, target), max(self.highest, target)
         self.n_targets += 1
 
@@ -244,56 +270,39 @@ cdef class NumberMixture:
                             const Pace* pace) noexcept nogil:
         """Update the weights: fixed share, see the header."""
         cdef int k, n = self.n_groups + 1
-        cdef double error, variance, best = -INFINITY
+        cdef double best = -INFINITY
         for k in range(n):
-            error = square_of(target - answers[k])
-            self.errors[k] = ERROR_DECAY * self.errors[k] + error
-            variance = max(self.errors[k] / self.n_errors, LEAST_VARIANCE)
-            self.scratch[k] = -0.5 * log(variance) - min(0.5 * error / variance, WORST)
+            self.scratch[k] = log_density(&self.errors[k], target - answers[k], self.n_errors)
             best = max(best, self.scratch[k])
         for k in range(n):
             self.weights[k] *= exp(0.5 * pace.step * (self.scratch[k] - best))
         share_weights(self.weights, n, NUMBER_SHARE * pace.share, pace.claims)
 
     cdef void learn_stack(self, const double* answers, double target) noexcept nogil:
-        """Update the sums A and b of the stacked prediction, and solve for c."""
-        cdef int i, j, n = self.n_groups
-        cdef double middle = 0.0, square = 0.0
-        cdef double* cells = self.sums + 2 + n
+        """Update the stacked prediction."""
+        cdef int i, n = self.n_groups
+        cdef double middle = 0.0
         for i in range(n):
             middle += answers[i] / n
         for i in range(n):
             self.scratch[i] = answers[i] - middle
-            square += self.scratch[i] * self.scratch[i] / n
-        self.scratch[n] = target - middle
-        for i in range(n + 1):
-            for j in range(i + 1):
-                cells[j] = STACK_DECAY * cells[j] + self.scratch[i] * self.scratch[j]
-            cells += i + 1
-        self.square = STACK_DECAY * self.square + square
-        self.n_squares = STACK_DECAY * self.n_squares + 1.0
-        self.solve()
+        self.stack.learn(self.scratch, target - middle)
 
-    cdef void solve(self) noexcept nogil:
-        """Solve c = (A + r I)^-1 b."""
-        cdef int i, n = self.n_groups
-        cdef double prior = 0.0
-        cdef double* diagonal = self.sums + 2 + n
-        if self.n_squares > 0.0:
-            prior = PRIOR * self.square / self.n_squares
-        if self.n_targets < FIRST_STACK or not prior > 0.0:
-            memset(self.slopes, 0, n * sizeof(double))
-            return
-        for i in range(n):
-            self.scratch[i] = diagonal[i]
-            diagonal[i] += prior
-            diagonal += i + 1
-        self.sums[0] = self.n_squares
-        solve_ridge(&self.model, self.sums, self.slopes)
-        diagonal = self.sums + 2 + n
-        for i in range(n):
-            diagonal[i] = self.scratch[i]
-            diagonal += i + 1
+    cdef void learn_chain(self, const double* answers, double target,
+                          const Pace* pace) noexcept nogil:
+        """Update the chain and its weight, see the header."""
+        cdef int k, n = self.n_groups
+        cdef double[2] logs
+        cdef double[2] claims
+        for k in range(2):
+            logs[k] = log_density(
+                &self.chain_errors[k], target - answers[n + 1 + 2 * k], self.n_errors)
+        for k in range(2):
+            self.chain_weights[k] *= exp(0.5 * pace.step * (logs[k] - max(logs[0], logs[1])))
+        claims[0], claims[1] = 1.0, pace.step
+        share_weights(self.chain_weights, 2, CHAIN_SHARE * pace.share, claims)
+        self.chain.learn(answers + n + 5, answers[n + 1], target,
+                         self.chain_errors[0] / self.n_errors)
 
     # ---------------------------------------------------------------- inspection
 
@@ -307,13 +316,20 @@ cdef class NumberMixture:
         return {
             "weights": view(self.weights, "f8", (n + 1,)),
             "errors": view(self.errors, "f8", (n + 1,)),
-            "sums": view(self.sums + 2 + n, "f8", ((n + 1) * (n + 2) // 2,)),
+            "chain_weights": view(self.chain_weights, "f8", (2,)),
+            "chain_errors": view(self.chain_errors, "f8", (2,)),
         }
 
+    cdef tuple bounds(self):
+        """The smallest and the largest numbers of `answers`; regressors are differences of two."""
+        most = np.full(self.scratch_of(), LARGEST_TARGET)
+        most[self.n_groups + 2], most[self.n_groups + 5:] = LARGEST_ERROR, 2.0 * LARGEST_TARGET
+        least = -most
+        least[self.n_groups + 2] = 0.0
+        return least, most
+
     def __sizeof__(self):
-        cdef size_t n = (4 * self.n_groups + 3 + row_width(False, self.n_groups, 0)
-                         + scratch_size(self.n_groups))
-        return object.__sizeof__(self) + n * sizeof(double)
+        return object.__sizeof__(self) + 3 * (self.n_groups + 1) * sizeof(double)
 
     # ---------------------------------------------------------------- state
 
@@ -325,28 +341,28 @@ cdef class NumberMixture:
         "variance": ("number", 0.0, LARGEST_SUM), "n_bounded": ("whole",),
         "weights": ("numbers", "members", {"least": 0.0, "most": 1.0}),
         "errors": ("numbers", "members", {"least": 0.0, "most": LARGEST_SUM}),
-        "sums": ("numbers", None, {"least": -LARGEST_SUM, "most": LARGEST_SUM}),
+        "stack": ("part", FadingRidge), "chain": ("part", Chain),
+        "chain_weights": ("numbers", 2, {"least": 0.0, "most": 1.0}),
+        "chain_errors": ("numbers", 2, {"least": 0.0, "most": LARGEST_SUM}),
         "error": ("number", 0.0, LARGEST_SUM), "ratio": ("number", 0.0, LARGEST_FLOAT),
         "n_errors": ("number", 0.0, 1e6),
-        "square": ("number", 0.0, LARGEST_SUM), "n_squares": ("number", 0.0, 1e6),
     }
 
-    DEFAULTS = {"middle": 0.0, "variance": 0.0, "n_bounded": 0}     # of former versions
-
     def state(self):
-        """All but what follows from the sums."""
+        """All fields."""
         return fields_of(self, self.FIELDS, self.views())
 
     @classmethod
     def restored(cls, values):
         """The mixture of a state."""
         cdef NumberMixture mixture
-        cdef dict fields = State("NumberMixture", values, cls.FIELDS, cls.DEFAULTS).read(cls.FIELDS)
+        cdef dict fields = State("NumberMixture", values, cls.FIELDS).read(cls.FIELDS)
         n = len(fields["weights"]) - 1
-        require(n >= 1 and n <= LARGEST_MIXTURE and len(fields["sums"]) == (n + 1) * (n + 2) // 2
+        require(n >= 1 and n <= LARGEST_MIXTURE and fields["stack"].n == n
                 and abs(np.sum(fields["weights"]) - 1.0) < 1e-6
+                and abs(np.sum(fields["chain_weights"]) - 1.0) < 1e-6
                 and fields["lowest"] <= fields["highest"],
-                "NumberMixture: there are no such weights, sums or targets")
+                "NumberMixture: there are no such weights, stack or targets")
         mixture = NumberMixture(<int>n)
         put_back(mixture.views(), fields)
         mixture.n_targets = fields["n_targets"]
@@ -355,9 +371,7 @@ cdef class NumberMixture:
         mixture.n_bounded = fields["n_bounded"]
         mixture.error, mixture.ratio = fields["error"], fields["ratio"]
         mixture.n_errors = fields["n_errors"]
-        mixture.square, mixture.n_squares = fields["square"], fields["n_squares"]
-        if mixture.n_targets > FIRST_STACK:     # `learn` solves before it counts the target
-            mixture.solve()
+        mixture.stack, mixture.chain = fields["stack"], fields["chain"]
         return mixture
 
     def __reduce__(self):

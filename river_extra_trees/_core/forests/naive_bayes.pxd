@@ -4,6 +4,9 @@
 Old samples decay: per sample, all weights are multiplied by 1 - 1 / memory. To change only the sums
 of one class per sample, the weight of a new sample is multiplied by a unit that grows instead, and
 the sums are divided by the unit when they are read.
+
+It learns, and tells classes apart, from the first nominal column on. The normal densities of
+numeric columns alone made the pool worse.
 """
 
 from ..schema cimport Schema
@@ -36,6 +39,7 @@ cdef class NaiveBayes:
     cdef int* n_values              # per column: 1 more than it has values; 0 if it is numeric
     cdef int n_columns, n_classes
     cdef int column_capacity
+    cdef bint speaks                # whether a column is nominal
 
     cdef inline bint knows(self, int n_columns, int n_classes) noexcept nogil:
         """Whether all these columns and classes have statistics, so that `learn` needs no `fit`."""

@@ -83,6 +83,7 @@ cdef class NaiveBayes:
         for i in range(MAX_VALUES):
             self.values[column][i] = NAN
         self.n_values[column] = 1
+        self.speaks = True
         return 0
 
     cdef int reserve_columns(self, int n_columns) except -1:
@@ -93,6 +94,9 @@ cdef class NaiveBayes:
             free(self.values[column])
         self.column_capacity = min(old, n_columns)
         self.n_columns = min(self.n_columns, n_columns)
+        self.speaks = False
+        for column in range(self.n_columns):
+            self.speaks = self.speaks or self.n_values[column] > 0
         self.counts = <double**>with_rows(self.counts, old, n_columns, sizeof(double*))
         self.values = <double**>with_rows(self.values, old, n_columns, sizeof(double*))
         self.n_values = <int*>with_rows(self.n_values, old, n_columns, sizeof(int))
@@ -123,7 +127,10 @@ cdef class NaiveBayes:
     cdef void answer(self, const double* row, const int* columns, int n,
                      double* answers) noexcept nogil:
         """Write the probability of every class for a row; uniform if nothing was learned."""
-        self.log_likelihoods(row, columns, n, answers)
+        if self.speaks:
+            self.log_likelihoods(row, columns, n, answers)
+        else:
+            memset(answers, 0, self.n_classes * sizeof(double))
         softmax(answers, self.n_classes)
 
     cdef void log_likelihoods(self, const double* row, const int* columns, int n,
@@ -169,6 +176,8 @@ cdef class NaiveBayes:
         """Learn a row, after `fit`."""
         cdef int column, k, value
         cdef double share
+        if not self.speaks:
+            return
         self.unit /= 1.0 - 1.0 / self.memory
         if self.unit > LARGEST_UNIT:
             self.rescale()

@@ -46,7 +46,7 @@ cdef class Questions:
     cdef double* take(self, uint64_t row, int64_t n_seen) noexcept nogil
     cdef void forget(self) noexcept nogil
     cdef Pace pace(self) noexcept nogil
-    cdef int check_answers(self, int width, int64_t n_seen, double least, double most) except -1
+    cdef object check_answers(self, int width, int64_t n_seen)
     cdef dict views(self)
 
     cdef inline bint waits(self) noexcept nogil:

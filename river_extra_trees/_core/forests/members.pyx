@@ -1,0 +1,170 @@
+"""What the last labels and targets tell. See the header."""
+
+from libc.math cimport sqrt
+from libc.string cimport memcpy, memset
+
+from ..allocation cimport free, zeroed
+from ..arrays cimport view
+from .fading_ridge cimport FadingRidge
+
+from ..state import (
+    LARGEST_TARGET, State, fields_of, put_back, reduced, require,
+)
+
+# --- Labels ----------------------------------------------------------------------------------
+
+cdef enum:
+    MOST_CELLS = 1 << 17        # of a table: 1 MB
+
+cdef double MEMORY = 500.0      # of the counts in a row, in labels
+cdef double PRIOR_COUNT = 0.5
+
+
+cdef class Transitions:
+    """Which label follows which. See the header."""
+
+    def __cinit__(self):
+        self.last = -1
+
+    def __dealloc__(self):
+        free(self.counts)
+
+    cdef int reserve(self, int n_labels) except -1 nogil:
+        """Extend the table to so many labels."""
+        cdef int label, n_rows
+        cdef double* counts
+        if n_labels <= self.n_labels:
+            return 0
+        n_rows = min(n_labels, <int>MOST_CELLS // n_labels)
+        counts = <double*>zeroed(max(1, n_rows * n_labels), sizeof(double))
+        for label in range(min(n_rows, self.n_rows)):
+            memcpy(counts + <Py_ssize_t>label * n_labels,
+                   self.counts + <Py_ssize_t>label * self.n_labels,
+                   self.n_labels * sizeof(double))
+        free(self.counts)
+        self.counts, self.n_labels, self.n_rows = counts, n_labels, n_rows
+        return 0
+
+    cdef void answer(self, int last, double* answers, int width) noexcept nogil:
+        """Write the share of each of the labels after the label `last`."""
+        cdef int c
+        cdef double total = PRIOR_COUNT * width
+        cdef const double* counts = self.counts + <Py_ssize_t>last * self.n_labels
+        if not 0 <= last < self.n_rows:
+            for c in range(width):
+                answers[c] = 1.0 / width
+            return
+        for c in range(width):
+            total += counts[c]
+        for c in range(width):
+            answers[c] = (counts[c] + PRIOR_COUNT) / total
+
+    cdef void learn(self, int last, int code) noexcept nogil:
+        """Count a label; `last` is the last one that was known when it was asked."""
+        cdef int c
+        cdef double* counts = self.counts + <Py_ssize_t>last * self.n_labels
+        if 0 <= last < self.n_rows:
+            for c in range(self.n_labels):
+                counts[c] *= 1.0 - 1.0 / MEMORY
+            counts[code] += 1.0
+        self.last = code
+
+    # ---------------------------------------------------------------- state
+
+    cdef dict views(self):
+        """The array of a state."""
+        return {"counts": view(self.counts, "f8", (self.n_rows, self.n_labels))}
+
+    def __sizeof__(self):
+        return object.__sizeof__(self) + self.n_rows * <size_t>self.n_labels * sizeof(double)
+
+    FIELDS = {
+        "n_labels": ("whole", 0, 2**31 - 1), "last": ("whole", -1, 2**31 - 2),
+        "counts": ("numbers", None, None, {"least": 0.0, "most": MEMORY + 1.0}),
+    }
+
+    def state(self):
+        """The counts and the last label."""
+        return fields_of(self, self.FIELDS, self.views())
+
+    @classmethod
+    def restored(cls, values):
+        """The table of a state."""
+        cdef dict fields = State("Transitions", values, cls.FIELDS).read(cls.FIELDS)
+        cdef Transitions found = Transitions()
+        n = fields["n_labels"]
+        require(fields["last"] < n and (n == 0 or fields["counts"].shape == (
+            min(n, <int>MOST_CELLS // n), n)), "Transitions: there is no such table")
+        found.reserve(n)
+        put_back(found.views(), fields)
+        found.last = fields["last"]
+        return found
+
+    def __reduce__(self):
+        return reduced(type(self), self.state())
+
+
+# --- Targets ---------------------------------------------------------------------------------
+
+cdef double CHAIN_DECAY = 0.999
+cdef double CHAIN_PRIOR = 10.0
+cdef double CLIP = 6.0          # of errors, in standard deviations
+
+
+cdef class Chain:
+    """Predicts the error of a prediction from the last errors. See the header."""
+
+    def __cinit__(self):
+        self.ridge = FadingRidge(N_REGRESSORS, CHAIN_DECAY, CHAIN_PRIOR)
+        memset(self.answers, 0, sizeof(self.answers))
+        memset(self.errors, 0, sizeof(self.errors))
+
+    cdef void regressors(self, double answer, double* d) noexcept nogil:
+        """Write d for a prediction; zeros until two targets are known."""
+        cdef int i
+        for i in range(2):
+            d[2 * i] = self.errors[i] if self.n_known > 1 else 0.0
+            d[2 * i + 1] = answer - self.answers[i] if self.n_known > 1 else 0.0
+
+    cdef void learn(self, const double* d, double answer, double target,
+                    double variance) noexcept nogil:
+        """Learn the error of a prediction with the regressors d; `variance` is that of errors."""
+        cdef double most = CLIP * sqrt(variance)
+        cdef double error = min(max(target - answer, -most), most)
+        if self.n_known > 1:
+            self.ridge.learn(d, error)
+        self.answers[1], self.errors[1] = self.answers[0], self.errors[0]
+        self.answers[0], self.errors[0] = answer, error
+        self.n_known += 1
+
+    # ---------------------------------------------------------------- state
+
+    FIELDS = {
+        "ridge": ("part", FadingRidge), "n_known": ("whole",),
+        "answers": ("numbers", 2, {"least": -LARGEST_TARGET, "most": LARGEST_TARGET}),
+        "errors": ("numbers", 2, {"least": -2.0 * LARGEST_TARGET, "most": 2.0 * LARGEST_TARGET}),
+    }
+
+    def __sizeof__(self):
+        return object.__sizeof__(self)      # the regression tells its own size
+
+    def state(self):
+        """The last predictions and errors, and the regression."""
+        return {"ridge": self.ridge, "n_known": self.n_known,
+                "answers": view(self.answers, "f8", (2,)).copy(),
+                "errors": view(self.errors, "f8", (2,)).copy()}
+
+    @classmethod
+    def restored(cls, values):
+        """The chain of a state."""
+        cdef dict fields = State("Chain", values, cls.FIELDS).read(cls.FIELDS)
+        cdef Chain found = Chain()
+        cdef int i
+        found.ridge, found.n_known = fields["ridge"], fields["n_known"]
+        require(found.ridge.n == N_REGRESSORS, "Chain: there is no such regression")
+        for i in range(2):
+            found.answers[i], found.errors[i] = fields["answers"][i], fields["errors"][i]
+        return found
+
+    def __reduce__(self):
+        return reduced(type(self), self.state())
