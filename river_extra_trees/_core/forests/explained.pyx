@@ -25,7 +25,7 @@ cdef int explain_classes(ExtraTrees forest, Explainer explainer, int code) excep
     cdef double[:, ::1] base = np.zeros((n, width))
     cdef double[::1] logs = np.zeros(pool.scratch_of(width))
     # Per member and class: slope of F between base and prediction, for q_m(c).
-    cdef double[:, ::1] slopes = np.zeros((n + 2, width))
+    cdef double[:, ::1] slopes = np.zeros((n + 3, width))
     cdef double of_base
     if width == 1:
         explainer.base = log(1.0 - ONLY_CLASS) - log(ONLY_CLASS)
@@ -41,7 +41,7 @@ cdef int explain_classes(ExtraTrees forest, Explainer explainer, int code) excep
         group = forest.groups[g]
         with nogil:
             explain_group(forest, group, explainer, &slopes[g, 0], width)
-    explain_naive(forest, explainer, slopes[n + 1], &logs[0])
+    explain_naive(forest, explainer, slopes[n + 2])
     explainer.base = of_base
     return 0
 
@@ -143,8 +143,7 @@ cdef double sum_of_shares(const Tree* tree, int leaf, const double* factors,
     return total
 
 
-cdef int explain_naive(ExtraTrees forest, Explainer explainer, double[::1] slopes,
-                       const double* logs) except -1:
+cdef int explain_naive(ExtraTrees forest, Explainer explainer, double[::1] slopes) except -1:
     """Add the contributions to naive Bayes, whose log likelihoods are sums over the columns."""
     cdef NaiveBayes naive = forest.naive
     cdef int i, k, width = <int>slopes.shape[0]
@@ -217,23 +216,47 @@ cdef double factors_of_groups(NumberMixture mixture, const double* groups, const
     cdef int k, n = mixture.n_groups
     cdef double[::1] answers = np.zeros(mixture.scratch_of())
     cdef double[::1] base_answers = np.zeros(mixture.scratch_of())
+    cdef const double* c = mixture.stack.slopes
     cdef double low = mixture.lowest, high = mixture.highest, mean_slope = 0.0, of_stack
     cdef double mean = 0.0, base_mean = 0.0, slope
     mixture.answer(groups, 0.0, &answers[0])
     mixture.answer(base, 0.0, &base_answers[0])
     for k in range(n):
-        mean_slope += mixture.slopes[k] / n
+        mean_slope += c[k] / n
     of_stack = slope_of_limits(stacked(mixture, &answers[0]), stacked(mixture, &base_answers[0]),
                                low, high)
     for k in range(n + 1):
         mean += mixture.weights[k] * answers[k]
         base_mean += mixture.weights[k] * base_answers[k]
-    slope = slope_of_limits(mean, base_mean, low, high)
+    slope = slope_of_limits(mean, base_mean, low, high) * slope_of_chain(
+        mixture, &answers[0], &base_answers[0])
     for k in range(n):
         factors[k] = slope * slope_of_limits(groups[k], base[k], low, high) * (
             mixture.weights[k]
-            + mixture.weights[n] * of_stack * (1.0 / n + mixture.slopes[k] - mean_slope))
+            + mixture.weights[n] * of_stack * (1.0 / n + c[k] - mean_slope))
     return mixture.mean(&base_answers[0])[0]
+
+
+cdef double slope_of_chain(NumberMixture mixture, const double* answers,
+                           const double* base) noexcept:
+    """The slope of the prediction for the weighted mean m: directly, and through the chain."""
+    cdef int n = mixture.n_groups
+    cdef double low = mixture.lowest, high = mixture.highest, slope = 1.0
+    cdef const double* weights = mixture.chain_weights
+    cdef const double* c = mixture.chain.ridge.slopes
+    if mixture.chain.n_known > 1:
+        slope += c[1] + c[3]        # of m in the regressors
+    slope *= slope_of_limits(chained(mixture, answers), chained(mixture, base), low, high)
+    return (weights[0] + weights[1] * slope) * slope_of_limits(
+        weights[0] * answers[n + 1] + weights[1] * answers[n + 3],
+        weights[0] * base[n + 1] + weights[1] * base[n + 3], low, high)
+
+
+cdef double chained(NumberMixture mixture, const double* answers) noexcept:
+    """The prediction of the chain without limits."""
+    cdef int n = mixture.n_groups
+    cdef double found = answers[n + 1] + mixture.chain.ridge.answer(answers + n + 5)
+    return found if found == found else answers[n + 1]
 
 
 cdef double stacked(NumberMixture mixture, const double* answers) noexcept:
@@ -244,5 +267,5 @@ cdef double stacked(NumberMixture mixture, const double* answers) noexcept:
         middle += answers[k] / n
     found = middle
     for k in range(n):
-        found += mixture.slopes[k] * (answers[k] - middle)
+        found += mixture.stack.slopes[k] * (answers[k] - middle)
     return found if found == found else middle
