@@ -116,8 +116,12 @@ mutants: build $(VENV)/installed/test ## plant small faults, each of which a tes
 soak: build ## run ten million samples through each family: memory, latency, predictions (SAMPLES=)
 	@$(RUN) -m examples.benchmarks.costs soak --samples $(SAMPLES)
 
-speed: build ## count instructions per sample; fail if a learner takes 5 % more than recorded (ARGS=)
-	@$(RUN) -m examples.benchmarks.costs instructions --guard $(ARGS)
+BEFORE ?= HEAD~1
+speed: build ## count instructions; fail if a learner takes 5 % more than in an earlier revision (BEFORE=)
+	@test -d build/before || git clone --quiet --shared --no-checkout . build/before
+	@git -C build/before checkout --quiet --detach $$(git rev-parse $(BEFORE))
+	@cd build/before && $(CURDIR)/$(RUN) setup.py --quiet build_ext --inplace
+	@$(RUN) -m examples.benchmarks.costs instructions --guard --against build/before $(ARGS)
 
 SECONDS ?= 60
 fuzz: build $(VENV)/installed/test $(VENV)/installed/fuzz ## fuzz the loader of model files (SECONDS=600)

@@ -32,6 +32,7 @@ __all__ = [
     "scalars_of",
     "values_of",
     "weights_of",
+    "without_enums",
 ]
 
 if typing.TYPE_CHECKING:
@@ -104,8 +105,21 @@ def columns_in(frame: typing.Any) -> list[tuple[Hashable, typing.Any]]:
     elif library == "pyarrow":
         names, columns = native.schema.names, native.columns
     else:
-        names, columns = native.columns, native.iter_columns()
+        names, columns = native.columns, without_enums(native).iter_columns()
     return list(zip(names, columns, strict=True))
+
+
+def without_enums(frame: typing.Any) -> typing.Any:
+    """Return a frame of polars whose Enums are texts.
+
+    Polars makes the type of an Enum anew whenever it is asked for, and reads all categories.
+    """
+    from polars import String, selectors
+
+    if not hasattr(selectors, "enum"):  # of an early version
+        return frame
+    enums = frame.select(selectors.enum().cast(String))
+    return frame.with_columns(enums.get_columns()) if enums.width else frame
 
 
 def scalars_of(values: typing.Any, name: str) -> list[typing.Any]:

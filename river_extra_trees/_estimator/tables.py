@@ -35,6 +35,7 @@ from .frames import (
     opened,
     package_of,
     values_of,
+    without_enums,
 )
 
 __all__ = [
@@ -114,8 +115,12 @@ def block_in(frame: typing.Any, library: str) -> tuple[list[typing.Any], Array |
         isinstance(each, np.dtype) and each.kind in NUMBERS for each in frame.dtypes
     ):
         return frame.columns.to_numpy(object).tolist(), frame.to_numpy(dtype=np.float64)
-    if library == "polars" and {type_name(each, library) for each in frame.dtypes} == {"Float64"}:
-        return frame.columns, frame.to_numpy()
+    if library == "polars" and frame.width:
+        from polars import Float64, selectors
+
+        # Not by the types of all columns, for the reason in `without_enums`.
+        are_doubles = frame.select(selectors.by_dtype(Float64)).width == frame.width
+        return (frame.columns, frame.to_numpy()) if are_doubles else ([], None)
     if library == "pyarrow" and len(frame):
         import pyarrow
 
@@ -246,6 +251,8 @@ def are_within(numbers: Array, low: float, high: float) -> bool:
 
 def read_targets(y: typing.Any, regression: bool) -> Column:
     """Convert targets to a column: of numbers for regression, otherwise of labels."""
+    if package_of(y) == "polars" and type(y).__name__ == "Series":
+        y = without_enums(y.to_frame()).to_series()
     if regression:
         numbers = read(y, "y")
         if isinstance(numbers, np.ndarray):

@@ -7,20 +7,17 @@ Callgrind counts the instructions of a process, so other processes do not change
     python -m examples.benchmarks.costs instructions --against ../before ExtraTreesClassifier
 
 `--guard` counts a learner of each family on a made stream, and fails if one takes more than 5 %
-more than with the other tree or, without one, than `instructions.json` says. Counts depend on
-Python and on the compiler, so the file holds those of one machine; `--record` writes it.
+more than in the other tree. Counts depend on Python and on the compiler, so both are built and run
+on one machine: `make speed` builds an earlier revision and calls this.
 
-    python -m examples.benchmarks.costs instructions --guard
-    python -m examples.benchmarks.costs instructions --record
+    python -m examples.benchmarks.costs instructions --guard --against ../before
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import pickle
-import platform
 import random
 import re
 import shutil
@@ -40,8 +37,7 @@ STREAMS: dict[streams.Task, list[str]] = {
     "regression": ["abalone"],
 }
 WAYS = ("loop", "frames")
-RECORD = Path(__file__).with_suffix(".json")
-MOST = 1.05  # of what was recorded
+MOST = 1.05  # of the instructions of the other tree
 GUARDED = [
     *("ExtraTreesClassifier", "ExtraTreesRegressor", "StreamDecisionForestClassifier"),
     *("ForgetfulRandomForestRegressor", "ShrubEnsembleClassifier", "DynamicTreeRegressor"),
@@ -57,7 +53,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--ways", nargs="+", choices=WAYS, default=WAYS)
     parser.add_argument("--samples", type=int, default=1000, help="half of them are counted")
     parser.add_argument("--guard", action="store_true", help="fail if one takes 5 %% more")
-    parser.add_argument("--record", action="store_true", help=f"write {RECORD.name}")
 
 
 def made(task: streams.Task) -> list[Any]:
@@ -74,51 +69,19 @@ def made(task: streams.Task) -> list[Any]:
     return rows
 
 
-def environment() -> str:
-    """Return what the counts depend on beside the code."""
-    return f"Python {platform.python_version()}, {platform.python_compiler()}, {platform.machine()}"
-
-
-def recorded() -> dict[str, float]:
-    """Return the counts of the file, in thousands."""
-    if not RECORD.exists():
-        raise UserError(f"there is no {RECORD}; --record it with the tree of before")
-    found = json.loads(RECORD.read_text(encoding="utf-8"))
-    if found["environment"] != environment():
-        raise UserError(
-            f"{RECORD.name} was recorded with {found['environment']}, and this is {environment()}; "
-            "use --against, or --record it with the tree of before"
-        )
-    counts: dict[str, float] = found["thousands"]
-    return counts
-
-
 def check_guarded(options: argparse.Namespace) -> int:
-    """Count the learners of the guard; record them, or return how many take too much."""
-    others = {} if options.record or options.against else recorded()
-    counts: dict[str, float] = {}
+    """Count the learners of the guard in both trees; return how many take too much."""
     lines, n_slow = [], 0
     for name in options.learners or GUARDED:
         task: streams.Task = "classification" if name.endswith("Classifier") else "regression"
         for way in options.ways:
-            what, rows = f"{name} {way}", made(task)
-            counts[what] = round(instructions(HERE, name, way, rows) / 1e3, 2)
-            if options.record:
-                lines.append([what, f"{counts[what]:,.1f}"])
-                continue
-            if options.against:
-                before = instructions(options.against.resolve(), name, way, rows) / 1e3
-            elif what in others:
-                before = others[what]
-            else:
-                raise UserError(f"{RECORD.name} has no count of {what}; --record it")
-            ratio = counts[what] / before
-            n_slow += ratio > MOST
-            lines.append([what, f"{counts[what]:,.1f}", f"{before:,.1f}", f"{ratio:.3f}"])
-    tables.show(["learner", "thousands", *([] if options.record else ["before", "ratio"])], lines)
-    if options.record:
-        content = {"environment": environment(), "thousands": counts}
-        RECORD.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+            now, before = (
+                instructions(tree, name, way, made(task)) / 1e3
+                for tree in (HERE, options.against.resolve())
+            )
+            n_slow += now > MOST * before
+            lines.append([name, way, f"{now:,.1f}", f"{before:,.1f}", f"{now / before:.3f}"])
+    tables.show(["learner", "way", "thousands", "before", "ratio"], lines)
     return n_slow
 
 
@@ -147,7 +110,9 @@ def run(options: argparse.Namespace) -> int:
     # Without the package there, Python would import that of this tree.
     if options.against and not (options.against / "river_extra_trees" / "__init__.py").exists():
         raise UserError(f"{options.against} is not a source tree of river_extra_trees")
-    if options.guard or options.record:
+    if options.guard and not options.against:
+        raise UserError("--guard needs another tree; name it with --against, or run: make speed")
+    if options.guard:
         return check_guarded(options)
     trees = [HERE, *([options.against.resolve()] if options.against else [])]
     heads = ["learner", "stream", "way", "thousands", *(["before", "ratio"] if trees[1:] else [])]
