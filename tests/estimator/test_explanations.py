@@ -43,6 +43,23 @@ def test_sums(case: tuple[str, int], method: str) -> None:
             assert found.output == pytest.approx(output(model, x, label), abs=1e-9)
 
 
+@pytest.mark.parametrize("case", [case for case in THREE if case[1] == 0], ids=str)
+def test_sums_on_streams(case: tuple[str, int]) -> None:
+    """The same on streams of numbers only, with two and seven classes."""
+    for found in (
+        [datasets.Phishing(), datasets.ImageSegments()]
+        if is_classifier(case)
+        else [datasets.TrumpApproval()]
+    ):
+        rows = list(found.take(420))
+        model = learn(make(case), rows[:400])
+        for x, _ in rows[400:]:
+            explanation = model.explain_one(x)
+            assert explanation.output == pytest.approx(
+                output(model, x, explanation.label), abs=1e-9
+            )
+
+
 @pytest.mark.parametrize("case", THREE, ids=str)
 def test_nothing_changes(case: tuple[str, int]) -> None:
     """An explanation is a question that changes nothing; `explain_many` has the same ones."""

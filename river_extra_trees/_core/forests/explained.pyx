@@ -150,6 +150,8 @@ cdef int explain_naive(ExtraTrees forest, Explainer explainer, double[::1] slope
     cdef double[::1] prior = np.zeros(width), each = np.zeros(width), sums = np.zeros(width)
     cdef double others, base_others, mean = 0.0, total = 0.0
     cdef double[::1] weights = np.zeros(width)
+    if not naive.speaks:
+        return 0
     naive.log_likelihoods(forest.schema.row, NULL, 0, &prior[0])
     naive.log_likelihoods(forest.schema.row, forest.schema.filled, forest.schema.n_filled, &sums[0])
     others, base_others = log_sum(sums, -1), log_sum(prior, -1)
