@@ -69,7 +69,8 @@ class Explanation:
     @property
     def output(self) -> typing.Any:
         """The output of the model, base value plus contributions; of several rows, an array."""
-        return self.base_value + self.values.sum(axis=-1)
+        total = self.base_value + self.values.sum(axis=-1)
+        return float(total) if self.values.ndim == 1 else total
 
     def __len__(self) -> int:
         """Return the number of rows; an explanation of one prediction has none."""
