@@ -34,11 +34,11 @@ from river_extra_trees.serving.description import (
     has_intervals,
     input_errors,
     is_classifier,
-    learner_of,
     name_of,
 )
 from river_extra_trees.streams import Batch, Reader
 from river_extra_trees.streams.reader import is_table
+from river_extra_trees.watch import learner_of, unwatched
 
 Columns = list[Sequence[Any]]  # of the output: one value for every row
 
@@ -114,7 +114,7 @@ def predict(
     outputs.check(output if to_file else None, inputs=(file, data))
     if to_file and is_table(output.name) and output.suffix.lower() not in WRITTEN:
         raise UserError(f"cannot write {output.name}: predict writes {', '.join(WRITTEN)}")
-    known, model = parted(models.open_model(file))
+    known, model = parted(unwatched(models.open_model(file))[1])
     _require_possible(model, probabilities, interval)
     kinds = streams.kinds_of(kind, known, missing)
     names = _names_learned(model, kinds) if known is None else {}

@@ -2,6 +2,7 @@
 
 import io
 import os
+import random
 import subprocess
 import sys
 from pathlib import Path
@@ -301,4 +302,41 @@ def test_explanations(model: Path, table: Path, tmp_path: Path) -> None:
         done("predict", model, table, "--explain", 2)
         .stdout.splitlines()[0]
         .endswith("base value,feature 1,contribution 1,feature 2,contribution 2")
+    )
+
+
+def broken_sensor(path: Path, at: int, n: int) -> Path:
+    """A CSV file whose column `sensor` is empty from a row on."""
+    rng = random.Random(0)
+    values = [rng.random() for _ in range(n)]
+    rows = (f"{v if i < at else ''},{rng.random()},{v > 0.5}" for i, v in enumerate(values))
+    path.write_text("\n".join(["sensor,noise,y", *rows, ""]))
+    return path
+
+
+def test_alarms_of_a_training(tmp_path: Path) -> None:
+    """A line each on standard error; `exit` ends with status 3; the file remembers them."""
+    table, path = broken_sensor(tmp_path / "t.csv", 4_000, 9_000), tmp_path / "m.model"
+    command = ("train", table, OURS, "--target", "y", "--save", path)
+    said = done(*command, "--alarm", "print")
+    alarms = [line for line in said.stderr.split("\n") if line.startswith("alarm: ")]
+    assert any("the column 'sensor' is missing in" in line for line in alarms)
+    watch = learner_in(path)
+    assert [f"alarm: {alarm}" for alarm in watch.alarms] == alarms
+    assert watch.model.n_samples_seen == 9_000
+    info = " ".join(done("info", path).stdout.split())
+    assert "Watch(StreamDecisionTreeClassifier)" in info
+    assert str(watch.alarms[-1]) in info
+    assert "accuracy" in done("predict", path, table, "--target", "y").stderr
+    # A watched model is watched on.
+    mended = broken_sensor(tmp_path / "u.csv", 2_000, 2_000)
+    assert "column 'sensor' is missing in" in done("train", mended, path, *command[3:]).stderr
+    stopped = run(*command, "--alarm", "exit")
+    assert (stopped.exit_code, stopped.stderr.count("alarm: ")) == (3, 1)
+    assert 4_000 < learner_in(path).model.n_samples_seen < 6_000
+    done(*command, "--resume")
+    assert learner_in(path).model.n_samples_seen == 9_000
+    assert_refused(
+        run("train", table, path, "--target", "y", "--save", path, "--false-alarms-per", 5_000),
+        "the model is watched already, with 100,000",
     )

@@ -1,22 +1,20 @@
 """The trees of the forests with several windows, their linear models, and how they are grown."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from tests.naive import cart
 from tests.naive.cart import (
-    GROUP,
-    MANY_VALUES,
-    N_BUCKETS,
+    N_CUTS,
     NO_CODE,
+    VALUES,
     Rules,
     Sample,
     Split,
     Values,
-    bucket_of,
     leaf_of,
     may_split,
     mean,
@@ -31,9 +29,9 @@ from tests.naive.cart import (
 )
 from tests.naive.rng import NaiveRng
 
-N_SALTS = 253
 Float = np.float32
 Best = tuple[Float, Split]  # a split and its score
+Weighed = tuple[Split, list[Sample], list[Sample]]  # a split and the sides that are scored
 MAX_REGRESSORS = 64
 
 
@@ -302,12 +300,9 @@ class Growth:
             weights.append(np.float32(total(side) * self.unit))
         return (sums[0] * weights[1] + sums[1] * weights[0]) / (weights[0] * weights[1])
 
-    def best_of(
-        self, splits: list[Split], samples: list[Sample], best: Best | None = None
-    ) -> Best | None:
+    def best_of(self, splits: list[Weighed], best: Best | None = None) -> Best | None:
         """The first split with the highest score that leaves enough samples on both sides."""
-        for split in splits:
-            left, right = sides(samples, split)
+        for split, left, right in splits:
             if min(len(left), len(right)) >= max(1, self.rules.min_samples_leaf):
                 found = self.score(left, right)
                 if best is None or found > best[0]:
@@ -388,7 +383,7 @@ class Growth:
             found = []
             for i in sorted(tried):
                 lane, threshold = varying[i]
-                found.append(self.best_of(self.splits_of(lane, threshold, samples), samples))
+                found.append(self.best_of(self.splits_of(lane, threshold, samples)))
             bests = [best for best in found if best is not None]
             if bests:
                 most = max(value for value, _ in bests)
@@ -397,7 +392,7 @@ class Growth:
                 return equal[at]
         return None
 
-    def splits_of(self, lane: Lane, threshold: Float, samples: list[Sample]) -> list[Split]:
+    def splits_of(self, lane: Lane, threshold: Float, samples: list[Sample]) -> list[Weighed]:
         values = [value_of(sample.x, lane.column) for sample in samples]
         if lane.column in self.nominal:
             return self.nominal_splits(lane.column, values, samples)
@@ -433,60 +428,82 @@ class Growth:
             else:
                 threshold = random_threshold(self.rng, min(present), max(present))
                 splits = self.numeric_splits(column, values, samples, threshold)
-            best = self.best_of(splits, samples, best)
+            best = self.best_of(splits, best)
         return None if best is None else best[1], n_active
 
     # --- The splits of a column
 
     def nominal_splits(
         self, column: int, values: list[float], samples: list[Sample]
-    ) -> list[Split]:
-        """Each value, or the missing ones, against all others; in the order in which they come.
+    ) -> list[Weighed]:
+        """The split of two values, one of which may be missing; or a cut of the order of more."""
+        met = list(dict.fromkeys(None if math.isnan(value) else value for value in values))
+        if len(met) > 2:
+            return self.cuts_of(column, values, samples)
+        is_missing = met[0] is None
+        split = Split(column, NO_CODE if is_missing else met[0], True, is_missing)
+        return [(split, *sides(samples, split))]
 
-        If there are many values, groups of them.
-        """
-        met = dict.fromkeys("missing" if math.isnan(value) else value for value in values)
-        if len(met) > MANY_VALUES:
-            return self.group_splits(column, values, samples)
-        return [
-            Split(column, NO_CODE, True, True)
-            if value == "missing"
-            else Split(column, float(value), True, False)
-            for value in met
-        ]
-
-    def group_splits(self, column: int, values: list[float], samples: list[Sample]) -> list[Split]:
-        """Put the values into buckets at random, order these by mean target, and cut the order.
-
-        The missing ones are a bucket of their own. What no sample has goes to the heavier side.
-        """
-        salt = self.rng.below(N_SALTS)
-        buckets: dict[int, list[Sample]] = {}
-        for value, sample in zip(values, samples, strict=True):
-            bucket = N_BUCKETS if math.isnan(value) else bucket_of(salt, value)
-            buckets.setdefault(bucket, []).append(sample)
+    def cuts_of(self, column: int, values: list[float], samples: list[Sample]) -> list[Weighed]:
+        """A random cut of the order of the values by mean target, see `Cart.group_splits`."""
+        cut = self.rng.below(N_CUTS - 1)
+        targets = [float(self.whole[s.y]) if self.of_numbers else s.y for s in samples]
         if not self.of_numbers:  # then the share of the most frequent class in the node counts
-            codes = sorted({sample.y for sample in samples})
+            codes = sorted(set(targets))
             top = max(codes, key=lambda code: total([s for s in samples if s.y == code]))
-        means = {
-            bucket: mean(found if self.of_numbers else [s._replace(y=s.y == top) for s in found])
-            for bucket, found in buckets.items()
-        }
-        order = sorted(sorted(means), key=means.__getitem__)
-        unmet = set(range(N_BUCKETS + 1)) - set(order)
-        weights = {bucket: total(found) for bucket, found in buckets.items()}
-        splits = []
-        for cut in range(1, len(order)):
-            left, right = (sum(map(weights.get, side)) for side in (order[:cut], order[cut:]))
-            group = {*order[:cut], *(unmet if left >= right else ())}
-            mask = float(sum(1 << bucket for bucket in group - {N_BUCKETS}))
-            splits.append(Split(column, mask, GROUP + salt, N_BUCKETS in group))
-        return splits
+            targets = [float(target == top) for target in targets]
+        weights = [sample.weight * self.unit for sample in samples]
+        groups: dict[float | None, list[int]] = {}
+        for i, value in enumerate(values):
+            groups.setdefault(None if math.isnan(value) else value, []).append(i)
+
+        def sums(of: Iterable[int]) -> tuple[float, float]:
+            weight = target = 0.0
+            for i in of:
+                weight += weights[i]
+                target += weights[i] * targets[i]
+            return weight, target
+
+        weight, target = sums(range(len(samples)))
+        prior = target / weight
+        sums_of = {value: sums(of) for value, of in groups.items()}
+        means = {value: (t + prior) / (w + 1.0) for value, (w, t) in sums_of.items()}
+        low, high = min(means.values()), max(means.values())
+        if low == high:
+            return []
+
+        def is_left(mean: float) -> bool:
+            return (
+                min(max(math.floor((mean - low) * (N_CUTS / (high - low))), 0), N_CUTS - 1) <= cut
+            )
+
+        left = {value for value, middle in means.items() if is_left(middle)}
+        balance = 0.0
+        for value, (w, _) in sums_of.items():
+            balance += w if value in left else -w
+        others_left = balance >= 0.0
+        lighter = frozenset(v for v in groups if v is not None and (v in left) != others_left)
+        missing_left = None in left if None in groups else others_left
+        split = Split(column, (others_left, lighter), VALUES, missing_left)
+        if min(map(len, sides(samples, split))) < max(1, self.rules.min_samples_leaf):
+            return []
+        without: dict[bool, list[int]] = {True: [], False: []}
+        for value, of in groups.items():
+            w, t = sums_of[value]
+            for i in of:
+                own = weights[i] * targets[i]
+                without[is_left((t - own + prior) / (w - weights[i] + 1.0))].append(i)
+        (w, t), (w_right, t_right) = sums(sorted(without[True])), sums(sorted(without[False]))
+        if not t * w_right < t_right * w:
+            return []
+        return [(split, *([samples[i] for i in sorted(without[side])] for side in (True, False)))]
 
     def numeric_splits(
         self, column: int, values: list[float], samples: list[Sample], threshold: float
-    ) -> list[Split]:
+    ) -> list[Weighed]:
         """A threshold; missing values go right, then left."""
         if any(map(math.isnan, values)):
-            return [Split(column, threshold, False, left) for left in (False, True)]
-        return [Split(column, threshold, False, False).with_missing(samples)]
+            splits = [Split(column, threshold, False, left) for left in (False, True)]
+        else:
+            splits = [Split(column, threshold, False, False).with_missing(samples)]
+        return [(split, *sides(samples, split)) for split in splits]

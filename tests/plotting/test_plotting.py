@@ -4,6 +4,7 @@ import copy
 import importlib
 import itertools
 import math
+import random
 import sys
 import types
 from collections.abc import Callable, Iterator
@@ -99,6 +100,21 @@ def test_drift_is_detected() -> None:
     display.plot()
     labels = [text.get_text() for text in display.figure_.legends[0].get_texts()]
     assert labels == ["tree", "the stream changes", "drift detected"]
+
+
+def test_alarms_are_marked() -> None:
+    """Those of a watched model, alone or at the end of a pipeline, on its curve."""
+    rng = random.Random(0)
+    rows = [({"a": rng.random()}, rng.random() > 0.1 + 0.4 * (i >= 3_000)) for i in range(4_000)]
+    tree = ret.StreamDecisionTreeClassifier(batch_size=5_000, seed=1)
+    models = {"alone": ret.Watch(tree), "last": ret.ColumnKinds() | ret.Watch(tree.clone())}
+    metric = metrics.Accuracy()
+    display = plotting.PrequentialDisplay.from_stream(models, rows, metric, step=500)
+    for curve in display.curves:
+        assert curve.alarms
+        assert all(3_000 < item <= 4_000 for item in curve.alarms)
+    (legend,) = display.plot().figure_.legends
+    assert [text.get_text() for text in legend.get_texts()][-1] == "alarm"
 
 
 def test_best_learner_comes_first() -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import pickle
+import random
 import time
 from functools import partial
 from pathlib import Path
@@ -25,8 +26,8 @@ from tests.tools.http_service import JSON, LINES, SAMPLES, Answer, ask, asked, b
 MOST_LABELS = 1024
 
 
-def classifier() -> Any:
-    return ret.StreamDecisionTreeClassifier(seed=1)
+def classifier(**parameters: Any) -> Any:
+    return ret.StreamDecisionTreeClassifier(seed=1, **parameters)
 
 
 def scaled() -> Any:
@@ -495,3 +496,32 @@ def test_curves_stay_short(tmp_path: Path) -> None:
     curve = app.service.monitor.curve
     assert 180 <= len(curve) <= 360
     assert curve[0].time == first
+
+
+def test_alarms(tmp_path: Path) -> None:
+    """A service counts and shows alarms, and saves its watch only if the file has one."""
+    rng = random.Random(0)
+    rows = [{"x": {"sensor": rng.random()}} for _ in range(4_500)]
+    samples = [{**each, "y": each["x"]["sensor"] > 0.5} for each in rows]
+    watched = ret.Watch(classifier(batch_size=10_000))
+    apps = [application(tmp_path, model) for model in (classifier(batch_size=10_000), watched)]
+    for app in apps:
+        asked(app, "/predict-learn", body_of(*samples[:4_000]), kind=LINES)
+        assert asked(app, "/status").json["alarms"] == []
+        asked(app, "/predict", body_of(*({"x": {"sensor": 9}} for _ in range(600))), kind=LINES)
+        app.look()
+        (alarm,) = asked(app, "/status").json["alarms"]
+        assert (alarm["kind"], alarm["samples"] > 4_000) == ("inputs", True)
+        assert "'sensor' is above its usual maximum" in alarm["text"]
+        assert metrics_of(app)["alarms_total inputs"] == 1
+        wrong = [{**each, "y": rng.random() > 0.5} for each in samples[:1_000]]
+        asked(app, "/predict-learn", body_of(*wrong), kind=LINES)
+        app.look()
+        assert metrics_of(app)["alarms_total loss"] == 1
+        app.service.save()
+        saved = persistence.load(app.service.path)
+        assert isinstance(saved, ret.Watch) == (app is apps[1])
+    assert [each.kind for each in watched.alarms] == ["inputs", "loss"]
+    forest = application(tmp_path, ret.ExtraTreesClassifier(n_models=6))
+    forest.look()
+    assert metrics_of(forest)["effective_memory"] > 0

@@ -4,11 +4,8 @@ A growth starts from a list of samples, all in one leaf, and the columns that ha
 them. It splits the leaf, then its children and so on, left before right, until the leaves are pure
 or the rules forbid a split. At each node it draws `max_features` of the features that vary. The
 candidates are one random threshold between the smallest and the largest value of a numeric feature,
-and every value of a nominal feature. If there are many of these in the node, a random function puts
-them into buckets, see `buckets.pxd`. The buckets are ordered by their mean target, and the
-candidates are the cuts of this order, which contain the best partition of the buckets (Breiman,
-Friedman, Olshen and Stone 1984, theorem 4.5); with more than two classes, the target is whether a
-sample is of the most frequent class. The best candidate is the split, a random one among equals.
+and one random cut of the values of a nominal feature in the order of their mean targets, see
+`node_values`. The best candidate is the split, a random one among equals.
 
 The samples are encoded as rows (`lanes.h`), in which each column has a lane. A node is a range of
 rows, one after the other, in one of two buffers; in a classification the rows of a class follow
@@ -47,8 +44,8 @@ from ..rng cimport Rng
 from ..schema cimport Schema
 from ..split cimport Candidate, Split
 from ..tree cimport Kind, Tree
-from .buckets cimport Buckets
 from .buffer cimport Buffer
+from .node_values cimport NodeValues
 
 cdef extern from "lanes.h":
     ctypedef struct Lanes:
@@ -187,7 +184,7 @@ cdef class Growth:
     cdef int* class_counts              # SORT
     cdef int n_classes
     cdef Side node, left, missing, right
-    cdef Buckets buckets                # per nominal value, bucket and segment
+    cdef NodeValues node_values         # of a nominal column
 
     cdef int reserve_columns(self, int n_columns) except -1 nogil
     cdef void offer_column(self, Schema schema, int column) noexcept nogil
@@ -242,9 +239,13 @@ cdef class Growth:
     cdef void visit_numeric(self, int column, int n, double threshold) noexcept nogil
     cdef void clear_sides(self) noexcept nogil
     cdef bint visit_nominal(self, int column, int n) noexcept nogil
-    cdef void fill_buckets(self, int n_buckets, int n) noexcept nogil
-    cdef void weigh_value(self, int column, double code, int bucket, int n) noexcept nogil
-    cdef void weigh_groups(self, int column, int n) noexcept nogil
+    cdef void number_values(self, int n) noexcept nogil
+    cdef const double* own_targets(self) noexcept nogil
+    cdef void visit_two(self, int column, int n) noexcept nogil
+    cdef void visit_cut(self, int column, int n) noexcept nogil
+    cdef int top_segment(self) noexcept nogil
+    cdef bint order_values(self) noexcept nogil
+    cdef bint name_values(self, Split* split) noexcept nogil
     cdef void add(self, Side* side, int i) noexcept nogil
     cdef void offer_both(self, int column, double threshold) noexcept nogil
     cdef void join(self, Side* side) noexcept nogil

@@ -9,13 +9,11 @@ from ..allocation cimport carve, free, product, resized, trimmed
 from ..rng cimport Rng, below, next_word
 from ..schema cimport Schema
 from ..shares cimport first_largest
-from ..split cimport (
-    ENTROPY, GROUP, MANY_VALUES, NO_VALUE, N_SALTS, ONE_VALUE, VARIANCE, Split, bucket_of,
-    goes_left, random_threshold,
-)
+from ..split cimport ENTROPY, ONE_VALUE, VALUES, VARIANCE, Split, goes_left, random_threshold
 from ..tree cimport Kind, Tree, add_class, learn_number, reserve_pairs, split_leaf
-from .buckets cimport MISSING_BUCKET, N_ROWS, Buckets
+from ..value_sets cimport N_CUTS, ValueSet, threshold_of
 from .buffer cimport BLOCK, DOUBLE
+from .node_values cimport NodeValues
 
 cdef extern from "lanes.h":
     int has_lane(const uint64_t* set, int lane) nogil
@@ -89,7 +87,7 @@ cdef class Growth:
         self.max_depth = max_depth
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
-        self.buckets = Buckets()
+        self.node_values = NodeValues()
 
     def __dealloc__(self):
         free(self.block)
@@ -150,8 +148,8 @@ cdef class Growth:
         cdef size_t size = self.lanes.size
         cdef int i
         self.n_words = <int>(n_lanes + 63) // 64
-        self.buckets.lay_out(
-            &end, <int>N_ROWS if self.has_nominal else 0, self.n_classes + 1)
+        cdef size_t n_values = n if self.has_nominal else 0
+        self.node_values.lay_out(&end, n_values)
         self.weights = <double*>carve(&end, n, sizeof(double))
         self.values = <double*>carve(&end, n, sizeof(double))
         self.numbers = <double*>carve(&end, n_numbers, sizeof(double))
@@ -183,6 +181,7 @@ cdef class Growth:
         self.whole_targets = <int*>carve(&end, n_numbers, sizeof(int))
         self.codes = <int*>carve(&end, n, sizeof(int))
         self.spare = <int*>carve(&end, n + 1, sizeof(int))
+        self.node_values.lay_out_ints(&end, n_values)
         for i in range(2):
             self.items[i] = <int*>carve(&end, n, sizeof(int))
         self.sides = <uint8_t*>carve(&end, n, 1)
@@ -807,6 +806,9 @@ cdef class Growth:
         cdef const Lane* lane
         cdef int i, s, is_left
         cdef Test test
+        if split.nominal == VALUES and not self.name_values(&split):
+            self.leave(tree)        # without memory it stays a leaf
+            return
         for s in range(self.task.n_segments):
             self.lefts[s] = 0
         self.clear_sides()
@@ -914,76 +916,80 @@ cdef class Growth:
         self.left.n = self.right.n = self.missing.n = 0
 
     cdef bint visit_nominal(self, int column, int n) noexcept nogil:
-        """Evaluate the values of a nominal column, each or in groups, against the rest.
+        """Evaluate the split of a nominal column; return whether the column varies."""
+        self.number_values(n)
+        if self.node_values.n_values == 2:
+            self.visit_two(column, n)
+        elif self.node_values.n_values > 2:
+            self.visit_cut(column, n)
+        return self.node_values.n_values > 1
 
-        Return whether the column varies.
-        """
-        cdef int i, n_met
-        cdef double[MANY_VALUES] met
-        n_met = self.buckets.number_values(self.values, n, met, self.spare)
-        if n_met > MANY_VALUES:
-            self.weigh_groups(column, n)
-        elif n_met > 1:
-            self.fill_buckets(n_met, n)
-            for i in range(n_met):
-                self.weigh_value(column, met[i], i, n)
-        return n_met > 1
+    cdef void number_values(self, int n) noexcept nogil:
+        """Number the nominal values that were read; `spare` lists the numbers."""
+        self.node_values.number(self.values, n, self.rng.state, self.spare)
 
-    cdef void fill_buckets(self, int n_buckets, int n) noexcept nogil:
-        """Add the samples to the buckets whose numbers are in `spare`."""
-        self.buckets.clear(n_buckets, self.task.n_segments + 1)
-        if self.criterion == VARIANCE:
-            self.buckets.add_numbers(self.spare, self.weights, self.targets, n)
-        else:
-            self.buckets.add_classes(self.spare, self.weights, self.codes, n)
+    cdef inline const double* own_targets(self) noexcept nogil:
+        """The targets of the samples of the task; NULL in a classification."""
+        return self.targets if self.criterion == VARIANCE else NULL
 
-    cdef void weigh_value(self, int column, double code, int bucket, int n) noexcept nogil:
-        """Evaluate the split of one nominal value, or of missing values, from all others."""
-        cdef const double* row = self.buckets.row(bucket)
-        cdef int c
-        self.left.weight, self.left.n = row[0], self.buckets.sizes[bucket]
-        self.right.weight, self.right.n = self.node.weight - row[0], n - self.left.n
-        for c in range(self.task.n_segments):
-            self.left.counts[c] = row[1 + c]
-            self.right.counts[c] = self.node.counts[c] - row[1 + c]
-        # No value has the code NO_VALUE, so that split separates missing values from all others.
-        self.offer(column, code, ONE_VALUE, code == NO_VALUE)
-
-    cdef void weigh_groups(self, int column, int n) noexcept nogil:
-        """Evaluate the cuts of the buckets of values, ordered by their mean target.
-
-        What the node does not have, empty buckets or missing values, goes to the heavier side.
-        """
-        cdef int salt = <int>below(&self.rng, N_SALTS)
-        cdef int i, k, c, n_groups, n_left = 0
-        cdef double value
-        cdef bint is_heavier = False
-        cdef uint64_t group
-        cdef const double* row
-        cdef int[N_ROWS] order
+    cdef void visit_two(self, int column, int n) noexcept nogil:
+        """Evaluate the split of two nominal values, one of which may be the missing one."""
+        cdef int i
+        self.clear_sides()
         for i in range(n):
-            value = self.values[i]
-            self.spare[i] = MISSING_BUCKET if value != value else bucket_of(salt, value)
-        self.fill_buckets(N_ROWS, n)
-        n_groups = self.buckets.put_in_order(
-            1 + first_largest(self.node.counts, self.task.n_segments), order)
-        memset(self.left.counts, 0, self.task.n_segments * sizeof(double))
-        self.left.weight, self.left.n = 0.0, 0
-        for k in range(n_groups - 1):
-            row = self.buckets.row(order[k])
-            self.left.weight += row[0]
-            self.left.n += self.buckets.sizes[order[k]]
-            self.right.weight, self.right.n = self.node.weight - self.left.weight, n - self.left.n
-            for c in range(self.task.n_segments):
-                self.left.counts[c] += row[1 + c]
-                self.right.counts[c] = self.node.counts[c] - self.left.counts[c]
-            if self.is_best(column):
-                n_left, is_heavier = k + 1, self.left.weight >= self.right.weight
-        if n_left:
-            self.best.split.nominal = GROUP + salt
-            group = self.buckets.group(order, n_left, is_heavier)
-            self.best.split.missing_left = group >> MISSING_BUCKET
-            self.best.split.threshold = <double>(group & ~(<uint64_t>1 << MISSING_BUCKET))
+            self.add(&self.right if self.spare[i] else &self.left, i)
+        # No value has the code NO_VALUE, so that split separates missing values from all others.
+        self.offer(column, self.node_values.codes[0], ONE_VALUE, self.node_values.missing == 0)
+
+    cdef void visit_cut(self, int column, int n) noexcept nogil:
+        """Evaluate a random cut of the order of the values; see `value_sets`.
+
+        The threshold of the candidate is the number of the cut, see `name_values`.
+        """
+        cdef int cut = <int>below(&self.rng, N_CUTS - 1), top, i, n_left
+        cdef double target
+        if not self.order_values():
+            return
+        n_left = self.node_values.n_left(cut)
+        if min(n_left, n - n_left) < max(1, self.min_samples_leaf):
+            return
+        top = self.top_segment()
+        self.clear_sides()
+        for i in range(n):
+            target = self.targets[i] if self.criterion == VARIANCE else self.codes[i] == top
+            self.add(&self.left if self.node_values.is_left_without(
+                self.spare[i], self.weights[i], target, cut) else &self.right, i)
+        if self.left.counts[top] * self.right.weight < self.right.counts[top] * self.left.weight:
+            self.offer(column, cut, VALUES, False)
+
+    cdef inline int top_segment(self) noexcept nogil:
+        """The first of the heaviest segments: its samples have the target 1."""
+        return first_largest(self.node.counts, self.task.n_segments)
+
+    cdef bint order_values(self) noexcept nogil:
+        """Order the values that were numbered; return whether there is an order."""
+        cdef int top = self.top_segment()
+        return self.node_values.order(self.spare, self.weights, self.codes, self.own_targets(), top,
+                                      self.node.counts[top] / self.node.weight)
+
+    cdef bint name_values(self, Split* split) noexcept nogil:
+        """Make the set of values of a cut that was found; return False if memory is short.
+
+        The values of its column were read.
+        """
+        cdef int cut = <int>split.threshold
+        cdef ValueSet* values
+        self.number_values(self.task.n)
+        self.order_values()
+        split.missing_left = self.node_values.missing >= 0 and self.node_values.is_left(
+            self.node_values.missing, cut)
+        values = self.node_values.new_set(cut, self.spare, self.node_values.table)
+        if values == NULL:
+            return False
+        if self.node_values.missing < 0:
+            split.missing_left = values.others_left
+        split.threshold = threshold_of(values)
+        return True
 
     cdef inline void add(self, Side* side, int i) noexcept nogil:
         side.n += 1

@@ -1,0 +1,36 @@
+"""The nominal values of a node of a growing tree, and the splits that they make.
+
+The values have numbers, in the order in which they come; a missing value is one, too. Two values
+make one split. If there are more, their order by mean target is cut at one random border, see
+`value_sets`, as a numeric column has one random threshold.
+"""
+
+cimport cython
+from libc.stdint cimport uint64_t
+
+from ..value_sets cimport Cuts, ValueSet
+
+@cython.final
+cdef class NodeValues:
+    cdef int n_values
+    cdef int missing                # number of the missing value; -1: there is none
+    cdef int n_samples
+    cdef Cuts cuts
+    # Parts of the memory of a growth.
+    cdef double* codes              # of each value
+    cdef double* weights            # per value the sums over its samples: of their weights, ...
+    cdef double* totals             # ... and of their weights times a target
+    cdef int* sizes                 # per value the number of its samples
+    cdef int* table                 # of hashes: numbers of values; -1: free
+
+    cdef int lay_out(self, size_t* end, size_t n_samples) except -1 nogil
+    cdef int lay_out_ints(self, size_t* end, size_t n_samples) except -1 nogil
+    cdef void number(self, const double* values, int n, uint64_t salt, int* found) noexcept nogil
+    cdef int add_value(self, double code) noexcept nogil
+    cdef bint order(self, const int* numbers, const double* weights, const int* segments,
+                    const double* targets, int top, double mean) noexcept nogil
+    cdef bint is_left(self, int number, int cut) noexcept nogil
+    cdef bint is_left_without(self, int number, double weight, double target,
+                              int cut) noexcept nogil
+    cdef int n_left(self, int cut) noexcept nogil
+    cdef ValueSet* new_set(self, int cut, int* order, int* spare) noexcept nogil

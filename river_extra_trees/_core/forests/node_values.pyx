@@ -1,0 +1,124 @@
+"""The nominal values of a node of a growing tree. See the header."""
+
+cimport cython
+from libc.math cimport INFINITY
+from libc.stdint cimport uint64_t
+from libc.string cimport memset
+
+from ..allocation cimport carve, product
+from ..rng cimport mix
+from ..sorting cimport sort_slots
+from ..split cimport NO_VALUE
+from ..value_sets cimport N_CUTS, SMOOTH, ValueSet, codes_of, cut_of, new_values, smoothed
+
+
+@cython.final
+cdef class NodeValues:
+    """Numbers the values of a node, and finds their splits, in the memory of a growth."""
+
+    cdef int lay_out(self, size_t* end, size_t n_samples) except -1 nogil:
+        """Take the memory of the doubles for nodes of so many samples."""
+        self.codes = <double*>carve(end, n_samples, sizeof(double))
+        self.weights = <double*>carve(end, n_samples, sizeof(double))
+        self.totals = <double*>carve(end, n_samples, sizeof(double))
+        return 0
+
+    cdef int lay_out_ints(self, size_t* end, size_t n_samples) except -1 nogil:
+        """Take the memory of the integers."""
+        self.sizes = <int*>carve(end, n_samples, sizeof(int))
+        self.table = <int*>carve(end, product(4, n_samples), sizeof(int))
+        return 0
+
+    cdef void number(self, const double* values, int n, uint64_t salt, int* found) noexcept nogil:
+        """Number the values of n samples: found[i] is the number of the value of sample i.
+
+        The salt decides where the table holds a value, and nothing else.
+        """
+        cdef int i, k
+        cdef uint64_t at, mask = 1
+        while mask < 2 * <uint64_t>n:
+            mask *= 2
+        memset(self.table, 0xff, mask * sizeof(int))
+        mask -= 1
+        self.n_values, self.n_samples, self.missing = 0, n, -1
+        for i in range(n):
+            if values[i] != values[i]:
+                if self.missing < 0:
+                    self.missing = self.add_value(NO_VALUE)
+                k = self.missing
+            else:
+                at = mix(<uint64_t>values[i] ^ salt) & mask
+                while self.table[at] >= 0 and self.codes[self.table[at]] != values[i]:
+                    at = (at + 1) & mask
+                if self.table[at] < 0:
+                    self.table[at] = self.add_value(values[i])
+                k = self.table[at]
+            self.sizes[k] += 1
+            found[i] = k
+
+    cdef inline int add_value(self, double code) noexcept nogil:
+        """Give a value the next number."""
+        self.codes[self.n_values], self.sizes[self.n_values] = code, 0
+        self.n_values += 1
+        return self.n_values - 1
+
+    cdef bint order(self, const int* numbers, const double* weights, const int* segments,
+                    const double* targets, int top, double mean) noexcept nogil:
+        """Compute the mean target of each value; return whether they differ.
+
+        A target is whether the segment is `top`, if `targets` is NULL. Its mean in the node is
+        given.
+        """
+        cdef int i
+        cdef double low = INFINITY, high = -INFINITY, own, target
+        memset(self.weights, 0, self.n_values * sizeof(double))
+        memset(self.totals, 0, self.n_values * sizeof(double))
+        for i in range(self.n_samples):
+            target = segments[i] == top if targets == NULL else targets[i]
+            self.weights[numbers[i]] += weights[i]
+            self.totals[numbers[i]] += weights[i] * target
+        self.cuts.prior = SMOOTH * mean
+        for i in range(self.n_values):
+            own = smoothed(&self.cuts, self.totals[i], self.weights[i])
+            low, high = min(low, own), max(high, own)
+        self.cuts.low = low
+        self.cuts.scale = N_CUTS / (high - low) if high > low else 0.0
+        return high > low
+
+    cdef inline bint is_left(self, int number, int cut) noexcept nogil:
+        """Whether a value lies left of a cut."""
+        return cut_of(&self.cuts, smoothed(
+            &self.cuts, self.totals[number], self.weights[number])) <= cut
+
+    cdef inline bint is_left_without(self, int number, double weight, double target,
+                                     int cut) noexcept nogil:
+        """Whether a value would lie left of a cut without one of its samples."""
+        return cut_of(&self.cuts, smoothed(
+            &self.cuts, self.totals[number] - weight * target,
+            self.weights[number] - weight)) <= cut
+
+    cdef int n_left(self, int cut) noexcept nogil:
+        """Number of samples whose values lie left of a cut."""
+        cdef int i, n = 0
+        for i in range(self.n_values):
+            if self.is_left(i, cut):
+                n += self.sizes[i]
+        return n
+
+    cdef ValueSet* new_set(self, int cut, int* order, int* spare) noexcept nogil:
+        """Make the set of the values on the lighter side of a cut; NULL if memory is short."""
+        cdef int i, n = 0
+        cdef double balance = 0.0
+        cdef ValueSet* values
+        for i in range(self.n_values):
+            balance += self.weights[i] if self.is_left(i, cut) else -self.weights[i]
+        for i in range(self.n_values):
+            if i != self.missing and self.is_left(i, cut) != (balance >= 0.0):
+                order[n] = i
+                n += 1
+        sort_slots(order, spare, self.codes, n)
+        values = new_values(n, balance >= 0.0)
+        if values != NULL:
+            for i in range(n):
+                codes_of(values)[i] = self.codes[order[i]]
+        return values
