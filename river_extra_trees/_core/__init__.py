@@ -20,12 +20,11 @@ the object above it contains::
       |   |                  StreamForest (stream), ForgetfulForest (forgetful)
       |   |                  BatchGrowth: grows the trees on a batch, in threads
       |   |- Window        window: the samples of the batch, sorted by every column (sorting)
-      |   `- Trees ...     trees: nodes, and statistics of the leaves; one object per tree
+      |   `- Trees         trees: a table of trees (tree: nodes, walks, statistics of the leaves)
       |
       |- ExtraTrees        forests/extra_trees: groups of trees; each group has its window size
       |   |- Buffer        buffer: the latest samples, in blocks
-      |   |- Trees ...     CompactTrees (compact_trees), or Trees with LinearModels
-      |   |                  (model_trees)
+      |   |- Trees         in a regression with LinearModels (model_trees)
       |   |- Group ...     the trees of one window size, replaced in turn (rotation, growth;
       |   |                  node_values: nominal values)
       |   |- TreePass      tree_pass: the trees predict and learn rows of a table side by side
@@ -37,7 +36,7 @@ the object above it contains::
       |- Shrubs            shrubs/shrubs: a weighted ensemble on a window
       |   |                  (proximal: thresholds, and the projection onto the simplex)
       |   |- Window
-      |   `- Trees         one object for all trees
+      |   `- Trees
       |
       `- ParticleFilter    dynamic/filter: particles, each a version of one tree (particles: their
           |                  data; step and moves learn a sample; scores)
