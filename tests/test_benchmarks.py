@@ -135,6 +135,10 @@ TREE = "StreamDecisionTreeClassifier"
 COSTS: dict[str, tuple[list[object], str]] = {
     "tails": (["--streams", "Phishing", "--samples", 100, TREE], f"| {TREE} | 100 "),
     "longest": (["--samples", 50, TREE], f"| {TREE} | words "),
+    "explanations": (
+        ["--classification", "Phishing", "--samples", 100, "--learners", TREE],
+        f"| Phishing | {TREE} | ",
+    ),
     "frames": (["--rows", 1000, "--repeats", 1, TREE], f"| {TREE} "),
     "threads": (["--streams", "Phishing", "--samples", 200, "--repeats", 1], "| Phishing | 100 "),
     "wide": (["--names", 50, TREE], f"| {TREE} "),

@@ -18,7 +18,16 @@ import sys
 from river_extra_trees.cli import UserError
 
 MEASUREMENTS = (
-    *("tails", "longest", "frames", "threads", "wide", "instructions", "keyed", "serve", "soak"),
+    "tails",
+    "longest",
+    "explanations",
+    "frames",
+    "threads",
+    "wide",
+    "instructions",
+    "keyed",
+    "serve",
+    "soak",
 )
 
 
