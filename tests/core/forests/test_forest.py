@@ -38,12 +38,13 @@ def test_early_trees_grow_on_parts_of_the_first_batch(model_class: Any) -> None:
 
 @forests
 def test_a_batch_is_counted_from_its_first_sample(model_class: Any) -> None:
-    """Where it is full, it grows, and the next one begins; samples without weight count."""
-    model = model_class(batch_size=20, seed=1)
-    for i in range(50):
-        assert model._core.n_in_batch == i % 20
+    """When it is full, it grows, and the next one begins; samples without weight do not count."""
+    model, n = model_class(batch_size=20, seed=1), 0
+    for i in range(60):
+        assert model._core.n_in_batch == n % 20
         model.learn_one({"a": i % 7}, i % 2, w=float(i % 5 > 0))
-    assert model.n_samples_seen == 50
+        n += i % 5 > 0
+    assert model._core.n_batches == 2
 
 
 @forests
