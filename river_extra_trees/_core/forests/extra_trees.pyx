@@ -12,6 +12,7 @@ from libc.string cimport memset
 from ..ahead cimport AHEAD, Ahead
 from ..allocation cimport free, product, resized, zeroed
 from ..arrays cimport view
+from ..explain cimport Explainer
 from ..table cimport RowReader
 from ..learner cimport Learner
 from ..max_features cimport SHARE, max_features_of, n_tried
@@ -22,6 +23,7 @@ from ..tree cimport (
 )
 from ..trees cimport Trees, table_of
 from .buffer cimport FEATURES, TARGET, Buffer
+from .explained cimport explain_classes, explain_numbers
 from .row_pass cimport Ensemble, RowPass
 from .growth cimport Growth
 from .mixtures cimport ClassPool, NumberMixture
@@ -461,6 +463,12 @@ cdef class ExtraTrees(Ensemble):
     cdef double row_number(self) except? -1.0 nogil:
         self.reserve_and_answer()
         return self.prediction(self.mixed, 2)[0]
+
+    cdef int explain_row(self, Explainer explainer, int code) except -1:
+        self.reserve_and_answer()
+        if self.regression:
+            return explain_numbers(self, explainer)
+        return explain_classes(self, explainer, code)
 
     def predict_spread(self, x):
         """(mean, variance, number of errors in the variance) of a predicted number."""
