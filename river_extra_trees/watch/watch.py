@@ -137,8 +137,8 @@ class Watch(base.Wrapper[typing.Any]):
 
     >>> for alarm in model.alarms:
     ...     print(alarm.kind, alarm.column, alarm.n_samples)
-    loss None 4097
-    inputs sensor 4409
+    loss None 4129
+    inputs sensor 4345
     """
 
     @plain_parameters
@@ -353,9 +353,9 @@ class Watch(base.Wrapper[typing.Any]):
     def _look(self, x: Sample) -> None:
         """Look at the features of a sample in detail."""
         self._inputs.add(x)
-        if self.n_samples % BLOCK == BLOCK - STRIDE + 1:
-            if changes := self._inputs.end_block():
-                self._raise_alarms([(INPUTS, *change) for change in changes])
+        is_end = self.n_samples % BLOCK == BLOCK - STRIDE + 1
+        if is_end and (changes := self._inputs.end_block()):
+            self._raise_alarms([(INPUTS, *change) for change in changes])
 
     def _judge(self, answer: typing.Any, y: typing.Any) -> None:
         """Take the answer to a question, whose label has come."""
