@@ -1,9 +1,9 @@
 """How often the values of some columns lie in each of their bins.
 
 counts      double[n_columns, N_BINS]: of the present block
-usual       the same, of the first REFERENCE blocks. Then it is fixed, so that the distances of blocks
-            from it are exchangeable if nothing changes; else those of equal blocks would move with
-            it
+usual       the same, of the first REFERENCE blocks. Then it is fixed, so that the distances of
+            blocks from it are exchangeable if nothing changes; else those of equal blocks would
+            move with it
 recent      the same, of the latest blocks; earlier ones fade
 n_blocks    int[n_columns]: blocks since the usual values were begun
 edges       double[n_columns, N_BINS - 2]: a number lies in bin 1 + the number of edges below it;

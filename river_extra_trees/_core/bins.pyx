@@ -95,8 +95,8 @@ cdef class Bins:
 
         Returns
         -------
-        The chi-squared distance of the counts of each column from the usual ones; -1 while these are
-        still collected.
+        The chi-squared distance of the counts of each column from the usual ones; -1 while these
+        are still collected.
         """
         cdef Py_ssize_t column, i
         cdef double n, here, n_usual, expected, distance
