@@ -33,6 +33,7 @@ Float = np.float32
 Best = tuple[Float, Split]  # a split and its score
 Weighed = tuple[Split, list[Sample], list[Sample]]  # a split and the sides that are scored
 MAX_REGRESSORS = 64
+MOST_CELLS = 2**23  # of a growth that takes all columns at once
 
 
 @dataclass
@@ -238,7 +239,11 @@ class Growth:
         self.is_plain = self.rules.criterion != "entropy" and all(
             s.weight * self.unit == 1.0 for s in samples
         )
-        self.is_wide = len(samples) == 2 or len(offered) > min(8 * self.n_visited, 1024)
+        self.is_wide = (
+            len(samples) == 2
+            or len(offered) > 8 * self.n_visited
+            or len(offered) * len(samples) > MOST_CELLS
+        )
         self.units = [] if self.is_wide else self.units_of(samples, offered)
         columns = list(offered)  # wide: those that may vary first, in the order drawn
         tasks = [(leaf, samples, len(columns))] if columns else []

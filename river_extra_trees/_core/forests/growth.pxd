@@ -19,7 +19,7 @@ child they keep their order. So each pass over a node is sequential. There are t
 COUNT takes all *fast* lanes together: numeric columns without a missing value in the growth, if all
 weights are the same power of two and the criterion is not the entropy. VISIT takes the others one
 by one. A growth is *wide* if it is offered many more columns than a node tries, such as the words
-of a text. Then there are no rows: a node draws columns and visits them in the buffer of the
+of a text, or if the rows would take too much memory. Then there are no rows: a node draws columns and visits them in the buffer of the
 samples.
 
 A lane holds floats, of a nominal value its rounded code: enough to tell whether the lane varies.
@@ -63,6 +63,9 @@ cdef extern from "lanes.h":
         size_t stride
         int is_float
         float limit
+
+cdef enum:
+    MOST_CELLS = 1 << 23    # of the rows: samples times columns
 
 cdef enum:                  # the kind of a column in the rows:
     BYTES = 0               # whole numbers from 0 to 255
