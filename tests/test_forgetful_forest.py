@@ -57,10 +57,10 @@ def declare_classes(model: Any, n_classes: int) -> None:
     """Tell an empty model its classes, as the published program is told them: ties go by number."""
     forest = model._core
     state = forest.state()
-    trees = [Trees(n_classes) for _ in state["trees"]]
-    root = Trees(n_classes)
-    for tree in [*trees, root]:
-        tree.add_tree()
+    trees, root = Trees(n_classes), Trees(n_classes)
+    for _ in range(len(forest.trees)):
+        trees.add_tree()
+    root.add_tree()
     labels = Labels.restored({"labels": list(range(n_classes))})
     changed = {"labels": labels, "trees": trees, "root_statistics": root}
     model._core = forest.restored({**state, **changed})
@@ -204,7 +204,7 @@ def test_a_leaf_counts_the_copies_of_its_samples() -> None:
     for tree, held in zip(model._core.trees, model._core.retained, strict=True):
         copies = [n for _, n in held.samples()]
         assert max(copies) > 1
-        assert tree.node(tree.root())["weight"] == sum(copies) + 2
+        assert tree.node(0)["weight"] == sum(copies) + 2
 
 
 def test_max_columns_bounds_the_features() -> None:

@@ -33,9 +33,9 @@ def core(n_classes: int | None, **parameters: Any) -> Shrubs:
 
 def predict(shrubs: Shrubs, x: list[float]) -> list[float]:
     row = dict(enumerate(x))
-    if shrubs.trees.regression:
+    if shrubs.regression:
         return [shrubs.predict_number(row)]
-    if not shrubs.trees.n_roots:
+    if not len(shrubs.trees):
         return [1 / len(shrubs.labels)] * len(shrubs.labels)
     return list(shrubs.predict_proba(row).values())
 

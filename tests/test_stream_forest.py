@@ -71,7 +71,7 @@ def test_growth_agrees_with_the_naive_stream_tree(seed: int) -> None:
     ("model_class", "options", "n_swaps", "number"),
     [
         (FORESTS[0], {"leaf_memory": None}, 2, 2),
-        (FORESTS[0], {"leaf_memory": None, "max_depth": 0}, 0.01, 1),
+        (FORESTS[0], {"leaf_memory": None, "max_depth": 1}, 0.01, 1),
         (FORESTS[0], PUBLISHED, 0.5, 2),
         (FORESTS[1], {"leaf_memory": None}, 0.1, 1),
         (FORESTS[1], {"leaf_memory": None}, 1.0, 5),
@@ -90,14 +90,16 @@ def test_worst_trees_are_replaced(
     stream = rows(400)
     n_swapped = 0
     for b in range(1, 41):
-        trees = list(model._core.trees)
+        trees = model._core.trees
         losses, weights = np.zeros(5), []
         for x, y in stream[10 * (b - 1) : 10 * b]:
             weights.append(0.25 + 5 * (x["b"] > 0.8))
-            for i, tree in enumerate(trees):
-                losses[i] += weights[-1] * loss(tree.node(leaf_number(model, x, i)), y, model)
+            for i in range(5):
+                leaf = trees.node(leaf_number(model, x, i), i)
+                losses[i] += weights[-1] * loss(leaf, y, model)
             model.learn_one(x, y, w=weights[-1])
-        swapped = [i for i in range(5) if model._core.trees[i] is not trees[i]]
+        # A root was last visited in the batch that split it.
+        swapped = [i for i in range(5) if b > 1 and trees[i].state()["visited"][0] == b]
         worst = sorted(np.argsort(-losses, kind="stable")[:number].tolist())
         if options is PUBLISHED:
             drawn = NaiveRng(seed, 0, b - 1, SWAP).uniform() < 1 / b
@@ -105,9 +107,9 @@ def test_worst_trees_are_replaced(
         else:
             assert swapped == [i for i in worst if b > 1 and losses[i] > 0]
         for i in swapped:
-            rng, tree = NaiveRng(seed, i, b - 1, RENEW), model._core.trees[i]
+            rng = NaiveRng(seed, i, b - 1, RENEW)
             drawn_weight = sum(weights[rng.below(10)] for _ in range(10))
-            assert tree.node(tree.root())["weight"] == pytest.approx(drawn_weight)
+            assert trees.node(0, i)["weight"] == pytest.approx(drawn_weight)
         n_swapped += len(swapped)
     assert n_swapped >= 4
 
@@ -129,7 +131,7 @@ def test_forests_average_what_their_trees_say(model_class: Any) -> None:
     for x, y in rows(200):
         model.learn_one(x, y)
     for x, _ in rows(50, seed=1):
-        leaves = [tree.node(leaf_number(model, x, i)) for i, tree in enumerate(model._core.trees)]
+        leaves = [model._core.trees.node(leaf_number(model, x, i), i) for i in range(7)]
         if model._core.regression:
             means = [leaf["values"][0] for leaf in leaves]
             assert model.predict_one(x) == pytest.approx(np.mean(means))
@@ -185,7 +187,7 @@ def test_recorded_run(stream: str, batch_size: int, criterion: str, option: str)
     assert sizes == read_integers(f"{run}_nodes")
     final = read_table(f"{run}_finaltree")
     trees, labels = model._core.trees[0], model._core.labels.labels
-    waiting, compared = [(trees.root(), 0)], 0
+    waiting, compared = [(0, 0)], 0
     while waiting:
         ours, theirs = waiting.pop()
         node, (left, right, _, threshold, *shares) = trees.node(ours), final[theirs]

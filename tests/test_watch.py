@@ -12,8 +12,9 @@ import pytest
 from river import compose, evaluate, linear_model, metrics, preprocessing
 
 import river_extra_trees as ret
+from river_extra_trees._core.evidence import Evidence, bet
 from river_extra_trees.watch import Alarm
-from river_extra_trees.watch.evidence import LEAST, MOST, WAITING, Evidence, bet, depend
+from tests.naive import evidence as naive
 
 Row = tuple[dict[Any, Any], Any]
 
@@ -50,9 +51,9 @@ def test_p_values_are_conformal() -> None:
     """The share of the numbers before, except those that wait, that are as large."""
     rng, draws = random.Random(0), random.Random(1)
     evidence, numbers = Evidence(math.inf, draws), []
-    for _ in range(LEAST + WAITING + MOST + 40):
+    for _ in range(naive.LEAST + naive.WAITING + naive.MOST + 40):
         number = rng.choice([0.0, 1.0, 2.0, rng.random()])
-        before = numbers[: max(0, len(numbers) - WAITING)][-MOST:]
+        before = numbers[: max(0, len(numbers) - naive.WAITING)][-naive.MOST :]
         state = draws.getstate()
         p = evidence.p_value(number)
         draws.setstate(state)
@@ -60,6 +61,36 @@ def test_p_values_are_conformal() -> None:
         assert p == (sum(each > number for each in before) + ties) / (len(before) + 1)
         evidence.keep(number)
         numbers.append(number)
+
+
+SIGNALS: dict[str, Callable[[random.Random, int], float]] = {
+    "normal": lambda rng, i: rng.gauss(0, 1),
+    "runs": lambda rng, i: rng.gauss(i // 5 % 2, 0.2),
+    "ties": lambda rng, i: float(rng.random() < 0.1),
+    "steps": lambda rng, i: rng.gauss(i // 700, 1),
+    "drift": lambda rng, i: rng.gauss(i / 400, 1),
+}
+
+
+@pytest.mark.parametrize("signal", SIGNALS)
+def test_evidence_is_that_of_the_naive_version(signal: str) -> None:
+    """Alarms, lengths of blocks and evidence, number by number, also after a pickle."""
+    numbers, rng = random.Random(0), random.Random(1)
+    fast, slow = Evidence(500.0, rng), naive.Evidence(500.0, random.Random(1))
+    for i in range(2_500):
+        if i % 400 == 0:
+            fast = pickle.loads(pickle.dumps(fast))
+        number = SIGNALS[signal](numbers, i)
+        assert fast.ends(i) == slow.ends(i)
+        if fast.ends(i):
+            found = fast.update(number)
+            assert found == slow.update(number)
+            if found:
+                assert fast.means() == pytest.approx(slow.means(), rel=1e-12)
+                fast.restart()
+                slow.restart()
+        assert (fast.level, fast.n, fast.is_tested) == (slow.level, slow.n, slow.is_tested)
+        assert fast.ratio == pytest.approx(slow.ratio, rel=1e-12)
 
 
 def test_a_bet_earns_one_on_average() -> None:
@@ -98,8 +129,8 @@ def test_dependence_is_told_from_a_trend() -> None:
     rng = random.Random(0)
     runs = [rng.gauss(i // 5 % 2, 0.2) for i in range(120)]
     trend = [rng.gauss(5 * math.exp(-i / 40), 0.5) for i in range(120)]
-    assert depend(runs)
-    assert not depend(trend)
+    assert naive.depend(runs)
+    assert not naive.depend(trend)
 
 
 # Changes

@@ -20,12 +20,11 @@ the object above it contains::
       |   |                  StreamForest (stream), ForgetfulForest (forgetful)
       |   |                  BatchGrowth: grows the trees on a batch, in threads
       |   |- Window        window: the samples of the batch, sorted by every column (sorting)
-      |   `- Trees ...     trees: nodes, and statistics of the leaves; one object per tree
+      |   `- Trees         trees: a table of trees (tree: nodes, walks, statistics of the leaves)
       |
       |- ExtraTrees        forests/extra_trees: groups of trees; each group has its window size
       |   |- Buffer        buffer: the latest samples, in blocks
-      |   |- Trees ...     CompactTrees (compact_trees), or Trees with LinearModels
-      |   |                  (model_trees)
+      |   |- Trees         in a regression with LinearModels (model_trees)
       |   |- Group ...     the trees of one window size, replaced in turn (rotation, growth;
       |   |                  node_values: nominal values)
       |   |- TreePass      tree_pass: the trees predict and learn rows of a table side by side
@@ -37,7 +36,7 @@ the object above it contains::
       |- Shrubs            shrubs/shrubs: a weighted ensemble on a window
       |   |                  (proximal: thresholds, and the projection onto the simplex)
       |   |- Window
-      |   `- Trees         one object for all trees
+      |   `- Trees
       |
       `- ParticleFilter    dynamic/filter: particles, each a version of one tree (particles: their
           |                  data; step and moves learn a sample; scores)
@@ -101,6 +100,13 @@ How a learner is saved and restored::
     unpickle, persistence.load
       `- restored              a new object from the fields; a table of fields names types, ranges
                                  and shapes (state), then indices and structure are checked
+
+How a prediction is explained::
+
+    estimator.explain_one(x)
+      `- core.explain         encodes x; each family lays its trees out in preorder, and an
+                                 `Explainer` divides their outputs (explain); forests/explained
+                                 divides what combines the groups of an `ExtraTrees`
 
 All modules use: `guarded` (one call at a time), `allocation`, `lists` (list items without the GIL),
 `rng` (named streams of random numbers), `split` (the struct of a split), `shares` (the largest

@@ -14,6 +14,7 @@ cdef dict as_dict(object x)
 cdef Kind classify(object name, object value, double* number) except *
 cdef bint holds_nan(object value) except -1
 cdef int check_name(object name) except -1
+cdef bint is_missing(object value) except -1
 cdef object order_of(tuple column)
 
 cdef double read_weight(object w) except -1.0

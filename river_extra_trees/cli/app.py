@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
 import river_extra_trees
 from river_extra_trees.cli import learners, models, options, predict, serving
+from river_extra_trees.cli.alarms import watched
 from river_extra_trees.cli.outputs import check, refusing, say, write
 from river_extra_trees.cli.streams import Stream, kinds_of, open_stream, skip
 from river_extra_trees.column_kinds import ColumnKinds, joined, parted
 from river_extra_trees.serving import description
+from river_extra_trees.watch import Watch
 
 app = typer.Typer(
     add_completion=False,
@@ -111,7 +113,8 @@ def race(
 
 @app.command(
     epilog="Exit status: 0 on success, 1 if the learner failed, 2 if the command or the data are "
-    "invalid, 130 after Ctrl-C. In all cases, the model is saved as far as it was trained."
+    "invalid, 3 if an alarm ended the training, 130 after Ctrl-C. In all cases, the model is saved "
+    "as far as it was trained."
 )
 @refusing()
 def train(
@@ -145,6 +148,20 @@ def train(
             "read from the beginning; the samples that the model has learned are skipped.",
         ),
     ] = False,
+    alarm: Annotated[
+        Literal["print", "exit"] | None,
+        typer.Option(
+            help="Watch the model, and print a line on standard error when its errors or its "
+            "columns change; exit also ends the training. The file holds the watch, too."
+        ),
+    ] = None,
+    false_alarms_per: Annotated[
+        int | None,
+        typer.Option(
+            min=1000,
+            help="Samples between two false alarms, at least on average; by default, 100,000.",
+        ),
+    ] = None,
 ) -> None:
     """Train and save a model, with prequential evaluation (test, then train)."""
     from river_extra_trees.cli import report
@@ -172,13 +189,16 @@ def train(
     (entrant,) = make_entrants([learner], scoring, stream.task, seed, saved)
     if resume and save.exists():
         entrant.model = _resumed(save, entrant.model, stream, kinds)
+    bell = None
+    if alarm is not None or isinstance(entrant.model, Watch):
+        entrant.model, bell = watched(entrant.model, false_alarms_per, seed, alarm == "exit")
     kinds._roles.update(stream.reader.roles)
     model = joined(kinds, entrant.model)
     models.require_file(model)
     contest = Race([entrant], kinds)
     say([*stream.warnings(), *scoring.notes()])
     try:
-        ending = report.watch(contest, stream, lambda: models.save_model(model, save), every)
+        ending = report.watch(contest, stream, lambda: models.save_model(model, save), every, bell)
     finally:
         if contest.items:
             write(save, lambda path: models.save_model(model, path))

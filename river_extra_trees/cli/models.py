@@ -14,7 +14,10 @@ from river_extra_trees import persistence
 from river_extra_trees._estimator.inspection import in_bytes
 from river_extra_trees.cli import UserError, options, outputs
 from river_extra_trees.persistence.atomic import replace_file
-from river_extra_trees.serving.description import description_of, learner_of
+from river_extra_trees.serving.description import description_of
+from river_extra_trees.watch import Watch, learner_of, unwatched
+
+MOST_ALARMS = 3  # that `info` shows
 
 
 def open_model(path: Path) -> Any:
@@ -49,6 +52,7 @@ def rows_of(model: Any) -> list[tuple[str, str]]:
         [] if found["labels"] is None else [("labels", ", ".join(found["labels"]) or "none yet")]
     )
     weights = learner_of(model).summary.get("window_weights")
+    watch, _ = unwatched(model)
     return [
         ("model", found["model"]),
         ("task", found["task"]),
@@ -60,8 +64,15 @@ def rows_of(model: Any) -> list[tuple[str, str]]:
         *((name, f"{value:,}") for name, value in found["size"].items()),
         ("memory", in_bytes(found["memory_bytes"])),
         *([] if weights is None else [("window weights", weights)]),
+        *([] if watch is None else [("latest alarms", alarms_of(watch))]),
         ("read by", f"river-extra-trees {found['version']}"),
     ]
+
+
+def alarms_of(watch: Watch) -> str:
+    """Return the latest alarms of a watched model."""
+    texts = [str(alarm) for alarm in list(watch.alarms)[-MOST_ALARMS:]]
+    return "; ".join(texts) or "none"
 
 
 def columns_of(found: dict[str, Any]) -> list[tuple[str, str]]:
@@ -94,7 +105,7 @@ def save_model(model: Any, path: Path) -> None:
 
 def n_learned_since(model: Any, later: Any, path: Path) -> int:
     """Return how many more samples a later model has learned than the model it continues."""
-    before, after = description_of(model), description_of(later)
+    before, after = (description_of(unwatched(each)[1]) for each in (model, later))
     for part in ("model", "parameters"):
         if before[part] != after[part]:
             raise UserError(

@@ -14,7 +14,7 @@ from river_extra_trees.persistence.atomic import require_replaceable
 from river_extra_trees.streams import TableError
 
 PICTURES = (".png", ".svg", ".pdf")
-FAILED, INVALID, INTERRUPTED = 1, 2, 130  # exit statuses
+FAILED, INVALID, ALARM, INTERRUPTED = 1, 2, 3, 130  # exit statuses
 
 # Options for the remedies of a `Fault`.
 HINTS = {

@@ -17,6 +17,7 @@ from rich.table import Table
 
 from river_extra_trees._estimator.inspection import in_bytes
 from river_extra_trees.cli import UserError, outputs
+from river_extra_trees.cli.alarms import Bell
 from river_extra_trees.cli.outputs import say
 from river_extra_trees.cli.progress import Progress
 from river_extra_trees.cli.race import Interruptible, Race
@@ -30,9 +31,10 @@ SAMPLES_PER_LINE = 10_000  # of the progress in a log
 
 @dataclass
 class Ending:
-    """How a race ended: at the end of the stream, by an interruption, or by an error."""
+    """How a race ended: at the end of the stream, by an interruption, an alarm or an error."""
 
     interrupted: bool = False
+    alarmed: bool = False
     error: UserError | TableError | None = None
 
     def leave(self, contest: Race) -> None:
@@ -41,6 +43,8 @@ class Ending:
             raise self.error
         if self.interrupted:
             raise typer.Exit(outputs.INTERRUPTED)
+        if self.alarmed:
+            raise typer.Exit(outputs.ALARM)
         if len(contest.running) < len(contest.entrants):
             raise typer.Exit(outputs.FAILED)
 
@@ -50,10 +54,12 @@ def watch(
     stream: Stream,
     save: Callable[[], None] | None = None,
     every: int = SAMPLES_PER_LINE,
+    bell: Bell | None = None,
 ) -> Ending:
     """Run the race, with live standings on a terminal, and print the results.
 
-    After each `every` samples, `save` is called, and a log gets a line.
+    After each `every` samples, `save` is called, and a log gets a line. The race ends if a bell
+    that stops it has rung.
     """
     console = outputs.console()
     ending = Ending()
@@ -65,6 +71,9 @@ def watch(
         next_view = 0.0
         try:
             for items in contest.run(interruptible.batches(stream.batches), every):
+                if bell is not None and bell.stops and bell.rang:
+                    ending.alarmed = True
+                    break
                 if items % every == 0:
                     if save is not None:
                         save()

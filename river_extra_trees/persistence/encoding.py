@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from .._core.dynamic import ParticleFilter
 from .._core.forests.buffer import Buffer
-from .._core.forests.compact_trees import CompactTrees
 from .._core.forests.extra_trees import ExtraTrees
 from .._core.forests.fading_ridge import FadingRidge
 from .._core.forests.forgetful import ForgetfulForest
@@ -40,7 +39,7 @@ __all__ = ["Decoder", "Encoder", "is_plain"]
 CORE_CLASSES: dict[str, Any] = {
     "chain": Chain,
     "class_pool": ClassPool,
-    "compact_trees": CompactTrees,
+    "compact_trees": Trees,  # in files of before
     "dynamic_trees": ParticleFilter,
     "fading_ridge": FadingRidge,
     "forgetful_forest": ForgetfulForest,

@@ -10,6 +10,7 @@ import river_extra_trees
 
 from .._core.state import LARGEST_COUNT, State, StateError, require
 from .._estimator.learner import TreeLearner
+from ..watch import Watch
 from .atomic import open_regular, replace_file
 from .container import DamagedError, pack, unpack
 from .encoding import Decoder, Encoder, is_plain
@@ -21,6 +22,8 @@ __all__ = ["ModelFileError", "load", "load_bytes", "save", "save_bytes"]
 
 VERSION = 2  # of the format; in version 1, nominal values had other codes
 FIELDS = ("class", "parameters", "state")
+WATCHED = ("false_alarms_per", "seed")  # parameters of a watch in a file
+WATCHES = ("WatchedClassifier", "WatchedRegressor")
 
 
 class ModelFileError(ValueError):
@@ -37,7 +40,8 @@ def save(model: TreeLearner | Pipeline, path: str | os.PathLike[str]) -> None:
     ----------
     model
         An estimator of this package, or a pipeline of river that ends with one, with transformers
-        listed in `docs/model_files.md`. For other models, save the estimator inside, or use pickle.
+        listed in `docs/model_files.md`; each may be watched (`Watch`). For other models, save the
+        estimator inside, or use pickle.
     path
         Path of the file.
 
@@ -161,6 +165,8 @@ def document_of(model: Any) -> dict[str, Any]:
     name = type(model).__name__
     if is_ours(model):
         return {"class": name, "parameters": model._get_params(), "state": model._state()}
+    if isinstance(model, Watch) and name in WATCHES:
+        return document_of_watch(model)
     if name == "Pipeline":
         from . import pipelines  # river's transformers take long to import
 
@@ -173,9 +179,18 @@ def document_of(model: Any) -> dict[str, Any]:
     )
 
 
+def document_of_watch(watch: Watch) -> dict[str, Any]:
+    """Return the content of a file for a watched model; the function `on_alarm` is left out."""
+    if isinstance(watch.model, Watch):
+        raise TypeError("a model file cannot hold a watch of a watch: save the inner one")
+    parameters = {name: getattr(watch, name) for name in WATCHED}
+    state = {"model": document_of(watch.model), "watch": watch._state()}
+    return {"class": "Watch", "parameters": parameters, "state": state}
+
+
 def document_of_learner(model: Any) -> dict[str, Any]:
-    """Return the content of a file for the last step of a pipeline, which must be an estimator."""
-    if not is_ours(model):
+    """Return the content of a file for the last step of a pipeline: an estimator, or a watch."""
+    if not is_ours(model) and type(model).__name__ not in WATCHES:
         raise TypeError(
             "the last step of a pipeline in a model file must be an estimator of "
             f"river_extra_trees, not {type(model).__module__}.{type(model).__qualname__}"
@@ -203,8 +218,25 @@ def restored(file: State) -> Any:
     if isinstance(kind, str) and kind == "Pipeline":
         from . import pipelines  # river's transformers take long to import
 
-        return pipelines.restored(file, restored_learner)
-    return restored_learner(file)
+        return pipelines.restored(file, restored_last)
+    return restored_last(file)
+
+
+def restored_last(file: State) -> Any:
+    """Make the last step of a pipeline, or a model that is no pipeline."""
+    kind = file.values["class"]
+    if not isinstance(kind, str) or kind != "Watch":
+        return restored_learner(file)
+    parameters = State("a watch", file.values["parameters"], WATCHED)
+    state = State("a watch", file.values["state"], ("model", "watch"))
+    model = restored(State("the watched model", state.value("model"), FIELDS))
+    require(not isinstance(model, Watch), "a watch is watched")
+    try:
+        watch = Watch(model, **parameters.values)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise StateError(f"its parameters are invalid: {error}") from None
+    watch._restore(state.value("watch"))
+    return watch
 
 
 def restored_learner(file: State) -> TreeLearner:

@@ -17,6 +17,7 @@ from river import base, evaluate, metrics, utils
 
 from river_extra_trees.evaluate import ranking
 
+from ..watch import unwatched
 from ._axes import CLASS_COLOURS, CLASS_MARKERS, MUTED, Display, figure_of, mark_drifts, new_axes
 from .live import Live
 
@@ -27,19 +28,21 @@ WIDEST_LINEAR_RANGE = 100.0
 # Columns of a record that are not scores.
 OTHER_COLUMNS = ("learner", "items", "seconds", "memory_bytes")
 N_MARKERS = 8  # on a curve
+DRIFT, ALARM = "v", "^"  # markers
 DETECTION: dict[str, typing.Any] = {"markersize": 8, "markeredgecolor": "black", "zorder": 3}
 DASHES: tuple[typing.Any, ...] = ("--", "-.", ":", (0, (1, 3)), (0, (6, 3)))
 
 
 @dataclass
 class Curve:
-    """The curves of one learner: lists as long as `items`, and the samples of detected drifts."""
+    """The curves of one learner: lists as long as `items`, and the samples of drifts and alarms."""
 
     name: str
     items: list[int] = field(default_factory=list)
     scores: dict[str, list[float]] = field(default_factory=dict)
     memory: list[float] = field(default_factory=list)
     detections: list[int] = field(default_factory=list)
+    alarms: list[int] = field(default_factory=list)
 
 
 class PrequentialDisplay(Display):
@@ -128,7 +131,7 @@ class PrequentialDisplay(Display):
         detector
             A drift detector. Each learner has its own copy, which gets its errors: 0 or 1 for
             labels, the absolute difference for numbers. Most detectors fire on any change, also
-            when the errors decrease.
+            when the errors decrease. The alarms of a `Watch` are shown without a detector.
         drifts, muted
             As for the class.
         memory
@@ -146,8 +149,11 @@ class PrequentialDisplay(Display):
         steps = _steps(learners, scorers, dataset, step, delay, memory)
         display, shown = cls([Curve(name) for name in learners], drifts, muted), Live()
         for states in steps:
-            for curve, scorer, state in zip(display.curves, scorers, states, strict=True):
+            models_of = zip(display.curves, scorers, states, learners.values(), strict=True)
+            for curve, scorer, state, model in models_of:
                 scorer.add_to(curve, state)
+                watch, _ = unwatched(model)
+                curve.alarms = [alarm.n_samples for alarm in watch.alarms] if watch else []
             if live and shown.due:
                 shown.draw(display)
         if live:
@@ -241,9 +247,10 @@ class PrequentialDisplay(Display):
             for ax, name in zip(self.axes_, names, strict=False):
                 scores = curve.scores[name]
                 ax.plot(curve.items, scores, label=curve.name, **style)
-                if curve.detections:
-                    at = np.interp(curve.detections, curve.items, scores)
-                    ax.plot(curve.detections, at, "v", color=style["color"], **DETECTION)
+                for places, marker in ((curve.detections, DRIFT), (curve.alarms, ALARM)):
+                    if places:
+                        at = np.interp(places, curve.items, scores)
+                        ax.plot(places, at, marker, color=style["color"], **DETECTION)
             if len(self.axes_) > len(names):
                 self.axes_[-1].plot(curve.items, curve.memory, **style)
         for ax, name in zip(self.axes_, names, strict=False):
@@ -284,9 +291,13 @@ class PrequentialDisplay(Display):
             ax.grid(alpha=0.3)
             ax.xaxis.set_major_formatter("{x:,.0f}")
         handles, labels = handles + lines, labels + texts
-        if any(curve.detections for curve in self.curves):
-            handles += self.axes_[0].plot([], [], "v", color="black", linestyle="none")
-            labels.append("drift detected")
+        for name, marker, text in (
+            ("detections", DRIFT, "drift detected"),
+            ("alarms", ALARM, "alarm"),
+        ):
+            if any(getattr(curve, name) for curve in self.curves):
+                handles += self.axes_[0].plot([], [], marker, color="black", linestyle="none")
+                labels.append(text)
         self.axes_[-1].set_xlabel("samples")
         for legend in list(self.figure_.legends):
             legend.remove()
@@ -398,7 +409,7 @@ def _styles(curves: Sequence[Curve], muted: Sequence[str]) -> dict[str, dict[str
     """Return the colour, the dashes and the markers of each curve; muted curves are grey."""
     greys = itertools.cycle((MUTED, dash) for dash in DASHES)
     colours = itertools.cycle((colour, dash) for dash in ("-", "--") for colour in CLASS_COLOURS)
-    markers = [marker for marker in CLASS_MARKERS if marker not in "v^<>"]  # "v": detected drifts
+    markers = [marker for marker in CLASS_MARKERS if marker not in "v^<>"]  # see `DRIFT`
     styles: dict[str, dict[str, typing.Any]] = {}
     for i, curve in enumerate(curves):
         colour, dash = next(greys if curve.name in muted else colours)

@@ -10,20 +10,32 @@ from river.compose import Pipeline
 import river_extra_trees
 from river_extra_trees._core.safe_repr import safe_repr
 from river_extra_trees.column_kinds import ColumnKinds, parted
+from river_extra_trees.explanation import Explanation
+from river_extra_trees.watch import Watch, learner_of, unwatched
 
 WITH_INTERVALS = "DynamicTreeRegressor and ExtraTreesRegressor"
 
 
-def learner_of(model: Any) -> Any:
-    """Return the learner of a model: the last step of a pipeline, or the model itself."""
-    return model.steps[next(reversed(model.steps))] if isinstance(model, Pipeline) else model
+def before_learner(model: Any, x: dict[str, Any]) -> Any:
+    """Return a sample as the other steps of a pipeline pass it to the learner."""
+    if isinstance(model, Pipeline):
+        *steps, _ = model.steps.values()
+        for step in steps:
+            x = step.transform_one(x)
+    return x
+
+
+def explained(model: Any, x: dict[str, Any]) -> Explanation:
+    """Explain a prediction of a learner, or of a pipeline: the features that reach its learner."""
+    return learner_of(model).explain_one(before_learner(model, x))
 
 
 def name_of(model: Any) -> str:
     """Return the name of a model, with all steps of a pipeline."""
-    if not isinstance(model, Pipeline):
-        return type(model).__name__
-    return " | ".join(map(str, model.steps))
+    if isinstance(model, Pipeline):
+        *names, _ = map(str, model.steps)
+        return " | ".join([*names, name_of(model[-1])])
+    return f"Watch({name_of(model.model)})" if isinstance(model, Watch) else type(model).__name__
 
 
 def is_classifier(model: Any) -> bool:
@@ -69,12 +81,12 @@ def description_of(model: Any) -> dict[str, Any]:
     >>> found["features"], found["labels"], found["samples_seen"]
     (['age'], ['True'], 1)
     """
-    memory = memory_of(model)
-    kinds, model = parted(model)
+    memory, name = memory_of(model), name_of(parted(model)[1])
+    kinds, model = parted(unwatched(model)[1])
     learner = learner_of(model)
     sizes = {name: size for name, size in learner.summary.items() if isinstance(size, int)}
     return {
-        "model": name_of(model),
+        "model": name,
         "task": task_of(model),
         "version": river_extra_trees.__version__,
         "parameters": {name: safe_repr(value) for name, value in learner._get_params().items()},

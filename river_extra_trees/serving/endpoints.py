@@ -335,6 +335,14 @@ class Application:
             yield GaugeMetricFamily(f"{PREFIX}_{name}", text, attrgetter(value)(self) or 0.0)
         for name, (text, value) in COUNTERS.items():
             yield CounterMetricFamily(f"{PREFIX}_{name}", text, attrgetter(value)(self) or 0.0)
+        if self.point.effective_memory is not None:
+            text = "Samples that extra trees rely on; it falls when the stream changes."
+            memory = self.point.effective_memory
+            yield GaugeMetricFamily(f"{PREFIX}_effective_memory", text, memory)
+        alarms = CounterMetricFamily(f"{PREFIX}_alarms", "Alarms.", labels=["kind"])
+        for kind, n in self.service.monitor.n_alarms.items():
+            alarms.add_metric([kind], n)
+        yield alarms
 
 
 # ---------------------------------------------------------------------- responses

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import time
 from collections import deque
@@ -9,11 +10,15 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from river_extra_trees._core.safe_repr import safe_repr
+from river_extra_trees.watch import KINDS, Alarm, Watch, learner_of
 
 from .description import learned_by, memory_of
 
+logger = logging.getLogger("uvicorn.error")  # which the server shows
+
 RECENT = 1000  # scored samples in the recent score
 LATEST = 10  # predictions on the page
+MOST_ALARMS = 50  # on the page
 MOST_POINTS = 360  # of a curve; then every second point goes
 MOST_IMPORTANCES = 12
 MOST_FEATURES = 4  # of a sample on the page
@@ -31,6 +36,7 @@ class Point:
     recent_score: float | None
     score: float | None
     memory_bytes: int
+    effective_memory: float | None  # of extra trees
 
 
 class Monitor:
@@ -43,10 +49,16 @@ class Monitor:
     ----------
     classifies
         Whether the predictions are labels.
+    watch
+        Raises the alarms. It gets the samples and the targets from the monitor.
     """
 
-    def __init__(self, classifies: bool) -> None:
+    def __init__(self, classifies: bool, watch: Watch) -> None:
         self.classifies = classifies
+        self.watch = watch
+        watch.on_alarm = self.note_alarm
+        self.alarms: deque[tuple[float, Alarm]] = deque(maxlen=MOST_ALARMS)  # with their times
+        self.n_alarms = dict.fromkeys(KINDS, 0)
         self.started = time.time()
         self.n_learned = self.n_predicted = self.n_failed_saves = 0
         self.n_missing = self.n_unknown = self.n_new_values = 0
@@ -64,6 +76,19 @@ class Monitor:
         """Count a prediction."""
         self.n_predicted += 1
         self._show(x, y, name)
+        self.watch._see(x)
+
+    def note_learned(self, x: dict[str, Any]) -> None:
+        """Count a sample that was learned."""
+        self.n_learned += 1
+        if not self.n_predicted:  # otherwise, it may have been seen
+            self.watch._see(x)
+
+    def note_alarm(self, alarm: Alarm) -> None:
+        """Log an alarm, and keep it for the page."""
+        logger.warning("alarm: %s", alarm)
+        self.n_alarms[alarm.kind] += 1
+        self.alarms.append((time.time(), alarm))
 
     def _show(self, x: dict[str, Any], y: Any, name: str) -> dict[str, Any]:
         shown = {"x": x, "y": y, "target": None, "time": time.time(), "id": name}
@@ -81,6 +106,7 @@ class Monitor:
         self.n_scored += 1
         self.total += result
         self.recent.append(result)
+        self.watch._judge(y, target)
 
     def note_features(self, n_missing: int, n_unknown: int, n_new_values: int) -> None:
         """Count missing features, unknown features and new nominal values of a sample."""
@@ -108,6 +134,7 @@ class Monitor:
             recent_score=self.recent_score,
             score=self.score,
             memory_bytes=memory_of(model),
+            effective_memory=getattr(learner_of(model), "effective_memory", None),
         )
 
     def add_point(self, model: Any, samples_seen: int) -> Point:
@@ -135,6 +162,10 @@ class Monitor:
             "started": self.started,
             "now": asdict(self.present(model, samples_seen)),
             "curve": [asdict(point) for point in self.curve],
+            "alarms": [
+                {"time": time, "samples": alarm.n_samples, "kind": alarm.kind, "text": alarm.text}
+                for time, alarm in reversed(self.alarms)
+            ],
             "latest": [as_text(each) for each in reversed(self.latest)],
             "learned": self.learned,
         }

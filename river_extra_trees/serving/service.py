@@ -14,23 +14,23 @@ from collections.abc import Hashable, Sequence
 from pathlib import Path
 from typing import Any
 
-from river import compose
-
 from river_extra_trees import persistence
 from river_extra_trees._core.safe_repr import safe_repr
 from river_extra_trees._estimator.fit import Fit
 from river_extra_trees._estimator.kinds import name_of
 from river_extra_trees._estimator.learned_names import Names, names_learned
 from river_extra_trees.column_kinds import parted
+from river_extra_trees.watch import Watch, learner_of, unwatched
 
 from .answers import Answers
 from .description import (
     WITH_INTERVALS,
+    before_learner,
     description_of,
+    explained,
     has_intervals,
     input_errors,
     is_classifier,
-    learner_of,
 )
 from .monitor import Monitor, Point
 from .schema import RequestError, Sample, ToPredict, Wanted, answer, at_line, read_samples
@@ -56,6 +56,9 @@ class Service:
         Whether samples with labels new to the model are rejected.
     answers
         Where answers wait for their labels.
+
+    The service watches the model: with the watch of its file, which is saved with it, or with a new
+    one, which is not.
     """
 
     learns = True
@@ -69,7 +72,8 @@ class Service:
     ) -> None:
         self.whole = model
         # The service reads samples by their kinds itself, before it checks and learns them.
-        self.kinds, self.model = parted(model)
+        watch, bare = unwatched(model)
+        self.kinds, self.model = parted(bare)
         self.learner = learner_of(model)
         kinds = self.kinds
         self.fit = Fit(()) if kinds is None else Fit(kinds._columns, kinds._roles)
@@ -77,7 +81,7 @@ class Service:
         self.fixed_labels = fixed_labels
         self.answers = Answers() if answers is None else answers
         self.classifies = is_classifier(model)
-        self.monitor = Monitor(self.classifies)
+        self.monitor = Monitor(self.classifies, Watch(self.model) if watch is None else watch)
         self.n_columns = -1  # of the learner, when its nominal columns were last looked up
         self.nominal: Names = {}
         self.saved = 0  # number of samples learned when a snapshot was last taken
@@ -229,17 +233,22 @@ class Service:
 
     def _answer(self, sample: Sample, wanted: Wanted) -> dict[str, Any]:
         model, x = self.model, sample.x
+        more: dict[str, Any] = {}
+        if wanted.explain:
+            more = {"explanation": explained(model, x), "n_contributions": wanted.explain}
         if wanted.interval is not None:
             distribution = model.predict_one(x, with_dist=True)
-            return answer(distribution.mean, interval=distribution.interval(wanted.interval))
+            return answer(
+                distribution.mean, interval=distribution.interval(wanted.interval), **more
+            )
         label = model.predict_one(x)
-        return answer(label, model.predict_proba_one(x) if wanted.probabilities else None)
+        return answer(label, model.predict_proba_one(x) if wanted.probabilities else None, **more)
 
     def _learn(self, given: Sample, sample: Sample) -> None:
         if self.kinds is not None:
             self.kinds.learn_one(given.x)
         self.model.learn_one(sample.x, sample.y, w=sample.w)
-        self.monitor.n_learned += 1
+        self.monitor.note_learned(sample.x)
 
     # ------------------------------------------------------------------ snapshots
 
@@ -328,6 +337,7 @@ class SnapshotService(Service):
         self.saved_at = time.time()
         if monitor is not None:
             self.monitor = monitor
+            monitor.watch.model = self.model
 
     def learn(self, samples: Sequence[Sample]) -> Any:
         """Reject the request."""
@@ -353,12 +363,3 @@ class SnapshotService(Service):
     def samples_seen(self) -> int:
         """Number of samples that the model had learned when the snapshot was taken."""
         return int(self.snapshot.n_samples_seen)  # its copy of the model does not know
-
-
-def before_learner(model: Any, x: dict[str, Any]) -> Any:
-    """Return a sample as the other steps of a pipeline pass it to the learner."""
-    if isinstance(model, compose.Pipeline):
-        *steps, _ = model.steps.values()
-        for step in steps:
-            x = step.transform_one(x)
-    return x

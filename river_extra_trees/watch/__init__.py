@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from .watch import Alarm, Watch
+from .watch import KINDS, Alarm, Watch, learner_of, unwatched
 
-__all__ = ["Alarm", "Watch"]
+__all__ = ["KINDS", "Alarm", "Watch", "learner_of", "unwatched"]

@@ -3,21 +3,23 @@
 Each column has bins: one for missing values, some for usual values, and the rest for unusual ones.
 A numeric column divides its usual values at quantiles, and a nominal one has a bin for each of its
 most frequent values. The number of a block is the chi-squared distance of its counts from the
-counts that were usual before.
+counts that were usual before (`_core/bins.pyx`).
 """
 
 from __future__ import annotations
 
 import collections
 import random
+import sys
 from collections.abc import Hashable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from .._core.bins import Bins, number_of, plain
+from .._core.evidence import WAITED, Evidence, restored
 from .._core.safe_repr import safe_repr
-from .evidence import WAITING, Evidence
+from .._core.state import State, StateError, require
 
 __all__ = ["BLOCK", "Inputs"]
 
@@ -29,10 +31,11 @@ MISSING, LOW, USUAL, HIGH = 0, 1, 2, 15  # bins; LOW holds the other values of a
 N_BINS = HIGH + 1
 N_USUAL = HIGH - USUAL
 FADING = 1.0 - 1.0 / 200  # of the usual counts, per block
-RECENT = 1.0 - 1.0 / WAITING  # of the recent counts, per block
+RECENT = 1.0 - 1.0 / WAITED  # of the recent counts, per block
+ARRAYS = ("edges", "counts", "usual", "recent")
+PLAIN = (float, int, str, bytes, type(None))  # types of values in files
+LARGEST = sys.float_info.max
 
-Row = Mapping[Hashable, Any]
-Counts = npt.NDArray[np.float64]
 Change = tuple[Hashable, float, str]
 
 
@@ -45,179 +48,216 @@ class Inputs:
     ----------
     run_length
         Expected number of samples between two false alarms of all columns together, at least.
-    seed
-        Seed of the random numbers.
+    rng
+        Random numbers that break ties.
     """
 
-    def __init__(self, run_length: float, seed: int) -> None:
+    def __init__(self, run_length: float, rng: random.Random) -> None:
         self.run_length = run_length
-        self.rng = random.Random(seed)
+        self.rng = rng
         self.evidence: list[Evidence] = []  # per column, when there are bins
-        self.names: dict[Hashable, int] = {}  # the column of a name, from 1 on
-        self.known: set[Hashable] = set()  # names that are not new
-        self.rows: collections.deque[Row] = collections.deque(maxlen=N_ROWS)  # the latest
-        self.values: list[dict[Hashable, int] | None] = []  # the bins of a nominal column
-        self.edges = np.empty((0, N_USUAL + 1))  # of a numeric column
+        self.bins: Bins | None = None
+        self.rows: collections.deque[dict[Any, Any]] = collections.deque(maxlen=N_ROWS)
         self.n_blocks = 0
-        # Counts per column and bin: of the present blocks, usual and recent ones.
-        self.counts = self.usual = self.recent = np.empty((0, N_BINS))
 
-    def end_block(self, rows: list[Row]) -> list[Change]:
-        """Take rows of a block; return the name, the size and the text of each change."""
-        self.rows.extend(rows)
-        if not self.evidence:
+    def add(self, x: Mapping[Any, Any]) -> None:
+        """Look at a row of a block."""
+        row = dict(x)
+        self.rows.append(row)
+        if self.bins is not None:
+            self.bins.add(row)
+
+    def end_block(self) -> list[Change]:
+        """End a block; return the name, the size and the text of each change."""
+        if self.bins is None:
             if len(self.rows) == N_ROWS:
                 self.begin()
             return []
         self.n_blocks += 1
-        self.counts += self.count(rows)
         ended = [i for i, each in enumerate(self.evidence) if each.ends(self.n_blocks)]
-        counts = self.counts[ended]
-        numbers = self.distances(ended, counts).tolist()
-        self.recent[ended] = self.recent[ended] * RECENT + counts
-        self.usual[ended] = self.usual[ended] * FADING + counts
-        self.counts[ended] = 0.0
+        numbers = self.bins.settle(ended, FADING, RECENT)
         changed = [
             column
             for column, number in zip(ended, numbers, strict=True)
             if self.evidence[column].update(number)
         ]
-        return [self.take_change(column) for column in changed]
+        return [self.take_change(self.bins, column) for column in changed]
 
-    def take_change(self, column: int) -> Change:
+    def take_change(self, bins: Bins, column: int) -> Change:
         """Describe the change of a column; what is recent is usual from now on.
 
         Its blocks become longer: a column that changes again and again moves by itself.
         """
-        change = self.describe(column)
+        change = describe(bins, column)
         self.evidence[column].restart()
         self.evidence[column].level += 1
-        self.make_bins(column)
+        self.make_bins(bins, column)
         return change
 
     @property
     def unwatched(self) -> list[Hashable]:
         """The names of the columns that are not watched because they move by themselves."""
-        columns = self.names.items() if self.evidence else ()
-        return [name for name, column in columns if not self.evidence[column].is_tested]
+        names = [] if self.bins is None else self.bins.names
+        pairs = zip(names, self.evidence[1:], strict=True)
+        return [name for name, each in pairs if not each.is_tested]
 
     # ------------------------------------------------------------------ bins
 
     def begin(self) -> None:
         """Make the columns and their bins."""
-        names = dict.fromkeys(name for row in self.rows for name in row)
-        self.names = {name: i for i, name in enumerate(list(names)[:MOST_COLUMNS], 1)}
-        n = len(self.names) + 1
-        self.values = [None] * n
-        self.edges = np.full((n, N_USUAL + 1), np.inf)
-        self.counts, self.usual, self.recent = np.zeros((3, n, N_BINS))
-        self.evidence = [Evidence(self.run_length * n / BLOCK, self.rng) for _ in range(n)]
+        names = list(dict.fromkeys(name for row in self.rows for name in row))
+        self.bins = Bins(names[:MOST_COLUMNS])
+        n = len(self.bins.values)
+        self.evidence = self.new_evidence(n)
         for column in range(n):
-            self.make_bins(column)
+            self.make_bins(self.bins, column)
 
-    def make_bins(self, column: int) -> None:
+    def new_evidence(self, n: int) -> list[Evidence]:
+        """Return the evidence of n columns that have not been looked at."""
+        return [Evidence(self.run_length * n / BLOCK, self.rng) for _ in range(n)]
+
+    def make_bins(self, bins: Bins, column: int) -> None:
         """Divide the values of a column in the latest rows; these are usual from now on."""
         if column:
-            name = self.name_of(column)
-            values = [row.get(name) for row in self.rows]
-            self.edges[column], self.values[column] = np.inf, None
-            present: list[Any] = [value for value in values if not is_missing(value)]
-            numbers = [float(value) for value in present if is_number(value)]
+            name = bins.names[column - 1]
+            bins.edges[column], bins.values[column] = np.inf, None
+            values = [plain(row.get(name)) for row in self.rows]
+            present = [value for value in values if value is not None]
+            numbers = [each for value in present if (each := number_of(value)) is not None]
             if 2 * len(numbers) < len(present):
                 frequent = collections.Counter(present).most_common(N_USUAL)
-                self.values[column] = {value: USUAL + i for i, (value, _) in enumerate(frequent)}
+                bins.values[column] = {value: USUAL + i for i, (value, _) in enumerate(frequent)}
             elif numbers:
                 quantiles = np.quantile(numbers, np.linspace(0.0, 1.0, N_USUAL + 1))
                 quantiles[0] = np.nextafter(min(numbers), -np.inf)
-                self.edges[column] = quantiles
+                bins.edges[column] = quantiles
         else:
-            self.known = self.names.keys() | {name for row in self.rows for name in row}
-        self.usual[column] = self.count(self.rows)[column]
-        self.recent[column] = 0.0
+            bins.known = {*bins.names, *(name for row in self.rows for name in row)}
+        bins.begin(column, list(self.rows))
 
-    # ------------------------------------------------------------------ counts
+    # ------------------------------------------------------------------ files
 
-    def count(self, rows: Iterable[Row]) -> Counts:
-        """Count the rows per column and bin."""
-        rows = list(rows)
-        bins = np.empty((len(rows), len(self.values)), np.int64)
-        bins[:, 0] = [LOW if row.keys() <= self.known else HIGH for row in rows]
-        numeric = [each for each in self.names.items() if self.values[each[1]] is None]
-        columns = [column for _, column in numeric]
-        numbers = numbers_of(rows, [name for name, _ in numeric])
-        above = (numbers[:, :, None] > self.edges[columns]).sum(axis=2)
-        bins[:, columns] = np.where(np.isnan(numbers), MISSING, LOW + above)
-        for name, column in self.names.items():
-            known = self.values[column]
-            if known is not None:
-                values = [row.get(name) for row in rows]
-                bins[:, column] = [
-                    MISSING if is_missing(value) else known.get(value, LOW) for value in values
-                ]
-        places = bins + N_BINS * np.arange(len(self.values))
-        counts = np.bincount(places.ravel(), minlength=self.usual.size)
-        return counts.reshape(self.usual.shape).astype(float)
+    def state(self) -> dict[str, Any]:
+        """Return what model files hold."""
+        bins = self.bins
+        names = list(dict.fromkeys(name for row in self.rows for name in row))
+        return {
+            "n_blocks": self.n_blocks,
+            "n_rows": len(self.rows),
+            "names": names,
+            "columns": [written([row.get(name) for row in self.rows]) for name in names],
+            "watched": None if bins is None else list(bins.names),
+            "known": None if bins is None else in_order(bins.known),
+            "values": [] if bins is None else [v and list(v.items()) for v in bins.values],
+            "evidence": [each.state() for each in self.evidence],
+            "arrays": None if bins is None else bins.state(),
+        }
 
-    def distances(self, columns: list[int], counts: Counts) -> Counts:
-        """Return the chi-squared distance of the counts of some columns from the usual ones."""
-        usual = self.usual[columns]
-        expected = usual * (counts.sum(axis=1, keepdims=True) / usual.sum(axis=1, keepdims=True))
-        return np.asarray(((counts - expected) ** 2 / (expected + 0.5)).sum(axis=1))
-
-    # ------------------------------------------------------------------ words
-
-    def name_of(self, column: int) -> Hashable:
-        """Return the name of a column."""
-        return next(name for name, each in self.names.items() if each == column)
-
-    def describe(self, column: int) -> Change:
-        """Say what changed in a column."""
-        usual = np.maximum(self.usual[column] - self.recent[column], 0.0) + 1e-9
-        usual /= usual.sum()
-        recent = self.recent[column] / self.recent[column].sum()
-        more = int(np.argmax(recent - usual))
-        size = float(np.maximum(recent - usual, 0.0).sum())
-        name = self.name_of(column) if column else None
-        what = f"the column {safe_repr(name)} is {self.words(column, more)}"
-        if not column:
-            what = "a column is new"
-        now, before = recent[more], usual[more]
-        return name, size, f"{what} in {now:.0%} of the latest samples; {before:.0%} was usual"
-
-    def words(self, column: int, index: int) -> str:
-        """Describe the values in a bin."""
-        known, edges = self.values[column], self.edges[column]
-        if index == MISSING:
-            return "missing"
-        if known is not None:
-            values = (value for value, each in known.items() if each == index)
-            return "none of its usual values" if index == LOW else safe_repr(next(values))
-        if index == LOW:
-            return f"below its usual minimum of {np.nextafter(edges[0], np.inf):g}"
-        if index == HIGH:
-            return f"above its usual maximum of {edges[-1]:g}"
-        return f"between {edges[index - USUAL]:g} and {edges[index - USUAL + 1]:g}"
+    def restore(self, values: Any) -> None:
+        """Take over a state, which is checked."""
+        state = State("the inputs", values, self.state())
+        self.n_blocks = state.whole("n_blocks")
+        n = state.whole("n_rows", 0, N_ROWS)
+        names = state.items("names")
+        columns = [read(each, n) for each in state.items("columns", len(names))]
+        require_names(names)
+        self.rows.extend(
+            {name: column[i] for name, column in zip(names, columns, strict=True)} for i in range(n)
+        )
+        if state.value("watched") is None:
+            return
+        watched, known = state.items("watched"), state.items("known")
+        require_names(watched)
+        require_names(known)
+        require(len(watched) <= MOST_COLUMNS, "too many columns are watched")
+        n = len(watched) + 1
+        bins = Bins(watched)
+        bins.known = set(known)
+        bins.values[:] = [found and values_of(found) for found in state.items("values", n)]
+        arrays = State("the bins", state.value("arrays"), ARRAYS)
+        for name in ARRAYS[1:]:
+            getattr(bins, name)[...] = arrays.numbers(name, n, N_BINS, least=0.0, most=LARGEST)
+        require(np.all(bins.usual.sum(axis=1) > 0.0), "a column has no usual values")
+        bins.edges[...] = arrays.numbers("edges", n, N_USUAL + 1, least=-LARGEST)
+        self.bins = bins
+        pairs = zip(self.new_evidence(n), state.items("evidence", n), strict=True)
+        self.evidence = [restored(each.run_length, self.rng, found) for each, found in pairs]
 
 
-def numbers_of(rows: list[Row], names: list[Hashable]) -> Counts:
-    """Return the numbers of some columns; NaN for what is missing or no number."""
-    cells: list[list[Any]] = [[row.get(name) for name in names] for row in rows]
+# ---------------------------------------------------------------------- values in files
+
+
+def written(values: list[Any]) -> Any:
+    """Return the values of a column: an array if all are numbers or missing, else a tuple."""
+    found = [plain(value) for value in values]
+    if any(isinstance(value, str | bytes) for value in found):
+        return tuple(found)
+    return np.array([np.nan if value is None else value for value in found], float)
+
+
+def read(values: Any, n: int) -> list[Any]:
+    """Return the values of a column from a file."""
+    if isinstance(values, np.ndarray):
+        require(values.dtype == float and values.ndim == 1, "a column has no numbers")
+        values = [None if value != value else value for value in values.tolist()]
+    known = isinstance(values, list | tuple) and all(type(each) in PLAIN for each in values)
+    require(known and len(values) == n, "a column has other values than numbers and names")
+    return list(values)
+
+
+def values_of(pairs: Any) -> dict[Any, int]:
+    """Return the bins of the values of a column of names from a file."""
+    require(isinstance(pairs, list), "the values of a column are no list")
+    require(all(type(pair) is tuple and len(pair) == 2 for pair in pairs), "a value has no bin")
+    values = dict(pairs) if all(type(value) in PLAIN for value, _ in pairs) else {}
+    whole = all(type(each) is int and USUAL <= each <= HIGH for each in values.values())
+    require(len(values) == len(pairs) and whole, "a value of a column has no bin")
+    return values
+
+
+def require_names(names: list[Any]) -> None:
+    """Raise a StateError for names that are not different ones."""
     try:
-        return np.array(cells, float).reshape(len(rows), len(names))
-    except (TypeError, ValueError, OverflowError):
-        numbers = [[float(each) if is_number(each) else np.nan for each in row] for row in cells]
-        return np.array(numbers).reshape(len(rows), len(names))
+        require(len(set(names)) == len(names), "a column has two places")
+    except TypeError:
+        raise StateError("a column has no name") from None
 
 
-def is_missing(value: Any) -> bool:
-    return value is None or (isinstance(value, float) and value != value)
+def in_order(names: Iterable[Hashable]) -> list[Hashable]:
+    """Return names in an order that does not depend on their hashes."""
+    return sorted(names, key=lambda name: (type(name).__name__, safe_repr(name)))
 
 
-def is_number(value: Any) -> bool:
-    if isinstance(value, float | int):
-        return True
-    try:
-        float(value)
-    except (TypeError, ValueError, OverflowError):
-        return False
-    return not isinstance(value, str | bytes)
+# ---------------------------------------------------------------------- words
+
+
+def describe(bins: Bins, column: int) -> Change:
+    """Say what changed in a column."""
+    usual = np.maximum(bins.usual[column] - bins.recent[column], 0.0) + 1e-9
+    usual /= usual.sum()
+    recent = bins.recent[column] / bins.recent[column].sum()
+    more = int(np.argmax(np.where(recent > usual, recent - usual, 0.99 * (usual - recent))))
+    size = float(np.maximum(recent - usual, 0.0).sum())
+    name = bins.names[column - 1] if column else None
+    what = f"the column {safe_repr(name)} is {words(bins, column, more)}"
+    if not column:
+        what = "a column is new"
+    now, before = recent[more], usual[more]
+    return name, size, f"{what} in {now:.0%} of the latest samples; {before:.0%} was usual"
+
+
+def words(bins: Bins, column: int, index: int) -> str:
+    """Describe the values in a bin."""
+    known, edges = bins.values[column], bins.edges[column]
+    if index == MISSING:
+        return "missing"
+    if known is not None:
+        values = (value for value, each in known.items() if each == index)
+        return "none of its usual values" if index == LOW else safe_repr(next(values, None))
+    if edges[0] == np.inf:
+        return "not missing"
+    if index == LOW:
+        return f"below its usual minimum of {np.nextafter(edges[0], np.inf):g}"
+    if index == HIGH:
+        return f"above its usual maximum of {edges[-1]:g}"
+    return f"between {edges[index - USUAL]:g} and {edges[index - USUAL + 1]:g}"

@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Hashable
+from typing import Any
 
-from .evidence import Evidence
+from .._core.evidence import Evidence, restored
+from .._core.state import State, require
 
 __all__ = ["Losses"]
 
@@ -24,22 +26,15 @@ class Losses:
     run_lengths
         Expected number of samples between two false alarms of the losses, and of the effective
         memory, at least.
-    seed
-        Seed of the random numbers.
+    rng
+        Random numbers that break ties.
     """
 
-    def __init__(self, run_lengths: tuple[float, float], seed: int) -> None:
-        rng = random.Random(seed)
+    def __init__(self, run_lengths: tuple[float, float], rng: random.Random) -> None:
         self.evidence = [Evidence(each / BLOCK, rng) for each in run_lengths]
         self.n_blocks = 0
         self.sums = [0.0, 0.0]  # of the present blocks
         self.total, self.n = 0.0, 0  # losses of the present shortest block
-
-    def add(self, loss: float) -> bool:
-        """Take a loss; return whether a shortest block has ended."""
-        self.total += loss
-        self.n += 1
-        return self.n >= BLOCK
 
     def end_block(self, memory: float) -> list[Change]:
         """End a block, with this effective memory; return kind, size and text of each change."""
@@ -67,6 +62,30 @@ class Losses:
         self.total, self.n = 0.0, 0
         self.sums[0] = 0.0
         self.evidence[0].restart()
+
+    # ------------------------------------------------------------------ files
+
+    def state(self) -> dict[str, Any]:
+        """Return what model files hold."""
+        return {
+            "evidence": [each.state() for each in self.evidence],
+            "n_blocks": self.n_blocks,
+            "sums": tuple(self.sums),
+            "total": float(self.total),
+            "n": self.n,
+        }
+
+    def restore(self, values: Any) -> None:
+        """Take over a state, which is checked."""
+        state = State("the losses", values, self.state())
+        sums = state.value("sums")
+        numbers = isinstance(sums, tuple) and all(type(each) is float for each in sums)
+        require(numbers and len(sums) == len(KINDS), "the losses have no sums")
+        self.sums = list(sums)
+        self.total, self.n = state.number("total"), state.whole("n", 0, BLOCK - 1)
+        self.n_blocks = state.whole("n_blocks")
+        pairs = zip(self.evidence, state.items("evidence", len(KINDS)), strict=True)
+        self.evidence = [restored(each.run_length, each.rng, found) for each, found in pairs]
 
 
 def describe(kind: int, recent: float, usual: float) -> Change:

@@ -4,26 +4,34 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import random
 import typing
 from collections.abc import Callable, Hashable, Mapping
 
+import numpy as np
 from river import base
 
+from .._core.state import State, require
 from .._estimator.frames import readable_frame, values_of, weights_of
 from .._estimator.parameters import check_number, check_parameter, check_whole, plain_parameters
 from .._estimator.rows import rows_of, values_by_name
 from .inputs import BLOCK, Inputs
+from .losses import BLOCK as LOSSES_BLOCK
+from .losses import KINDS as LOSS_KINDS
 from .losses import Losses
 
-__all__ = ["Alarm", "Watch"]
+__all__ = ["KINDS", "Alarm", "Watch", "learner_of", "unwatched"]
 
+RANDOM, RANDOM_VERSION = 625, 3  # numbers in the state of `random.Random`, and its version
 STRIDE = 8  # one sample in eight is looked at in detail
 MOST_ALARMS = 1_000
 MOST_ASKED = 10_000  # questions whose labels are late that are remembered
 # Shares in the false alarms; the inputs have the rest.
 LOSS_SHARE, WEIGHTS_SHARE = 0.5, 0.2
-INPUTS = "inputs"  # a kind of alarm; the others are in `losses`
-Sample = Mapping[Hashable, typing.Any]
+MEMORY = "effective_memory"  # a property of extra trees
+INPUTS = "inputs"
+KINDS = (*LOSS_KINDS, INPUTS)  # of alarms
+Sample = Mapping[typing.Any, typing.Any]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -129,7 +137,7 @@ class Watch(base.Wrapper[typing.Any]):
 
     >>> for alarm in model.alarms:
     ...     print(alarm.kind, alarm.column, alarm.n_samples)
-    loss None 4129
+    loss None 4097
     inputs sensor 4409
     """
 
@@ -159,13 +167,12 @@ class Watch(base.Wrapper[typing.Any]):
         self.seed = seed
         self.alarms: collections.deque[Alarm] = collections.deque(maxlen=MOST_ALARMS)
         self.n_samples = 0
-        has_memory = effective_memory_of(model) is not None
-        inputs_share = 1.0 - LOSS_SHARE - WEIGHTS_SHARE * has_memory
+        inputs_share = 1.0 - LOSS_SHARE - WEIGHTS_SHARE * hasattr(learner_of(model), MEMORY)
+        self._rng = random.Random(seed)
         self._losses = Losses(
-            (false_alarms_per / LOSS_SHARE, false_alarms_per / WEIGHTS_SHARE), seed
+            (false_alarms_per / LOSS_SHARE, false_alarms_per / WEIGHTS_SHARE), self._rng
         )
-        self._inputs = Inputs(false_alarms_per / inputs_share, seed + 1)
-        self._rows: list[Sample] = []  # of the present block
+        self._inputs = Inputs(false_alarms_per / inputs_share, self._rng)
         self._x: Sample | None = None  # the sample that was asked last, and the answer
         self._answer: typing.Any = None
         self._is_asked = False  # whether predictions are asked for at all
@@ -213,8 +220,6 @@ class Watch(base.Wrapper[typing.Any]):
 
     def _answer_for(self, x: Sample) -> typing.Any:
         """Return the prediction that was given for a sample, or one that is made now."""
-        if x is self._x:
-            return self._answer
         if self._late is not None and (answer := self._late.get(key_of(x))) is not None:
             return answer
         return self.model.predict_one(x)
@@ -245,14 +250,14 @@ class Watch(base.Wrapper[typing.Any]):
         w
             Weight of the sample.
         """
-        answer = self._answer_for(x)
+        answer = self._answer if x is self._x else self._answer_for(x)
         if w == 1.0:  # some models of river have no weights
             self.model.learn_one(x, y)
         else:
             self.model.learn_one(x, y, w)
         self._forget_question(x)
         if answer is not None:
-            self._judge(self._loss(answer, y))
+            self._judge(answer, y)
         if not self._is_asked:
             self._see(x)
 
@@ -295,24 +300,56 @@ class Watch(base.Wrapper[typing.Any]):
             self._take_question(x, answer)
         return answers
 
+    # ------------------------------------------------------------------ files
+
+    def _state(self) -> dict[str, typing.Any]:
+        """Return what model files hold besides the model; questions are left out."""
+        _, numbers, _ = self._rng.getstate()
+        return {
+            "n_samples": self.n_samples,
+            "alarms": [dataclasses.astuple(alarm) for alarm in self.alarms],
+            "is_asked": self._is_asked,
+            "is_late": self._late is not None,
+            "random": np.array(numbers, np.uint32),
+            "losses": self._losses.state(),
+            "inputs": self._inputs.state(),
+        }
+
+    def _restore(self, values: typing.Any) -> None:
+        """Take over a state, which is checked."""
+        state = State("the watch", values, self._state())
+        self.n_samples = state.whole("n_samples")
+        alarms = state.items("alarms")
+        require(len(alarms) <= MOST_ALARMS, "there are too many alarms")
+        self.alarms.extend(map(restored_alarm, alarms))
+        self._is_asked = state.flag("is_asked")
+        if state.flag("is_late"):
+            self._late = collections.OrderedDict()
+        numbers = tuple(state.array("random", np.uint32, RANDOM).tolist())
+        require(numbers[-1] < RANDOM, "the random numbers have no place")
+        self._rng.setstate((RANDOM_VERSION, numbers, None))
+        self._losses.restore(state.value("losses"))
+        self._inputs.restore(state.value("inputs"))
+
     # ------------------------------------------------------------------ what is watched
 
     def _see(self, x: Sample) -> None:
         """Look at the features of a sample, of one in `STRIDE` in detail."""
-        n = self.n_samples
-        self.n_samples = n + 1
-        if n % STRIDE == 0:
-            self._rows.append(dict(x))
-            if n % BLOCK == BLOCK - STRIDE:
-                rows, self._rows = self._rows, []
-                changes = self._inputs.end_block(rows)
+        self.n_samples = n = self.n_samples + 1
+        if n % STRIDE == 1:
+            self._inputs.add(x)
+            if n % BLOCK == BLOCK - STRIDE + 1:
+                changes = self._inputs.end_block()
                 self._raise_alarms([(INPUTS, *change) for change in changes])
 
-    def _judge(self, loss: float) -> None:
-        """Take the loss of an answer."""
-        if self._losses.add(loss):
-            memory = effective_memory_of(self.model)
-            changes = self._losses.end_block(1.0 if memory is None else memory)
+    def _judge(self, answer: typing.Any, y: typing.Any) -> None:
+        """Take the answer to a question, whose label has come."""
+        losses = self._losses
+        losses.total += self._loss(answer, y)
+        losses.n += 1
+        if losses.n == LOSSES_BLOCK:
+            memory = getattr(learner_of(self.model), MEMORY, 1.0)
+            changes = losses.end_block(memory)
             self._raise_alarms([(kind, None, size, text) for kind, size, text in changes])
 
     def _raise_alarms(self, changes: list[tuple[str, Hashable, float, str]]) -> None:
@@ -323,9 +360,19 @@ class Watch(base.Wrapper[typing.Any]):
                 self.on_alarm(alarm)
 
     def _loss(self, answer: typing.Any, y: typing.Any) -> float:
-        if isinstance(self, base.Classifier):
-            return float(answer != y)
-        return abs(float(answer) - float(y))
+        """Return the loss of an answer."""
+        raise NotImplementedError
+
+
+def restored_alarm(fields: typing.Any) -> Alarm:
+    """Return an alarm from its fields in a file, which are checked."""
+    kinds = [int, str, None, float, str]
+    known = isinstance(fields, tuple) and len(fields) == len(kinds)
+    require(
+        known and all(k in (None, type(each)) for k, each in zip(kinds, fields, strict=True)),
+        "an alarm has other fields",
+    )
+    return Alarm(*fields)
 
 
 class WatchedClassifier(Watch, base.Classifier):
@@ -349,18 +396,38 @@ class WatchedClassifier(Watch, base.Classifier):
         self._take_question(x, max(shares, key=shares.__getitem__) if shares else None)
         return shares
 
+    def _loss(self, answer: typing.Any, y: typing.Any) -> float:
+        return answer != y
+
 
 class WatchedRegressor(Watch, base.Regressor):
     """A `Watch` of a regressor."""
 
+    def _loss(self, answer: typing.Any, y: typing.Any) -> float:
+        return abs(float(answer) - float(y))
 
-def effective_memory_of(model: typing.Any) -> float | None:
-    """Return the effective memory of the learner in a model; None if it has none."""
-    while isinstance(model, base.Wrapper):
-        model = model._wrapped_model
-    if hasattr(model, "steps"):
-        model = list(model.steps.values())[-1]
-    return getattr(model, "effective_memory", None)
+
+def learner_of(model: typing.Any) -> typing.Any:
+    """Return the learner of a model: the last step of a pipeline, without wrappers."""
+    while True:
+        if hasattr(model, "steps"):  # a pipeline is an instance of the class of its last step, too
+            model = model.steps[next(reversed(model.steps))]
+        elif isinstance(model, base.Wrapper):
+            model = model._wrapped_model
+        else:
+            return model
+
+
+def unwatched(model: typing.Any) -> tuple[Watch | None, typing.Any]:
+    """Return the watch of a model or of its last step, if any, and the model without it."""
+    if not hasattr(model, "steps"):
+        return (model, model.model) if isinstance(model, Watch) else (None, model)
+    *before, (name, last) = model.steps.items()
+    if not isinstance(last, Watch):
+        return None, model
+    pipeline = type(model)()
+    pipeline.steps.update([*before, (name, last.model)])
+    return last, pipeline
 
 
 def key_of(x: Sample) -> Hashable:

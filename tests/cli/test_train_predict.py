@@ -1,11 +1,14 @@
 """The commands `train` and `predict`."""
 
+import io
 import os
+import random
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 from pyarrow import parquet as pq
@@ -276,3 +279,64 @@ def test_version_and_script() -> None:
     assert done("--version").stdout == f"{ret.__version__}\n"
     text = (Path(__file__).parents[2] / "pyproject.toml").read_text()
     assert 'river-extra-trees = "river_extra_trees.__main__:main"' in text
+
+
+def test_explanations(model: Path, table: Path, tmp_path: Path) -> None:
+    """Each row has the base value and so many contributions; all of them add up."""
+    result = done("predict", model, table, "--explain", 3, "--probabilities")
+    frame = pd.read_csv(io.StringIO(result.stdout))
+    pairs = [f"{what} {i}" for i in (1, 2, 3) for what in ("feature", "contribution")]
+    assert list(frame)[4:] == ["base value", *pairs]
+    p = frame[["probability of u", "probability of v"]].max(axis=1).clip(1e-6, 1 - 1e-6)
+    total = frame[["base value", *pairs[1::2]]].sum(axis=1)
+    assert total.to_numpy() == pytest.approx(np.log(p / (1 - p)).to_numpy(), abs=1e-6)
+    assert (frame["contribution 1"].abs() >= frame["contribution 2"].abs()).all()
+    persistence.save(ret.StreamDecisionTreeClassifier(), model)  # which has learned nothing
+    assert done("predict", model, table, "--explain", 1).stdout.splitlines()[1] == "1,,,,"
+    pipeline = preprocessing.StandardScaler() | ret.StreamDecisionTreeRegressor(seed=1)
+    for size in (1.0, 2.0):
+        pipeline.learn_one({"size": size}, size)
+    persistence.save(pipeline, model)
+    table.write_text("size\n1.0\n")
+    assert (
+        done("predict", model, table, "--explain", 2)
+        .stdout.splitlines()[0]
+        .endswith("base value,feature 1,contribution 1,feature 2,contribution 2")
+    )
+
+
+def broken_sensor(path: Path, at: int, n: int) -> Path:
+    """A CSV file whose column `sensor` is empty from a row on."""
+    rng = random.Random(0)
+    values = [rng.random() for _ in range(n)]
+    rows = (f"{v if i < at else ''},{rng.random()},{v > 0.5}" for i, v in enumerate(values))
+    path.write_text("\n".join(["sensor,noise,y", *rows, ""]))
+    return path
+
+
+def test_alarms_of_a_training(tmp_path: Path) -> None:
+    """A line each on standard error; `exit` ends with status 3; the file remembers them."""
+    table, path = broken_sensor(tmp_path / "t.csv", 4_000, 9_000), tmp_path / "m.model"
+    command = ("train", table, OURS, "--target", "y", "--save", path)
+    said = done(*command, "--alarm", "print")
+    alarms = [line for line in said.stderr.split("\n") if line.startswith("alarm: ")]
+    assert any("the column 'sensor' is missing in" in line for line in alarms)
+    watch = learner_in(path)
+    assert [f"alarm: {alarm}" for alarm in watch.alarms] == alarms
+    assert watch.model.n_samples_seen == 9_000
+    info = " ".join(done("info", path).stdout.split())
+    assert "Watch(StreamDecisionTreeClassifier)" in info
+    assert str(watch.alarms[-1]) in info
+    assert "accuracy" in done("predict", path, table, "--target", "y").stderr
+    # A watched model is watched on.
+    mended = broken_sensor(tmp_path / "u.csv", 2_000, 2_000)
+    assert "column 'sensor' is missing in" in done("train", mended, path, *command[3:]).stderr
+    stopped = run(*command, "--alarm", "exit")
+    assert (stopped.exit_code, stopped.stderr.count("alarm: ")) == (3, 1)
+    assert 4_000 < learner_in(path).model.n_samples_seen < 6_000
+    done(*command, "--resume")
+    assert learner_in(path).model.n_samples_seen == 9_000
+    assert_refused(
+        run("train", table, path, "--target", "y", "--save", path, "--false-alarms-per", 5_000),
+        "the model is watched already, with 100,000",
+    )

@@ -103,7 +103,7 @@ TREES = [
 
 @pytest.mark.parametrize("name", TREES)
 def test_a_young_tree_is_small(name: str) -> None:
-    """It takes 2 kB pickled, 3.5 kB in a file and 6 kB in memory, with up to four samples.
+    """It takes 2 kB pickled, 5 kB in a file and 6 kB in memory, with up to four samples.
 
     What only a growth needs is given back: after a batch of 100, it holds its samples and its tree.
     """
@@ -111,7 +111,7 @@ def test_a_young_tree_is_small(name: str) -> None:
     for n in range(100):
         if n in (0, 1, 4):
             assert len(pickle.dumps(model, 5)) <= 2000
-            assert len(persistence.save_bytes(model)) <= 3500
+            assert len(persistence.save_bytes(model)) <= 5000
             assert model._raw_memory_usage <= 6000
         x = {f"the feature {i}": rng.random() for i in range(n_features)}
         model.learn_one(x, rng.randrange(2))

@@ -58,6 +58,7 @@ class Question:
     n_seen: int
     answer: Any
 
+
 MOST_COLUMNS = 1024  # of which a tree takes those, too, that one sample has
 
 

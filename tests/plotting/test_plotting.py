@@ -4,6 +4,7 @@ import copy
 import importlib
 import itertools
 import math
+import random
 import sys
 import types
 from collections.abc import Callable, Iterator
@@ -99,6 +100,21 @@ def test_drift_is_detected() -> None:
     display.plot()
     labels = [text.get_text() for text in display.figure_.legends[0].get_texts()]
     assert labels == ["tree", "the stream changes", "drift detected"]
+
+
+def test_alarms_are_marked() -> None:
+    """Those of a watched model, alone or at the end of a pipeline, on its curve."""
+    rng = random.Random(0)
+    rows = [({"a": rng.random()}, rng.random() > 0.1 + 0.4 * (i >= 3_000)) for i in range(4_000)]
+    tree = ret.StreamDecisionTreeClassifier(batch_size=5_000, seed=1)
+    models = {"alone": ret.Watch(tree), "last": ret.ColumnKinds() | ret.Watch(tree.clone())}
+    metric = metrics.Accuracy()
+    display = plotting.PrequentialDisplay.from_stream(models, rows, metric, step=500)
+    for curve in display.curves:
+        assert curve.alarms
+        assert all(3_000 < item <= 4_000 for item in curve.alarms)
+    (legend,) = display.plot().figure_.legends
+    assert [text.get_text() for text in legend.get_texts()][-1] == "alarm"
 
 
 def test_best_learner_comes_first() -> None:
@@ -355,6 +371,39 @@ def test_no_number_of_importances_crosses_an_axis() -> None:
     assert number.x1 <= display.figure_.bbox.x1
     for spine in display.ax_.spines.values():
         assert not spine.get_visible() or not spine.get_window_extent().overlaps(number)
+
+
+def test_the_bars_of_an_explanation() -> None:
+    """Those of one prediction lead from the base value to it; the last one stands for the rest."""
+    names = tuple("abcdef")
+    found = ret.Explanation(1.0, np.array([0.5, -2.0, 0.25, 0.0, 0.0, 3.0]), np.arange(6.0), names)
+    ax = plotting.ExplanationDisplay(found, n_features=3).plot().ax_
+    assert [label.get_text() for label in ax.get_yticklabels()] == [
+        *("f = 5.0", "b = 1.0", "a = 0.0", "3 other features")
+    ]
+    bars = ax.patches
+    assert [bar.get_width() for bar in bars] == [3.0, -2.0, 0.5, 0.25]
+    ends = [(bar.get_x(), bar.get_x() + bar.get_width()) for bar in bars]
+    assert ends[-1][0] == found.base_value
+    assert ends[0][1] == found.output
+    assert all(above[0] == below[1] for above, below in itertools.pairwise(ends))
+    assert len({bar.get_facecolor() for bar in bars}) == 3
+
+
+def test_the_bars_of_several_explanations() -> None:
+    """Each is the mean size of the contributions, whatever their signs."""
+    values = np.array([[1.0, -2.0, 0.0], [-1.0, 4.0, 0.0]])
+    found = ret.Explanation(np.zeros(2), values, values, ("a", "b", "c"), ["x", "y"])
+    ax = plotting.ExplanationDisplay(found).plot().ax_
+    assert [bar.get_width() for bar in ax.patches] == [3.0, 1.0, 0.0]
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["b", "a", "c"]
+    curves = plotting.ContributionsDisplay(drifts=[15], n_features=2)
+    with pytest.raises(ValueError, match="nothing to draw"):
+        curves.plot()
+    curves.update(10, found)
+    curves.update(20, found[0])
+    lines = {line.get_label(): list(line.get_ydata()) for line in curves.plot().ax_.lines}
+    assert (lines["b"], lines["a"], "c" in lines) == ([3.0, 2.0], [1.0, 1.0], False)
 
 
 def test_missing_matplotlib(monkeypatch: pytest.MonkeyPatch) -> None:

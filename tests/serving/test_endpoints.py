@@ -2,6 +2,7 @@
 
 import asyncio
 import pickle
+import random
 import time
 from functools import partial
 from pathlib import Path
@@ -15,6 +16,7 @@ from river import datasets, evaluate, metrics, preprocessing
 import river_extra_trees as ret
 from river_extra_trees import persistence
 from river_extra_trees.serving.answers import Answers
+from river_extra_trees.serving.description import explained
 from river_extra_trees.serving.endpoints import Application, Limits
 from river_extra_trees.serving.schema import Sample
 from river_extra_trees.serving.service import Service
@@ -24,8 +26,8 @@ from tests.tools.http_service import JSON, LINES, SAMPLES, Answer, ask, asked, b
 MOST_LABELS = 1024
 
 
-def classifier() -> Any:
-    return ret.StreamDecisionTreeClassifier(seed=1)
+def classifier(**parameters: Any) -> Any:
+    return ret.StreamDecisionTreeClassifier(seed=1, **parameters)
 
 
 def scaled() -> Any:
@@ -80,6 +82,26 @@ def test_the_service_learns_and_answers_as_the_model_does(
     assert many.service.monitor.score == sum(hits) / len(hits)
     info = asked(one, "/status").json["info"]
     assert (info["model"], info["samples_seen"]) == (name, 600)
+
+
+def test_explanations(tmp_path: Path) -> None:
+    """An answer says on request what contributed most, of a pipeline what reaches its learner."""
+    scaler, tree = preprocessing.StandardScaler(), ret.StreamDecisionTreeRegressor(seed=1)
+    pipeline = scaler | tree
+    for i in range(300):
+        pipeline.learn_one({"a": i % 7, "b": i % 3}, float(i % 7 > 3))
+    for model in (pipeline, pipeline["StreamDecisionTreeRegressor"]):
+        app = application(tmp_path, model)
+        x = {"a": 6.0, "b": 1.0}
+        asked_for = asked(app, "/predict?explain=1", body_of({"x": x})).json
+        found = asked_for["explanation"]
+        wanted = explained(model, x)
+        assert found["base_value"] == wanted.base_value
+        assert found["output"] == pytest.approx(asked_for["y"])
+        assert [(each["feature"], each["contribution"]) for each in found["contributions"]] == [
+            (name, part) for name, _, part in wanted.largest(1)
+        ]
+        assert "explanation" not in asked(app, "/predict", body_of({"x": x})).json
 
 
 @pytest.mark.parametrize(
@@ -474,3 +496,32 @@ def test_curves_stay_short(tmp_path: Path) -> None:
     curve = app.service.monitor.curve
     assert 180 <= len(curve) <= 360
     assert curve[0].time == first
+
+
+def test_alarms(tmp_path: Path) -> None:
+    """A service counts and shows alarms, and saves its watch only if the file has one."""
+    rng = random.Random(0)
+    rows = [{"x": {"sensor": rng.random()}} for _ in range(4_500)]
+    samples = [{**each, "y": each["x"]["sensor"] > 0.5} for each in rows]
+    watched = ret.Watch(classifier(batch_size=10_000))
+    apps = [application(tmp_path, model) for model in (classifier(batch_size=10_000), watched)]
+    for app in apps:
+        asked(app, "/predict-learn", body_of(*samples[:4_000]), kind=LINES)
+        assert asked(app, "/status").json["alarms"] == []
+        asked(app, "/predict", body_of(*({"x": {"sensor": 9}} for _ in range(600))), kind=LINES)
+        app.look()
+        (alarm,) = asked(app, "/status").json["alarms"]
+        assert (alarm["kind"], alarm["samples"] > 4_000) == ("inputs", True)
+        assert "'sensor' is above its usual maximum" in alarm["text"]
+        assert metrics_of(app)["alarms_total inputs"] == 1
+        wrong = [{**each, "y": rng.random() > 0.5} for each in samples[:1_000]]
+        asked(app, "/predict-learn", body_of(*wrong), kind=LINES)
+        app.look()
+        assert metrics_of(app)["alarms_total loss"] == 1
+        app.service.save()
+        saved = persistence.load(app.service.path)
+        assert isinstance(saved, ret.Watch) == (app is apps[1])
+    assert [each.kind for each in watched.alarms] == ["inputs", "loss"]
+    forest = application(tmp_path, ret.ExtraTreesClassifier(n_models=6))
+    forest.look()
+    assert metrics_of(forest)["effective_memory"] > 0

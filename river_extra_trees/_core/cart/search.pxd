@@ -18,7 +18,7 @@ samples are used for growth only once, each leaf that may be split sorts its sam
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 from ..rng cimport Rng
 from ..split cimport Candidate, Split
-from ..trees cimport Trees
+from ..tree cimport Kind, Tree, depth_of
 from ..window cimport Window
 
 cdef enum:
@@ -60,12 +60,14 @@ cdef class Workspace:
     cdef readonly int min_samples_split
     cdef readonly int min_samples_leaf
 
-    cdef Window window                  # the samples; the owner sets it and the trees
-    cdef Trees trees
+    cdef Window window                  # the samples; the owner sets it
 
     # Scratch, valid during one call of `Splitter.grow`; all arrays are parts of one memory block.
     cdef char* block
     cdef size_t block_bytes
+    cdef Tree* tree
+    cdef const Kind* kind               # of the tree
+    cdef int n_values                   # number of known classes, or 2
     cdef double step                    # number of the batch, for the statistics
     cdef Rng rng
     cdef int max_features
@@ -134,7 +136,7 @@ cdef inline bint is_open(Workspace work, int node, int64_t copies, bint varies) 
     """Whether the rules allow a split of these samples."""
     return (
         varies and copies >= work.min_samples_split and copies // 2 >= work.min_samples_leaf
-        and work.trees.depth_of(node) < work.max_depth
+        and depth_of(work.tree, node) < work.max_depth
     )
 
 
@@ -152,7 +154,8 @@ cdef inline double threshold_between(Workspace work, double value,
 
 cdef double x_log_x(double x) noexcept nogil
 cdef double node_score(Workspace work) noexcept nogil
-cdef double impurity_to_decrease(Workspace work, int node) noexcept nogil
+cdef double impurity_of_leaf(Workspace work, int leaf) noexcept nogil
+cdef double impurity_to_decrease(Workspace work, int leaf) noexcept nogil
 cdef void rank(Workspace work, const Task* task, int column) noexcept nogil
 cdef bint name_values(Workspace work, const Task* task, Split* split) noexcept nogil
 cdef int count_missing(Workspace work, const Task* task, int column) noexcept nogil

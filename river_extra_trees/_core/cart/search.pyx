@@ -19,7 +19,7 @@ from ..split cimport (
 from ..value_sets cimport (
     N_CUTS, SMOOTH, Cuts, ValueSet, codes_of, cut_of, new_values, smoothed, threshold_of,
 )
-from ..trees cimport HEADER, VISITED, WEIGHT
+from ..tree cimport parent_of, read_classes, squares_of, weight_of
 
 # If the product of two weights is smaller, its rounding error may exceed that of a tie.
 cdef double FAINTEST_PRODUCT = 1e-290
@@ -125,8 +125,8 @@ cdef inline void begin_scan(Workspace work) noexcept nogil:
     work.right.weight, work.right.score = work.node.weight, work.node.score
     work.right.copies = work.node.copies
     if work.criterion != VARIANCE:
-        memset(work.left.counts, 0, work.trees.n_values * sizeof(double))
-        memcpy(work.right.counts, work.node.counts, work.trees.n_values * sizeof(double))
+        memset(work.left.counts, 0, work.n_values * sizeof(double))
+        memcpy(work.right.counts, work.node.counts, work.n_values * sizeof(double))
 
 
 cdef inline void move_class(Workspace work, int code, double mass) noexcept nogil:
@@ -314,7 +314,7 @@ cdef void scan_classes(Workspace work, int column, const int* ranked, int n, bin
                          missing_left, best)
             first, run, mixed, copies = code, 0.0, False, 0
         elif code != first and not mixed:
-            memset(work.waiting, 0, work.trees.n_values * sizeof(double))
+            memset(work.waiting, 0, work.n_values * sizeof(double))
             work.waiting[first] = run
             mixed = True
     move_waiting(work, first, run, mixed, copies)
@@ -333,7 +333,7 @@ cdef inline void scan_whole(Workspace work, int column, const int* ranked, int n
     cdef const int* codes = work.code
     cdef const int* copies = work.copies
     cdef int* left_counts = work.whole_counts
-    cdef int* counts = left_counts + work.trees.n_values        # of both sides
+    cdef int* counts = left_counts + work.n_values        # of both sides
     cdef bint skip = work.min_samples_leaf <= 1, mixed = False, considered, is_ahead
     cdef int k = ranked[0], code = codes[k], first = code, i, of_left, of_right
     cdef int64_t left = <int64_t>work.left.weight, right = <int64_t>work.right.weight, mass
@@ -343,7 +343,7 @@ cdef inline void scan_whole(Workspace work, int column, const int* ranked, int n
     # Gini, per class: the sum of left^2, and that of right^2 - left^2 = both (both - 2 left).
     cdef int64_t squares = <int64_t>left_score, more = <int64_t>right_score - squares
     cdef double bound = best.score - 2.0 * work.tie     # see `is_behind`
-    for i in range(work.trees.n_values):
+    for i in range(work.n_values):
         left_counts[i] = <int>work.left.counts[i]
         counts[i] = left_counts[i] + <int>work.right.counts[i]
     for i in range(n - 1):
@@ -397,7 +397,7 @@ cdef inline void move_waiting(Workspace work, int first, double run, bint mixed,
     if not mixed:
         move_class(work, first, run)
         return
-    for code in range(work.trees.n_values):
+    for code in range(work.n_values):
         if work.waiting[code] > 0.0:
             move_class(work, code, work.waiting[code])
 
@@ -406,7 +406,7 @@ cdef void try_bit(Workspace work, int column, Candidate* best) noexcept nogil:
     """Try the only threshold of a column with two values."""
     cdef int code, low, n_low = 0, bit = work.bit[column]
     begin_scan(work)
-    for code in range(work.trees.n_values):
+    for code in range(work.n_values):
         low = <int>work.node.counts[code] - work.high[code * 8 * work.n_bytes + bit]
         n_low += low
         if low > 0:
@@ -438,7 +438,7 @@ cdef void try_nominal(Workspace work, const Task* task, int column,
     cdef int present = task.end - n_missing, i, j, missing_left
     for missing_left in range(2 if n_missing else 1):
         if work.unit_weights:
-            memset(work.waiting, 0, work.trees.n_values * sizeof(double))
+            memset(work.waiting, 0, work.n_values * sizeof(double))
         i = task.start
         while i < present:
             j = i + 1
@@ -492,7 +492,7 @@ cdef double sum_run(Workspace work, const int* ranked, int i, int j, int top,
 
 cdef int top_class(Workspace work) noexcept nogil:
     return 0 if work.criterion == VARIANCE else first_largest(
-        work.node.counts, work.trees.n_values)
+        work.node.counts, work.n_values)
 
 
 cdef Cuts cuts_of(Workspace work, const Task* task, int column) noexcept nogil:
@@ -523,7 +523,7 @@ cdef void try_groups(Workspace work, const Task* task, int column,
     cdef const int* ranked = with_missing(work, task, column)
     cdef Cuts cuts = cuts_of(work, task, column)
     cdef int present = task.end - count_missing(work, task, column), top = top_class(work)
-    cdef int i = task.start, j, k, c, n_values = work.trees.n_values
+    cdef int i = task.start, j, k, c, n_values = work.n_values
     cdef int drawn = -1
     cdef double total, weight, mass, target
     cdef double[N_CUTS] weights
@@ -770,7 +770,7 @@ cdef double published_impurity(Workspace work, const double* counts, double weig
     """Impurity of class weights; entropy in bits."""
     cdef double squares = 0.0, bits = 0.0, share
     cdef int code
-    for code in range(work.trees.n_values):
+    for code in range(work.n_values):
         if work.criterion == GINI:
             squares += counts[code] * counts[code]
         elif counts[code] > 0.0:
@@ -779,20 +779,26 @@ cdef double published_impurity(Workspace work, const double* counts, double weig
     return 1.0 - squares / (weight * weight) if work.criterion == GINI else bits
 
 
-cdef double impurity_to_decrease(Workspace work, int node) noexcept nogil:
-    """The impurity that a split must decrease: of the node if it is new, else of its parent.
-
-    The statistics of a split node are those at the time of its split. The node was new at that time
-    if the same batch split its parent.
-    """
-    cdef int parent = work.trees.parent_of(node)
-    cdef const double* row
-    while parent >= 0 and work.trees.row(node)[VISITED] != work.trees.row(parent)[VISITED]:
-        node, parent = parent, work.trees.parent_of(parent)
-    row = work.trees.row(node)
+cdef double impurity_of_leaf(Workspace work, int leaf) noexcept nogil:
     if work.criterion == VARIANCE:
-        return row[HEADER + 1] / row[WEIGHT]
-    return published_impurity(work, row + HEADER, row[WEIGHT])
+        return squares_of(work.tree, leaf) / weight_of(work.tree, leaf)
+    read_classes(work.tree, leaf, work.waiting, work.n_values)
+    return published_impurity(work, work.waiting, weight_of(work.tree, leaf))
+
+
+cdef double impurity_to_decrease(Workspace work, int leaf) noexcept nogil:
+    """The impurity that a split of a leaf must decrease: its own if it is new, else its parent's.
+
+    That of a split node is the one at the time of its split. The node was new at that time if the
+    same batch split its parent.
+    """
+    cdef const double* visited = work.tree.visited
+    cdef int node = leaf, parent = parent_of(work.tree, leaf)
+    while parent >= 0 and visited[node] != visited[parent]:
+        node, parent = parent, parent_of(work.tree, parent)
+    if node == leaf:
+        return impurity_of_leaf(work, leaf)
+    return work.tree.impurities[work.tree.nodes[node].left >> 1]
 
 
 cdef double stream_score(Workspace work, double* removed) noexcept nogil:
@@ -815,7 +821,7 @@ cdef double forgetful_score(Workspace work) noexcept nogil:
     cdef int code
     if work.criterion == ENTROPY:
         of_left = of_right = 0.0
-    for code in range(work.trees.n_values):
+    for code in range(work.n_values):
         p, q = left.counts[code] / left.weight, right.counts[code] / right.weight
         if work.criterion == GINI:
             of_left -= p * p

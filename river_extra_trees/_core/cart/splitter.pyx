@@ -13,10 +13,13 @@ from ..ahead cimport AHEAD
 from ..rng cimport Rng
 from ..schema cimport Schema
 from ..split cimport ENTROPY, GINI, VALUES, VARIANCE, Candidate, Split, goes_left
-from ..trees cimport HEADER, VISITED, WEIGHT
+from ..tree cimport (
+    Kind, Tree, learn_number, n_nodes_of, read_classes, reserve_cells, reserve_pairs, send_missing,
+    set_classes, split_leaf, walk_slots, weight_of,
+)
 from .search cimport FEW_SAMPLES, FORGETFUL, NONE, STREAM, TABLE, LeafRange, Side, Task, Workspace
-from .search cimport count_missing, find_split, impurity_to_decrease, is_open, is_ranked
-from .search cimport name_values, node_score, rank
+from .search cimport count_missing, find_split, impurity_of_leaf, impurity_to_decrease, is_open
+from .search cimport is_ranked, name_values, node_score, rank
 from .search cimport threshold_between, x_log_x
 
 cdef dict CRITERIA = {"gini": GINI, "entropy": ENTROPY, "variance": VARIANCE}
@@ -89,13 +92,14 @@ cdef class Splitter(Workspace):
             self.shuffled, (None, "stream", "forgetful")[self.published],
         )
 
-    cdef int grow(self, int root, Schema schema, const int* copies, int max_features, double step,
-                  Rng rng, const uint8_t* chosen=NULL, const int* members=NULL, int n_members=0,
+    cdef int grow(self, Tree* tree, const Kind* kind, int n_values, Schema schema,
+                  const int* copies, int max_features, double step, Rng rng,
+                  const uint8_t* chosen=NULL, const int* members=NULL, int n_members=0,
                   const int* leaves=NULL) except -1 nogil:
-        """Grow the leaves of `trees` below `root` that the samples of `window` reach.
+        """Grow the leaves of a tree that the samples of `window` reach.
 
         The growth uses the sorted samples or, if no sample is sorted, all samples. The statistics
-        of existing nodes must contain them already (`Trees.learn`); new nodes get the statistics of
+        of existing nodes must contain them already (`learn`); new nodes get the statistics of
         the samples in the window. Optional arrays: `copies`, per slot the number of copies of the
         sample (NULL: one each); `chosen`, per column whether it may be split (NULL: all);
         `members`, the slots of the samples in the tree in order of arrival (NULL: all samples with
@@ -103,16 +107,17 @@ cdef class Splitter(Workspace):
 
         Returns the number of leaves that were split.
         """
-        cdef int n_tasks, before = self.trees.n_nodes_in_use()
+        cdef int n_tasks, before = n_nodes_of(tree)
+        self.tree, self.kind, self.n_values = tree, kind, n_values
         self.prepare(schema, chosen, members, n_members)
         self.step, self.rng = step, rng
         self.max_features = max_features if max_features > 0 else self.n_chosen
-        assign_leaves(self, root, copies, leaves)
+        assign_leaves(self, copies, leaves)
         n_tasks = make_tasks(self)
         while n_tasks > 0:
             n_tasks -= 1
             grow_leaf(self, self.tasks[n_tasks], &n_tasks)
-        return (self.trees.n_nodes_in_use() - before) // 2
+        return (n_nodes_of(tree) - before) // 2
 
     cdef int prepare(self, Schema schema, const uint8_t* chosen, const int* members,
                      int n_members) except -1 nogil:
@@ -122,9 +127,11 @@ cdef class Splitter(Workspace):
         if members == NULL:
             self.members = self.window.by_arrival if self.window.n_sorted else self.window.fresh
             self.n_members = self.window.n_sorted if self.window.n_sorted else self.window.n_fresh
-        self.trees.reserve(self.n_members, self.trees.n_values)
-        self.reserve(self.trees.capacity, self.window.size, self.window.capacity,
-                     self.window.n_live, self.trees.n_values)
+        reserve_pairs(self.tree, self.kind, self.n_members)
+        if not self.kind.regression:
+            reserve_cells(self.tree, self.n_members)
+        self.reserve(self.tree.capacity, self.window.size, self.window.capacity,
+                     self.window.n_live, self.n_values)
         self.numeric = schema.is_numeric()
         self.n_chosen = 0
         for i in range(self.window.n_live):
@@ -140,7 +147,7 @@ cdef class Splitter(Workspace):
 # --- Assignment of samples to leaves --------------------------------------------------------------
 
 
-cdef void assign_leaves(Workspace work, int root, const int* copies_of_slot,
+cdef void assign_leaves(Workspace work, const int* copies_of_slot,
                         const int* leaf_of_slot) noexcept nogil:
     """Find the leaf of every sample, several at once; each leaf gets a range."""
     cdef int i, j, slot, n = 0
@@ -148,7 +155,7 @@ cdef void assign_leaves(Workspace work, int root, const int* copies_of_slot,
     cdef int64_t latest = -1
     cdef int[AHEAD] slots
     cdef int[AHEAD] leaves
-    memset(work.range_of_leaf, 0xFF, work.trees.n_used * sizeof(int))    # -1 everywhere
+    memset(work.range_of_leaf, 0xFF, work.tree.n_used * sizeof(int))    # -1 everywhere
     memset(work.sample_of, 0xFF, work.window.capacity * sizeof(int))
     memset(work.ranges, 0, work.n_members * sizeof(LeafRange))
     work.n_ranges = 0
@@ -170,7 +177,7 @@ cdef void assign_leaves(Workspace work, int root, const int* copies_of_slot,
             work.range_of_slot[slot] = -1
         if n == AHEAD or i + 1 == work.n_members:
             if not all_known:
-                work.trees.walk_slots(root, work.window, slots, n, work.numeric, leaves)
+                walk_slots(work.tree, work.window, slots, n, work.numeric, leaves)
             for j in range(n):
                 assign(work, slots[j], leaves[j],
                        1 if copies_of_slot == NULL else copies_of_slot[slots[j]])
@@ -245,7 +252,7 @@ cdef void number_samples(Workspace work) noexcept nogil:
             work.code[k] = <int>work.target[k]
     work.n_bytes = work.n_chosen // 8 + 1
     memset(work.bits, 0, work.n * work.n_bytes)
-    memset(work.counters, 0, work.trees.n_values * work.n_bytes * sizeof(uint64_t))
+    memset(work.counters, 0, work.n_values * work.n_bytes * sizeof(uint64_t))
 
 
 cdef void rank_samples(Workspace work, int n_tasks) noexcept nogil:
@@ -395,7 +402,7 @@ cdef bint varies(Workspace work, const Task* task, int column) noexcept nogil:
     cdef int code, i
     cdef int64_t n_high = 0
     if work.bit[column] >= 0:
-        for code in range(work.trees.n_values):
+        for code in range(work.n_values):
             n_high += work.high[code * 8 * work.n_bytes + work.bit[column]]
         return 0 < n_high < task.copies
     if not is_ranked(work, task):
@@ -420,7 +427,7 @@ cdef void count_high(Workspace work, const Task* task) noexcept nogil:
     cdef Py_ssize_t byte
     cdef const uint8_t* bits
     cdef uint64_t* counters
-    memset(work.high, 0, 8 * work.trees.n_values * work.n_bytes * sizeof(int))
+    memset(work.high, 0, 8 * work.n_values * work.n_bytes * sizeof(int))
     for i in range(task.start, task.end):
         k = work.samples[i]
         copies += work.copies[k]
@@ -438,7 +445,7 @@ cdef void flush_counters(Workspace work) noexcept nogil:
     """Add the counters of 8 bits to `high`, and reset them."""
     cdef Py_ssize_t i, j
     cdef uint64_t counters
-    for i in range(work.trees.n_values * work.n_bytes):
+    for i in range(work.n_values * work.n_bytes):
         counters = work.counters[i]
         if counters:
             work.counters[i] = 0
@@ -449,23 +456,22 @@ cdef void flush_counters(Workspace work) noexcept nogil:
 cdef void weigh_node(Workspace work, const Task* task) noexcept nogil:
     """Compute the totals of the node; in a regression also the centred targets."""
     cdef Side* node = &work.node
-    cdef const double* row = work.trees.row(task.node)
     cdef int i, code
     if work.criterion == VARIANCE:
         centre(work, task)
         return
     node.copies, node.score = task.copies, 0.0
     if task.is_new:
-        node.weight = row[WEIGHT]
-        memcpy(node.counts, row + HEADER, work.trees.n_values * sizeof(double))
+        node.weight = weight_of(work.tree, task.node)
+        read_classes(work.tree, task.node, node.counts, work.n_values)
     else:                           # the statistics may include earlier samples
         node.weight = 0.0
-        memset(node.counts, 0, work.trees.n_values * sizeof(double))
+        memset(node.counts, 0, work.n_values * sizeof(double))
         for i in range(task.start, task.end):
             node.weight += work.mass[work.samples[i]]
             node.counts[work.code[work.samples[i]]] += work.mass[work.samples[i]]
     work.tie = TIE * node.weight if work.published == NONE else 0.0
-    for code in range(work.trees.n_values):
+    for code in range(work.n_values):
         if work.criterion == GINI:
             node.score += node.counts[code] * node.counts[code]
         else:
@@ -503,17 +509,22 @@ cdef void divide(Workspace work, const Task* task, const Candidate* best, Task* 
     n_active = 0 marks a child that must not be split.
     """
     cdef Split split = best.split
+    cdef double impurity = 0.0
+    if work.published == STREAM:
+        impurity = impurity_of_leaf(work, task.node)
     split.feature = work.name[best.split.feature]
-    left.node = work.trees.split(task.node, &split, best.score - node_score(work))
+    left.node = split_leaf(work.tree, task.node, &split, best.score - node_score(work))
     right.node = left.node ^ 1
+    if work.published == STREAM:
+        work.tree.impurities[left.node >> 1] = impurity
     left.is_new = right.is_new = True
     left.start, right.end = task.start, task.end
     fill_children(work, task, best, left, right)
     left.n_active = task.n_active if left.n_active else 0
     right.n_active = task.n_active if right.n_active else 0
     if count_missing(work, task, best.split.feature) == 0:
-        work.trees.send_missing(task.node, work.trees.row(left.node)[WEIGHT]
-                                >= work.trees.row(right.node)[WEIGHT])
+        send_missing(work.tree, task.node,
+                     weight_of(work.tree, left.node) >= weight_of(work.tree, right.node))
     if left.n_active or right.n_active:
         partition_all(work, task, best, left, right)
 
@@ -523,11 +534,12 @@ cdef void fill_children(Workspace work, const Task* task, const Candidate* best,
     """Set the statistics of both sides, and n_active = 0 for a side that must not be split."""
     cdef int n_left = mark_sides(work, task, &best.split)
     cdef bint[2] varies
-    if work.trees.regression:
+    if work.kind.regression:
         fill_numbers(work, task, left, right, varies)
     else:
         fill_classes(work, task, left, right, varies)
-    work.trees.row(left.node)[VISITED] = work.trees.row(right.node)[VISITED] = work.step
+    if work.kind.with_visits:
+        work.tree.visited[left.node] = work.tree.visited[right.node] = work.step
     left.end = right.start = task.start + n_left
     right.copies = task.copies - left.copies
     left.n_active = is_open(work, left.node, left.copies, varies[1])
@@ -560,24 +572,31 @@ cdef int mark_sides(Workspace work, const Task* task, const Split* split) noexce
 
 cdef void fill_classes(Workspace work, const Task* task, Task* left, Task* right,
                        bint* varies) noexcept nogil:
-    cdef (double*)[2] rows
+    cdef (double*)[2] counts
+    cdef double[2] weights
+    cdef int[2] child
     cdef int i, k, side, code, n_classes
     cdef int64_t copies = 0
     cdef double mass
-    rows[0], rows[1] = work.trees.row(right.node), work.trees.row(left.node)
+    child[0], child[1] = right.node, left.node
+    counts[0], counts[1] = work.right.counts, work.left.counts
+    memset(counts[0], 0, work.n_values * sizeof(double))
+    memset(counts[1], 0, work.n_values * sizeof(double))
+    weights[0] = weights[1] = 0.0
     for i in range(task.start, task.end):
         k = work.samples[i]
         side = work.goes_left[k]
         mass = work.mass[k]
-        rows[side][HEADER + work.code[k]] += mass
-        rows[side][WEIGHT] += mass
+        counts[side][work.code[k]] += mass
+        weights[side] += mass
         copies += side * work.copies[k]
     left.copies = copies
     for side in range(2):
         n_classes = 0
-        for code in range(work.trees.n_values):
-            n_classes += rows[side][HEADER + code] > 0.0
+        for code in range(work.n_values):
+            n_classes += counts[side][code] > 0.0
         varies[side] = n_classes > 1
+        set_classes(work.tree, child[side], weights[side], counts[side], work.n_values)
 
 
 cdef void fill_numbers(Workspace work, const Task* task, Task* left, Task* right,
@@ -597,7 +616,7 @@ cdef void fill_numbers(Workspace work, const Task* task, Task* left, Task* right
         n[side] += 1
         varies[side] |= work.target[k] != first[side]
         left.copies += side * work.copies[k]
-        work.trees.add_number(child[side], work.target[k], work.mass[k], work.step)
+        learn_number(work.tree, child[side], work.target[k], work.mass[k], 1.0)
 
 
 cdef bint is_kept(Workspace work, const Task* child) noexcept nogil:

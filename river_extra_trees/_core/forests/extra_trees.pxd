@@ -19,7 +19,7 @@ from libc.stdint cimport int64_t
 from ..lists cimport item_of, length_of
 from ..max_features cimport MaxFeatures
 from .naive_bayes cimport NaiveBayes
-from ..trees cimport Trees
+from ..tree cimport Tree
 from .buffer cimport Buffer
 from .row_pass cimport Ensemble
 from .growth cimport Growth
@@ -40,7 +40,8 @@ cdef class Group:
     cdef int64_t steps                  # steps of the growth per sample of the stream
     # The trees that the growths of a pass over several rows have finished, in their order. Number v
     # replaces the tree first_turn + v of the group, modulo n, after sample ready_at[v].
-    cdef list ready                     # of Trees, empty between two passes
+    cdef Tree* ready                    # without nodes between two passes
+    cdef int room                       # number of trees for which it has room
     cdef list ready_models              # of LinearModels, in a regression
     cdef int64_t* ready_at
     cdef int n_ready
@@ -48,9 +49,6 @@ cdef class Group:
 
     cdef int n_samples(self) noexcept nogil
     cdef int make_room(self, ExtraTrees forest, int n) except -1
-
-    cdef inline PyObject* ready_tree(self, int version) noexcept nogil:
-        return item_of(<PyObject*>self.ready, version)
 
     cdef inline PyObject* ready_models_of(self, int version) noexcept nogil:
         return item_of(<PyObject*>self.ready_models, version)
@@ -100,8 +98,6 @@ cdef class ExtraTrees(Ensemble):
 
     cdef object store_in(self, Buffer buffer)
     cdef int make_small(self, int n_threads) except -1
-    cdef Trees no_tree(self)
-    cdef void learn_leaf(self, Trees trees, int leaf, double target, double weight) noexcept nogil
     cdef bint splits_leaves(self, int tree) noexcept nogil
     cdef int reserve_answers(self, int n_labels) except -1 nogil
     cdef bint is_same_row(self) noexcept nogil
@@ -111,8 +107,8 @@ cdef class ExtraTrees(Ensemble):
     cdef void answer(self) noexcept nogil
     cdef int n_values(self) noexcept nogil
     cdef void add_classes(self, Group group, int width, double* answers) noexcept nogil
-    cdef double tree_number(self, int tree, Trees trees, int leaf, const double* row,
-                            Py_ssize_t stride, double* answer) noexcept nogil
+    cdef double tree_number(self, int tree, int leaf, const double* row, Py_ssize_t stride,
+                            double* answer) noexcept nogil
     cdef void combine(self, double* answers, double* mixed, int width) noexcept nogil
     cdef void learn_weights(self, const double* row, Py_ssize_t stride, const int* columns, int n,
                             int64_t n_seen, const double* answers, double* mixed, double target,
@@ -130,9 +126,6 @@ cdef class ExtraTrees(Ensemble):
 
     cdef inline PyObject* small_of(self, int thread) noexcept nogil:
         return item_of(<PyObject*>self.small, thread)
-
-    cdef inline PyObject* tree(self, int tree) noexcept nogil:
-        return item_of(<PyObject*>self.trees, tree)
 
     cdef inline PyObject* models_of(self, int tree) noexcept nogil:
         """The `LinearModels` of a tree, in a regression."""

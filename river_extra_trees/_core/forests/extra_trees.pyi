@@ -8,7 +8,7 @@ from .model_trees import LinearModels
 from .questions import Questions
 
 class ExtraTrees(Learner):
-    trees: list[Trees]
+    trees: Trees
     models: list[LinearModels]
     mixture: NumberMixture
     questions: Questions

@@ -12,13 +12,18 @@ from libc.string cimport memset
 from ..ahead cimport AHEAD, Ahead
 from ..allocation cimport free, product, resized, zeroed
 from ..arrays cimport view
+from ..explain cimport Explainer
 from ..table cimport RowReader
 from ..learner cimport Learner
 from ..max_features cimport SHARE, max_features_of, n_tried
 from ..schema cimport Labels, Schema
-from ..trees cimport HEADER, WEIGHT, Trees
+from ..tree cimport (
+    Tree, add_shares, begin_tree, bytes_of_tree, free_tree, mean_of, reserve_samples,
+    squares_of, walk_trees, weight_of,
+)
+from ..trees cimport Trees, table_of
 from .buffer cimport FEATURES, TARGET, Buffer, is_missing
-from .compact_trees cimport CompactTrees
+from .explained cimport explain_classes, explain_numbers
 from .row_pass cimport Ensemble, RowPass
 from .growth cimport MOST_CELLS, Growth
 from .mixtures cimport ClassPool, NumberMixture
@@ -29,7 +34,7 @@ from .rotation cimport (
     advance, change_tree, find_recent, grow_group, interval_of, learn_row, patience,
     reserve_group, start_growth,
 )
-from .tree_pass cimport TreePass, combine_numbers, find_leaves
+from .tree_pass cimport TreePass, combine_numbers
 
 from ..state import LARGEST_COUNT, State, fields_of, require, require_codes
 from .model_trees import KINDS
@@ -57,11 +62,11 @@ FIELDS = {
     "questions": ("part", Questions),
 }
 OF_CLASSES = {
-    **FIELDS, "criterion": ("word", ("gini", "entropy")), "trees": ("parts", CompactTrees),
+    **FIELDS, "criterion": ("word", ("gini", "entropy")), "trees": ("part_or_parts", Trees),
     "naive": ("part", NaiveBayes), "pool": ("part", ClassPool),
 }
 OF_NUMBERS = {
-    **FIELDS, "criterion": ("word", ("variance",)), "trees": ("parts", Trees),
+    **FIELDS, "criterion": ("word", ("variance",)), "trees": ("part_or_parts", Trees),
     "models": ("parts", LinearModels), "linear": ("items",), "mixture": ("part", NumberMixture),
 }
 
@@ -95,22 +100,27 @@ cdef class Group:
         self.growth = growth
         self.due = FIRST_GROWTH
         self.caught_up = -1
-        self.ready, self.ready_models = [], []
+        self.ready_models = []
 
     def __dealloc__(self):
+        cdef int i
+        for i in range(self.room):
+            free_tree(&self.ready[i])
+        free(self.ready)
         free(self.ready_at)
 
     cdef int make_room(self, ExtraTrees forest, int n) except -1:
         """Make room in `ready` for the growths of n samples: one or less for each."""
         cdef double interval = interval_of(self, forest.buffer.n_seen)
         cdef int most = <int>min(<double>n, 2.0 + n / interval)
-        del self.ready[most:], self.ready_models[most:]
-        if most > len(self.ready):
+        if most > self.room:
             self.ready_at = <int64_t*>resized(self.ready_at, most, sizeof(int64_t))
-        while len(self.ready) < most:
-            if forest.regression:
-                self.ready_models.append(LinearModels(forest.linear[forest.groups.index(self)]))
-            self.ready.append(forest.no_tree())
+            self.ready = <Tree*>resized(self.ready, most, sizeof(Tree))
+            while self.room < most:
+                begin_tree(&self.ready[self.room])
+                self.room += 1
+        while forest.regression and len(self.ready_models) < most:
+            self.ready_models.append(LinearModels(forest.linear[forest.groups.index(self)]))
         return 0
 
     cdef int n_samples(self) noexcept nogil:
@@ -171,11 +181,14 @@ cdef class ExtraTrees(Ensemble):
         self.groups = []
         self.linear = ["none"] * len(windows) if linear is None else list(linear)
         for (window_size, n), kind in zip(windows, self.linear, strict=True):
-            growth = TreeGrowth(kind, rules, self.no_tree())
+            growth = TreeGrowth(kind, rules, self.new_trees())
             self.groups.append(Group(window_size, first, n, growth))
             first += n
         self.n_trees = n_trees = first
-        self.trees = [self.new_tree() for _ in range(n_trees)]
+        self.trees = self.new_trees()
+        self.trees.reserve_trees(n_trees)
+        for _ in range(n_trees):
+            self.trees.add_tree()
         self.models = [LinearModels(kind) for (_, n), kind in zip(windows, self.linear)
                        for _ in range(n)] if regression else []
         self.small = []
@@ -229,17 +242,6 @@ cdef class ExtraTrees(Ensemble):
             self.small.append(SmallBatch(self))
         return 0
 
-    cdef Trees no_tree(self):
-        """An arena without a tree."""
-        if self.regression:
-            return Trees(0, True, self.fading)
-        return CompactTrees(0, False, self.fading)
-
-    cdef Trees new_tree(self):
-        cdef Trees trees = self.no_tree()
-        trees.add_tree()
-        return trees
-
     # ---------------------------------------------------------------- learning
 
     cdef int prepare_run(self, RowReader reader) except -1:
@@ -288,11 +290,7 @@ cdef class ExtraTrees(Ensemble):
         return self.n_visited(growth.n_offered)
 
     cdef void widen(self, int n_labels) noexcept:
-        cdef Group group
-        for tree in self.trees:
-            (<Trees>tree).widen(n_labels)
-        for group in self.groups:
-            group.growth.trees.widen(n_labels)
+        self.trees.widen(n_labels)
         self.questions.forget()     # their answers have too few labels
         self.n_row = -1
 
@@ -322,15 +320,6 @@ cdef class ExtraTrees(Ensemble):
                             (<Group>group).first_version(tree), <SmallBatch>self.small_of(0))
             (<Group>group).n_ready = 0
         return 0
-
-    cdef void learn_leaf(self, Trees trees, int leaf, double target, double weight) noexcept nogil:
-        """Let a leaf learn a sample; the statistics of inner nodes do not change."""
-        if not self.regression:
-            (<CompactTrees>trees).learn_in_leaf(leaf, <int>target, weight)
-            return
-        if trees.fading < 1.0:
-            trees.fade(leaf)
-        trees.add_number(leaf, target, weight, 1.0)
 
     cdef bint splits_leaves(self, int tree) noexcept nogil:
         """Whether the leaves of a tree are split on small batches."""
@@ -370,12 +359,12 @@ cdef class ExtraTrees(Ensemble):
         for g in range(self.n_row):
             self.row_columns[g] = self.schema.filled[g]
             self.row[g] = self.schema.row[self.schema.filled[g]]
-        find_leaves(self)
+        walk_trees(self.trees.trees, self.n_trees, self.schema.row, self.schema.is_numeric(),
+                   self.reached)
         if self.regression:
             for tree in range(self.n_trees):
                 self.slopes[tree] = self.tree_number(
-                    tree, <Trees>self.tree(tree), self.reached[tree], self.schema.row, 1,
-                    self.answers + 2 * tree)
+                    tree, self.reached[tree], self.schema.row, 1, self.answers + 2 * tree)
         else:
             memset(self.answers, 0, self.n_groups() * width * sizeof(double))
             for g in range(self.n_groups()):
@@ -401,20 +390,21 @@ cdef class ExtraTrees(Ensemble):
         """Add the class shares of the trees of a group."""
         cdef int tree
         for tree in range(group.first, group.first + group.n):
-            (<CompactTrees>self.tree(tree)).add_shares(
-                self.reached[tree], group.n, width, answers)
+            add_shares(
+                &self.trees.trees[tree], self.reached[tree], group.n, width, answers)
 
-    cdef double tree_number(self, int tree, Trees trees, int leaf, const double* row,
-                            Py_ssize_t stride, double* answer) noexcept nogil:
+    cdef double tree_number(self, int tree, int leaf, const double* row, Py_ssize_t stride,
+                            double* answer) noexcept nogil:
         """Write the prediction of a tree and the variance in its leaf for row[column * stride].
 
         Returns the slope of its linear model.
         """
-        cdef const double* stats = trees.row(leaf)
+        cdef const Tree* this = &self.trees.trees[tree]
         cdef double slope = (<LinearModels>self.models_of(tree)).at_row(
             leaf, row, stride, self.schema.n_columns)
-        answer[0] = stats[HEADER] + slope
-        answer[1] = stats[HEADER + 1] / stats[WEIGHT] if stats[WEIGHT] > 0.0 else 0.0
+        answer[0] = mean_of(this, leaf) + slope
+        answer[1] = squares_of(this, leaf) / weight_of(this, leaf) if (
+            weight_of(this, leaf) > 0.0) else 0.0
         return slope
 
     cdef void combine(self, double* answers, double* mixed, int width) noexcept nogil:
@@ -488,6 +478,12 @@ cdef class ExtraTrees(Ensemble):
         self.reserve_and_answer()
         return self.prediction(self.mixed, 2)[0]
 
+    cdef int explain_row(self, Explainer explainer, int code) except -1:
+        self.reserve_and_answer()
+        if self.regression:
+            return explain_numbers(self, explainer)
+        return explain_classes(self, explainer, code)
+
     def predict_spread(self, x):
         """(mean, variance, number of errors in the variance) of a predicted number."""
         with self.using():
@@ -536,6 +532,7 @@ cdef class ExtraTrees(Ensemble):
     def __sizeof__(self):
         cdef Group group
         cdef SmallBatch small
+        cdef int i
         cdef size_t size = (
             self.n_trees * (sizeof(int64_t) + (1 + <size_t>self.batch_size) * sizeof(int)
                             + sizeof(double))
@@ -549,8 +546,10 @@ cdef class ExtraTrees(Ensemble):
         for small in self.small:
             size += small.n_bytes + small.growth.block_bytes
         for group in self.groups:
-            size += group.growth.n_bytes()      # the tree that grows tells its own size
-            size += len(group.ready) * sizeof(int64_t)
+            size += group.growth.n_bytes()
+            size += group.room * (sizeof(int64_t) + sizeof(Tree))
+            for i in range(group.room):
+                size += bytes_of_tree(&group.ready[i], &self.trees.kind)
         return object.__sizeof__(self) + size
 
     # ---------------------------------------------------------------- copies and states
@@ -593,7 +592,8 @@ cdef class ExtraTrees(Ensemble):
         table = OF_NUMBERS if is_regression else OF_CLASSES
         cdef dict fields = State(
             "ExtraTrees", values, table).read(table)
-        growths, n_trees = fields["growths"], len(fields["trees"])
+        growths = fields["growths"]
+        n_trees = sum([trees.n_trees for trees in fields["trees"]])
         require(np.all((growths[:, 0] >= 1) & (growths[:, 0] <= LARGEST_WINDOW)
                        & (growths[:, 1] >= 1) & (growths[:, 1] <= n_trees))
                 and n_trees > 0 and sum(growths[:, 1].tolist()) == n_trees
@@ -622,7 +622,8 @@ cdef class ExtraTrees(Ensemble):
                 "ExtraTrees: samples are missing")
         buffer.enlarge(self.buffer.n_blocks)    # AHEAD may have been smaller in a former version
         self.store_in(buffer)
-        self.schema, self.labels, self.trees = fields["schema"], fields["labels"], fields["trees"]
+        self.schema, self.labels = fields["schema"], fields["labels"]
+        self.trees = table_of(fields["trees"], self.new_trees())
         self.models, self.mixture = fields.get("models", []), fields.get("mixture")
         self.naive, self.pool = fields.get("naive"), fields.get("pool")
         self.questions = fields["questions"]
@@ -635,9 +636,8 @@ cdef class ExtraTrees(Ensemble):
             group.due = fields["due"][i]
             group.turn, group.begun = growths[i, 2], growths[i, BEGUN]
             group.n_columns, group.n_labels = growths[i, 4], growths[i, 5]
-        for trees, models in zip(self.trees, self.models):
-            if (<Trees>trees).is_former:
-                (<LinearModels>models).renumber()
+        for models in self.models if self.trees.is_former else []:
+            (<LinearModels>models).renumber()
         self.check_structure()
         for group in self.groups:
             if group.begun > 0:
@@ -660,13 +660,12 @@ cdef class ExtraTrees(Ensemble):
         group.growth.offer_columns(
             self.schema, group.begun - group.n_samples(), group.n_samples())
         group.growth.reserve(group.n_labels, group.n_samples(),
-                             self.n_visited_by(group.growth.growth, group.begun - group.n_samples(),
-                                               group.n_samples()))
-        group.growth.trees.reserve(0, self.n_labels())
+                             self.n_visited_by(
+                                 group.growth.growth, group.begun - group.n_samples(),
+                                 group.n_samples()))
         if not self.regression:
-            (<CompactTrees>group.growth.trees).reserve_samples(group.n_samples())
+            reserve_samples(&group.growth.tree, group.n_samples())
         start_growth(self, group)
-        group.growth.trees.widen(self.n_labels())
         for at in range(group.begun, n_seen + 1):
             reserve_group(self, group, n_seen + 1, self.n_labels())
             if advance(self, group, at, n_seen):
@@ -682,18 +681,15 @@ cdef class ExtraTrees(Ensemble):
             arrival = max(arrival, self.births[tree], self.buffer.oldest)
             while arrival < n_seen:
                 self.leaves[<Py_ssize_t>tree * size + arrival % size] = (
-                    walk(<Trees>self.tree(tree), self.buffer, self.buffer.place_of(arrival)))
+                    walk(&self.trees.trees[tree], self.buffer, self.buffer.place_of(arrival)))
                 arrival += 1
 
     cdef int check_structure(self) except -1:
         """Raise a StateError if the valid parts of the forest are not consistent."""
-        cdef Trees trees
         cdef Group group
         cdef int i
         cdef int64_t n_seen = self.buffer.n_seen
-        for trees in self.trees:
-            require(trees.n_roots == 1 and trees.fits(
-                self.schema.codes, self.regression, len(self.labels), self.fading),
+        require(self.trees.fits(self.schema.codes, self.regression, len(self.labels), self.fading),
                 "ExtraTrees: a tree does not belong to it")
         for i in range(self.n_trees):
             require(0 <= self.births[i] <= n_seen, "ExtraTrees: a tree comes later")

@@ -1,4 +1,4 @@
-"""Trees that learn one stream in batches: one schema, one window, one `Trees` object per tree.
+"""Trees that learn one stream in batches: one schema, one window, one table of trees.
 
 The papers do not define the trees before the first batch is full. Here, early trees grow on the
 samples gathered so far: after the first 10 samples, then after 20, 30, 45 and so on. The growth on
@@ -7,16 +7,16 @@ the first full batch replaces these trees; from then on the trees are those of t
 A growth is a step of the forest, see `guarded`: if memory runs out, the forest refuses all calls.
 """
 
-from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 
-from ..ahead cimport AHEAD, Ahead
+from ..ahead cimport Ahead
 from ..cart.splitter cimport Splitter
+from ..explain cimport Explainer
 from ..table cimport RowReader
-from ..lists cimport item_of
 from ..rng cimport Rng
 from ..schema cimport Schema
 from ..team cimport Job
+from ..tree cimport Tree
 from ..trees cimport Trees
 from ..window cimport Window
 from .row_pass cimport Ensemble
@@ -33,6 +33,7 @@ cdef class Forest(Ensemble):
                                     #   without bagging or before the first sample of the batch
     cdef double* sums               # scratch: votes per class
     cdef int n_sums
+    cdef int* reached               # scratch: per tree, the leaf that one row reaches
 
     cdef int begin(self, int n_trees, bint regression, int batch_size, bint published,
                    double fading, object seed) except -1
@@ -55,36 +56,33 @@ cdef class Forest(Ensemble):
     cdef int64_t bag_size(self, Rng* rng) noexcept
     cdef const int* copies_of(self, int tree) noexcept nogil
     cdef int mark_columns(self, int tree, uint8_t* chosen) except -1
-    cdef void learn_root(self, Trees trees, const int* copies) noexcept nogil
-    cdef int reserve_sums(self, int n_labels) except -1 nogil
+    cdef Tree* new_tree(self, int tree) except NULL nogil
+    cdef int learn_root(self, Tree* tree, const int* copies) except -1 nogil
+    cdef int reserve_sums(self, int n_labels) except -1
+    cdef const int* find_leaves_of_row(self) noexcept nogil
     # Number of samples with known labels that can be learned before the batch is full or memory has
     # to be allocated.
     cdef int room(self, int n_labels) noexcept nogil
     # Lets the trees learn those of n rows that have a slot. `position` is the position of the first
-    # of these in the batch. leaves[tree * AHEAD + i] is the leaf of row i. If `leaves` is NULL, the
-    # only row is the one that the schema encoded last.
-    cdef void learn_rows(self, const int* leaves, const double* targets, const double* weights,
-                         const int* slots, int n, int position, int n_labels) noexcept nogil
+    # of these in the batch. leaves[tree * spacing + i] is the leaf of row i.
+    cdef int learn_rows(self, const int* leaves, Py_ssize_t spacing, const double* targets,
+                        const double* weights, const int* slots, int n, int position,
+                        int n_labels) except -1 nogil
     cdef int find_leaves(self, RowReader reader, int n) except -1 nogil
-    cdef void learn_ahead(self, RowReader reader, int n, int n_labels) noexcept nogil
+    cdef int learn_ahead(self, RowReader reader, int n, int n_labels) except -1 nogil
     cdef void answer_ahead(self, RowReader reader, Ahead ahead, Py_ssize_t row, int first, int n,
                            int n_labels) noexcept nogil
-    cdef void sum_votes(self, const int* leaves, int n, int n_labels, double* votes) noexcept nogil
-    cdef double mean_of_trees(self, const int* leaves) noexcept nogil
+    cdef void sum_votes(self, const int* leaves, Py_ssize_t spacing, int n, int n_labels,
+                        double* votes) noexcept nogil
+    cdef double mean_of_trees(self, const int* leaves, Py_ssize_t spacing) noexcept nogil
     # Adds the class frequencies of a leaf of each of n rows to votes[i * n_labels ...]; sets
     # voted[i] if the leaf has samples.
-    cdef void add_votes(self, Trees trees, const int* leaves, int n, int n_labels, double* votes,
-                        uint8_t* voted) noexcept nogil
+    cdef void add_votes(self, const Tree* tree, const int* leaves, int n, int n_labels,
+                        double* votes, uint8_t* voted) noexcept nogil
 
-    cdef inline int leaf_of(self, Trees trees) noexcept nogil:
-        """The leaf that the row encoded last reaches."""
-        return trees.leaf_below(trees.roots[0], self.schema.row)
-
-    cdef inline int leaf_at(self, const int* leaves, Py_ssize_t tree, int i) noexcept nogil:
-        """The leaf of row i; if `leaves` is NULL, the leaf that the row encoded last reaches."""
-        if leaves != NULL:
-            return leaves[tree * AHEAD + i]
-        return self.leaf_of(<Trees>item_of(<PyObject*>self.trees, tree))
+    # Explains factor times the answer of a tree: its mean, or the vote for a class.
+    cdef int explain_tree(self, Explainer explainer, const Tree* tree, int code,
+                          double factor) except -1 nogil
 
     cdef dict views(self)
     cdef int load(self, dict fields) except -1

@@ -7,7 +7,7 @@ from ..window import Window
 
 class Forest(Learner):
     window: Window
-    trees: list[Trees]
+    trees: Trees
     root_statistics: Trees
     fading: float
     batch_size: int

@@ -3,7 +3,6 @@
 A single tree is a forest of one. The subclasses define the bags of a batch and the growth of trees.
 """
 
-from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memset
 
@@ -12,14 +11,18 @@ from copy import deepcopy
 from ..ahead cimport AHEAD, Ahead
 from ..allocation cimport free, product, resized, zeroed
 from ..cart.splitter cimport Splitter
+from ..explain cimport Explainer
 from ..guarded cimport begin_step, end_step
 from ..table cimport RowReader
 from ..learner cimport Learner
-from ..lists cimport item_of, length_of
 from ..rng cimport BOOTSTRAP, EARLY, Rng, below, rng_for
 from ..schema cimport Labels, Schema
 from ..team cimport Job, Team
-from ..trees cimport HEADER, WEIGHT, Trees
+from ..tree cimport (
+    Tree, first_cell, free_tree, is_leaf, learn, mean_of, plant, reserve_pairs, shrink, trim,
+    walk_rows, walk_trees, weight_of,
+)
+from ..trees cimport Trees, table_of
 from ..window cimport Window
 from .row_pass cimport Ensemble, RowPass
 
@@ -39,18 +42,16 @@ cdef class Walks(RowPass):
         self.forest, self.ahead = forest, ahead
 
     cdef int prepare(self) except -1:
-        return self.ahead.reserve_leaves(len(self.forest.trees), self.forest.n_labels())
+        return self.ahead.reserve_leaves(self.forest.trees.n_trees, self.forest.n_labels())
 
     cdef int do(self, long tree, int thread) except -1 nogil:
-        cdef PyObject* trees = item_of(<PyObject*>self.forest.trees, tree)
-        (<Trees>trees).walk_rows((<Trees>trees).roots[0], self.ahead.rows, self.n,
-                                 self.ahead.stride, self.forest.schema.is_numeric(),
-                                 self.ahead.leaves + tree * AHEAD)
+        walk_rows(&self.forest.trees.trees[tree], self.ahead.rows, self.n, self.ahead.stride,
+                  self.forest.schema.is_numeric(), self.ahead.leaves + tree * AHEAD)
         return 0
 
     cdef int predict(self, RowReader reader, Py_ssize_t row) except -1 nogil:
         cdef long tree
-        for tree in range(length_of(<PyObject*>self.forest.trees)):
+        for tree in range(self.forest.trees.n_trees):
             self.do(tree, 0)
         self.forest.answer_ahead(reader, self.ahead, row, 0, self.n, self.forest.n_labels())
         return 0
@@ -60,7 +61,7 @@ FIELDS = {
     "batch_size": ("whole", 1, 2**31 - 1), "fading": ("number", 0.0, 1.0),
     "seed": ("whole", 0, 2**64 - 1), "n_batches": ("whole",), "n_early": ("whole", 0, 2**31 - 1),
     "schema": ("part", Schema), "labels": ("part", Labels), "window": ("part", Window),
-    "trees": ("parts", Trees), "root_statistics": ("part", Trees),
+    "trees": ("part_or_parts", Trees), "root_statistics": ("part_or_parts", Trees),
 }
 
 
@@ -74,32 +75,29 @@ cdef class Forest(Ensemble):
         self.window = Window()
         self.root_statistics = Trees(0, regression)
         self.root_statistics.add_tree()
-        self.trees = [self.new_tree() for _ in range(n_trees)]
+        self.trees = self.new_trees()
+        self.trees.reserve_trees(n_trees)
+        for _ in range(n_trees):
+            self.trees.add_tree()
         self.reserve_sums(1)
         return 0
 
     def __dealloc__(self):
         free(self.sums)
         free(self.bags)
+        free(self.reached)
 
     # --- Learning -----------------------------------------------------------------------------
 
     cdef int reserve(self, int n_labels) except -1 nogil:
-        cdef Py_ssize_t tree
-        if not self.regression:
-            for tree in range(length_of(<PyObject*>self.trees)):
-                (<Trees>item_of(<PyObject*>self.trees, tree)).reserve(0, n_labels)
-            self.root_statistics.reserve(0, n_labels)
-        self.reserve_sums(n_labels)
-        if self.bagging and self.bags == NULL:
+        if n_labels > self.n_sums or (self.bagging and self.bags == NULL):
             with gil:
+                self.reserve_sums(n_labels)
                 self.make_bags()
         return self.window.reserve_one(self.schema, self.batch_size)
 
     cdef void widen(self, int n_labels) noexcept:
-        cdef Trees trees
-        for trees in self.trees:
-            trees.widen(n_labels)
+        self.trees.widen(n_labels)
         self.root_statistics.widen(n_labels)
 
     cdef void store(self, const double* values, Py_ssize_t stride, int n, const double* targets,
@@ -109,12 +107,13 @@ cdef class Forest(Ensemble):
     cdef int update(self, double target, double weight) except -1 nogil:
         cdef int slot, position = self.n_gathered()
         self.store(self.schema.row, 1, 1, &target, &weight, &slot)
-        self.learn_rows(NULL, &target, &weight, &slot, 1, position, self.n_labels())
-        return 0
+        return self.learn_rows(self.find_leaves_of_row(), 1, &target, &weight, &slot, 1, position,
+                               self.n_labels())
 
-    cdef void learn_rows(self, const int* leaves, const double* targets, const double* weights,
-                         const int* slots, int n, int position, int n_labels) noexcept nogil:
-        pass
+    cdef int learn_rows(self, const int* leaves, Py_ssize_t spacing, const double* targets,
+                        const double* weights, const int* slots, int n, int position,
+                        int n_labels) except -1 nogil:
+        return 0
 
     cdef bint batch_is_full(self) noexcept nogil:
         return self.n_gathered() >= self.batch_end()
@@ -148,7 +147,8 @@ cdef class Forest(Ensemble):
     cdef int make_bags(self) except -1:
         """Draw the bags of this batch, unless they are drawn already."""
         if self.bagging and self.bags == NULL:
-            self.bags = <int*>zeroed(product(len(self.trees), self.batch_size), sizeof(int))
+            self.bags = <int*>zeroed(
+                product(self.trees.n_trees, self.batch_size), sizeof(int))
             self.draw_bags()
         return 0
 
@@ -157,7 +157,7 @@ cdef class Forest(Ensemble):
 
         The bags of the first batch are drawn later, by `make_bags`.
         """
-        cdef int tree, n_trees = <int>len(self.trees)
+        cdef int tree, n_trees = self.trees.n_trees
         cdef int* bag = self.bags
         cdef int64_t _
         cdef Rng rng
@@ -183,15 +183,24 @@ cdef class Forest(Ensemble):
         memset(chosen, 1, self.window.n_columns)
         return 0
 
-    cdef void learn_root(self, Trees trees, const int* copies) noexcept nogil:
-        """Add the samples of the window to the root of a new tree; `copies` is per slot."""
+    cdef Tree* new_tree(self, int tree) except NULL nogil:
+        """Make a tree one empty leaf again."""
+        cdef Tree* this = &self.trees.trees[tree]
+        free_tree(this)
+        reserve_pairs(this, &self.trees.kind, 1)
+        plant(this)
+        return this
+
+    cdef int learn_root(self, Tree* tree, const int* copies) except -1 nogil:
+        """Let the root of a new tree learn the samples of the window; `copies` is per slot."""
         cdef int i, slot, n
         for i in range(self.window.size):
             slot = self.window.slot_at(i)
             n = copies[slot] if copies != NULL else 1
             if n:
-                trees.learn(trees.roots[0], self.window.target[slot],
-                            self.window.weight[slot] * n, self.n_batches + 1)
+                learn(tree, &self.trees.kind, 0, self.window.target[slot],
+                      self.window.weight[slot] * n, self.n_batches + 1)
+        return 0
 
     # --- Growth -------------------------------------------------------------------------------
 
@@ -218,7 +227,7 @@ cdef class Forest(Ensemble):
     cdef int grow_all(self, list splitters, object plan, bint early=False, int first=0,
                       int n=-1) except -1:
         cdef BatchGrowth growth = BatchGrowth(
-            self, splitters, plan, early, first, n if n >= 0 else <int>len(self.trees))
+            self, splitters, plan, early, first, n if n >= 0 else self.trees.n_trees)
         self.make_bags()            # of a forest that was loaded with a full batch
         return growth.run()
 
@@ -230,24 +239,24 @@ cdef class Forest(Ensemble):
 
         In the first batch the slot of a sample is its position in the batch.
         """
-        cdef Trees trees = self.new_tree()
+        cdef Tree* this = self.new_tree(tree)
         cdef const int* copies = self.copies_of(tree)
         cdef bytearray marks = bytearray(self.window.n_columns)
         cdef uint8_t* chosen = marks
         cdef int max_features, max_depth, max_nodes
         max_features, max_depth, max_nodes = plan
-        self.trees[tree] = splitter.trees = trees
         splitter.window, splitter.max_depth = self.window, max_depth
         self.mark_columns(tree, chosen)
         with nogil:
-            self.learn_root(trees, copies)
-            if trees.row(trees.roots[0])[WEIGHT] <= 0.0:    # no copy of any of the samples
-                self.learn_root(trees, NULL)
+            self.learn_root(this, copies)
+            if weight_of(this, 0) <= 0.0:       # no copy of any of the samples
+                self.learn_root(this, NULL)
                 return 0
-            splitter.grow(trees.roots[0], self.schema, copies, max_features, 1.0,
-                          rng_for(self.seed, tree, self.window.size, EARLY), chosen)
-            trees.shrink_to(max_nodes)
-            trees.trim(0)
+            splitter.grow(this, &self.trees.kind, self.trees.n_values, self.schema, copies,
+                          max_features, 1.0, rng_for(self.seed, tree, self.window.size, EARLY),
+                          chosen)
+            shrink(this, max_nodes)
+            trim(this, &self.trees.kind)
         return 0
 
     cdef bint has_early_trees(self) noexcept nogil:
@@ -297,7 +306,7 @@ cdef class Forest(Ensemble):
 
     cdef int find_leaves(self, RowReader reader, int n) except -1 nogil:
         """Find the leaves of the n rows that were read ahead, in all trees."""
-        cdef long tree, n_trees = length_of(<PyObject*>self.trees)
+        cdef long tree, n_trees = self.trees.n_trees
         (<Walks>reader.job).n = n
         if n * n_trees > FEW:
             return reader.team.run(reader.job, n_trees)
@@ -305,7 +314,7 @@ cdef class Forest(Ensemble):
             (<Walks>reader.job).do(tree, 0)
         return 0
 
-    cdef void learn_ahead(self, RowReader reader, int n, int n_labels) noexcept nogil:
+    cdef int learn_ahead(self, RowReader reader, int n, int n_labels) except -1 nogil:
         """Learn the rows that were read ahead; if asked to, predict each row before."""
         cdef const int* leaves = reader.ahead.leaves
         cdef const double* targets = reader.ahead.targets
@@ -314,18 +323,18 @@ cdef class Forest(Ensemble):
         cdef int i, position = self.n_gathered()
         self.store(reader.ahead.values, reader.ahead.stride, n, targets, weights, slots)
         if not reader.asks:
-            self.learn_rows(leaves, targets, weights, slots, n, position, n_labels)
-            return
+            return self.learn_rows(
+                leaves, AHEAD, targets, weights, slots, n, position, n_labels)
         for i in range(n):
             self.answer_ahead(reader, reader.ahead, reader.row, i, 1, n_labels)
             if slots[i] >= 0:
-                self.learn_rows(
-                    leaves + i, targets + i, weights + i, slots + i, 1, position, n_labels)
+                self.learn_rows(leaves + i, AHEAD, targets + i, weights + i, slots + i, 1,
+                                position, n_labels)
                 position += 1
+        return 0
 
     cdef int room(self, int n_labels) noexcept nogil:
-        if (self.bagging and self.bags == NULL) or (
-                not self.regression and self.root_statistics.n_values != n_labels):
+        if self.bagging and self.bags == NULL:
             return 0
         if not self.window.has_room(self.schema):
             return 0
@@ -339,10 +348,10 @@ cdef class Forest(Ensemble):
         cdef double mean
         cdef int i
         if not self.regression:
-            self.sum_votes(leaves, n, n_labels, votes)
+            self.sum_votes(leaves, AHEAD, n, n_labels, votes)
         for i in range(n):
             if self.regression:
-                mean = self.mean_of_trees(leaves + i)
+                mean = self.mean_of_trees(leaves + i, AHEAD)
                 reader.store_prediction(row + first + i, &mean, 1)
             else:
                 reader.store_prediction(
@@ -350,65 +359,92 @@ cdef class Forest(Ensemble):
 
     # --- Predictions --------------------------------------------------------------------------
 
-    cdef int reserve_sums(self, int n_labels) except -1 nogil:
+    cdef int reserve_sums(self, int n_labels) except -1:
+        """Allocate memory for the votes for n labels, and the leaves of one row."""
+        self.reached = <int*>resized(self.reached, max(1, self.trees.n_trees), sizeof(int))
         if n_labels > self.n_sums:
             self.sums = <double*>resized(self.sums, n_labels, sizeof(double))
             self.n_sums = n_labels
         return 0
 
-    cdef void add_votes(self, Trees trees, const int* leaves, int n, int n_labels, double* votes,
-                        uint8_t* voted) noexcept nogil:
-        cdef const double* row
-        cdef int i, code
+    cdef void add_votes(self, const Tree* tree, const int* leaves, int n, int n_labels,
+                        double* votes, uint8_t* voted) noexcept nogil:
+        cdef double weight
+        cdef int i, cell
         for i in range(n):
-            row = trees.row(leaves[i])
-            if row[WEIGHT] > 0.0:
+            weight = weight_of(tree, leaves[i])
+            if weight > 0.0:
                 voted[i] = True
-                for code in range(trees.n_values):
-                    votes[code] += row[HEADER + code] / row[WEIGHT]
+                if tree.nodes[leaves[i]].left >= 0:
+                    votes[tree.nodes[leaves[i]].left] += 1.0
+                cell = first_cell(tree, leaves[i])
+                while cell >= 0:
+                    votes[tree.cells[cell].code] += tree.cells[cell].weight / weight
+                    cell = tree.cells[cell].next
             votes += n_labels
 
+    cdef const int* find_leaves_of_row(self) noexcept nogil:
+        """The leaf in each tree that the row encoded last reaches; valid until the next call."""
+        walk_trees(self.trees.trees, self.trees.n_trees, self.schema.row,
+                   self.schema.is_numeric(), self.reached)
+        return self.reached
+
     cdef double* row_shares(self) except? NULL nogil:
-        self.sum_votes(NULL, 1, self.n_labels(), self.sums)
+        self.sum_votes(self.find_leaves_of_row(), 1, 1, self.n_labels(), self.sums)
         return self.sums
 
-    cdef void sum_votes(self, const int* leaves, int n, int n_labels, double* votes) noexcept nogil:
+    cdef void sum_votes(self, const int* leaves, Py_ssize_t spacing, int n, int n_labels,
+                        double* votes) noexcept nogil:
         """The sums of the class frequencies in the leaves of n rows; see `learn_rows`."""
         cdef uint8_t[AHEAD] voted
-        cdef Py_ssize_t tree
-        cdef PyObject* trees
-        cdef const int* reached
-        cdef int i, leaf
+        cdef int i, tree, root = 0
         memset(voted, 0, n)
         memset(votes, 0, <size_t>n * n_labels * sizeof(double))
-        for tree in range(length_of(<PyObject*>self.trees)):
-            trees = item_of(<PyObject*>self.trees, tree)
-            if leaves == NULL:
-                leaf = self.leaf_of(<Trees>trees)
-                reached = &leaf
-            else:
-                reached = leaves + tree * AHEAD
-            self.add_votes(<Trees>trees, reached, n, n_labels, votes, voted)
+        for tree in range(self.trees.n_trees):
+            self.add_votes(
+                &self.trees.trees[tree], leaves + tree * spacing, n, n_labels, votes, voted)
         for i in range(n):
             if not voted[i]:
-                self.add_votes(self.root_statistics, self.root_statistics.roots, 1, n_labels,
+                self.add_votes(self.root_statistics.trees, &root, 1, n_labels,
                                votes + <Py_ssize_t>i * n_labels, voted + i)
 
     cdef double row_number(self) except? -1.0 nogil:
-        return self.mean_of_trees(NULL)
+        return self.mean_of_trees(self.find_leaves_of_row(), 1)
 
-    cdef double mean_of_trees(self, const int* leaves) noexcept nogil:
+    cdef double mean_of_trees(self, const int* leaves, Py_ssize_t spacing) noexcept nogil:
         """The mean of the leaf means."""
-        cdef const double* row
         cdef double total = 0.0
-        cdef Py_ssize_t tree
-        cdef int n = 0
-        for tree in range(length_of(<PyObject*>self.trees)):
-            row = (<Trees>item_of(<PyObject*>self.trees, tree)).row(self.leaf_at(leaves, tree, 0))
-            if row[WEIGHT] > 0.0:
-                total += row[HEADER]
+        cdef int tree, n = 0
+        for tree in range(self.trees.n_trees):
+            if weight_of(&self.trees.trees[tree], leaves[tree * spacing]) > 0.0:
+                total += mean_of(&self.trees.trees[tree], leaves[tree * spacing])
                 n += 1
-        return total / n if n else self.root_statistics.row(self.root_statistics.roots[0])[HEADER]
+        return total / n if n else mean_of(self.root_statistics.trees, 0)
+
+    # --- Explanations -------------------------------------------------------------------------
+
+    cdef int explain_row(self, Explainer explainer, int code) except -1:
+        """Trees whose leaf is empty do not vote; see `sum_votes`."""
+        cdef const int* reached = self.find_leaves_of_row()
+        cdef const Tree* trees = self.trees.trees
+        cdef int tree, n_voters = 0
+        for tree in range(self.trees.n_trees):
+            n_voters += weight_of(&trees[tree], reached[tree]) > 0.0
+        with nogil:
+            for tree in range(self.trees.n_trees):
+                if weight_of(&trees[tree], reached[tree]) > 0.0:
+                    self.explain_tree(explainer, &trees[tree], code, 1.0 / n_voters)
+            if n_voters == 0:
+                self.explain_tree(explainer, self.root_statistics.trees, code, 1.0)
+        if not self.regression:
+            explainer.to_log_odds()
+        return 0
+
+    cdef int explain_tree(self, Explainer explainer, const Tree* tree, int code,
+                          double factor) except -1 nogil:
+        explainer.lay_out(tree, self.schema.row)
+        explainer.answer_leaves(tree, self.regression, code, factor)
+        return explainer.finish()
 
     # --- Copies -------------------------------------------------------------------------------
 
@@ -422,12 +458,14 @@ cdef class Forest(Ensemble):
     # --- State --------------------------------------------------------------------------------
 
     def __sizeof__(self):
-        cdef size_t n_counts = 0 if self.bags == NULL else len(self.trees) * self.batch_size
-        return object.__sizeof__(self) + self.n_sums * sizeof(double) + n_counts * sizeof(int)
+        cdef size_t n_counts = 0 if self.bags == NULL else (
+            <size_t>self.trees.n_trees * self.batch_size)
+        return (object.__sizeof__(self) + self.n_sums * sizeof(double)
+                + (n_counts + max(1, self.trees.n_trees)) * sizeof(int))
 
     def settings(self):
         """The arguments of the constructor."""
-        return {"n_trees": len(self.trees), "regression": self.regression,
+        return {"n_trees": self.trees.n_trees, "regression": self.regression,
                 "batch_size": self.batch_size, "published": self.published, "seed": self.seed,
                 "bagging": self.bagging}
 
@@ -458,21 +496,20 @@ cdef class Forest(Ensemble):
         self.batch_size, self.seed = fields["batch_size"], fields["seed"]
         self.n_batches, self.n_early = fields["n_batches"], fields["n_early"]
         self.schema, self.labels = fields["schema"], fields["labels"]
-        self.window, self.trees = fields["window"], fields["trees"]
-        self.root_statistics = fields["root_statistics"]
+        self.window = fields["window"]
+        self.trees = table_of(fields["trees"], self.new_trees())
+        self.root_statistics = table_of(fields["root_statistics"], Trees(0, self.regression))
         require(self.n_gathered() <= self.batch_size, "Forest: the batch has too many samples")
         return 0
 
     cdef int check_structure(self) except -1:
         """Raise a StateError if the valid parts of the forest are not consistent."""
-        cdef Trees trees
-        require(self.trees, "Forest: there is no tree")
-        require(self.root_statistics.n_nodes == 1, "Forest: the root statistics are no leaf")
-        for trees in [self.root_statistics, *self.trees]:
-            require(trees.n_roots == 1 and trees.fits(
-                self.schema.codes, self.regression, len(self.labels),
-                1.0 if trees is self.root_statistics else self.fading),
-                "Forest: a tree does not belong to it")
+        require(self.trees.n_trees > 0, "Forest: there is no tree")
+        require(self.root_statistics.n_trees == 1 and is_leaf(self.root_statistics.trees.nodes),
+                "Forest: the root statistics are no leaf")
+        for trees, fading in ((self.root_statistics, 1.0), (self.trees, self.fading)):
+            require(trees.fits(self.schema.codes, self.regression, len(self.labels), fading),
+                    "Forest: a tree does not belong to it")
         require(self.n_batches > 0 or self.n_early <= self.n_gathered(),
                 "Forest: the first trees have grown on samples that are not there")
         return self.window.check_codes(

@@ -9,20 +9,20 @@ tree that would have grown at once.
 
 import numpy as np
 
-from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memmove, memset
 
 from ..allocation cimport free, product, resized
 from ..arrays cimport view
 from ..cart.splitter cimport Splitter
+from ..explain cimport Explainer, Step
 from ..guarded cimport end_step
 from ..learner cimport Learner
-from ..lists cimport item_of, length_of
 from ..rng cimport FORGET, SUBSET, Rng, next_word, poisson, rng_for, uniform
 from ..schema cimport Schema
 from ..shares cimport first_largest
-from ..trees cimport HEADER, Trees
+from ..tree cimport Tree, learn, majority, mean_of, plant, trim, walk_slot
+from ..trees cimport Trees
 from .forest cimport Forest
 
 from ..state import LARGEST_COUNT, put_back, require
@@ -170,7 +170,7 @@ cdef class ForgetfulForest(Forest):
 
     cdef int reserve_answers(self, int n) except -1 nogil:
         """Allocate memory for the predictions of n samples of this batch."""
-        cdef size_t width = length_of(<PyObject*>self.trees) + 2
+        cdef size_t width = self.trees.n_trees + 2
         if n > self.n_answers:
             n = max(n, min(max(4, n + n // 2), self.batch_size))
             self.answers = <double*>resized(self.answers, product(n, width), sizeof(double))
@@ -179,7 +179,8 @@ cdef class ForgetfulForest(Forest):
 
     cdef object answers_so_far(self):
         """The memory of the predictions for the samples of this batch, as [position, tree]."""
-        return view(self.answers, "f8", (self.n_answers, len(self.trees) + 2))[:self.n_gathered()]
+        return view(
+            self.answers, "f8", (self.n_answers, self.trees.n_trees + 2))[:self.n_gathered()]
 
     # --- One sample ---------------------------------------------------------------------------
 
@@ -200,55 +201,70 @@ cdef class ForgetfulForest(Forest):
         cdef int n = min(Forest.room(self, n_labels), self.n_answers - self.n_gathered())
         return n if self.n_waiting == 0 else min(n, 1)      # trees grow before the next row
 
-    cdef void learn_rows(self, const int* leaves, const double* targets, const double* weights,
-                         const int* slots, int n, int position, int n_labels) noexcept nogil:
+    cdef int learn_rows(self, const int* leaves, Py_ssize_t spacing, const double* targets,
+                        const double* weights, const int* slots, int n, int position,
+                        int n_labels) except -1 nogil:
         """Store the prediction of each tree for the rows, and let it learn them."""
         cdef int i
         for i in range(n):
             if slots[i] >= 0:
-                self.learn_row_at(leaves, i, targets[i], weights[i], position, n_labels)
+                self.learn_row_at(
+                    leaves + i, spacing, targets[i], weights[i], position, n_labels)
                 position += 1
+        return 0
 
-    cdef void learn_row_at(self, const int* leaves, int i, double target, double weight,
-                           int position, int n_labels) noexcept nogil:
-        """Store the prediction of each tree for row i, and let it learn the row."""
-        cdef int tree, leaf, n_trees = <int>length_of(<PyObject*>self.trees)
+    cdef int learn_row_at(self, const int* leaves, Py_ssize_t spacing, double target,
+                          double weight, int position, int n_labels) except -1 nogil:
+        """Store the prediction of each tree for a row, and let it learn the row."""
+        cdef int tree, leaf, n_trees = self.trees.n_trees
         cdef double total = 0.0
         cdef double* answers = self.answers + <Py_ssize_t>position * (n_trees + 2)
         cdef uint8_t voted
-        cdef PyObject* trees
+        cdef Tree* this
         answers[n_trees + 1] = 0.0
         if self.regression:
-            answers[n_trees + 1] = self.root_statistics.row(
-                self.root_statistics.roots[0])[HEADER]
-        self.root_statistics.learn(self.root_statistics.roots[0], target, weight, 0.0)
+            answers[n_trees + 1] = mean_of(self.root_statistics.trees, 0)
+        learn(self.root_statistics.trees, &self.root_statistics.kind, 0, target, weight, 0.0)
         if not self.regression:
             memset(self.sums, 0, n_labels * sizeof(double))
         for tree in range(n_trees):
-            trees = item_of(<PyObject*>self.trees, tree)
-            leaf = self.leaf_at(leaves, tree, i)
+            this, leaf = &self.trees.trees[tree], leaves[tree * spacing]
             if self.regression:
-                answers[tree] = (<Trees>trees).row(leaf)[HEADER]
-                total += (<Trees>trees).row(leaf)[HEADER]
+                answers[tree] = mean_of(this, leaf)
+                total += mean_of(this, leaf)
             else:
-                answers[tree] = (<Trees>trees).majority(leaf)
-                self.add_votes(<Trees>trees, &leaf, 1, n_labels, self.sums, &voted)
+                answers[tree] = majority(this, leaf)
+                self.add_votes(this, &leaf, 1, n_labels, self.sums, &voted)
             if not self.published:
-                (<Trees>trees).learn(leaf, target, weight, self.n_batches + 1)
+                learn(this, &self.trees.kind, leaf, target, weight, self.n_batches + 1)
         answers[n_trees] = total / n_trees if self.regression else (
             first_largest(self.sums, n_labels))
+        return 0
 
-    cdef void add_votes(self, Trees trees, const int* leaves, int n, int n_labels, double* votes,
-                        uint8_t* voted) noexcept nogil:
+    cdef void add_votes(self, const Tree* tree, const int* leaves, int n, int n_labels,
+                        double* votes, uint8_t* voted) noexcept nogil:
         cdef int i, code
         if not self.published:
-            Forest.add_votes(self, trees, leaves, n, n_labels, votes, voted)
+            Forest.add_votes(self, tree, leaves, n, n_labels, votes, voted)
             return
         for i in range(n):
-            code = trees.majority(leaves[i])
+            code = majority(tree, leaves[i])
             if code >= 0:
                 voted[i] = True
                 votes[<Py_ssize_t>i * n_labels + code] += 1.0
+
+    cdef int explain_tree(self, Explainer explainer, const Tree* tree, int code,
+                          double factor) except -1 nogil:
+        cdef Step* step
+        cdef int i
+        if self.regression or not self.published:
+            return Forest.explain_tree(self, explainer, tree, code, factor)
+        explainer.lay_out(tree, self.schema.row)
+        for i in range(explainer.n_steps):
+            step = &explainer.steps[i]
+            if step.feature < 0 and step.weight > 0.0:
+                step.value = factor if majority(tree, step.right) == code else 0.0
+        return explainer.finish()
 
     # --- One batch ----------------------------------------------------------------------------
 
@@ -275,14 +291,14 @@ cdef class ForgetfulForest(Forest):
         with self.using():
             if batch != self.n_batches or self.n_gathered() < self.batch_size:
                 return
-            assert len(sizes) == len(depths) == len(self.trees)
-            assert n_per_step * <int64_t>self.batch_size >= <int64_t>len(self.trees)
+            assert len(sizes) == len(depths) == self.trees.n_trees
+            assert n_per_step * <int64_t>self.batch_size >= <int64_t>self.trees.n_trees
             self.plan = np.array([sizes, depths], np.int64).T
             self.window.sort()
             for tree in discarded:
                 self.created_at[tree] = batch
             self.parameters, self.drift = parameters, drift
-            self.n_waiting, self.n_per_step = len(self.trees), n_per_step
+            self.n_waiting, self.n_per_step = self.trees.n_trees, n_per_step
             self.n_batches += 1
 
     def grow(self, list splitters):
@@ -292,7 +308,7 @@ cdef class ForgetfulForest(Forest):
             n = self.n_waiting - self.n_may_wait()
             if n <= 0:
                 return
-            self.grow_all(splitters, self.plan, False, len(self.trees) - self.n_waiting, n)
+            self.grow_all(splitters, self.plan, False, self.trees.n_trees - self.n_waiting, n)
             self.n_waiting -= n
             if self.n_waiting == 0:
                 self.plan, self.n_per_step = NO_PLAN, 0
@@ -302,7 +318,7 @@ cdef class ForgetfulForest(Forest):
 
     cdef int n_may_wait(self) noexcept nogil:
         """Number of trees that may grow after the next sample."""
-        return <int>max(0, length_of(<PyObject*>self.trees)
+        return <int>max(0, self.trees.n_trees
                         - self.n_per_step * (1 + <int64_t>self.n_gathered()))
 
     cdef bint batch_is_full(self) noexcept nogil:
@@ -317,28 +333,27 @@ cdef class ForgetfulForest(Forest):
         Copies count as samples. If the bag of the batch is empty, the tree is unchanged.
         """
         cdef Retained retained = self.retained[tree]
-        cdef Trees trees
+        cdef Tree* this = &self.trees.trees[tree]
         cdef int i, slot
         cdef int64_t n = 0, size = plan[tree][0]
         if self.has_early_trees():
-            self.trees[tree] = self.new_tree()
-        trees = self.trees[tree]
+            self.new_tree(tree)
         for i in range(self.batch_size):
             n += self.copies(tree, i)
         if n == 0:
             if self.has_early_trees():
-                self.learn_root(trees, NULL)
+                self.learn_root(this, NULL)
             return 0
         with nogil:
             self.forget(tree, retained, retained.total + n - size)
             self.add_batch(tree, retained)
         splitter.max_depth = plan[tree][1]
-        self.grow_anew(trees, tree, splitter, self.created_at[tree])
+        self.grow_anew(this, tree, splitter, self.created_at[tree])
         for i in range(self.window.n_fresh):
             slot = self.window.fresh[i]
-            trees.learn(trees.walk_slot(trees.roots[0], self.window, slot),
-                        self.window.target[slot], self.window.weight[slot], self.n_batches + 1)
-        trees.trim(0)
+            learn(this, &self.trees.kind, walk_slot(this, self.window, slot),
+                  self.window.target[slot], self.window.weight[slot], self.n_batches + 1)
+        trim(this, &self.trees.kind)
         return 0
 
     cdef int64_t bag_size(self, Rng* rng) noexcept:
@@ -352,7 +367,7 @@ cdef class ForgetfulForest(Forest):
         the losses (1 for a wrong label, the squared error of a number), of their squares, and of
         the losses of the running mean of the targets (0 for labels).
         """
-        cdef int n_trees = len(self.trees)
+        cdef int n_trees = self.trees.n_trees
         assert 0 <= tree <= n_trees
         with self.using():
             self.make_bags()
@@ -361,7 +376,7 @@ cdef class ForgetfulForest(Forest):
 
     cdef tuple sum_losses(self, const double[::1] answers, int bag):
         """The losses of answers to this batch, weighed by the bag of a tree; -1: all alike."""
-        cdef int position, copies = 1, n_trees = len(self.trees)
+        cdef int position, copies = 1, n_trees = self.trees.n_trees
         cdef int64_t n = 0
         cdef double target, loss, total = 0.0, squares = 0.0, of_mean = 0.0
         for position in range(self.window.n_fresh):
@@ -384,19 +399,21 @@ cdef class ForgetfulForest(Forest):
 
         Its features are those of a tree that is discarded in this batch. Nothing is changed.
         """
-        cdef Trees successor
+        cdef Trees successors
+        cdef Tree* successor
         cdef double[::1] answers
         cdef int position, leaf
         with self.using():
-            successor = self.new_tree()
+            successors = self.new_trees()
+            successors.add_tree()
+            successor = successors.trees
             answers = np.zeros(self.batch_size)
             splitter.max_depth = max_depth
             self.grow_anew(successor, tree, splitter, self.n_batches)
             for position in range(self.window.n_fresh):
-                leaf = successor.walk_slot(
-                    successor.roots[0], self.window, self.window.fresh[position])
-                answers[position] = successor.row(leaf)[HEADER] if self.regression else (
-                    successor.majority(leaf))
+                leaf = walk_slot(successor, self.window, self.window.fresh[position])
+                answers[position] = mean_of(successor, leaf) if self.regression else (
+                    majority(successor, leaf))
             return self.sum_losses(answers, tree)
 
     cdef void forget(self, int tree, Retained retained, int64_t k) noexcept nogil:
@@ -420,27 +437,27 @@ cdef class ForgetfulForest(Forest):
                 retained.add(slots[position], self.copies(tree, position))
         return 0
 
-    cdef int grow_anew(self, Trees trees, int tree, Splitter splitter,
+    cdef int grow_anew(self, Tree* this, int tree, Splitter splitter,
                        uint64_t created_at) except -1:
         """Grow a new CART from the root on the samples that a tree retains."""
         cdef Retained retained = self.retained[tree]
         cdef uint64_t batch = self.batch_of_growth()
-        cdef int i, slot, root = trees.roots[0]
+        cdef int i, slot
         cdef bytearray marks = bytearray(self.window.n_columns)
         cdef bytearray memory = bytearray(self.window.capacity * sizeof(int))
         cdef uint8_t* chosen = marks
         cdef int* counts = <int*><char*>memory
         self.choose(created_at, tree, chosen)
-        splitter.trees, splitter.window = trees, self.window
+        splitter.window = self.window
         with nogil:
-            trees.collapse(root)
-            trees.clear(root)
+            plant(this)
             for i in range(retained.n):
                 slot = retained.slots[i]
                 counts[slot] = retained.counts[i]
-                trees.learn(root, self.window.target[slot],
-                            self.window.weight[slot] * retained.counts[i], batch + 1)
-            splitter.grow(root, self.schema, counts, 0, batch + 1,
+                learn(this, &self.trees.kind, 0, self.window.target[slot],
+                      self.window.weight[slot] * retained.counts[i], batch + 1)
+            splitter.grow(this, &self.trees.kind, self.trees.n_values, self.schema, counts, 0,
+                          batch + 1,
                           rng_for(self.seed, tree, batch, FORGET), chosen,
                           retained.slots, retained.n)
         return 0
@@ -451,7 +468,7 @@ cdef class ForgetfulForest(Forest):
 
     def tree_losses(self):
         """The losses of each tree on this batch."""
-        return np.array([self.losses(tree, False)[1] for tree in range(len(self.trees))])
+        return np.array([self.losses(tree, False)[1] for tree in range(self.trees.n_trees)])
 
     cdef int choose(self, uint64_t batch, int tree, uint8_t* chosen) except -1:
         """Mark the columns that a tree looks at: m of f, m uniform in [floor(sqrt(f)) + 2, f].
@@ -496,15 +513,15 @@ cdef class ForgetfulForest(Forest):
 
     cdef Learner serving_copy(self):
         cdef ForgetfulForest copy = Forest.serving_copy(self)
-        copy.retained = [Retained() for _ in copy.trees]
-        copy.created_at = [0] * len(copy.trees)
+        copy.retained = [Retained() for _ in range(copy.trees.n_trees)]
+        copy.created_at = [0] * copy.trees.n_trees
         copy.parameters = list(self.parameters)
         return copy
 
     # --- State --------------------------------------------------------------------------------
 
     def __sizeof__(self):
-        cdef size_t n_trees = len(self.trees)
+        cdef size_t n_trees = self.trees.n_trees
         return super().__sizeof__() + self.n_answers * (n_trees + 2) * sizeof(double)
 
     def settings(self):
@@ -540,7 +557,7 @@ cdef class ForgetfulForest(Forest):
         cdef Retained retained
         cdef int slot, count
         Forest.load(self, fields)
-        n_trees = len(self.trees)
+        n_trees = self.trees.n_trees
         require(len(fields["created_at"]) == n_trees and len(fields["parameters"]) == n_trees,
                 "ForgetfulForest: something of a tree is missing")
         self.subsets, self.created_at = fields["subsets"], fields["created_at"].tolist()
@@ -554,7 +571,7 @@ cdef class ForgetfulForest(Forest):
         ends = np.cumsum(fields["n_retained"], dtype=np.int64)
         require(n_trees > 0 and ends[n_trees - 1] == len(fields["retained"]),
                 "ForgetfulForest: n_retained must sum to the length of retained")
-        self.retained = [Retained() for _ in self.trees]
+        self.retained = [Retained() for _ in range(n_trees)]
         for retained, part in zip(self.retained, np.split(fields["retained"], ends[: n_trees - 1])):
             for slot, count in part:
                 retained.add(slot, count)
@@ -567,12 +584,12 @@ cdef class ForgetfulForest(Forest):
         require(max(self.created_at) <= self.n_batches,
                 "ForgetfulForest: the features of a tree were drawn in a later batch")
         require(self.n_waiting == 0
-                or self.n_per_step * <int64_t>self.batch_size >= <int64_t>len(self.trees),
+                or self.n_per_step * <int64_t>self.batch_size >= <int64_t>self.trees.n_trees,
                 "ForgetfulForest: trees wait that do not grow before the batch ends")
         require(self.n_waiting <= self.n_may_wait() or self.n_gathered() == 0
-                and self.n_waiting <= len(self.trees),
+                and self.n_waiting <= self.trees.n_trees,
                 "ForgetfulForest: trees wait that have to grow")
-        require(len(self.plan) == (len(self.trees) if self.n_waiting else 0)
+        require(len(self.plan) == (self.trees.n_trees if self.n_waiting else 0)
                 and (self.n_waiting == 0 or self.window.n_sorted >= self.batch_size),
                 "ForgetfulForest: trees wait without a plan or a batch")
         samples = [dict(retained.samples()) for retained in self.retained]

@@ -43,7 +43,7 @@ from libc.stdint cimport int64_t, uint8_t, uint64_t
 from ..rng cimport Rng
 from ..schema cimport Schema
 from ..split cimport Candidate, Split
-from ..trees cimport Trees
+from ..tree cimport Kind, Tree
 from .buffer cimport Buffer
 from .node_values cimport NodeValues
 
@@ -191,7 +191,7 @@ cdef class Growth:
 
     cdef int reserve_columns(self, int n_columns) except -1 nogil
     cdef void offer_column(self, Schema schema, int column) noexcept nogil
-    cdef int reserve(self, Trees trees, int n_labels, int n_samples,
+    cdef int reserve(self, Tree* tree, const Kind* kind, int n_labels, int n_samples,
                      int max_features) except -1 nogil
     cdef size_t lay_out(self) except 0 nogil
     cdef void trim(self) noexcept nogil
@@ -199,9 +199,9 @@ cdef class Growth:
     cdef void begin(self, int node, int depth, bint keeps_root, int n_samples,
                     Rng rng) noexcept nogil
     cdef double expected_steps(self) noexcept nogil
-    cdef bint advance(self, Trees trees, int64_t n_steps) noexcept nogil
-    cdef void step(self, Trees trees) noexcept nogil
-    cdef void sort_samples(self, Trees trees) noexcept nogil
+    cdef bint advance(self, Tree* tree, int64_t n_steps) noexcept nogil
+    cdef void step(self, Tree* tree) noexcept nogil
+    cdef void sort_samples(self, Tree* tree) noexcept nogil
     cdef void find_runs(self) noexcept nogil
     cdef void measure_column(self, int k) noexcept nogil
     cdef void assign_lanes(self) noexcept nogil
@@ -211,16 +211,16 @@ cdef class Growth:
     cdef size_t byte_of(self, int lane) noexcept nogil
     cdef const uint8_t* own_rows(self) noexcept nogil
     cdef const int* own_items(self) noexcept nogil
-    cdef void finish(self, Trees trees) noexcept nogil
+    cdef void finish(self, Tree* tree) noexcept nogil
     cdef void push_task(self, Task task) noexcept nogil
     cdef bint take_task(self) noexcept nogil
-    cdef void open_task(self, Trees trees) noexcept nogil
+    cdef void open_task(self, Tree* tree) noexcept nogil
     cdef bint read_targets(self) noexcept nogil
     cdef double weight(self, int item) noexcept nogil
-    cdef void leave(self, Trees trees) noexcept nogil
-    cdef void set_leaf(self, Trees trees, const Task* task, const Segment* segments) noexcept nogil
+    cdef void leave(self, Tree* tree) noexcept nogil
+    cdef void set_leaf(self, Tree* tree, const Task* task, const Segment* segments) noexcept nogil
     cdef bint is_final(self, int n, int n_segments, int depth) noexcept nogil
-    cdef void draw(self, Trees trees) noexcept nogil
+    cdef void draw(self, Tree* tree) noexcept nogil
     cdef void choose(self, int n_vary, int n_chosen) noexcept nogil
     cdef void count(self) noexcept nogil
     cdef void visit_next(self) noexcept nogil
@@ -229,14 +229,14 @@ cdef class Growth:
     cdef void list_samples(self) noexcept nogil
     cdef void read_lane(self, int lane) noexcept nogil
     cdef void read_column(self, int column) noexcept nogil
-    cdef void find_split(self, Trees trees) noexcept nogil
-    cdef void choose_others(self, Trees trees) noexcept nogil
-    cdef void split_fast(self, Trees trees) noexcept nogil
-    cdef void split_other(self, Trees trees, const Split* found) noexcept nogil
-    cdef void split_task(self, Trees trees, const Split* split, const Test* test) noexcept nogil
+    cdef void find_split(self, Tree* tree) noexcept nogil
+    cdef void choose_others(self, Tree* tree) noexcept nogil
+    cdef void split_fast(self, Tree* tree) noexcept nogil
+    cdef void split_other(self, Tree* tree, const Split* found) noexcept nogil
+    cdef void split_task(self, Tree* tree, const Split* split, const Test* test) noexcept nogil
     cdef void move(self, const Test* test, const Task* left, const Task* right) noexcept nogil
     cdef double gain(self) noexcept nogil
-    cdef void add_child(self, Trees trees, const Task* child,
+    cdef void add_child(self, Tree* tree, const Task* child,
                         const Segment* segments) noexcept nogil
     cdef double side_score(self, const Side* side) noexcept nogil
     cdef void visit_numeric(self, int column, int n, double threshold) noexcept nogil
@@ -244,7 +244,7 @@ cdef class Growth:
     cdef bint visit_nominal(self, int column, int n) noexcept nogil
     cdef void number_values(self, int n) noexcept nogil
     cdef const double* own_targets(self) noexcept nogil
-    cdef void visit_two(self, int column, int n) noexcept nogil
+    cdef void visit_value(self, int column, int n, int number) noexcept nogil
     cdef void visit_cut(self, int column, int n) noexcept nogil
     cdef int top_segment(self) noexcept nogil
     cdef bint order_values(self) noexcept nogil

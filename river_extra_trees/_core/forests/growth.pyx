@@ -10,7 +10,7 @@ from ..rng cimport Rng, below, next_word
 from ..schema cimport Schema
 from ..shares cimport first_largest
 from ..split cimport ENTROPY, ONE_VALUE, VALUES, VARIANCE, Split, goes_left, random_threshold
-from ..trees cimport Trees
+from ..tree cimport Kind, Tree, add_class, learn_number, reserve_pairs, split_leaf
 from ..value_sets cimport N_CUTS, ValueSet, threshold_of
 from .buffer cimport BLOCK, DOUBLE
 from .node_values cimport NodeValues
@@ -110,7 +110,7 @@ cdef class Growth:
         self.columns[self.n_offered] = column
         self.n_offered += 1
 
-    cdef int reserve(self, Trees trees, int n_labels, int n_samples,
+    cdef int reserve(self, Tree* tree, const Kind* kind, int n_labels, int n_samples,
                      int max_features) except -1 nogil:
         """Allocate all memory that the growth of a tree on n_samples samples may need.
 
@@ -134,8 +134,8 @@ cdef class Growth:
             self.block_bytes = bytes
             self.lay_out()
         # All new pairs, and a root if there is none.
-        trees.reserve(1 - trees.n_roots + n_samples // max(1, self.min_samples_leaf), n_labels)
-        return 0
+        return reserve_pairs(tree, kind, (tree.n_used == 0)
+                             + n_samples // max(1, self.min_samples_leaf))
 
     cdef size_t lay_out(self) except 0 nogil:
         """Divide the block for `n_samples` rows of `lanes.size` bytes; return its size in bytes."""
@@ -233,31 +233,31 @@ cdef class Growth:
         return self.n_samples * (8.0 + 3.0 * self.n_offered
                                  + per_row * bit_length(self.n_samples))
 
-    cdef void finish(self, Trees trees) noexcept nogil:
+    cdef void finish(self, Tree* tree) noexcept nogil:
         """End the growth: what is left to be split stays leaves."""
         while self.phase < OPEN:
-            self.step(trees)
+            self.step(tree)
         if self.phase != OPEN and self.phase != DONE:
-            self.leave(trees)
+            self.leave(tree)
         while self.phase != DONE:
             if self.take_task():
-                self.leave(trees)
+                self.leave(tree)
 
-    cdef bint advance(self, Trees trees, int64_t n_steps) noexcept nogil:
+    cdef bint advance(self, Tree* tree, int64_t n_steps) noexcept nogil:
         """Do n_steps steps, or a few more; return whether the growth has ended."""
         cdef int64_t until = self.n_steps + n_steps
         while self.n_steps < until and self.phase != DONE:
-            self.step(trees)
+            self.step(tree)
         return self.phase == DONE
 
-    cdef void step(self, Trees trees) noexcept nogil:
+    cdef void step(self, Tree* tree) noexcept nogil:
         """Do the next pass, over all samples of a node at most; count its steps."""
         cdef int n = self.task.n, n_units = self.lanes.size // 16
         if self.phase == OPEN:
-            self.open_task(trees)
+            self.open_task(tree)
         elif self.phase == DRAW:
             self.n_steps += 20 + n * n_units
-            self.draw(trees)
+            self.draw(tree)
         elif self.phase == COUNT:
             self.n_steps += 20 + n * n_units
             self.count()
@@ -266,10 +266,10 @@ cdef class Growth:
             self.visit_next()
         elif self.phase == SPLIT:
             self.n_steps += 100 + n * n_units
-            self.find_split(trees)
+            self.find_split(tree)
         elif self.phase == SORT:
             self.n_steps += 8 * self.n_samples
-            self.sort_samples(trees)
+            self.sort_samples(tree)
         elif self.phase == MEASURE:
             self.n_steps += 10 + self.n_samples
             self.measure_column(self.at)
@@ -286,7 +286,7 @@ cdef class Growth:
 
     # ---------------------------------------------------------------- samples as rows
 
-    cdef void sort_samples(self, Trees trees) noexcept nogil:
+    cdef void sort_samples(self, Tree* tree) noexcept nogil:
         """Bring the samples into the order of their classes; find out what the growth may use."""
         cdef int i, code, n_of_class, at = 0, n = self.n_samples
         cdef double weight, largest = 0.0
@@ -327,7 +327,7 @@ cdef class Growth:
         self.task.n_segments, self.task.n_active = self.n_segments, self.n_offered
         self.own = self.segments
         if is_pure or self.n_offered == 0 or self.is_final(n, self.n_segments, self.task.depth):
-            self.leave(trees)
+            self.leave(tree)
             self.phase = DONE
         elif self.is_wide:
             self.push_task(self.task)
@@ -486,7 +486,7 @@ cdef class Growth:
         self.own = self.segments + self.n_segments
         return True
 
-    cdef void open_task(self, Trees trees) noexcept nogil:
+    cdef void open_task(self, Tree* tree) noexcept nogil:
         """Begin with the next task."""
         if not self.take_task():
             return
@@ -497,7 +497,7 @@ cdef class Growth:
         if self.criterion == VARIANCE:
             self.n_steps += 8 * self.task.n
             if not self.read_targets():
-                self.leave(trees)
+                self.leave(tree)
                 return
         self.phase = VISIT if self.is_wide else DRAW
 
@@ -529,29 +529,29 @@ cdef class Growth:
         """The weight of a sample in scores."""
         return self.unit * self.buffer.weight(self.places[item])
 
-    cdef void leave(self, Trees trees) noexcept nogil:
+    cdef void leave(self, Tree* tree) noexcept nogil:
         """Let the leaf of the task learn its samples: it is not split."""
         self.phase = OPEN
         if self.task.node != self.root or not self.keeps_root:
-            self.set_leaf(trees, &self.task, self.own)
+            self.set_leaf(tree, &self.task, self.own)
 
-    cdef void set_leaf(self, Trees trees, const Task* task, const Segment* segments) noexcept nogil:
+    cdef void set_leaf(self, Tree* tree, const Task* task, const Segment* segments) noexcept nogil:
         """Let a leaf learn the samples of a task."""
         cdef int i, s
         cdef const int* items = self.items[task.side] + task.start
         if self.criterion == VARIANCE:
             for i in range(task.n):
                 self.order[task.start + i] = items[i]
-                trees.add_number(task.node, self.numbers[items[i]],
-                                 self.buffer.weight(self.places[items[i]]), 1.0)
+                learn_number(tree, task.node, self.numbers[items[i]],
+                             self.buffer.weight(self.places[items[i]]), 1.0)
             return
         for s in range(task.n_segments):
             if self.is_plain:
-                trees.add_class(task.node, segments[s].code, segments[s].n / self.unit, 1.0)
+                add_class(tree, task.node, segments[s].code, segments[s].n / self.unit)
                 continue
             for i in range(segments[s].n):
-                trees.add_class(task.node, segments[s].code,
-                                self.buffer.weight(self.places[items[i]]), 1.0)
+                add_class(tree, task.node, segments[s].code,
+                          self.buffer.weight(self.places[items[i]]))
             items += segments[s].n
 
     cdef inline bint is_final(self, int n, int n_segments, int depth) noexcept nogil:
@@ -562,7 +562,7 @@ cdef class Growth:
 
     # ---------------------------------------------------------------- the passes
 
-    cdef void draw(self, Trees trees) noexcept nogil:
+    cdef void draw(self, Tree* tree) noexcept nogil:
         """Draw thresholds; choose lanes among those that vary."""
         cdef int i, n = self.task.n, n_vary
         for i in range(4 * self.lanes.n_bytes + 2 * (self.lanes.n_full + self.lanes.n_other)):
@@ -572,7 +572,7 @@ cdef class Growth:
         draw_thresholds(&self.lanes, self.own_rows(), n, self.words, self.thresholds, self.vary)
         n_vary = count_lanes(self.vary, self.n_words)
         if n_vary == 0:
-            self.leave(trees)
+            self.leave(tree)
             return
         self.choose(n_vary, 1 if n == 2 else self.max_features)     # all are perfect for two
         self.phase = COUNT
@@ -723,30 +723,30 @@ cdef class Growth:
 
     # ---------------------------------------------------------------- splits
 
-    cdef void find_split(self, Trees trees) noexcept nogil:
+    cdef void find_split(self, Tree* tree) noexcept nogil:
         """Split the task by its best candidate, if there is one."""
         cdef int n_equal
         if self.is_wide:
             if self.best.split.feature < 0:
-                self.leave(trees)
+                self.leave(tree)
             else:
                 self.read_column(self.best.split.feature)
-                self.split_other(trees, &self.best.split)
+                self.split_other(tree, &self.best.split)
             return
         if self.lane < 0:
             if find_best(self.scores, self.lanes.n_lanes, self.best_lanes) == -INFINITY:
-                self.choose_others(trees)
+                self.choose_others(tree)
                 return
             n_equal = count_lanes(self.best_lanes, self.n_words)
             self.lane = lane_at(self.best_lanes, 0 if n_equal == 1 else <int>(
                 (next_word(&self.rng) >> 32) * n_equal >> 32))
         if self.lane < self.lanes.n_fast:
-            self.split_fast(trees)
+            self.split_fast(tree)
         else:
             self.read_lane(self.lane)
-            self.split_other(trees, &self.splits[self.lane])
+            self.split_other(tree, &self.splits[self.lane])
 
-    cdef void choose_others(self, Trees trees) noexcept nogil:
+    cdef void choose_others(self, Tree* tree) noexcept nogil:
         """Choose the lanes that were not chosen, since none of the chosen ones allows a split."""
         cdef int i
         cdef bint are_left = False
@@ -757,9 +757,9 @@ cdef class Growth:
             are_left |= self.vary[i] != 0
         self.phase = COUNT
         if not are_left:
-            self.leave(trees)
+            self.leave(tree)
 
-    cdef void split_fast(self, Trees trees) noexcept nogil:
+    cdef void split_fast(self, Tree* tree) noexcept nogil:
         """Split the task at the threshold of a fast lane."""
         cdef const Lane* lane = &self.of_lanes[self.lane]
         cdef size_t byte = self.byte_of(self.lane)
@@ -797,16 +797,16 @@ cdef class Growth:
         split.feature, split.nominal = lane.column, 0
         split.missing_left = self.left.n >= self.right.n
         split.threshold = limit if lane.is_exact else largest_at(limit, lane.offset, lane.scale)
-        self.split_task(trees, &split, &test)
+        self.split_task(tree, &split, &test)
 
-    cdef void split_other(self, Trees trees, const Split* found) noexcept nogil:
+    cdef void split_other(self, Tree* tree, const Split* found) noexcept nogil:
         """Split the task by a candidate of a lane or column whose `values` were read."""
         cdef Split split = found[0]
         cdef const Lane* lane
         cdef int i, s, is_left
         cdef Test test
         if split.nominal == VALUES and not self.name_values(&split):
-            self.leave(trees)       # without memory it stays a leaf
+            self.leave(tree)        # without memory it stays a leaf
             return
         for s in range(self.task.n_segments):
             self.lefts[s] = 0
@@ -821,9 +821,9 @@ cdef class Growth:
             if not lane.is_exact:
                 split.threshold = largest_at(split.threshold, lane.offset, lane.scale)
         test.values, test.stride, test.is_float, test.limit = self.sides, 1, False, 0.0
-        self.split_task(trees, &split, &test)
+        self.split_task(tree, &split, &test)
 
-    cdef void split_task(self, Trees trees, const Split* split, const Test* test) noexcept nogil:
+    cdef void split_task(self, Tree* tree, const Split* split, const Test* test) noexcept nogil:
         """Perform a split: create two leaves, move the samples, and add what is left to do.
 
         The two sides are in `left`, `right` and `lefts`.
@@ -834,7 +834,7 @@ cdef class Growth:
         left.depth = right.depth = self.task.depth + 1
         left.side = right.side = 1 - self.task.side
         right.start += left.n
-        left.node = trees.split(self.task.node, split, self.gain())
+        left.node = split_leaf(tree, self.task.node, split, self.gain())
         right.node = left.node ^ 1
         left.n_segments = right.n_segments = 0
         for s in range(self.task.n_segments):       # those of the right child replace the task's
@@ -846,8 +846,8 @@ cdef class Growth:
             right.n_segments += count > 0
         self.move(test, &left, &right)
         self.phase = OPEN
-        self.add_child(trees, &right, self.own)
-        self.add_child(trees, &left, self.left_segments)    # on top: split first
+        self.add_child(tree, &right, self.own)
+        self.add_child(tree, &left, self.left_segments)    # on top: split first
 
     cdef void move(self, const Test* test, const Task* left, const Task* right) noexcept nogil:
         """Move the samples of the task to the other buffer, if its children need them."""
@@ -866,11 +866,11 @@ cdef class Growth:
                              - self.side_score(&self.node)) / self.unit
         return found if self.criterion != VARIANCE else found / self.grain / self.grain
 
-    cdef void add_child(self, Trees trees, const Task* child,
+    cdef void add_child(self, Tree* tree, const Task* child,
                         const Segment* segments) noexcept nogil:
         """Add the task of a child, or make it a leaf."""
         if self.is_final(child.n, child.n_segments, child.depth):
-            self.set_leaf(trees, child, segments)
+            self.set_leaf(tree, child, segments)
             return
         if segments == self.left_segments:
             memcpy(self.segments + self.n_segments, segments,
@@ -918,7 +918,7 @@ cdef class Growth:
         """Evaluate the split of a nominal column; return whether the column varies."""
         self.number_values(n)
         if self.node_values.n_values == 2:
-            self.visit_two(column, n)
+            self.visit_value(column, n, 0)
         elif self.node_values.n_values > 2:
             self.visit_cut(column, n)
         return self.node_values.n_values > 1
@@ -931,35 +931,37 @@ cdef class Growth:
         """The targets of the samples of the task; NULL in a classification."""
         return self.targets if self.criterion == VARIANCE else NULL
 
-    cdef void visit_two(self, int column, int n) noexcept nogil:
-        """Evaluate the split of two nominal values, one of which may be the missing one."""
-        cdef int i
-        self.clear_sides()
-        for i in range(n):
-            self.add(&self.right if self.spare[i] else &self.left, i)
-        # No value has the code NO_VALUE, so that split separates missing values from all others.
-        self.offer(column, self.node_values.codes[0], ONE_VALUE, self.node_values.missing == 0)
-
     cdef void visit_cut(self, int column, int n) noexcept nogil:
         """Evaluate a random cut of the order of the values; see `value_sets`.
 
-        The threshold of the candidate is the number of the cut, see `name_values`.
+        The threshold of the candidate is the number of the cut, see `name_values`. Without evidence
+        for it, the value of a random sample is split from all others.
         """
-        cdef int cut = <int>below(&self.rng, N_CUTS - 1), top, i, n_left
+        cdef int cut = <int>below(&self.rng, N_CUTS - 1), top = self.top_segment(), i, n_left = 0
         cdef double target
-        if not self.order_values():
-            return
-        n_left = self.node_values.n_left(cut)
-        if min(n_left, n - n_left) < max(1, self.min_samples_leaf):
-            return
-        top = self.top_segment()
+        if self.order_values():
+            n_left = self.node_values.n_left(cut)
+        if min(n_left, n - n_left) >= max(1, self.min_samples_leaf):
+            self.clear_sides()
+            for i in range(n):
+                target = self.targets[i] if self.criterion == VARIANCE else self.codes[i] == top
+                self.add(&self.left if self.node_values.is_left_without(
+                    self.spare[i], self.weights[i], target, cut) else &self.right, i)
+            if (self.left.counts[top] * self.right.weight
+                    < self.right.counts[top] * self.left.weight):
+                self.offer(column, cut, VALUES, False)
+                return
+        self.visit_value(column, n, self.spare[below(&self.rng, n)])
+
+    cdef void visit_value(self, int column, int n, int number) noexcept nogil:
+        """Evaluate the split of a nominal value, or of the missing ones, from all others."""
+        cdef int i
         self.clear_sides()
         for i in range(n):
-            target = self.targets[i] if self.criterion == VARIANCE else self.codes[i] == top
-            self.add(&self.left if self.node_values.is_left_without(
-                self.spare[i], self.weights[i], target, cut) else &self.right, i)
-        if self.left.counts[top] * self.right.weight < self.right.counts[top] * self.left.weight:
-            self.offer(column, cut, VALUES, False)
+            self.add(&self.left if self.spare[i] == number else &self.right, i)
+        # No value has the code NO_VALUE, so that split separates missing values from all others.
+        self.offer(column, self.node_values.codes[number], ONE_VALUE,
+                   self.node_values.missing == number)
 
     cdef inline int top_segment(self) noexcept nogil:
         """The first of the heaviest segments: its samples have the target 1."""

@@ -61,6 +61,8 @@ from .fading_ridge cimport FadingRidge
 from .members cimport N_REGRESSORS, Chain, Transitions
 from .questions cimport Pace
 
+cdef double FLOOR           # share of a uniform distribution in each member of the pool
+
 cdef class ClassPool:
     cdef readonly int n_groups
     cdef double* weights                # per group

@@ -18,7 +18,7 @@ from ..state import (
 # --- Classes ---------------------------------------------------------------------------------
 
 cdef double CLASS_SHARE = 0.005     # s for classes
-cdef double FLOOR = 0.01            # share of a uniform distribution in each member
+FLOOR = 0.01
 cdef double LEARNING_RATE = 0.02    # of the exponents
 cdef double LARGEST_EXPONENT = 1e6
 

@@ -36,7 +36,7 @@ from ..allocation cimport free
 from ..linalg cimport LeafModel
 from ..rng cimport Rng
 from ..schema cimport Schema
-from ..trees cimport Trees
+from ..tree cimport Kind, Tree
 from .buffer cimport Buffer
 from .growth cimport Growth
 
@@ -74,6 +74,10 @@ cdef class LinearModels:
     cdef double at_place(self, int leaf, Buffer buffer, int place) noexcept nogil
     cdef double at_row(self, int leaf, const double* row, Py_ssize_t stride,
                        int n_columns) noexcept nogil
+
+    cdef double in_middle(self, int leaf) noexcept nogil
+    cdef void add_terms(self, int leaf, const double* row, int n_columns, double factor,
+                        double* phi) noexcept nogil
 
     cdef inline void take_models(self, LinearModels other) noexcept nogil:
         """Take over the models of another object of the same kind, which has none then."""
@@ -129,7 +133,8 @@ cdef class TreeGrowth:
     cdef readonly int kind              # see `ModelKind`
     cdef int min_samples_leaf           # of the rules; models may need more samples
     cdef Ridge ridge
-    cdef readonly Trees trees           # tree that is grown; without a root before `begin`
+    cdef Tree tree                      # tree that is grown
+    cdef Kind tree_kind
     cdef readonly LinearModels models   # its models
     cdef int n_samples
     cdef int n_regressors               # number of numeric features offered, also constant ones
@@ -148,9 +153,9 @@ cdef class TreeGrowth:
     cdef int64_t n_steps(self) noexcept nogil
     cdef double expected_steps(self) noexcept nogil
     cdef bint is_before_growth(self) noexcept nogil
-    cdef bint finish(self, int max_nodes) noexcept nogil
+    cdef bint finish(self, int max_nodes) except -1 nogil
     cdef void begin(self, int64_t first, int n_samples, Rng rng) noexcept nogil
-    cdef bint advance(self, int64_t n_steps, int max_nodes) noexcept nogil
+    cdef bint advance(self, int64_t n_steps, int max_nodes) except -1 nogil
     cdef void measure(self, LinearModels models) noexcept nogil
     cdef void keep_varying(self, LinearModels models) noexcept nogil
     cdef void begin_leaf(self) noexcept nogil
@@ -159,4 +164,4 @@ cdef class TreeGrowth:
     cdef int leaf_of(self, int i) noexcept nogil
     cdef size_t n_bytes(self)
 
-cdef int walk(Trees trees, Buffer buffer, int place) noexcept nogil
+cdef int walk(const Tree* tree, Buffer buffer, int place) noexcept nogil

@@ -7,6 +7,7 @@ from libc.stdint cimport int64_t
 from libc.string cimport memset
 
 from ..arrays cimport view
+from ..explain cimport slope_of_limits
 from ..linalg cimport (
     MAX_REGRESSORS, add_sample, init_model, row_width, scratch_size, solve_ridge,
 )
@@ -15,7 +16,11 @@ from ..moments cimport follow_moments
 from ..rng cimport Rng
 from ..schema cimport MAX_COLUMNS, Schema
 from ..split cimport VARIANCE
-from ..trees cimport Node, Trees, is_leaf, turn
+from ..tree cimport (
+    Node, Tree, begin_tree, bytes_of_tree, clear, free_tree, is_leaf, learn_number, plant, shrink,
+    turn, uproot,
+)
+from ..trees cimport Trees
 from .buffer cimport Buffer
 from .growth cimport Growth
 
@@ -149,6 +154,37 @@ cdef class LinearModels:
                 row[column * stride], self.centers[i], self.scales[i])
         return self.slope(model, z)
 
+    cdef double in_middle(self, int leaf) noexcept nogil:
+        """The slope in a leaf if all features are missing, or have their means in the tree."""
+        cdef const double* model = self.model_of(leaf)
+        if model == NULL:
+            return 0.0
+        return min(max(-model[self.n_regressors], -model[self.n_regressors + 1]),
+                   model[self.n_regressors + 1])
+
+    cdef void add_terms(self, int leaf, const double* row, int n_columns, double factor,
+                        double* phi) noexcept nogil:
+        """Divide the difference between the slope at a row and that in the middle: add factor times
+        the term of each regressor, limited in proportion if a slope is limited.
+        """
+        cdef const double* model = self.model_of(leaf)
+        cdef double middle, total, limit
+        cdef double[MAX_REGRESSORS] terms
+        cdef int i, column
+        if model == NULL:
+            return
+        middle, limit = -model[self.n_regressors], model[self.n_regressors + 1]
+        total = middle
+        for i in range(self.n_regressors):
+            column = self.columns[i]
+            terms[i] = 0.0 if column >= n_columns else model[i] * standardised(
+                row[column], self.centers[i], self.scales[i])
+            total += terms[i]
+        factor *= slope_of_limits(total, middle, -limit, limit)
+        for i in range(self.n_regressors):
+            if self.columns[i] < n_columns:
+                phi[self.columns[i]] += factor * terms[i]
+
     def coefficients_of(self, int node):
         """The slopes of a node in units of its features, by column."""
         cdef const double* model = self.model_of(node)
@@ -267,13 +303,15 @@ cdef class TreeGrowth:
 
     def __cinit__(self, kind, dict rules, Trees trees):
         self.kind = KINDS.index(kind)
-        self.trees, self.models = trees, LinearModels(kind)
+        self.tree_kind, self.models = trees.kind, LinearModels(kind)
+        begin_tree(&self.tree)
         self.growth = Growth(**rules)
         self.min_samples_leaf = self.growth.min_samples_leaf
         self.ridge = Ridge()
 
     def __dealloc__(self):
         free(self.weights)
+        free_tree(&self.tree)
 
     # ---------------------------------------------------------------- memory
 
@@ -293,8 +331,9 @@ cdef class TreeGrowth:
             else:
                 n_leaves = max(1, n_samples // self.growth.min_samples_leaf)
                 self.models.reserve(n, product(n_leaves, n + 2), 2 * n_leaves)
-        self.trees.reserve_roots(1)
-        return self.growth.reserve(self.trees, n_labels, n_samples, max_features)
+        uproot(&self.tree)
+        return self.growth.reserve(
+            &self.tree, &self.tree_kind, n_labels, n_samples, max_features)
 
     cdef int least_samples(self, int n_regressors) noexcept nogil:
         """Minimum number of samples of a leaf with so many regressors."""
@@ -302,7 +341,8 @@ cdef class TreeGrowth:
 
     cdef size_t n_bytes(self):
         """Number of allocated bytes."""
-        return self.growth.block_bytes + self.ridge.n_bytes() + self.capacity * sizeof(double)
+        return (bytes_of_tree(&self.tree, &self.tree_kind) + self.growth.block_bytes
+                + self.ridge.n_bytes() + self.capacity * sizeof(double))
 
     # ---------------------------------------------------------------- steps of a growth
 
@@ -322,11 +362,11 @@ cdef class TreeGrowth:
     cdef bint is_before_growth(self) noexcept nogil:
         return self.phase == MEASURE or (self.phase != DONE and self.kind == IN_ROOT)
 
-    cdef bint finish(self, int max_nodes) noexcept nogil:
+    cdef bint finish(self, int max_nodes) except -1 nogil:
         """End the growth at once: what is left to be split stays leaves. Returns True."""
         while self.phase != DONE:
             if self.phase == GROW:
-                self.growth.finish(self.trees)
+                self.growth.finish(&self.tree)
             self.advance(1, max_nodes)
         return True
 
@@ -362,19 +402,18 @@ cdef class TreeGrowth:
         """Begin to grow a tree on n_samples samples, from number `first` in the stream on."""
         cdef int i, place
         self.n_samples, self.n_own_steps = n_samples, 0
-        self.trees.widen(self.growth.n_classes)
-        self.trees.new_root()
+        plant(&self.tree)
         for i in range(n_samples):
             place = self.growth.places[i] = self.growth.buffer.place_of(first + i)
             if self.growth.criterion == VARIANCE:
                 self.growth.numbers[i] = self.growth.buffer.target(place)
                 self.growth.order[i] = i
         # With a model in the root, that knows the residuals.
-        self.growth.begin(self.trees.roots[0], 0, self.kind == IN_ROOT, n_samples, rng)
+        self.growth.begin(0, 0, self.kind == IN_ROOT, n_samples, rng)
         self.at = 0
         self.phase = GROW if self.kind == NO_MODELS else MEASURE
 
-    cdef bint advance(self, int64_t n_steps, int max_nodes) noexcept nogil:
+    cdef bint advance(self, int64_t n_steps, int max_nodes) except -1 nogil:
         """Do n_steps steps, or a few more; return whether the growth has ended."""
         cdef int64_t until = self.n_steps() + n_steps
         while self.phase != DONE and self.n_steps() < until:
@@ -384,8 +423,8 @@ cdef class TreeGrowth:
                 self.sum_sample()
             elif self.phase == LEARN:
                 self.learn_sample()
-            elif self.growth.advance(self.trees, until - self.n_steps()):
-                self.trees.shrink_to(max_nodes)
+            elif self.growth.advance(&self.tree, until - self.n_steps()):
+                shrink(&self.tree, max_nodes)
                 self.phase = DONE
                 if self.kind == IN_LEAVES:
                     self.at = 0
@@ -448,7 +487,7 @@ cdef class TreeGrowth:
 
     cdef int leaf_of(self, int i) noexcept nogil:
         """The leaf of a sample; those of a leaf are adjacent in the order of the growth."""
-        return walk(self.trees, self.growth.buffer, self.growth.places[self.growth.order[i]])
+        return walk(&self.tree, self.growth.buffer, self.growth.places[self.growth.order[i]])
 
     cdef void sum_sample(self) noexcept nogil:
         """Add one sample to the sums of its leaf; after the last one fit the model."""
@@ -463,7 +502,7 @@ cdef class TreeGrowth:
             return
         self.ridge.solve(self.models.add(self.leaf))
         self.n_own_steps += 1 + <int64_t>self.models.n_regressors**3 // 16
-        self.trees.clear(self.leaf)
+        clear(&self.tree, self.leaf)
         self.phase, self.stop, self.at = LEARN, self.at, self.start
 
     cdef void learn_sample(self) noexcept nogil:
@@ -472,8 +511,8 @@ cdef class TreeGrowth:
         self.n_own_steps += 1 + self.models.n_regressors
         self.growth.numbers[i] = remainder(
             self.growth.numbers[i], self.models.at_place(self.leaf, self.growth.buffer, place))
-        self.trees.add_number(
-            self.leaf, self.growth.numbers[i], self.growth.buffer.weight(place), 1.0)
+        learn_number(&self.tree, self.leaf, self.growth.numbers[i],
+                     self.growth.buffer.weight(place), 1.0)
         self.at += 1
         if self.at < self.stop:
             return
@@ -491,11 +530,11 @@ cdef double steps_of_sum(int n_regressors) noexcept nogil:
     return 2.0 + 2.0 * n_regressors + 0.25 * n_regressors * n_regressors
 
 
-cdef int walk(Trees trees, Buffer buffer, int place) noexcept nogil:
-    """The leaf of the first tree that a stored sample reaches."""
-    cdef int node = trees.roots[0]
-    cdef const Node* this = &trees.nodes[node]
+cdef int walk(const Tree* tree, Buffer buffer, int place) noexcept nogil:
+    """The leaf that a stored sample reaches."""
+    cdef int node = 0
+    cdef const Node* this = tree.nodes
     while not is_leaf(this):
         node = this.left ^ <int>turn(this, buffer.value(this.feature, place), False)
-        this = &trees.nodes[node]
+        this = &tree.nodes[node]
     return node

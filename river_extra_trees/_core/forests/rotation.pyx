@@ -8,9 +8,11 @@ from libc.stdint cimport int64_t
 from libc.string cimport memcpy
 
 from ..rng cimport BRANCH, RENEW, rng_for
-from ..trees cimport Trees
+from ..tree cimport (
+    Tree, begin_tree, copy_tree, depth_of, free_tree, learn, n_nodes_of, reserve_cells,
+    reserve_samples, shrink,
+)
 from .buffer cimport is_missing
-from .compact_trees cimport CompactTrees
 from .growth cimport Growth
 from .model_trees cimport LinearModels, remainder, walk
 from .extra_trees cimport ExtraTrees, Group, SmallBatch
@@ -30,10 +32,8 @@ cdef int reserve_group(ExtraTrees forest, Group group, int64_t n_seen,
                        int n_labels) except -1 nogil:
     """Allocate memory for the steps of a group after sample number n_seen."""
     if group.is_growing:
-        group.growth.trees.reserve(0, n_labels)
         if not forest.regression:
-            (<CompactTrees>group.growth.trees).reserve_samples(
-                group.n_samples() + n_seen - group.begun)
+            reserve_samples(&group.growth.tree, group.n_samples() + n_seen - group.begun)
     elif n_seen >= group.due:
         return reserve_tree(forest, group, n_seen, n_labels)
     return 0
@@ -47,7 +47,7 @@ cdef int reserve_tree(ExtraTrees forest, Group group, int64_t n_seen,
     group.growth.reserve(n_labels, n, forest.n_visited_by(
         group.growth.growth, n_seen - n, n))
     if not forest.regression:
-        (<CompactTrees>group.growth.trees).reserve_samples(n)
+        reserve_samples(&group.growth.tree, n)
     return 0
 
 
@@ -85,7 +85,7 @@ cdef int grow_group(ExtraTrees forest, Group group, int64_t first, int n) except
     return 0
 
 
-cdef void continue_growth(ExtraTrees forest, Group group, int64_t n_seen) noexcept nogil:
+cdef int continue_growth(ExtraTrees forest, Group group, int64_t n_seen) except -1 nogil:
     """Continue the growth of the next tree of a group, or begin it if it is due.
 
     One growth ends before the next one begins. So the schedule depends only on the samples and the
@@ -95,9 +95,10 @@ cdef void continue_growth(ExtraTrees forest, Group group, int64_t n_seen) noexce
         begin_growth(forest, group, n_seen)
     if group.is_growing and advance(forest, group, n_seen, n_seen):
         end_growth(forest, group, n_seen)
+    return 0
 
 
-cdef bint advance(ExtraTrees forest, Group group, int64_t at, int64_t n_seen) noexcept nogil:
+cdef bint advance(ExtraTrees forest, Group group, int64_t at, int64_t n_seen) except -1 nogil:
     """Do the steps of sample number `at` for the next tree of a group; return whether it is ready.
 
     It is not without the samples up to n_seen.
@@ -134,31 +135,32 @@ cdef void start_growth(ExtraTrees forest, Group group) noexcept nogil:
         HASTE * group.growth.expected_steps() / interval_of(group, group.begun))
 
 
-cdef bint catch_up(ExtraTrees forest, Group group, int64_t n, int64_t n_seen) noexcept nogil:
+cdef bint catch_up(ExtraTrees forest, Group group, int64_t n, int64_t n_seen) except -1 nogil:
     """Let a grown tree learn the samples since `begun`; return whether it has learned n_seen."""
     cdef int leaf, place
     cdef double target
     while group.caught_up < n_seen and n > 0:
         place = forest.buffer.place_of(group.caught_up)
-        leaf = walk(group.growth.trees, forest.buffer, place)
+        leaf = walk(&group.growth.tree, forest.buffer, place)
         target = forest.buffer.target(place)
         if forest.regression:
             target = remainder(
                 target, group.growth.models.at_place(leaf, forest.buffer, place))
-        forest.learn_leaf(group.growth.trees, leaf, target, forest.buffer.weight(place))
+        learn(&group.growth.tree, &forest.trees.kind, leaf, target, forest.buffer.weight(place),
+              0.0)
         group.caught_up += 1
         n -= 1
     return group.caught_up == n_seen
 
 
-cdef void end_growth(ExtraTrees forest, Group group, int64_t n_seen) noexcept nogil:
+cdef int end_growth(ExtraTrees forest, Group group, int64_t n_seen) except -1 nogil:
     """Let the tree that was grown wait until it replaces the oldest tree of the group.
 
     The Python objects stay where they are, because references to them may not change here.
     """
     cdef int version = group.n_ready
-    group.growth.trees.trim(forest.batch_size)
-    (<Trees>group.ready_tree(version)).take(group.growth.trees)
+    copy_tree(&group.ready[version], &group.growth.tree, &forest.trees.kind, forest.batch_size)
+    free_tree(&group.growth.tree)
     if forest.regression:
         (<LinearModels>group.ready_models_of(version)).take_models(group.growth.models)
     group.ready_at[version] = n_seen
@@ -166,6 +168,7 @@ cdef void end_growth(ExtraTrees forest, Group group, int64_t n_seen) noexcept no
     group.is_growing = False
     group.growth.growth.release()
     group.turn = (group.turn + 1) % group.n
+    return 0
 
 
 # --- A tree of the forest --------------------------------------------------------------------
@@ -174,10 +177,7 @@ cdef int learn_row(ExtraTrees forest, int tree, int leaf, int64_t arrival, doubl
                    double weight) except -1 nogil:
     """Let the leaf of a tree that a sample reaches learn it."""
     forest.leaves[<Py_ssize_t>tree * forest.batch_size + arrival % forest.batch_size] = leaf
-    if not forest.regression:
-        (<CompactTrees>forest.tree(tree)).reserve_cells(2)      # it may have a new class
-    forest.learn_leaf(<Trees>forest.tree(tree), leaf, target, weight)
-    return 0
+    return learn(&forest.trees.trees[tree], &forest.trees.kind, leaf, target, weight, 0.0)
 
 
 cdef int64_t next_change(ExtraTrees forest, Group group, int tree, int64_t n_seen,
@@ -202,9 +202,11 @@ cdef int change_tree(ExtraTrees forest, Group group, int tree, int64_t n_seen, i
     Returns the next of the trees in `ready` that replaces it.
     """
     if n_seen % forest.batch_size == tree % forest.batch_size and forest.splits_leaves(tree):
-        split_leaves(forest, tree, <Trees>forest.tree(tree), n_seen, small)
+        split_leaves(forest, tree, &forest.trees.trees[tree], n_seen, small)
     if version < group.n_ready and group.ready_at[version] == n_seen:
-        (<Trees>forest.tree(tree)).take(<Trees>group.ready_tree(version))
+        free_tree(&forest.trees.trees[tree])
+        forest.trees.trees[tree] = group.ready[version]
+        begin_tree(&group.ready[version])
         if forest.regression:
             (<LinearModels>forest.models_of(tree)).take_models(
                 <LinearModels>group.ready_models_of(version))
@@ -229,9 +231,9 @@ cdef void find_recent(ExtraTrees forest, int64_t first) noexcept nogil:
         column = forest.buffer.next_live(column + 1, least)
 
 
-cdef int split_leaves(ExtraTrees forest, int tree, Trees trees, int64_t n_seen,
+cdef int split_leaves(ExtraTrees forest, int tree, Tree* this, int64_t n_seen,
                       SmallBatch small) except -1 nogil:
-    """Split the leaves of `trees`, which is the tree number `tree`.
+    """Split the leaves of `this`, which is the tree number `tree`.
 
     Splits those leaves that several samples of the small batch have reached.
     """
@@ -241,7 +243,7 @@ cdef int split_leaves(ExtraTrees forest, int tree, Trees trees, int64_t n_seen,
     cdef int* found = small.leaves
     cdef int* places = small.places
     if not forest.regression:
-        (<CompactTrees>trees).reserve_splits(forest.batch_size, forest.max_nodes)
+        reserve_cells(this, forest.batch_size)
     while arrival < n_seen:         # sorted by leaf, in order of arrival
         leaf, place = leaves[arrival % forest.batch_size], forest.buffer.place_of(arrival)
         i = n
@@ -256,15 +258,14 @@ cdef int split_leaves(ExtraTrees forest, int tree, Trees trees, int64_t n_seen,
         j = i + 1
         while j < n and found[j] == found[i]:
             j += 1
-        if j - i > 1 and trees.n_nodes_in_use() + 2 <= forest.max_nodes:
-            split_leaf(forest, tree, trees, found[i], places + i, j - i, small.growth, n_seen)
+        if j - i > 1 and n_nodes_of(this) + 2 <= forest.max_nodes:
+            grow_leaf(forest, tree, this, found[i], places + i, j - i, small.growth, n_seen)
         i = j
-    trees.shrink_to(forest.max_nodes)
-    return 0
+    return shrink(this, forest.max_nodes)
 
 
-cdef int split_leaf(ExtraTrees forest, int tree, Trees trees, int leaf, const int* places, int n,
-                    Growth growth, int64_t n_seen) except -1 nogil:
+cdef int grow_leaf(ExtraTrees forest, int tree, Tree* this, int leaf, const int* places, int n,
+                   Growth growth, int64_t n_seen) except -1 nogil:
     """Split a leaf on n samples that reached it."""
     cdef int i, k
     cdef PyObject* models
@@ -277,7 +278,8 @@ cdef int split_leaf(ExtraTrees forest, int tree, Trees trees, int leaf, const in
             if not is_missing(forest.buffer.value(forest.recent[k], places[i])):
                 growth.offer_column(forest.schema, forest.recent[k])
                 break
-    growth.reserve(trees, forest.n_labels(), n, forest.n_visited(growth.n_offered))
+    growth.reserve(this, &forest.trees.kind, forest.n_labels(), n,
+                   forest.n_visited(growth.n_offered))
     memcpy(growth.places, places, n * sizeof(int))
     if forest.regression:
         models = forest.models_of(tree)
@@ -285,9 +287,9 @@ cdef int split_leaf(ExtraTrees forest, int tree, Trees trees, int leaf, const in
             growth.numbers[i] = remainder(
                 forest.buffer.target(places[i]),
                 (<LinearModels>models).at_place(leaf, forest.buffer, places[i]))
-    growth.begin(leaf, trees.depth_of(leaf), True, n,
+    growth.begin(leaf, depth_of(this, leaf), True, n,
                  rng_for(forest.seed, tree, n_seen, BRANCH))
-    growth.advance(trees, LARGEST_STEPS)
+    growth.advance(this, LARGEST_STEPS)
     return 0
 
 

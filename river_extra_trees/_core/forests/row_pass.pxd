@@ -19,12 +19,12 @@ cdef enum:
     MOST_RANGES = LONG_STRETCH // LEAST_RANGE
 
 cdef class Ensemble(Learner):
-    cdef readonly list trees        # of Trees, one root each
-    cdef readonly double fading     # decay factor of the leaves, see `Trees.fade`
+    cdef readonly Trees trees
+    cdef readonly double fading     # decay factor of the leaves, see `Kind`
     cdef readonly int batch_size    # number of samples of a batch
     cdef readonly uint64_t seed     # seed of the streams of random numbers
 
-    cdef Trees new_tree(self)
+    cdef Trees new_trees(self)
     cdef RowPass new_pass(self, RowReader reader, Ahead ahead)
 
 cdef class RowPass(Job):

@@ -16,11 +16,9 @@ cdef enum:
 cdef class Ensemble(Learner):
     """Trees that learn one stream and vote."""
 
-    cdef Trees new_tree(self):
-        """A tree of one empty leaf."""
-        cdef Trees trees = Trees(len(self.labels), self.regression, self.fading)
-        trees.add_tree()
-        return trees
+    cdef Trees new_trees(self):
+        """A table without a tree."""
+        return Trees(0, self.regression, self.fading)
 
     cdef RowPass new_pass(self, RowReader reader, Ahead ahead):
         """A pass for the rows of a reader."""
@@ -37,14 +35,13 @@ cdef class Ensemble(Learner):
         return (<Ranges>reader.job).run(reader, stop)
 
     cdef int count_trees(self) noexcept:
-        return <int>len(self.trees)
+        return self.trees.n_trees
 
     cdef list tree_nodes(self, int tree):
-        return [self.trees[tree].node(node) for node in self.trees[tree].preorder()]
+        return self.trees.nodes(tree)
 
     cdef tuple tree_sizes(self):
-        return (sum(trees.n_nodes for trees in self.trees),
-                max((trees.height for trees in self.trees), default=0))
+        return self.trees.n_nodes, self.trees.height
 
 
 cdef class RowPass(Job):
@@ -76,7 +73,7 @@ cdef class Ranges(Job):
         """Allocate the memory of each thread."""
         cdef RowPass each
         cdef Py_ssize_t n = reader.n - reader.row
-        self.n_threads = reader.team.n_threads if n * len(self.ensemble.trees) > FEW else 1
+        self.n_threads = reader.team.n_threads if n * self.ensemble.trees.n_trees > FEW else 1
         while len(self.passes) < self.n_threads:
             self.passes.append(self.ensemble.new_pass(
                 reader, Ahead() if self.passes else reader.ahead))

@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from cpython.object cimport PyObject
 from libc.stdint cimport uint64_t
 from libc.string cimport memset
 
@@ -11,22 +10,23 @@ from ..arrays cimport view
 from ..cart.splitter cimport Splitter
 from ..guarded cimport end_step
 from ..learner cimport Learner
-from ..lists cimport item_of, length_of
 from ..rng cimport FEATURES, RENEW, SWAP, Rng, below, rng_for, uniform
-from ..trees cimport HEADER, VISITED, Trees
+from ..tree cimport Kind, Tree, clear, learn, majority, mean_of, shrink, trim, walk_slot
+from ..trees cimport Trees
 from ..window cimport Window
 from .forest cimport Forest
 
 from ..state import put_back, require
 
 
-cdef inline double loss_of(Trees trees, int leaf, double target, double weight) noexcept nogil:
+cdef inline double loss_of(const Tree* tree, bint regression, int leaf, double target,
+                           double weight) noexcept nogil:
     """The weighted squared error of a leaf; in a classification the weight of a wrong label."""
     cdef double error
-    if trees.regression:
-        error = target - trees.row(leaf)[HEADER]
+    if regression:
+        error = target - mean_of(tree, leaf)
         return weight * error * error
-    return weight * (trees.majority(leaf) != <int>target)
+    return weight * (majority(tree, leaf) != <int>target)
 
 
 cdef class StreamForest(Forest):
@@ -66,45 +66,52 @@ cdef class StreamForest(Forest):
 
     cdef int reserve_losses(self) except -1:
         """Allocate the losses, all zero."""
-        cdef size_t n = len(self.trees)
+        cdef size_t n = self.trees.n_trees
         self.losses = <double*>resized(self.losses, n + 1, sizeof(double))
         memset(self.losses, 0, n * sizeof(double))
         return 0
 
     # --- One sample ---------------------------------------------------------------------------
 
-    cdef void learn_rows(self, const int* leaves, const double* targets, const double* weights,
-                         const int* slots, int n, int position, int n_labels) noexcept nogil:
+    cdef Trees new_trees(self):
+        return Trees(0, self.regression, self.fading, with_visits=True,
+                     with_impurities=self.published)
+
+    cdef int learn_rows(self, const int* leaves, Py_ssize_t spacing, const double* targets,
+                        const double* weights, const int* slots, int n, int position,
+                        int n_labels) except -1 nogil:
         """Add the losses of each tree on the rows, and let its nodes learn the rows.
 
         Trees without bootstraps are never replaced, so their losses are not needed. The slot of a
         sample in the window is its position in the batch.
         """
-        cdef int i, leaf, tree, copies = 1
-        cdef int n_trees = <int>length_of(<PyObject*>self.trees)
+        cdef int i, leaf, tree, copies = 1, n_trees = self.trees.n_trees
+        cdef const Kind* kind = &self.trees.kind
         cdef double batch = self.n_batches + 1
         cdef bint learns = not self.published
         cdef int* noted = self.window.leaf if n_trees == 1 else NULL
         cdef const int* bag = NULL
-        cdef PyObject* trees
+        cdef Tree* this
         for i in range(n):
             if slots[i] >= 0:
-                self.root_statistics.learn(
-                    self.root_statistics.roots[0], targets[i], weights[i], 0.0)
+                learn(self.root_statistics.trees, &self.root_statistics.kind, 0, targets[i],
+                      weights[i], 0.0)
         for tree in range(n_trees):
-            trees = item_of(<PyObject*>self.trees, tree)
+            this = &self.trees.trees[tree]
             bag = self.copies_of(tree)
             for i in range(n):
                 if slots[i] < 0:
                     continue
-                leaf = self.leaf_at(leaves, tree, i)
+                leaf = leaves[tree * spacing + i]
                 if noted != NULL:
                     noted[slots[i]] = leaf
                 if bag != NULL:
-                    self.losses[tree] += loss_of(<Trees>trees, leaf, targets[i], weights[i])
+                    self.losses[tree] += loss_of(
+                        this, kind.regression, leaf, targets[i], weights[i])
                     copies = bag[slots[i]]
                 if copies and learns:
-                    (<Trees>trees).learn(leaf, targets[i], weights[i] * copies, batch)
+                    learn(this, kind, leaf, targets[i], weights[i] * copies, batch)
+        return 0
 
     # --- One batch ----------------------------------------------------------------------------
 
@@ -132,7 +139,7 @@ cdef class StreamForest(Forest):
             self.grow_all(splitters, (replaced, max_features, max_nodes))
             self.window.clear()
             self.n_batches += 1
-            memset(self.losses, 0, len(self.trees) * sizeof(double))
+            memset(self.losses, 0, self.trees.n_trees * sizeof(double))
             self.draw_bags()
             end_step(self)
 
@@ -143,7 +150,7 @@ cdef class StreamForest(Forest):
         cdef int max_features, max_nodes
         replaced, max_features, max_nodes = plan
         cdef bint is_new = self.has_early_trees() or tree in replaced
-        cdef Trees trees = self.new_tree() if is_new else self.trees[tree]
+        cdef Tree* this = self.new_tree(tree) if is_new else &self.trees.trees[tree]
         cdef bytearray memory = bytearray(window.capacity * sizeof(int))
         cdef int* drawn = <int*><char*>memory
         cdef const int* copies = self.copies_of(tree)
@@ -151,20 +158,20 @@ cdef class StreamForest(Forest):
         if tree in replaced:
             self.draw(tree, drawn)
             copies = drawn
-        if len(self.trees) == 1 and not is_new and window.n_sorted == 0:
+        if self.trees.n_trees == 1 and not is_new and window.n_sorted == 0:
             leaves = window.leaf
-        self.trees[tree] = splitter.trees = trees
         splitter.window = window
         with nogil:
             if is_new:
-                self.learn_root(trees, copies)
+                self.learn_root(this, copies)
             elif self.published:
-                self.overwrite(trees, copies)
-            splitter.grow(trees.roots[0], self.schema, copies, max_features, self.n_batches + 1,
+                self.overwrite(this, copies)
+            splitter.grow(this, &self.trees.kind, self.trees.n_values, self.schema, copies,
+                          max_features, self.n_batches + 1,
                           rng_for(self.seed, tree, self.n_batches, FEATURES),
                           NULL, NULL, 0, leaves)
-            trees.shrink_to(max_nodes)
-            trees.trim(0)
+            shrink(this, max_nodes)
+            trim(this, &self.trees.kind)
         return 0
 
     cdef void draw(self, int tree, int* counts) noexcept nogil:
@@ -174,7 +181,7 @@ cdef class StreamForest(Forest):
         for _ in range(self.window.size):
             counts[self.window.slot_at(<int>below(&rng, self.window.size))] += 1
 
-    cdef void overwrite(self, Trees trees, const int* copies) noexcept nogil:
+    cdef int overwrite(self, Tree* tree, const int* copies) except -1 nogil:
         """Reset the leaves that the batch has reached, so that they contain only this batch."""
         cdef int i, slot, leaf, n
         cdef double batch = self.n_batches + 1
@@ -183,10 +190,12 @@ cdef class StreamForest(Forest):
             n = copies[slot] if copies != NULL else 1
             if n == 0:
                 continue
-            leaf = trees.walk_slot(trees.roots[0], self.window, slot)
-            if trees.row(leaf)[VISITED] != batch:
-                trees.clear(leaf)
-            trees.learn(leaf, self.window.target[slot], n * self.window.weight[slot], batch)
+            leaf = walk_slot(tree, self.window, slot)
+            if tree.visited[leaf] != batch:
+                clear(tree, leaf)
+            learn(tree, &self.trees.kind, leaf, self.window.target[slot],
+                  n * self.window.weight[slot], batch)
+        return 0
 
     def tree_losses(self):
         """The prequential loss of each tree in this batch."""
@@ -217,7 +226,7 @@ cdef class StreamForest(Forest):
     # --- State --------------------------------------------------------------------------------
 
     def __sizeof__(self):
-        return super().__sizeof__() + (len(self.trees) + 1) * sizeof(double)
+        return super().__sizeof__() + (self.trees.n_trees + 1) * sizeof(double)
 
     def settings(self):
         return {**super().settings(), "fading": self.fading}
@@ -226,11 +235,11 @@ cdef class StreamForest(Forest):
 
     cdef dict views(self):
         # Heavy samples with large errors lose more than floats hold; losses are only compared.
-        return {"losses": view(self.losses, "f8", (len(self.trees),))}
+        return {"losses": view(self.losses, "f8", (self.trees.n_trees,))}
 
     cdef int load(self, dict fields) except -1:
         Forest.load(self, fields)
-        require(len(fields["losses"]) == len(self.trees), "StreamForest: a tree has no loss")
+        require(len(fields["losses"]) == self.trees.n_trees, "StreamForest: a tree has no loss")
         self.reserve_losses()
         put_back(self.views(), fields)
         return 0

@@ -23,8 +23,8 @@ from libc.stdint cimport int64_t
 
 from ..ahead cimport Ahead
 from ..table cimport RowReader
+from ..tree cimport ClassShare
 from .row_pass cimport RowPass
-from .compact_trees cimport ClassShare
 from .extra_trees cimport ExtraTrees, Group, SmallBatch
 
 cdef enum Phase:
@@ -72,5 +72,4 @@ cdef class TreePass(RowPass):
     cdef void begin(self, RowReader reader) noexcept nogil
     cdef void combine(self, RowReader reader, Py_ssize_t row) noexcept nogil
 
-cdef void find_leaves(ExtraTrees forest) noexcept nogil
 cdef void combine_numbers(ExtraTrees forest, double* answers, double* mixed) noexcept nogil

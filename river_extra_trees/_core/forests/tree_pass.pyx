@@ -10,8 +10,7 @@ from ..allocation cimport free, product, resized, zeroed
 from ..guarded cimport begin_step, end_step
 from ..learner cimport STRETCH
 from ..table cimport RowReader
-from ..trees cimport LANES, Trees, Walks, walk
-from .compact_trees cimport ClassShare, CompactTrees
+from ..tree cimport ClassShare, Tree, add_shares, list_shares, walk_rows
 from .row_pass cimport RowPass
 from .extra_trees cimport ExtraTrees, Group, SmallBatch
 from .model_trees cimport remainder
@@ -174,7 +173,6 @@ cdef class TreePass(RowPass):
         cdef int i = 0, k, stop, version = group.first_version(tree)
         cdef int64_t n_seen = self.first, change, coming
         cdef double slope
-        cdef PyObject* trees = self.forest.tree(tree)
         if self.trees != NULL:
             self.trees[tree].n = 0
         while i < self.n:
@@ -183,9 +181,8 @@ cdef class TreePass(RowPass):
             while stop < self.n and coming < change:
                 coming += self.is_learned(stop)
                 stop += 1
-            (<Trees>trees).walk_rows(
-                (<Trees>trees).roots[0], self.ahead.rows + i, stop - i, self.ahead.stride,
-                self.forest.schema.is_numeric(), leaves)
+            walk_rows(&self.forest.trees.trees[tree], self.ahead.rows + i, stop - i,
+                      self.ahead.stride, self.forest.schema.is_numeric(), leaves)
             for k in range(stop - i):
                 slope = self.answer(group, g, tree, leaves[k], i + k)
                 if self.is_learned(i + k):
@@ -202,22 +199,21 @@ cdef class TreePass(RowPass):
     cdef double answer(self, Group group, int g, int tree, int leaf, int i) except? -1.0 nogil:
         """Store the prediction of a tree for row i; return the slope of its linear model."""
         cdef Answers* found
-        cdef PyObject* trees = self.forest.tree(tree)
+        cdef const Tree* this = &self.forest.trees.trees[tree]
         if self.forest.regression:
             return self.forest.tree_number(
-                tree, <Trees>trees, leaf, self.ahead.rows[i], self.ahead.stride,
+                tree, leaf, self.ahead.rows[i], self.ahead.stride,
                 self.answers + i * self.n_answers + 2 * tree)
         if not self.is_shared:      # all trees so far have added theirs
-            (<CompactTrees>trees).add_shares(
-                leaf, group.n, self.width, self.answers + i * self.n_answers + g * self.width)
+            add_shares(
+                this, leaf, group.n, self.width, self.answers + i * self.n_answers + g * self.width)
             return 0.0
         found = &self.trees[tree]
         if found.n + self.width > found.capacity:
             found.shares = <ClassShare*>resized(
                 found.shares, max(2 * (found.n + self.width), <size_t>AHEAD), sizeof(ClassShare))
             found.capacity = max(2 * (found.n + self.width), <size_t>AHEAD)
-        found.n += (<CompactTrees>trees).list_shares(
-            leaf, group.n, self.width, found.shares + found.n)
+        found.n += list_shares(this, leaf, group.n, self.width, found.shares + found.n)
         found.ends[i] = found.n
         return 0.0
 
@@ -272,21 +268,6 @@ cdef class TreePass(RowPass):
                     answers, self.mixed, self.ahead.targets[i], width)
                 n_seen += 1
             answers += self.n_answers
-
-
-cdef void find_leaves(ExtraTrees forest) noexcept nogil:
-    """Find the leaves that the row encoded last reaches. It goes down several trees at once."""
-    cdef Walks walks
-    cdef int tree = 0, k
-    cdef PyObject* trees
-    while tree < forest.n_trees:
-        for k in range(LANES):
-            trees = forest.tree(min(tree + k, forest.n_trees - 1))
-            walks.trees[k], walks.roots[k] = (<Trees>trees).nodes, (<Trees>trees).roots[0]
-            walks.rows[k] = forest.schema.row
-        walk(&walks, min(forest.n_trees - tree, <int>LANES), 1, forest.schema.is_numeric(),
-             forest.reached + tree)
-        tree += LANES
 
 
 cdef void combine_numbers(ExtraTrees forest, double* answers, double* mixed) noexcept nogil:

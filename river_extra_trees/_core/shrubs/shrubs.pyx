@@ -28,6 +28,7 @@ from ..ahead cimport AHEAD
 from ..allocation cimport free, resized, zeroed
 from ..arrays cimport view
 from ..cart.splitter cimport Splitter
+from ..explain cimport Explainer
 from ..learner cimport Learner
 from ..max_features cimport MaxFeatures, max_features_of, n_tried
 from ..moments cimport follow_moments
@@ -35,7 +36,12 @@ from ..rng cimport FEATURES, rng_for
 from ..schema cimport Labels, Schema
 from ..shares cimport softmax
 from ..table cimport RowReader
-from ..trees cimport HEADER, LANES, WEIGHT, Trees, Walks, walk
+from ..tree cimport (
+    UNUSED, Node, Tree, begin_tree, bytes_of_tree, copy_tree, first_cell, free_tree, is_leaf, learn,
+    mean_of, n_nodes_of, plant, read_classes, reserve_pairs, walk_rows, walk_slot, walk_trees,
+    weight_of, weight_of_class,
+)
+from ..trees cimport Trees, table_of
 from ..window cimport Window
 from .proximal cimport hard_threshold, position_to_drop, project_simplex, soft_threshold
 
@@ -76,7 +82,8 @@ SETTINGS = {        # the arguments of the constructor: how they are read
 FIELDS = {
     **SETTINGS, "schema": ("part", Schema), "labels": ("part", Labels), "window": ("part", Window),
     "room": ("array", np.uint8, "window_size"),     # so that the file bounds the memory
-    "trees": ("part", Trees), "weights": ("numbers", "trees"), "hits": ("numbers", "trees", SUMS),
+    "trees": ("part_or_parts", Trees), "weights": ("numbers", "trees"),
+    "hits": ("numbers", "trees", SUMS),
     "births": ("array", np.int64, "trees"), "gram": ("numbers", "trees", "trees", SUMS),
     "total_weight": ("number", SUMS), "since_rebuild": ("whole", 0, 2**31 - 1),
     "n_trained": ("whole",),
@@ -136,6 +143,8 @@ cdef class Shrubs(Learner):
     cdef int* leaves            # leaves[k * window_size + slot] = leaf of tree k
     cdef double* outputs        # scratch: outputs[c * stride + k] = h_k(x)[c]; own memory
     cdef double* slopes         # scratch: f(x)[c], or the derivative of the loss with respect to it
+    cdef double* counts         # scratch: weight per class
+    cdef Tree newcomer          # scratch: the tree that grows
     cdef int width              # number of outputs of a tree: classes, or 1
     cdef int width_capacity
     cdef double total_weight    # of the samples in the window
@@ -149,6 +158,7 @@ cdef class Shrubs(Learner):
                   max_depth=None, max_features=None, bint shuffled=False, int update_interval=1,
                   retrain="always", double l0=0.0, double l1=0.0, double l2=0.0,
                   double node_penalty=0.0, seed=0):
+        begin_tree(&self.newcomer)
         self.regression = regression
         self.splitter = Splitter("variance" if regression else "gini", max_depth=max_depth,
                                  shuffled=shuffled)
@@ -168,7 +178,7 @@ cdef class Shrubs(Learner):
     cdef void let_grow(self, Window window, Trees trees) noexcept:
         """Set samples and trees of the ensemble and its splitter."""
         self.window = self.splitter.window = window
-        self.trees = self.splitter.trees = trees
+        self.trees = trees
 
     def set_steps(self, *, step_size, rho, int rounds, int update_interval, double l0, double l1,
                   double l2, double node_penalty):
@@ -190,16 +200,18 @@ cdef class Shrubs(Learner):
         self.leaves = self.answering + stride
         self.width = 1 if self.regression else 0
         self.reserve_outputs(self.width)
-        return self.trees.reserve_roots(<int>stride)
+        return self.trees.reserve_trees(<int>stride)
 
     def __dealloc__(self):
         free(self.weights)
         free(self.outputs)
+        free_tree(&self.newcomer)
 
     def __sizeof__(self):
         cdef size_t stride = self.n_models + 1
         return (object.__sizeof__(self) + block_size(stride, self.window_size)
-                + self.width_capacity * (stride + 1) * sizeof(double))
+                + self.width_capacity * (stride + 2) * sizeof(double)
+                + bytes_of_tree(&self.newcomer, &self.trees.kind))
 
     # --- Learning: Algorithm 1 ----------------------------------------------------------------
 
@@ -207,8 +219,9 @@ cdef class Shrubs(Learner):
         """Make room for the outputs of `width` classes."""
         cdef size_t stride = self.n_models + 1
         if width > self.width_capacity:
-            self.outputs = <double*>resized(self.outputs, width * (stride + 1), sizeof(double))
+            self.outputs = <double*>resized(self.outputs, width * (stride + 2), sizeof(double))
             self.slopes = self.outputs + width * stride
+            self.counts = self.slopes + width
             self.width_capacity = width
         return 0
 
@@ -216,8 +229,7 @@ cdef class Shrubs(Learner):
         """Make room for the row that the schema encoded last."""
         cdef int width = 1 if self.regression else n_labels
         self.window.reserve_rows(self.schema, self.window_size)
-        self.reserve_outputs(width)
-        return self.trees.reserve(0, width)
+        return self.reserve_outputs(width)
 
     cdef void widen(self, int n_labels) noexcept:
         self.trees.widen(n_labels)
@@ -233,7 +245,7 @@ cdef class Shrubs(Learner):
             l2 = self.n_models * (2.0 - self.rho) / (self.rho * self.width)
             step_size = 1.0 / (self.n_models + l2)
         elif step_size == 0.0:
-            step_size = 1.0 / (self.trees.n_roots + train + 1)
+            step_size = 1.0 / (self.trees.n_trees + train + 1)
         if train and not self.is_hopeless(step_size, l2):
             self.train()                                # lines 6 to 8
         self.weigh(step_size, l2)                      # lines 9 to 11
@@ -263,7 +275,7 @@ cdef class Shrubs(Learner):
         self.since_rebuild += 1
         if self.since_rebuild >= REBUILD * self.window_size:
             self.rebuild()
-        if self.trees.n_roots == 0:
+        if self.trees.n_trees == 0:
             return True
         if self.regression:
             return False
@@ -276,17 +288,20 @@ cdef class Shrubs(Learner):
 
     cdef int train(self) except -1 nogil:
         """Lines 6 to 8: grow a tree of weight zero on the window."""
-        cdef int tree = self.trees.n_roots, i, slot, n_splits, root
+        cdef int i, slot, n_splits, tree = self.trees.new_tree()
         cdef int64_t step = self.window.n_seen
-        self.trees.reserve(1, self.trees.n_values)
-        self.trees.new_root()
-        root = self.trees.roots[tree]
+        cdef Tree* this = &self.newcomer
+        reserve_pairs(this, &self.trees.kind, 1)
+        plant(this)
         for i in range(self.window.n_sorted):
             slot = self.window.by_arrival[i]
-            self.trees.learn(root, self.window.target[slot], self.window.weight[slot], step)
+            learn(this, &self.trees.kind, 0, self.window.target[slot], self.window.weight[slot],
+                  step)
         n_splits = self.splitter.grow(
-            root, self.schema, NULL, n_tried(&self.rule_of_features, self.window.n_live), step,
+            this, &self.trees.kind, self.trees.n_values, self.schema, NULL,
+            n_tried(&self.rule_of_features, self.window.n_live), step,
             rng_for(self.seed, 0, step, FEATURES))
+        copy_tree(&self.trees.trees[tree], this, &self.trees.kind, 0)
         self.weights[tree] = 0.0
         self.sizes[tree] = 2 * n_splits + 1
         self.births[tree] = step - 1
@@ -300,40 +315,39 @@ cdef class Shrubs(Learner):
 
     cdef void evaluate(self, int* leaves, Py_ssize_t spacing) noexcept nogil:
         """Find the leaf of the row that the schema encoded last in every tree."""
-        cdef Walks walks
-        cdef int[LANES] found
-        cdef int i = 0, k, n = self.trees.n_roots
-        for k in range(LANES):
-            walks.trees[k], walks.rows[k] = self.trees.nodes, self.schema.row
-        while i < n:
-            for k in range(LANES):
-                walks.roots[k] = self.trees.roots[min(i + k, n - 1)]
-            walk(&walks, LANES, 1, self.schema.is_numeric(), found)
-            for k in range(min(n - i, <int>LANES)):
-                leaves[(i + k) * spacing] = found[k]
-            i += LANES
+        cdef int k
+        walk_trees(self.trees.trees, self.trees.n_trees, self.schema.row,
+                   self.schema.is_numeric(), self.answering)
+        for k in range(self.trees.n_trees):
+            leaves[k * spacing] = self.answering[k]
 
     cdef void gather(self, const int* leaves, Py_ssize_t spacing) noexcept nogil:
         """Compute h_k(x)[c] of every tree in `outputs`, from the leaves of x: eq. (2)."""
-        cdef Py_ssize_t k, c, stride = self.n_models + 1
-        cdef const double* row
-        cdef double weight, count
-        for k in range(self.trees.n_roots):
-            row = self.trees.row(leaves[k * spacing])
+        cdef Py_ssize_t k, stride = self.n_models + 1
+        cdef const Tree* tree
+        cdef int leaf, cell
+        if not self.regression:
+            for k in range(self.width):
+                memset(self.outputs + k * stride, 0, self.trees.n_trees * sizeof(double))
+        for k in range(self.trees.n_trees):
+            tree, leaf = &self.trees.trees[k], leaves[k * spacing]
             if self.regression:
-                self.outputs[k] = row[HEADER]
-                continue
-            weight = row[WEIGHT]
-            for c in range(self.width):     # avoid divisions, because most leaves are pure
-                count = row[HEADER + c]
-                self.outputs[c * stride + k] = count / weight if count != 0.0 else 0.0
+                self.outputs[k] = mean_of(tree, leaf)
+            elif tree.nodes[leaf].left >= 0:    # most leaves are pure
+                self.outputs[tree.nodes[leaf].left * stride + k] = 1.0
+            else:
+                cell = first_cell(tree, leaf)
+                while cell >= 0:
+                    self.outputs[tree.cells[cell].code * stride + k] = (
+                        tree.cells[cell].weight / weight_of(tree, leaf))
+                    cell = tree.cells[cell].next
 
     cdef double answer(self, int c) noexcept nogil:
         """f(x)[c] from `outputs`, eq. (2)."""
         cdef double total = 0.0
         cdef const double* h = self.outputs + <Py_ssize_t>c * (self.n_models + 1)
         cdef int k
-        for k in range(self.trees.n_roots):
+        for k in range(self.trees.n_trees):
             total += self.weights[k] * h[k]       # eq. (2)
         return total
 
@@ -345,7 +359,7 @@ cdef class Shrubs(Learner):
 
     cdef void count(self, int slot, double sign) noexcept nogil:
         """Add `sign` times the outputs for a sample of the window to `gram` and `hits`."""
-        cdef Py_ssize_t stride = self.n_models + 1, n = self.trees.n_roots, j, k, c
+        cdef Py_ssize_t stride = self.n_models + 1, n = self.trees.n_trees, j, k, c
         cdef double weight = sign * self.window.weight[slot], output
         cdef const double* h
         cdef double* row
@@ -372,17 +386,17 @@ cdef class Shrubs(Learner):
         cdef int i, slot
         cdef double weight, output
         cdef double* row = self.gram + newcomer * stride
-        cdef const double* stats
+        cdef const Tree* tree = &self.trees.trees[newcomer]
         cdef const double* h
+        cdef int leaf
         self.hits[newcomer] = self.total_weight
         row[newcomer] = 0.0
         for k in range(newcomer):
             row[k] = self.hits[k]
         for i in range(self.window.n_sorted):
             slot = self.window.by_arrival[i]
-            stats = self.trees.row(
-                self.leaves[<Py_ssize_t>newcomer * self.window_size + slot])
-            if stats[HEADER + <int>self.window.target[slot]] == stats[WEIGHT]:
+            leaf = self.leaves[<Py_ssize_t>newcomer * self.window_size + slot]
+            if weight_of_class(tree, leaf, <int>self.window.target[slot]) == weight_of(tree, leaf):
                 continue
             weight = self.window.weight[slot]
             self.gather(self.leaves + slot, self.window_size)
@@ -401,7 +415,7 @@ cdef class Shrubs(Learner):
 
     cdef void rebuild(self) noexcept nogil:
         """Compute all running sums again from the window."""
-        cdef Py_ssize_t stride = self.n_models + 1, n = self.trees.n_roots, k
+        cdef Py_ssize_t stride = self.n_models + 1, n = self.trees.n_trees, k
         cdef int i
         for k in range(n):      # do not touch memory of trees that do not exist
             memset(self.gram + k * stride, 0, n * sizeof(double))
@@ -439,13 +453,13 @@ cdef class Shrubs(Learner):
         else:
             self.gradient_of_entropy()
         self.reach *= share
-        for k in range(self.trees.n_roots):
+        for k in range(self.trees.n_trees):
             self.gradient[k] = (self.gradient[k] * share + 2.0 * l2 * self.weights[k]
                                 + self.node_penalty * self.sizes[k])
 
     cdef void gradient_from_sums(self) noexcept nogil:
         """Gradient of the squared error times W C, from `gram` and `hits`."""
-        cdef Py_ssize_t stride = self.n_models + 1, j, k, n = self.trees.n_roots
+        cdef Py_ssize_t stride = self.n_models + 1, j, k, n = self.trees.n_trees
         cdef const double* row
         cdef double total, hit = 0.0
         for k in range(n):
@@ -459,7 +473,7 @@ cdef class Shrubs(Learner):
 
     cdef void gradient_of_numbers(self) noexcept nogil:
         """Gradient of the squared error of standardised targets times W."""
-        cdef int i, k, slot, n = self.trees.n_roots
+        cdef int i, k, slot, n = self.trees.n_trees
         cdef double slope, target
         memset(self.gradient, 0, n * sizeof(double))
         for i in range(self.window.n_sorted):
@@ -475,29 +489,31 @@ cdef class Shrubs(Learner):
     cdef void gradient_of_entropy(self) noexcept nogil:
         """Gradient of the cross-entropy times W C, summed over the window."""
         cdef Py_ssize_t spacing = self.window_size
-        cdef int i, k, c, slot, n = self.trees.n_roots
+        cdef int i, k, c, slot, n = self.trees.n_trees
+        cdef int leaf
         cdef double share, total
-        cdef const double* row
+        cdef const Tree* tree
         memset(self.gradient, 0, n * sizeof(double))
         self.reach = 0.0
         for i in range(self.window.n_sorted):
             slot = self.window.by_arrival[i]
             memset(self.slopes, 0, self.width * sizeof(double))
             for k in range(n):
-                self.answering[k] = self.leaves[k * spacing + slot]
-                row = self.trees.row(self.answering[k])
-                self.outputs[k] = 1.0 / row[WEIGHT]
+                tree, leaf = &self.trees.trees[k], self.leaves[k * spacing + slot]
+                self.outputs[k] = 1.0 / weight_of(tree, leaf)
                 share = self.weights[k] * self.outputs[k]
+                read_classes(tree, leaf, self.counts, self.width)
                 for c in range(self.width):
-                    self.slopes[c] += share * row[HEADER + c]
+                    self.slopes[c] += share * self.counts[c]
             softmax(self.slopes, self.width)
             self.slopes[<int>self.window.target[slot]] -= 1.0
             self.reach -= self.window.weight[slot] * self.slopes[<int>self.window.target[slot]]
             for k in range(n):
-                row = self.trees.row(self.answering[k])
+                read_classes(&self.trees.trees[k], self.leaves[k * spacing + slot], self.counts,
+                             self.width)
                 total = 0.0
                 for c in range(self.width):
-                    total += self.slopes[c] * row[HEADER + c]
+                    total += self.slopes[c] * self.counts[c]
                 self.gradient[k] += self.window.weight[slot] * (total * self.outputs[k])
 
     # --- Steps --------------------------------------------------------------------------------
@@ -513,7 +529,7 @@ cdef class Shrubs(Learner):
         softmax(f) in place of f.) The regularisers only reduce it.
         """
         cdef double smallest
-        cdef int k, n = self.trees.n_roots
+        cdef int k, n = self.trees.n_trees
         if n < self.n_models or self.regression or self.rounds > 1:
             return False
         self.find_gradient(l2)
@@ -529,7 +545,7 @@ cdef class Shrubs(Learner):
             self.standardise()
         for step in range(self.rounds):
             self.find_gradient(l2)
-            for k in range(self.trees.n_roots):
+            for k in range(self.trees.n_trees):
                 self.weights[k] -= step_size * self.gradient[k]     # line 9
                 self.weights[k] = max(-HUGE, min(HUGE, self.weights[k]))
             if self.project_each_round or step == self.rounds - 1:
@@ -537,7 +553,7 @@ cdef class Shrubs(Learner):
 
     cdef void project(self, double step_size) noexcept nogil:
         """Eq. (8): project the largest weights onto the simplex, eq. (6); the others get zero."""
-        cdef int n = self.trees.n_roots
+        cdef int n = self.trees.n_trees
         if n > self.n_models:
             self.weights[position_to_drop(self.weights, n)] = -INFINITY
         if self.l0 > 0.0 or self.l1 > 0.0:
@@ -548,10 +564,10 @@ cdef class Shrubs(Learner):
         """Apply the L1 and L0 regularisers; the largest weight is always kept."""
         cdef int k, largest = 0
         cdef double weight
-        for k in range(1, self.trees.n_roots):
+        for k in range(1, self.trees.n_trees):
             if self.weights[k] > self.weights[largest]:
                 largest = k
-        for k in range(self.trees.n_roots):
+        for k in range(self.trees.n_trees):
             weight = soft_threshold(self.weights[k], self.l1, step_size)
             weight = hard_threshold(weight, self.l0, step_size)
             self.weights[k] = weight if weight != 0.0 or k == largest else -INFINITY
@@ -559,7 +575,7 @@ cdef class Shrubs(Learner):
     cdef void prune(self) noexcept nogil:
         """Remove the trees without weight: line 12."""
         cdef Py_ssize_t stride = self.n_models + 1, spacing = self.window_size
-        cdef int j, k, kept = 0, n = self.trees.n_roots
+        cdef int j, k, kept = 0, n = self.trees.n_trees
         for k in range(n):
             if self.weights[k] <= NEGLIGIBLE:
                 self.trees.remove(kept)
@@ -595,8 +611,21 @@ cdef class Shrubs(Learner):
     cdef double row_number(self) except? -1.0 nogil:
         return self.row_shares()[0]
 
+    cdef int explain_row(self, Explainer explainer, int code) except -1:
+        cdef const Tree* tree
+        cdef int k
+        with nogil:
+            for k in range(self.trees.n_trees):
+                tree = &self.trees.trees[k]
+                explainer.lay_out(tree, self.schema.row)
+                explainer.answer_leaves(tree, self.regression, code, self.weights[k])
+                explainer.finish()
+        if not self.regression:
+            explainer.to_log_odds()
+        return 0
+
     cdef int prepare_run(self, RowReader reader) except -1:
-        reader.ahead.reserve_leaves(self.trees.n_roots, 1)
+        reader.ahead.reserve_leaves(self.trees.n_trees, 1)
         return 0
 
     cdef int run(self, RowReader reader, Py_ssize_t stop, int n_labels) except -1 nogil:
@@ -608,11 +637,9 @@ cdef class Shrubs(Learner):
             n = reader.read_ahead(stop, 0, self.regression)
             if n == 0:
                 return 0
-            for k in range(self.trees.n_roots):
-                self.trees.walk_rows(
-                    self.trees.roots[k], reader.ahead.rows, n, reader.ahead.stride,
-                    self.schema.is_numeric(),
-                    reader.ahead.leaves + <Py_ssize_t>k * AHEAD)
+            for k in range(self.trees.n_trees):
+                walk_rows(&self.trees.trees[k], reader.ahead.rows, n, reader.ahead.stride,
+                          self.schema.is_numeric(), reader.ahead.leaves + <Py_ssize_t>k * AHEAD)
             for i in range(n):
                 reader.store_prediction(
                     reader.row + i, self.shares_in(reader.ahead.leaves + i, AHEAD), n_labels)
@@ -627,10 +654,10 @@ cdef class Shrubs(Learner):
         return self.window.n_seen
 
     cdef int count_trees(self) noexcept:
-        return self.trees.n_roots
+        return self.trees.n_trees
 
     cdef list tree_nodes(self, int tree):
-        return [self.trees.node(node) for node in self.trees.preorder(tree)]
+        return self.trees.nodes(tree)
 
     cdef tuple tree_sizes(self):
         return self.trees.n_nodes, self.trees.height
@@ -638,12 +665,12 @@ cdef class Shrubs(Learner):
     def tree_weights(self):
         """(number of the sample after which it was grown, weight) of every tree."""
         with self.using():
-            return [(self.births[k], self.weights[k]) for k in range(self.trees.n_roots)]
+            return [(self.births[k], self.weights[k]) for k in range(self.trees.n_trees)]
 
     # --- Copies and states --------------------------------------------------------------------
 
     cdef Learner serving_copy(self):
-        cdef int k, n = self.trees.n_roots
+        cdef int k, n = self.trees.n_trees
         cdef Shrubs copy = Shrubs(
             **{**self.settings(), "n_models": max(1, n), "window_size": 1})
         copy.schema, copy.labels, trees = deepcopy((self.schema, self.labels, self.trees))
@@ -667,7 +694,7 @@ cdef class Shrubs(Learner):
 
     cdef dict views(self):
         """The arrays over the trees."""
-        cdef Py_ssize_t n = self.trees.n_roots, room = self.n_models + 1
+        cdef Py_ssize_t n = self.trees.n_trees, room = self.n_models + 1
         return {
             "weights": view(self.weights, "f8", (room,))[:n],
             "hits": view(self.hits, "f8", (room,))[:n],
@@ -696,21 +723,21 @@ cdef class Shrubs(Learner):
     cdef int load(self, dict fields) except -1:
         cdef int k
         self.schema, self.labels = fields["schema"], fields["labels"]
-        self.let_grow(fields["window"], fields["trees"])
+        self.let_grow(fields["window"], table_of(fields["trees"], Trees(0, self.regression)))
         require(self.window.size <= self.window_size, "Shrubs: too many samples")
         self.window.reserve(self.window_size, 0, 0)
-        require(self.trees.n_roots == len(fields["weights"]) <= self.n_models,
+        require(self.trees.n_trees == len(fields["weights"]) <= self.n_models,
                 "Shrubs: more trees than there is room for, or than weights")
         self.width = 1 if self.regression else len(self.labels)
         self.reserve_outputs(self.width)
-        self.trees.reserve_roots(self.n_models + 1)
+        self.trees.reserve_trees(self.n_models + 1)
         put_back(self.views(), fields)
-        for k in range(self.trees.n_roots):
-            self.sizes[k] = len(self.trees.preorder(k))
+        for k in range(self.trees.n_trees):
+            self.sizes[k] = n_nodes_of(&self.trees.trees[k])
         self.total_weight, self.n_trained = fields["total_weight"], fields["n_trained"]
         self.since_rebuild = fields["since_rebuild"]
         self.check_samples()
-        for k in range(self.trees.n_roots):
+        for k in range(self.trees.n_trees):
             self.find_leaves(k)
         return self.check_structure()
 
@@ -719,8 +746,8 @@ cdef class Shrubs(Learner):
         cdef int i, slot
         for i in range(self.window.n_sorted):
             slot = self.window.by_arrival[i]
-            self.leaves[<Py_ssize_t>tree * self.window_size + slot] = self.trees.walk_slot(
-                self.trees.roots[tree], self.window, slot)
+            self.leaves[<Py_ssize_t>tree * self.window_size + slot] = walk_slot(
+                &self.trees.trees[tree], self.window, slot)
 
     # --- Invariants ---------------------------------------------------------------------------
 
@@ -732,20 +759,23 @@ cdef class Shrubs(Learner):
     cdef int check_samples(self) except -1:
         """Check that trees and window fit the schema and the labels."""
         cdef int k, node, n_labels = len(self.labels)
+        cdef const Node* this
         require(self.trees.fits(self.schema.codes, self.regression, n_labels)
                 and self.width == (1 if self.regression else n_labels),
                 "Shrubs: the trees do not belong to this ensemble")
         require(self.window.n_fresh == 0 and self.window.capacity == self.window_size,
                 "Shrubs: the window does not belong to this ensemble")
         self.window.check_codes(self.schema, -1 if self.regression else n_labels)
-        for k in range(self.trees.n_roots):
-            for node in self.trees.preorder(k):
-                require(self.trees.row(node)[WEIGHT] > 0.0, "Shrubs: a node was grown on no sample")
+        for k in range(self.trees.n_trees):
+            for node in range(self.trees.trees[k].n_used):
+                this = &self.trees.trees[k].nodes[node]
+                require(this.feature == UNUSED or not is_leaf(this) or this.threshold > 0.0,
+                        "Shrubs: a node was grown on no sample")
         return 0
 
     cdef int check_weights(self) except -1:
         """Check that the weights are on the simplex, eq. (6), and the trees not too young."""
-        cdef int k, n = self.trees.n_roots
+        cdef int k, n = self.trees.n_trees
         cdef double total = 0.0
         require(self.since_rebuild <= REBUILD * self.window_size,
                 "Shrubs: the running sums should have been computed again")

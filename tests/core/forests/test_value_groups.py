@@ -89,7 +89,7 @@ def test_inspection_tells_the_values_of_groups() -> None:
     shares = [model.predict_proba_one(x) for x in rows]
     assert model.predict_proba_many(pd.DataFrame(rows)).to_dict("records") == shares
     for x in rows:
-        row, number = model._core.row_of(x), trees.root()
+        row, number = model._core.row_of(x), 0
         while split := splits[number]:
             number = trees.node(number)["left" if split.goes_left(row) else "right"]
         *_, leaf = inspection.path(nodes, row)
@@ -117,8 +117,8 @@ def test_impossible_splits_are_refused(
     model = learned(600)
     assert [codes is None for codes in model._core.schema.codes] == [True, False, False]
     state = model._core.state()
-    values = state["trees"][0].values
-    split = np.flatnonzero(values["feature"] >= 0)[0]
+    values = state["trees"].values
+    split = np.flatnonzero(values["turns"])[0]
     values["feature"][split], values["nominal"][split] = column, nominal
     values["threshold"][split] = threshold
     with pytest.raises(StateError, match=problem) if problem else contextlib.nullcontext():

@@ -1,19 +1,4 @@
-"""Evidence that the distribution of a signal has changed, with a bound on false alarms.
-
-A signal is a sequence of numbers, one per block of samples, which rise if something is wrong. Its
-latest number gets a conformal p-value: the share of the numbers before it that are as large, ties
-broken at random. If nothing has changed, the numbers are exchangeable, and the p-value is uniform,
-whatever the distribution of the numbers (Vovk, Gammerman and Shafer 2005). A bet on small p-values,
-the mixture of the power martingales, then earns 1 on average, and the Shiryaev-Roberts statistic R
-of the bets needs c blocks on average at least to reach a threshold c: R minus the number of blocks
-is a martingale (Vovk, Petej, Nouretdinov, Ahlberg, Carlsson and Gammerman 2021, "Retrain or not
-retrain: conformal test martingales for change-point detection", section 5).
-
-Numbers that depend on their predecessors are not exchangeable: losses, for example, come in runs.
-Then the blocks of this signal are made twice as long, until they hardly depend on each other. A
-signal whose longest blocks still do moves by itself, such as a clock, and is not tested. After many
-blocks that do not, they are made shorter again.
-"""
+"""The evidence of `_core/evidence.pyx`, in plain Python; its header explains it."""
 
 from __future__ import annotations
 

@@ -1,0 +1,153 @@
+"""Ways to learn a rare class with the default forest: ranking, calibration and time.
+
+One label of each table is the positive one, and has 5 % of the samples or fewer; in three large
+tables, positive samples are left out at random until 1 % are. Evaluation is prequential.
+Probabilities that a way has changed are corrected: weights and undersampling multiply the odds by a
+known factor, by which they are divided again.
+
+    python -m examples.benchmarks.studies.rare_classes --samples 20000
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import random
+import statistics
+import time
+from typing import Any
+
+import river_extra_trees as ret
+from examples.benchmarks.common import streams, tables
+from river_extra_trees.evaluate import AveragePrecision, ExactROCAUC
+
+# The positive label of a table, and the share of its samples that is wanted; None keeps all.
+STREAMS: dict[str, tuple[Any, float | None]] = {
+    "mammography": (1, None),
+    "ozone_1hr": (1, None),
+    "ann_thyroid": (1, None),
+    "letter": ("Z", None),
+    "page_blocks": (4, None),
+    "yeast": ("EXC", None),
+    "adult": (">50K", 0.01),
+    "bank_marketing": ("yes", 0.01),
+    "default_credit": (1, 0.01),
+}
+SMALLEST = 1e-6  # probability in a log loss
+
+
+class Way:
+    """A way to learn a rare class: the default forest, which sees some samples or weights.
+
+    Parameters
+    ----------
+    weight
+        Weight of the positive samples.
+    share
+        Share of the positive samples among those that are learned; None learns all.
+    n_forests
+        Number of forests that share 100 trees; each leaves out other samples.
+    """
+
+    def __init__(self, weight: float = 1.0, share: float | None = None, n_forests: int = 1) -> None:
+        self.weight, self.share = weight, share
+        self.models = [
+            ret.ExtraTreesClassifier(n_models=100 // n_forests, seed=i) for i in range(n_forests)
+        ]
+        self.rng = random.Random(1)
+        self.n = [1.0, 1.0]  # negative and positive samples so far
+
+    def odds(self) -> float:
+        """Return the factor by which the odds of what was learned differ from those of all."""
+        if self.share is None:
+            return self.weight
+        return max(1.0, self.n[0] / self.n[1] * self.share / (1.0 - self.share))
+
+    def predict(self, x: Any) -> float:
+        """Return the probability of the positive label."""
+        shares = (model.predict_proba_one(x).get(True, 0.0) for model in self.models)
+        share = statistics.fmean(shares)
+        odds = self.odds()
+        return share / (share + odds * (1.0 - share))
+
+    def learn(self, x: Any, y: bool) -> None:
+        """Learn a sample, or leave it out."""
+        self.n[y] += 1.0
+        for model in self.models:
+            if self.share is None or y or self.rng.random() * self.odds() < 1.0:
+                model.learn_one(x, y, self.weight if y else 1.0)
+
+
+WAYS = {
+    "default": lambda: Way(),
+    "w=5": lambda: Way(weight=5.0),
+    "w=20": lambda: Way(weight=20.0),
+    "w=100": lambda: Way(weight=100.0),
+    "undersampled to 5 %": lambda: Way(share=0.05),
+    "undersampled to 10 %": lambda: Way(share=0.1),
+    "undersampled to 20 %": lambda: Way(share=0.2),
+    "undersampled to 50 %": lambda: Way(share=0.5),
+    "4 forests, undersampled to 10 %": lambda: Way(share=0.1, n_forests=4),
+    "4 forests, undersampled to 50 %": lambda: Way(share=0.5, n_forests=4),
+}
+
+
+def rows_of(name: str, n: int) -> list[tuple[Any, bool]]:
+    """Return the rows of a table, whose rare label is True."""
+    label, wanted = STREAMS[name]
+    rows = streams.load(name, "classification", n if wanted is None else 2 * n)
+    found = [(x, bool(y == label)) for x, y in rows]
+    if wanted is not None:
+        n_positive = sum(y for _, y in found)
+        kept = wanted / (1.0 - wanted) * (len(found) - n_positive) / n_positive
+        rng = random.Random(0)
+        found = [(x, y) for x, y in found if not y or rng.random() < kept]
+    return found[:n]
+
+
+def measured(way: Way, rows: list[tuple[Any, bool]]) -> list[float]:
+    """Return ROC AUC, average precision, log loss and CPU seconds."""
+    ranking, precision, losses = ExactROCAUC(), AveragePrecision(), []
+    begun = time.process_time()
+    for x, y in rows:
+        share = way.predict(x)
+        for metric in (ranking, precision):
+            metric.update(y, {True: share, False: 1.0 - share})
+        share = min(max(share, SMALLEST), 1.0 - SMALLEST)
+        losses.append(-math.log(share if y else 1.0 - share))
+        way.learn(x, y)
+    seconds = time.process_time() - begun
+    return [ranking.get(), precision.get(), statistics.fmean(losses), seconds]
+
+
+def main() -> None:
+    """Print a table for each stream, and the means."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--samples", type=int, default=20_000)
+    parser.add_argument("--streams", nargs="+", choices=STREAMS, default=list(STREAMS))
+    parser.add_argument("--ways", nargs="+", choices=WAYS, default=list(WAYS))
+    options = parser.parse_args()
+    found: dict[str, list[list[float]]] = {way: [] for way in options.ways}
+    lines = []
+    for name in options.streams:
+        rows = rows_of(name, options.samples)
+        share = statistics.fmean(y for _, y in rows)
+        for way in options.ways:
+            numbers = measured(WAYS[way](), rows)
+            found[way].append(numbers)
+            lines.append([f"{name} ({share:.1%})", way, *written(numbers)])
+    for way, numbers in found.items():
+        means = [statistics.fmean(each) for each in zip(*numbers, strict=True)]
+        lines.append(["mean", way, *written(means)])
+    tables.show(["stream", "way", "ROC AUC", "average precision", "log loss", "CPU s"], lines)
+
+
+def written(numbers: list[float]) -> list[str]:
+    """Write the measured numbers."""
+    return [*(f"{each:.3f}" for each in numbers[:2]), f"{numbers[2]:.4f}", f"{numbers[3]:.1f}"]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,143 @@
+"""Counts of values in bins. See the header."""
+
+import numpy as np
+
+from .safe_repr import safe_repr
+from .validation cimport is_missing
+
+from cpython.dict cimport PyDict_GetItem
+from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
+from cpython.ref cimport PyObject
+
+
+cdef double ROUNDING = 1e-9     # of a distance that is zero
+
+
+cdef class Bins:
+    """Counts of values per column and bin. See the header.
+
+    Parameters
+    ----------
+    names
+        The names of the columns.
+    """
+
+    def __init__(self, list names):
+        cdef Py_ssize_t n = len(names) + 1
+        self.names, self.values, self.known = list(names), [None] * n, set(names)
+        self.edges = np.full((n, N_BINS - 2), np.inf)
+        self.counts, self.usual, self.recent = np.zeros((3, n, N_BINS))
+        self._edges, self._counts = self.edges, self.counts
+        self._usual, self._recent = self.usual, self.recent
+
+    def __reduce__(self):
+        return restored, (self.names, self.values, self.known, self.state())
+
+    def state(self):
+        """Copies of the arrays by name."""
+        names = ("edges", "counts", "usual", "recent")
+        return {name: getattr(self, name).copy() for name in names}
+
+    def add(self, dict x):
+        """Count a sample."""
+        cdef Py_ssize_t column, n_found = 0
+        cdef PyObject* value
+        for column in range(1, len(self.values)):
+            value = PyDict_GetItem(x, self.names[column - 1])
+            n_found += value != NULL
+            self._counts[column, 0 if value == NULL else self.bin_of(column, <object>value)] += 1.0
+        self._counts[0, 1 if n_found == len(x) or x.keys() <= self.known else N_BINS - 1] += 1.0
+
+    def begin(self, Py_ssize_t column, list rows):
+        """Take the values of a column in some samples as the usual ones."""
+        if not 0 <= column < len(self.values):
+            raise IndexError(column)
+        self.counts[column] = self.recent[column] = self.usual[column] = 0.0
+        for x in rows:
+            if column:
+                self._usual[column, self.bin_of(column, x.get(self.names[column - 1]))] += 1.0
+            else:
+                self._usual[0, 1 if x.keys() <= self.known else N_BINS - 1] += 1.0
+
+    cdef int bin_of(self, Py_ssize_t column, object value) except -1:
+        """The bin of a value."""
+        cdef double number
+        cdef int i, found = 1
+        cdef PyObject* known
+        if not PyFloat_CheckExact(value):
+            value = plain(value)
+        elif PyFloat_AS_DOUBLE(value) != PyFloat_AS_DOUBLE(value):
+            return 0
+        if value is None:
+            return 0
+        if self.values[column] is not None:
+            known = PyDict_GetItem(self.values[column], value)
+            found = 1 if known == NULL else <object>known
+            if not 0 <= found < N_BINS:
+                raise IndexError(found)
+            return found
+        if not isinstance(value, (float, int)):
+            return 0
+        number = value
+        for i in range(N_BINS - 2):
+            found += number > self._edges[column, i]
+        return found
+
+    def settle(self, list columns, double fading_usual, double fading_recent):
+        """Move the counts of some columns to the usual and the recent ones, which fade.
+
+        Returns
+        -------
+        The chi-squared distance of the counts of each column from the usual ones.
+        """
+        cdef Py_ssize_t column, i
+        cdef double n, n_here, n_usual, expected, distance
+        found = []
+        for column in columns:
+            if not 0 <= column < len(self.values):
+                raise IndexError(column)
+            n = n_usual = distance = 0.0
+            for i in range(N_BINS):
+                n += self._counts[column, i]
+                n_usual += self._usual[column, i]
+            for i in range(N_BINS):
+                expected = self._usual[column, i] * (n / n_usual)
+                n_here = self._counts[column, i]
+                distance += (n_here - expected) * (n_here - expected) / (expected + 0.5)
+                self._usual[column, i] = fading_usual * self._usual[column, i] + n_here
+                self._recent[column, i] = fading_recent * self._recent[column, i] + n_here
+                self._counts[column, i] = 0.0
+            found.append(distance if distance > ROUNDING else 0.0)
+        return found
+
+
+cpdef number_of(value):
+    """A number as a float; None for names and for numbers that are too large."""
+    if isinstance(value, (str, bytes)):
+        return None
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
+cpdef plain(value):
+    """A value as bins read it: None if it is missing, a number, or a name."""
+    if value is None or type(value) is str:
+        return value
+    if isinstance(value, (str, bytes)):
+        return value
+    number = number_of(value)
+    if number is not None:
+        return None if number != number else number
+    return None if is_missing(value) else safe_repr(value)
+
+
+def restored(names, values, known, arrays):
+    """Bins with such arrays, whose shapes fit the names."""
+    bins = Bins(names)
+    bins.values[:] = values
+    bins.known = known
+    for name, array in arrays.items():
+        getattr(bins, name)[...] = array
+    return bins

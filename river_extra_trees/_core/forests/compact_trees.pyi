@@ -1,4 +1,0 @@
-from ..trees import Trees
-
-class CompactTrees(Trees):
-    free_cell: int

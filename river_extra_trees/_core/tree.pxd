@@ -1,0 +1,394 @@
+"""A tree: the data layout, and what is done to it.
+
+The children of a node are a pair: nodes 2 k and 2 k + 1, in either order, so the sibling of node i
+is i ^ 1. The root is node 0, and node 1 is never used. What no walk reads is stored once per pair.
+Only leaves learn samples. An inner node is described by the sum of its leaves.
+
+A walk down a tree takes no branch that depends on a value: the next node is `left ^ turn`, and a
+leaf leads to itself. So several trees or rows are walked side by side. A step has to wait for the
+memory of a node, but not for the steps of other walks.
+
+The statistics of a leaf of a classification take no more memory than its node, if all its samples
+are of one class. They are in the node, too: its weight is `threshold`, and
+
+    left >= 0       all the weight is of this class
+    left = -1       there is no class
+    otherwise       -2 - left is the first cell of a list: one cell per class
+
+If a tree is grown until its leaves are pure, most leaves have one class. A leaf has at most as many
+cells as it has learned samples. A leaf of a regression has two moments beside its weight.
+
+A tree owns the sets of values of its splits, see `value_sets`.
+"""
+
+from libc.math cimport NAN
+from libc.stdint cimport uint8_t, uint16_t
+
+from .moments cimport follow_moments
+from .split cimport GROUP, ONE_VALUE, Split, is_in_group
+from .value_sets cimport ValueSet
+from .window cimport Window
+
+cdef enum:
+    LARGEST_ARENA = 1 << 29     # nodes: twice this number fits into 32 bits
+    LARGEST_CELLS = 1 << 30
+    LANES = 8               # walks side by side
+    STEPS = 3               # steps of all lanes between two tests whether they have ended
+    # Bits of `turns`. A leaf has none, a split has OTHERS_RIGHT:
+    MISSING_RIGHT = 1       # missing values go right
+    OTHERS_RIGHT = 2        # so do present values that do not go left
+    UNUSED = 0xFFFF         # `feature` of a node that is not in the tree
+
+cdef const double FAINTEST = 1e-200     # a decayed class weight below this becomes 0
+
+cdef struct Node:           # 16 bytes
+    double threshold        # of a split, as in `Split`; of a leaf its weight
+    int left                # the left child; the right one is left ^ 1. Of a leaf: its class
+    uint16_t feature        # column of the schema; 0 in a leaf
+    uint8_t nominal         # as in `Split`; 0 in a leaf
+    uint8_t turns           # which values go right
+
+cdef struct Cell:           # 16 bytes: a class of a leaf
+    double weight
+    int code
+    int next                # the next cell of the leaf, or of the free cells; or -1
+
+cdef struct ClassShare:     # of a class in a leaf
+    double share
+    int code
+
+cdef struct Kind:           # of all trees of a forest
+    bint regression
+    bint with_visits        # whether leaves know when they were visited
+    bint with_impurities    # whether inner nodes know their impurity when they were split
+    double fading           # decay factor: the weights of a leaf are multiplied by it before the
+                            #   leaf learns a sample
+
+cdef struct Tree:
+    Node* nodes             # begin of the block of memory that holds all but the cells
+    # Per node, or NULL if the tree is of another kind:
+    double* moments         # moments[2 * leaf]: mean, sum of squared deviations from it
+    double* visited         # number of the last batch with a sample in the leaf (0: none); of an
+                            #   inner node, when it was split
+    # Per pair; the number of the pair is node // 2:
+    double* gains           # weighted decrease of impurity by the split of the parent
+    double* impurities      # impurity of the parent when it was split
+    int* parents            # -1 of the root
+    int* depths             # 0 of the root
+    int capacity            # number of nodes for which there is room, even
+    int n_used              # every node in use has a smaller number; even
+    # The free pairs are a list: `free_pair` is one of the nodes of the first, -1 if there is none,
+    # and `left` of that node is one of the next. The node in the list becomes the left child.
+    int free_pair
+    int n_free              # number of free pairs
+    Cell* cells
+    int cell_capacity
+    int n_cells_used        # every cell in use has a smaller number
+    int free_cell           # the first free cell, or -1
+    int n_free_cells
+    size_t set_bytes        # of the sets of values
+
+# --- Memory ---------------------------------------------------------------------------------------
+
+cdef void begin_tree(Tree* tree) noexcept nogil
+cdef void free_tree(Tree* tree) noexcept nogil
+cdef int reserve_pairs(Tree* tree, const Kind* kind, Py_ssize_t n) except -1 nogil
+cdef int allocate_cells(Tree* tree, Py_ssize_t n) except -1 nogil
+cdef int copy_tree(Tree* to, const Tree* tree, const Kind* kind, int n_pairs) except -1 nogil
+cdef ValueSet* give_set(Tree* tree, int node, int n, bint others_left) except NULL nogil
+cdef size_t bytes_of_tree(const Tree* tree, const Kind* kind) noexcept nogil
+
+
+cdef inline int trim(Tree* tree, const Kind* kind) except -1 nogil:
+    """Let a tree take no more memory than it needs."""
+    return copy_tree(tree, tree, kind, 0)
+
+
+cdef inline int reserve_cells(Tree* tree, Py_ssize_t n) except -1 nogil:
+    """Allocate memory for n more cells; called per tree and sample."""
+    if tree.n_cells_used - tree.n_free_cells + n <= tree.cell_capacity:
+        return 0
+    return allocate_cells(tree, n)
+
+
+cdef inline int reserve_samples(Tree* tree, Py_ssize_t n) except -1 nogil:
+    """Allocate memory for the cells of a tree that learns n samples in all."""
+    return reserve_cells(tree, n - (tree.n_cells_used - tree.n_free_cells))
+
+
+# --- Nodes ----------------------------------------------------------------------------------------
+
+cdef void uproot(Tree* tree) noexcept nogil
+cdef void plant(Tree* tree) noexcept nogil
+cdef int split_leaf(Tree* tree, int leaf, const Split* split, double gain) noexcept nogil
+cdef void send_missing(Tree* tree, int node, bint left) noexcept nogil
+cdef void collapse(Tree* tree, int node) noexcept nogil
+cdef int shrink(Tree* tree, int max_nodes) except -1 nogil
+
+
+cdef inline bint is_leaf(const Node* node) noexcept nogil:
+    return node.turns == 0
+
+
+cdef inline int parent_of(const Tree* tree, int node) noexcept nogil:
+    return tree.parents[node >> 1]
+
+
+cdef inline int depth_of(const Tree* tree, int node) noexcept nogil:
+    return tree.depths[node >> 1]
+
+
+cdef inline int n_nodes_of(const Tree* tree) noexcept nogil:
+    return tree.n_used - 2 * tree.n_free - 1
+
+
+# --- Walks ----------------------------------------------------------------------------------------
+
+cdef struct Walks:          # LANES walks side by side
+    (const Node*)[LANES] nodes      # of the tree of each walk
+    (const double*)[LANES] rows     # its row
+
+
+cdef inline unsigned int turn(const Node* node, double value, bint numeric) noexcept nogil:
+    """1 if a value of the feature goes right, else 0. In a leaf it is always 0.
+
+    If all columns are `numeric`, there is no branch, else one for groups of values.
+    """
+    cdef unsigned int other = value > node.threshold
+    if not numeric:
+        other |= (value < node.threshold) & (node.nominal == ONE_VALUE)
+        if node.nominal >= GROUP:
+            other = value == value and not is_in_group(node.threshold, node.nominal, value)
+    return ((other << 1 | (value != value)) & node.turns) != 0
+
+
+cdef inline double value_in(const double* row, Py_ssize_t feature, Py_ssize_t stride,
+                            Py_ssize_t n_columns, const int* lines) noexcept nogil:
+    """The value of a row of `descend` in a column."""
+    if n_columns < 0:
+        return row[feature * stride]
+    if feature >= n_columns or lines[feature] < 0:
+        return NAN
+    return row[lines[feature] * stride]
+
+
+cdef inline void descend(const Walks* walks, int n, Py_ssize_t stride, Py_ssize_t n_columns,
+                         const int* lines, bint numeric, int* leaves) noexcept nogil:
+    """Find the leaves that n walks reach; the other lanes have some tree and row, too.
+
+    rows[k][column * stride] is the value of a row in a column. `lines` are those of a window with
+    n_columns columns. Else n_columns is -1.
+    """
+    cdef (const Node*)[LANES] reached
+    cdef const Node* this
+    cdef size_t next, go
+    cdef unsigned int going = 1
+    cdef int k, _
+    for k in range(LANES):
+        reached[k] = walks.nodes[k]
+    while going:
+        for _ in range(STEPS):
+            for k in range(LANES):
+                this = reached[k]
+                next = <size_t>(walks.nodes[k] + (this.left ^ <int>turn(
+                    this, value_in(walks.rows[k], this.feature, stride, n_columns, lines),
+                    numeric)))
+                # All bits of `go` are set in a split, none in a leaf.
+                go = -<size_t>(this.turns // OTHERS_RIGHT)
+                reached[k] = <const Node*>(<size_t>this ^ ((<size_t>this ^ next) & go))
+        going = 0
+        for k in range(LANES):
+            going |= reached[k].turns
+    for k in range(n):
+        leaves[k] = <int>(reached[k] - walks.nodes[k])
+
+
+cdef inline void walk(const Walks* walks, int n, Py_ssize_t stride, bint numeric,
+                      int* leaves) noexcept nogil:
+    """See `descend`. The steps are shorter if all columns are `numeric`."""
+    if numeric:
+        descend(walks, n, stride, -1, NULL, True, leaves)
+    else:
+        descend(walks, n, stride, -1, NULL, False, leaves)
+
+
+cdef inline int walk_alone(const Tree* tree, const double* row, Py_ssize_t stride) noexcept nogil:
+    """The leaf that a row reaches."""
+    cdef int node = 0
+    cdef const Node* this = tree.nodes
+    while not is_leaf(this):
+        node = this.left ^ <int>turn(this, row[this.feature * stride], False)
+        this = &tree.nodes[node]
+    return node
+
+
+cdef inline void walk_trees(const Tree* trees, int n, const double* row, bint numeric,
+                            int* leaves) noexcept nogil:
+    """Find the leaves that a row, by column, reaches in n trees."""
+    cdef Walks walks
+    cdef int tree = 0, k
+    while n - tree > LANES // 2:
+        for k in range(LANES):
+            walks.nodes[k], walks.rows[k] = trees[min(tree + k, n - 1)].nodes, row
+        walk(&walks, min(n - tree, <int>LANES), 1, numeric, leaves + tree)
+        tree += LANES
+    for k in range(tree, n):            # for a few, other lanes would be in vain
+        leaves[k] = walk_alone(&trees[k], row, 1)
+
+
+cdef inline void walk_rows(const Tree* tree, const double** rows, int n, Py_ssize_t stride,
+                           bint numeric, int* leaves) noexcept nogil:
+    """Find the leaves that n rows reach in a tree; see `descend`."""
+    cdef Walks walks
+    cdef int i = 0, k
+    while n - i > LANES // 2:
+        for k in range(LANES):
+            walks.nodes[k], walks.rows[k] = tree.nodes, rows[min(i + k, n - 1)]
+        walk(&walks, min(n - i, <int>LANES), stride, numeric, leaves + i)
+        i += LANES
+    for k in range(i, n):
+        leaves[k] = walk_alone(tree, rows[k], stride)
+
+
+cdef inline int walk_slot(const Tree* tree, Window window, int slot) noexcept nogil:
+    """The leaf that a sample of a window reaches."""
+    cdef int node = 0
+    cdef const Node* this = tree.nodes
+    while not is_leaf(this):
+        node = this.left ^ <int>turn(this, window.value(this.feature, slot), False)
+        this = &tree.nodes[node]
+    return node
+
+
+cdef inline void walk_slots(const Tree* tree, Window window, const int* slots, int n, bint numeric,
+                            int* leaves) noexcept nogil:
+    """Find the leaves that n samples of a window reach."""
+    cdef Walks walks
+    cdef int i = 0, k
+    while i < n:
+        for k in range(LANES):
+            walks.nodes[k] = tree.nodes
+            walks.rows[k] = window.data + slots[min(i + k, n - 1)]
+        if numeric:
+            descend(&walks, min(n - i, <int>LANES), window.capacity, window.n_columns,
+                    window.lines, True, leaves + i)
+        else:
+            descend(&walks, min(n - i, <int>LANES), window.capacity, window.n_columns,
+                    window.lines, False, leaves + i)
+        i += LANES
+
+
+# --- Leaves ---------------------------------------------------------------------------------------
+
+cdef void clear(Tree* tree, int leaf) noexcept nogil
+cdef void fade_classes(Tree* tree, int leaf, double fading) noexcept nogil
+cdef void add_class(Tree* tree, int leaf, int code, double weight) noexcept nogil
+cdef void set_classes(Tree* tree, int leaf, double weight, const double* counts,
+                      int n_classes) noexcept nogil
+cdef void read_classes(const Tree* tree, int leaf, double* counts, int n_classes) noexcept nogil
+cdef void add_leaf(const Tree* tree, int leaf, double* weight, double* values) noexcept nogil
+cdef int majority(const Tree* tree, int leaf) noexcept nogil
+
+
+cdef inline double weight_of(const Tree* tree, int leaf) noexcept nogil:
+    return tree.nodes[leaf].threshold
+
+
+cdef inline int first_cell(const Tree* tree, int leaf) noexcept nogil:
+    """The first cell of a leaf, or a negative number if it has none."""
+    return -2 - tree.nodes[leaf].left
+
+
+cdef inline double weight_of_class(const Tree* tree, int leaf, int code) noexcept nogil:
+    cdef int cell = first_cell(tree, leaf)
+    if tree.nodes[leaf].left == code:
+        return weight_of(tree, leaf)
+    while cell >= 0:
+        if tree.cells[cell].code == code:
+            return tree.cells[cell].weight
+        cell = tree.cells[cell].next
+    return 0.0
+
+
+cdef inline double mean_of(const Tree* tree, int leaf) noexcept nogil:
+    return tree.moments[2 * <Py_ssize_t>leaf]
+
+
+cdef inline double squares_of(const Tree* tree, int leaf) noexcept nogil:
+    """The sum of the squared deviations from the mean."""
+    return tree.moments[2 * <Py_ssize_t>leaf + 1]
+
+
+cdef inline void learn_class(Tree* tree, int leaf, int code, double weight,
+                             double fading) noexcept nogil:
+    """Let a leaf learn a sample, after decay. Memory for two cells is reserved."""
+    cdef Node* this = &tree.nodes[leaf]
+    cdef double faded = this.threshold * fading
+    if this.left == code and faded >= FAINTEST:
+        this.threshold = faded + weight
+        return
+    if fading < 1.0:
+        fade_classes(tree, leaf, fading)
+    add_class(tree, leaf, code, weight)
+
+
+cdef inline void learn_number(Tree* tree, int leaf, double y, double weight,
+                              double fading) noexcept nogil:
+    """Let a leaf learn a number, after decay: the mean does not fade."""
+    cdef double* moments = tree.moments + 2 * <Py_ssize_t>leaf
+    tree.nodes[leaf].threshold = tree.nodes[leaf].threshold * fading + weight
+    moments[1] *= fading
+    follow_moments(moments, moments + 1, y, weight, tree.nodes[leaf].threshold)
+
+
+cdef inline int learn(Tree* tree, const Kind* kind, int leaf, double target, double weight,
+                      double batch) except -1 nogil:
+    """Let a leaf learn a sample, after decay. `batch` is the time of the visit, if it is kept."""
+    if kind.with_visits:
+        tree.visited[leaf] = batch
+    if kind.regression:
+        learn_number(tree, leaf, target, weight, kind.fading)
+        return 0
+    reserve_cells(tree, 2)
+    learn_class(tree, leaf, <int>target, weight, kind.fading)
+    return 0
+
+
+cdef inline void add_shares(const Tree* tree, int leaf, int n_trees, int width,
+                            double* answers) noexcept nogil:
+    """Add the class shares in a leaf, divided by n_trees, to the mean over n_trees trees."""
+    cdef double weight = weight_of(tree, leaf), share
+    cdef int c, cell
+    if not weight > 0.0:
+        for c in range(width):
+            answers[c] += 1.0 / (width * n_trees)
+        return
+    share = 1.0 / (weight * n_trees)
+    if tree.nodes[leaf].left >= 0:
+        answers[tree.nodes[leaf].left] += weight * share
+        return
+    cell = first_cell(tree, leaf)
+    while cell >= 0:
+        answers[tree.cells[cell].code] += tree.cells[cell].weight * share
+        cell = tree.cells[cell].next
+
+
+cdef inline int list_shares(const Tree* tree, int leaf, int n_trees, int width,
+                            ClassShare* found) noexcept nogil:
+    """List what `add_shares` adds, at most one share per class; return their number."""
+    cdef double weight = weight_of(tree, leaf), share
+    cdef int c, cell, n = 0
+    if not weight > 0.0:
+        for c in range(width):
+            found[c].code, found[c].share = c, 1.0 / (width * n_trees)
+        return width
+    share = 1.0 / (weight * n_trees)
+    if tree.nodes[leaf].left >= 0:
+        found.code, found.share = tree.nodes[leaf].left, weight * share
+        return 1
+    cell = first_cell(tree, leaf)
+    while cell >= 0:
+        found[n].code, found[n].share = tree.cells[cell].code, tree.cells[cell].weight * share
+        cell = tree.cells[cell].next
+        n += 1
+    return n
