@@ -485,13 +485,18 @@ cdef class ExtraTrees(Ensemble):
         return explain_classes(self, explainer, code)
 
     def predict_spread(self, x):
-        """(mean, variance, number of errors in the variance) of a predicted number."""
+        """Of a predicted number: mean, expected squared error, size and square of the tails, count.
+
+        Size and square are the means of |z| and z^2 (see `mixtures`); the count is that of errors.
+        """
+        cdef double n
         with self.using():
             self.schema.encode(x)
             self.reserve_and_answer()
             self.remember()
+            n = max(self.mixture.n_errors, 1.0)
             return (self.prediction(self.mixed, 2)[0], self.mixture.spread(self.mixed),
-                    self.mixture.n_errors)
+                    self.mixture.size / n, self.mixture.square / n, self.mixture.n_errors)
 
     def number_of_tree(self, int tree, x):
         """The number that one tree predicts."""
