@@ -37,7 +37,7 @@ cdef class Buffer:
     cdef readonly int n_blocks          # maximum number of blocks
     cdef int n_allocated                # number of blocks allocated so far
     cdef Store* columns
-    cdef int64_t* latest                # per column: the last sample with a value; -1: none is stored
+    cdef int64_t* latest                # per column: the last sample with a value; -1: none stored
     cdef int64_t* previous              # per column: the one before; -1: there is none
     cdef int64_t* latest_of             # per GROUP_OF columns: an upper bound of their `latest`
     cdef int* present                   # the columns with a value in the sample to be pushed next

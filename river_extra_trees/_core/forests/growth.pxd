@@ -19,8 +19,8 @@ child they keep their order. So each pass over a node is sequential. There are t
 COUNT takes all *fast* lanes together: numeric columns without a missing value in the growth, if all
 weights are the same power of two and the criterion is not the entropy. VISIT takes the others one
 by one. A growth is *wide* if it is offered many more columns than a node tries, such as the words
-of a text, or if the rows would take too much memory. Then there are no rows: a node draws columns and visits them in the buffer of the
-samples.
+of a text, or if the rows would take too much memory. Then there are no rows: a node draws columns
+and visits them in the buffer of the samples.
 
 A lane holds floats, of a nominal value its rounded code: enough to tell whether the lane varies.
 VISIT reads the code in the buffer. Doubles that floats do not represent are rounded; if all values
