@@ -26,6 +26,8 @@ files, requests, frames and dicts get the same answers.
 `Watch` is a wrapper of a model that raises an alarm when its losses or its inputs change, at a
 stated rate of false alarms.
 
+`explain_one` of every learner divides a prediction among the features (`Explanation`).
+
 Every learner is a river classifier or regressor: `learn_one`, `predict_one`, pipelines, metrics,
 drift detectors and `evaluate.progressive_val_score` work as with river's own models.
 """
@@ -45,6 +47,7 @@ if util.find_spec("river_extra_trees._core.learner") is None:
 
 from .column_kinds import ColumnKinds
 from .dynamic_tree import DynamicTreeClassifier, DynamicTreeRegressor
+from .explanation import Explanation
 from .extra_trees import ExtraTreesClassifier, ExtraTreesRegressor
 from .forgetful_forest import (
     ForgetfulDecisionTreeClassifier,
@@ -66,6 +69,7 @@ __all__ = [
     "ColumnKinds",
     "DynamicTreeClassifier",
     "DynamicTreeRegressor",
+    "Explanation",
     "ExtraTreesClassifier",
     "ExtraTreesRegressor",
     "ForgetfulDecisionTreeClassifier",

@@ -158,9 +158,10 @@ class ExtraTreesRegressor(ExtraTreesLearner, DistributionRegressor):
     the weighted mean of all of these, plus what a regression on its last two errors adds, weighed
     in the same way. After each sample the fixed share[^4] updates the weights: w_k becomes .98 w_k
     p_k(y)^.5 / sum + .02 / K, where p_k is a normal density around m_k whose variance is a running
-    mean of the squared errors. Predictions stay within the range of the targets. The variance of
-    `predict_one(x, with_dist=True)` is the mean of two terms: the running mean of the squared
-    errors; and the variance in the leaves and among the trees at x, rescaled to match the errors.
+    mean of the squared errors. Predictions stay within the range of the targets. `predict_one(x,
+    with_dist=True)` is a t-distribution. Its scale at x follows from the last errors and from the
+    variance in the leaves and among the trees at x, as far as that told the size of errors; its
+    degrees of freedom from how far the last errors spread around their scale.
 
     The work of regrowing a tree is spread over the samples until the next tree is due, so that the
     cost of a sample depends neither on the window sizes nor on the length of the stream.
@@ -268,7 +269,11 @@ class ExtraTreesRegressor(ExtraTreesLearner, DistributionRegressor):
     _more_columns: typing.ClassVar[tuple[str, ...]] = ("coefficients",)
 
     def _mixture(self, x: Sample) -> list[tuple[float, float, float, float]]:
-        return [(*self._core.predict_spread(x), 1.0)]
+        from ._estimator.mixture import tails_of
+
+        mean, variance, size, square, n_errors = self._core.predict_spread(x)
+        df, scale = tails_of(size, square)
+        return [(mean, variance * scale * scale, min(df, n_errors), 1.0)]
 
     def _linear_model_of(self, node: Node, tree: int) -> str:
         in_root = self._core.models[tree].kind == LINEAR_MODELS.index("root")

@@ -134,6 +134,10 @@ def test_many_values() -> None:
 TREE = "StreamDecisionTreeClassifier"
 COSTS: dict[str, tuple[list[object], str]] = {
     "tails": (["--streams", "Phishing", "--samples", 100, TREE], f"| {TREE} | 100 "),
+    "explanations": (
+        ["--classification", "Phishing", "--samples", 100, "--learners", TREE],
+        f"| Phishing | {TREE} | ",
+    ),
     "frames": (["--rows", 1000, "--repeats", 1, TREE], f"| {TREE} "),
     "threads": (["--streams", "Phishing", "--samples", 200, "--repeats", 1], "| Phishing | 100 "),
     "wide": (["--names", 50, TREE], f"| {TREE} "),

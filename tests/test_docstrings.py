@@ -54,6 +54,8 @@ def test_pages_show_inherited_docstrings() -> None:
         "river_extra_trees", search_paths=[ROOT], extensions=extensions, resolve_aliases=True
     )
     for name in river_extra_trees.__all__:
+        if name == "Explanation":
+            continue
         method = package[name].final_target.all_members["learn_one"]
         assert method.docstring.value.startswith("Learn a sample."), name
     assert "extensions: [griffe_inherited_docstrings]" in (ROOT / "mkdocs.yml").read_text()

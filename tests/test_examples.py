@@ -2,8 +2,10 @@
 
 import doctest
 import functools
+import importlib.util
 import inspect
 import json
+import re
 import runpy
 from collections.abc import Callable
 from pathlib import Path
@@ -18,6 +20,8 @@ from river import checks, datasets
 
 import river_extra_trees as ret
 from examples import gallery, rolling_forest
+from examples.benchmarks.common import results, streams
+from examples.benchmarks.peers.standings import Standings
 from river_extra_trees import distributed
 from river_extra_trees.serving import schema
 from river_extra_trees.serving.service import Service
@@ -146,14 +150,52 @@ def test_other_figures_have_other_data() -> None:
     pyplot.close(figure)
 
 
+def absent(code: str) -> list[str]:
+    """The optional libraries that some code imports, and that are not installed."""
+    return [
+        name
+        for name in ("mlflow", "shap")
+        if f"import {name}\n" in code and importlib.util.find_spec(name) is None
+    ]
+
+
 @pytest.mark.parametrize("page", pages_with("python"), ids=name_of)
 @pytest.mark.slow
 def test_page(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The Python blocks of a page run one after the other, as a reader would run them."""
+    """The Python blocks of a page run one after the other, as a reader would run them.
+
+    A recipe for a library that is not installed is left out.
+    """
     names: dict[str, Any] = {}
-    codes = blocks(page, "python")
+    codes = [code for code in blocks(page, "python") if not absent(code)]
     if any("river_extra_trees.distributed" in code for code in codes):
         take_the_place_of_ray(monkeypatch)
         monkeypatch.setattr(distributed, "SnapshotServer", ServedHere)
     for code in codes:
         exec(compile(code, str(page), "exec"), names)
+
+
+def test_readme_shows_what_it_prints(capsys: pytest.CaptureFixture[str]) -> None:
+    """The output of its example, whose numbers may differ by half a point; and the speed."""
+    page = ROOT / "README.md"
+    (code,), (shown,) = blocks(page, "python"), blocks(page, "text")
+    exec(code, {})
+    number = re.compile(r"[\d.]+(?=%)")
+    printed = capsys.readouterr().out
+    assert number.sub("", printed) == number.sub("", shown)
+    numbers = (list(map(float, number.findall(each))) for each in (printed, shown))
+    assert next(numbers) == pytest.approx(next(numbers), abs=0.5)
+    recorded = results.read(results.RECORDED / "peers.csv")
+    names = streams.UNSEEN["classification"]
+    head, lines = Standings("classification", recorded, names).summary()
+    line_of = {line[0]: dict(zip(head, line, strict=True)) for line in lines}
+    speed = [
+        float(line_of[name]["samples/s"].replace(",", ""))
+        for name in ("ExtraTreesClassifier", "river ARFClassifier")
+    ]
+    text = page.read_text()
+    assert f"{speed[0] / speed[1]:.0f} times as fast" in " ".join(text.split())
+    places = "mean rank, accuracy"
+    ranked = {name: float(line[places]) for name, line in line_of.items() if line[places] != "-"}
+    assert min(ranked, key=ranked.__getitem__) == "ExtraTreesClassifier"
+    assert f"comparison of {len(ranked)} learners" in " ".join(text.split())

@@ -4,6 +4,7 @@ import math
 import random
 from typing import Any
 
+import numpy as np
 import pytest
 
 from river_extra_trees import ExtraTreesClassifier, ExtraTreesRegressor
@@ -46,3 +47,20 @@ def test_neighbouring_numbers_are_separated(seed: int) -> None:
         model.learn_one({"a": values[i]}, i)
     assert model.predict_proba_one({"a": values[0]})[0] > 0.99
     assert model.predict_proba_one({"a": values[1]})[1] > 0.99
+
+
+def test_intervals_hold_what_they_say() -> None:
+    """At all levels, and where the noise is small as well as where it is large."""
+    model, rng = ExtraTreesRegressor(seed=1), random.Random(5)
+    levels, held = (0.5, 0.8, 0.9, 0.95), []
+    for i in range(2500):
+        x = rng.random()
+        y = 3.0 * x + rng.gauss(0.0, 0.05 + x)
+        if i >= 200:
+            answer = model.predict_one({"x": x}, with_dist=True)
+            inside = [low <= y <= high for low, high in map(answer.interval, levels)]
+            held.append([x > 0.5, *inside])
+        model.learn_one({"x": x}, y)
+    for half in (False, True):
+        shares = np.mean([row[1:] for row in held if row[0] is half], axis=0)
+        assert np.abs(shares - levels).max() < 0.06, shares

@@ -102,6 +102,13 @@ How a learner is saved and restored::
       `- restored              a new object from the fields; a table of fields names types, ranges
                                  and shapes (state), then indices and structure are checked
 
+How a prediction is explained::
+
+    estimator.explain_one(x)
+      `- core.explain         encodes x; each family lays its trees out in preorder, and an
+                                 `Explainer` divides their outputs (explain); forests/explained
+                                 divides what combines the groups of an `ExtraTrees`
+
 All modules use: `guarded` (one call at a time), `allocation`, `lists` (list items without the GIL),
 `rng` (named streams of random numbers), `split` (the struct of a split), `shares` (the largest
 share, the sum of shares, fixed share, softmax), `moments` (running means and variances), `linalg`

@@ -2,6 +2,7 @@
 
 from cpython.object cimport PyObject
 
+from .explain cimport Explainer
 from .table cimport RowReader, Table
 from .guarded cimport Guarded, Holder, begin_step, end_step, hold, release
 from .lists cimport length_of
@@ -354,6 +355,45 @@ cdef class Learner(Guarded):
         """The number that one tree predicts; only of families with linear models."""
         raise NotImplementedError
 
+    def explain(self, x, label=None, bint shapley=True):
+        """Divide a prediction among the columns of the schema: see `explain`.
+
+        Parameters
+        ----------
+        x
+            Features.
+        label
+            Label whose log odds are explained; None: the predicted one, or the number.
+        shapley
+            Shapley values; else the path.
+
+        Returns
+        -------
+        The label; the base value; and the contribution of each column.
+        """
+        cdef Explainer explainer
+        cdef int code = 0
+        with self.using():
+            self.schema.encode(x)
+            if not self.regression:
+                code = self.code_to_explain(label)
+                label = self.labels.labels[code]
+            explainer = Explainer(self.schema.n_columns, shapley)
+            self.explain_row(explainer, code)
+        return label, explainer.base, explainer.contributions()
+
+    cdef int code_to_explain(self, object label) except -1:
+        """The code of a label, or of the predicted one."""
+        cdef int code
+        if not self.labels.labels:
+            raise ValueError("there is no prediction to explain before the first sample is learned")
+        if label is None:
+            return self.row_label()
+        code = self.labels.code(label)
+        if code < 0:
+            raise ValueError(f"the label {safe_repr(label)} has not been learned")
+        return code
+
     # --- Inspection ---------------------------------------------------------------------------
 
     @property
@@ -451,6 +491,9 @@ cdef class Learner(Guarded):
 
     cdef double row_number(self) except? -1.0 nogil:
         raise_missing()
+
+    cdef int explain_row(self, Explainer explainer, int code) except -1:
+        raise NotImplementedError
 
     cdef int remember(self) except -1 nogil:
         return 0

@@ -8,12 +8,15 @@ from collections.abc import Hashable
 from river import base
 
 from . import inspection
+from .explaining import explain_row
 from .frames import Sample, readable_frame
 from .learner import TreeLearner
 from .predictions import check_labels, frame_of_shares, series_of_codes
 from .tables import table_of
 
 if typing.TYPE_CHECKING:
+    from river_extra_trees.explanation import Explanation
+
     from .frames import Frame, Series, Weights
 
 if typing.TYPE_CHECKING:
@@ -168,6 +171,68 @@ class TreeClassifier(TreeLearner, base.MiniBatchClassifier):
         reader = self._predicted_and_learned(frame, y, w, True)
         labels = self._core.labels.labels[: reader.shares.shape[1]]
         return frame_of_shares(reader.shares[:, : len(labels)], labels, frame)
+
+    def explain_one(
+        self, x: Sample, label: typing.Any = None, method: str = "shapley"
+    ) -> Explanation:
+        """Divide the log odds of a label, log(p / (1 - p)), among the features.
+
+        Two methods divide the difference between the base value and the prediction. "shapley" gives
+        exact path-dependent Shapley values of each tree (Lundberg et al. 2020), computed by
+        quadrature (Quadrature-TreeSHAP, arXiv 2605.04497). "path" gives each split on the path of
+        the sample the change of the mean there (Saabas 2014); it takes less time, and favours
+        splits near the leaves. If a feature is not known, both sides of its splits count by the
+        weights that the leaves have now.
+
+        Contributions to a mean of probabilities are exact. What follows is a rule, by which they
+        always add up: all contributions to p are multiplied by the slope of the log odds between
+        the base value and the prediction (the rescale rule of G-DeepSHAP: Chen, Lundberg and Lee
+        2022), with p between 1e-6 and 1 - 1e-6. Extra trees combine their groups by a product of
+        powers of probabilities, to which the same rule is applied.
+
+        Parameters
+        ----------
+        x
+            Features.
+        label
+            The label; `None`: the predicted one.
+        method
+            "shapley" or "path".
+
+        Returns
+        -------
+        The base value and the contributions; they add up to the log odds of the label.
+
+        Raises
+        ------
+        ValueError
+            If the label has not been learned, or there is no such method.
+        """
+        return explain_row(self._core, x, label, method)
+
+    def explain_many(
+        self, X: Frame, label: typing.Any = None, method: str = "shapley"
+    ) -> Explanation:
+        """Divide the log odds of a label among the features, for each row of a data frame.
+
+        Parameters
+        ----------
+        X
+            A data frame, as for `learn_many`.
+        label, method
+            As of `explain_one`. `None` stands for the predicted label of each row.
+
+        Returns
+        -------
+        The explanations of all rows in one object.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If X is not a data frame, a row is invalid, the label has not been learned, or there is
+            no such method.
+        """
+        return self._explain_many(X, label, method)
 
     def _describe(self, node: inspection.Node) -> str:
         return inspection.describe_classes(node, self._core.labels.labels)

@@ -21,10 +21,12 @@ from river_extra_trees._core.state import FAINTEST_WEIGHT
 from river_extra_trees._core.team import Team
 
 from . import inspection
+from .explaining import explain_row, explain_rows
 from .frames import Sample, readable_frame
 from .parameters import n_threads_of
+from .rows import rows_of, values_by_name
 from .snapshot import Snapshot
-from .tables import labelled_table_of
+from .tables import labelled_table_of, table_of
 
 if typing.TYPE_CHECKING:
     from .frames import Frame, Series, Weights
@@ -36,6 +38,7 @@ if typing.TYPE_CHECKING:
     from river_extra_trees._core.schema import Schema
     from river_extra_trees._core.state import State
     from river_extra_trees._core.table import RowReader, Table
+    from river_extra_trees.explanation import Explanation
     from river_extra_trees.plotting import TreeDisplay
 
 __all__ = ["TreeLearner", "reads_columns"]
@@ -328,25 +331,37 @@ class TreeLearner(base.Estimator):
 
     # ------------------------------------------------------------------ explanations
 
-    def debug_one(self, x: Sample, tree: int = 0) -> str:
-        """Explain how one tree predicts a sample: the splits on its path, and its leaf.
+    def _explain_many(self, X: Frame, label: typing.Any, method: str) -> Explanation:
+        """Explain the prediction for each row of a frame; `label` is None in a regression."""
+        frame = readable_frame(X)
+        self._core.reader(table_of(frame))  # an error names the row
+        rows = rows_of(values_by_name(frame), len(frame))
+        return explain_rows(self._core, rows, label, method)
+
+    def debug_one(self, x: Sample, tree: int | None = None) -> str:
+        """Explain a prediction as text.
 
         Parameters
         ----------
         x
             Features.
         tree
-            Number of the tree, from 0.
+            Number of a tree, from 0: describe its path for the sample. `None`: the path of a single
+            tree; of several trees that have learned, the contributions of the features, as from
+            `explain_one`.
 
         Returns
         -------
-        A text with one line per split, and the leaf in the last line.
+        A text with one line per split, and the leaf in the last line; or a table of contributions.
 
         Raises
         ------
         IndexError
             If there is no such tree.
         """
+        if tree is None and self._n_trees > 1 and self.n_samples_seen > 0:
+            return str(explain_row(self._core, x, None, "shapley"))
+        tree = 0 if tree is None else tree
         nodes = self._nodes(tree)
         row = self._core.row_of(x)
         return inspection.explained(nodes, row, lambda leaf: self._describe_answer(leaf, tree, x))

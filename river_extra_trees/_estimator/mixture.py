@@ -26,6 +26,18 @@ LARGEST_SCALE = 1e153
 LEAST_RELATIVE_SCALE = 1e-9
 
 
+# Degrees of freedom, and E|t| and (E|t|)^2 / E t^2 of the distributions that have them.
+DF = np.geomspace(2.05, 100.0, 200)
+SIZES = 2.0 * np.sqrt(DF) / ((DF - 1.0) * special.beta(0.5 * DF, 0.5))
+SHARES = SIZES**2 * (DF - 2.0) / DF
+
+
+def tails_of(size: float, square: float) -> tuple[float, float]:
+    """Return degrees of freedom and scale of the t-distribution with these E|z| and E z^2."""
+    df = float(np.interp(size * size / square if square > 0.0 else 1.0, SHARES, DF))
+    return df, size / float(np.interp(df, DF, SIZES))
+
+
 class StudentMixture(base.Base):
     """A mixture of Student-t distributions, with the methods of river's distributions.
 

@@ -8,6 +8,7 @@ import typing
 from river import base
 
 from . import inspection
+from .explaining import explain_row
 from .frames import Sample, readable_frame
 from .learner import TreeLearner
 from .predictions import series_of_numbers
@@ -15,6 +16,8 @@ from .rows import rows_of, values_by_name
 from .tables import table_of
 
 if typing.TYPE_CHECKING:
+    from river_extra_trees.explanation import Explanation
+
     from .frames import Frame, Series, Weights
 
 if typing.TYPE_CHECKING:
@@ -83,6 +86,59 @@ class TreeRegressor(TreeLearner, base.MiniBatchRegressor):
         frame = readable_frame(X)
         reader = self._predicted_and_learned(frame, y, w)
         return series_of_numbers(reader.numbers, frame)
+
+    def explain_one(self, x: Sample, method: str = "shapley") -> Explanation:
+        """Divide a prediction among the features.
+
+        Two methods divide the difference between the base value and the prediction. "shapley" gives
+        exact path-dependent Shapley values of each tree (Lundberg et al. 2020), computed by
+        quadrature (Quadrature-TreeSHAP, arXiv 2605.04497). "path" gives each split on the path of
+        the sample the change of the mean there (Saabas 2014); it takes less time, and favours
+        splits near the leaves. If a feature is not known, both sides of its splits count by the
+        weights that the leaves have now.
+
+        Contributions to a mean of trees are exact. A linear model in a tree adds slope times
+        (value - mean of the feature); where a prediction is limited to the targets seen, all
+        contributions shrink in proportion.
+
+        Parameters
+        ----------
+        x
+            Features.
+        method
+            "shapley" or "path".
+
+        Returns
+        -------
+        The base value and the contributions; they add up to `predict_one(x)`.
+
+        Raises
+        ------
+        ValueError
+            If there is no such method.
+        """
+        return explain_row(self._core, x, None, method)
+
+    def explain_many(self, X: Frame, method: str = "shapley") -> Explanation:
+        """Divide the prediction for each row of a data frame among the features.
+
+        Parameters
+        ----------
+        X
+            A data frame, as for `learn_many`.
+        method
+            As of `explain_one`.
+
+        Returns
+        -------
+        The explanations of all rows in one object.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If X is not a data frame, a row is invalid, or there is no such method.
+        """
+        return self._explain_many(X, None, method)
 
     def _describe(self, node: inspection.Node) -> str:
         return inspection.describe_number(node)

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from .frames import columns_in, values_of
 
 __all__ = [
+    "is_missing",
     "labels_of_codes",
     "probabilities_of",
     "rows_of",

@@ -8,6 +8,8 @@ from collections.abc import Hashable
 from .frames import Sample
 
 if typing.TYPE_CHECKING:
+    from river_extra_trees.explanation import Explanation
+
     from .frames import Frame
 
 __all__ = ["Snapshot"]
@@ -106,6 +108,38 @@ class Snapshot:
         A data frame of the library of X.
         """
         return self._model.predict_proba_many(X)
+
+    def explain_one(self, x: Sample, **options: typing.Any) -> Explanation:
+        """Divide a prediction among the features, as the model did.
+
+        Parameters
+        ----------
+        x
+            Features.
+        options
+            Other arguments of `explain_one` of the model.
+
+        Returns
+        -------
+        The explanation.
+        """
+        return typing.cast("Explanation", self._model.explain_one(x, **options))
+
+    def explain_many(self, X: Frame, **options: typing.Any) -> Explanation:
+        """Divide the prediction for each row of a data frame among the features.
+
+        Parameters
+        ----------
+        X
+            A data frame, or a two-dimensional array.
+        options
+            Other arguments of `explain_many` of the model.
+
+        Returns
+        -------
+        The explanations of all rows.
+        """
+        return typing.cast("Explanation", self._model.explain_many(X, **options))
 
     @property
     def _raw_memory_usage(self) -> int:

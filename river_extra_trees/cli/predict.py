@@ -17,6 +17,7 @@ from rich.console import Console
 from rich.live import Live
 from river import stats
 
+from river_extra_trees._core.safe_repr import safe_repr
 from river_extra_trees._estimator.fit import Fit, listed
 from river_extra_trees._estimator.learned_names import as_learned, kinds_learned, names_learned
 from river_extra_trees._estimator.learner import reads_columns
@@ -29,6 +30,7 @@ from river_extra_trees.column_kinds import ColumnKinds, parted
 from river_extra_trees.persistence.atomic import replace_file
 from river_extra_trees.serving.description import (
     WITH_INTERVALS,
+    explained,
     has_intervals,
     input_errors,
     is_classifier,
@@ -46,10 +48,14 @@ WRITTEN = (".csv", ".txt", PARQUET)
 
 
 class Wanted(NamedTuple):
-    """What the output has besides predictions: probabilities of labels, intervals of a level."""
+    """What the output has besides predictions.
+
+    These are probabilities of labels, intervals of a level, and a number of contributions.
+    """
 
     labels: list[Any]
     interval: float | None = None
+    explain: int = 0
 
 
 @outputs.refusing()
@@ -74,6 +80,14 @@ def predict(
             "probability, such as 0.9."
         ),
     ] = None,
+    explain: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            help="Add columns with the base value, and with the features that contribute most to "
+            "the prediction: so many of them.",
+        ),
+    ] = 0,
     keep: Annotated[
         list[str] | None, typer.Option(help="A column to copy to the output; repeatable.")
     ] = None,
@@ -116,7 +130,7 @@ def predict(
         encoding=encoding,
     )
     reader.has_numeric_targets = not is_classifier(model)
-    wanted = Wanted(learner_of(model)._labels() if probabilities else [], interval)
+    wanted = Wanted(learner_of(model)._labels() if probabilities else [], interval, explain)
     header = _header(wanted, reader)
     fit, score = Fit(dict(kinds.columns), kinds._roles), stats.Mean()
     batches = _checked(reader, fit, strict or kinds.strict)
@@ -155,6 +169,9 @@ def _header(wanted: Wanted, reader: Reader) -> list[str]:
     """Return the names of the columns of the output, which differ from each other."""
     added = ["prediction", *(f"probability of {label}" for label in names_of(wanted.labels))]
     added += ["lower", "upper"] if wanted.interval is not None else []
+    added += ["base value"] if wanted.explain else []
+    for i in range(1, wanted.explain + 1):
+        added += [f"feature {i}", f"contribution {i}"]
     kept = [f"kept {name}" if name in ("row", *added) else name for name in reader.keep]
     header = ["row", *kept, *added]
     if reader.target is not None:
@@ -218,19 +235,20 @@ def _records(
 
 def _predictions(model: Any, wanted: Wanted, batch: Batch) -> tuple[Columns, Exception | None]:
     """Return the predictions, what is wanted besides, and the error of the row after them."""
-    labels, level = wanted
+    labels, level, n_parts = wanted
     if reads_columns(model):
+        parts = _columns([_parts(model, x, n_parts) for x in batch.rows()]) if n_parts else []
         table = table_of(batch.frame)
         found = model._predicted(table)
         if found.numbers is not None:
             numbers = found.numbers.tolist()
             if level is None:
-                return [numbers], None
+                return [numbers, *parts], None
             bounds = [each.interval(level) for each in model.predict_many(batch.frame, True)]
-            return [numbers, *zip(*bounds, strict=True)], None
+            return [numbers, *zip(*bounds, strict=True), *parts], None
         predicted = labels_of_codes(found.labels, model._core.labels.labels)
         shares = model._predicted(table, True).shares.T.tolist() if labels else []
-        return [predicted, *shares], None
+        return [predicted, *shares, *parts], None
     rows: list[list[Any]] = []
     error = None
     for x in batch.rows():  # of a pipeline
@@ -239,11 +257,29 @@ def _predictions(model: Any, wanted: Wanted, batch: Batch) -> tuple[Columns, Exc
             row = [model.predict_one(x), *(shares[label] for label in labels)]
             if level is not None:
                 row += model.predict_one(x, with_dist=True).interval(level)
-            rows.append(row)
+            rows.append(row + (_parts(model, x, n_parts) if n_parts else []))
         except input_errors(model) as raised:
             error = raised
             break
-    return [list(column) for column in zip(*rows, strict=True)] or [[]], error
+    return _columns(rows) or [[]], error
+
+
+def _columns(rows: list[list[Any]]) -> Columns:
+    return [list(column) for column in zip(*rows, strict=True)]
+
+
+def _parts(model: Any, x: dict[str, Any], n: int) -> list[Any]:
+    """Return the base value, and the names and contributions of n features, None if there are less.
+
+    A learner explains no prediction before its first sample.
+    """
+    if not learner_of(model).n_samples_seen:
+        return [None] * (1 + 2 * n)
+    found = explained(model, x)
+    cells: list[Any] = [float(found.base_value)]
+    for name, _, part in found.largest(n):
+        cells += [safe_repr(name, str), part]
+    return cells + [None] * (1 + 2 * n - len(cells))
 
 
 @contextlib.contextmanager

@@ -9,6 +9,8 @@ and the figure in `figure_`.
 - `LeafMapDisplay`: the leaves of one tree in the plane of two features.
 - `WindowWeightsDisplay`: the weights of the window sizes of extra trees over the stream.
 - `ImportancesDisplay`: the importance of each feature for the splits.
+- `ExplanationDisplay`: the contributions of the features to one prediction, or to several.
+- `ContributionsDisplay`: the size of these contributions along the stream.
 - `Live`: a figure that is updated while a stream runs.
 """
 
@@ -19,6 +21,7 @@ from importlib import util
 if util.find_spec("matplotlib") is None:
     raise ImportError("this needs matplotlib (extra 'plot'): pip install matplotlib")
 
+from .explanation import ContributionsDisplay, ExplanationDisplay
 from .importances import ImportancesDisplay
 from .leaf_map import LeafMapDisplay
 from .live import Live
@@ -27,6 +30,8 @@ from .tree import TreeDisplay
 from .window_weights import WindowWeightsDisplay
 
 __all__ = [
+    "ContributionsDisplay",
+    "ExplanationDisplay",
     "ImportancesDisplay",
     "LeafMapDisplay",
     "Live",

@@ -10,9 +10,24 @@ from river.compose import Pipeline
 import river_extra_trees
 from river_extra_trees._core.safe_repr import safe_repr
 from river_extra_trees.column_kinds import ColumnKinds, parted
+from river_extra_trees.explanation import Explanation
 from river_extra_trees.watch import Watch, learner_of, unwatched
 
 WITH_INTERVALS = "DynamicTreeRegressor and ExtraTreesRegressor"
+
+
+def before_learner(model: Any, x: dict[str, Any]) -> Any:
+    """Return a sample as the other steps of a pipeline pass it to the learner."""
+    if isinstance(model, Pipeline):
+        *steps, _ = model.steps.values()
+        for step in steps:
+            x = step.transform_one(x)
+    return x
+
+
+def explained(model: Any, x: dict[str, Any]) -> Explanation:
+    """Explain a prediction of a learner, or of a pipeline: the features that reach its learner."""
+    return learner_of(model).explain_one(before_learner(model, x))
 
 
 def name_of(model: Any) -> str:

@@ -10,7 +10,8 @@ The label of a sample that was predicted before needs no features, but the id of
     {"id": "5f0c2a9e41d7-1", "y": true}
 
 Numbers are numeric features, strings and booleans are nominal, and null is missing. A response is
-an object with the prediction `y`, its `id`, and on request `probabilities` or an `interval`.
+an object with the prediction `y`, its `id`, and on request `probabilities`, an `interval` or an
+`explanation`.
 pydantic checks the fields, and the model checks the values.
 """
 
@@ -25,6 +26,7 @@ import numpy as np
 import pydantic
 
 from river_extra_trees._core.safe_repr import safe_repr
+from river_extra_trees.explanation import Explanation
 
 JSON = "application/json"
 JSON_LINES = "application/x-ndjson"
@@ -98,6 +100,7 @@ class Wanted(pydantic.BaseModel, extra="forbid"):
 
     probabilities: bool = False
     interval: float | None = pydantic.Field(None, gt=0.0, lt=1.0)
+    explain: int = pydantic.Field(0, ge=0)  # number of contributions, the largest ones
 
 
 # ---------------------------------------------------------------------- requests
@@ -173,7 +176,7 @@ def read_wanted(query: Mapping[str, str]) -> Wanted:
     --------
     >>> from river_extra_trees.serving import schema
     >>> schema.read_wanted({"interval": "0.9"})
-    Wanted(probabilities=False, interval=0.9)
+    Wanted(probabilities=False, interval=0.9, explain=0)
     """
     try:
         return Wanted.model_validate(query)
@@ -188,6 +191,8 @@ def answer(
     label: Any,
     probabilities: Mapping[Any, float] | None = None,
     interval: tuple[float, float] | None = None,
+    explanation: Explanation | None = None,
+    n_contributions: int = 0,
 ) -> dict[str, Any]:
     """Return the response to one sample.
 
@@ -206,6 +211,15 @@ def answer(
     if interval is not None:
         # JSON has no infinity, which a bound may be before the first samples.
         document["interval"] = [bound if math.isfinite(bound) else None for bound in interval]
+    if explanation is not None:
+        document["explanation"] = {
+            "base_value": explanation.base_value,
+            "contributions": [
+                {"feature": name, "value": value, "contribution": part}
+                for name, value, part in explanation.largest(n_contributions)
+            ],
+            "output": explanation.output,
+        }
     return document
 
 

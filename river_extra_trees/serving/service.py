@@ -14,8 +14,6 @@ from collections.abc import Hashable, Sequence
 from pathlib import Path
 from typing import Any
 
-from river import compose
-
 from river_extra_trees import persistence
 from river_extra_trees._core.safe_repr import safe_repr
 from river_extra_trees._estimator.fit import Fit
@@ -27,7 +25,9 @@ from river_extra_trees.watch import Watch, learner_of, unwatched
 from .answers import Answers
 from .description import (
     WITH_INTERVALS,
+    before_learner,
     description_of,
+    explained,
     has_intervals,
     input_errors,
     is_classifier,
@@ -233,11 +233,16 @@ class Service:
 
     def _answer(self, sample: Sample, wanted: Wanted) -> dict[str, Any]:
         model, x = self.model, sample.x
+        more: dict[str, Any] = {}
+        if wanted.explain:
+            more = {"explanation": explained(model, x), "n_contributions": wanted.explain}
         if wanted.interval is not None:
             distribution = model.predict_one(x, with_dist=True)
-            return answer(distribution.mean, interval=distribution.interval(wanted.interval))
+            return answer(
+                distribution.mean, interval=distribution.interval(wanted.interval), **more
+            )
         label = model.predict_one(x)
-        return answer(label, model.predict_proba_one(x) if wanted.probabilities else None)
+        return answer(label, model.predict_proba_one(x) if wanted.probabilities else None, **more)
 
     def _learn(self, given: Sample, sample: Sample) -> None:
         if self.kinds is not None:
@@ -358,12 +363,3 @@ class SnapshotService(Service):
     def samples_seen(self) -> int:
         """Number of samples that the model had learned when the snapshot was taken."""
         return int(self.snapshot.n_samples_seen)  # its copy of the model does not know
-
-
-def before_learner(model: Any, x: dict[str, Any]) -> Any:
-    """Return a sample as the other steps of a pipeline pass it to the learner."""
-    if isinstance(model, compose.Pipeline):
-        *steps, _ = model.steps.values()
-        for step in steps:
-            x = step.transform_one(x)
-    return x

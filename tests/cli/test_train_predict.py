@@ -1,5 +1,6 @@
 """The commands `train` and `predict`."""
 
+import io
 import os
 import random
 import subprocess
@@ -7,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 from pyarrow import parquet as pq
@@ -277,6 +279,30 @@ def test_version_and_script() -> None:
     assert done("--version").stdout == f"{ret.__version__}\n"
     text = (Path(__file__).parents[2] / "pyproject.toml").read_text()
     assert 'river-extra-trees = "river_extra_trees.__main__:main"' in text
+
+
+def test_explanations(model: Path, table: Path, tmp_path: Path) -> None:
+    """Each row has the base value and so many contributions; all of them add up."""
+    result = done("predict", model, table, "--explain", 3, "--probabilities")
+    frame = pd.read_csv(io.StringIO(result.stdout))
+    pairs = [f"{what} {i}" for i in (1, 2, 3) for what in ("feature", "contribution")]
+    assert list(frame)[4:] == ["base value", *pairs]
+    p = frame[["probability of u", "probability of v"]].max(axis=1).clip(1e-6, 1 - 1e-6)
+    total = frame[["base value", *pairs[1::2]]].sum(axis=1)
+    assert total.to_numpy() == pytest.approx(np.log(p / (1 - p)).to_numpy(), abs=1e-6)
+    assert (frame["contribution 1"].abs() >= frame["contribution 2"].abs()).all()
+    persistence.save(ret.StreamDecisionTreeClassifier(), model)  # which has learned nothing
+    assert done("predict", model, table, "--explain", 1).stdout.splitlines()[1] == "1,,,,"
+    pipeline = preprocessing.StandardScaler() | ret.StreamDecisionTreeRegressor(seed=1)
+    for size in (1.0, 2.0):
+        pipeline.learn_one({"size": size}, size)
+    persistence.save(pipeline, model)
+    table.write_text("size\n1.0\n")
+    assert (
+        done("predict", model, table, "--explain", 2)
+        .stdout.splitlines()[0]
+        .endswith("base value,feature 1,contribution 1,feature 2,contribution 2")
+    )
 
 
 def broken_sensor(path: Path, at: int, n: int) -> Path:

@@ -13,6 +13,7 @@ from river_extra_trees._core.dynamic.leaf_models cimport (
 )
 from river_extra_trees._core.dynamic.nominal cimport Bucket, cut_buckets
 from river_extra_trees._core.dynamic.particles cimport ALC, ALM, ENTROPY, Particles
+from river_extra_trees._core.explain cimport Explainer, Step
 from river_extra_trees._core.linalg cimport (
     BATCH_SIZE, MAX_REGRESSORS, Fit, LeafModel, add_sample, merge, row_width, scale,
     scratch_size,
@@ -47,6 +48,24 @@ def run_jobs(int n_threads, int n_jobs, int n_tasks):
             with nogil:
                 team.run(counter, n_tasks)
     return [counter.counts[task] for task in range(n_tasks)]
+
+# --- Explanations
+
+
+def explain(int n_features, nodes, bint shapley):
+    """The mean of a tree, and the contributions of its features.
+
+    The nodes are in preorder: value and weight of a leaf, feature (-1: a leaf), place of the right
+    child, depth, whether the sample goes left.
+    """
+    cdef Explainer explainer = Explainer(n_features, shapley)
+    explainer.begin(0, <int>len(nodes))
+    explainer.n_steps = <int>len(nodes)
+    for i, (value, weight, feature, right, depth, left) in enumerate(nodes):
+        explainer.steps[i] = Step(value, weight, feature, right, depth, left)
+    explainer.finish()
+    return explainer.base, explainer.contributions()
+
 
 # --- Windows
 

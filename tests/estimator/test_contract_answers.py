@@ -87,6 +87,7 @@ def test_snapshot(case: Case) -> None:
     assert snapshot.n_samples_seen == 170
     public = {name for name in dir(snapshot) if not name.startswith("_")}
     answering = ["predict_one", "predict_many", "predict_proba_one", "predict_proba_many"]
+    answering += ["explain_one", "explain_many"]
     assert public == {"n_samples_seen", *answering}
 
 

@@ -105,10 +105,12 @@ def test_tree_numbers(case: Case) -> None:
         for number in (-1, n, 2**31, 2**63, -(10**30)):
             with pytest.raises(IndexError, match=f"there is no tree {number}: .*{have}"):
                 look(number)
-        for value in (0.0, "0", None, [0], float("nan")):
+        for value in (0.0, "0", [0], float("nan")):
             with pytest.raises(TypeError, match="tree must be a whole number"):
                 look(value)
         pyplot.close("all")
+    with pytest.raises(TypeError, match="tree must be a whole number"):
+        model.to_text(None)
 
 
 # -------------------------------------------------------------------- calls within calls

@@ -440,24 +440,42 @@ class NaiveNumberForest(NaiveExtraTrees):
         )
         return found
 
-    def predict(self, x: dict[Any, Any]) -> tuple[float, float]:
-        """Mean and variance of the prediction."""
+    def predict(self, x: dict[Any, Any]) -> tuple[float, float, float, float]:
+        """The mean, and what `spread` returns."""
         if not self.samples:
-            return 0.0, 0.0
+            return 0.0, 0.0, 0.0, 0.0
         _, variance, mean, *_ = self.answer_of(self.columns.encoded(x))
-        return mean, self.spread(variance)
+        return mean, *self.spread(variance)
 
-    def spread(self, variance: float) -> float:
-        if not self.errors:
+    def spread(self, variance: float) -> tuple[float, float, float]:
+        """The expected squared error, and the means of |z| and z^2 of the errors so far."""
+        squares, logs, found = [], [], 0.0
+        for i, each in enumerate([*self.variances, variance]):
+            errors, fade = np.array(self.errors[:i]), fades(i, self.DECAY)
+            mean = float(fade @ errors / fade.sum()) if i else 0.0
+            found = 0.0
+            if mean > 0.0:
+                u = math.log((each + 0.1 * mean) / mean)
+                found = mean * math.exp(self.tilt(logs, u))
+            if i == len(self.errors):
+                break
+            squares.append(min(self.errors[i] / found, 100.0) if found > 0.0 else 1.0)
+            if mean > 0.0:
+                logs.append((u, max(math.log(max(self.errors[i] / mean, 1e-300)), -6.0)))
+        fade = fades(len(squares), self.DECAY)
+        z2 = np.array(squares)
+        total = max(float(fade.sum()), 1.0)
+        return found, float(fade @ np.sqrt(z2)) / total, float(fade @ z2) / total
+
+    @staticmethod
+    def tilt(logs: list[tuple[float, float]], u: float) -> float:
+        """What a regression of the logs of errors on u adds at u: a ridge towards 1/2."""
+        if not logs:
             return 0.0
-        errors, fade = np.array(self.errors), fades(len(self.errors), self.DECAY)
-        error = fade @ errors / fade.sum()
-        ratios = []
-        for i in range(len(errors)):
-            until = fade[-1 - i :]
-            running = until @ errors[: i + 1] / until.sum()
-            ratios.append(errors[i] / max(self.variances[i] + 0.1 * running, 1e-300))
-        return 0.5 * float(error + fade @ np.array(ratios) / fade.sum() * (variance + 0.1 * error))
+        (us, errors), fade = np.array(logs).T, fades(len(logs), 0.998)
+        middle = fade @ us / fade.sum()
+        slope = (fade @ ((us - middle) * errors) + 5.0) / (fade @ (us - middle) ** 2 + 10.0)
+        return float(min(max(slope, 0.0), 2.0) * (u - middle))
 
     def weigh(self, sample: Sample) -> None:
         """The fixed share."""

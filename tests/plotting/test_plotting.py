@@ -373,6 +373,39 @@ def test_no_number_of_importances_crosses_an_axis() -> None:
         assert not spine.get_visible() or not spine.get_window_extent().overlaps(number)
 
 
+def test_the_bars_of_an_explanation() -> None:
+    """Those of one prediction lead from the base value to it; the last one stands for the rest."""
+    names = tuple("abcdef")
+    found = ret.Explanation(1.0, np.array([0.5, -2.0, 0.25, 0.0, 0.0, 3.0]), np.arange(6.0), names)
+    ax = plotting.ExplanationDisplay(found, n_features=3).plot().ax_
+    assert [label.get_text() for label in ax.get_yticklabels()] == [
+        *("f = 5.0", "b = 1.0", "a = 0.0", "3 other features")
+    ]
+    bars = ax.patches
+    assert [bar.get_width() for bar in bars] == [3.0, -2.0, 0.5, 0.25]
+    ends = [(bar.get_x(), bar.get_x() + bar.get_width()) for bar in bars]
+    assert ends[-1][0] == found.base_value
+    assert ends[0][1] == found.output
+    assert all(above[0] == below[1] for above, below in itertools.pairwise(ends))
+    assert len({bar.get_facecolor() for bar in bars}) == 3
+
+
+def test_the_bars_of_several_explanations() -> None:
+    """Each is the mean size of the contributions, whatever their signs."""
+    values = np.array([[1.0, -2.0, 0.0], [-1.0, 4.0, 0.0]])
+    found = ret.Explanation(np.zeros(2), values, values, ("a", "b", "c"), ["x", "y"])
+    ax = plotting.ExplanationDisplay(found).plot().ax_
+    assert [bar.get_width() for bar in ax.patches] == [3.0, 1.0, 0.0]
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["b", "a", "c"]
+    curves = plotting.ContributionsDisplay(drifts=[15], n_features=2)
+    with pytest.raises(ValueError, match="nothing to draw"):
+        curves.plot()
+    curves.update(10, found)
+    curves.update(20, found[0])
+    lines = {line.get_label(): list(line.get_ydata()) for line in curves.plot().ax_.lines}
+    assert (lines["b"], lines["a"], "c" in lines) == ([3.0, 2.0], [1.0, 1.0], False)
+
+
 def test_missing_matplotlib(monkeypatch: pytest.MonkeyPatch) -> None:
     """The error says what to install."""
     monkeypatch.setitem(sys.modules, "matplotlib", None)

@@ -16,6 +16,7 @@ from river import datasets, evaluate, metrics, preprocessing
 import river_extra_trees as ret
 from river_extra_trees import persistence
 from river_extra_trees.serving.answers import Answers
+from river_extra_trees.serving.description import explained
 from river_extra_trees.serving.endpoints import Application, Limits
 from river_extra_trees.serving.schema import Sample
 from river_extra_trees.serving.service import Service
@@ -81,6 +82,26 @@ def test_the_service_learns_and_answers_as_the_model_does(
     assert many.service.monitor.score == sum(hits) / len(hits)
     info = asked(one, "/status").json["info"]
     assert (info["model"], info["samples_seen"]) == (name, 600)
+
+
+def test_explanations(tmp_path: Path) -> None:
+    """An answer says on request what contributed most, of a pipeline what reaches its learner."""
+    scaler, tree = preprocessing.StandardScaler(), ret.StreamDecisionTreeRegressor(seed=1)
+    pipeline = scaler | tree
+    for i in range(300):
+        pipeline.learn_one({"a": i % 7, "b": i % 3}, float(i % 7 > 3))
+    for model in (pipeline, pipeline["StreamDecisionTreeRegressor"]):
+        app = application(tmp_path, model)
+        x = {"a": 6.0, "b": 1.0}
+        asked_for = asked(app, "/predict?explain=1", body_of({"x": x})).json
+        found = asked_for["explanation"]
+        wanted = explained(model, x)
+        assert found["base_value"] == wanted.base_value
+        assert found["output"] == pytest.approx(asked_for["y"])
+        assert [(each["feature"], each["contribution"]) for each in found["contributions"]] == [
+            (name, part) for name, _, part in wanted.largest(1)
+        ]
+        assert "explanation" not in asked(app, "/predict", body_of({"x": x})).json
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,17 @@ import sys
 
 from river_extra_trees.cli import UserError
 
-MEASUREMENTS = ("tails", "frames", "threads", "wide", "instructions", "keyed", "serve", "soak")
+MEASUREMENTS = (
+    "tails",
+    "explanations",
+    "frames",
+    "threads",
+    "wide",
+    "instructions",
+    "keyed",
+    "serve",
+    "soak",
+)
 
 
 def main() -> int:

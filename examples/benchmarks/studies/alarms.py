@@ -45,6 +45,7 @@ DETECTORS: dict[str, Callable[[], Any]] = {
     "DDM": binary.DDM,  # of errors that are 0 or 1
 }
 PART = 512  # samples
+MOST_DELAY = 3_000  # samples until an alarm for a change
 CHANGES = ("labels", "column", "unit")
 Rows = Iterator[tuple[dict[str, Any], Any]]
 
@@ -95,17 +96,17 @@ def alarms(name: str, rows: Rows) -> dict[str, list[int]]:
     """Return the numbers of the samples at which each detector raises an alarm."""
     watch = ret.Watch(learner(name), seed=1)
     detectors = {each: make() for each, make in DETECTORS.items()}
+    is_class = TASKS[name] == "classification"
+    if not is_class:
+        del detectors["DDM"]
     found: dict[str, list[int]] = {each: [] for each in detectors}
     for i, (x, y) in enumerate(rows):
         answer = watch.predict_one(x)
         watch.learn_one(x, y)
         if answer is None:
             continue
-        is_class = TASKS[name] == "classification"
         error = float(answer != y) if is_class else abs(answer - y)
         for each, detector in detectors.items():
-            if each == "DDM" and not is_class:
-                continue
             detector.update(bool(error) if each == "DDM" else error)
             if detector.drift_detected:
                 found[each].append(i)
@@ -116,33 +117,50 @@ def alarms(name: str, rows: Rows) -> dict[str, list[int]]:
 def false(options: argparse.Namespace) -> None:
     """Count the alarms on streams that do not change."""
     names = [*DETECTORS, "Watch"]
-    lines, total = [], dict.fromkeys(names, 0.0)
+    counts: dict[str, list[int]] = {each: [] for each in names}
+    lines = []
     for name in options.streams:
         found = alarms(name, drawn(name, options.samples, options.seed))
-        per = {each: len(found[each]) * 100_000 / options.samples for each in names}
-        lines.append([name, *(f"{per[each]:.0f}" for each in names)])
-        total = {each: total[each] + per[each] / len(options.streams) for each in names}
-    lines.append(["mean", *(f"{total[each]:.1f}" for each in names)])
-    print("False alarms per 100,000 samples")
-    tables.show(["stream", *names], lines)
+        lines.append([name, *(str(len(found[each])) if each in found else "-" for each in names)])
+        for each, one in found.items():
+            counts[each].append(len(one))
+    per = (100_000 * statistics.fmean(counts[each]) / options.samples for each in names)
+    lines.append(["per 100,000 samples", *(f"{each:.1f}" for each in per)])
+    tables.show([f"alarms in {options.samples:,} samples", *names], lines)
 
 
 def changes(options: argparse.Namespace) -> None:
-    """Measure how soon planted changes are noticed."""
+    """Measure how soon planted changes are noticed, and the other alarms.
+
+    A change is found by an alarm within `MOST_DELAY` samples; all alarms before it and after that
+    are false.
+    """
     names = [*DETECTORS, "Watch"]
     half, lines = options.samples // 2, []
     for change in CHANGES:
-        found = [
+        streams_of = [
             alarms(name, changed(name, options.samples, change, options.seed))
             for name in options.streams
         ]
         for each in names:
-            first = [next((i - half + 1 for i in one[each] if i >= half), None) for one in found]
-            delays = [delay for delay in first if delay is not None]
-            median = f"{statistics.median(delays):.0f}" if delays else "-"
-            early = sum(i < half for one in found for i in one[each])
-            lines.append([change, each, median, str(len(first) - len(delays)), str(early)])
-    tables.show(["change", "detector", "median delay", "missed", "alarms before"], lines)
+            found = [one[each] for one in streams_of if each in one]
+            lines.append([change, each, *scores(found, half, options.samples)])
+    head = ["change", "detector", "recall", "precision", "mean delay", "false per 100,000"]
+    tables.show(head, lines)
+
+
+def scores(found: list[list[int]], at: int, n: int) -> list[str]:
+    """Return recall, precision, mean delay and false alarms per 100,000 samples, as texts."""
+    first = [next((i - at + 1 for i in one if at <= i < at + MOST_DELAY), None) for one in found]
+    delays = [delay for delay in first if delay is not None]
+    n_false = sum(not at <= i < at + MOST_DELAY for one in found for i in one)
+    precision = len(delays) / (len(delays) + n_false) if delays or n_false else 0.0
+    return [
+        f"{len(delays)} of {len(found)}",
+        f"{precision:.2f}",
+        f"{statistics.fmean(delays):.0f}" if delays else "-",
+        f"{100_000 * n_false / (n * len(found)):.0f}",
+    ]
 
 
 def cost(options: argparse.Namespace) -> None:

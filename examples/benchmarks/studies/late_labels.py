@@ -2,7 +2,7 @@
 
 Every sample is predicted, and learned after `delay` others were predicted. The table shows the mean
 accuracy and log loss, or R2, over the streams on which defaults were chosen, of the default and of
-forests without the smallest windows.
+forests without the smallest windows, beside a stream decision forest.
 
     python -m examples.benchmarks.studies.late_labels                      the classifier
     python -m examples.benchmarks.studies.late_labels --task regression
@@ -26,11 +26,13 @@ LEARNERS: dict[Task, list[str]] = {
         "ExtraTreesClassifier",
         "ExtraTreesClassifier:window_sizes=(200,1200,5000,16000)",
         "ExtraTreesClassifier:window_sizes=(1200,5000,16000)",
+        "StreamDecisionForestClassifier",
     ],
     "regression": [
         "ExtraTreesRegressor",
         "ExtraTreesRegressor:window_sizes=(250,1000,16000)",
         "ExtraTreesRegressor:window_sizes=(1000,16000)",
+        "StreamDecisionForestRegressor",
     ],
 }
 FIRST = 50  # samples after the first label that are not scored

@@ -7,15 +7,17 @@ from libc.stdint cimport int64_t
 from libc.string cimport memset
 
 from ..arrays cimport view
+from ..explain cimport Explainer, Step, slope_of_limits
 from ..learner cimport Learner
-from ..linalg cimport MAX_REGRESSORS, Fit, fit, slopes_of
+from ..linalg cimport MAX_REGRESSORS, Fit, LeafModel, fit, slopes_of
 from ..schema cimport Labels, Schema
 from ..shares cimport first_largest, total_of
+from ..split cimport goes_left
 from ..window cimport Window
-from .leaf_models cimport Predictive, class_share, predictive
+from .leaf_models cimport Predictive, class_share, mean_of, predictive
 from .particles cimport (
     ALC, ALM, ENTROPY, LARGEST_REGRESSOR, MAX_DECAYS, OLDEST, RANDOM, Particles, Regressor,
-    fades, features_of, fill_v, finish_leaf, follow, gather, is_active, n_rules, row_score,
+    decayed, fades, features_of, fill_v, finish_leaf, follow, gather, is_active, n_rules, row_score,
     score_subtree, set_constants, set_shares, sum_beliefs, sum_subtree, v_of,
 )
 from .scores cimport alc_at, leaf_entropy, to_retire
@@ -164,6 +166,25 @@ cdef class ParticleFilter(Particles):
             for k in range(self.model.n_classes):
                 answer[k] += self.hits[hit].share * class_share(&self.model, row, k)
         return answer
+
+    cdef int explain_row(self, Explainer explainer, int code) except -1:
+        """See `answer_leaves` for the trees; a linear leaf at x is divided by its slopes."""
+        cdef int particle, hit
+        cdef dict shares = {}       # per different tree
+        for particle in range(self.n_alive):
+            shares[self.roots[particle]] = (
+                shares.get(self.roots[particle], 0.0) + self.share[particle])
+        for root, share in shares.items():
+            lay_out(self, explainer, root)
+            answer_leaves(self, explainer, share, code)
+            explainer.finish()
+        if not self.regression:
+            explainer.to_log_odds()
+            return 0
+        self.find_row()
+        for hit in range(self.n_hits):
+            add_slopes(self, explainer, hit)
+        return 0
 
     cdef int row_label(self) except -1 nogil:
         """The first of the largest probabilities, normalised first: rounding can make two equal."""
@@ -370,6 +391,64 @@ cdef class ParticleFilter(Particles):
                 "ParticleFilter: depths, sizes, references, shares or scores do not follow from "
                 "the state")
         return 0
+
+
+# --- Explanations -----------------------------------------------------------------------------
+
+cdef int lay_out(ParticleFilter filter, Explainer explainer, int root) except -1:
+    """Lay out a tree, for the row that the schema encoded last."""
+    cdef Step* step
+    cdef const Node* here
+    cdef const double* x = filter.schema.row
+    explainer.begin(root, 2 * filter.trees.nodes[root].n_leaves - 1)
+    while explainer.n_waiting:
+        step = explainer.next()
+        here = &filter.trees.nodes[step.right]
+        if here.leaf != NULL:
+            step.weight = decayed(filter, here.leaf, 1)[0]
+        else:
+            explainer.fork(here.split.feature, goes_left(&here.split, x[here.split.feature]),
+                           here.left, here.right)
+    return 0
+
+
+cdef void answer_leaves(ParticleFilter filter, Explainer explainer, double share,
+                        int code) noexcept nogil:
+    """Set the values of the leaves: share times the mean or the probability of a class."""
+    cdef Step* step
+    cdef const double* row
+    cdef int i
+    for i in range(explainer.n_steps):
+        step = &explainer.steps[i]
+        if step.feature < 0:
+            row = decayed(filter, filter.trees.nodes[step.right].leaf, 1)
+            step.value = share * (filter.clamped(mean_of(&filter.model, row)) if filter.regression
+                                  else class_share(&filter.model, row, code))
+
+
+cdef void add_slopes(ParticleFilter filter, Explainer explainer, int hit) noexcept nogil:
+    """Add the terms of the linear model of a leaf: slope times (value minus mean in the leaf).
+
+    If the prediction is limited, the terms are limited in proportion.
+    """
+    cdef const LeafModel* model = &filter.model
+    cdef const double* row = filter.statistics_of(hit)
+    cdef Fit posterior = fit(model, row, True)
+    cdef int size = model.n_regressors + 1, i
+    cdef const double* means = model.scratch + size * (size + 1) // 2       # see `fit`
+    cdef double[MAX_REGRESSORS] terms
+    cdef double mean = means[size - 1], total = mean, factor
+    if not posterior.proper:
+        return
+    slopes_of(model, &posterior, terms)
+    for i in range(posterior.n_regressors):
+        terms[i] *= filter.v[i] - means[i]
+        total += terms[i]
+    factor = filter.hits[hit].share
+    if not filter.published:
+        factor *= slope_of_limits(total, mean, filter.lowest, filter.highest)
+    for i in range(posterior.n_regressors):
+        explainer.phi[filter.regressors[i].feature] += factor * terms[i]
 
 
 # --- Nodes as plain values --------------------------------------------------------------------

@@ -31,6 +31,7 @@ cdef double log_marginal(const LeafModel* model, const double* row, bint linear,
                          bint* is_linear) noexcept nogil
 cdef Predictive predictive(const LeafModel* model, const double* row,
                            const double* v) noexcept nogil
+cdef double mean_of(const LeafModel* model, const double* row) noexcept nogil
 cdef double log_multinomial(const LeafModel* model, const double* row, int stride) noexcept nogil
 cdef double evidence(const LeafModel* model, const Fit* fitted, double weight) noexcept nogil
 cdef double published_score(const LeafModel* model, const Fit* fitted, double mean,

@@ -12,6 +12,7 @@ from libc.string cimport memset
 from ..ahead cimport AHEAD, Ahead
 from ..allocation cimport free, product, resized, zeroed
 from ..arrays cimport view
+from ..explain cimport Explainer
 from ..table cimport RowReader
 from ..learner cimport Learner
 from ..max_features cimport SHARE, max_features_of, n_tried
@@ -22,6 +23,7 @@ from ..tree cimport (
 )
 from ..trees cimport Trees, table_of
 from .buffer cimport FEATURES, TARGET, Buffer
+from .explained cimport explain_classes, explain_numbers
 from .row_pass cimport Ensemble, RowPass
 from .growth cimport Growth
 from .mixtures cimport ClassPool, NumberMixture
@@ -466,14 +468,25 @@ cdef class ExtraTrees(Ensemble):
         self.reserve_and_answer()
         return self.prediction(self.mixed, 2)[0]
 
+    cdef int explain_row(self, Explainer explainer, int code) except -1:
+        self.reserve_and_answer()
+        if self.regression:
+            return explain_numbers(self, explainer)
+        return explain_classes(self, explainer, code)
+
     def predict_spread(self, x):
-        """(mean, variance, number of errors in the variance) of a predicted number."""
+        """Of a predicted number: mean, expected squared error, size and square of the tails, count.
+
+        Size and square are the means of |z| and z^2 (see `mixtures`); the count is that of errors.
+        """
+        cdef double n
         with self.using():
             self.schema.encode(x)
             self.reserve_and_answer()
             self.remember()
+            n = max(self.mixture.n_errors, 1.0)
             return (self.prediction(self.mixed, 2)[0], self.mixture.spread(self.mixed),
-                    self.mixture.n_errors)
+                    self.mixture.size / n, self.mixture.square / n, self.mixture.n_errors)
 
     def number_of_tree(self, int tree, x):
         """The number that one tree predicts."""

@@ -11,6 +11,7 @@ from libc.stdint cimport int64_t, uint8_t, uint64_t
 
 from ..ahead cimport Ahead
 from ..cart.splitter cimport Splitter
+from ..explain cimport Explainer
 from ..table cimport RowReader
 from ..rng cimport Rng
 from ..schema cimport Schema
@@ -78,6 +79,10 @@ cdef class Forest(Ensemble):
     # voted[i] if the leaf has samples.
     cdef void add_votes(self, const Tree* tree, const int* leaves, int n, int n_labels,
                         double* votes, uint8_t* voted) noexcept nogil
+
+    # Explains factor times the answer of a tree: its mean, or the vote for a class.
+    cdef int explain_tree(self, Explainer explainer, const Tree* tree, int code,
+                          double factor) except -1 nogil
 
     cdef dict views(self)
     cdef int load(self, dict fields) except -1

@@ -11,6 +11,7 @@ from copy import deepcopy
 from ..ahead cimport AHEAD, Ahead
 from ..allocation cimport free, product, resized, zeroed
 from ..cart.splitter cimport Splitter
+from ..explain cimport Explainer
 from ..guarded cimport begin_step, end_step
 from ..table cimport RowReader
 from ..learner cimport Learner
@@ -419,6 +420,31 @@ cdef class Forest(Ensemble):
                 total += mean_of(&self.trees.trees[tree], leaves[tree * spacing])
                 n += 1
         return total / n if n else mean_of(self.root_statistics.trees, 0)
+
+    # --- Explanations -------------------------------------------------------------------------
+
+    cdef int explain_row(self, Explainer explainer, int code) except -1:
+        """Trees whose leaf is empty do not vote; see `sum_votes`."""
+        cdef const int* reached = self.find_leaves_of_row()
+        cdef const Tree* trees = self.trees.trees
+        cdef int tree, n_voters = 0
+        for tree in range(self.trees.n_trees):
+            n_voters += weight_of(&trees[tree], reached[tree]) > 0.0
+        with nogil:
+            for tree in range(self.trees.n_trees):
+                if weight_of(&trees[tree], reached[tree]) > 0.0:
+                    self.explain_tree(explainer, &trees[tree], code, 1.0 / n_voters)
+            if n_voters == 0:
+                self.explain_tree(explainer, self.root_statistics.trees, code, 1.0)
+        if not self.regression:
+            explainer.to_log_odds()
+        return 0
+
+    cdef int explain_tree(self, Explainer explainer, const Tree* tree, int code,
+                          double factor) except -1 nogil:
+        explainer.lay_out(tree, self.schema.row)
+        explainer.answer_leaves(tree, self.regression, code, factor)
+        return explainer.finish()
 
     # --- Copies -------------------------------------------------------------------------------
 

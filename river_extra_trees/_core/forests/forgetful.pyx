@@ -15,6 +15,7 @@ from libc.string cimport memmove, memset
 from ..allocation cimport free, product, resized
 from ..arrays cimport view
 from ..cart.splitter cimport Splitter
+from ..explain cimport Explainer, Step
 from ..guarded cimport end_step
 from ..learner cimport Learner
 from ..rng cimport FORGET, SUBSET, Rng, next_word, poisson, rng_for, uniform
@@ -251,6 +252,19 @@ cdef class ForgetfulForest(Forest):
             if code >= 0:
                 voted[i] = True
                 votes[<Py_ssize_t>i * n_labels + code] += 1.0
+
+    cdef int explain_tree(self, Explainer explainer, const Tree* tree, int code,
+                          double factor) except -1 nogil:
+        cdef Step* step
+        cdef int i
+        if self.regression or not self.published:
+            return Forest.explain_tree(self, explainer, tree, code, factor)
+        explainer.lay_out(tree, self.schema.row)
+        for i in range(explainer.n_steps):
+            step = &explainer.steps[i]
+            if step.feature < 0 and step.weight > 0.0:
+                step.value = factor if majority(tree, step.right) == code else 0.0
+        return explainer.finish()
 
     # --- One batch ----------------------------------------------------------------------------
 

@@ -41,12 +41,14 @@ there, by the trees and their linear models, too. A wrong value, such as 1e6 amo
 one, would otherwise decide every sum of squares that it enters. Mean and variance are running ones,
 of the bounded targets, with a memory of 1,000; so they follow targets that rise for good.
 
-Spread: the variance of the prediction at x is the mean of two estimates: the running mean E of the
-squared errors, and the variance V of the trees at x, rescaled,
+Spread: the expected squared error at x follows from the running mean E of the squared errors, and
+from the variance V of the trees at x,
 
-    (E + c (V + E / 10)) / 2,       c: the running mean of error^2 / (V + E / 10),
+    v = E exp(b (u - mean of u)),       u = log((V + E / 10) / E),
 
-where V is the mean over the groups of the variances in the leaves and among the trees.
+where V is the mean over the groups of the variances in the leaves and among the trees, and b is the
+slope of a ridge regression of log(error^2 / E) on u, shrunk towards 1/2, from 0 to 2. The running
+means of |z| and z^2, z = error / v^(1/2), tell how long the tails are.
 
 Late labels: the predictions are those of the question, and `Pace` (see `questions`) slows all
 weights down, but not the running means.
@@ -60,6 +62,8 @@ from libc.stdint cimport int64_t
 from .fading_ridge cimport FadingRidge
 from .members cimport N_REGRESSORS, Chain, Transitions
 from .questions cimport Pace
+
+cdef double FLOOR           # share of a uniform distribution in each member of the pool
 
 cdef class ClassPool:
     cdef readonly int n_groups
@@ -96,8 +100,9 @@ cdef class NumberMixture:
     cdef double* weights                # w_k, per member
     cdef double* errors                 # per member: decayed sum of squared errors
     cdef readonly double error          # decayed sum of squared errors of the prediction
-    cdef readonly double ratio          # decayed sum of error^2 / (V + E / 10)
+    cdef readonly double size, square   # decayed sums of |z| and of z^2
     cdef readonly double n_errors       # decayed number of targets in these sums
+    cdef double[5] logs                 # decayed sums of 1, u, u^2, l and u l, l = log(error^2 / E)
     cdef readonly FadingRidge stack     # c
     cdef readonly Chain chain
     cdef double[2] chain_weights        # of m and of the chain ...
@@ -118,6 +123,9 @@ cdef class NumberMixture:
     cdef double within(self, double answer) noexcept nogil
     cdef double bounded(self, double target) noexcept nogil
     cdef double spread(self, const double* answers) noexcept nogil
+    cdef double log_ratio(self, double variance) noexcept nogil
+    cdef double expected(self, double u) noexcept nogil
+    cdef void learn_spread(self, double square, double variance) noexcept nogil
 
     cdef inline double* mean(self, double* answers) noexcept nogil:
         """The combined prediction."""

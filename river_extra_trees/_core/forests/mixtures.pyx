@@ -12,13 +12,13 @@ from .fading_ridge cimport FadingRidge
 from .members cimport Chain, Transitions
 
 from ..state import (
-    LARGEST_FLOAT, LARGEST_TARGET, State, fields_of, put_back, reduced, require,
+    LARGEST_TARGET, State, fields_of, put_back, reduced, require,
 )
 
 # --- Classes ---------------------------------------------------------------------------------
 
 cdef double CLASS_SHARE = 0.005     # s for classes
-cdef double FLOOR = 0.01            # share of a uniform distribution in each member
+FLOOR = 0.01
 cdef double LEARNING_RATE = 0.02    # of the exponents
 cdef double LARGEST_EXPONENT = 1e6
 
@@ -155,6 +155,13 @@ cdef double PRIOR = 30.0            # prior in the ridge r of the stack
 cdef double CHAIN_SHARE = 0.005     # s for the chain ...
 cdef double CHAIN_WEIGHT = 0.02     # ... and its first weight
 cdef double GLOBAL = 0.1            # factor of E in V + E / 10
+cdef double LARGEST_RATIO = 1e12    # of V to E
+cdef double LOG_DECAY = 0.998       # of the regression of log(error^2 / E) ...
+cdef double LOG_PRIOR = 10.0        # ... the ridge ...
+cdef double SLOPE = 0.5             # ... what b is shrunk towards ...
+cdef double LARGEST_SLOPE = 2.0
+cdef double LEAST_LOG = -6.0        # ... and the least log: hits are not all alike
+cdef double LARGEST_Z2 = 100.0
 cdef double FARTHEST = 20.0         # of a target, in standard deviations
 cdef double LARGEST_ERROR = 1e300
 cdef double LEAST_VARIANCE = 1e-300
@@ -189,6 +196,7 @@ cdef class NumberMixture:
         self.stack, self.chain = FadingRidge(n_groups, STACK_DECAY, PRIOR), Chain()
         self.chain_weights[0], self.chain_weights[1] = 1.0 - CHAIN_WEIGHT, CHAIN_WEIGHT
         self.chain_errors[0] = self.chain_errors[1] = 0.0
+        memset(self.logs, 0, sizeof(self.logs))
         for i in range(n_groups + 1):
             self.weights[i] = 1.0 / (n_groups + 1)
 
@@ -226,12 +234,23 @@ cdef class NumberMixture:
         answers[n + 2] = max(variance, 0.0) if variance < LARGEST_ERROR else LARGEST_ERROR
 
     cdef double spread(self, const double* answers) noexcept nogil:
-        """The variance of the prediction for a row."""
-        cdef double error, variance = answers[self.n_groups + 2]
-        if self.n_errors == 0.0:
+        """The expected squared error v of the prediction for a row."""
+        if not self.error > 0.0:
             return 0.0
-        error = self.error / self.n_errors
-        return 0.5 * (error + self.ratio / self.n_errors * (variance + GLOBAL * error))
+        return self.expected(self.log_ratio(answers[self.n_groups + 2]))
+
+    cdef double log_ratio(self, double variance) noexcept nogil:
+        """u, if there was an error."""
+        return log(GLOBAL + min(variance / (self.error / self.n_errors), LARGEST_RATIO))
+
+    cdef double expected(self, double u) noexcept nogil:
+        """v, see the header."""
+        cdef const double* s = self.logs
+        cdef double middle = s[1] / s[0] if s[0] > 0.0 else u
+        cdef double slope = (s[4] - middle * s[3] + SLOPE * LOG_PRIOR) / (
+            max(s[2] - middle * s[1], 0.0) + LOG_PRIOR)
+        slope = min(max(slope, 0.0), LARGEST_SLOPE)
+        return min(self.error / self.n_errors * exp(slope * (u - middle)), LARGEST_ERROR)
 
     # ---------------------------------------------------------------- learning
 
@@ -250,21 +269,35 @@ cdef class NumberMixture:
 
     cdef void learn(self, const double* answers, double target, const Pace* pace) noexcept nogil:
         """Learn from the predictions and the target; the first target has no predictions."""
-        cdef double square, scale
-        cdef double mean = answers[self.n_groups + 4], variance = answers[self.n_groups + 2]
+        cdef double square
         if self.n_targets == 0:
             self.lowest = self.highest = target
         else:
-            square = square_of(target - mean)
+            square = square_of(target - answers[self.n_groups + 4])
+            self.learn_spread(square, answers[self.n_groups + 2])
             self.n_errors = ERROR_DECAY * self.n_errors + 1.0
             self.error = ERROR_DECAY * self.error + square
-            scale = max(variance + GLOBAL * self.error / self.n_errors, LEAST_VARIANCE)
-            self.ratio = ERROR_DECAY * self.ratio + square / scale
             self.learn_weights(answers, target, pace)
             self.learn_stack(answers, target)
             self.learn_chain(answers, target, pace)
             self.lowest, self.highest = min(self.lowest, target), max(self.highest, target)
         self.n_targets += 1
+
+    cdef void learn_spread(self, double square, double variance) noexcept nogil:
+        """Update z and b with a squared error, before E; the first error has no z."""
+        cdef int k
+        cdef double u, log_error, z2 = 1.0
+        cdef double[5] new
+        if self.error > 0.0:
+            u = self.log_ratio(variance)
+            z2 = min(square / max(self.expected(u), LEAST_VARIANCE), LARGEST_Z2)
+            log_error = max(log(square * self.n_errors / self.error), LEAST_LOG)
+            new[0], new[1], new[2] = 1.0, u, u * u
+            new[3], new[4] = log_error, u * log_error
+            for k in range(5):
+                self.logs[k] = LOG_DECAY * self.logs[k] + new[k]
+        self.size = ERROR_DECAY * self.size + sqrt(z2)
+        self.square = ERROR_DECAY * self.square + z2
 
     cdef void learn_weights(self, const double* answers, double target,
                             const Pace* pace) noexcept nogil:
@@ -318,6 +351,7 @@ cdef class NumberMixture:
             "errors": view(self.errors, "f8", (n + 1,)),
             "chain_weights": view(self.chain_weights, "f8", (2,)),
             "chain_errors": view(self.chain_errors, "f8", (2,)),
+            "logs": view(self.logs, "f8", (5,)),
         }
 
     cdef tuple bounds(self):
@@ -344,8 +378,9 @@ cdef class NumberMixture:
         "stack": ("part", FadingRidge), "chain": ("part", Chain),
         "chain_weights": ("numbers", 2, {"least": 0.0, "most": 1.0}),
         "chain_errors": ("numbers", 2, {"least": 0.0, "most": LARGEST_SUM}),
-        "error": ("number", 0.0, LARGEST_SUM), "ratio": ("number", 0.0, LARGEST_FLOAT),
-        "n_errors": ("number", 0.0, 1e6),
+        "error": ("number", 0.0, LARGEST_SUM), "n_errors": ("number", 0.0, 1e6),
+        "size": ("number", 0.0, 1e6), "square": ("number", 0.0, 1e8),
+        "logs": ("numbers", 5, {"least": -1e6, "most": 1e6}),
     }
 
     def state(self):
@@ -369,7 +404,8 @@ cdef class NumberMixture:
         mixture.lowest, mixture.highest = fields["lowest"], fields["highest"]
         mixture.middle, mixture.variance = fields["middle"], fields["variance"]
         mixture.n_bounded = fields["n_bounded"]
-        mixture.error, mixture.ratio = fields["error"], fields["ratio"]
+        mixture.error, mixture.size, mixture.square = (
+            fields["error"], fields["size"], fields["square"])
         mixture.n_errors = fields["n_errors"]
         mixture.stack, mixture.chain = fields["stack"], fields["chain"]
         return mixture

@@ -75,6 +75,10 @@ cdef class LinearModels:
     cdef double at_row(self, int leaf, const double* row, Py_ssize_t stride,
                        int n_columns) noexcept nogil
 
+    cdef double in_middle(self, int leaf) noexcept nogil
+    cdef void add_terms(self, int leaf, const double* row, int n_columns, double factor,
+                        double* phi) noexcept nogil
+
     cdef inline void take_models(self, LinearModels other) noexcept nogil:
         """Take over the models of another object of the same kind, which has none then."""
         free(self.columns)

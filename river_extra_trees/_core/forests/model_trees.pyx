@@ -7,6 +7,7 @@ from libc.stdint cimport int64_t
 from libc.string cimport memset
 
 from ..arrays cimport view
+from ..explain cimport slope_of_limits
 from ..linalg cimport (
     MAX_REGRESSORS, add_sample, init_model, row_width, scratch_size, solve_ridge,
 )
@@ -151,6 +152,37 @@ cdef class LinearModels:
             z[i] = 0.0 if column >= n_columns else standardised(
                 row[column * stride], self.centers[i], self.scales[i])
         return self.slope(model, z)
+
+    cdef double in_middle(self, int leaf) noexcept nogil:
+        """The slope in a leaf if all features are missing, or have their means in the tree."""
+        cdef const double* model = self.model_of(leaf)
+        if model == NULL:
+            return 0.0
+        return min(max(-model[self.n_regressors], -model[self.n_regressors + 1]),
+                   model[self.n_regressors + 1])
+
+    cdef void add_terms(self, int leaf, const double* row, int n_columns, double factor,
+                        double* phi) noexcept nogil:
+        """Divide the difference between the slope at a row and that in the middle: add factor times
+        the term of each regressor, limited in proportion if a slope is limited.
+        """
+        cdef const double* model = self.model_of(leaf)
+        cdef double middle, total, limit
+        cdef double[MAX_REGRESSORS] terms
+        cdef int i, column
+        if model == NULL:
+            return
+        middle, limit = -model[self.n_regressors], model[self.n_regressors + 1]
+        total = middle
+        for i in range(self.n_regressors):
+            column = self.columns[i]
+            terms[i] = 0.0 if column >= n_columns else model[i] * standardised(
+                row[column], self.centers[i], self.scales[i])
+            total += terms[i]
+        factor *= slope_of_limits(total, middle, -limit, limit)
+        for i in range(self.n_regressors):
+            if self.columns[i] < n_columns:
+                phi[self.columns[i]] += factor * terms[i]
 
     def coefficients_of(self, int node):
         """The slopes of a node in units of its features, by column."""

@@ -28,6 +28,7 @@ from ..ahead cimport AHEAD
 from ..allocation cimport free, resized, zeroed
 from ..arrays cimport view
 from ..cart.splitter cimport Splitter
+from ..explain cimport Explainer
 from ..learner cimport Learner
 from ..max_features cimport MaxFeatures, max_features_of, n_tried
 from ..moments cimport follow_moments
@@ -609,6 +610,19 @@ cdef class Shrubs(Learner):
 
     cdef double row_number(self) except? -1.0 nogil:
         return self.row_shares()[0]
+
+    cdef int explain_row(self, Explainer explainer, int code) except -1:
+        cdef const Tree* tree
+        cdef int k
+        with nogil:
+            for k in range(self.trees.n_trees):
+                tree = &self.trees.trees[k]
+                explainer.lay_out(tree, self.schema.row)
+                explainer.answer_leaves(tree, self.regression, code, self.weights[k])
+                explainer.finish()
+        if not self.regression:
+            explainer.to_log_odds()
+        return 0
 
     cdef int prepare_run(self, RowReader reader) except -1:
         reader.ahead.reserve_leaves(self.trees.n_trees, 1)

@@ -27,8 +27,8 @@ def assert_same_answers(core: ExtraTrees, naive: NaiveExtraTrees, x: dict[Any, A
     wanted = naive.predict(x)
     if isinstance(naive, NaiveNumberForest):
         assert core.mixture.member_weights() == pytest.approx(naive.members, rel=1e-6, abs=1e-9)
-        mean, variance, _ = core.predict_spread(x)
-        assert (mean, variance) == pytest.approx(wanted, rel=1e-6, abs=1e-9)
+        mean, *spread, _ = core.predict_spread(x)
+        assert (mean, *spread) == pytest.approx(wanted, rel=1e-6, abs=1e-9)
         assert core.predict_number(x) == mean
         return
     weights = [weight for _, weight in core.window_weights()]
@@ -219,10 +219,10 @@ def test_units_do_not_matter(what: str, exponent: int) -> None:
             if isinstance(x[name], float):
                 scaled[name] = x[name] * factor
         if i % 5 == 0:
-            mean, variance, _ = one.predict_spread(x)
+            mean, variance, *tails = one.predict_spread(x)
             found = other.predict_spread(scaled)
-            assert found[0] == pytest.approx(mean * unit, rel=1e-9)
-            assert found[1] == pytest.approx(variance * unit**2, rel=1e-9)
+            wanted = mean * unit, variance * unit**2, *tails
+            assert found == pytest.approx(wanted, rel=1e-9)
         one.learn(x, y, w)
         other.learn(scaled, y * unit, w * (factor if what == "weights" else 1.0))
 

@@ -1,0 +1,273 @@
+"""Explanations of extra trees. See the header."""
+
+import numpy as np
+
+from libc.math cimport INFINITY, exp, log
+
+from ..explain cimport Explainer, Step, slope_of_exp, slope_of_limits, slope_of_log
+from ..tree cimport UNUSED, Tree, add_leaf, first_cell, is_leaf, mean_of, weight_of
+from .extra_trees cimport ExtraTrees, Group
+from .mixtures cimport FLOOR, ClassPool, NumberMixture
+from .model_trees cimport LinearModels
+from .naive_bayes cimport NaiveBayes
+
+cdef double ONLY_CLASS = 1e-6       # probability of all other classes where there are none
+
+# --- Classes --------------------------------------------------------------------------------------
+
+
+cdef int explain_classes(ExtraTrees forest, Explainer explainer, int code) except -1:
+    """Divide the log odds of a class."""
+    cdef int width = forest.n_labels(), n = forest.n_groups(), g, k
+    cdef Group group
+    cdef ClassPool pool = forest.pool
+    # Per group and class: predictions if no feature is known.
+    cdef double[:, ::1] base = np.zeros((n, width))
+    cdef double[::1] logs = np.zeros(pool.scratch_of(width))
+    # Per member and class: slope of F between base and prediction, for q_m(c).
+    cdef double[:, ::1] slopes = np.zeros((n + 3, width))
+    cdef double of_base
+    if width == 1:
+        explainer.base = log(1.0 - ONLY_CLASS) - log(ONLY_CLASS)
+        return 0
+    add_mean_shares(forest, base)
+    forest.naive.answer(forest.schema.row, NULL, 0, pool.naive_answer(&logs[0], width))
+    pool.pool(&base[0, 0], &logs[0], width)
+    of_base = slopes_of_pool(pool, forest.mixed, &logs[0], code, slopes)
+    for k in range(width):
+        for g in range(n):
+            slopes[g, k] += pool.weights[g] * slopes[n, k]
+    for g in range(n):
+        group = forest.groups[g]
+        with nogil:
+            explain_group(forest, group, explainer, &slopes[g, 0], width)
+    explain_naive(forest, explainer, slopes[n + 2])
+    explainer.base = of_base
+    return 0
+
+
+cdef int add_mean_shares(ExtraTrees forest, double[:, ::1] base) except -1:
+    """Add the class shares of all samples in the trees of each group."""
+    cdef Group group
+    cdef int g, k, tree, width = <int>base.shape[1]
+    cdef double[::1] counts = np.zeros(width)
+    cdef double total
+    for g in range(forest.n_groups()):
+        group = forest.groups[g]
+        for tree in range(group.first, group.first + group.n):
+            counts[:] = 0.0
+            total = count_samples(&forest.trees.trees[tree], &counts[0])
+            for k in range(width):
+                base[g, k] += (counts[k] / total if total > 0.0 else 1.0 / width) / group.n
+    return 0
+
+
+cdef double count_samples(const Tree* tree, double* counts) noexcept nogil:
+    """Add the class weights of all leaves; return the total weight."""
+    cdef int node
+    cdef double total = 0.0
+    for node in range(tree.n_used):
+        if tree.nodes[node].feature != UNUSED and is_leaf(&tree.nodes[node]):
+            add_leaf(tree, node, &total, counts)
+    return total
+
+
+cdef double slopes_of_pool(ClassPool pool, const double* logs, const double* base, int code,
+                           double[:, ::1] slopes) except? -1.0:
+    """Compute the slope of F for q_m(c); return F at the base."""
+    cdef int m, k, n_members = <int>slopes.shape[0], width = <int>slopes.shape[1]
+    cdef double[::1] sums = np.zeros(width), base_sums = np.zeros(width), weights = np.zeros(width)
+    cdef double others, base_others
+    for m in range(n_members):
+        for k in range(width):
+            sums[k] += pool.exponents[m] * logs[m * width + k]
+            base_sums[k] += pool.exponents[m] * base[m * width + k]
+    others, base_others = log_sum(sums, code), log_sum(base_sums, code)
+    for k in range(width):
+        if k != code:
+            weights[k] = slope_of_exp(sums[k] - others, base_sums[k] - base_others)
+    total = np.sum(weights)
+    for k in range(width):
+        weights[k] = 1.0 if k == code else -weights[k] / total
+        for m in range(n_members):
+            slopes[m, k] = weights[k] * pool.exponents[m] * (1.0 - FLOOR) * slope_of_log(
+                exp(logs[m * width + k]), exp(base[m * width + k]))
+    return base_sums[code] - base_others
+
+
+cdef double log_sum(double[::1] sums, int code) noexcept:
+    """The log of the sum of exp(sums), without that of a class; -1 for all classes."""
+    cdef int k
+    cdef double largest = -INFINITY, total = 0.0
+    for k in range(sums.shape[0]):
+        if k != code:
+            largest = max(largest, sums[k])
+    for k in range(sums.shape[0]):
+        if k != code:
+            total += exp(sums[k] - largest)
+    return log(total) + largest
+
+
+cdef int explain_group(ExtraTrees forest, Group group, Explainer explainer,
+                       const double* slopes, int width) except -1 nogil:
+    """Add the contributions to the sum of slopes times class shares in the trees of a group."""
+    cdef int i, k
+    cdef const Tree* tree
+    cdef Step* step
+    for k in range(group.first, group.first + group.n):
+        tree = &forest.trees.trees[k]
+        explainer.lay_out(tree, forest.schema.row)
+        for i in range(explainer.n_steps):
+            step = &explainer.steps[i]
+            if step.feature < 0:
+                step.value = sum_of_shares(tree, step.right, slopes, width) / group.n
+        explainer.finish()
+    return 0
+
+
+cdef double sum_of_shares(const Tree* tree, int leaf, const double* factors,
+                          int width) noexcept nogil:
+    """The sum of the class shares in a leaf, each times a factor; equal shares if it is empty."""
+    cdef double total = 0.0, weight = weight_of(tree, leaf)
+    cdef int k, cell
+    if not weight > 0.0:
+        for k in range(width):
+            total += factors[k] / width
+        return total
+    if tree.nodes[leaf].left >= 0:
+        return factors[tree.nodes[leaf].left]
+    cell = first_cell(tree, leaf)
+    while cell >= 0:
+        total += factors[tree.cells[cell].code] * tree.cells[cell].weight / weight
+        cell = tree.cells[cell].next
+    return total
+
+
+cdef int explain_naive(ExtraTrees forest, Explainer explainer, double[::1] slopes) except -1:
+    """Add the contributions to naive Bayes, whose log likelihoods are sums over the columns."""
+    cdef NaiveBayes naive = forest.naive
+    cdef int i, k, width = <int>slopes.shape[0]
+    cdef double[::1] prior = np.zeros(width), each = np.zeros(width), sums = np.zeros(width)
+    cdef double others, base_others, mean = 0.0, total = 0.0
+    cdef double[::1] weights = np.zeros(width)
+    if not naive.speaks:
+        return 0
+    naive.log_likelihoods(forest.schema.row, NULL, 0, &prior[0])
+    naive.log_likelihoods(forest.schema.row, forest.schema.filled, forest.schema.n_filled, &sums[0])
+    others, base_others = log_sum(sums, -1), log_sum(prior, -1)
+    for k in range(width):      # q = exp(log likelihood - log of the sum of all): as in the header
+        weights[k] = slope_of_exp(sums[k] - others, prior[k] - base_others)
+        slopes[k] *= weights[k]
+        mean += slopes[k]
+        total += weights[k]
+    for i in range(forest.schema.n_filled):
+        naive.log_likelihoods(forest.schema.row, forest.schema.filled + i, 1, &each[0])
+        for k in range(width):
+            explainer.phi[forest.schema.filled[i]] += (
+                slopes[k] - mean * weights[k] / total) * (each[k] - prior[k])
+    return 0
+
+# --- Numbers --------------------------------------------------------------------------------------
+
+
+cdef int explain_numbers(ExtraTrees forest, Explainer explainer) except -1:
+    """Divide the predicted number."""
+    cdef int g, column, n = forest.n_groups()
+    cdef double[::1] base = np.zeros(n), factors = np.zeros(n)
+    cdef list parts = [explained_group(forest, group, explainer.shapley)
+                       for group in forest.groups]
+    for g in range(n):
+        base[g] = (<Explainer>parts[g]).base
+    explainer.base = factors_of_groups(
+        forest.mixture, forest.answers + 2 * forest.n_trees, &base[0], &factors[0])
+    for g in range(n):
+        for column in range(explainer.n_features):
+            explainer.phi[column] += factors[g] * (<Explainer>parts[g]).phi[column]
+    return 0
+
+
+cdef Explainer explained_group(ExtraTrees forest, Group group, bint shapley):
+    """The contributions to the mean of the trees of a group.
+
+    The mean of a leaf is that of the residuals of its linear model; the model is added in closed
+    form: slope times (value - mean of the feature among the samples of the tree).
+    """
+    cdef Explainer explainer = Explainer(forest.schema.n_columns, shapley)
+    cdef const Tree* tree
+    cdef LinearModels models
+    cdef Step* step
+    cdef int i, k
+    for k in range(group.first, group.first + group.n):
+        tree, models = &forest.trees.trees[k], forest.models[k]
+        with nogil:
+            explainer.lay_out(tree, forest.schema.row)
+            for i in range(explainer.n_steps):
+                step = &explainer.steps[i]
+                if step.feature < 0:
+                    step.value = (
+                        mean_of(tree, step.right) + models.in_middle(step.right)) / group.n
+            explainer.finish()
+            models.add_terms(forest.reached[k], forest.schema.row, forest.schema.n_columns,
+                             1.0 / group.n, explainer.phi)
+    return explainer
+
+
+cdef double factors_of_groups(NumberMixture mixture, const double* groups, const double* base,
+                              double* factors) except? -1.0:
+    """Compute the slope of the mixture for each group; return the mixture at the base."""
+    cdef int k, n = mixture.n_groups
+    cdef double[::1] answers = np.zeros(mixture.scratch_of())
+    cdef double[::1] base_answers = np.zeros(mixture.scratch_of())
+    cdef const double* c = mixture.stack.slopes
+    cdef double low = mixture.lowest, high = mixture.highest, mean_slope = 0.0, of_stack
+    cdef double mean = 0.0, base_mean = 0.0, slope
+    mixture.answer(groups, 0.0, &answers[0])
+    mixture.answer(base, 0.0, &base_answers[0])
+    for k in range(n):
+        mean_slope += c[k] / n
+    of_stack = slope_of_limits(stacked(mixture, &answers[0]), stacked(mixture, &base_answers[0]),
+                               low, high)
+    for k in range(n + 1):
+        mean += mixture.weights[k] * answers[k]
+        base_mean += mixture.weights[k] * base_answers[k]
+    slope = slope_of_limits(mean, base_mean, low, high) * slope_of_chain(
+        mixture, &answers[0], &base_answers[0])
+    for k in range(n):
+        factors[k] = slope * slope_of_limits(groups[k], base[k], low, high) * (
+            mixture.weights[k]
+            + mixture.weights[n] * of_stack * (1.0 / n + c[k] - mean_slope))
+    return mixture.mean(&base_answers[0])[0]
+
+
+cdef double slope_of_chain(NumberMixture mixture, const double* answers,
+                           const double* base) noexcept:
+    """The slope of the prediction for the weighted mean m: directly, and through the chain."""
+    cdef int n = mixture.n_groups
+    cdef double low = mixture.lowest, high = mixture.highest, slope = 1.0
+    cdef const double* weights = mixture.chain_weights
+    cdef const double* c = mixture.chain.ridge.slopes
+    if mixture.chain.n_known > 1:
+        slope += c[1] + c[3]        # of m in the regressors
+    slope *= slope_of_limits(chained(mixture, answers), chained(mixture, base), low, high)
+    return (weights[0] + weights[1] * slope) * slope_of_limits(
+        weights[0] * answers[n + 1] + weights[1] * answers[n + 3],
+        weights[0] * base[n + 1] + weights[1] * base[n + 3], low, high)
+
+
+cdef double chained(NumberMixture mixture, const double* answers) noexcept:
+    """The prediction of the chain without limits."""
+    cdef int n = mixture.n_groups
+    cdef double found = answers[n + 1] + mixture.chain.ridge.answer(answers + n + 5)
+    return found if found == found else answers[n + 1]
+
+
+cdef double stacked(NumberMixture mixture, const double* answers) noexcept:
+    """The stacked prediction without limits."""
+    cdef int k, n = mixture.n_groups
+    cdef double middle = 0.0, found
+    for k in range(n):
+        middle += answers[k] / n
+    found = middle
+    for k in range(n):
+        found += mixture.stack.slopes[k] * (answers[k] - middle)
+    return found if found == found else middle

@@ -1,0 +1,345 @@
+"""Explanations of all learners: they add up, they are those of the definitions, they print."""
+
+import math
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from river import datasets
+
+import river_extra_trees as ret
+from river_extra_trees._estimator.inspection import goes_left, is_leaf
+from tests.naive import explanation as naive
+from tests.tools.estimators import CASES, THREE, is_classifier, learn, make, stream
+
+METHODS = ("shapley", "path")
+
+
+def output(model: Any, x: dict[Any, Any], label: Any) -> float:
+    """The number, or the log odds of a label."""
+    if label is None:
+        return float(model.predict_one(x))
+    p = model.predict_proba_one(x)[label]
+    if isinstance(model, ret.ExtraTreesClassifier):
+        return math.log(p) - math.log1p(-p)
+    return naive.log_odds(p)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_sums(case: tuple[str, int], method: str) -> None:
+    """Base value and contributions add up to the prediction, of every label."""
+    rows = list(stream(case, 230))
+    model = learn(make(case), rows[:200])
+    x: Any
+    for x in [*(x for x, _ in rows[200:]), {}, {"a": None, "new": 1.0, "c": "violet"}]:
+        labels = model.predict_proba_one(x) if is_classifier(case) else [None]
+        for label in labels:
+            options = {} if label is None else {"label": label}
+            found = model.explain_one(x, method=method, **options)
+            assert found.output == pytest.approx(output(model, x, label), abs=1e-9)
+
+
+@pytest.mark.parametrize("case", [case for case in THREE if case[1] == 0], ids=str)
+def test_sums_on_streams(case: tuple[str, int]) -> None:
+    """The same on streams of numbers only, with two and seven classes."""
+    for found in (
+        [datasets.Phishing(), datasets.ImageSegments()]
+        if is_classifier(case)
+        else [datasets.TrumpApproval()]
+    ):
+        rows = list(found.take(420))
+        model = learn(make(case), rows[:400])
+        for x, _ in rows[400:]:
+            explanation = model.explain_one(x)
+            assert explanation.output == pytest.approx(
+                output(model, x, explanation.label), abs=1e-9
+            )
+
+
+@pytest.mark.parametrize("case", THREE, ids=str)
+def test_nothing_changes(case: tuple[str, int]) -> None:
+    """An explanation is a question that changes nothing; `explain_many` has the same ones."""
+    rows = list(stream(case, 80))
+    model = learn(make(case), rows[:70])
+    before = pickle.dumps(model)
+    each = [model.explain_one(x) for x, _ in rows[70:]]
+    frame = pd.DataFrame({"a": [x.get("a") for x, _ in rows[70:]]})
+    together = model.explain_many(frame)
+    assert pickle.dumps(model) == before
+    model.predict_one(rows[0][0])
+    assert [model.explain_one(x).values.tobytes() for x, _ in rows[70:]] == [
+        found.values.tobytes() for found in each
+    ]
+    assert len(together) == len(frame)
+    for row, a in enumerate(frame["a"]):
+        alone = model.explain_one({"a": a})
+        assert together[row].values.tobytes() == alone.values.tobytes()
+        assert (together[row].label, together[row].base_value) == (alone.label, alone.base_value)
+        assert together[row].data.tolist() == alone.data.tolist()
+
+
+# -------------------------------------------------------------------- definitions
+
+
+def naive_tree(nodes: list[Any], row: list[float], answer: Callable[[Any], Any]) -> naive.Tree:
+    """A tree of a learner; its leaves answer."""
+    by_id = {node["node"]: node for node in nodes}
+
+    def visit(node: Any) -> naive.Tree:
+        if is_leaf(node):
+            return node["weight"], answer(node)
+        sides = (visit(by_id[node[side]]) for side in ("left", "right"))
+        return (node["column"], goes_left(node, row), *sides)
+
+    return visit(nodes[0])
+
+
+def share_of(code: int) -> Callable[[Any], Any]:
+    return lambda leaf: leaf["values"][code] / leaf["weight"] if leaf["weight"] else None
+
+
+def mean_of(leaf: Any) -> Any:
+    return leaf["values"][0] if leaf["weight"] else None
+
+
+def by_definition(
+    model: Any, x: Any, weights: list[float], answer: Callable[[Any], Any], method: str
+) -> tuple[float, Any]:
+    """The mean of some weighted trees, and the contributions of the columns."""
+    row = model._core.row_of(x)
+    trees = [naive_tree(model._nodes(tree), row, answer) for tree in range(model._n_trees)]
+    base, parts = 0.0, np.zeros(len(row))
+    divide = naive.shapley_of_tree if method == "shapley" else naive.path
+    for weight, tree in zip(weights, trees, strict=True):
+        base += weight * naive.output(tree, frozenset()) if weight else 0.0
+        for column, part in (divide(tree) if weight else {}).items():
+            parts[column] += weight * part
+    return base, parts
+
+
+def votes(model: Any, x: Any) -> list[float]:
+    """Trees with an empty leaf at x do not vote."""
+    row = model._core.row_of(x)
+    leaves = [
+        naive.output(
+            naive_tree(model._nodes(tree), row, lambda leaf: leaf["weight"]),
+            frozenset(range(len(row))),
+        )
+        for tree in range(model._n_trees)
+    ]
+    n = sum(weight > 0.0 for weight in leaves)
+    return [(weight > 0.0) / n for weight in leaves]
+
+
+def shares_of_trees(model: Any, x: Any) -> list[float]:
+    core = model._core
+    if hasattr(core, "particle_shares"):
+        return list(core.particle_shares())
+    return [weight for _, weight in core.tree_weights()]
+
+
+LINEAR: list[tuple[Any, Any]] = [
+    (ret.StreamDecisionTreeClassifier(batch_size=30, max_depth=4, seed=1), votes),
+    (ret.StreamDecisionForestClassifier(n_models=4, batch_size=20, seed=1), votes),
+    (ret.StreamDecisionForestRegressor(n_models=4, batch_size=20, seed=2), votes),
+    (ret.ForgetfulRandomForestClassifier(n_models=3, batch_size=20, warm_size=30, seed=1), votes),
+    (ret.ForgetfulRandomForestRegressor(n_models=3, batch_size=20, warm_size=30, seed=1), votes),
+    (ret.ShrubEnsembleClassifier(n_models=4, window_size=30, seed=1), shares_of_trees),
+    (ret.ShrubEnsembleRegressor(n_models=4, window_size=30, seed=1), shares_of_trees),
+]
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(("empty", "weigh"), LINEAR, ids=lambda value: type(value).__name__)
+def test_sum_over_all_subsets(empty: Any, weigh: Any, method: str) -> None:
+    """The contributions are those of the definition, over all sets of features."""
+    case = (type(empty).__name__, 0)
+    rows = list(stream(case, 126))
+    model = learn(empty.clone(), rows[:120])
+    for x, _ in rows[120:]:
+        label, code = None, 0
+        if is_classifier(case):
+            label = model.predict_one(x)
+            code = model._labels().index(label)
+        answer = mean_of if label is None else share_of(code)
+        base, parts = by_definition(model, x, weigh(model, x), answer, method)
+        got, base_got, parts_got = model._core.explain(x, label, method == "shapley")
+        assert got == label
+        if label is not None:
+            parts = parts * naive.slope(naive.log_odds, base + parts.sum(), base)
+            base = naive.log_odds(base)
+        assert base_got == pytest.approx(base, abs=1e-9)
+        assert parts_got == pytest.approx(parts, abs=1e-8)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_dynamic_trees(method: str) -> None:
+    """Means of leaves with their prior, and shares of particles, one per memory and more."""
+    case = ("DynamicTreeRegressor", 0)
+    rows = list(stream(case, 126))
+    model = ret.DynamicTreeRegressor(
+        n_particles=6, window=40, leaf="constant", forgetting_factor=1.0, seed=1
+    )
+    learn(model, rows[:120])
+    for x, _ in rows[120:]:
+        base, parts = by_definition(
+            model, x, shares_of_trees(model, x), lambda leaf: leaf["intercept"], method
+        )
+        _, base_got, parts_got = model._core.explain(x, None, method == "shapley")
+        assert base_got == pytest.approx(base, abs=1e-9)
+        assert parts_got == pytest.approx(parts, abs=1e-9)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("n_labels", [2, 3])
+def test_pool(n_labels: int, method: str) -> None:
+    """The pool of extra trees: the naive rule, over all subsets, with members of the core."""
+    case = ("ExtraTreesClassifier", 0)
+    rows = [(x, y if n_labels == 3 else y == "low") for x, y in stream(case, 146)]
+    model = ret.ExtraTreesClassifier(n_models=4, window_sizes=(20, 60), max_depth=4, seed=1)
+    learn(model, rows[:140])
+    core, labels = model._core, model._labels()
+    exponents = np.arange(1.0, len(core.pool.state()["exponents"]) + 1.0) / 3.0
+    exponents[3:] = 0.0  # of members that are no trees
+    pool = type(core.pool).restored({**core.pool.state(), "exponents": exponents})
+    model._core = core = type(core).restored({**core.state(), "pool": pool})
+    weights = pool.state()["weights"]
+    groups = [(group.first, group.n) for group in core.groups]
+    for x, _ in rows[140:]:
+        parts_of, at, base_of = [], [], []
+        for first, n in groups:
+            shares = [(first <= tree < first + n) / n for tree in range(model._n_trees)]
+            each = [
+                by_definition(
+                    model, x, shares, lambda leaf, k=k: share_or_equal(leaf, k, n_labels), method
+                )
+                for k in range(n_labels)
+            ]
+            base_of.append([base for base, _ in each])
+            at.append([base + parts.sum() for base, parts in each])
+            parts_of.append([parts for _, parts in each])
+        floored = [
+            [[0.99 * q + 0.01 / n_labels for q in member] for member in [*members, mixed(members)]]
+            for members in (at, base_of)
+            for mixed in [lambda members: (weights @ np.array(members)).tolist()]
+        ]
+        for code, label in enumerate(labels):
+            slopes = naive.pool_slopes(*floored, exponents[:3].tolist(), code)
+            wanted = 0.99 * sum(
+                (slopes[g][k] + weights[g] * slopes[2][k]) * parts_of[g][k]
+                for g in range(2)
+                for k in range(n_labels)
+            )
+            _, base, parts = core.explain(x, label, method == "shapley")
+            assert parts == pytest.approx(wanted, abs=1e-8)
+            p = model.predict_proba_one(x)[label]
+            assert base + parts.sum() == pytest.approx(math.log(p / (1 - p)), abs=1e-9)
+
+
+def share_or_equal(leaf: Any, code: int, n_labels: int) -> float:
+    return leaf["values"][code] / leaf["weight"] if leaf["weight"] else 1.0 / n_labels
+
+
+# -------------------------------------------------------------------- axioms
+
+
+def duplicated(n: int) -> list[tuple[dict[str, float], float]]:
+    """Samples of which "b" and "c" decide in the same way, and "noise" never varies."""
+    rng = np.random.default_rng(1)
+    rows = []
+    for b, c in rng.integers(0, 2, (n, 2)).tolist():
+        rows.append(({"b": b, "c": c, "noise": 1.0}, float(b + c)))
+    return rows
+
+
+@pytest.mark.parametrize("name", ["StreamDecisionTree", "ExtraTrees", "DynamicTree"])
+def test_symmetry_and_null_feature(name: str) -> None:
+    """Equal causes get nearly equal contributions; a feature without a split gets none."""
+    model: Any = getattr(ret, f"{name}Regressor")(seed=3)
+    learn(model, duplicated(2000))
+    found = model.explain_one({"b": 1, "c": 1, "noise": 1.0})
+    b, c, noise = found.values
+    assert found.base_value == pytest.approx(1.0, abs=0.1)
+    assert (b, c) == (pytest.approx(0.5, abs=0.1), pytest.approx(0.5, abs=0.1))
+    assert noise == 0.0
+
+
+@pytest.mark.parametrize(
+    "model", [ret.ExtraTreesRegressor(seed=1), ret.DynamicTreeRegressor(seed=1)]
+)
+def test_linear_models(model: Any) -> None:
+    """A linear function is divided into its terms."""
+    rng = np.random.default_rng(1)
+    for a, b in rng.normal(size=(1500, 2)).tolist():
+        model.learn_one({"a": a, "b": b}, 3.0 * a - 2.0 * b)
+    found = model.explain_one({"a": 1.0, "b": 0.5})
+    assert found.values == pytest.approx([3.0, -1.0], abs=0.4)
+
+
+def test_memory() -> None:
+    """The base value is that of the present samples: it follows a change of the mean."""
+    model = ret.ExtraTreesRegressor(seed=1)
+    rng = np.random.default_rng(1)
+    for i, a in enumerate(rng.random(3000).tolist()):
+        model.learn_one({"a": a}, a + 5.0 * (i >= 1500))
+    assert model.explain_one({"a": 0.5}).base_value == pytest.approx(5.5, abs=0.3)
+
+
+# -------------------------------------------------------------------- the object
+
+
+def test_a_table() -> None:
+    """Names with their values, from the largest contribution on, and what the rest adds."""
+    found = ret.Explanation(
+        1.5, np.arange(12.0), np.array([*"abcdefghijk", None]), tuple("ABCDEFGHIJKL"), "yes"
+    )
+    lines = str(found).splitlines()
+    assert lines[0].split() == ["without", "any", "feature", "+1.5"]
+    assert lines[1].split() == ["L", "=", "None", "+11"]
+    assert lines[-2:] == ["2 other features     +1", "log odds of yes      +67.5"]
+    assert found.largest(2) == [("L", None, 11.0), ("K", "k", 10.0)]
+    assert next(iter(found.importances().items())) == ("L", 11.0)
+
+
+def test_what_is_refused() -> None:
+    """Unknown labels and methods, rows that are not there, and a model without a sample."""
+    model = ret.StreamDecisionTreeClassifier()
+    with pytest.raises(ValueError, match="before the first sample is learned"):
+        model.explain_one({"a": 1})
+    model.learn_one({"a": 1}, "x")
+    with pytest.raises(ValueError, match="the label 'y' has not been learned"):
+        model.explain_one({"a": 1}, label="y")
+    with pytest.raises(ValueError, match="method"):
+        model.explain_one({"a": 1}, method="lime")
+    found = model.explain_many(pd.DataFrame({"a": [1.0]}))
+    with pytest.raises(IndexError, match="no row 1"):
+        found[1]
+    with pytest.raises(ValueError, match="choose a row"):
+        found.largest(1)
+    with pytest.raises(TypeError, match="one prediction"):
+        len(found[0])
+    assert model.explain_many(pd.DataFrame({"a": []})).values.shape == (0, 1)
+
+
+def test_kinds_of_a_feature() -> None:
+    """A feature with numbers and words has one contribution; missing values are None."""
+    model = ret.StreamDecisionTreeRegressor(batch_size=20, seed=1)
+    for i in range(200):
+        a: Any = i % 3 if i % 2 else "red" if i % 4 else "blue"
+        model.learn_one({"a": a, "b": math.nan}, float(a == "red"))
+    found = model.explain_one({"a": "red", "b": math.nan, "never seen": 1.0})
+    assert (found.feature_names, found.data.tolist()) == (("a",), ["red"])
+    assert found.output == pytest.approx(1.0)
+
+
+def test_a_snapshot() -> None:
+    """It explains as its model did."""
+    model = learn(ret.ExtraTreesClassifier(seed=1), datasets.Phishing().take(300))
+    x, _ = next(iter(datasets.Phishing()))
+    wanted, found = model.explain_one(x), model.snapshot().explain_one(x)
+    assert (found.label, found.base_value) == (wanted.label, wanted.base_value)
+    assert found.values.tobytes() == wanted.values.tobytes()
