@@ -1,8 +1,11 @@
 """How often the values of some columns lie in each of their bins.
 
-counts      double[n_columns, N_BINS]: of the samples since the last `settle`
-usual       the same, of all samples before; earlier ones fade
-recent      the same, of the latest samples
+counts      double[n_columns, N_BINS]: of the present block
+usual       the same, of the first REFERENCE blocks. Then it is fixed, so that the distances of
+            blocks from it are exchangeable if nothing changes; else those of equal blocks would
+            move with it
+recent      the same, of the latest blocks; earlier ones fade
+n_blocks    int[n_columns]: blocks since the usual values were begun
 edges       double[n_columns, N_BINS - 2]: a number lies in bin 1 + the number of edges below it;
             +inf where there is no edge
 
@@ -13,10 +16,12 @@ the last bin where a sample has a name that is not known, else in bin 1.
 
 cdef enum:
     N_BINS = 16
+    REFERENCE = 16
 
 cdef class Bins:
-    cdef readonly object counts, usual, recent, edges   # numpy arrays
+    cdef readonly object counts, usual, recent, edges, n_blocks     # numpy arrays
     cdef double[:, ::1] _counts, _usual, _recent, _edges
+    cdef int[::1] _n_blocks
     cdef readonly list names        # of the columns from 1 on
     cdef readonly list values       # per column: a dict from values to bins, or None
     cdef public set known           # names that are not new

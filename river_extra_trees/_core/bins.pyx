@@ -10,9 +10,6 @@ from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
 from cpython.ref cimport PyObject
 
 
-cdef double ROUNDING = 1e-9     # of a distance that is zero
-
-
 cdef class Bins:
     """Counts of values per column and bin. See the header.
 
@@ -29,13 +26,15 @@ cdef class Bins:
         self.counts, self.usual, self.recent = np.zeros((3, n, N_BINS))
         self._edges, self._counts = self.edges, self.counts
         self._usual, self._recent = self.usual, self.recent
+        self.n_blocks = np.zeros(n, np.intc)
+        self._n_blocks = self.n_blocks
 
     def __reduce__(self):
         return restored, (self.names, self.values, self.known, self.state())
 
     def state(self):
         """Copies of the arrays by name."""
-        names = ("edges", "counts", "usual", "recent")
+        names = ("edges", "counts", "usual", "recent", "n_blocks")
         return {name: getattr(self, name).copy() for name in names}
 
     def add(self, dict x):
@@ -53,6 +52,7 @@ cdef class Bins:
         if not 0 <= column < len(self.values):
             raise IndexError(column)
         self.counts[column] = self.recent[column] = self.usual[column] = 0.0
+        self.n_blocks[column] = 0
         for x in rows:
             if column:
                 self._usual[column, self.bin_of(column, x.get(self.names[column - 1]))] += 1.0
@@ -83,15 +83,23 @@ cdef class Bins:
             found += number > self._edges[column, i]
         return found
 
-    def settle(self, list columns, double fading_usual, double fading_recent):
-        """Move the counts of some columns to the usual and the recent ones, which fade.
+    def settle(self, list columns, double fading):
+        """End a block of some columns.
+
+        Parameters
+        ----------
+        columns
+            Their numbers.
+        fading
+            Factor of the recent counts.
 
         Returns
         -------
-        The chi-squared distance of the counts of each column from the usual ones.
+        The chi-squared distance of the counts of each column from the usual ones; -1 while these
+        are still collected.
         """
         cdef Py_ssize_t column, i
-        cdef double n, n_here, n_usual, expected, distance
+        cdef double n, here, n_usual, expected, distance
         found = []
         for column in columns:
             if not 0 <= column < len(self.values):
@@ -101,13 +109,17 @@ cdef class Bins:
                 n += self._counts[column, i]
                 n_usual += self._usual[column, i]
             for i in range(N_BINS):
+                here = self._counts[column, i]
                 expected = self._usual[column, i] * (n / n_usual)
-                n_here = self._counts[column, i]
-                distance += (n_here - expected) * (n_here - expected) / (expected + 0.5)
-                self._usual[column, i] = fading_usual * self._usual[column, i] + n_here
-                self._recent[column, i] = fading_recent * self._recent[column, i] + n_here
+                distance += (here - expected) * (here - expected) / (expected + 0.5)
+                self._recent[column, i] = fading * self._recent[column, i] + here
+                if self._n_blocks[column] < REFERENCE:
+                    self._usual[column, i] += here
                 self._counts[column, i] = 0.0
-            found.append(distance if distance > ROUNDING else 0.0)
+            if self._n_blocks[column] < REFERENCE:
+                self._n_blocks[column] += 1
+                distance = -1.0
+            found.append(distance)
         return found
 
 

@@ -65,12 +65,15 @@ cdef class Evidence:
 
     cpdef bint update(self, double number) except -1:
         """Take the number of a block; return whether the signal has changed."""
+        cdef bint is_due
         if self.n_compared >= C_LEAST:
             self.ratio = (1.0 + self.ratio) * bet(self.p_value(number))
         self.keep(number)
         if self.ratio * (1 << self.level) >= self.run_length:
             return True
-        if self.n % CHECKED == 0 and self.n_compared >= C_LEAST and self.depend():
+        # The first time is before the first test.
+        is_due = self.n_compared >= C_LEAST and (self.n - WAITING - C_LEAST) % CHECKED == 0
+        if is_due and self.depend():
             self.change_level(1)
         elif self.n >= MOST and self.level > 0:
             self.change_level(-1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import threading
 import typing
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from river import base
@@ -14,6 +14,7 @@ from river_extra_trees._core.safe_repr import safe_repr
 
 from .._estimator.frames import Sample
 from .._estimator.parameters import check_jobs, check_parameter, check_whole, n_threads_of
+from ..watch import Alarm, Watch
 from .by_key import learn_table, predict_table, rows_by_key, side_by_side
 from .cache import ModelCache
 from .keys import Key, Part, plain_key
@@ -87,9 +88,17 @@ class KeyedModels(KeyedMethods):
         Number of threads that learn or predict the keys of a data frame side by side; -1 stands for
         all cores. They serve frames with at least 25 rows per key, of learners of this package and
         without a pooled model. The predictions do not depend on it.
+    false_alarms_per
+        Watch the stream of all keys, as `Watch` does, with this number of samples between two false
+        alarms at least; `None` does not. A change that reaches all keys is one alarm, and not one
+        per key. The loss is that of the prediction at the time when the label is learned.
+    on_alarm
+        Function that is called with each alarm.
 
     Attributes
     ----------
+    alarms
+        The latest 1,000 alarms, the oldest first.
     note
         The note of the last `commit`; an empty dict before the first.
 
@@ -159,6 +168,8 @@ class KeyedModels(KeyedMethods):
         store: str | Path | None = None,
         pooled: base.Estimator | None = None,
         n_jobs: int = 1,
+        false_alarms_per: float | None = None,
+        on_alarm: Callable[[Alarm], typing.Any] | None = None,
     ) -> None:
         is_model = isinstance(model, base.Estimator) and hasattr(model, "predict_one")
         check_parameter(is_model, "model", model, "a classifier or a regressor")
@@ -170,6 +181,7 @@ class KeyedModels(KeyedMethods):
         self._parameters = {"model": text_of(model), "pooled model": text_of(pooled)}
         self.model = model
         self.n_jobs = n_jobs
+        self._watch = None if false_alarms_per is None else Watch(model, false_alarms_per, on_alarm)
         self.note = {}
         self._lock = threading.Lock()
         self._n_seen, self._n_refused, self._refusal = 0, 0, ""
@@ -191,6 +203,13 @@ class KeyedModels(KeyedMethods):
         self._n_seen, self._n_refused, self._refusal = state["counts"]
         self._cache.now = state["now"]
         self.note = state["note"]
+        if self._watch is not None and state.get("watch") is not None:
+            self._watch._restore(state["watch"])
+
+    @property
+    def alarms(self) -> list[Alarm]:
+        """The latest alarms."""
+        return [] if self._watch is None else list(self._watch.alarms)
 
     def __getstate__(self) -> dict[str, typing.Any]:
         return {**vars(self), "_lock": None}
@@ -227,7 +246,17 @@ class KeyedModels(KeyedMethods):
         """Learn a sample; return the prediction made before, if requested."""
         entered = self._cache.enter(key)
         place = f"sample {self._cache.now} of {safe_repr(key)}"
-        return self._learn_entry(*entered, place, x, y, w, predicts)
+        prediction, is_learned = self._learn_entry(*entered, place, x, y, w, predicts)
+        if is_learned:
+            self._look(x, prediction, y)
+        return prediction
+
+    def _look(self, x: Sample, prediction: typing.Any, y: typing.Any) -> None:
+        """Show the watch a sample that was learned."""
+        if self._watch is not None:
+            self._watch._see(x)
+            if prediction is not None:
+                self._watch._judge(prediction, y)
 
     def _learn_entry(
         self,
@@ -238,9 +267,15 @@ class KeyedModels(KeyedMethods):
         y: typing.Any,
         w: float,
         predicts: bool,
-    ) -> typing.Any:
-        """Learn a sample of a key that has been entered; `place` names it in an error."""
+    ) -> tuple[typing.Any, bool]:
+        """Learn a sample of a key that has been entered; `place` names it in an error.
+
+        Returns
+        -------
+        The prediction made before, if requested or watched, and whether the sample was learned.
+        """
         prediction = None
+        predicts = predicts or self._watch is not None
         if self._pooled is not None:
             prediction = likeliest(self._pooled.learn(entry, x, y, w))
         elif predicts and is_known:
@@ -256,9 +291,9 @@ class KeyedModels(KeyedMethods):
         except Exception as error:  # an error of one model must not stop the other keys
             self._refusal = f"{place}: {type(error).__name__}: {error}"
             self._n_refused += 1
-        else:
-            self._n_seen += 1
-        return prediction
+            return prediction, False
+        self._n_seen += 1
+        return prediction, True
 
     def _learn_rows(self, rows: Rows, predicts: bool) -> list[typing.Any]:
         with self._lock:
@@ -278,11 +313,12 @@ class KeyedModels(KeyedMethods):
         entered = self._cache.enter_all(parts, len(rows.keys))
         entries = {key: entry for (key, _), (entry, _) in zip(parts, entered, strict=True)}
 
+        watches = self._watch is not None
         n_learned: list[int] = []  # per key that is done
 
         def learn(part: Part) -> list[typing.Any] | None:
             try:
-                found = learn_table(entries[part[0]].model, rows, part[1], predicts)
+                found = learn_table(entries[part[0]].model, rows, part[1], predicts or watches)
             except (TypeError, ValueError, RuntimeError):  # nothing was learned of the table
                 return None
             n_learned.append(len(part[1]))
@@ -300,13 +336,16 @@ class KeyedModels(KeyedMethods):
                 continue
             for number, prediction in zip(numbers, found, strict=True):
                 predictions[number] = prediction if is_known or number > numbers[0] else None
-        for number, (key, x) in enumerate(rows.samples() if in_turn else ()):
+        for number, (key, x) in enumerate(rows.samples() if in_turn or watches else ()):
+            is_learned = True
             if number in in_turn:
                 sample = x, rows.y[number], rows.w[number]
                 place = f"sample {first + number} of {safe_repr(key)}"
-                predictions[number] = self._learn_entry(
+                predictions[number], is_learned = self._learn_entry(
                     entries[key], in_turn[number], place, *sample, predicts
                 )
+            if is_learned:
+                self._look(x, predictions[number], rows.y[number])
         return predictions
 
     def _n_threads(self, parts: list[Part]) -> int:
@@ -408,6 +447,7 @@ class KeyedModels(KeyedMethods):
                 "now": self._cache.now,
                 "note": note,
                 "pooled state": self._pooled,
+                "watch": None if self._watch is None else self._watch._state(),
             }
             self._cache.commit(state)
             self.note = note

@@ -3,7 +3,7 @@
 Each column has bins: one for missing values, some for usual values, and the rest for unusual ones.
 A numeric column divides its usual values at quantiles, and a nominal one has a bin for each of its
 most frequent values. The number of a block is the chi-squared distance of its counts from the
-counts that were usual before (`_core/bins.pyx`).
+usual counts (`_core/bins.pyx`).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import numpy as np
 from .._core.bins import Bins, number_of, plain
 from .._core.evidence import WAITED, Evidence, restored
 from .._core.safe_repr import safe_repr
-from .._core.state import State, StateError, require
+from .._core.state import LARGEST_COUNT, State, StateError, require
 
 __all__ = ["BLOCK", "Inputs"]
 
@@ -30,7 +30,6 @@ MOST_COLUMNS = 1_000  # that are watched
 MISSING, LOW, USUAL, HIGH = 0, 1, 2, 15  # bins; LOW holds the other values of a nominal column
 N_BINS = HIGH + 1
 N_USUAL = HIGH - USUAL
-FADING = 1.0 - 1.0 / 200  # of the usual counts, per block
 RECENT = 1.0 - 1.0 / WAITED  # of the recent counts, per block
 ARRAYS = ("edges", "counts", "usual", "recent")
 PLAIN = (float, int, str, bytes, type(None))  # types of values in files
@@ -75,11 +74,11 @@ class Inputs:
             return []
         self.n_blocks += 1
         ended = [i for i, each in enumerate(self.evidence) if each.ends(self.n_blocks)]
-        numbers = self.bins.settle(ended, FADING, RECENT)
+        numbers = self.bins.settle(ended, RECENT)
         changed = [
             column
             for column, number in zip(ended, numbers, strict=True)
-            if self.evidence[column].update(number)
+            if number >= 0.0 and self.evidence[column].update(number)
         ]
         return [self.take_change(self.bins, column) for column in changed]
 
@@ -174,9 +173,10 @@ class Inputs:
         bins = Bins(watched)
         bins.known = set(known)
         bins.values[:] = [found and values_of(found) for found in state.items("values", n)]
-        arrays = State("the bins", state.value("arrays"), ARRAYS)
+        arrays = State("the bins", state.value("arrays"), (*ARRAYS, "n_blocks"))
         for name in ARRAYS[1:]:
             getattr(bins, name)[...] = arrays.numbers(name, n, N_BINS, least=0.0, most=LARGEST)
+        bins.n_blocks[...] = arrays.whole_numbers("n_blocks", np.intc, n, most=LARGEST_COUNT)
         require(np.all(bins.usual.sum(axis=1) > 0.0), "a column has no usual values")
         bins.edges[...] = arrays.numbers("edges", n, N_USUAL + 1, least=-LARGEST)
         self.bins = bins
@@ -233,8 +233,7 @@ def in_order(names: Iterable[Hashable]) -> list[Hashable]:
 
 def describe(bins: Bins, column: int) -> Change:
     """Say what changed in a column."""
-    usual = np.maximum(bins.usual[column] - bins.recent[column], 0.0) + 1e-9
-    usual /= usual.sum()
+    usual = bins.usual[column] / bins.usual[column].sum()
     recent = bins.recent[column] / bins.recent[column].sum()
     more = int(np.argmax(np.where(recent > usual, recent - usual, 0.99 * (usual - recent))))
     size = float(np.maximum(recent - usual, 0.0).sum())

@@ -86,8 +86,8 @@ class Watch(base.Wrapper[typing.Any]):
     itself, such as a clock, is not watched (`unwatched`). A loss that falls is no alarm.
 
     A change of the loss is noticed from sample 1,152 on (36 blocks of 32 samples), and one of the
-    inputs from sample 2,816 on (44 blocks of 64, of which every eighth sample is looked at). After
-    an alarm, the new state is the usual one.
+    inputs from sample 3,840 on (60 blocks of 64, of which every eighth sample is looked at): the
+    first 24 blocks show what is usual. After an alarm, the new state is the usual one.
 
     **Late labels.** The loss is that of the prediction that was given when the sample was asked,
     found by the values of the sample. That labels begin to come late is no alarm.
@@ -137,8 +137,8 @@ class Watch(base.Wrapper[typing.Any]):
 
     >>> for alarm in model.alarms:
     ...     print(alarm.kind, alarm.column, alarm.n_samples)
-    loss None 4097
-    inputs sensor 4409
+    loss None 4129
+    inputs sensor 4345
     """
 
     @plain_parameters
@@ -204,19 +204,26 @@ class Watch(base.Wrapper[typing.Any]):
         -------
         The prediction of the model.
         """
-        answer = self.model.predict_one(x, **kwargs)
+        answer = self.model.predict_one(x, **kwargs) if kwargs else self.model.predict_one(x)
         self._take_question(x, answer)
         return answer
 
     def _take_question(self, x: Sample, answer: typing.Any) -> None:
         """Remember the answer to a question until its label comes, and look at the features."""
-        self._is_asked = True
-        self._x, self._answer = x, answer
-        if self._late is not None and (key := key_of(x)) is not None:
+        self._x, self._answer, self._is_asked = x, answer, True
+        if self._late is not None:
+            self._remember(x, answer)
+        self.n_samples += 1
+        if self.n_samples % STRIDE == 1:
+            self._look(x)
+
+    def _remember(self, x: Sample, answer: typing.Any) -> None:
+        """Remember the answer to one of many questions."""
+        assert self._late is not None
+        if (key := key_of(x)) is not None:
             self._late.setdefault(key, answer)
             if len(self._late) > MOST_ASKED:
                 self._late.popitem(last=False)
-        self._see(x)
 
     def _answer_for(self, x: Sample) -> typing.Any:
         """Return the prediction that was given for a sample, or one that is made now."""
@@ -224,15 +231,14 @@ class Watch(base.Wrapper[typing.Any]):
             return answer
         return self.model.predict_one(x)
 
-    def _forget_question(self, x: Sample) -> None:
-        """Forget the answer for a sample that was learned."""
-        if self._late is not None:
-            self._late.pop(key_of(x), None)
-        elif self._is_asked and x is not self._x:
-            # From now on labels come late. The losses become larger; the stream does not change.
+    def _expect_late_labels(self) -> None:
+        """Remember many questions if any is asked: labels come late from now on.
+
+        The losses become larger; the stream does not change.
+        """
+        if self._is_asked:
             self._late = collections.OrderedDict()
             self._losses.restart()
-        self._x = None
 
     # ------------------------------------------------------------------ learning
 
@@ -250,15 +256,20 @@ class Watch(base.Wrapper[typing.Any]):
         w
             Weight of the sample.
         """
-        answer = self._answer if x is self._x else self._answer_for(x)
+        is_last = x is self._x
+        answer = self._answer if is_last else self._answer_for(x)
         if w == 1.0:  # some models of river have no weights
             self.model.learn_one(x, y)
         else:
             self.model.learn_one(x, y, w)
-        self._forget_question(x)
+        if self._late is not None:
+            self._late.pop(key_of(x), None)
+        elif not is_last:
+            self._expect_late_labels()
+        self._x = None
         if answer is not None:
             self._judge(answer, y)
-        if not self._is_asked:
+        if not is_last and not self._is_asked:
             self._see(x)
 
     def learn_many(self, X: typing.Any, y: typing.Any, w: typing.Any = 1.0) -> None:
@@ -335,12 +346,16 @@ class Watch(base.Wrapper[typing.Any]):
 
     def _see(self, x: Sample) -> None:
         """Look at the features of a sample, of one in `STRIDE` in detail."""
-        self.n_samples = n = self.n_samples + 1
-        if n % STRIDE == 1:
-            self._inputs.add(x)
-            if n % BLOCK == BLOCK - STRIDE + 1:
-                changes = self._inputs.end_block()
-                self._raise_alarms([(INPUTS, *change) for change in changes])
+        self.n_samples += 1
+        if self.n_samples % STRIDE == 1:
+            self._look(x)
+
+    def _look(self, x: Sample) -> None:
+        """Look at the features of a sample in detail."""
+        self._inputs.add(x)
+        is_end = self.n_samples % BLOCK == BLOCK - STRIDE + 1
+        if is_end and (changes := self._inputs.end_block()):
+            self._raise_alarms([(INPUTS, *change) for change in changes])
 
     def _judge(self, answer: typing.Any, y: typing.Any) -> None:
         """Take the answer to a question, whose label has come."""
@@ -349,8 +364,8 @@ class Watch(base.Wrapper[typing.Any]):
         losses.n += 1
         if losses.n == LOSSES_BLOCK:
             memory = getattr(learner_of(self.model), MEMORY, 1.0)
-            changes = losses.end_block(memory)
-            self._raise_alarms([(kind, None, size, text) for kind, size, text in changes])
+            if changes := losses.end_block(memory):
+                self._raise_alarms([(kind, None, size, text) for kind, size, text in changes])
 
     def _raise_alarms(self, changes: list[tuple[str, Hashable, float, str]]) -> None:
         alarms = [Alarm(self.n_samples, *change) for change in changes]

@@ -316,14 +316,14 @@ def broken_sensor(path: Path, at: int, n: int) -> Path:
 
 def test_alarms_of_a_training(tmp_path: Path) -> None:
     """A line each on standard error; `exit` ends with status 3; the file remembers them."""
-    table, path = broken_sensor(tmp_path / "t.csv", 4_000, 9_000), tmp_path / "m.model"
+    table, path = broken_sensor(tmp_path / "t.csv", 4_000, 12_500), tmp_path / "m.model"
     command = ("train", table, OURS, "--target", "y", "--save", path)
     said = done(*command, "--alarm", "print")
     alarms = [line for line in said.stderr.split("\n") if line.startswith("alarm: ")]
     assert any("the column 'sensor' is missing in" in line for line in alarms)
     watch = learner_in(path)
     assert [f"alarm: {alarm}" for alarm in watch.alarms] == alarms
-    assert watch.model.n_samples_seen == 9_000
+    assert watch.model.n_samples_seen == 12_500
     info = " ".join(done("info", path).stdout.split())
     assert "Watch(StreamDecisionTreeClassifier)" in info
     assert str(watch.alarms[-1]) in info
@@ -335,7 +335,7 @@ def test_alarms_of_a_training(tmp_path: Path) -> None:
     assert (stopped.exit_code, stopped.stderr.count("alarm: ")) == (3, 1)
     assert 4_000 < learner_in(path).model.n_samples_seen < 6_000
     done(*command, "--resume")
-    assert learner_in(path).model.n_samples_seen == 9_000
+    assert learner_in(path).model.n_samples_seen == 12_500
     assert_refused(
         run("train", table, path, "--target", "y", "--save", path, "--false-alarms-per", 5_000),
         "the model is watched already, with 100,000",

@@ -208,3 +208,29 @@ def test_rows_are_learned_once_if_memory_runs_out(monkeypatch: pytest.MonkeyPatc
     model = models.model_of("a")
     assert model is not None
     assert model.n_samples_seen == 60
+
+
+def test_all_keys_are_watched_together(tmp_path: Path) -> None:
+    """A column that breaks for 200 keys is one alarm, by rows, by frames and with a store."""
+    rng = random.Random(0)
+    rows = [{"a": rng.random(), "b": rng.random()} for _ in range(5_000)]
+    keys, y = [f"key {i % 200}" for i in range(5_000)], [x["a"] > 0.5 for x in rows]
+    for x in rows[4_000:]:
+        x["b"] += 1_000.0
+    rows[7]["a"] = float("inf")  # is refused
+    model, got = ret.StreamDecisionTreeClassifier(batch_size=10, seed=1), []
+    loop = KeyedModels(model, false_alarms_per=100_000, on_alarm=got.append)
+    for key, x, label in zip(keys, rows, y, strict=True):
+        loop.learn_one(key, x, label)
+    (alarm,) = loop.alarms
+    assert (alarm.kind, alarm.column, alarm.n_samples > 4_000) == ("inputs", "b", True)
+    assert got == [alarm]
+    frame, path = pd.DataFrame(rows), tmp_path / "models.db"
+    for first, end in ((0, 3_000), (3_000, 5_000)):
+        part = slice(first, end)
+        with KeyedModels(model, store=path, false_alarms_per=100_000, n_jobs=2) as models:
+            models.learn_many(keys[part], frame[part], y[part])
+            models.commit()
+            alarms, n_refused = models.alarms, models.counts().n_refused
+    assert (alarms, n_refused) == ([alarm], 1)
+    assert KeyedModels(model).alarms == []

@@ -62,7 +62,10 @@ class Evidence:
         self.keep(number)
         if self.ratio * (1 << self.level) >= self.run_length:
             return True
-        if self.n % CHECKED == 0 and len(self.compared) >= LEAST and depend(list(self.compared)):
+        is_due = (
+            self.n - WAITING - LEAST
+        ) % CHECKED == 0  # the first time is before the first test
+        if is_due and len(self.compared) >= LEAST and depend(list(self.compared)):
             self.change_level(1)
         elif self.n >= MOST and self.level > 0:
             self.change_level(-1)

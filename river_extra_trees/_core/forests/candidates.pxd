@@ -49,7 +49,7 @@ cdef class Candidates(LaneRows):
     cdef bint visit_nominal(self, int column, int n) noexcept nogil
     cdef void number_values(self, int n) noexcept nogil
     cdef const double* own_targets(self) noexcept nogil
-    cdef void visit_two(self, int column, int n) noexcept nogil
+    cdef void visit_value(self, int column, int n, int number) noexcept nogil
     cdef void visit_cut(self, int column, int n) noexcept nogil
     cdef int top_segment(self) noexcept nogil
     cdef bint order_values(self) noexcept nogil

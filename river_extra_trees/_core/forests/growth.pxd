@@ -19,8 +19,8 @@ child they keep their order. So each pass over a node is sequential. There are t
 COUNT takes all *fast* lanes together: numeric columns without a missing value in the growth, if all
 weights are the same power of two and the criterion is not the entropy. VISIT takes the others one
 by one. A growth is *wide* if it is offered many more columns than a node tries, such as the words
-of a text. Then there are no rows: a node draws columns and visits them in the buffer of the
-samples.
+of a text, or if the rows would take too much memory. Then there are no rows: a node draws columns
+and visits them in the buffer of the samples.
 
 The threshold of a split by rounded values is the largest double that is rounded to the left side.
 
@@ -49,6 +49,9 @@ cdef extern from "lanes.h":
         size_t stride
         int is_float
         float limit
+
+cdef enum:
+    MOST_CELLS = 1 << 23    # of the rows: samples times columns
 
 cdef enum Phase:            # what a growth does next
     SORT = 0                # bring the samples into the order of their classes

@@ -35,8 +35,7 @@ cdef extern from "lanes.h":
     float encoded(double value, double offset, double scale) nogil
 
 cdef enum:
-    WIDE = 8                # a growth is wide if it is offered so many columns per tried one, ...
-    MOST_LANES = 1024       # ... or more columns than this
+    WIDE = 8                # a growth is wide if it is offered so many columns per tried one
     LEAST_TRIM = 1 << 16    # bytes
     BITS_OF_SUM = 30        # of the largest sum of whole targets
 
@@ -90,7 +89,7 @@ cdef class Growth(Candidates):
         self.max_features = max_features
         # Two samples are split by any column that varies.
         self.is_wide = (n_samples == 2 or self.n_offered > <int64_t>WIDE * max_features
-                        or self.n_offered > MOST_LANES)
+                        or <int64_t>self.n_offered * n_samples > MOST_CELLS)
         self.n_classes = 1 if self.criterion == VARIANCE else max(1, n_labels)
         self.n_samples = n_samples
         memset(&self.lanes, 0, sizeof(Lanes))
