@@ -91,4 +91,4 @@ def test_other_rows_between_an_answer_and_its_target(name: str) -> None:
             model.predict_many(pd.DataFrame(rows[:20]))
         for each in (model, other):
             each.learn_one(x, i % 3)
-    assert persistence.save_bytes(model) == persistence.save_bytes(other)
+    assert frozen(model) == frozen(other)
