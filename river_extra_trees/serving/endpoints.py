@@ -70,7 +70,7 @@ COUNTERS = {  # since the start
 OTHER = "other"  # the endpoint, in metrics, of a request that reaches none
 ENDPOINTS = (
     "the endpoints are POST /predict, /labels, /learn, /predict-learn and /snapshot, "
-    "and GET /, /info, /status, /health and /metrics"
+    "and GET /, /info, /status, /explanation, /health and /metrics"
 )
 
 FORMS: dict[str, schema.Form] = {  # of the methods of a service
@@ -155,6 +155,7 @@ class Application:
             "/predict-learn": ("POST", partial(self.process, "predict_learn")),
             "/snapshot": ("POST", self.snapshot),
             "/": ("GET", self.show_page),
+            "/explanation": ("GET", self.explain),
             "/health": ("GET", self.health),
             "/info": ("GET", partial(self.report, "info")),
             "/status": ("GET", partial(self.report, "status")),
@@ -312,6 +313,15 @@ class Application:
         """Return the result of a method of the service."""
         with self.slot():
             return json_response(await self.run(getattr(self.service, method)))
+
+    async def explain(self, request: Request) -> Response:
+        """Explain one of the latest predictions; the page asks by its time."""
+        try:
+            time = float(request.query_params.get("time", ""))
+        except ValueError:
+            raise RequestError("the parameter time must be that of a prediction") from None
+        with self.slot():
+            return json_response(await self.run(self.service.explain_latest, time))
 
     async def health(self, request: Request) -> Response:
         """Report that the server is up, without using the model."""

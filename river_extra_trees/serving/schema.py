@@ -212,15 +212,20 @@ def answer(
         # JSON has no infinity, which a bound may be before the first samples.
         document["interval"] = [bound if math.isfinite(bound) else None for bound in interval]
     if explanation is not None:
-        document["explanation"] = {
-            "base_value": explanation.base_value,
-            "contributions": [
-                {"feature": name, "value": value, "contribution": part}
-                for name, value, part in explanation.largest(n_contributions)
-            ],
-            "output": explanation.output,
-        }
+        document["explanation"] = explanation_of(explanation, n_contributions)
     return document
+
+
+def explanation_of(explanation: Explanation, n: int) -> dict[str, Any]:
+    """Return an explanation with its n largest contributions."""
+    return {
+        "base_value": explanation.base_value,
+        "contributions": [
+            {"feature": name, "value": value, "contribution": part}
+            for name, value, part in explanation.largest(n)
+        ],
+        "output": explanation.output,
+    }
 
 
 def write(document: Any) -> bytes:

@@ -33,11 +33,21 @@ from .description import (
     is_classifier,
 )
 from .monitor import Monitor, Point
-from .schema import RequestError, Sample, ToPredict, Wanted, answer, at_line, read_samples
+from .schema import (
+    RequestError,
+    Sample,
+    ToPredict,
+    Wanted,
+    answer,
+    at_line,
+    explanation_of,
+    read_samples,
+)
 
 logger = logging.getLogger("uvicorn.error")  # which the server shows
 
 REJECTED = 422  # status of a sample with a value that the model rejects
+SHOWN = 10  # contributions on the page
 FAILURES = (OSError, persistence.ModelFileError, MemoryError)  # of a snapshot
 
 
@@ -243,6 +253,18 @@ class Service:
             )
         label = model.predict_one(x)
         return answer(label, model.predict_proba_one(x) if wanted.probabilities else None, **more)
+
+    def explain_latest(self, time: float) -> dict[str, Any]:
+        """Explain the prediction that the page shows with this time, as the model predicts now."""
+        found = next((each for each in self.monitor.latest if each["time"] == time), None)
+        if found is None:
+            raise RequestError("this prediction is no longer among the latest", 404)
+        (sample,) = self._read([Sample(1, found["x"])])
+        try:
+            explanation = explained(self.model, sample.x)
+        except input_errors(self.model) as error:
+            raise RequestError(str(error), REJECTED) from None
+        return explanation_of(explanation, SHOWN)
 
     def _learn(self, given: Sample, sample: Sample) -> None:
         if self.kinds is not None:

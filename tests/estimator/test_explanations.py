@@ -60,6 +60,22 @@ def test_sums_on_streams(case: tuple[str, int]) -> None:
             )
 
 
+@pytest.mark.parametrize("name", ["ExtraTreesClassifier", "ExtraTreesRegressor"])
+def test_sums_of_extreme_numbers(name: str) -> None:
+    """Also where squares overflow, and naive Bayes has no answer."""
+    case, rng = (name, 1), np.random.default_rng(1)
+    model = make(case)
+    for i, (x, y) in enumerate(stream(case, 200)):
+        extreme = {
+            name: value * rng.choice([1e-300, 1.0, 1e300]) if isinstance(value, float) else value
+            for name, value in x.items()
+        }
+        if i > 150:
+            found = model.explain_one(extreme)
+            assert found.output == pytest.approx(output(model, extreme, found.label), abs=1e-9)
+        model.learn_one(extreme, y)
+
+
 @pytest.mark.parametrize("case", THREE, ids=str)
 def test_nothing_changes(case: tuple[str, int]) -> None:
     """An explanation is a question that changes nothing; `explain_many` has the same ones."""
@@ -238,6 +254,48 @@ def test_pool(n_labels: int, method: str) -> None:
             assert parts == pytest.approx(wanted, abs=1e-8)
             p = model.predict_proba_one(x)[label]
             assert base + parts.sum() == pytest.approx(math.log(p / (1 - p)), abs=1e-9)
+
+
+def test_pool_beside_exact_values() -> None:
+    """The rule has the base value and the sum of the Shapley values of the whole pool, and nearly
+    their shape: the sum over all subsets of what the pool says if only some features are known.
+    """
+    rows = list(stream(("ExtraTreesClassifier", 0), 304))
+    model = ret.ExtraTreesClassifier(n_models=4, window_sizes=(50, 200), max_depth=4, seed=1)
+    learn(model, rows[:300])
+    core, labels = model._core, model._labels()
+    pool = core.pool.state()
+    exponents = pool["exponents"].copy()
+    exponents[3:] = 0.0  # of members that are no trees
+    model._core = core = type(core).restored(
+        {**core.state(), "pool": type(core.pool).restored({**pool, "exponents": exponents})}
+    )
+    n_labels, likeness = len(labels), []
+    for x, _ in rows[300:]:
+        row, code = core.row_of(x), labels.index(model.predict_one(x))
+        trees = [
+            [
+                naive_tree(
+                    model._nodes(tree), row, lambda leaf, k=k: share_or_equal(leaf, k, n_labels)
+                )
+                for k in range(n_labels)
+            ]
+            for tree in range(model._n_trees)
+        ]
+
+        def log_odds(known: naive.Known, trees: Any = trees, code: int = code) -> float:
+            shares = np.array([[naive.output(tree, known) for tree in each] for each in trees])
+            groups = np.array([shares[g.first : g.first + g.n].mean(axis=0) for g in core.groups])
+            members = np.vstack([groups, pool["weights"] @ groups])
+            sums = exponents[:3] @ np.log(0.99 * members + 0.01 / n_labels)
+            return float(sums[code] - np.log(np.exp(np.delete(sums, code)).sum()))
+
+        exact = naive.shapley(log_odds, set(range(len(row))))
+        _, base, parts = core.explain(x)
+        assert base == pytest.approx(log_odds(frozenset()), abs=1e-9)
+        assert sum(parts) == pytest.approx(sum(exact.values()), abs=1e-9)
+        likeness.append(np.corrcoef(parts, [exact[i] for i in range(len(row))])[0, 1])
+    assert np.mean(likeness) > 0.9
 
 
 def share_or_equal(leaf: Any, code: int, n_labels: int) -> float:

@@ -102,6 +102,12 @@ def test_explanations(tmp_path: Path) -> None:
             (name, part) for name, _, part in wanted.largest(1)
         ]
         assert "explanation" not in asked(app, "/predict", body_of({"x": x})).json
+        # The page asks for one of the latest predictions.
+        latest = asked(app, "/status").json["latest"][0]
+        shown = asked(app, f"/explanation?time={latest['time']!r}").json
+        assert shown == asked(app, "/predict?explain=10", body_of({"x": x})).json["explanation"]
+        for query, status in (("time=1.5", 404), ("", 400), ("time=x", 400)):
+            assert asked(app, f"/explanation?{query}").status == status
 
 
 @pytest.mark.parametrize(

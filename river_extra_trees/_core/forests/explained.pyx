@@ -3,6 +3,7 @@
 import numpy as np
 
 from libc.math cimport INFINITY, exp, log
+from libc.string cimport memcpy
 
 from ..explain cimport Explainer, Step, slope_of_exp, slope_of_limits, slope_of_log
 from ..tree cimport UNUSED, Tree, add_leaf, first_cell, is_leaf, mean_of, weight_of
@@ -33,6 +34,9 @@ cdef int explain_classes(ExtraTrees forest, Explainer explainer, int code) excep
     add_mean_shares(forest, base)
     forest.naive.answer(forest.schema.row, NULL, 0, pool.naive_answer(&logs[0], width))
     pool.pool(&base[0, 0], &logs[0], width)
+    naive = naive_likelihoods(forest, forest.schema.n_filled, width)
+    if naive is None:           # its prediction is that of no features
+        memcpy(&logs[(n + 2) * width], forest.mixed + (n + 2) * width, width * sizeof(double))
     of_base = slopes_of_pool(pool, forest.mixed, &logs[0], code, slopes)
     for k in range(width):
         for g in range(n):
@@ -41,7 +45,8 @@ cdef int explain_classes(ExtraTrees forest, Explainer explainer, int code) excep
         group = forest.groups[g]
         with nogil:
             explain_group(forest, group, explainer, &slopes[g, 0], width)
-    explain_naive(forest, explainer, slopes[n + 2])
+    if naive is not None:
+        explain_naive(forest, explainer, slopes[n + 2], naive)
     explainer.base = of_base
     return 0
 
@@ -143,17 +148,25 @@ cdef double sum_of_shares(const Tree* tree, int leaf, const double* factors,
     return total
 
 
-cdef int explain_naive(ExtraTrees forest, Explainer explainer, double[::1] slopes) except -1:
+cdef object naive_likelihoods(ExtraTrees forest, int n, int width):
+    """The log likelihoods of naive Bayes by the first n columns with a value; None if it does not
+    speak, or if they are not finite, where it predicts equal shares.
+    """
+    cdef double[::1] sums = np.zeros(width)
+    if not forest.naive.speaks:
+        return None
+    forest.naive.log_likelihoods(forest.schema.row, forest.schema.filled, n, &sums[0])
+    return sums if -INFINITY < log_sum(sums, -1) < INFINITY else None
+
+
+cdef int explain_naive(ExtraTrees forest, Explainer explainer, double[::1] slopes,
+                       double[::1] sums) except -1:
     """Add the contributions to naive Bayes, whose log likelihoods are sums over the columns."""
     cdef NaiveBayes naive = forest.naive
     cdef int i, k, width = <int>slopes.shape[0]
-    cdef double[::1] prior = np.zeros(width), each = np.zeros(width), sums = np.zeros(width)
-    cdef double others, base_others, mean = 0.0, total = 0.0
+    cdef double[::1] prior = naive_likelihoods(forest, 0, width), each = np.zeros(width)
     cdef double[::1] weights = np.zeros(width)
-    if not naive.speaks:
-        return 0
-    naive.log_likelihoods(forest.schema.row, NULL, 0, &prior[0])
-    naive.log_likelihoods(forest.schema.row, forest.schema.filled, forest.schema.n_filled, &sums[0])
+    cdef double others, base_others, mean = 0.0, total = 0.0
     others, base_others = log_sum(sums, -1), log_sum(prior, -1)
     for k in range(width):      # q = exp(log likelihood - log of the sum of all): as in the header
         weights[k] = slope_of_exp(sums[k] - others, prior[k] - base_others)
