@@ -22,10 +22,10 @@ from ..tree cimport (
     squares_of, walk_trees, weight_of,
 )
 from ..trees cimport Trees, table_of
-from .buffer cimport FEATURES, TARGET, Buffer
+from .buffer cimport FEATURES, TARGET, Buffer, is_missing
 from .explained cimport explain_classes, explain_numbers
 from .row_pass cimport Ensemble, RowPass
-from .growth cimport Growth
+from .growth cimport MOST_CELLS, Growth
 from .mixtures cimport ClassPool, NumberMixture
 from .model_trees cimport IN_LEAVES, LinearModels, TreeGrowth, remainder, walk
 from .naive_bayes cimport NaiveBayes
@@ -274,6 +274,20 @@ cdef class ExtraTrees(Ensemble):
         """Number of features that a node visits if so many are offered."""
         cdef int n = n_tried(&self.rule_of_features, n_columns)
         return min(n, <int>MOST_OF_SHARE) if self.rule_of_features.rule == SHARE else n
+
+    cdef int n_visited_by(self, Growth growth, int64_t first, int n) noexcept nogil:
+        """`n_visited` for the columns that were offered to a growth on n samples.
+
+        If the rows of the growth hold most of the columns in its last sample, all of a share are
+        visited: that costs little more, since the passes over the rows take all columns anyway.
+        """
+        cdef int i, place = self.buffer.place_of(first + n - 1), n_present = 0
+        if <int64_t>growth.n_offered * n <= MOST_CELLS:
+            for i in range(growth.n_offered):
+                n_present += not is_missing(self.buffer.value(growth.columns[i], place))
+            if 2 * n_present >= growth.n_offered:
+                return n_tried(&self.rule_of_features, growth.n_offered)
+        return self.n_visited(growth.n_offered)
 
     cdef void widen(self, int n_labels) noexcept:
         self.trees.widen(n_labels)
@@ -651,7 +665,9 @@ cdef class ExtraTrees(Ensemble):
         group.growth.offer_columns(
             self.schema, group.begun - group.n_samples(), group.n_samples())
         group.growth.reserve(group.n_labels, group.n_samples(),
-                             self.n_visited(group.growth.growth.n_offered))
+                             self.n_visited_by(
+                                 group.growth.growth, group.begun - group.n_samples(),
+                                 group.n_samples()))
         if not self.regression:
             reserve_samples(&group.growth.tree, group.n_samples())
         start_growth(self, group)

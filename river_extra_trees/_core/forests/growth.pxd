@@ -19,8 +19,8 @@ child they keep their order. So each pass over a node is sequential. There are t
 COUNT takes all *fast* lanes together: numeric columns without a missing value in the growth, if all
 weights are the same power of two and the criterion is not the entropy. VISIT takes the others one
 by one. A growth is *wide* if it is offered many more columns than a node tries, such as the words
-of a text. Then there are no rows: a node draws columns and visits them in the buffer of the
-samples.
+of a text, or if the rows would take too much memory. Then there are no rows: a node draws columns
+and visits them in the buffer of the samples.
 
 A lane holds floats, of a nominal value its rounded code: enough to tell whether the lane varies.
 VISIT reads the code in the buffer. Doubles that floats do not represent are rounded; if all values
@@ -63,6 +63,9 @@ cdef extern from "lanes.h":
         size_t stride
         int is_float
         float limit
+
+cdef enum:
+    MOST_CELLS = 1 << 23    # of the rows: samples times columns
 
 cdef enum:                  # the kind of a column in the rows:
     BYTES = 0               # whole numbers from 0 to 255
@@ -241,7 +244,7 @@ cdef class Growth:
     cdef bint visit_nominal(self, int column, int n) noexcept nogil
     cdef void number_values(self, int n) noexcept nogil
     cdef const double* own_targets(self) noexcept nogil
-    cdef void visit_two(self, int column, int n) noexcept nogil
+    cdef void visit_value(self, int column, int n, int number) noexcept nogil
     cdef void visit_cut(self, int column, int n) noexcept nogil
     cdef int top_segment(self) noexcept nogil
     cdef bint order_values(self) noexcept nogil

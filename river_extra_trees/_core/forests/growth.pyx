@@ -45,8 +45,7 @@ cdef extern from "lanes.h":
                      int size, int is_byte) nogil
 
 cdef enum:
-    WIDE = 8                # a growth is wide if it is offered so many columns per tried one, ...
-    MOST_LANES = 1024       # ... or more columns than this
+    WIDE = 8                # a growth is wide if it is offered so many columns per tried one
     LEAST_TRIM = 1 << 16    # bytes
     BITS_OF_SUM = 30        # of the largest sum of whole targets
 
@@ -122,7 +121,7 @@ cdef class Growth:
         self.max_features = max_features
         # Two samples are split by any column that varies.
         self.is_wide = (n_samples == 2 or self.n_offered > <int64_t>WIDE * max_features
-                        or self.n_offered > MOST_LANES)
+                        or <int64_t>self.n_offered * n_samples > MOST_CELLS)
         self.n_classes = 1 if self.criterion == VARIANCE else max(1, n_labels)
         self.n_samples = n_samples
         memset(&self.lanes, 0, sizeof(Lanes))
@@ -919,7 +918,7 @@ cdef class Growth:
         """Evaluate the split of a nominal column; return whether the column varies."""
         self.number_values(n)
         if self.node_values.n_values == 2:
-            self.visit_two(column, n)
+            self.visit_value(column, n, 0)
         elif self.node_values.n_values > 2:
             self.visit_cut(column, n)
         return self.node_values.n_values > 1
@@ -932,35 +931,37 @@ cdef class Growth:
         """The targets of the samples of the task; NULL in a classification."""
         return self.targets if self.criterion == VARIANCE else NULL
 
-    cdef void visit_two(self, int column, int n) noexcept nogil:
-        """Evaluate the split of two nominal values, one of which may be the missing one."""
-        cdef int i
-        self.clear_sides()
-        for i in range(n):
-            self.add(&self.right if self.spare[i] else &self.left, i)
-        # No value has the code NO_VALUE, so that split separates missing values from all others.
-        self.offer(column, self.node_values.codes[0], ONE_VALUE, self.node_values.missing == 0)
-
     cdef void visit_cut(self, int column, int n) noexcept nogil:
         """Evaluate a random cut of the order of the values; see `value_sets`.
 
-        The threshold of the candidate is the number of the cut, see `name_values`.
+        The threshold of the candidate is the number of the cut, see `name_values`. Without evidence
+        for it, the value of a random sample is split from all others.
         """
-        cdef int cut = <int>below(&self.rng, N_CUTS - 1), top, i, n_left
+        cdef int cut = <int>below(&self.rng, N_CUTS - 1), top = self.top_segment(), i, n_left = 0
         cdef double target
-        if not self.order_values():
-            return
-        n_left = self.node_values.n_left(cut)
-        if min(n_left, n - n_left) < max(1, self.min_samples_leaf):
-            return
-        top = self.top_segment()
+        if self.order_values():
+            n_left = self.node_values.n_left(cut)
+        if min(n_left, n - n_left) >= max(1, self.min_samples_leaf):
+            self.clear_sides()
+            for i in range(n):
+                target = self.targets[i] if self.criterion == VARIANCE else self.codes[i] == top
+                self.add(&self.left if self.node_values.is_left_without(
+                    self.spare[i], self.weights[i], target, cut) else &self.right, i)
+            if (self.left.counts[top] * self.right.weight
+                    < self.right.counts[top] * self.left.weight):
+                self.offer(column, cut, VALUES, False)
+                return
+        self.visit_value(column, n, self.spare[below(&self.rng, n)])
+
+    cdef void visit_value(self, int column, int n, int number) noexcept nogil:
+        """Evaluate the split of a nominal value, or of the missing ones, from all others."""
+        cdef int i
         self.clear_sides()
         for i in range(n):
-            target = self.targets[i] if self.criterion == VARIANCE else self.codes[i] == top
-            self.add(&self.left if self.node_values.is_left_without(
-                self.spare[i], self.weights[i], target, cut) else &self.right, i)
-        if self.left.counts[top] * self.right.weight < self.right.counts[top] * self.left.weight:
-            self.offer(column, cut, VALUES, False)
+            self.add(&self.left if self.spare[i] == number else &self.right, i)
+        # No value has the code NO_VALUE, so that split separates missing values from all others.
+        self.offer(column, self.node_values.codes[number], ONE_VALUE,
+                   self.node_values.missing == number)
 
     cdef inline int top_segment(self) noexcept nogil:
         """The first of the heaviest segments: its samples have the target 1."""

@@ -44,7 +44,8 @@ cdef int reserve_tree(ExtraTrees forest, Group group, int64_t n_seen,
     """Allocate memory for the growth of a tree that begins after sample number n_seen."""
     cdef int n = <int>min(n_seen, <int64_t>group.window_size)
     group.growth.offer_columns(forest.schema, n_seen - n, n)
-    group.growth.reserve(n_labels, n, forest.n_visited(group.growth.growth.n_offered))
+    group.growth.reserve(n_labels, n, forest.n_visited_by(
+        group.growth.growth, n_seen - n, n))
     if not forest.regression:
         reserve_samples(&group.growth.tree, n)
     return 0
@@ -221,13 +222,13 @@ cdef void find_recent(ExtraTrees forest, int64_t first) noexcept nogil:
 
     The batches are those that are full after the sample with number `first` or a later one.
     """
-    cdef int i, column
+    cdef int64_t least = max(<int64_t>0, first + 1 - forest.batch_size)
+    cdef int column = forest.buffer.next_live(0, least)
     forest.n_recent = 0
-    for i in range(forest.buffer.n_live):
-        column = forest.buffer.live[i]
-        if forest.buffer.latest[column] >= first + 1 - forest.batch_size:
-            forest.recent[forest.n_recent] = column
-            forest.n_recent += 1
+    while column < forest.buffer.n_features:
+        forest.recent[forest.n_recent] = column
+        forest.n_recent += 1
+        column = forest.buffer.next_live(column + 1, least)
 
 
 cdef int split_leaves(ExtraTrees forest, int tree, Tree* this, int64_t n_seen,
