@@ -63,6 +63,10 @@ cdef class Buffer:
         """The place of the sample with this number in the stream."""
         return <int>((arrival - self.base) % (<int64_t>self.n_blocks * BLOCK))
 
+    cdef inline int place_after(self, int place) noexcept nogil:
+        """The place of the sample after that at a place, without a slow division."""
+        return place + 1 if place + 1 < self.n_blocks * BLOCK else 0
+
     cdef inline int next_live(self, int column, int64_t first) noexcept nogil:
         """The first column from `column` on with a value in sample number `first` or a later one.
 

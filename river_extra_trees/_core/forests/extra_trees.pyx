@@ -295,7 +295,8 @@ cdef class ExtraTrees(Ensemble):
         self.n_row = -1
 
     cdef int update(self, double target, double weight) except -1 nogil:
-        cdef int tree, g
+        cdef int tree, g, at = <int>(self.buffer.n_seen % self.batch_size)
+        cdef int next_split = at + 1 if at + 1 < self.batch_size else 0     # see `change_tree`
         cdef int64_t arrival = self.buffer.n_seen
         cdef PyObject* group
         if self.regression:
@@ -313,11 +314,14 @@ cdef class ExtraTrees(Ensemble):
             group = self.group(g)
             grow_group(self, <Group>group, arrival, 1)
             for tree in range((<Group>group).first, (<Group>group).first + (<Group>group).n):
-                learn_row(self, tree, self.reached[tree], arrival,
+                learn_row(self, tree, self.reached[tree], at,
                           remainder(target, self.slopes[tree]) if self.regression else target,
                           weight)
-                change_tree(self, <Group>group, tree, arrival + 1,
-                            (<Group>group).first_version(tree), <SmallBatch>self.small_of(0))
+                if tree == next_split or (<Group>group).n_ready:
+                    change_tree(self, <Group>group, tree, arrival + 1,
+                                (<Group>group).first_version(tree), <SmallBatch>self.small_of(0))
+                if tree == next_split:
+                    next_split += self.batch_size
             (<Group>group).n_ready = 0
         return 0
 

@@ -400,14 +400,15 @@ cdef class TreeGrowth:
 
     cdef void begin(self, int64_t first, int n_samples, Rng rng) noexcept nogil:
         """Begin to grow a tree on n_samples samples, from number `first` in the stream on."""
-        cdef int i, place
+        cdef int i, place = self.growth.buffer.place_of(first)
         self.n_samples, self.n_own_steps = n_samples, 0
         plant(&self.tree)
         for i in range(n_samples):
-            place = self.growth.places[i] = self.growth.buffer.place_of(first + i)
+            self.growth.places[i] = place
             if self.growth.criterion == VARIANCE:
                 self.growth.numbers[i] = self.growth.buffer.target(place)
                 self.growth.order[i] = i
+            place = self.growth.buffer.place_after(place)
         # With a model in the root, that knows the residuals.
         self.growth.begin(0, 0, self.kind == IN_ROOT, n_samples, rng)
         self.at = 0
