@@ -105,7 +105,13 @@ def test_half_a_header_ends_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
         await send({"type": "http.response.body"})
 
     async def received(sent: bytes) -> bytes:
-        config = uvicorn.Config(app, http=server.Protocol, lifespan="off", log_level="critical")
+        config = uvicorn.Config(
+            app,
+            http=server.Protocol,
+            lifespan="off",
+            log_level="critical",
+            timeout_keep_alive=600,
+        )
         state = ServerState()
         loop = asyncio.get_running_loop()
         ours, theirs = socket.socketpair()

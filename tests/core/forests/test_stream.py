@@ -60,9 +60,10 @@ def test_the_worst_trees_have_the_largest_losses(model_class: Any) -> None:
     """On the batch that is complete; trees without an error are not among them."""
     model = model_class(6, batch_size=40, n_swaps=0, seed=1)
     forest = model._core
-    for x, y in rows(100):
+    for x, y in rows(82):  # two of the third batch
         model.learn_one(x, y)
     losses = forest.tree_losses()
-    worst = np.argsort(-losses, kind="stable")[:3].tolist()
-    assert sorted(forest.trees_to_replace(3)) == sorted(worst)
-    assert len(forest.trees_to_replace(6)) == np.count_nonzero(losses)
+    worst = np.argsort(-losses, kind="stable")[: np.count_nonzero(losses)].tolist()
+    assert forest.trees_to_replace(6) == worst
+    assert forest.trees_to_replace(2) == worst[:2]
+    assert len(worst) < 6 or model_class is not StreamDecisionForestClassifier
