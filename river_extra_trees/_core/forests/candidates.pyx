@@ -2,6 +2,7 @@
 
 from libc.math cimport INFINITY, log
 from libc.stdint cimport uint8_t
+from libc.string cimport memcpy
 
 from ..rng cimport below
 from ..shares cimport first_largest
@@ -42,8 +43,10 @@ cdef class Candidates(LaneRows):
             self.read_column(self.of_lanes[lane].column)
             return
         cdef const uint8_t* at = self.own_rows() + self.byte_of(lane)
+        cdef float value
         for i in range(self.task.n):
-            self.values[i] = (<const float*>at)[0]
+            memcpy(&value, at, sizeof(float))   # rows also hold bytes, so it may not be aligned
+            self.values[i] = value
             at += self.lanes.size
 
     cdef void read_column(self, int column) noexcept nogil:
