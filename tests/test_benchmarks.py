@@ -134,6 +134,7 @@ def test_many_values() -> None:
 TREE = "StreamDecisionTreeClassifier"
 COSTS: dict[str, tuple[list[object], str]] = {
     "tails": (["--streams", "Phishing", "--samples", 100, TREE], f"| {TREE} | 100 "),
+    "longest": (["--samples", 50, TREE], f"| {TREE} | words "),
     "explanations": (
         ["--classification", "Phishing", "--samples", 100, "--learners", TREE],
         f"| Phishing | {TREE} | ",

@@ -142,16 +142,6 @@ def test_forests_average_what_their_trees_say(model_class: Any) -> None:
             assert found[model.predict_one(x)] == max(found.values())
 
 
-@pytest.mark.parametrize("model_class", ALL)
-@pytest.mark.parametrize("max_nodes", [1, 2, 9])
-def test_number_of_nodes_is_bounded(model_class: Any, max_nodes: int) -> None:
-    """No tree has more than `max_nodes` nodes, neither in the first batch nor later."""
-    model = model_class(batch_size=40, max_nodes=max_nodes, seed=5)
-    for x, y in rows(400):
-        model.learn_one(x, y)
-        assert all(tree.n_nodes <= max_nodes for tree in model._core.trees)
-
-
 GOLDEN = Path(__file__).parent / "golden" / "sdf"
 INPUTS = {"elec_nswprice": 2, "power_main": 24, "gradual_x3": 2}
 OPTIONS = {"": {}, "_depth8": {"max_depth": 8}, "_leaf5": {"min_samples_leaf": 5}}

@@ -33,6 +33,7 @@ cdef enum:
     LARGEST_ARENA = 1 << 29     # nodes: twice this number fits into 32 bits
     LARGEST_CELLS = 1 << 30
     LANES = 8               # walks side by side
+    FEW_WALKS = 2           # so many go alone
     STEPS = 3               # steps of all lanes between two tests whether they have ended
     # Bits of `turns`. A leaf has none, a split has OTHERS_RIGHT:
     MISSING_RIGHT = 1       # missing values go right
@@ -227,7 +228,7 @@ cdef inline void walk_trees(const Tree* trees, int n, const double* row, bint nu
     """Find the leaves that a row, by column, reaches in n trees."""
     cdef Walks walks
     cdef int tree = 0, k
-    while n - tree > LANES // 2:
+    while n - tree > FEW_WALKS:
         for k in range(LANES):
             walks.nodes[k], walks.rows[k] = trees[min(tree + k, n - 1)].nodes, row
         walk(&walks, min(n - tree, <int>LANES), 1, numeric, leaves + tree)
@@ -241,7 +242,7 @@ cdef inline void walk_rows(const Tree* tree, const double** rows, int n, Py_ssiz
     """Find the leaves that n rows reach in a tree; see `descend`."""
     cdef Walks walks
     cdef int i = 0, k
-    while n - i > LANES // 2:
+    while n - i > FEW_WALKS:
         for k in range(LANES):
             walks.nodes[k], walks.rows[k] = tree.nodes, rows[min(i + k, n - 1)]
         walk(&walks, min(n - i, <int>LANES), stride, numeric, leaves + i)

@@ -145,9 +145,14 @@ def serve(
         server_header=False,
         timeout_graceful_shutdown=SECONDS_TO_STOP,
     )
-    # uvicorn stops at these signals, and raises them again afterwards for earlier handlers.
+    server = Server(config, application)
+
+    def stop(*_: object) -> None:
+        server.should_exit = True
+
+    # uvicorn handles these signals while it runs, and raises them again afterwards.
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: None)
+        signal.signal(number, stop)
     ready()
-    Server(config, application).run(sockets=[listener])
+    server.run(sockets=[listener])
     application.stop()  # a second signal ends the server at once

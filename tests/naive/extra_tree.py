@@ -33,6 +33,7 @@ Float = np.float32
 Best = tuple[Float, Split]  # a split and its score
 Weighed = tuple[Split, list[Sample], list[Sample]]  # a split and the sides that are scored
 MAX_REGRESSORS = 64
+MOST_CELLS = 2**23  # of a growth that takes all columns at once
 
 
 @dataclass
@@ -238,7 +239,11 @@ class Growth:
         self.is_plain = self.rules.criterion != "entropy" and all(
             s.weight * self.unit == 1.0 for s in samples
         )
-        self.is_wide = len(samples) == 2 or len(offered) > min(8 * self.n_visited, 1024)
+        self.is_wide = (
+            len(samples) == 2
+            or len(offered) > 8 * self.n_visited
+            or len(offered) * len(samples) > MOST_CELLS
+        )
         self.units = [] if self.is_wide else self.units_of(samples, offered)
         columns = list(offered)  # wide: those that may vary first, in the order drawn
         tasks = [(leaf, samples, len(columns))] if columns else []
@@ -436,12 +441,17 @@ class Growth:
     def nominal_splits(
         self, column: int, values: list[float], samples: list[Sample]
     ) -> list[Weighed]:
-        """The split of two values, one of which may be missing; or a cut of the order of more."""
-        met = list(dict.fromkeys(None if math.isnan(value) else value for value in values))
-        if len(met) > 2:
-            return self.cuts_of(column, values, samples)
-        is_missing = met[0] is None
-        split = Split(column, NO_CODE if is_missing else met[0], True, is_missing)
+        """A cut of the order of the values, or one value, possibly the missing one, and the others.
+
+        Of two values it is the first; of more, if no cut has evidence, that of a random sample.
+        """
+        code = values[0]
+        if len({None if math.isnan(value) else value for value in values}) > 2:
+            if cuts := self.cuts_of(column, values, samples):
+                return cuts
+            code = values[self.rng.below(len(values))]
+        is_missing = math.isnan(code)
+        split = Split(column, NO_CODE if is_missing else code, True, is_missing)
         return [(split, *sides(samples, split))]
 
     def cuts_of(self, column: int, values: list[float], samples: list[Sample]) -> list[Weighed]:

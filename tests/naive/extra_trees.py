@@ -9,6 +9,7 @@ core's tree is ready: `births` tells, of each tree, the number of samples seen t
 
 import abc
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -19,6 +20,7 @@ from tests.naive.cart import Rules, Sample, Values, class_weights, faded, moment
 from tests.naive.columns import Columns
 from tests.naive.extra_tree import (
     MAX_REGRESSORS,
+    MOST_CELLS,
     Growth,
     Node,
     Tree,
@@ -57,6 +59,9 @@ class Question:
     answer: Any
 
 
+MOST_COLUMNS = 1024  # of which a tree takes those, too, that one sample has
+
+
 def row_of(x: Sequence[float]) -> Row:
     """The values that are not missing."""
     return tuple((column, value) for column, value in enumerate(x) if not math.isnan(value))
@@ -64,8 +69,14 @@ def row_of(x: Sequence[float]) -> Row:
 
 def offered_columns(samples: list[Sample]) -> list[int]:
     """The columns with a value among the samples of a growth: only these are offered to it."""
-    found = {c for sample in samples for c, value in enumerate(sample.x) if not math.isnan(value)}
-    return sorted(found)
+    return sorted({column for sample in samples for column, _ in row_of(sample.x)})
+
+
+def offered_to_tree(samples: list[Sample]) -> list[int]:
+    """The same for a whole tree; of too many columns, those that two samples have."""
+    found = Counter(column for sample in samples for column, _ in row_of(sample.x))
+    least = 2 if len(found) > MOST_COLUMNS else 1
+    return sorted(column for column, n in found.items() if n >= least)
 
 
 class NaiveExtraTrees(abc.ABC):
@@ -193,17 +204,13 @@ class NaiveExtraTrees(abc.ABC):
         for _, (leaf, samples) in sorted(reached.items()):
             if len(samples) > 1 and tree.n_nodes + 2 <= self.max_nodes:
                 rng = NaiveRng(self.seed, number, self.n_seen, BRANCH)
-                self.split(tree, leaf, samples, self.rules, rng)
+                offered = offered_columns(samples)
+                n_visited = self.n_visited(len(offered), 100)
+                growth = Growth(self.rules, self.columns.nominal, tree, n_visited, rng)
+                growth.run(leaf, [tree.residual(sample) for sample in samples], offered)
         tree.shrink_to(self.max_nodes)
 
-    def split(
-        self, tree: Tree, leaf: Node, samples: list[Sample], rules: Rules, rng: NaiveRng
-    ) -> None:
-        offered = offered_columns(samples)
-        growth = Growth(rules, self.columns.nominal, tree, self.n_visited(len(offered)), rng)
-        growth.run(leaf, [tree.residual(sample) for sample in samples], offered)
-
-    def n_visited(self, n: int) -> int:
+    def n_visited(self, n: int, most_of_share: int) -> int:
         """Features that a split looks at, of n that are offered."""
         shares = {"sqrt": math.isqrt(n), "log2": int(math.log2(max(n, 1)))}
         if self.max_features is None:
@@ -211,7 +218,7 @@ class NaiveExtraTrees(abc.ABC):
         if isinstance(self.max_features, str):
             return max(1, shares[self.max_features])
         if isinstance(self.max_features, float):
-            return max(1, min(100, int(self.max_features * n)))
+            return max(1, min(most_of_share, int(self.max_features * n)))
         return self.max_features
 
     # --- Trees grown anew
@@ -235,7 +242,8 @@ class NaiveExtraTrees(abc.ABC):
         """A tree of the latest samples when its growth began; it learns what came meanwhile."""
         tree, rules = Tree(group.kind), self.rules
         samples = self.samples[max(0, group.begun - group.window_size) : group.begun]
-        numeric = [c for c in offered_columns(samples) if c not in self.columns.nominal]
+        offered = offered_to_tree(samples)
+        numeric = [c for c in offered if c not in self.columns.nominal]
         if tree.kind == "leaves":
             n = min(len(numeric), MAX_REGRESSORS)
             least = max(rules.min_samples_leaf, LEAST_SAMPLES, SAMPLES_PER_REGRESSOR * n)
@@ -244,7 +252,11 @@ class NaiveExtraTrees(abc.ABC):
             tree.models[0] = ridge(samples, standard_of(samples, numeric))
         tree.root.samples = [tree.residual(sample) for sample in samples]
         rng = NaiveRng(self.seed, number, group.begun, RENEW)
-        self.split(tree, tree.root, samples, rules, rng)
+        n_present = sum(column in offered for column, _ in row_of(samples[-1].x))
+        is_dense = len(offered) * len(samples) <= MOST_CELLS and 2 * n_present >= len(offered)
+        n_visited = self.n_visited(len(offered), MOST_CELLS if is_dense else 100)
+        growth = Growth(rules, self.columns.nominal, tree, n_visited, rng)
+        growth.run(tree.root, tree.root.samples, offered)
         tree.shrink_to(self.max_nodes)
         for leaf in walk(tree.root) if tree.kind == "leaves" else []:
             if leaf.split is None:

@@ -1,8 +1,10 @@
 """The service in a process of its own: starts, signals, kills and restarts."""
 
 import asyncio
+import os
 import signal
 import socket
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -15,7 +17,9 @@ from uvicorn.server import ServerState
 from river_extra_trees import persistence
 from river_extra_trees.cli import serving
 from river_extra_trees.serving import server
+from river_extra_trees.serving.endpoints import Limits
 from river_extra_trees.serving.schema import Sample
+from river_extra_trees.serving.service import Service
 from tests.tools.command_line import assert_refused, run
 from tests.tools.http_service import LINES, SAMPLES, Served, body_of, learned, served
 from tests.tools.systems import needs_links, needs_signals
@@ -115,6 +119,25 @@ def test_half_a_header_ends_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
     for begun in (b"", b"GET / HT"):
         assert asyncio.run(received(begun)) == b""
         assert asyncio.run(received(answered + begun)).startswith(b"HTTP/1.1 204")
+
+
+@needs_signals
+def test_a_signal_before_the_first_request_stops(path: Path) -> None:
+    """It comes when the service is ready, and uvicorn does not run yet."""
+    previous = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
+    too_late = threading.Timer(60, os.kill, (os.getpid(), signal.SIGINT))
+    too_late.start()
+    try:
+        service = Service(learned(10), path)
+        with server.listen("127.0.0.1", 0) as listener:
+            server.serve(
+                service, listener, Limits(), None, lambda: signal.raise_signal(signal.SIGTERM)
+            )
+        assert too_late.is_alive()
+    finally:
+        too_late.cancel()
+        for number, handler in zip((signal.SIGINT, signal.SIGTERM), previous, strict=True):
+            signal.signal(number, handler)
 
 
 @needs_signals

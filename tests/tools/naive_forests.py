@@ -1,5 +1,7 @@
-"""The forests with several windows, and the naive ones beside them."""
+"""The forests with several windows, the naive ones beside them, and rows to learn."""
 
+import random
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -7,9 +9,11 @@ import pytest
 from river_extra_trees._core.forests.extra_trees import ExtraTrees
 from tests.naive.cart import Rules, class_weights, moments, total, walk
 from tests.naive.extra_trees import NaiveClassForest, NaiveExtraTrees, NaiveNumberForest
+from tests.tools.forest_samples import sample
 from tests.tools.growing import split_of
 
 Row = tuple[dict[Any, Any], Any, float]
+Rows = Iterator[Row]
 
 DEFAULTS: dict[bool, dict[str, Any]] = {  # of a regression or not
     False: {"windows": [(80, 3), (30, 2)], "max_features": "sqrt"},
@@ -36,6 +40,20 @@ def both(regression: bool, **changes: Any) -> tuple[ExtraTrees, NaiveExtraTrees]
     core = ExtraTrees(**settings, rules=for_core, regression=regression)
     kind = NaiveNumberForest if regression else NaiveClassForest
     return core, kind(**settings, rules=rules)
+
+
+def rows(regression: bool, n: int = 130, seed: int = 3) -> Rows:
+    """Numbers, nominal and missing values, new features, values and classes, drift, weights."""
+    rng = random.Random(seed)
+    for i in range(n):
+        x, a, b, c = sample(rng, i)
+        if regression:
+            y: Any = 3.0 * a - b * (c == "r") + 0.25 * rng.randrange(4) + (i > n // 2)
+        else:
+            score = a + 0.2 * b + (c == "r") + 0.2 * rng.random()
+            score = score if i < n // 2 else 2.5 - score
+            y = "low" if score < 0.9 or i < 3 else "middle" if score < 1.5 or i < 70 else "high"
+        yield x, y, rng.choice([1.0, 1.0, 0.5, 2.0, 0.0, 0.25])
 
 
 def learn(core: ExtraTrees, naive: NaiveExtraTrees, row: Row) -> None:

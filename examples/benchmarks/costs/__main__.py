@@ -19,6 +19,7 @@ from river_extra_trees.cli import UserError
 
 MEASUREMENTS = (
     "tails",
+    "longest",
     "explanations",
     "frames",
     "threads",

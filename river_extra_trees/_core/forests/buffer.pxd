@@ -15,6 +15,8 @@ from libc.stdint cimport int64_t
 cdef enum:
     BLOCK_BITS = 9
     BLOCK = 1 << BLOCK_BITS
+    GROUP_BITS = 6
+    GROUP_OF = 1 << GROUP_BITS
     TARGET = 0                  # row of the targets in a saved state
     WEIGHT_OF = 1               # row of the weights in a saved state
     FEATURES = 2                # row of the first feature in a saved state
@@ -35,9 +37,9 @@ cdef class Buffer:
     cdef readonly int n_blocks          # maximum number of blocks
     cdef int n_allocated                # number of blocks allocated so far
     cdef Store* columns
-    cdef int64_t* latest                # per column: the last sample with a value; -1: not live
-    cdef int* live                      # ascending: the columns with a value in a stored sample
-    cdef int n_live
+    cdef int64_t* latest                # per column: the last sample with a value; -1: none stored
+    cdef int64_t* previous              # per column: the one before; -1: there is none
+    cdef int64_t* latest_of             # per GROUP_OF columns: an upper bound of their `latest`
     cdef int* present                   # the columns with a value in the sample to be pushed next
     cdef int n_present
     cdef readonly int n_features        # number of columns in use
@@ -54,7 +56,6 @@ cdef class Buffer:
     cdef int push(self, const double* row, int n_features, double target,
                   double weight) noexcept nogil
     cdef void begin_block(self, int block, const double* row, int n_features) noexcept nogil
-    cdef void add_live(self, int column) noexcept nogil
     cdef void enlarge(self, int n_blocks) noexcept
     cdef int fill(self, const double[:, ::1] samples) except -1
 
@@ -62,17 +63,40 @@ cdef class Buffer:
         """The place of the sample with this number in the stream."""
         return <int>((arrival - self.base) % (<int64_t>self.n_blocks * BLOCK))
 
-    cdef inline bint has_value(self, int column, int64_t first, int n) noexcept nogil:
-        """Whether one of n samples, from number `first` in the stream on, has a value."""
+    cdef inline int place_after(self, int place) noexcept nogil:
+        """The place of the sample after that at a place, without a slow division."""
+        return place + 1 if place + 1 < self.n_blocks * BLOCK else 0
+
+    cdef inline int next_live(self, int column, int64_t first) noexcept nogil:
+        """The first column from `column` on with a value in sample number `first` or a later one.
+
+        `n_features`: there is none. Groups of columns without one are skipped.
+        """
+        while column < self.n_features:
+            if self.latest_of[column >> GROUP_BITS] < first:
+                column = (column | (GROUP_OF - 1)) + 1
+            elif self.latest[column] < first:
+                column += 1
+            else:
+                return column
+        return self.n_features
+
+    cdef inline int n_values_of(self, int column, int64_t first, int n) noexcept nogil:
+        """How many of n samples, from number `first` in the stream on, have a value: 0, 1, or 2.
+
+        2 stands for all larger numbers.
+        """
         cdef int64_t arrival
+        cdef int found = 0
         if self.latest[column] < first:
-            return False
+            return 0
         if self.latest[column] < first + n:
-            return True
+            return 1 + (self.previous[column] >= first)
         for arrival in range(first, first + n):     # only if a loaded growth is repeated
-            if not is_missing(self.value(column, self.place_of(arrival))):
-                return True
-        return False
+            found += not is_missing(self.value(column, self.place_of(arrival)))
+            if found == 2:
+                break
+        return found
 
     cdef inline double value(self, int column, int place) noexcept nogil:
         """A feature of a sample, NaN where it is missing."""

@@ -38,7 +38,8 @@ cdef class Buffer:
             free(self.columns[column].blocks)
         free(self.columns)
         free(self.latest)
-        free(self.live)
+        free(self.previous)
+        free(self.latest_of)
         free(self.present)
         free(self.targets)
 
@@ -93,17 +94,22 @@ cdef class Buffer:
 
     cdef int reserve_columns(self, int n_features) except -1 nogil:
         """Allocate n_features columns, without values."""
-        cdef int column
+        cdef int column, n_groups
         self.columns = <Store*>resized(self.columns, n_features, sizeof(Store))
         self.latest = <int64_t*>resized(self.latest, n_features, sizeof(int64_t))
-        self.live = <int*>resized(self.live, n_features, sizeof(int))
+        self.previous = <int64_t*>resized(self.previous, n_features, sizeof(int64_t))
+        n_groups = (n_features + GROUP_OF - 1) >> GROUP_BITS
+        self.latest_of = <int64_t*>resized(self.latest_of, n_groups, sizeof(int64_t))
         self.present = <int*>resized(self.present, n_features, sizeof(int))
         for column in range(self.capacity, n_features):
             self.columns[column].blocks = <void**>zeroed(self.n_allocated, sizeof(void*))
             self.columns[column].width = SINGLE
-            self.latest[column] = -1
+            self.latest[column] = self.previous[column] = -1
+            if column % GROUP_OF == 0:
+                self.latest_of[column >> GROUP_BITS] = -1
+                self.n_bytes += sizeof(int64_t)
             self.capacity = column + 1
-            self.n_bytes += (sizeof(Store) + sizeof(int64_t) + 2 * sizeof(int)
+            self.n_bytes += (sizeof(Store) + 2 * sizeof(int64_t) + sizeof(int)
                              + self.n_allocated * sizeof(void*))
         return 0
 
@@ -123,9 +129,8 @@ cdef class Buffer:
         for k in range(self.n_present):
             column = self.present[k]
             this = &self.columns[column]
-            if self.latest[column] < 0:
-                self.add_live(column)
-            self.latest[column] = self.n_seen
+            self.previous[column] = self.latest[column]
+            self.latest[column] = self.latest_of[column >> GROUP_BITS] = self.n_seen
             if this.width < DOUBLE:
                 width = width_of(row[column])
                 if width > this.width:
@@ -141,10 +146,9 @@ cdef class Buffer:
 
     cdef void begin_block(self, int block, const double* row, int n_features) noexcept nogil:
         """Remove all values of a block, and its memory for the features that `row` lacks."""
-        cdef int i, column, kept = 0
+        cdef int column = self.next_live(0, 0)
         cdef Store* this
-        for i in range(self.n_live):
-            column = self.live[i]
+        while column < self.n_features:
             this = &self.columns[column]
             if column < n_features and not is_missing(row[column]):
                 if this.blocks[block] != NULL:
@@ -153,20 +157,9 @@ cdef class Buffer:
                 free(this.blocks[block])
                 this.blocks[block] = NULL
                 self.n_bytes -= <size_t>BLOCK * this.width
-            if self.latest[column] >= self.oldest:
-                self.live[kept] = column
-                kept += 1
-            else:
+            if self.latest[column] < self.oldest:
                 self.latest[column] = -1
-        self.n_live = kept
-
-    cdef void add_live(self, int column) noexcept nogil:
-        cdef int i = self.n_live
-        while i > 0 and self.live[i - 1] > column:
-            self.live[i] = self.live[i - 1]
-            i -= 1
-        self.live[i] = column
-        self.n_live += 1
+            column = self.next_live(column + 1, 0)
 
     def sample(self, arrival):
         """(row, target, weight) of the sample with this number in the stream."""
@@ -187,14 +180,13 @@ cdef class Buffer:
 
     def check(self):
         """Raise AssertionError if an invariant is broken."""
-        cdef int column, i
+        cdef int column
         assert 0 <= self.oldest <= self.n_seen
         assert self.n_seen - self.oldest <= self.n_blocks * BLOCK
         assert self.n_features <= self.capacity
-        assert [self.live[i] for i in range(self.n_live)] == [
-            column for column in range(self.capacity) if self.latest[column] >= 0]
-        for i in range(self.n_live):
-            assert self.latest[self.live[i]] >= self.oldest
+        for column in range(self.n_features):
+            assert self.latest[column] == -1 or self.latest[column] >= self.oldest
+            assert self.latest[column] <= self.latest_of[column >> GROUP_BITS] < self.n_seen
         for column in range(self.capacity):
             assert self.columns[column].width in (SINGLE, DOUBLE)
 

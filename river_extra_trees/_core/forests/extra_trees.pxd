@@ -102,6 +102,7 @@ cdef class ExtraTrees(Ensemble):
     cdef int reserve_answers(self, int n_labels) except -1 nogil
     cdef bint is_same_row(self) noexcept nogil
     cdef int n_visited(self, int n_columns) noexcept nogil
+    cdef int n_visited_by(self, Growth growth, int64_t first, int n) noexcept nogil
     cdef int n_members(self) noexcept nogil
     cdef void answer(self) noexcept nogil
     cdef int n_values(self) noexcept nogil

@@ -22,10 +22,10 @@ from ..tree cimport (
     squares_of, walk_trees, weight_of,
 )
 from ..trees cimport Trees, table_of
-from .buffer cimport FEATURES, TARGET, Buffer
+from .buffer cimport FEATURES, TARGET, Buffer, is_missing
 from .explained cimport explain_classes, explain_numbers
 from .row_pass cimport Ensemble, RowPass
-from .growth cimport Growth
+from .growth cimport MOST_CELLS, Growth
 from .mixtures cimport ClassPool, NumberMixture
 from .model_trees cimport IN_LEAVES, LinearModels, TreeGrowth, remainder, walk
 from .naive_bayes cimport NaiveBayes
@@ -275,13 +275,28 @@ cdef class ExtraTrees(Ensemble):
         cdef int n = n_tried(&self.rule_of_features, n_columns)
         return min(n, <int>MOST_OF_SHARE) if self.rule_of_features.rule == SHARE else n
 
+    cdef int n_visited_by(self, Growth growth, int64_t first, int n) noexcept nogil:
+        """`n_visited` for the columns that were offered to a growth on n samples.
+
+        If the rows of the growth hold most of the columns in its last sample, all of a share are
+        visited: that costs little more, since the passes over the rows take all columns anyway.
+        """
+        cdef int i, place = self.buffer.place_of(first + n - 1), n_present = 0
+        if <int64_t>growth.n_offered * n <= MOST_CELLS:
+            for i in range(growth.n_offered):
+                n_present += not is_missing(self.buffer.value(growth.columns[i], place))
+            if 2 * n_present >= growth.n_offered:
+                return n_tried(&self.rule_of_features, growth.n_offered)
+        return self.n_visited(growth.n_offered)
+
     cdef void widen(self, int n_labels) noexcept:
         self.trees.widen(n_labels)
         self.questions.forget()     # their answers have too few labels
         self.n_row = -1
 
     cdef int update(self, double target, double weight) except -1 nogil:
-        cdef int tree, g
+        cdef int tree, g, at = <int>(self.buffer.n_seen % self.batch_size)
+        cdef int next_split = at + 1 if at + 1 < self.batch_size else 0     # see `change_tree`
         cdef int64_t arrival = self.buffer.n_seen
         cdef PyObject* group
         if self.regression:
@@ -299,11 +314,14 @@ cdef class ExtraTrees(Ensemble):
             group = self.group(g)
             grow_group(self, <Group>group, arrival, 1)
             for tree in range((<Group>group).first, (<Group>group).first + (<Group>group).n):
-                learn_row(self, tree, self.reached[tree], arrival,
+                learn_row(self, tree, self.reached[tree], at,
                           remainder(target, self.slopes[tree]) if self.regression else target,
                           weight)
-                change_tree(self, <Group>group, tree, arrival + 1,
-                            (<Group>group).first_version(tree), <SmallBatch>self.small_of(0))
+                if tree == next_split or (<Group>group).n_ready:
+                    change_tree(self, <Group>group, tree, arrival + 1,
+                                (<Group>group).first_version(tree), <SmallBatch>self.small_of(0))
+                if tree == next_split:
+                    next_split += self.batch_size
             (<Group>group).n_ready = 0
         return 0
 
@@ -651,7 +669,9 @@ cdef class ExtraTrees(Ensemble):
         group.growth.offer_columns(
             self.schema, group.begun - group.n_samples(), group.n_samples())
         group.growth.reserve(group.n_labels, group.n_samples(),
-                             self.n_visited(group.growth.growth.n_offered))
+                             self.n_visited_by(
+                                 group.growth.growth, group.begun - group.n_samples(),
+                                 group.n_samples()))
         if not self.regression:
             reserve_samples(&group.growth.tree, group.n_samples())
         start_growth(self, group)

@@ -1,18 +1,15 @@
 """The growth of an extremely randomised tree, in small steps. See the header."""
 
 cimport cython
-from libc.math cimport INFINITY, fabs, frexp, ldexp, log, nextafter, nextafterf
+from libc.math cimport INFINITY, ldexp, nextafter, nextafterf
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from ..allocation cimport carve, free, product, resized, trimmed
-from ..rng cimport Rng, below, next_word
-from ..schema cimport Schema
-from ..shares cimport first_largest
-from ..split cimport ENTROPY, ONE_VALUE, VALUES, VARIANCE, Split, goes_left, random_threshold
+from ..rng cimport Rng, next_word
+from ..split cimport ENTROPY, VALUES, VARIANCE, Split, goes_left
 from ..tree cimport Kind, Tree, add_class, learn_number, reserve_pairs, split_leaf
-from ..value_sets cimport N_CUTS, ValueSet, threshold_of
-from .buffer cimport BLOCK, DOUBLE
+from .lane_rows cimport Lane, Lanes, Range, Segment, Task, power_below
 from .node_values cimport NodeValues
 
 cdef extern from "lanes.h":
@@ -31,22 +28,14 @@ cdef extern from "lanes.h":
                      int n_segments, const int* sums, int total, int n, int least,
                      const uint64_t* chosen, float* scores) nogil
     float find_best(const float* scores, int n_lanes, uint64_t* best) nogil
-    float ratio_of(float sum_left, float sum_right, float n_left, float n_right) nogil
     int goes_right(const Test* test, const uint8_t* value, int is_float) nogil
     void move_rows(const Lanes* lanes, const uint8_t* rows, int n, int n_left, const Test* test,
                    uint8_t* to, const int* items, int* to_items, int keeps_left,
                    int keeps_right) nogil
-    void extend_floats(Range* range, const float* values, int n) nogil
-    void extend_doubles(Range* range, const double* values, int n) nogil
     float encoded(double value, double offset, double scale) nogil
-    void encode(const void* values, int is_double, int n, const int* positions, uint8_t* lane,
-                int size, int is_byte, double offset, double scale) nogil
-    void encode_four(const float* const* values, int n, const int* positions, uint8_t* lane,
-                     int size, int is_byte) nogil
 
 cdef enum:
-    WIDE = 8                # a growth is wide if it is offered so many columns per tried one, ...
-    MOST_LANES = 1024       # ... or more columns than this
+    WIDE = 8                # a growth is wide if it is offered so many columns per tried one
     LEAST_TRIM = 1 << 16    # bytes
     BITS_OF_SUM = 30        # of the largest sum of whole targets
 
@@ -63,15 +52,8 @@ cdef double largest_at(float threshold, double offset, double scale) noexcept no
     return x
 
 
-cdef double power_below(double magnitude) noexcept nogil:
-    """A power of two; times it, the magnitude is at least .5 and below 1, unless it is extreme."""
-    cdef int exponent
-    frexp(magnitude, &exponent)
-    return ldexp(1.0, min(max(-exponent, -1000), 1000))
-
-
 @cython.final
-cdef class Growth:
+cdef class Growth(Candidates):
     """The growth of an extremely randomised tree. See the header.
 
     Parameters
@@ -96,21 +78,6 @@ cdef class Growth:
 
     # ---------------------------------------------------------------- memory
 
-    cdef int reserve_columns(self, int n_columns) except -1 nogil:
-        """Allocate memory to offer any of so many columns."""
-        if n_columns > self.column_capacity:
-            self.columns = <int*>resized(self.columns, n_columns, sizeof(int))
-            self.nominal = <uint8_t*>resized(self.nominal, n_columns, 1)
-            self.column_capacity = n_columns
-        return 0
-
-    cdef void offer_column(self, Schema schema, int column) noexcept nogil:
-        """Add a column to those of the next growth."""
-        self.nominal[column] = schema.has_codes(column)
-        self.has_nominal = self.nominal[column] or (self.n_offered > 0 and self.has_nominal)
-        self.columns[self.n_offered] = column
-        self.n_offered += 1
-
     cdef int reserve(self, Tree* tree, const Kind* kind, int n_labels, int n_samples,
                      int max_features) except -1 nogil:
         """Allocate all memory that the growth of a tree on n_samples samples may need.
@@ -122,7 +89,7 @@ cdef class Growth:
         self.max_features = max_features
         # Two samples are split by any column that varies.
         self.is_wide = (n_samples == 2 or self.n_offered > <int64_t>WIDE * max_features
-                        or self.n_offered > MOST_LANES)
+                        or <int64_t>self.n_offered * n_samples > MOST_CELLS)
         self.n_classes = 1 if self.criterion == VARIANCE else max(1, n_labels)
         self.n_samples = n_samples
         memset(&self.lanes, 0, sizeof(Lanes))
@@ -277,6 +244,8 @@ cdef class Growth:
             self.at += 1
             if self.at == self.n_offered:
                 self.assign_lanes()
+                self.trim()
+                self.phase, self.at = ENCODE, 0
         else:
             n = self.spare[self.at + 1] - self.spare[self.at]
             self.n_steps += 10 + 2 * n * self.lanes.n_lanes
@@ -335,136 +304,6 @@ cdef class Growth:
         else:
             self.find_runs()
             self.phase, self.at = MEASURE, 0
-
-    cdef void find_runs(self) noexcept nogil:
-        """List where the runs of samples begin that are adjacent in a block of the buffer."""
-        cdef int i
-        self.n_runs = 0
-        for i in range(self.n_samples):
-            if (i == 0 or self.places[i] != self.places[i - 1] + 1
-                    or self.places[i] & (BLOCK - 1) == 0):
-                self.spare[self.n_runs] = i
-                self.n_runs += 1
-        self.spare[self.n_runs] = self.n_samples
-
-    cdef void measure_column(self, int k) noexcept nogil:
-        """Find the range of the values of an offered column."""
-        cdef Range* range_ = &self.ranges[k]
-        cdef int column = self.columns[k], run, at
-        cdef const void* values
-        range_.low, range_.high, range_.has_missing = INFINITY, -INFINITY, False
-        range_.is_small = range_.is_exact = range_.is_short = True
-        range_.kind = OTHERS
-        if self.nominal[column]:
-            return
-        for run in range(self.n_runs):
-            at = self.spare[run]
-            values = self.buffer.values_at(column, self.places[at])
-            if values == NULL:
-                range_.has_missing = True
-            elif self.buffer.columns[column].width == DOUBLE:
-                extend_doubles(range_, <const double*>values, self.spare[run + 1] - at)
-            else:
-                extend_floats(range_, <const float*>values, self.spare[run + 1] - at)
-        if self.is_plain and not range_.has_missing:
-            range_.kind = BYTES if range_.is_small and self.criterion != VARIANCE else FULL
-
-    cdef void assign_lanes(self) noexcept nogil:
-        """Give each column a lane, and release the memory that the rows do not need."""
-        cdef int k, n_units
-        cdef int[3] n
-        n[0] = n[1] = n[2] = 0
-        for k in range(self.n_offered):
-            n[self.ranges[k].kind] += 1
-        n_units = (n[BYTES] + n[FULL] + 3) // 4
-        if (n[BYTES] + 15) // 16 + (n[FULL] + 3) // 4 >= n_units:       # bytes save nothing
-            n[FULL] += n[BYTES]
-            n[BYTES] = 0
-            for k in range(self.n_offered):
-                self.ranges[k].kind = max(self.ranges[k].kind, <int>FULL)
-        self.lanes.n_bytes, self.lanes.n_full = (n[BYTES] + 15) // 16, (n[FULL] + 3) // 4
-        self.lanes.n_other = (n[OTHERS] + 3) // 4
-        self.lanes.size = 16 * (self.lanes.n_bytes + self.lanes.n_full + self.lanes.n_other)
-        self.lanes.n_fast = 16 * self.lanes.n_bytes + 4 * self.lanes.n_full
-        self.lanes.n_lanes = self.lanes.n_fast + 4 * self.lanes.n_other
-        self.add_lanes(BYTES, 0, 16 * self.lanes.n_bytes)
-        self.add_lanes(FULL, 16 * self.lanes.n_bytes, self.lanes.n_fast)
-        self.add_lanes(OTHERS, self.lanes.n_fast, self.lanes.n_lanes)
-        self.trim()
-        self.phase, self.at = ENCODE, 0
-
-    cdef void add_lanes(self, int kind, int lane, int stop) noexcept nogil:
-        """Give the columns of a kind the lanes from `lane` on; those left up to `stop` get none."""
-        cdef int k
-        cdef Lane* this
-        cdef const Range* range_
-        cdef double largest
-        for k in range(self.n_offered):
-            if self.ranges[k].kind != kind:
-                continue
-            this, range_ = &self.of_lanes[lane], &self.ranges[k]
-            this.column, this.is_byte, this.is_exact = self.columns[k], kind == BYTES, True
-            this.offset, this.scale = 0.0, 1.0
-            if not range_.is_exact:
-                this.is_exact = False
-                if not range_.is_short and (
-                        range_.low > 0.0 and range_.high <= 2.0 * range_.low
-                        or range_.high < 0.0 and range_.low >= 2.0 * range_.high):
-                    this.offset = range_.low        # the differences are exact
-                largest = max(fabs(range_.low - this.offset), fabs(range_.high - this.offset))
-                if not 1e-30 < largest < 1e30:
-                    this.scale = power_below(largest)
-            lane += 1
-        while lane < stop:
-            this = &self.of_lanes[lane]
-            this.column, this.is_byte, this.is_exact = -1, kind == BYTES, True
-            this.offset, this.scale = 0.0, 1.0
-            lane += 1
-
-    cdef void encode_run(self, int run) noexcept nogil:
-        """Encode a run of samples, four lanes at a time if that is possible."""
-        cdef int at = self.spare[run], n = self.spare[run + 1] - at, lane, k
-        cdef const Lane* these
-        cdef (const float*)[4] values
-        for lane in range(0, self.lanes.n_lanes, 4):
-            these = &self.of_lanes[lane]
-            for k in range(4):
-                if not these[k].is_exact or these[k].column < 0 or (
-                        self.buffer.columns[these[k].column].width == DOUBLE):
-                    break
-                values[k] = <const float*>self.buffer.values_at(
-                    these[k].column, self.places[at])
-                if values[k] == NULL:
-                    break
-            else:
-                encode_four(values, n, self.positions + at, self.rows[0] + self.byte_of(lane),
-                            self.lanes.size, these.is_byte)
-                continue
-            for k in range(4):
-                self.encode_lane(lane + k, at, n)
-
-    cdef void encode_lane(self, int lane, int at, int n) noexcept nogil:
-        """Encode n samples in one lane."""
-        cdef const Lane* this = &self.of_lanes[lane]
-        cdef const void* values = NULL
-        cdef bint is_double = False
-        if this.column >= 0:
-            values = self.buffer.values_at(this.column, self.places[at])
-            is_double = self.buffer.columns[this.column].width == DOUBLE
-        encode(values, is_double, n, self.positions + at, self.rows[0] + self.byte_of(lane),
-               self.lanes.size, this.is_byte, this.offset, this.scale)
-
-    cdef inline size_t byte_of(self, int lane) noexcept nogil:
-        """The place of a lane in a row."""
-        return lane + 3 * max(0, lane - 16 * self.lanes.n_bytes)
-
-    cdef inline const uint8_t* own_rows(self) noexcept nogil:
-        """The rows of the task."""
-        return self.rows[self.task.side] + <size_t>self.task.start * self.lanes.size
-
-    cdef inline const int* own_items(self) noexcept nogil:
-        """The samples of the task."""
-        return self.items[self.task.side] + self.task.start
 
     # ---------------------------------------------------------------- tasks
 
@@ -525,10 +364,6 @@ cdef class Growth:
             self.whole_targets[i] = <int>((self.numbers[items[i]] - self.center) * self.grain)
             self.total += self.whole_targets[i]
         return True
-
-    cdef inline double weight(self, int item) noexcept nogil:
-        """The weight of a sample in scores."""
-        return self.unit * self.buffer.weight(self.places[item])
 
     cdef void leave(self, Tree* tree) noexcept nogil:
         """Let the leaf of the task learn its samples: it is not split."""
@@ -640,87 +475,6 @@ cdef class Growth:
             return
         self.visit_lane(self.at)
         self.at += 1
-
-    cdef void visit_lane(self, int lane) noexcept nogil:
-        """Find the best candidate of a lane."""
-        cdef int column = self.of_lanes[lane].column, n = self.task.n
-        self.list_samples()
-        self.read_lane(lane)
-        self.best.split.feature = -1
-        if self.nominal[column]:
-            self.visit_nominal(column, n)
-        else:
-            self.visit_numeric(column, n, (<float*>(self.thresholds + self.byte_of(lane)))[0])
-        self.scores[lane] = -INFINITY
-        if self.best.split.feature >= 0:
-            self.scores[lane] = self.best.score
-            self.splits[lane] = self.best.split
-
-    cdef void visit_column(self) noexcept nogil:
-        """Draw one of the remaining columns of a wide growth, and evaluate its candidates."""
-        cdef int i, n = self.task.n, j = <int>below(&self.rng, self.n_left)
-        cdef int column = self.columns[j]
-        cdef double low = INFINITY, high = -INFINITY, value
-        cdef bint has_missing = False, varies
-        self.n_left -= 1
-        self.columns[j] = self.columns[self.n_left]
-        self.columns[self.n_left] = column
-        self.list_samples()
-        self.read_column(column)
-        if self.nominal[column]:
-            varies = self.visit_nominal(column, n)
-        else:
-            for i in range(n):
-                value = self.values[i]
-                low = value if value < low else low
-                high = value if value > high else high
-                has_missing |= value != value
-            varies = low < high or (has_missing and low == high)
-            if varies:
-                self.visit_numeric(column, n, random_threshold(&self.rng, low, high))
-        if varies:
-            self.n_visited += 1
-        else:                   # it is constant in all nodes below, too
-            self.task.n_active -= 1
-            self.columns[self.n_left] = self.columns[self.task.n_active]
-            self.columns[self.task.n_active] = column
-
-    cdef void list_samples(self) noexcept nogil:
-        """List the segments, weights and targets of the samples of the task."""
-        cdef int i = 0, s, _
-        cdef const int* items = self.own_items()
-        if self.is_listed:
-            return
-        self.is_listed = True
-        self.node.weight, self.node.n = 0.0, self.task.n
-        for s in range(self.task.n_segments):
-            self.node.counts[s] = 0.0
-            for _ in range(self.own[s].n):
-                self.codes[i] = s
-                self.weights[i] = 1.0 if self.is_plain else self.weight(items[i])
-                if self.criterion == VARIANCE:
-                    self.targets[i] = self.whole_targets[i]
-                self.add(&self.node, i)
-                i += 1
-
-    cdef void read_lane(self, int lane) noexcept nogil:
-        """Read the values of a lane of floats; if it is nominal, from the buffer."""
-        cdef int i
-        if self.nominal[self.of_lanes[lane].column]:
-            self.read_column(self.of_lanes[lane].column)
-            return
-        cdef const uint8_t* at = self.own_rows() + self.byte_of(lane)
-        for i in range(self.task.n):
-            self.values[i] = (<const float*>at)[0]
-            at += self.lanes.size
-
-    cdef void read_column(self, int column) noexcept nogil:
-        """Read the values of a column from the buffer."""
-        cdef int i
-        cdef const int* items = self.own_items()
-        for i in range(self.task.n):
-            self.spare[i] = self.places[items[i]]
-        self.buffer.gather(column, self.spare, self.task.n, self.values)
 
     # ---------------------------------------------------------------- splits
 
@@ -880,173 +634,3 @@ cdef class Growth:
         self.push_task(child[0])
 
     # ---------------------------------------------------------------- candidates of a column
-
-    cdef double side_score(self, const Side* side) noexcept nogil:
-        """The term of one side in the score of a split."""
-        cdef double total = 0.0
-        cdef int s
-        for s in range(self.task.n_segments):
-            if self.criterion != ENTROPY:
-                total += side.counts[s] * side.counts[s]
-            elif side.counts[s] > 0.0:
-                total += side.counts[s] * log(side.counts[s] / side.weight)
-        return total if self.criterion == ENTROPY else total / side.weight
-
-    cdef void visit_numeric(self, int column, int n, double threshold) noexcept nogil:
-        """Evaluate a threshold of a numeric column; missing values go right, or left."""
-        cdef int i
-        self.clear_sides()
-        for i in range(n):
-            if self.values[i] != self.values[i]:
-                self.add(&self.missing, i)
-            elif self.values[i] <= threshold:
-                self.add(&self.left, i)
-            else:
-                self.add(&self.right, i)
-        if self.missing.n:
-            self.offer_both(column, threshold)
-        else:
-            self.offer(column, threshold, 0, self.left.weight >= self.right.weight)
-
-    cdef void clear_sides(self) noexcept nogil:
-        cdef int s
-        for s in range(self.task.n_segments):
-            self.left.counts[s] = self.right.counts[s] = self.missing.counts[s] = 0.0
-        self.left.weight = self.right.weight = self.missing.weight = 0.0
-        self.left.n = self.right.n = self.missing.n = 0
-
-    cdef bint visit_nominal(self, int column, int n) noexcept nogil:
-        """Evaluate the split of a nominal column; return whether the column varies."""
-        self.number_values(n)
-        if self.node_values.n_values == 2:
-            self.visit_two(column, n)
-        elif self.node_values.n_values > 2:
-            self.visit_cut(column, n)
-        return self.node_values.n_values > 1
-
-    cdef void number_values(self, int n) noexcept nogil:
-        """Number the nominal values that were read; `spare` lists the numbers."""
-        self.node_values.number(self.values, n, self.rng.state, self.spare)
-
-    cdef inline const double* own_targets(self) noexcept nogil:
-        """The targets of the samples of the task; NULL in a classification."""
-        return self.targets if self.criterion == VARIANCE else NULL
-
-    cdef void visit_two(self, int column, int n) noexcept nogil:
-        """Evaluate the split of two nominal values, one of which may be the missing one."""
-        cdef int i
-        self.clear_sides()
-        for i in range(n):
-            self.add(&self.right if self.spare[i] else &self.left, i)
-        # No value has the code NO_VALUE, so that split separates missing values from all others.
-        self.offer(column, self.node_values.codes[0], ONE_VALUE, self.node_values.missing == 0)
-
-    cdef void visit_cut(self, int column, int n) noexcept nogil:
-        """Evaluate a random cut of the order of the values; see `value_sets`.
-
-        The threshold of the candidate is the number of the cut, see `name_values`.
-        """
-        cdef int cut = <int>below(&self.rng, N_CUTS - 1), top, i, n_left
-        cdef double target
-        if not self.order_values():
-            return
-        n_left = self.node_values.n_left(cut)
-        if min(n_left, n - n_left) < max(1, self.min_samples_leaf):
-            return
-        top = self.top_segment()
-        self.clear_sides()
-        for i in range(n):
-            target = self.targets[i] if self.criterion == VARIANCE else self.codes[i] == top
-            self.add(&self.left if self.node_values.is_left_without(
-                self.spare[i], self.weights[i], target, cut) else &self.right, i)
-        if self.left.counts[top] * self.right.weight < self.right.counts[top] * self.left.weight:
-            self.offer(column, cut, VALUES, False)
-
-    cdef inline int top_segment(self) noexcept nogil:
-        """The first of the heaviest segments: its samples have the target 1."""
-        return first_largest(self.node.counts, self.task.n_segments)
-
-    cdef bint order_values(self) noexcept nogil:
-        """Order the values that were numbered; return whether there is an order."""
-        cdef int top = self.top_segment()
-        return self.node_values.order(self.spare, self.weights, self.codes, self.own_targets(), top,
-                                      self.node.counts[top] / self.node.weight)
-
-    cdef bint name_values(self, Split* split) noexcept nogil:
-        """Make the set of values of a cut that was found; return False if memory is short.
-
-        The values of its column were read.
-        """
-        cdef int cut = <int>split.threshold
-        cdef ValueSet* values
-        self.number_values(self.task.n)
-        self.order_values()
-        split.missing_left = self.node_values.missing >= 0 and self.node_values.is_left(
-            self.node_values.missing, cut)
-        values = self.node_values.new_set(cut, self.spare, self.node_values.table)
-        if values == NULL:
-            return False
-        if self.node_values.missing < 0:
-            split.missing_left = values.others_left
-        split.threshold = threshold_of(values)
-        return True
-
-    cdef inline void add(self, Side* side, int i) noexcept nogil:
-        side.n += 1
-        side.weight += self.weights[i]
-        if self.criterion == VARIANCE:
-            side.counts[0] += self.weights[i] * self.targets[i]
-        else:
-            side.counts[self.codes[i]] += self.weights[i]
-
-    cdef void offer_both(self, int column, double threshold) noexcept nogil:
-        """Evaluate a threshold with the missing values on the right, then on the left."""
-        cdef Side right = self.right
-        cdef int c
-        self.join(&self.right)
-        self.offer(column, threshold, 0, False)
-        self.right.weight, self.right.n = right.weight, right.n
-        for c in range(self.task.n_segments):
-            self.right.counts[c] -= self.missing.counts[c]
-        self.join(&self.left)
-        self.offer(column, threshold, 0, True)
-
-    cdef void join(self, Side* side) noexcept nogil:
-        """Add the missing values to a side."""
-        cdef int c
-        side.weight += self.missing.weight
-        side.n += self.missing.n
-        for c in range(self.task.n_segments):
-            side.counts[c] += self.missing.counts[c]
-
-    cdef void offer(self, int column, double threshold, int nominal,
-                    bint missing_left) noexcept nogil:
-        """Keep a candidate if it is the best so far."""
-        if self.is_best(column):
-            self.best.split.threshold = threshold
-            self.best.split.nominal, self.best.split.missing_left = nominal, missing_left
-
-    cdef bint is_best(self, int column) noexcept nogil:
-        """Whether the two sides make the best candidate so far; keep its score and column then."""
-        cdef float score
-        if (self.left.n < self.min_samples_leaf or self.right.n < self.min_samples_leaf
-                or not self.left.weight > 0.0 or not self.right.weight > 0.0):
-            return False
-        score = self.score()
-        if self.best.split.feature >= 0 and not score > self.best.score:
-            return False
-        self.best.score, self.best.split.feature = score, column
-        return True
-
-    cdef float score(self) noexcept nogil:
-        """The score of a split into `left` and `right`: as that of the fast lanes, a float."""
-        cdef float left = 0.0, right = 0.0, count
-        cdef int s
-        if self.criterion == ENTROPY:
-            return <float>(self.side_score(&self.left) + self.side_score(&self.right))
-        for s in range(self.task.n_segments):
-            count = <float>self.left.counts[s]
-            left += count * count
-            count = <float>self.right.counts[s]
-            right += count * count
-        return ratio_of(left, right, <float>self.left.weight, <float>self.right.weight)

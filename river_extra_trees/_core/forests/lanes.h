@@ -574,14 +574,19 @@ typedef struct {                /* of the values of a column in a growth */
 
 /* Extend a range by n values. */
 static inline void extend_doubles(Range *range, const double *values, int n) {
-    int i;
+    double low = range->low, high = range->high;
+    int i, has_missing = range->has_missing;
     for (i = 0; i < n; i++) {
+        double x = values[i];
+        low = x < low ? x : low;
+        high = x > high ? x : high;
+        has_missing |= x != x;
+    }
+    range->low = low, range->high = high, range->has_missing = has_missing;
+    for (i = 0; i < n && (range->is_small || range->is_short || range->is_exact); i++) {
         double x = values[i];
         uint64_t bits;
         memcpy(&bits, &x, sizeof(bits));
-        range->low = x < range->low ? x : range->low;
-        range->high = x > range->high ? x : range->high;
-        range->has_missing |= x != x;
         range->is_small &= x >= 0.0 && x <= 255.0 && x == (double)(int)x;
         range->is_short &= (bits & 0x1fffffff) == 0;
         range->is_exact &= x != x || (fabs(x) < 3e38 && x == (double)(float)x);

@@ -31,6 +31,7 @@ from ..state import (
 cdef enum:
     LEAST_SAMPLES = 10          # minimum number of samples of a leaf with a model
     SAMPLES_PER_REGRESSOR = 3   # minimum number of samples per coefficient
+    MOST_COLUMNS = 1024         # of which a tree takes those, too, that one sample has
 
 cdef double LARGEST_Z = 1e100           # products of z and coefficients are finite
 
@@ -370,30 +371,44 @@ cdef class TreeGrowth:
         return True
 
     cdef int offer_columns(self, Schema schema, int64_t first, int n_samples) except -1 nogil:
-        """Offer the columns with a value among the samples, from number `first` on, of a growth."""
-        cdef int i, column, n = 0
+        """Offer the columns to a growth that have a value among its samples, from `first` on.
+
+        If these are too many, only those that two samples have: what one sample alone has only
+        tells this sample from all others.
+        """
+        cdef int k, n_numeric = 0
         self.growth.reserve_columns(schema.n_columns)
         self.growth.n_offered = 0
-        for i in range(self.growth.buffer.n_live):
-            column = self.growth.buffer.live[i]
-            if self.growth.buffer.has_value(column, first, n_samples):
-                self.growth.offer_column(schema, column)
-                n += not self.growth.nominal[column]
-        self.n_regressors = min(n, <int>MAX_REGRESSORS)
+        self.offer(schema, first, n_samples, 1)
+        if self.growth.n_offered > MOST_COLUMNS:
+            self.growth.n_offered = 0
+            self.offer(schema, first, n_samples, 2)
+        for k in range(self.growth.n_offered):
+            n_numeric += not self.growth.nominal[self.growth.columns[k]]
+        self.n_regressors = min(n_numeric, <int>MAX_REGRESSORS)
         if self.kind == IN_LEAVES:
             self.growth.min_samples_leaf = self.least_samples(self.n_regressors)
         return 0
 
+    cdef void offer(self, Schema schema, int64_t first, int n_samples, int least) noexcept nogil:
+        """Offer the columns that at least so many of the samples have."""
+        cdef int column = self.growth.buffer.next_live(0, first)
+        while column < self.growth.buffer.n_features:
+            if self.growth.buffer.n_values_of(column, first, n_samples) >= least:
+                self.growth.offer_column(schema, column)
+            column = self.growth.buffer.next_live(column + 1, first)
+
     cdef void begin(self, int64_t first, int n_samples, Rng rng) noexcept nogil:
         """Begin to grow a tree on n_samples samples, from number `first` in the stream on."""
-        cdef int i, place
+        cdef int i, place = self.growth.buffer.place_of(first)
         self.n_samples, self.n_own_steps = n_samples, 0
         plant(&self.tree)
         for i in range(n_samples):
-            place = self.growth.places[i] = self.growth.buffer.place_of(first + i)
+            self.growth.places[i] = place
             if self.growth.criterion == VARIANCE:
                 self.growth.numbers[i] = self.growth.buffer.target(place)
                 self.growth.order[i] = i
+            place = self.growth.buffer.place_after(place)
         # With a model in the root, that knows the residuals.
         self.growth.begin(0, 0, self.kind == IN_ROOT, n_samples, rng)
         self.at = 0

@@ -13,7 +13,7 @@ cdef void start_growth(ExtraTrees forest, Group group) noexcept nogil
 cdef bint advance(ExtraTrees forest, Group group, int64_t at,
                   int64_t n_seen) except -1 nogil
 cdef void find_recent(ExtraTrees forest, int64_t first) noexcept nogil
-cdef int learn_row(ExtraTrees forest, int tree, int leaf, int64_t arrival, double target,
+cdef int learn_row(ExtraTrees forest, int tree, int leaf, int at, double target,
                    double weight) except -1 nogil
 cdef int64_t next_change(ExtraTrees forest, Group group, int tree, int64_t n_seen,
                          int version) noexcept nogil

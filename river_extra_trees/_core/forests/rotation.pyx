@@ -44,7 +44,8 @@ cdef int reserve_tree(ExtraTrees forest, Group group, int64_t n_seen,
     """Allocate memory for the growth of a tree that begins after sample number n_seen."""
     cdef int n = <int>min(n_seen, <int64_t>group.window_size)
     group.growth.offer_columns(forest.schema, n_seen - n, n)
-    group.growth.reserve(n_labels, n, forest.n_visited(group.growth.growth.n_offered))
+    group.growth.reserve(n_labels, n, forest.n_visited_by(
+        group.growth.growth, n_seen - n, n))
     if not forest.regression:
         reserve_samples(&group.growth.tree, n)
     return 0
@@ -172,10 +173,13 @@ cdef int end_growth(ExtraTrees forest, Group group, int64_t n_seen) except -1 no
 
 # --- A tree of the forest --------------------------------------------------------------------
 
-cdef int learn_row(ExtraTrees forest, int tree, int leaf, int64_t arrival, double target,
+cdef int learn_row(ExtraTrees forest, int tree, int leaf, int at, double target,
                    double weight) except -1 nogil:
-    """Let the leaf of a tree that a sample reaches learn it."""
-    forest.leaves[<Py_ssize_t>tree * forest.batch_size + arrival % forest.batch_size] = leaf
+    """Let the leaf of a tree that a sample reaches learn it.
+
+    `at` is the number of the sample modulo the size of a small batch.
+    """
+    forest.leaves[<Py_ssize_t>tree * forest.batch_size + at] = leaf
     return learn(&forest.trees.trees[tree], &forest.trees.kind, leaf, target, weight, 0.0)
 
 
@@ -221,13 +225,13 @@ cdef void find_recent(ExtraTrees forest, int64_t first) noexcept nogil:
 
     The batches are those that are full after the sample with number `first` or a later one.
     """
-    cdef int i, column
+    cdef int64_t least = max(<int64_t>0, first + 1 - forest.batch_size)
+    cdef int column = forest.buffer.next_live(0, least)
     forest.n_recent = 0
-    for i in range(forest.buffer.n_live):
-        column = forest.buffer.live[i]
-        if forest.buffer.latest[column] >= first + 1 - forest.batch_size:
-            forest.recent[forest.n_recent] = column
-            forest.n_recent += 1
+    while column < forest.buffer.n_features:
+        forest.recent[forest.n_recent] = column
+        forest.n_recent += 1
+        column = forest.buffer.next_live(column + 1, least)
 
 
 cdef int split_leaves(ExtraTrees forest, int tree, Tree* this, int64_t n_seen,
@@ -237,14 +241,15 @@ cdef int split_leaves(ExtraTrees forest, int tree, Tree* this, int64_t n_seen,
     Splits those leaves that several samples of the small batch have reached.
     """
     cdef int64_t arrival = max(n_seen - forest.batch_size, forest.births[tree], <int64_t>0)
-    cdef int n = 0, i, j, leaf, place
-    cdef int* leaves = forest.leaves + <Py_ssize_t>tree * forest.batch_size
+    cdef int n = 0, i, j, leaf, place = forest.buffer.place_of(arrival)
+    cdef int at = <int>(arrival % forest.batch_size)
+    cdef const int* leaves = forest.leaves + <Py_ssize_t>tree * forest.batch_size
     cdef int* found = small.leaves
     cdef int* places = small.places
     if not forest.regression:
         reserve_cells(this, forest.batch_size)
     while arrival < n_seen:         # sorted by leaf, in order of arrival
-        leaf, place = leaves[arrival % forest.batch_size], forest.buffer.place_of(arrival)
+        leaf = leaves[at]
         i = n
         while i > 0 and found[i - 1] > leaf:
             found[i], places[i] = found[i - 1], places[i - 1]
@@ -252,6 +257,8 @@ cdef int split_leaves(ExtraTrees forest, int tree, Tree* this, int64_t n_seen,
         found[i], places[i] = leaf, place
         n += 1
         arrival += 1
+        at = at + 1 if at + 1 < forest.batch_size else 0
+        place = forest.buffer.place_after(place)
     i = 0
     while i < n:
         j = i + 1

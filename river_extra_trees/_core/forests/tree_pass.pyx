@@ -186,7 +186,7 @@ cdef class TreePass(RowPass):
             for k in range(stop - i):
                 slope = self.answer(group, g, tree, leaves[k], i + k)
                 if self.is_learned(i + k):
-                    learn_row(self.forest, tree, leaves[k], n_seen,
+                    learn_row(self.forest, tree, leaves[k], <int>(n_seen % self.forest.batch_size),
                               remainder(self.ahead.targets[i + k], slope)
                               if self.forest.regression else self.ahead.targets[i + k],
                               self.ahead.weights[i + k])

@@ -3,23 +3,15 @@
 import math
 import pickle
 import random
-from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
-import pandas as pd
 import pytest
 
-import river_extra_trees as ret
 from river_extra_trees._core.forests.extra_trees import ExtraTrees
-from river_extra_trees._core.state import StateError
 from tests.naive.cart import GROUP, walk
-from tests.naive.codes import code_of
 from tests.naive.extra_trees import NaiveExtraTrees, NaiveNumberForest
-from tests.tools.forest_samples import passing_names, sample
-from tests.tools.naive_forests import DEFAULTS, Row, assert_same_trees, both, learn
-
-Rows = Iterator[Row]
+from tests.tools.forest_samples import passing_names
+from tests.tools.naive_forests import DEFAULTS, Rows, assert_same_trees, both, learn, rows
 
 
 def assert_same_answers(core: ExtraTrees, naive: NaiveExtraTrees, x: dict[Any, Any]) -> None:
@@ -37,20 +29,6 @@ def assert_same_answers(core: ExtraTrees, naive: NaiveExtraTrees, x: dict[Any, A
     assert list(found) == list(wanted)
     for label, share in wanted.items():
         assert found[label] == pytest.approx(share, rel=1e-10, abs=1e-12)
-
-
-def rows(regression: bool, n: int = 130, seed: int = 3) -> Rows:
-    """Numbers, nominal and missing values, new features, values and classes, drift, weights."""
-    rng = random.Random(seed)
-    for i in range(n):
-        x, a, b, c = sample(rng, i)
-        if regression:
-            y: Any = 3.0 * a - b * (c == "r") + 0.25 * rng.randrange(4) + (i > n // 2)
-        else:
-            score = a + 0.2 * b + (c == "r") + 0.2 * rng.random()
-            score = score if i < n // 2 else 2.5 - score
-            y = "low" if score < 0.9 or i < 3 else "middle" if score < 1.5 or i < 70 else "high"
-        yield x, y, rng.choice([1.0, 1.0, 0.5, 2.0, 0.0, 0.25])
 
 
 def outliers(regression: bool) -> Rows:
@@ -191,21 +169,6 @@ def test_same_as_naive(regression: bool, stream: Any, settings: dict[str, Any]) 
 # --- States, and what needs no naive forest
 
 
-@pytest.mark.parametrize("late", [-1.0, 2.0, 1e15])
-def test_a_growth_that_is_due_at_another_time_is_refused(late: float) -> None:
-    """A damaged file may have one. Its steps would be those of another one."""
-    core, _ = both(False, windows=[(1000, 1)])
-    states = []
-    for x, y, _ in rows(False, 300):
-        core.learn(x, y, 1.0)
-        states.append(core.state())
-    state = next(state for state in states if state["growths"][0, 3])
-    due = state["growths"][0, 3] + min(1000, state["growths"][0, 3])
-    ExtraTrees.restored({**state, "due": np.array([float(due)])})
-    with pytest.raises(StateError, match="a growth contradicts the number"):
-        ExtraTrees.restored({**state, "due": np.array([max(due * (late > 0.0), 1.0) + late])})
-
-
 @pytest.mark.parametrize("exponent", [-300, 300])
 @pytest.mark.parametrize("what", ["targets", "features", "weights"])
 def test_units_do_not_matter(what: str, exponent: int) -> None:
@@ -225,95 +188,3 @@ def test_units_do_not_matter(what: str, exponent: int) -> None:
             assert found == pytest.approx(wanted, rel=1e-9)
         one.learn(x, y, w)
         other.learn(scaled, y * unit, w * (factor if what == "weights" else 1.0))
-
-
-def test_a_huge_feature_is_no_regressor() -> None:
-    """A variance that is no number leaves a feature to the splits alone."""
-    core, _ = both(True, windows=[(40, 2)] * 3)
-    rng = random.Random(3)
-    for _ in range(200):
-        a = rng.random()
-        huge = rng.choice([-1.7e308, 1.7e308])
-        core.learn({"a": a, "huge": huge}, 5.0 * a + (huge > 0.0))
-    core.check()
-    slopes = [models.coefficients_of(0) for models in core.models[-2:]]
-    assert all(set(each) == {0} and each[0] == pytest.approx(5.0, rel=0.3) for each in slopes)
-    assert core.predict_number({"a": 0.5, "huge": 1.7e308}) == pytest.approx(3.5, abs=0.5)
-
-
-@pytest.mark.parametrize("frame", [False, True])
-def test_one_wrong_target_spoils_little(frame: bool) -> None:
-    """1e6 among targets around one is learned as 20 standard deviations from their mean."""
-    rng = random.Random(1)
-    pairs = [({"a": rng.random(), "b": rng.random()}, rng.random() / 10) for _ in range(400)]
-    pairs = [(x, x["a"] + x["b"] + y) for x, y in pairs]
-    pairs[200] = ({"a": 0.01, "b": 0.01}, 1e6)
-    model = ret.ExtraTreesRegressor(n_models=15, window_sizes=(30, 300), seed=1)
-    if frame:
-        model.learn_many(pd.DataFrame(x for x, _ in pairs), pd.Series(y for _, y in pairs))
-    else:
-        for x, y in pairs:
-            model.learn_one(x, y)
-    assert model._core.mixture.highest < 12.0
-    errors = [abs(model.predict_one(x) - x["a"] - x["b"]) for x, _ in pairs[201:]]
-    assert np.median(errors) < 0.1
-
-
-def test_rescaling_changes_no_answer() -> None:
-    """When the unit of naive Bayes gets too large, all sums are divided by it."""
-    core, _ = both(False)
-    stream = list(rows(False, 120, 5))
-    for row in stream[:100]:
-        core.learn(*row)
-    state = core.state()
-    values = state["naive"].values
-    factor = 9.9e49 / values["unit"]
-    for name in ("unit", "total", "class_weights", "counts"):
-        values[name] *= factor
-    values["moments"][:, :, [0, 2]] *= factor
-    values["overall"][:, [0, 2]] *= factor
-    large = ExtraTrees.restored(state)
-    for row in stream[100:]:
-        core.learn(*row)
-        large.learn(*row)
-    assert large.state()["naive"].values["unit"] < 2.0
-    for x, _, _ in stream:
-        assert large.predict_proba(x) == pytest.approx(core.predict_proba(x), rel=1e-10)
-
-
-def test_a_value_takes_the_place_of_the_lightest() -> None:
-    """Naive Bayes counts 64 values of a feature: those met often stay, whatever else comes."""
-    model = ret.ExtraTreesClassifier(n_models=1, window_sizes=(30,), seed=1)
-    for i in range(400):
-        value = f"often {i % 40}" if i % 2 else f"once {i}"
-        model.learn_one({"shop": value}, i % 3)
-    (values,), (counts,) = (model._core.naive.state()[name] for name in ("values", "counts"))
-    assert {code_of(f"often {i}") for i in range(1, 40, 2)} < set(values)
-    assert {code_of(f"once {i}") for i in range(320, 400, 2)} < set(values)
-    assert counts.all(axis=1).sum() == 20
-
-
-def test_many_classes_take_a_fixed_memory() -> None:
-    """A table of transitions has at most 131,072 cells, then without rows for the last labels."""
-    model = ret.ExtraTreesClassifier(n_models=1, window_sizes=(30,), seed=1)
-    for i in range(600):
-        model.learn_one({"a": i}, i)
-    transitions = model._core.pool.transitions
-    assert transitions.state()["counts"].shape == (131_072 // 600, 600)
-    assert transitions.__sizeof__() < 1.1 * 8 * 131_072
-    copy = pickle.loads(pickle.dumps(model))
-    assert copy.predict_proba_one({"a": 1}) == model.predict_proba_one({"a": 1})
-
-
-def test_many_columns_and_classes_take_a_fixed_memory() -> None:
-    """Columns times classes are at most 16,384, with up to 64 counts each of 8 bytes."""
-    model = ret.ExtraTreesClassifier(n_models=1, window_sizes=(30,), seed=1)
-    for i in range(300):
-        model.learn_one({j: f"value {(i + j) % 7}" for j in range(100)}, i)
-    naive = model._core.naive
-    assert len(naive.state()["n_values"]) == 16_384 // 300
-    assert naive.__sizeof__() < 16_384 * 64 * 8 * 1.1
-    naive.check()
-    copy = pickle.loads(pickle.dumps(model))
-    x = {j: f"value {j % 7}" for j in range(100)}
-    assert copy.predict_proba_one(x) == model.predict_proba_one(x)

@@ -25,6 +25,12 @@ COLUMNS: dict[str, list[Maker]] = {
     "all scales": [lambda r, i: r.choice([-1, 1]) * 10.0 ** r.uniform(-300, 300)] * 3,
     "below floats": [lambda r, i: r.choice([1e-40, 3e-40, 1.0])] * 2,
     "70 columns": [lambda r, i: r.choice([0.5, r.random()])] * 70,
+    "150 columns": [lambda r, i: r.random()] * 150,
+    "150 sparse columns": [lambda r, i: r.choice([1.0, *[float("nan")] * 3])] * 150,
+    "one wide sample": [
+        lambda r, i: r.random(),
+        *[lambda r, i: 1.0 if i == 60 else float("nan")] * 1050,
+    ],
     "missing": [lambda r, i: r.choice([r.random(), float("nan")])] * 5,
     "constant": [lambda r, i: 1.0, lambda r, i: 2.0 - 2.0**-30, lambda r, i: r.random()],
 }

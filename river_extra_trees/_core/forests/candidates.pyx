@@ -1,0 +1,267 @@
+"""The candidates of the columns of a node that are visited one by one. See the header."""
+
+from libc.math cimport INFINITY, log
+from libc.stdint cimport uint8_t
+
+from ..rng cimport below
+from ..shares cimport first_largest
+from ..split cimport ENTROPY, ONE_VALUE, VALUES, VARIANCE, Split, random_threshold
+from ..value_sets cimport N_CUTS, ValueSet, threshold_of
+
+cdef extern from "lanes.h":
+    float ratio_of(float sum_left, float sum_right, float n_left, float n_right) nogil
+
+
+cdef class Candidates(LaneRows):
+    """The candidates of one column after the other. See the header."""
+
+    # ---------------------------------------------------------------- the samples of a task
+
+    cdef void list_samples(self) noexcept nogil:
+        """List the segments, weights and targets of the samples of the task."""
+        cdef int i = 0, s, _
+        cdef const int* items = self.own_items()
+        if self.is_listed:
+            return
+        self.is_listed = True
+        self.node.weight, self.node.n = 0.0, self.task.n
+        for s in range(self.task.n_segments):
+            self.node.counts[s] = 0.0
+            for _ in range(self.own[s].n):
+                self.codes[i] = s
+                self.weights[i] = 1.0 if self.is_plain else self.weight(items[i])
+                if self.criterion == VARIANCE:
+                    self.targets[i] = self.whole_targets[i]
+                self.add(&self.node, i)
+                i += 1
+
+    cdef void read_lane(self, int lane) noexcept nogil:
+        """Read the values of a lane of floats; if it is nominal, from the buffer."""
+        cdef int i
+        if self.nominal[self.of_lanes[lane].column]:
+            self.read_column(self.of_lanes[lane].column)
+            return
+        cdef const uint8_t* at = self.own_rows() + self.byte_of(lane)
+        for i in range(self.task.n):
+            self.values[i] = (<const float*>at)[0]
+            at += self.lanes.size
+
+    cdef void read_column(self, int column) noexcept nogil:
+        """Read the values of a column from the buffer."""
+        cdef int i
+        cdef const int* items = self.own_items()
+        for i in range(self.task.n):
+            self.spare[i] = self.places[items[i]]
+        self.buffer.gather(column, self.spare, self.task.n, self.values)
+
+    # ---------------------------------------------------------------- columns
+
+    cdef void visit_lane(self, int lane) noexcept nogil:
+        """Find the best candidate of a lane."""
+        cdef int column = self.of_lanes[lane].column, n = self.task.n
+        self.list_samples()
+        self.read_lane(lane)
+        self.best.split.feature = -1
+        if self.nominal[column]:
+            self.visit_nominal(column, n)
+        else:
+            self.visit_numeric(column, n, (<float*>(self.thresholds + self.byte_of(lane)))[0])
+        self.scores[lane] = -INFINITY
+        if self.best.split.feature >= 0:
+            self.scores[lane] = self.best.score
+            self.splits[lane] = self.best.split
+
+    cdef void visit_column(self) noexcept nogil:
+        """Draw one of the remaining columns of a wide growth, and evaluate its candidates."""
+        cdef int i, n = self.task.n, j = <int>below(&self.rng, self.n_left)
+        cdef int column = self.columns[j]
+        cdef double low = INFINITY, high = -INFINITY, value
+        cdef bint has_missing = False, varies
+        self.n_left -= 1
+        self.columns[j] = self.columns[self.n_left]
+        self.columns[self.n_left] = column
+        self.list_samples()
+        self.read_column(column)
+        if self.nominal[column]:
+            varies = self.visit_nominal(column, n)
+        else:
+            for i in range(n):
+                value = self.values[i]
+                low = value if value < low else low
+                high = value if value > high else high
+                has_missing |= value != value
+            varies = low < high or (has_missing and low == high)
+            if varies:
+                self.visit_numeric(column, n, random_threshold(&self.rng, low, high))
+        if varies:
+            self.n_visited += 1
+        else:                   # it is constant in all nodes below, too
+            self.task.n_active -= 1
+            self.columns[self.n_left] = self.columns[self.task.n_active]
+            self.columns[self.task.n_active] = column
+
+    cdef void visit_numeric(self, int column, int n, double threshold) noexcept nogil:
+        """Evaluate a threshold of a numeric column; missing values go right, or left."""
+        cdef int i
+        self.clear_sides()
+        for i in range(n):
+            if self.values[i] != self.values[i]:
+                self.add(&self.missing, i)
+            elif self.values[i] <= threshold:
+                self.add(&self.left, i)
+            else:
+                self.add(&self.right, i)
+        if self.missing.n:
+            self.offer_both(column, threshold)
+        else:
+            self.offer(column, threshold, 0, self.left.weight >= self.right.weight)
+
+    cdef bint visit_nominal(self, int column, int n) noexcept nogil:
+        """Evaluate the split of a nominal column; return whether the column varies."""
+        self.number_values(n)
+        if self.node_values.n_values == 2:
+            self.visit_value(column, n, 0)
+        elif self.node_values.n_values > 2:
+            self.visit_cut(column, n)
+        return self.node_values.n_values > 1
+
+    cdef void number_values(self, int n) noexcept nogil:
+        """Number the nominal values that were read; `spare` lists the numbers."""
+        self.node_values.number(self.values, n, self.rng.state, self.spare)
+
+    cdef const double* own_targets(self) noexcept nogil:
+        """The targets of the samples of the task; NULL in a classification."""
+        return self.targets if self.criterion == VARIANCE else NULL
+
+    cdef void visit_cut(self, int column, int n) noexcept nogil:
+        """Evaluate a random cut of the order of the values; see `value_sets`.
+
+        The threshold of the candidate is the number of the cut, see `name_values`. Without evidence
+        for it, the value of a random sample is split from all others.
+        """
+        cdef int cut = <int>below(&self.rng, N_CUTS - 1), top = self.top_segment(), i, n_left = 0
+        cdef double target
+        if self.order_values():
+            n_left = self.node_values.n_left(cut)
+        if min(n_left, n - n_left) >= max(1, self.min_samples_leaf):
+            self.clear_sides()
+            for i in range(n):
+                target = self.targets[i] if self.criterion == VARIANCE else self.codes[i] == top
+                self.add(&self.left if self.node_values.is_left_without(
+                    self.spare[i], self.weights[i], target, cut) else &self.right, i)
+            if (self.left.counts[top] * self.right.weight
+                    < self.right.counts[top] * self.left.weight):
+                self.offer(column, cut, VALUES, False)
+                return
+        self.visit_value(column, n, self.spare[below(&self.rng, n)])
+
+    cdef void visit_value(self, int column, int n, int number) noexcept nogil:
+        """Evaluate the split of a nominal value, or of the missing ones, from all others."""
+        cdef int i
+        self.clear_sides()
+        for i in range(n):
+            self.add(&self.left if self.spare[i] == number else &self.right, i)
+        # No value has the code NO_VALUE, so that split separates missing values from all others.
+        self.offer(column, self.node_values.codes[number], ONE_VALUE,
+                   self.node_values.missing == number)
+
+    cdef int top_segment(self) noexcept nogil:
+        """The first of the heaviest segments: its samples have the target 1."""
+        return first_largest(self.node.counts, self.task.n_segments)
+
+    cdef bint order_values(self) noexcept nogil:
+        """Order the values that were numbered; return whether there is an order."""
+        cdef int top = self.top_segment()
+        return self.node_values.order(self.spare, self.weights, self.codes, self.own_targets(), top,
+                                      self.node.counts[top] / self.node.weight)
+
+    cdef bint name_values(self, Split* split) noexcept nogil:
+        """Make the set of values of a cut that was found; return False if memory is short.
+
+        The values of its column were read.
+        """
+        cdef int cut = <int>split.threshold
+        cdef ValueSet* values
+        self.number_values(self.task.n)
+        self.order_values()
+        split.missing_left = self.node_values.missing >= 0 and self.node_values.is_left(
+            self.node_values.missing, cut)
+        values = self.node_values.new_set(cut, self.spare, self.node_values.table)
+        if values == NULL:
+            return False
+        if self.node_values.missing < 0:
+            split.missing_left = values.others_left
+        split.threshold = threshold_of(values)
+        return True
+
+    # ---------------------------------------------------------------- candidates
+
+    cdef void clear_sides(self) noexcept nogil:
+        cdef int s
+        for s in range(self.task.n_segments):
+            self.left.counts[s] = self.right.counts[s] = self.missing.counts[s] = 0.0
+        self.left.weight = self.right.weight = self.missing.weight = 0.0
+        self.left.n = self.right.n = self.missing.n = 0
+
+    cdef void offer_both(self, int column, double threshold) noexcept nogil:
+        """Evaluate a threshold with the missing values on the right, then on the left."""
+        cdef Side right = self.right
+        cdef int c
+        self.join(&self.right)
+        self.offer(column, threshold, 0, False)
+        self.right.weight, self.right.n = right.weight, right.n
+        for c in range(self.task.n_segments):
+            self.right.counts[c] -= self.missing.counts[c]
+        self.join(&self.left)
+        self.offer(column, threshold, 0, True)
+
+    cdef void join(self, Side* side) noexcept nogil:
+        """Add the missing values to a side."""
+        cdef int c
+        side.weight += self.missing.weight
+        side.n += self.missing.n
+        for c in range(self.task.n_segments):
+            side.counts[c] += self.missing.counts[c]
+
+    cdef void offer(self, int column, double threshold, int nominal,
+                    bint missing_left) noexcept nogil:
+        """Keep a candidate if it is the best so far."""
+        if self.is_best(column):
+            self.best.split.threshold = threshold
+            self.best.split.nominal, self.best.split.missing_left = nominal, missing_left
+
+    cdef bint is_best(self, int column) noexcept nogil:
+        """Whether the two sides make the best candidate so far; keep its score and column then."""
+        cdef float score
+        if (self.left.n < self.min_samples_leaf or self.right.n < self.min_samples_leaf
+                or not self.left.weight > 0.0 or not self.right.weight > 0.0):
+            return False
+        score = self.score()
+        if self.best.split.feature >= 0 and not score > self.best.score:
+            return False
+        self.best.score, self.best.split.feature = score, column
+        return True
+
+    cdef float score(self) noexcept nogil:
+        """The score of a split into `left` and `right`: as that of the fast lanes, a float."""
+        cdef float left = 0.0, right = 0.0, count
+        cdef int s
+        if self.criterion == ENTROPY:
+            return <float>(self.side_score(&self.left) + self.side_score(&self.right))
+        for s in range(self.task.n_segments):
+            count = <float>self.left.counts[s]
+            left += count * count
+            count = <float>self.right.counts[s]
+            right += count * count
+        return ratio_of(left, right, <float>self.left.weight, <float>self.right.weight)
+
+    cdef double side_score(self, const Side* side) noexcept nogil:
+        """The term of one side in the score of a split."""
+        cdef double total = 0.0
+        cdef int s
+        for s in range(self.task.n_segments):
+            if self.criterion != ENTROPY:
+                total += side.counts[s] * side.counts[s]
+            elif side.counts[s] > 0.0:
+                total += side.counts[s] * log(side.counts[s] / side.weight)
+        return total if self.criterion == ENTROPY else total / side.weight

@@ -1,0 +1,99 @@
+"""The samples of a growth as rows, in which each column has a lane; see `lanes.h`.
+
+A lane holds floats or bytes, of a nominal value its rounded code: enough to tell whether the lane
+varies. Doubles that floats do not represent are rounded; if all values of a column are within a
+factor of two, such as times, their smallest is subtracted before.
+"""
+
+cimport cython
+from libc.stdint cimport uint8_t
+
+from ..schema cimport Schema
+from .buffer cimport Buffer
+
+cdef extern from "lanes.h":
+    ctypedef struct Lanes:
+        int n_bytes, n_full, n_other, size, n_fast, n_lanes
+
+    ctypedef struct Segment:
+        int code, n
+
+    ctypedef struct Range:
+        double low, high
+        int has_missing, is_small, is_exact, is_short, kind
+
+cdef enum:                  # the kind of a column in the rows:
+    BYTES = 0               # whole numbers from 0 to 255
+    FULL = 1                # other numbers, none is missing
+    OTHERS = 2              # nominal, with missing values, or all columns if not `is_plain`
+
+cdef struct Lane:           # a column in the rows; a value x is encoded as (x - offset) * scale
+    int column
+    bint is_byte
+    double offset, scale
+    bint is_exact           # offset 0, scale 1, and no value is rounded
+
+cdef struct Task:           # a leaf to be split
+    int node, depth
+    int start, n            # its rows
+    int side                # the buffer of its rows
+    int n_segments          # its segments are on top of `segments`
+    int n_active            # wide: columns[:n_active] contains all columns that may vary in it
+
+cdef class LaneRows:
+    cdef readonly int criterion
+    cdef Buffer buffer                  # the samples
+    cdef int n_samples
+    cdef bint is_plain                  # all weights are the same power of two
+    cdef double unit                    # power of two by which weights are multiplied in scores
+    cdef Task task                      # current task
+    cdef Lanes lanes
+    cdef int n_runs                     # of adjacent samples, which begin at `spare`
+
+    # Memory per column, kept.
+    cdef int* columns                   # those that were offered
+    cdef int n_offered
+    cdef bint has_nominal               # whether one of these is nominal
+    cdef uint8_t* nominal               # by number of the column: whether it is nominal
+    cdef int column_capacity
+    # All other arrays of a growth are parts of one memory block, see `Growth.lay_out`.
+    cdef Lane* of_lanes                 # per lane
+    cdef Range* ranges                  # per offered column
+    # Per sample, in the order in which they were given:
+    cdef int* places
+    cdef int* positions                 # in the root
+    cdef int* spare
+    # Per row:
+    cdef (uint8_t*)[2] rows
+    cdef (int*)[2] items                # numbers of the samples
+
+    cdef int reserve_columns(self, int n_columns) except -1 nogil
+    cdef void offer_column(self, Schema schema, int column) noexcept nogil
+    cdef void find_runs(self) noexcept nogil
+    cdef void measure_column(self, int k) noexcept nogil
+    cdef void assign_lanes(self) noexcept nogil
+    cdef void add_lanes(self, int kind, int lane, int stop) noexcept nogil
+    cdef void encode_run(self, int run) noexcept nogil
+    cdef void encode_lane(self, int lane, int at, int n) noexcept nogil
+
+    @cython.final
+    cdef inline size_t byte_of(self, int lane) noexcept nogil:
+        """The place of a lane in a row."""
+        return lane + 3 * max(0, lane - 16 * self.lanes.n_bytes)
+
+    @cython.final
+    cdef inline const uint8_t* own_rows(self) noexcept nogil:
+        """The rows of the task."""
+        return self.rows[self.task.side] + <size_t>self.task.start * self.lanes.size
+
+    @cython.final
+    cdef inline const int* own_items(self) noexcept nogil:
+        """The samples of the task."""
+        return self.items[self.task.side] + self.task.start
+
+    @cython.final
+    cdef inline double weight(self, int item) noexcept nogil:
+        """The weight of a sample in scores."""
+        return self.unit * self.buffer.weight(self.places[item])
+
+cdef double power_below(double magnitude) noexcept nogil

@@ -1,0 +1,159 @@
+"""The samples of a growth as rows of lanes. See the header."""
+
+from libc.math cimport INFINITY, fabs, frexp, ldexp
+from libc.stdint cimport uint8_t
+
+from ..allocation cimport resized
+from ..schema cimport Schema
+from ..split cimport VARIANCE
+from .buffer cimport BLOCK, DOUBLE
+
+cdef extern from "lanes.h":
+    void extend_floats(Range* range, const float* values, int n) nogil
+    void extend_doubles(Range* range, const double* values, int n) nogil
+    void encode(const void* values, int is_double, int n, const int* positions, uint8_t* lane,
+                int size, int is_byte, double offset, double scale) nogil
+    void encode_four(const float* const* values, int n, const int* positions, uint8_t* lane,
+                     int size, int is_byte) nogil
+
+
+cdef double power_below(double magnitude) noexcept nogil:
+    """A power of two; times it, the magnitude is at least .5 and below 1, unless it is extreme."""
+    cdef int exponent
+    frexp(magnitude, &exponent)
+    return ldexp(1.0, min(max(-exponent, -1000), 1000))
+
+
+cdef class LaneRows:
+    """The samples of a growth, as rows of lanes. See the header."""
+
+    cdef int reserve_columns(self, int n_columns) except -1 nogil:
+        """Allocate memory to offer any of so many columns."""
+        if n_columns > self.column_capacity:
+            self.columns = <int*>resized(self.columns, n_columns, sizeof(int))
+            self.nominal = <uint8_t*>resized(self.nominal, n_columns, 1)
+            self.column_capacity = n_columns
+        return 0
+
+    cdef void offer_column(self, Schema schema, int column) noexcept nogil:
+        """Add a column to those of the next growth."""
+        self.nominal[column] = schema.has_codes(column)
+        self.has_nominal = self.nominal[column] or (self.n_offered > 0 and self.has_nominal)
+        self.columns[self.n_offered] = column
+        self.n_offered += 1
+
+    cdef void find_runs(self) noexcept nogil:
+        """List where the runs of samples begin that are adjacent in a block of the buffer."""
+        cdef int i
+        self.n_runs = 0
+        for i in range(self.n_samples):
+            if (i == 0 or self.places[i] != self.places[i - 1] + 1
+                    or self.places[i] & (BLOCK - 1) == 0):
+                self.spare[self.n_runs] = i
+                self.n_runs += 1
+        self.spare[self.n_runs] = self.n_samples
+
+    cdef void measure_column(self, int k) noexcept nogil:
+        """Find the range of the values of an offered column."""
+        cdef Range* range_ = &self.ranges[k]
+        cdef int column = self.columns[k], run, at
+        cdef const void* values
+        range_.low, range_.high, range_.has_missing = INFINITY, -INFINITY, False
+        range_.is_small = range_.is_exact = range_.is_short = True
+        range_.kind = OTHERS
+        if self.nominal[column]:
+            return
+        for run in range(self.n_runs):
+            at = self.spare[run]
+            values = self.buffer.values_at(column, self.places[at])
+            if values == NULL:
+                range_.has_missing = True
+            elif self.buffer.columns[column].width == DOUBLE:
+                extend_doubles(range_, <const double*>values, self.spare[run + 1] - at)
+            else:
+                extend_floats(range_, <const float*>values, self.spare[run + 1] - at)
+        if self.is_plain and not range_.has_missing:
+            range_.kind = BYTES if range_.is_small and self.criterion != VARIANCE else FULL
+
+    cdef void assign_lanes(self) noexcept nogil:
+        """Give each column a lane."""
+        cdef int k, n_units
+        cdef int[3] n
+        n[0] = n[1] = n[2] = 0
+        for k in range(self.n_offered):
+            n[self.ranges[k].kind] += 1
+        n_units = (n[BYTES] + n[FULL] + 3) // 4
+        if (n[BYTES] + 15) // 16 + (n[FULL] + 3) // 4 >= n_units:       # bytes save nothing
+            n[FULL] += n[BYTES]
+            n[BYTES] = 0
+            for k in range(self.n_offered):
+                self.ranges[k].kind = max(self.ranges[k].kind, <int>FULL)
+        self.lanes.n_bytes, self.lanes.n_full = (n[BYTES] + 15) // 16, (n[FULL] + 3) // 4
+        self.lanes.n_other = (n[OTHERS] + 3) // 4
+        self.lanes.size = 16 * (self.lanes.n_bytes + self.lanes.n_full + self.lanes.n_other)
+        self.lanes.n_fast = 16 * self.lanes.n_bytes + 4 * self.lanes.n_full
+        self.lanes.n_lanes = self.lanes.n_fast + 4 * self.lanes.n_other
+        self.add_lanes(BYTES, 0, 16 * self.lanes.n_bytes)
+        self.add_lanes(FULL, 16 * self.lanes.n_bytes, self.lanes.n_fast)
+        self.add_lanes(OTHERS, self.lanes.n_fast, self.lanes.n_lanes)
+
+    cdef void add_lanes(self, int kind, int lane, int stop) noexcept nogil:
+        """Give the columns of a kind the lanes from `lane` on; those left up to `stop` get none."""
+        cdef int k
+        cdef Lane* this
+        cdef const Range* range_
+        cdef double largest
+        for k in range(self.n_offered):
+            if self.ranges[k].kind != kind:
+                continue
+            this, range_ = &self.of_lanes[lane], &self.ranges[k]
+            this.column, this.is_byte, this.is_exact = self.columns[k], kind == BYTES, True
+            this.offset, this.scale = 0.0, 1.0
+            if not range_.is_exact:
+                this.is_exact = False
+                if not range_.is_short and (
+                        range_.low > 0.0 and range_.high <= 2.0 * range_.low
+                        or range_.high < 0.0 and range_.low >= 2.0 * range_.high):
+                    this.offset = range_.low        # the differences are exact
+                largest = max(fabs(range_.low - this.offset), fabs(range_.high - this.offset))
+                if not 1e-30 < largest < 1e30:
+                    this.scale = power_below(largest)
+            lane += 1
+        while lane < stop:
+            this = &self.of_lanes[lane]
+            this.column, this.is_byte, this.is_exact = -1, kind == BYTES, True
+            this.offset, this.scale = 0.0, 1.0
+            lane += 1
+
+    cdef void encode_run(self, int run) noexcept nogil:
+        """Encode a run of samples, four lanes at a time if that is possible."""
+        cdef int at = self.spare[run], n = self.spare[run + 1] - at, lane, k
+        cdef const Lane* these
+        cdef (const float*)[4] values
+        for lane in range(0, self.lanes.n_lanes, 4):
+            these = &self.of_lanes[lane]
+            for k in range(4):
+                if not these[k].is_exact or these[k].column < 0 or (
+                        self.buffer.columns[these[k].column].width == DOUBLE):
+                    break
+                values[k] = <const float*>self.buffer.values_at(
+                    these[k].column, self.places[at])
+                if values[k] == NULL:
+                    break
+            else:
+                encode_four(values, n, self.positions + at, self.rows[0] + self.byte_of(lane),
+                            self.lanes.size, these.is_byte)
+                continue
+            for k in range(4):
+                self.encode_lane(lane + k, at, n)
+
+    cdef void encode_lane(self, int lane, int at, int n) noexcept nogil:
+        """Encode n samples in one lane."""
+        cdef const Lane* this = &self.of_lanes[lane]
+        cdef const void* values = NULL
+        cdef bint is_double = False
+        if this.column >= 0:
+            values = self.buffer.values_at(this.column, self.places[at])
+            is_double = self.buffer.columns[this.column].width == DOUBLE
+        encode(values, is_double, n, self.positions + at, self.rows[0] + self.byte_of(lane),
+               self.lanes.size, this.is_byte, this.offset, this.scale)

@@ -1,0 +1,129 @@
+"""The passes over rows give the same bits with SSE2 and in plain C."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import river_extra_trees
+
+HEADER = Path(river_extra_trees.__file__).parent / "_core" / "forests"
+FLAGS = ("-O2", "-ffp-contract=off", "-Werror", "-Wall", f"-I{HEADER}")
+
+# Random rows of every layout go through all passes, which print what they write.
+PROGRAM = r"""
+#include <stdio.h>
+#include "lanes.h"
+
+enum { N = 600, UNITS = 11, LANES = 16 * UNITS };
+static uint64_t state = 88172645463325252u;
+static uint64_t word(void) {
+    state ^= state << 13, state ^= state >> 7, state ^= state << 17;
+    return state;
+}
+static int up_to(int n) { return (int)((word() >> 33) % (uint64_t)(n + 1)); }
+static float number(int with_missing) {
+    static const float special[] = {0.0f, -0.0f, 1e-40f, 3e38f, -3e38f, 255.0f};
+    if (with_missing && up_to(3) == 0) return NAN;
+    return up_to(4) == 0 ? special[up_to(5)] : (float)(up_to(9) - 4) * 0.37f;
+}
+static void print(const void *from, size_t n) { fwrite(from, 1, n, stdout); }
+
+static uint8_t rows[2][16 * UNITS * N], thresholds[16 * UNITS];
+static uint64_t words[4 * UNITS], vary[3], best[3];
+static int counts[N * LANES], sums[LANES], items[2][N], targets[N];
+static float scores[LANES], floats[4][N];
+static double doubles[N];
+
+static void pass(int n_bytes, int n_full, int n_other, int n) {
+    int units = n_bytes + n_full + n_other, i, j, n_segments = 0, left = n, n_left = 0;
+    Lanes lanes = {n_bytes, n_full, n_other, 16 * units, 16 * n_bytes + 4 * n_full,
+                   16 * n_bytes + 4 * (n_full + n_other)};
+    Segment segments[N];
+    Test test;
+    float limit = number(0);
+    for (i = 0; i < n; i++) for (j = 0; j < 16 * units; j += j < 16 * n_bytes ? 1 : 4) {
+        float x = number(j >= 16 * (n_bytes + n_full));
+        if (j < 16 * n_bytes) rows[0][i * lanes.size + j] = (uint8_t)up_to(up_to(1) ? 255 : 1);
+        else memcpy(rows[0] + i * lanes.size + j, &x, 4);
+    }
+    for (i = 0; i < 4 * UNITS; i++) words[i] = word();
+    for (i = 0; i < n; i++) targets[i] = up_to(1 << 20) - (1 << 19), items[0][i] = i;
+    for (; left > 0; left -= segments[n_segments++].n) {
+        segments[n_segments].code = n_segments;
+        segments[n_segments].n = 1 + up_to(left - 1);
+    }
+    memset(vary, 0, sizeof(vary)), memset(best, 0, sizeof(best));
+    draw_thresholds(&lanes, rows[0], n, words, thresholds, vary);
+    print(thresholds, lanes.size), print(vary, sizeof(vary));
+    count_segments(&lanes, rows[0], segments, n_segments, thresholds, counts);
+    print(counts, sizeof(int) * n_segments * lanes.n_fast);
+    score_lanes(&lanes, counts, segments, n_segments, NULL, 0, n, 1, vary, scores);
+    print(scores, sizeof(float) * lanes.n_fast);
+    if (lanes.n_fast) {
+        float most = find_best(scores, lanes.n_fast, best);
+        print(&most, sizeof(most)), print(best, sizeof(best));
+    }
+    if (n_bytes == 0) {
+        sum_targets(&lanes, rows[0], targets, n, thresholds, sums, counts);
+        score_lanes(&lanes, counts, NULL, 0, sums, 1000, n, 1, vary, scores);
+        print(sums, sizeof(int) * lanes.n_fast), print(scores, sizeof(float) * lanes.n_fast);
+    }
+    test.is_float = n_bytes == 0, test.stride = lanes.size, test.values = rows[0];
+    test.limit = test.is_float ? limit : 1.0f;
+    for (i = 0; i < n; i++) n_left += !goes_right(&test, rows[0] + i * lanes.size, test.is_float);
+    for (i = 0; i < 5; i++) {
+        if (i == 3 && n_left == n) continue;        /* then there is no row to keep */
+        if (i == 4 && n_left == 0) continue;
+        memset(rows[1], 0, sizeof(rows[1]));
+        move_rows(&lanes, rows[0], n, n_left, &test, rows[1], i == 0 ? items[0] : NULL, items[1],
+                  i != 3, i != 4);
+        print(rows[1], (size_t)lanes.size * n), print(items[1], sizeof(int) * n);
+    }
+}
+
+static void measure(int n) {
+    int i, k, missing = up_to(1), positions[N];
+    for (i = 0; i < n; i++) {
+        for (k = 0; k < 4; k++) floats[k][i] = up_to(9) ? (float)up_to(255) : number(missing);
+        doubles[i] = up_to(1) ? floats[0][i] : floats[0][i] * 1.00000001;
+        positions[i] = n - 1 - i;
+    }
+    for (k = 0; k < 5; k++) {
+        Range range = {INFINITY, -INFINITY, 0, 1, 1, 1, 0};
+        if (k < 4) extend_floats(&range, floats[k], n);
+        else extend_doubles(&range, doubles, n);
+        print(&range, offsetof(Range, kind));       /* no padding */
+    }
+    const float *four[4] = {floats[0], floats[1], floats[2], floats[3]};
+    encode_four(four, n, positions, rows[1], 16, 0), print(rows[1], 16 * n);
+    encode(doubles, 1, n, positions, rows[1], 16, 0, 3.5, 0.25), print(rows[1], 16 * n);
+}
+
+int main(void) {
+    int i;
+    for (i = 0; i < 2000; i++) {
+        int n_bytes = up_to(1) * up_to(5), n_full = up_to(5);
+        pass(n_bytes, n_full, n_bytes + n_full == 0 || up_to(1), 2 + up_to(up_to(9) ? 30 : N - 2));
+        measure(1 + up_to(40));
+    }
+    return 0;
+}
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32" or not shutil.which("cc"), reason="no C compiler")
+def test_plain_passes_give_the_bits_of_sse2(tmp_path: Path) -> None:
+    """Extremes, counts, sums, scores, moves and encodings, of every layout of lanes."""
+    (tmp_path / "passes.c").write_text(PROGRAM)
+    printed = []
+    for flag in ("-USAME", "-DPLAIN"):
+        program = tmp_path / flag
+        subprocess.run(
+            ["cc", *FLAGS, flag, str(tmp_path / "passes.c"), "-o", str(program), "-lm"], check=True
+        )
+        printed.append(subprocess.run([program], capture_output=True, check=True).stdout)
+    assert printed[0] == printed[1]
+    assert len(set(printed[0])) == 256

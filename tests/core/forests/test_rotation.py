@@ -1,0 +1,69 @@
+"""The turns in which trees are replaced, and how long a growth may take."""
+
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+
+import river_extra_trees as ret
+from river_extra_trees._core.forests.extra_trees import ExtraTrees
+from river_extra_trees._core.state import StateError
+from tests.tools.naive_forests import both, rows
+
+
+def births_of(core: Any, learn: Any, n: int) -> Any:
+    """The births of all trees after each sample; row i is that after i + 1."""
+    found = []
+    for i in range(n):
+        learn(i)
+        found.append(core.state()["births"])
+    return np.array(found)
+
+
+def test_trees_are_replaced_in_turn() -> None:
+    """Each of four trees once in a window of 40, and never two of them at once."""
+    core, _ = both(False, windows=[(40, 4)])
+    given = list(rows(False, 400))
+    births = births_of(core, lambda i: core.learn(*given[i]), 400)[200:]
+    assert (np.count_nonzero(np.diff(births, axis=0), axis=1) <= 1).all()
+    for tree in births.T:
+        assert set(np.diff(np.unique(tree))) <= {39, 40, 41}
+
+
+def test_a_growth_that_takes_long_delays_the_next() -> None:
+    """Its steps are spread over more samples, at most four times as many as it is given."""
+    rng = random.Random(1)
+    model = ret.ExtraTreesClassifier(n_models=4, window_sizes=(400,), max_features=None, seed=1)
+
+    def learn(_: int) -> None:
+        words = {f"w{rng.randrange(300)}": 1.0 for _ in range(20)}
+        model.learn_one(words, rng.randrange(3))
+
+    births = births_of(model._core, learn, 1500)[800:]
+    gaps = np.concatenate([np.diff(np.unique(tree)) for tree in births.T])
+    assert gaps.min() >= 399
+    assert 400 < gaps.max() <= 4 * 4 * (400 // 4 + 1)
+
+
+def test_trees_keep_to_their_limit() -> None:
+    """Grown ones, and leaves that small batches split."""
+    core, _ = both(False, max_nodes=9)
+    for row in rows(False, 300):
+        core.learn(*row)
+        assert all(core.trees[tree].n_nodes <= 9 for tree in range(len(core.trees)))
+
+
+@pytest.mark.parametrize("late", [-1.0, 2.0, 1e15])
+def test_a_growth_that_is_due_at_another_time_is_refused(late: float) -> None:
+    """A damaged file may have one. Its steps would be those of another one."""
+    core, _ = both(False, windows=[(1000, 1)])
+    states = []
+    for x, y, _ in rows(False, 300):
+        core.learn(x, y, 1.0)
+        states.append(core.state())
+    state = next(state for state in states if state["growths"][0, 3])
+    due = state["growths"][0, 3] + min(1000, state["growths"][0, 3])
+    ExtraTrees.restored({**state, "due": np.array([float(due)])})
+    with pytest.raises(StateError, match="a growth contradicts the number"):
+        ExtraTrees.restored({**state, "due": np.array([max(due * (late > 0.0), 1.0) + late])})
