@@ -237,6 +237,8 @@ cdef class Learner(Guarded):
             if reader.asks and not reader.answered:
                 self.predict_row(reader)
                 reader.answered = True
+                if not reader.learns:
+                    self.remember()
             weight = reader.weight() if reader.learns else 0.0
             if weight > 0.0:
                 if self.batch_is_full():

@@ -94,6 +94,8 @@ cdef class ExtraTrees(Ensemble):
     cdef readonly NumberMixture mixture          # None in a classification
     cdef readonly NaiveBayes naive      # None in a regression
     cdef readonly Questions questions   # that wait for their labels, with what `mixed` was then
+    cdef Py_ssize_t first_asked         # row of a frame that is predicted: first with a place ...
+    cdef int first_place                # ... of its question, and this place; -1: no row has any
     cdef double* claims                 # per member of the mixture, see `Pace`
 
     cdef object store_in(self, Buffer buffer)
@@ -114,6 +116,7 @@ cdef class ExtraTrees(Ensemble):
                             int64_t n_seen, const double* answers, double* mixed, double target,
                             int width) noexcept nogil
     cdef double* claims_of(self, double delay) noexcept nogil
+    cdef int open_questions(self, Py_ssize_t row, Py_ssize_t stop) except -1 nogil
     cdef int size_of_mixed(self, int width) noexcept nogil
     cdef double* prediction(self, double* mixed, int width) noexcept nogil
     cdef int reserve_and_answer(self) except -1 nogil

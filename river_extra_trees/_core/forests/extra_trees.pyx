@@ -256,7 +256,12 @@ cdef class ExtraTrees(Ensemble):
 
     cdef int run(self, RowReader reader, Py_ssize_t stop, int n_labels) except -1 nogil:
         if not reader.learns:
-            return Ensemble.run(self, reader, stop, n_labels)
+            self.open_questions(reader.row, stop)
+            Ensemble.run(self, reader, stop, n_labels)
+            if self.first_place >= 0:       # the other rows are asked later
+                self.questions.end = self.first_place + <int>max(
+                    <Py_ssize_t>0, reader.row - self.first_asked)
+            return 0
         return (<TreePass>reader.job).run(reader, stop, n_labels)
 
     cdef int reserve(self, int n_labels) except -1 nogil:
@@ -453,6 +458,15 @@ cdef class ExtraTrees(Ensemble):
             self.questions.keep(
                 hash_of(self.schema.row, 1, self.schema.filled, self.schema.n_filled),
                 self.buffer.n_seen, self.mixed, self.size_of_mixed(self.n_values()))
+        return 0
+
+    cdef int open_questions(self, Py_ssize_t row, Py_ssize_t stop) except -1 nogil:
+        """Make places for the questions of these rows of a frame, or of the last ones."""
+        cdef int width = self.size_of_mixed(self.n_values())
+        cdef int n = <int>min(stop - row, <Py_ssize_t>self.questions.most(width))
+        self.first_place, self.first_asked = -1, stop - n
+        if self.buffer.n_seen > 0 and n > 0 and not self.questions.is_closed:
+            self.first_place = self.questions.open(n, width)
         return 0
 
     cdef int size_of_mixed(self, int width) noexcept nogil:

@@ -11,6 +11,9 @@ samples that were learned between the question and the label; D is its running m
 
     D <- D + (delay - D) / MEMORY.
 
+The rows of a frame are asked in any order, by several threads: `open` makes places for all of them,
+`put` fills one.
+
 A question waits until MOST others were kept after it, or fewer if their answers would take more
 than MOST_NUMBERS numbers. Those that are never answered therefore cost a fixed memory.
 
@@ -41,6 +44,9 @@ cdef class Questions:
     cdef int most(self, int width) noexcept nogil
     cdef int keep(self, uint64_t row, int64_t n_seen, const double* answer,
                   int width) except -1 nogil
+    cdef int open(self, int n, int width) except -1 nogil
+    cdef void put(self, int place, uint64_t row, int64_t n_seen,
+                  const double* answer) noexcept nogil
     cdef int make_room(self) except -1 nogil
     cdef int reserve(self, int capacity) except -1 nogil
     cdef double* take(self, uint64_t row, int64_t n_seen) noexcept nogil

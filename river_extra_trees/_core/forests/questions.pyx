@@ -74,16 +74,29 @@ cdef class Questions:
         """Keep a question, unless it is the last one again and nothing was learned since."""
         if self.is_closed or self.most(width) == 0:
             return 0
+        if (self.waits() and width == self.width and self.rows[self.end - 1] == row
+                and self.moments[self.end - 1] == n_seen):
+            return 0
+        self.put(self.open(1, width), row, n_seen, answer)
+        return 0
+
+    cdef int open(self, int n, int width) except -1 nogil:
+        """Make places for n questions, at most `most`; return the first of them."""
+        cdef int _
         if width != self.width:
             self.forget()
             self.width, self.capacity = width, 0
-        if self.waits() and self.rows[self.end - 1] == row and self.moments[self.end - 1] == n_seen:
-            return 0
-        self.make_room()
-        self.rows[self.end], self.moments[self.end] = row, n_seen
-        memcpy(self.answers + <Py_ssize_t>self.end * width, answer, width * sizeof(double))
-        self.end += 1
-        return 0
+        for _ in range(n):
+            self.make_room()
+            self.moments[self.end] = -1
+            self.end += 1
+        return self.end - n
+
+    cdef void put(self, int place, uint64_t row, int64_t n_seen,
+                  const double* answer) noexcept nogil:
+        """Keep a question at an open place."""
+        self.rows[place], self.moments[place] = row, n_seen
+        memcpy(self.answers + <Py_ssize_t>place * self.width, answer, self.width * sizeof(double))
 
     cdef int make_room(self) except -1 nogil:
         """Make a place for one more question; one that has waited too long is dropped."""

@@ -14,6 +14,7 @@ from ..tree cimport ClassShare, Tree, add_shares, list_shares, walk_rows
 from .row_pass cimport RowPass
 from .extra_trees cimport ExtraTrees, Group, SmallBatch
 from .model_trees cimport remainder
+from .questions cimport hash_of
 from .rotation cimport change_tree, find_recent, grow_group, learn_row, next_change
 
 cdef enum:
@@ -253,6 +254,7 @@ cdef class TreePass(RowPass):
         """Combine the predictions of the trees for each row, and update the weights."""
         cdef int i, width = self.width
         cdef int64_t n_seen = self.first
+        cdef Py_ssize_t place
         cdef double* answers = self.answers
         for i in range(self.n):
             if not self.forest.regression:
@@ -261,6 +263,12 @@ cdef class TreePass(RowPass):
             self.forest.combine(answers, self.mixed, width)
             reader.store_prediction(
                 row + i, self.forest.prediction(self.mixed, width), self.forest.n_labels())
+            place = row + i - self.forest.first_asked
+            if not self.learns and self.forest.first_place >= 0 and place >= 0:
+                self.forest.questions.put(
+                    self.forest.first_place + <int>place,
+                    hash_of(self.ahead.rows[i], self.ahead.stride, self.columns, self.n_columns),
+                    self.forest.buffer.n_seen, self.mixed)
             if self.is_learned(i):
                 self.forest.n_row = -1      # its predictions are those of other weights
                 self.forest.learn_weights(

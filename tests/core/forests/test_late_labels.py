@@ -140,15 +140,27 @@ def test_questions_wait_in_copies(task: str, copied: Any) -> None:
 
 
 @tasks
-def test_frames_and_snapshots_ask_nothing_that_waits(task: str) -> None:
-    """`predict_many` changes no model, and a copy for serving keeps no questions."""
+@pytest.mark.parametrize("n_jobs", [1, 3])
+def test_frames_ask_as_their_rows_do(task: str, n_jobs: int) -> None:
+    """Whichever thread predicts a row, and if a value is unknown; more rows than wait, too."""
     pairs = stream_of(task, 100)
-    model = late(model_of(task), pairs)
-    before = persistence.save_bytes(model)
-    model.predict_many(pd.DataFrame(x for x, _ in pairs))
-    assert persistence.save_bytes(model) == before
-    served = model._core.for_serving()
-    for x, _ in pairs:
+    one, many = late(model_of(task), pairs), late(model_of(task), pairs)
+    many.mutate({"n_jobs": n_jobs})
+    rows = [{**x, "a": float(i)} for i in range(50) for x, _ in pairs]
+    for i in (3, 2000, 4990):
+        rows[i]["c"] = "unknown"
+    for x in rows:
+        one.predict_one(x)
+    many.predict_many(pd.DataFrame(rows))
+    found, wanted = (model._core.questions.state() for model in (many, one))
+    for name in ("rows", "moments", "ages", "answers"):
+        np.testing.assert_allclose(found[name], wanted[name], rtol=1e-12)
+
+
+@tasks
+def test_snapshots_ask_nothing_that_waits(task: str) -> None:
+    served = late(model_of(task), stream_of(task, 100))._core.for_serving()
+    for x, _ in stream_of(task, 100):
         (served.predict_number if task == "regression" else served.predict_proba)(x)
     assert not len(served.questions.state()["rows"])
 
