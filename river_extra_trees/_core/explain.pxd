@@ -75,8 +75,6 @@ cdef class Explainer:
     cdef void measure(self) noexcept nogil
     cdef void add_path(self) noexcept nogil
     cdef void add_shapley(self, int k) noexcept nogil
-    cdef bint enter(self, int parent, int place, int n_points, const double* points) noexcept nogil
-    cdef void leave(self, int depth, int n_points, const double* weights) noexcept nogil
 
     cdef inline Step* next(self) noexcept nogil:
         """The step of the next node, a leaf unless `fork` follows; its number is in `right`."""

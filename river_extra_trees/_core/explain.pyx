@@ -3,6 +3,7 @@
 import numpy as np
 
 from libc.math cimport exp, expm1, log, log1p
+from libc.string cimport memset
 
 from .allocation cimport free, product, resized, zeroed
 from .arrays cimport view
@@ -14,7 +15,7 @@ cdef enum:
 cdef double FAINTEST = 1e-280   # a share below this is none
 cdef double LEAST = 1e-6        # limit of probabilities in log odds
 
-# Points and weights of the quadrature on [0, 1], for 1, 2, 4, 8 and 16 points.
+# Points and weights of the quadrature on [0, 1], for 2 ** k points.
 cdef double[5][MOST_POINTS] POINTS, WEIGHTS
 for _k in range(5):
     _points, _weights = np.polynomial.legendre.leggauss(1 << _k)
@@ -200,74 +201,95 @@ cdef class Explainer:
             i = below
 
     cdef void add_shapley(self, int k) noexcept nogil:
-        """Add the Shapley values, with 2 ** k points."""
-        cdef int i, q, depth, at = 0, n_points = 1 << k
-        cdef const double* points = POINTS[k]
-        for i in range(self.n_features):
-            self.latest[i] = 0
+        """Add the Shapley values, with 2 ** k points; loops over points are unrolled."""
+        memset(self.latest, 0, self.n_features * sizeof(int))
         self.agrees[0] = self.shares[0] = 1.0
-        for q in range(n_points):
-            self.inverses[q] = self.products[q] = 1.0
-            self.sums[q] = 0.0
-        i = 0
-        while i < self.n_steps:
-            depth = self.steps[i].depth
-            while at >= depth and at > 0:
-                self.leave(at, n_points, WEIGHTS[k])
-                at -= 1
-            if depth > 0 and not self.enter(self.parents[depth], i, n_points, points):
-                i += 1                          # no weight, and x does not go there
-                while i < self.n_steps and self.steps[i].depth > depth:
-                    i += 1
-                continue
-            at = depth
-            self.parents[depth + 1] = i
-            if self.steps[i].feature < 0:
-                for q in range(n_points):
-                    self.sums[at * MOST_POINTS + q] = (     # the mean has no contributions
-                        (self.steps[i].value - self.steps[0].value)
-                        * self.products[at * MOST_POINTS + q])
-            i += 1
-        while at > 0:
-            self.leave(at, n_points, WEIGHTS[k])
+        if k <= 2:
+            visit(self, 4, POINTS[2], WEIGHTS[2])
+        elif k == 3:
+            visit(self, 8, POINTS[3], WEIGHTS[3])
+        else:
+            visit(self, MOST_POINTS, POINTS[4], WEIGHTS[4])
+
+
+# --- Shapley values -------------------------------------------------------------------------------
+
+cdef inline void visit(Explainer tree, int n_points, const double* points,
+                       const double* weights) noexcept nogil:
+    """Visit all leaves that count."""
+    cdef int i = 0, q, depth, at = 0
+    cdef const Step* step
+    cdef double* sums
+    cdef double value
+    for q in range(n_points):
+        tree.inverses[q] = tree.products[q] = 1.0
+        tree.sums[q] = 0.0
+    while i < tree.n_steps:
+        step = &tree.steps[i]
+        depth = step.depth
+        while at >= depth and at > 0:
+            leave(tree, at, n_points, weights)
             at -= 1
+        if depth > 0 and not enter(tree, tree.parents[depth], i, n_points, points):
+            i += 1                          # no weight, and x does not go there
+            while i < tree.n_steps and tree.steps[i].depth > depth:
+                i += 1
+            continue
+        at = depth
+        tree.parents[depth + 1] = i
+        if step.feature < 0:
+            value = step.value - tree.steps[0].value        # the mean has no contributions
+            sums = tree.sums + at * MOST_POINTS
+            for q in range(n_points):
+                sums[q] = value * tree.products[at * MOST_POINTS + q]
+        i += 1
+    while at > 0:
+        leave(tree, at, n_points, weights)
+        at -= 1
 
-    cdef bint enter(self, int parent, int place, int n_points, const double* points) noexcept nogil:
-        """Go down an edge; return whether a leaf below it counts."""
-        cdef const Step* above = &self.steps[parent]
-        cdef int q, depth = above.depth + 1, feature = above.feature
-        cdef int before = self.latest[feature]
-        cdef bint is_left = place == parent + 1
-        cdef double share = self.steps[place].weight / above.weight if above.weight > 0.0 else 0.5
-        cdef double agrees = self.agrees[before] if above.left == is_left else 0.0
-        cdef double factor
-        cdef double* products = self.products + depth * MOST_POINTS
-        cdef double* inverses = self.inverses + depth * MOST_POINTS
-        share *= self.shares[before]
-        if agrees == 0.0 and share < FAINTEST:
-            return False
-        for q in range(n_points):
-            factor = share + points[q] * (agrees - share)
-            products[q] = (products[q - MOST_POINTS] * factor
-                           * self.inverses[before * MOST_POINTS + q])
-            inverses[q] = 1.0 / factor
-            self.sums[depth * MOST_POINTS + q] = 0.0
-        self.agrees[depth], self.shares[depth] = agrees, share
-        self.before[depth], self.features[depth] = before, feature
-        self.latest[feature] = depth
-        return True
 
-    cdef void leave(self, int depth, int n_points, const double* weights) noexcept nogil:
-        """Go up an edge: all leaves below it have been visited."""
-        cdef int q, before = self.before[depth], feature = self.features[depth]
-        cdef double* sums = self.sums + depth * MOST_POINTS
-        cdef const double* inverses = self.inverses + depth * MOST_POINTS
-        cdef const double* earlier = self.inverses + before * MOST_POINTS
-        cdef double with_edge = self.agrees[depth] - self.shares[depth], total = 0.0
-        # The leaves below count for the latest edge of a feature, no longer for the one before.
-        cdef double without = self.agrees[before] - self.shares[before]
-        for q in range(n_points):
-            total += weights[q] * sums[q] * (with_edge * inverses[q] - without * earlier[q])
-            (sums - MOST_POINTS)[q] += sums[q]
-        self.phi[feature] += total
-        self.latest[feature] = before
+cdef inline bint enter(Explainer tree, int parent, int place, int n_points,
+                       const double* points) noexcept nogil:
+    """Go down an edge; return whether a leaf below it counts."""
+    cdef const Step* above = &tree.steps[parent]
+    cdef int q, depth = above.depth + 1, feature = above.feature
+    cdef int before = tree.latest[feature]
+    cdef bint is_left = place == parent + 1
+    cdef double share = tree.steps[place].weight / above.weight if above.weight > 0.0 else 0.5
+    cdef double agrees = tree.agrees[before] if above.left == is_left else 0.0
+    cdef double factor
+    cdef double* products = tree.products + depth * MOST_POINTS
+    cdef double* inverses = tree.inverses + depth * MOST_POINTS
+    cdef double* sums = tree.sums + depth * MOST_POINTS
+    cdef const double* of_parent = products - MOST_POINTS
+    cdef const double* earlier = tree.inverses + before * MOST_POINTS
+    share *= tree.shares[before]
+    if agrees == 0.0 and share < FAINTEST:
+        return False
+    for q in range(n_points):
+        factor = share + points[q] * (agrees - share)
+        products[q] = of_parent[q] * factor * earlier[q]
+        inverses[q] = 1.0 / factor
+        sums[q] = 0.0
+    tree.agrees[depth], tree.shares[depth] = agrees, share
+    tree.before[depth], tree.features[depth] = before, feature
+    tree.latest[feature] = depth
+    return True
+
+
+cdef inline void leave(Explainer tree, int depth, int n_points,
+                       const double* weights) noexcept nogil:
+    """Go up an edge: all leaves below it have been visited."""
+    cdef int q, before = tree.before[depth], feature = tree.features[depth]
+    cdef double* sums = tree.sums + depth * MOST_POINTS
+    cdef double* above = sums - MOST_POINTS
+    cdef const double* inverses = tree.inverses + depth * MOST_POINTS
+    cdef const double* earlier = tree.inverses + before * MOST_POINTS
+    cdef double with_edge = tree.agrees[depth] - tree.shares[depth], total = 0.0
+    # The leaves below count for the latest edge of a feature, no longer for the one before.
+    cdef double without = tree.agrees[before] - tree.shares[before]
+    for q in range(n_points):
+        total += weights[q] * sums[q] * (with_edge * inverses[q] - without * earlier[q])
+        above[q] += sums[q]
+    tree.phi[feature] += total
+    tree.latest[feature] = before
