@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import operator
 import random
 import typing
 from collections.abc import Callable, Hashable, Mapping
@@ -210,12 +211,13 @@ class Watch(base.Wrapper[typing.Any]):
 
     def _take_question(self, x: Sample, answer: typing.Any) -> None:
         """Remember the answer to a question until its label comes, and look at the features."""
-        self._x, self._answer, self._is_asked = x, answer, True
+        self._x, self._answer = x, answer
+        self.n_samples = n = self.n_samples + 1
+        if n % STRIDE == 1:
+            self._is_asked = True
+            self._look(x)
         if self._late is not None:
             self._remember(x, answer)
-        self.n_samples += 1
-        if self.n_samples % STRIDE == 1:
-            self._look(x)
 
     def _remember(self, x: Sample, answer: typing.Any) -> None:
         """Remember the answer to one of many questions."""
@@ -231,14 +233,16 @@ class Watch(base.Wrapper[typing.Any]):
             return answer
         return self.model.predict_one(x)
 
-    def _expect_late_labels(self) -> None:
-        """Remember many questions if any is asked: labels come late from now on.
-
-        The losses become larger; the stream does not change.
-        """
-        if self._is_asked:
+    def _forget_question(self, x: Sample, is_last: bool) -> None:
+        """Forget the answer for a sample that was learned; look at it if there was none."""
+        if self._late is not None:
+            self._late.pop(key_of(x), None)
+        elif self._is_asked and not is_last:
+            # From now on labels come late. The losses become larger; the stream does not change.
             self._late = collections.OrderedDict()
             self._losses.restart()
+        if not self._is_asked:
+            self._see(x)
 
     # ------------------------------------------------------------------ learning
 
@@ -262,15 +266,15 @@ class Watch(base.Wrapper[typing.Any]):
             self.model.learn_one(x, y)
         else:
             self.model.learn_one(x, y, w)
-        if self._late is not None:
-            self._late.pop(key_of(x), None)
-        elif not is_last:
-            self._expect_late_labels()
+        if not is_last or self._late is not None:
+            self._forget_question(x, is_last)
         self._x = None
         if answer is not None:
-            self._judge(answer, y)
-        if not is_last and not self._is_asked:
-            self._see(x)
+            losses = self._losses
+            losses.total += self._loss(answer, y)
+            losses.n = n = losses.n + 1
+            if n == LOSSES_BLOCK:
+                self._end_losses()
 
     def learn_many(self, X: typing.Any, y: typing.Any, w: typing.Any = 1.0) -> None:
         """Learn the rows of a data frame, one after the other, as `learn_one` does.
@@ -363,9 +367,13 @@ class Watch(base.Wrapper[typing.Any]):
         losses.total += self._loss(answer, y)
         losses.n += 1
         if losses.n == LOSSES_BLOCK:
-            memory = getattr(learner_of(self.model), MEMORY, 1.0)
-            if changes := losses.end_block(memory):
-                self._raise_alarms([(kind, None, size, text) for kind, size, text in changes])
+            self._end_losses()
+
+    def _end_losses(self) -> None:
+        """End a block of losses."""
+        memory = getattr(learner_of(self.model), MEMORY, 1.0)
+        if changes := self._losses.end_block(memory):
+            self._raise_alarms([(kind, None, size, text) for kind, size, text in changes])
 
     def _raise_alarms(self, changes: list[tuple[str, Hashable, float, str]]) -> None:
         alarms = [Alarm(self.n_samples, *change) for change in changes]
@@ -374,9 +382,7 @@ class Watch(base.Wrapper[typing.Any]):
             for alarm in alarms:
                 self.on_alarm(alarm)
 
-    def _loss(self, answer: typing.Any, y: typing.Any) -> float:
-        """Return the loss of an answer."""
-        raise NotImplementedError
+    _loss: typing.Any  # the loss of an answer, given the label
 
 
 def restored_alarm(fields: typing.Any) -> Alarm:
@@ -411,14 +417,14 @@ class WatchedClassifier(Watch, base.Classifier):
         self._take_question(x, max(shares, key=shares.__getitem__) if shares else None)
         return shares
 
-    def _loss(self, answer: typing.Any, y: typing.Any) -> float:
-        return answer != y
+    _loss = staticmethod(operator.ne)
 
 
 class WatchedRegressor(Watch, base.Regressor):
     """A `Watch` of a regressor."""
 
-    def _loss(self, answer: typing.Any, y: typing.Any) -> float:
+    @staticmethod
+    def _loss(answer: typing.Any, y: typing.Any) -> float:
         return abs(float(answer) - float(y))
 
 

@@ -96,7 +96,8 @@ cdef class ClassPool:
 
     def member_weights(self):
         """The weights of the groups."""
-        return self.views()["weights"].tolist()
+        cdef int group
+        return [self.weights[group] for group in range(self.n_groups)]
 
     cdef dict views(self):
         """The arrays of a state."""
@@ -341,7 +342,8 @@ cdef class NumberMixture:
 
     def member_weights(self):
         """The weights of the groups, then of the stacked prediction."""
-        return self.views()["weights"].tolist()
+        cdef int group
+        return [self.weights[group] for group in range(self.n_groups + 1)]
 
     cdef dict views(self):
         """The arrays of a state."""
