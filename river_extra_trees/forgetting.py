@@ -31,9 +31,9 @@ def accuracy_of(sums: Sums) -> float:
 
 
 def add(a: Sums, b: Sums) -> Sums:
-    """Add sums; losses are kept finite, so that every accuracy is a number."""
+    """Add sums; they are kept in their range, so that a file of them can be loaded again."""
     return (
-        a[0] + b[0],
+        min(LARGEST_COUNT, a[0] + b[0]),
         min(LARGEST_FLOAT, a[1] + b[1]),
         a[2] + b[2],
         min(LARGEST_FLOAT, a[3] + b[3]),

@@ -5,7 +5,8 @@ import math
 import pytest
 from scipy import stats
 
-from river_extra_trees.forgetting import Sums, accuracy_of, add, p_value
+from river_extra_trees._core.state import LARGEST_COUNT
+from river_extra_trees.forgetting import Sums, accuracy_of, add, p_value, sums_from
 
 
 @pytest.mark.parametrize("scale", [1e-150, 1e-80, 1.0, 1e80, 1e150])
@@ -29,3 +30,10 @@ def test_losses_that_are_too_large_to_add_stay_finite() -> None:
     total = add(huge, huge)
     assert math.isfinite(accuracy_of(total))
     assert total[0] == 20
+
+
+def test_sums_of_a_file_can_be_added_for_ever() -> None:
+    """A file may claim the largest count; what comes of it is still a valid sum."""
+    large: Sums = (LARGEST_COUNT, 1.7e308, 1.0, 0.0)
+    found = add(sums_from(list(large)), (100, 1.7e308, 1.0, 0.0))
+    assert sums_from(list(found)) == found
