@@ -25,12 +25,18 @@ VARIANTS: dict[Task, dict[str, str]] = {
         "twenty trees": "n_models=20",
         "no splits between regrowths": "batch_size=10000",
         "few features per split": "max_features='sqrt'",
+        "all features": "max_features=1.0",
+        "six windows": "window_sizes=(15,60,250,1000,4000,16000),n_models=120",
+        "half as many trees again": "n_models=150",
     },
     "regression": {
         "default": "",
         "one window of 2,000": "window_sizes=(2000,)",
-        "without the window of 16,000": "window_sizes=(15,60,250,1000)",
+        "without the window of 16,000": "window_sizes=(15,60,250,1000,4000)",
         "thirty trees": "n_models=30",
+        "seven tenths of the features": "max_features=0.7",
+        "five windows": "window_sizes=(15,60,250,1000,16000),n_models=75",
+        "a quarter more trees": "n_models=90",
     },
 }
 FORESTS: dict[Task, str] = {
