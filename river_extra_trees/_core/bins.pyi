@@ -4,13 +4,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-Array = npt.NDArray[np.float64]
-
 class Bins:
-    counts: Array
-    usual: Array
-    recent: Array
-    edges: Array
+    counts: npt.NDArray[np.float64]
+    usual: npt.NDArray[np.float64]
+    recent: npt.NDArray[np.float64]
+    edges: npt.NDArray[np.float64]
     n_blocks: npt.NDArray[np.intc]
     names: list[Hashable]
     values: list[dict[Any, int] | None]

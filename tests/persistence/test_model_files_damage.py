@@ -123,7 +123,7 @@ def test_damage_of_the_right_hash_does_no_harm(name: str) -> None:
     for _ in range(15):
         damage.outcome(damage.scrambled(content, rng))
     old_and_new = [damage.small_file(name, n) for n in damage.AGES]
-    counts = sum((damage.nasty_outcomes(each, 359) for each in old_and_new), Counter())
+    counts = sum((damage.nasty_outcomes(each, 101) for each in old_and_new), Counter())
     assert counts["refused"] > counts["sound"] > 0
 
 
