@@ -498,10 +498,21 @@ cdef int check_leaves(Tree* tree, int n_values) except -1:
         require(this.left < n_values and (this.left != -1 or weight == 0.0),
                 "Trees: a leaf has no such class")
         n += meet_cells(tree, first_cell(tree, node), n_values, 1.000001 * weight, met)
+        require(first_cell(tree, node) < 0
+                or weight_of_cells(tree, first_cell(tree, node)) > 0.0 or weight == 0.0,
+                "Trees: no class of a leaf has a weight")
     tree.n_free_cells = meet_cells(tree, tree.free_cell, n_values, np.inf, met)
     require(n + tree.n_free_cells == tree.n_cells_used,
             "Trees: a cell is neither of a leaf nor free")
     return 0
+
+
+cdef double weight_of_cells(const Tree* tree, int cell) noexcept nogil:
+    cdef double total = 0.0
+    while cell >= 0:
+        total += tree.cells[cell].weight
+        cell = tree.cells[cell].next
+    return total
 
 
 cdef int meet_cells(const Tree* tree, int cell, int n_values, double most,

@@ -229,7 +229,7 @@ ALL = [(family, name) for family, oracles in FAMILIES.items() for name in oracle
 COMMON = {
     "deadline": None,
     "derandomize": True,
-    "phases": [Phase.generate],  # a failing sequence need not be the shortest: shrinking takes minutes
+    "phases": [Phase.generate],  # to shrink a failing sequence takes minutes
     "suppress_health_check": list(HealthCheck),
 }
 
