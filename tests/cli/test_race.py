@@ -74,7 +74,8 @@ def test_default_learners() -> None:
     # Learners without probabilities have no loss, and the loss of two labels needs no note.
     names = ["PriorClassifier", "VotingClassifier"]
     assert "LogLoss" not in learners.usual_metrics("classification", names, by_loss=True)
-    texts = done("race", "-", FAST, "--target", "y", stdin=rows.replace(",1", ",u"))
+    named = rows.replace(",1\n", ",u\n").replace(",0\n", ",v\n")
+    texts = done("race", "-", FAST, "--target", "y", stdin=named)
     assert "LogLoss" in texts.stdout
     assert "positive" not in texts.stderr
 
