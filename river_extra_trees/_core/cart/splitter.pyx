@@ -1,4 +1,4 @@
-"""The growth of the leaves of a tree. See the header of `search` for the layout.
+"""The growth of the leaves of a tree. See the header of `workspace` for the layout.
 
 The samples are assigned to leaves, and each leaf that may be split becomes a task. If a task finds
 a split, the children that may be split become new tasks.
@@ -17,10 +17,14 @@ from ..tree cimport (
     Kind, Tree, learn_number, n_nodes_of, read_classes, reserve_cells, reserve_pairs, send_missing,
     set_classes, split_leaf, walk_slots, weight_of,
 )
-from .search cimport FEW_SAMPLES, FORGETFUL, NONE, STREAM, TABLE, LeafRange, Side, Task, Workspace
-from .search cimport count_missing, find_split, impurity_of_leaf, impurity_to_decrease, is_open
-from .search cimport is_ranked, name_values, node_score, rank
-from .search cimport threshold_between, x_log_x
+from .published cimport impurity_of_leaf, impurity_to_decrease
+from .search cimport (
+    count_missing, find_split, is_open, is_ranked, name_values, node_score, rank,
+    threshold_between, x_log_x,
+)
+from .workspace cimport (
+    FEW_SAMPLES, FORGETFUL, NONE, STREAM, TABLE, LeafRange, Side, Task, Workspace,
+)
 
 cdef dict CRITERIA = {"gini": GINI, "entropy": ENTROPY, "variance": VARIANCE}
 cdef dict SPLITTERS = {"best": False, "random": True}
