@@ -20,6 +20,9 @@ from .inputs import BLOCK, Inputs
 from .losses import KINDS as LOSS_KINDS
 from .losses import Losses
 
+if typing.TYPE_CHECKING:
+    from .._estimator.frames import Frame, Series, Weights
+
 __all__ = ["KINDS", "Alarm", "Watch", "learner_of", "unwatched"]
 
 RANDOM, RANDOM_VERSION = 625, 3  # numbers in the state of `random.Random`, and its version
@@ -270,7 +273,7 @@ class Watch(base.Wrapper[typing.Any]):
         else:
             self._see(x)
 
-    def learn_many(self, X: typing.Any, y: typing.Any, w: typing.Any = 1.0) -> None:
+    def learn_many(self, X: Frame, y: Series, w: Weights = 1.0) -> None:
         """Learn the rows of a data frame, one after the other, as `learn_one` does.
 
         Parameters
@@ -289,7 +292,7 @@ class Watch(base.Wrapper[typing.Any]):
         for x, target, weight in zip(rows, targets, weights, strict=True):
             self.learn_one(x, target, weight)
 
-    def predict_many(self, X: typing.Any) -> typing.Any:
+    def predict_many(self, X: Frame) -> typing.Any:
         """Predict the rows of a frame with the model, and look at their features.
 
         Parameters
