@@ -61,7 +61,7 @@ class ColumnKinds(base.MiniBatchTransformer):
     |---|---|---|
     | `number` | numbers, booleans, durations, texts such as `1,234.5` | a number |
     | `nominal` | everything else; numbers, booleans and dates become their names | a text |
-    | `date` | dates, texts of ISO 8601, seconds since 1970 | the seconds since 1970, in UTC |
+    | `date` | dates, texts of ISO 8601, seconds or milliseconds since 1970 | the seconds, in UTC |
     | `date %d.%m.%Y` | dates, texts of this format, see `datetime.strptime` | the same |
     | `date parts` | as `date`; also with a format | the seconds, and three numbers more |
     | `decimal comma` | numbers, texts such as `1.234,5` | a number |
