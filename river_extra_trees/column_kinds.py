@@ -259,6 +259,17 @@ class ColumnKinds(base.MiniBatchTransformer):
         if n_unknown or fit.is_disjoint or (rows and fit.missing):
             raise ValueError("; ".join(fit.notes(refused=True)))
 
+    def _read_target(self, y: typing.Any) -> typing.Any:
+        """Read a target by the kind that was declared for it in training, if any."""
+        for name, role in self._roles.items():
+            if role == "target" and self.kinds is not None and name in self.kinds:
+                kind = self.kinds[name]
+                try:
+                    return reader_of(kind, self._words)(y)
+                except (ValueError, OverflowError):
+                    raise ValueError(misfit(name, kind, y)) from None
+        return y
+
     def _fit(self, x: Features) -> int:
         """Return whether the learner may read a sample as it is, and whether it is complete."""
         if type(x) is not dict or self._has_numbers:
