@@ -44,7 +44,7 @@ cdef int reserve_tree(ExtraTrees forest, Group group, int64_t n_seen,
     """Allocate memory for the growth of a tree that begins after sample number n_seen."""
     cdef int n = <int>min(n_seen, <int64_t>group.window_size)
     group.growth.offer_columns(forest.schema, n_seen - n, n)
-    group.growth.reserve(n_labels, n, forest.n_visited_by(
+    group.growth.reserve(n_labels, n_seen - n, n, forest.n_visited_by(
         group.growth.growth, n_seen - n, n))
     if not forest.regression:
         reserve_samples(&group.growth.tree, n)
@@ -274,6 +274,7 @@ cdef int grow_leaf(ExtraTrees forest, int tree, Tree* this, int leaf, const int*
                    Growth growth, int64_t n_seen) except -1 nogil:
     """Split a leaf on n samples that reached it."""
     cdef int i, k
+    cdef int64_t n_values = 0
     cdef PyObject* models
     if not forest.regression and is_pure(forest, places, n):
         return 0
@@ -284,7 +285,9 @@ cdef int grow_leaf(ExtraTrees forest, int tree, Tree* this, int leaf, const int*
             if not is_missing(forest.buffer.value(forest.recent[k], places[i])):
                 growth.offer_column(forest.schema, forest.recent[k])
                 break
-    growth.reserve(this, &forest.trees.kind, forest.n_labels(), n,
+    for i in range(n):
+        n_values += forest.buffer.n_present_at(places[i])
+    growth.reserve(this, &forest.trees.kind, forest.n_labels(), n, n_values,
                    forest.n_visited(growth.n_offered))
     memcpy(growth.places, places, n * sizeof(int))
     if forest.regression:
