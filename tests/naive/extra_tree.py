@@ -421,8 +421,7 @@ class Growth:
         return [
             column
             for column in offered
-            if column not in self.nominal
-            and 2 * len(present(samples, column)) <= len(samples)
+            if column not in self.nominal and 2 * len(present(samples, column)) <= len(samples)
         ]
 
     def listed_in(self, samples: list[Sample]) -> list[int]:
@@ -475,7 +474,9 @@ class Growth:
             if column in self.nominal:
                 splits = self.nominal_splits(column, values, samples)
             else:
-                threshold = random_threshold(self.rng, min(present), max(present))
+                low, high = min(present), max(present)
+                is_drawn = not is_listed or low < high
+                threshold = random_threshold(self.rng, low, high) if is_drawn else low
                 splits = self.numeric_splits(column, values, samples, threshold)
             best = self.best_of(splits, best)
         return None if best is None else best[1], n_active

@@ -4,7 +4,6 @@ import numpy as np
 
 from libc.math cimport NAN
 from libc.stdint cimport int64_t
-from libc.string cimport memcpy
 
 from ..allocation cimport free, resized, zeroed
 from ..schema cimport MAX_COLUMNS
@@ -35,7 +34,7 @@ cdef class Buffer:
             for column in range(self.capacity):
                 free(self.columns[column].blocks[i])
             free(self.targets[i])
-            free(self.presents[i].columns)
+            free(self.presents[i].entries)
             free(self.presents[i])
         for column in range(self.capacity):
             free(self.columns[column].blocks)
@@ -80,15 +79,17 @@ cdef class Buffer:
                 for i in range(self.n_allocated):
                     if this.blocks[i] != NULL:
                         this.blocks[i] = resized(this.blocks[i], BLOCK, width)
-        return self.reserve_present(self.presents[at])
+        if FEW * self.n_present <= n_features:
+            self.reserve_entries(self.presents[at])
+        return 0
 
-    cdef int reserve_present(self, Present* this) except -1 nogil:
-        """Allocate memory to list the columns of the next sample."""
-        cdef int n = this.n + self.n_present + 1        # there is always a place to point at
+    cdef int reserve_entries(self, Present* this) except -1 nogil:
+        """Allocate memory to list the values of the next sample."""
+        cdef int n = this.n + self.n_present + 1        # one more: `entries` is not NULL
         if n > this.capacity:
             n = max(n, 2 * this.n)
-            this.columns = <int*>resized(this.columns, n, sizeof(int))
-            self.n_bytes += <size_t>(n - this.capacity) * sizeof(int)
+            this.entries = <Entry*>resized(this.entries, n, sizeof(Entry))
+            self.n_bytes += <size_t>(n - this.capacity) * sizeof(Entry)
             this.capacity = n
         return 0
 
@@ -142,7 +143,7 @@ cdef class Buffer:
             self.begin_block(block, row, n_features)
         self.targets[block][at] = target
         self.targets[block][BLOCK + at] = weight
-        self.list_present(self.presents[block], at, n_features)
+        self.list_present(self.presents[block], at, row, n_features)
         for k in range(self.n_present):
             column = self.present[k]
             this = &self.columns[column]
@@ -161,14 +162,18 @@ cdef class Buffer:
         self.n_seen += 1
         return place
 
-    cdef void list_present(self, Present* this, int at, int n_features) noexcept nogil:
-        """List the columns of the sample to be pushed, if they are few."""
+    cdef void list_present(self, Present* this, int at, const double* row,
+                           int n_features) noexcept nogil:
+        """List the values of the sample to be pushed, if they are few."""
+        cdef int k
         this.n = 0 if at == 0 else this.n
         this.starts[at], this.counts[at] = -1, self.n_present
         if FEW * self.n_present <= n_features:
-            memcpy(this.columns + this.n, self.present, self.n_present * sizeof(int))
             this.starts[at] = this.n
-            this.n += self.n_present
+            for k in range(self.n_present):
+                this.entries[this.n].column = self.present[k]
+                this.entries[this.n].value = row[self.present[k]]
+                this.n += 1
 
     cdef void begin_block(self, int block, const double* row, int n_features) noexcept nogil:
         """Remove all values of a block, and its memory for the features that `row` lacks."""
@@ -219,13 +224,15 @@ cdef class Buffer:
             self.check_present(self.place_of(arrival))
 
     cdef object check_present(self, int place):
-        """Raise AssertionError if the columns of a sample are not those with a value."""
-        cdef int column
-        found = [column for column in range(self.n_features)
+        """Raise AssertionError if the entries of a sample are not its values."""
+        cdef int column, k
+        cdef const Entry* entries = self.entries_at(place)
+        found = [(column, self.value(column, place)) for column in range(self.n_features)
                  if not is_missing(self.value(column, place))]
         assert len(found) == self.n_present_at(place)
-        if self.present_at(place) != NULL:
-            assert found == sorted([self.present_at(place)[k] for k in range(len(found))])
+        if entries != NULL:
+            assert found == sorted((entries[k].column, entries[k].value)
+                                   for k in range(<int>len(found)))
 
     def __sizeof__(self):
         return object.__sizeof__(self) + self.n_bytes

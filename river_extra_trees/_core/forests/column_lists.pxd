@@ -70,7 +70,7 @@ cdef class ColumnLists(Candidates):
     cdef void open_lists(self) noexcept nogil
     cdef void visit_column(self) noexcept nogil
     cdef void visit_list(self, int at) noexcept nogil
-    cdef void find_missing(self) noexcept nogil
+    cdef void find_others(self, Side* side) noexcept nogil
     cdef void divide_entries(self, int head, double threshold) noexcept nogil
     cdef void pick_entries(self, const Split* split) noexcept nogil
     cdef void pick_values(self, const Split* split) noexcept nogil

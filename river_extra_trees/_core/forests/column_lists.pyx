@@ -7,7 +7,7 @@ from libc.string cimport memset
 from ..allocation cimport carve
 from ..rng cimport below
 from ..split cimport VARIANCE, Split, goes_left, random_threshold
-from .buffer cimport is_missing
+from .buffer cimport Entry, is_missing
 from .candidates cimport Candidates, Side
 from .lane_rows cimport Task
 
@@ -62,14 +62,14 @@ cdef class ColumnLists(Candidates):
     cdef void count_entries(self, int row) noexcept nogil:
         """Add the values of a row to the numbers of values of the columns."""
         cdef int place = self.places[self.items[0][row]], i, k
-        cdef const int* columns = self.buffer.present_at(place)
+        cdef const Entry* entries = self.buffer.entries_at(place)
         self.n_steps += 10 + 4 * self.buffer.n_present_at(place)
-        if columns == NULL:
+        if entries == NULL:
             for k in range(self.n_offered):
                 self.ends[k] += not is_missing(self.buffer.value(self.columns[k], place))
             return
         for i in range(self.buffer.n_present_at(place)):
-            k = self.list_of[columns[i]]
+            k = self.list_of[entries[i].column]
             if k >= 0:
                 self.ends[k] += 1
 
@@ -97,16 +97,17 @@ cdef class ColumnLists(Candidates):
     cdef void fill_entries(self, int row) noexcept nogil:
         """Store the entries of a row in their columns."""
         cdef int place = self.places[self.items[0][row]], i, list_
-        cdef const int* columns = self.buffer.present_at(place)
-        cdef int n = self.n_listed if columns == NULL else self.buffer.n_present_at(place)
+        cdef const Entry* entries = self.buffer.entries_at(place)
+        cdef int n = self.n_listed if entries == NULL else self.buffer.n_present_at(place)
         cdef double value
         self.n_steps += 10 + 4 * self.buffer.n_present_at(place)
         self.bounds[row + 2] = self.bounds[row + 1]
         for i in range(n):
-            list_ = i if columns == NULL else self.list_of[columns[i]]
+            list_ = i if entries == NULL else self.list_of[entries[i].column]
             if list_ < 0:
                 continue
-            value = self.buffer.value(self.column_of[list_], place)
+            value = entries[i].value if entries != NULL else self.buffer.value(
+                self.column_of[list_], place)
             if is_missing(value):
                 continue
             self.entry_rows[self.ends[list_]] = row
@@ -216,14 +217,17 @@ cdef class ColumnLists(Candidates):
             table[self.task.n_lists] = list_
             return
         self.n_visited += 1
-        threshold = random_threshold(&self.rng, low, high)
-        if low < high:
-            self.divide_entries(head, threshold)
-        if self.left.n + self.right.n < self.task.n:
-            self.find_missing()
-            self.offer_both(column, threshold)
+        if low == high:         # present against missing
+            self.find_others(&self.right)
+            self.offer(column, low, 0, False)
         else:
-            self.offer(column, threshold, 0, self.left.weight >= self.right.weight)
+            threshold = random_threshold(&self.rng, low, high)
+            self.divide_entries(head, threshold)
+            if self.left.n + self.right.n == self.task.n:
+                self.offer(column, threshold, 0, self.left.weight >= self.right.weight)
+            else:
+                self.find_others(&self.missing)
+                self.offer_both(column, threshold)
         if self.best.split.feature == column:
             self.best_list = list_
 
@@ -236,14 +240,13 @@ cdef class ColumnLists(Candidates):
                          self.entry_rows[entry])
             entry = self.next[entry]
 
-    cdef void find_missing(self) noexcept nogil:
-        """All samples of the task that are on neither side."""
+    cdef void find_others(self, Side* side) noexcept nogil:
+        """Add the samples of the task that are on neither side to one that is empty."""
         cdef int s
-        self.missing.n = self.node.n - self.left.n - self.right.n
-        self.missing.weight = self.node.weight - self.left.weight - self.right.weight
         for s in range(self.task.n_segments):
-            self.missing.counts[s] = (
-                self.node.counts[s] - self.left.counts[s] - self.right.counts[s])
+            side.counts[s] = self.node.counts[s] - self.left.counts[s] - self.right.counts[s]
+        side.n, side.weight = (self.node.n - self.left.n - self.right.n,
+                               self.node.weight - self.left.weight - self.right.weight)
 
     # ---------------------------------------------------------------- splits
 

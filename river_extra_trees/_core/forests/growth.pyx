@@ -195,18 +195,21 @@ cdef class Growth(ColumnLists):
 
     cdef double expected_steps(self) noexcept nogil:
         """Estimated number of steps that are left, if nodes are halved until they are pure."""
-        cdef double per_row = 8.0 if self.criterion == VARIANCE else 0.0
+        cdef double per_row = 8.0 if self.criterion == VARIANCE else 0.0, to_read
         if self.phase == DONE:
             return 0.0
-        if self.is_wide:
+        if self.is_sparse:      # a row moves a few times, and leaves hold a few rows
+            per_row += 8.0 * (self.max_features + self.n_values / self.n_samples) / bit_length(
+                self.n_samples)
+        elif self.is_wide:
             per_row += 8.0 * self.max_features
         else:
             per_row += 3.0 * self.lanes.size / 16 + 8.0 * min(self.max_features,
                                                               4 * self.lanes.n_other)
         if self.phase >= OPEN:
             return per_row * self.n_levels
-        return self.n_samples * (8.0 + 3.0 * self.n_offered
-                                 + per_row * bit_length(self.n_samples))
+        to_read = 12.0 * self.n_values if self.is_sparse else 3.0 * self.n_offered * self.n_samples
+        return to_read + self.n_samples * (8.0 + per_row * bit_length(self.n_samples))
 
     cdef void finish(self, Tree* tree) noexcept nogil:
         """End the growth: what is left to be split stays leaves."""
