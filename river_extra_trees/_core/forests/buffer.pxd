@@ -117,9 +117,9 @@ cdef class Buffer:
 
     cdef inline int64_t n_values(self, int64_t first, int n) noexcept nogil:
         """How many values n samples have, from number `first` in the stream on."""
-        cdef int i, place = self.place_of(first)
+        cdef int _, place = self.place_of(first)
         cdef int64_t found = 0
-        for i in range(n):
+        for _ in range(n):
             found += self.n_present_at(place)
             place = self.place_after(place)
         return found

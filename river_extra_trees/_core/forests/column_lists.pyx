@@ -1,7 +1,7 @@
 """The columns of a wide growth, which a node draws and visits one by one. See the header."""
 
 from libc.math cimport INFINITY
-from libc.stdint cimport int64_t, uint8_t
+from libc.stdint cimport int64_t
 from libc.string cimport memset
 
 from ..allocation cimport carve
