@@ -8,6 +8,7 @@ threshold, with the missing values on either side, or a random cut of nominal va
 
 cimport cython
 from libc.stdint cimport uint8_t
+from libc.string cimport memcpy
 
 from ..rng cimport Rng
 from ..split cimport VARIANCE, Candidate, Split
@@ -19,12 +20,17 @@ cdef struct Side:           # statistics of the samples on one side of a candida
     double* counts          # weight per segment; in a regression one sum of whole targets
     int n
 
+cdef inline float float_at(const uint8_t* at) noexcept nogil:
+    """A float of a row. Rows also hold bytes, so it may not be aligned."""
+    cdef float value
+    memcpy(&value, at, sizeof(float))
+    return value
+
 cdef class Candidates(LaneRows):
     cdef readonly int min_samples_leaf
     cdef Rng rng
     cdef Segment* own                   # segments of the current task
     cdef bint is_listed                 # codes, targets and weights are those of the task
-    cdef int n_left, n_visited          # wide: columns[:n_left] are not drawn yet; drawn ones
     cdef Candidate best                 # of a visited lane; wide: of all so far
     # Per sample of the current task, in the order of its rows:
     cdef int* whole_targets
@@ -44,7 +50,6 @@ cdef class Candidates(LaneRows):
     cdef void read_lane(self, int lane) noexcept nogil
     cdef void read_column(self, int column) noexcept nogil
     cdef void visit_lane(self, int lane) noexcept nogil
-    cdef void visit_column(self) noexcept nogil
     cdef void visit_numeric(self, int column, int n, double threshold) noexcept nogil
     cdef bint visit_nominal(self, int column, int n) noexcept nogil
     cdef void number_values(self, int n) noexcept nogil

@@ -28,7 +28,7 @@ from ..ahead cimport AHEAD
 from ..allocation cimport free, resized, zeroed
 from ..arrays cimport view
 from ..cart.splitter cimport Splitter
-from ..explain cimport Explainer
+from ..explain cimport Explainer, PartialExplanations
 from ..learner cimport Learner
 from ..max_features cimport MaxFeatures, max_features_of, n_tried
 from ..moments cimport follow_moments
@@ -37,9 +37,9 @@ from ..schema cimport Labels, Schema
 from ..shares cimport softmax
 from ..table cimport RowReader
 from ..tree cimport (
-    UNUSED, Node, Tree, begin_tree, bytes_of_tree, copy_tree, first_cell, free_tree, is_leaf, learn,
-    mean_of, n_nodes_of, plant, read_classes, reserve_pairs, walk_rows, walk_slot, walk_trees,
-    weight_of, weight_of_class,
+    UNUSED, Node, Rows, Tree, begin_tree, bytes_of_tree, copy_tree, first_cell, free_tree, is_leaf,
+    learn, mean_of, n_nodes_of, plant, read_classes, reserve_pairs, rows_by_column, walk_rows,
+    walk_slot, walk_trees, weight_of, weight_of_class,
 )
 from ..trees cimport Trees, table_of
 from ..window cimport Window
@@ -612,14 +612,9 @@ cdef class Shrubs(Learner):
         return self.row_shares()[0]
 
     cdef int explain_row(self, Explainer explainer, int code) except -1:
-        cdef const Tree* tree
-        cdef int k
+        cdef ShrubExplanations shrubs = ShrubExplanations(explainer, self, code)
         with nogil:
-            for k in range(self.trees.n_trees):
-                tree = &self.trees.trees[k]
-                explainer.lay_out(tree, self.schema.row)
-                explainer.answer_leaves(tree, self.regression, code, self.weights[k])
-                explainer.finish()
+            shrubs.explain(0, self.trees.n_trees, explainer, 1.0)
         if not self.regression:
             explainer.to_log_odds()
         return 0
@@ -631,15 +626,17 @@ cdef class Shrubs(Learner):
     cdef int run(self, RowReader reader, Py_ssize_t stop, int n_labels) except -1 nogil:
         """Predict several rows at once, if none is learned."""
         cdef int i, k, n
+        cdef Rows rows
         if reader.learns:
             return Learner.run(self, reader, stop, n_labels)
         while reader.row < stop:
             n = reader.read_ahead(stop, 0, self.regression)
             if n == 0:
                 return 0
+            rows = rows_by_column(reader.ahead.values, reader.ahead.stride)
             for k in range(self.trees.n_trees):
-                walk_rows(&self.trees.trees[k], reader.ahead.rows, n, reader.ahead.stride,
-                          self.schema.is_numeric(), reader.ahead.leaves + <Py_ssize_t>k * AHEAD)
+                walk_rows(&self.trees.trees[k], &rows, NULL, n,
+                          reader.ahead.leaves + <Py_ssize_t>k * AHEAD)
             for i in range(n):
                 reader.store_prediction(
                     reader.row + i, self.shares_in(reader.ahead.leaves + i, AHEAD), n_labels)
@@ -787,3 +784,19 @@ cdef class Shrubs(Learner):
             total += self.weights[k]
         require(n == 0 or fabs(total - 1.0) < 1e-9, "Shrubs: the weights do not sum to one")
         return 0
+
+
+cdef class ShrubExplanations(PartialExplanations):
+    """The contributions in the weighted trees."""
+
+    cdef Shrubs shrubs
+    cdef int code
+
+    def __cinit__(self, Explainer total, Shrubs shrubs, int code):
+        self.shrubs, self.code = shrubs, code
+
+    cdef int explain_tree(self, Explainer explainer, int tree) except -1 nogil:
+        cdef const Tree* this = &self.shrubs.trees.trees[tree]
+        explainer.lay_out(this, self.shrubs.schema.row)
+        explainer.answer_leaves(this, self.shrubs.regression, self.code, self.shrubs.weights[tree])
+        return explainer.finish()
