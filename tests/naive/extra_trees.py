@@ -104,6 +104,7 @@ class NaiveExtraTrees(abc.ABC):
         self.columns = Columns()
         self.samples: list[Sample] = []
         self.questions: list[Question] = []
+        self.n_first = 0  # questions that were asked before anything was known
         self.delay = 0.0
         self.groups: list[Group] = []
         self.trees: list[Tree] = []
@@ -128,7 +129,8 @@ class NaiveExtraTrees(abc.ABC):
     # --- Late labels
 
     def ask(self, x: dict[Any, Any]) -> None:
-        """Keep a question and its answer, unless nothing is known yet."""
+        """Keep a question and its answer; count it if nothing is known yet."""
+        self.n_first += not self.samples
         if self.samples:
             row = self.columns.encoded(x)
             answer = self.kept(self.answer_of(row))
@@ -148,7 +150,15 @@ class NaiveExtraTrees(abc.ABC):
             self.delay += (self.n_seen - best.n_seen - self.delay) / self.DELAY_MEMORY
             if best.n_seen < self.n_seen:
                 return best.answer
+            self.n_first = 0
+        elif self.n_first and self.is_asking():
+            self.n_first -= 1
+            self.delay += (self.n_seen - self.delay) / self.DELAY_MEMORY
         return self.answer_of(x)
+
+    def is_asking(self) -> bool:
+        """Whether nothing was learned since the last question."""
+        return not self.samples or any(q.n_seen == self.n_seen for q in self.questions)
 
     @property
     def step(self) -> float:

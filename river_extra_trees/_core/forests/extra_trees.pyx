@@ -255,9 +255,12 @@ cdef class ExtraTrees(Ensemble):
         return TreePass(self, ahead, reader)
 
     cdef int run(self, RowReader reader, Py_ssize_t stop, int n_labels) except -1 nogil:
+        cdef Py_ssize_t row = reader.row
         if not reader.learns:
-            self.open_questions(reader.row, stop)
+            self.open_questions(row, stop)
             Ensemble.run(self, reader, stop, n_labels)
+            if self.buffer.n_seen == 0:
+                self.questions.count_first(reader.row - row)
             if self.first_place >= 0:       # the other rows are asked later
                 self.questions.end = self.first_place + <int>max(
                     <Py_ssize_t>0, reader.row - self.first_asked)
@@ -433,7 +436,7 @@ cdef class ExtraTrees(Ensemble):
         """
         cdef Pace pace
         cdef double* asked = NULL
-        if self.questions.waits():
+        if self.questions.waits() or self.questions.n_first > 0:
             asked = self.questions.take(hash_of(row, stride, columns, n), n_seen)
         if asked != NULL:
             answers, mixed = NULL, asked
@@ -454,10 +457,9 @@ cdef class ExtraTrees(Ensemble):
         return self.claims
 
     cdef int remember(self) except -1 nogil:
-        if self.buffer.n_seen > 0:
-            self.questions.keep(
-                hash_of(self.schema.row, 1, self.schema.filled, self.schema.n_filled),
-                self.buffer.n_seen, self.mixed, self.size_of_mixed(self.n_values()))
+        self.questions.keep(
+            hash_of(self.schema.row, 1, self.schema.filled, self.schema.n_filled),
+            self.buffer.n_seen, self.mixed, self.size_of_mixed(self.n_values()))
         return 0
 
     cdef int open_questions(self, Py_ssize_t row, Py_ssize_t stop) except -1 nogil:

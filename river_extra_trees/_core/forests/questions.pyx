@@ -21,6 +21,7 @@ cdef double MEMORY = 100.0      # of the mean delay, in labels
 
 FIELDS = {
     "delay": ("number", 0.0, float(LARGEST_COUNT)), "is_closed": ("flag",),
+    "n_first": ("whole", 0, MOST),
     "rows": ("array", np.uint64, "questions"),
     "moments": ("whole_numbers", np.int64, "questions", {"most": LARGEST_COUNT}),
     "ages": ("whole_numbers", np.int64, "questions", {"most": MOST - 1}),
@@ -72,6 +73,9 @@ cdef class Questions:
     cdef int keep(self, uint64_t row, int64_t n_seen, const double* answer,
                   int width) except -1 nogil:
         """Keep a question, unless it is the last one again and nothing was learned since."""
+        if n_seen == 0:
+            self.count_first(1)
+            return 0
         if self.is_closed or self.most(width) == 0:
             return 0
         if (self.waits() and width == self.width and self.rows[self.end - 1] == row
@@ -79,6 +83,11 @@ cdef class Questions:
             return 0
         self.put(self.open(1, width), row, n_seen, answer)
         return 0
+
+    cdef void count_first(self, Py_ssize_t n) noexcept nogil:
+        """Count n questions that were asked before anything was learned."""
+        if not self.is_closed:
+            self.n_first = <int>min(self.n_first + n, <Py_ssize_t>MOST)
 
     cdef int open(self, int n, int width) except -1 nogil:
         """Make places for n questions, at most `most`; return the first of them."""
@@ -127,7 +136,7 @@ cdef class Questions:
         """Remove the question of a row, and follow its delay.
 
         Returns its answer, which is valid until the next question; NULL if there is none, or if
-        nothing was learned since it was asked.
+        nothing was learned since it was asked, or before.
         """
         cdef int place, found = -1
         cdef double distance, nearest = 0.0
@@ -137,13 +146,23 @@ cdef class Questions:
                 if found < 0 or distance < nearest:
                     found, nearest = place, distance
         if found < 0:
+            self.take_first(n_seen)
             return NULL
         self.delay += (<double>(n_seen - self.moments[found]) - self.delay) / MEMORY
         place, n_seen = found, n_seen - self.moments[found]
+        if n_seen == 0:
+            self.n_first = 0        # labels come at once
         self.moments[found] = -1
         while self.waits() and self.moments[self.first] < 0:
             self.first += 1
         return self.answers + <Py_ssize_t>place * self.width if n_seen > 0 else NULL
+
+    cdef void take_first(self, int64_t n_seen) noexcept nogil:
+        """Follow the delay of a question that was asked before anything was learned."""
+        if self.n_first > 0 and (n_seen == 0 or (
+                self.waits() and self.moments[self.end - 1] == n_seen)):
+            self.n_first -= 1
+            self.delay += (<double>n_seen - self.delay) / MEMORY
 
     cdef void forget(self) noexcept nogil:
         """Forget all questions."""
@@ -182,16 +201,17 @@ cdef class Questions:
         waits = views["moments"] >= 0
         ages = np.arange(len(waits), dtype=np.int64)[::-1]
         return fields_of(self, FIELDS, {
-            "is_closed": bool(self.is_closed), "ages": ages[waits],
+            "is_closed": bool(self.is_closed), "n_first": self.n_first, "ages": ages[waits],
             **{name: values[waits] for name, values in views.items()}})
 
     @classmethod
     def restored(cls, values):
         """The questions of a state."""
-        cdef dict fields = State("Questions", values, FIELDS).read(FIELDS)
+        cdef dict fields = State("Questions", values, FIELDS, {"n_first": 0}).read(FIELDS)
         cdef Questions found = Questions(fields["is_closed"])
         ages, answers = fields["ages"], fields["answers"]
         found.width, found.delay = <int>answers.shape[1], fields["delay"]
+        found.n_first = fields["n_first"]
         require(np.all(np.diff(ages) < 0) and np.all(ages < found.most(found.width)),
                 "Questions: the ages do not descend, or are too high")
         if len(ages):
