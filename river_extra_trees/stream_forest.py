@@ -94,7 +94,7 @@ class StreamDecisionForestClassifier(StreamLearner, TreeClassifier):
     >>> model = ret.StreamDecisionForestClassifier(seed=42)
     >>> metric = metrics.Accuracy()
     >>> evaluate.progressive_val_score(dataset, model, metric)
-    Accuracy: 90.31%
+    Accuracy: 90.39%
     """
 
     @plain_parameters
@@ -201,7 +201,7 @@ class StreamDecisionForestRegressor(StreamLearner, TreeRegressor):
     >>> model = ret.StreamDecisionForestRegressor(seed=42)
     >>> metric = metrics.MAE()
     >>> evaluate.progressive_val_score(dataset, model, metric)
-    MAE: 0.4385
+    MAE: 0.439321
     """
 
     @plain_parameters
