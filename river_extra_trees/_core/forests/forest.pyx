@@ -13,7 +13,7 @@ import numpy as np
 from ..ahead cimport AHEAD, Ahead
 from ..allocation cimport free, product, resized, zeroed
 from ..cart.splitter cimport Splitter
-from ..explain cimport Explainer
+from ..explain cimport Explainer, PartialExplanations
 from ..guarded cimport begin_step, end_step
 from ..table cimport RowReader
 from ..learner cimport Learner
@@ -33,6 +33,23 @@ from ..state import State, fields_of, require
 cdef enum:
     FIRST = 10      # number of samples at the first early growth; also the smallest step after it
     FEW = 1024      # rows times trees for which no other thread is woken
+
+
+cdef class VoteExplanations(PartialExplanations):
+    """The contributions in the trees that vote for the row of the schema."""
+
+    cdef Forest forest
+    cdef int code
+    cdef const int* reached
+
+    def __cinit__(self, Explainer total, Forest forest, int code):
+        self.forest, self.code = forest, code
+
+    cdef int explain_tree(self, Explainer explainer, int tree) except -1 nogil:
+        cdef const Tree* this = &self.forest.trees.trees[tree]
+        if weight_of(this, self.reached[tree]) > 0.0:
+            self.forest.explain_tree(explainer, this, self.code)
+        return 0
 
 
 cdef class Walks(RowPass):
@@ -487,22 +504,23 @@ cdef class Forest(Ensemble):
         cdef const int* reached = self.find_leaves_of_row()
         cdef const Tree* trees = self.trees.trees
         cdef int tree, n_voters = 0
+        cdef VoteExplanations votes
         for tree in range(self.trees.n_trees):
             n_voters += weight_of(&trees[tree], reached[tree]) > 0.0
-        with nogil:
-            for tree in range(self.trees.n_trees):
-                if weight_of(&trees[tree], reached[tree]) > 0.0:
-                    self.explain_tree(explainer, &trees[tree], code, 1.0 / n_voters)
-            if n_voters == 0:
-                self.explain_tree(explainer, self.root_statistics.trees, code, 1.0)
+        if n_voters:
+            votes = VoteExplanations(explainer, self, code)
+            votes.reached = reached
+            with nogil:
+                votes.explain(0, self.trees.n_trees, explainer, 1.0 / n_voters)
+        else:
+            self.explain_tree(explainer, self.root_statistics.trees, code)
         if not self.regression:
             explainer.to_log_odds()
         return 0
 
-    cdef int explain_tree(self, Explainer explainer, const Tree* tree, int code,
-                          double factor) except -1 nogil:
+    cdef int explain_tree(self, Explainer explainer, const Tree* tree, int code) except -1 nogil:
         explainer.lay_out(tree, self.schema.row)
-        explainer.answer_leaves(tree, self.regression, code, factor)
+        explainer.answer_leaves(tree, self.regression, code, 1.0)
         return explainer.finish()
 
     # --- Copies -------------------------------------------------------------------------------

@@ -242,17 +242,16 @@ cdef class ForgetfulForest(Forest):
                 voted[i] = True
                 votes[<Py_ssize_t>i * n_labels + code] += 1.0
 
-    cdef int explain_tree(self, Explainer explainer, const Tree* tree, int code,
-                          double factor) except -1 nogil:
+    cdef int explain_tree(self, Explainer explainer, const Tree* tree, int code) except -1 nogil:
         cdef Step* step
         cdef int i
         if self.regression or not self.published:
-            return Forest.explain_tree(self, explainer, tree, code, factor)
+            return Forest.explain_tree(self, explainer, tree, code)
         explainer.lay_out(tree, self.schema.row)
-        for i in range(explainer.n_steps):
-            step = &explainer.steps[i]
-            if step.feature < 0 and step.weight > 0.0:
-                step.value = factor if majority(tree, step.right) == code else 0.0
+        for i in range(explainer.n_leaves):
+            step = &explainer.steps[explainer.leaves[i]]
+            if step.weight > 0.0:
+                step.value = majority(tree, step.right) == code
         return explainer.finish()
 
     # --- One batch ----------------------------------------------------------------------------
