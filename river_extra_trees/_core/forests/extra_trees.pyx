@@ -687,7 +687,7 @@ cdef class ExtraTrees(Ensemble):
                 "ExtraTrees: a growth contradicts the number of samples")
         group.growth.offer_columns(
             self.schema, group.begun - group.n_samples(), group.n_samples())
-        group.growth.reserve(group.n_labels, group.n_samples(),
+        group.growth.reserve(group.n_labels, group.begun - group.n_samples(), group.n_samples(),
                              self.n_visited_by(
                                  group.growth.growth, group.begun - group.n_samples(),
                                  group.n_samples()))
