@@ -64,15 +64,20 @@ def test_where_a_peer_is_ahead() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("task", TASKS)
 def test_recorded_results_are_those_of_today(task: Any) -> None:
-    """Scores and memory of our learners on a stream that is generated, to the last digit."""
+    """Scores of our learners on a generated stream to three digits, memory within a tenth.
+
+    If not, `python -m examples.benchmarks.peers run ours` measures again.
+    """
     stream = {"classification": "sea_drift", "regression": "mv"}[task]
     rows = load(stream, task, 2000)
     known = {r["learner"]: r for r in RECORDED if (r["stream"], r["rows"]) == (stream, "2000")}
     for name in contenders.ours(task):
         *_, last = contenders.checkpoints(name, rows, task, 600.0, None)
-        found = {s: f"{last.scores[s]:.5g}" if s in last.scores else "" for s in SCORES}
-        found["memory"] = str(last.memory)
-        assert found == {key: known[name][key] for key in found}, name
+        recorded = {score: float(known[name][score]) for score in SCORES if known[name][score]}
+        assert last.scores.keys() >= recorded.keys()
+        for score, expected in recorded.items():
+            assert last.scores[score] == pytest.approx(expected, rel=5e-4, abs=5e-4), (name, score)
+        assert last.memory == pytest.approx(int(known[name]["memory"]), rel=0.1), name
 
 
 @pytest.mark.slow
