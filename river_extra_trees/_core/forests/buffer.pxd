@@ -10,7 +10,7 @@ A place is a position in the buffer. A sample keeps its place until it is overwr
 """
 
 from libc.math cimport NAN
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint8_t
 
 cdef enum:
     BLOCK_BITS = 9
@@ -58,6 +58,8 @@ cdef class Buffer:
     cdef void begin_block(self, int block, const double* row, int n_features) noexcept nogil
     cdef void enlarge(self, int n_blocks) noexcept
     cdef int fill(self, const double[:, ::1] samples) except -1
+    cdef void find_latest(self, int64_t* latest) noexcept nogil
+    cdef void keep_columns(self, const uint8_t* held) noexcept nogil
 
     cdef inline int place_of(self, int64_t arrival) noexcept nogil:
         """The place of the sample with this number in the stream."""

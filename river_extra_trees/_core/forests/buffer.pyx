@@ -3,7 +3,7 @@
 import numpy as np
 
 from libc.math cimport NAN
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint8_t
 
 from ..allocation cimport free, resized, zeroed
 from ..schema cimport MAX_COLUMNS
@@ -160,6 +160,28 @@ cdef class Buffer:
             if self.latest[column] < self.oldest:
                 self.latest[column] = -1
             column = self.next_live(column + 1, 0)
+
+    cdef void find_latest(self, int64_t* latest) noexcept nogil:
+        """Write the number of the latest sample with a value in each column that has one."""
+        cdef int column = self.next_live(0, self.oldest)
+        while column < self.n_features:
+            latest[column] = self.latest[column]
+            column = self.next_live(column + 1, self.oldest)
+
+    cdef void keep_columns(self, const uint8_t* held) noexcept nogil:
+        """Remove all values of the columns that are not marked."""
+        cdef int block, column
+        cdef Store* this
+        for column in range(self.n_features):
+            if held[column] or self.latest[column] < 0:
+                continue
+            this = &self.columns[column]
+            for block in range(self.n_allocated):
+                if this.blocks[block] != NULL:
+                    free(this.blocks[block])
+                    this.blocks[block] = NULL
+                    self.n_bytes -= <size_t>BLOCK * this.width
+            self.latest[column] = -1
 
     def sample(self, arrival):
         """(row, target, weight) of the sample with this number in the stream."""

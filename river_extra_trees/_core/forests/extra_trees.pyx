@@ -5,7 +5,7 @@ from copy import deepcopy
 import numpy as np
 
 from cpython.object cimport PyObject
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint8_t
 from libc.stdlib cimport qsort
 from libc.string cimport memset
 
@@ -16,7 +16,7 @@ from ..explain cimport Explainer
 from ..table cimport RowReader
 from ..learner cimport Learner
 from ..max_features cimport SHARE, max_features_of, n_tried
-from ..schema cimport Labels, Schema
+from ..schema cimport MAX_COLUMNS, Labels, Schema
 from ..tree cimport (
     Tree, add_shares, begin_tree, bytes_of_tree, free_tree, mean_of, reserve_samples,
     squares_of, walk_trees, weight_of,
@@ -59,8 +59,11 @@ FIELDS = {
     "births": ("array", np.int64, "trees"),
     "growths": ("array", np.int64, "groups", GROWTH_FIELDS),
     "due": ("numbers", "groups", {"least": 0.0, "most": float(LARGEST_COUNT)}),
+    # The columns that were offered to the growths, -1 after those of each; not in files of before.
+    "offered": ("whole_numbers", np.int32, None, {"least": -1, "most": MAX_COLUMNS - 1}),
     "questions": ("part", Questions),
 }
+DEFAULTS = {"offered": np.empty(0, np.int32)}
 OF_CLASSES = {
     **FIELDS, "criterion": ("word", ("gini", "entropy")), "trees": ("part_or_parts", Trees),
     "naive": ("part", NaiveBayes), "pool": ("part", ClassPool),
@@ -122,6 +125,12 @@ cdef class Group:
         while forest.regression and len(self.ready_models) < most:
             self.ready_models.append(LinearModels(forest.linear[forest.groups.index(self)]))
         return 0
+
+    cdef list offered(self):
+        """The columns that were offered to the present growth."""
+        cdef Growth growth = self.growth.growth
+        cdef int k
+        return sorted([growth.columns[k] for k in range(growth.n_offered * self.is_growing)])
 
     cdef int n_samples(self) noexcept nogil:
         """Number of samples on which the next tree is grown."""
@@ -271,7 +280,7 @@ cdef class ExtraTrees(Ensemble):
         self.buffer.reserve(self.schema.row, self.schema.filled, self.schema.n_filled, n_columns)
         if not self.regression:
             self.pool.transitions.reserve(n_labels)
-            if not self.naive.knows(n_columns, n_labels):
+            if not self.naive.knows(self.schema.version, n_labels):
                 self.naive.fit(self.schema, n_labels)
         return 0
 
@@ -293,6 +302,26 @@ cdef class ExtraTrees(Ensemble):
             if 2 * n_present >= growth.n_offered:
                 return n_tried(&self.rule_of_features, growth.n_offered)
         return self.n_visited(growth.n_offered)
+
+    cdef int hold_columns(self, uint8_t* held, int64_t* latest) except -1:
+        cdef LinearModels models
+        cdef Group group
+        cdef int i
+        self.buffer.find_latest(latest)
+        self.trees.hold_columns(held)
+        for models in self.models:
+            for i in range(models.n_regressors):
+                held[models.columns[i]] = True
+        for group in self.groups:
+            for column in group.offered():
+                held[column] = True
+        return 0
+
+    cdef void forget_columns(self, const uint8_t* held) noexcept:
+        self.n_row = -1
+        self.buffer.keep_columns(held)
+        if not self.regression:
+            self.naive.forget_columns(held)
 
     cdef void widen(self, int n_labels) noexcept:
         self.trees.widen(n_labels)
@@ -605,6 +634,8 @@ cdef class ExtraTrees(Ensemble):
             "births": view(self.births, "i8", (self.n_trees,)),
             "growths": np.array(growths, np.int64).reshape(len(self.groups), GROWTH_FIELDS),
             "due": np.array([group.due for group in self.groups], np.float64),
+            "offered": np.array(
+                [column for group in self.groups for column in [*group.offered(), -1]], np.int32),
         })
 
     @classmethod
@@ -613,8 +644,7 @@ cdef class ExtraTrees(Ensemble):
         cdef ExtraTrees forest
         is_regression = type(values) is dict and values.get("regression") is True
         table = OF_NUMBERS if is_regression else OF_CLASSES
-        cdef dict fields = State(
-            "ExtraTrees", values, table).read(table)
+        cdef dict fields = State("ExtraTrees", values, table, DEFAULTS).read(table)
         growths = fields["growths"]
         n_trees = sum([trees.n_trees for trees in fields["trees"]])
         require(np.all((growths[:, 0] >= 1) & (growths[:, 0] <= LARGEST_WINDOW)
@@ -662,13 +692,14 @@ cdef class ExtraTrees(Ensemble):
         for models in self.models if self.trees.is_former else []:
             (<LinearModels>models).renumber()
         self.check_structure()
-        for group in self.groups:
-            if group.begun > 0:
-                self.grow_again(group)
+        offered = offered_of(fields["offered"], n_groups, self.schema.n_columns)
+        for i in range(n_groups):
+            if (<Group>self.groups[i]).begun > 0:
+                self.grow_again(self.groups[i], offered[i])
         self.find_small_leaves()
         return 0
 
-    cdef int grow_again(self, Group group) except -1:
+    cdef int grow_again(self, Group group, list offered) except -1:
         """Repeat the growth of the next tree up to the present sample.
 
         The number of steps after each sample is a function of the samples and of those before.
@@ -680,8 +711,11 @@ cdef class ExtraTrees(Ensemble):
                 and n_seen < group.begun + patience(group.window_size, group.n)
                 and group.begun - group.n_samples() >= self.buffer.oldest,
                 "ExtraTrees: a growth contradicts the number of samples")
-        group.growth.offer_columns(
-            self.schema, group.begun - group.n_samples(), group.n_samples())
+        if offered is None:
+            group.growth.offer_columns(
+                self.schema, group.begun - group.n_samples(), group.n_samples())
+        else:
+            group.growth.offer_again(self.schema, offered)
         group.growth.reserve(group.n_labels, group.n_samples(),
                              self.n_visited_by(
                                  group.growth.growth, group.begun - group.n_samples(),
@@ -770,3 +804,16 @@ cdef class ExtraTrees(Ensemble):
                 samples[TARGET, first:group.begun - oldest] < group.n_labels),
                 "ExtraTrees: a growth has no such labels")
         return 0
+
+
+cdef list offered_of(object columns, int n_groups, int n_columns):
+    """The columns that were offered to the growth of each group; None if a state does not tell."""
+    if len(columns) == 0:
+        return [None] * n_groups
+    ends = np.flatnonzero(columns == -1)
+    require(len(ends) == n_groups and ends[n_groups - 1] == len(columns) - 1
+            and columns.max() < n_columns, "ExtraTrees: a growth was offered other columns")
+    found = [each[each >= 0].tolist() for each in np.split(columns, ends)[:n_groups]]
+    require(all([a < b for each in found for a, b in zip(each, each[1:])]),
+            "ExtraTrees: the columns of a growth do not ascend")
+    return found

@@ -149,6 +149,8 @@ cdef class TreeGrowth:
     cdef int reserve(self, int n_labels, int n_samples, int max_features) except -1 nogil
     cdef int least_samples(self, int n_regressors) noexcept nogil
     cdef int offer_columns(self, Schema schema, int64_t first, int n_samples) except -1 nogil
+    cdef int offer_again(self, Schema schema, list columns) except -1
+    cdef void count_regressors(self) noexcept nogil
     cdef void offer(self, Schema schema, int64_t first, int n_samples, int least) noexcept nogil
     cdef int64_t n_steps(self) noexcept nogil
     cdef double expected_steps(self) noexcept nogil

@@ -1,0 +1,12 @@
+"""Learners with few columns, so that new features take the places of others."""
+
+from typing import Any
+
+from river_extra_trees._core.schema import Schema
+
+
+def crowded(model: Any, n_columns: int) -> Any:
+    """The model, which has learned nothing yet, with so many columns."""
+    core = model._core
+    model._core = type(core).restored({**core.state(), "schema": Schema(n_columns)})
+    return model
