@@ -57,7 +57,9 @@ notebooks: $(NOTEBOOKS) ## make and run the notebooks of examples/notebooks (SKI
 
 examples/notebooks/%.ipynb: examples/notebooks/%.py $(SOURCES) | build $(VENV)/installed/notebooks
 	@echo "Running $< ..."
-	@$(RUN) -m jupytext --quiet --to ipynb --set-kernel python3 --execute $<
+	@$(RUN) -m jupytext --quiet --to ipynb --set-kernel python3 $<
+	@cd $(@D) && $(abspath $(RUN)) -m nbconvert --log-level WARN --to notebook --inplace --execute \
+		--KernelManager.transport=ipc $(@F) || { rm -f $(@F); false; }
 
 docs: $(NOTEBOOKS) $(VENV)/installed/docs ## build the pages of the documentation in build/docs
 	@NO_MKDOCS_2_WARNING=1 $(RUN) -m mkdocs build --quiet --strict

@@ -62,6 +62,20 @@ def test_unknown_stream() -> None:
         downloads.download("gone_1")
 
 
+def test_streams_that_are_left_out(site: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One that cannot be downloaded is named, and the others follow; one at least must be there."""
+    (site / "raw.csv").unlink()
+
+    def load(name: str) -> streams.Rows:
+        return streams.load(name, "classification", 20)
+
+    found = [(name, len(rows)) for name, rows in streams.loaded(["made", "Phishing"], load)]
+    assert found == [("Phishing", 20)]
+    assert capsys.readouterr().err.startswith("note: made is left out: cannot download ")
+    with pytest.raises(UserError, match="none of the streams"):
+        list(streams.loaded(["made"], load))
+
+
 def test_every_stream_has_a_source() -> None:
     """Every stream of the README's tables is generated, comes with river, or has a source."""
     known = {*generated.MAKERS, *bundled_names(), *SOURCES["streams"]}

@@ -63,6 +63,14 @@ def test_peers(tmp_path: Path, task: str, stream: str, learner: str) -> None:
     assert f"| {ours} " in shown
 
 
+def test_peers_go_on_after_a_stream_that_is_not_there(tmp_path: Path) -> None:
+    """A stream that cannot be downloaded is named."""
+    options = ["--streams", "no-such-stream", "Phishing", "--results", tmp_path / "peers.csv"]
+    result = run("peers", "run", "no change", *options, "--limit", 50)
+    assert (result.returncode, result.stdout.count("\n")) == (0, 1)
+    assert "note: no-such-stream is left out: " in result.stderr
+
+
 @pytest.mark.parametrize("options", [[], ["--whole"]])
 def test_recorded_peers(tmp_path: Path, options: list[str]) -> None:
     """The results that come with the package make the tables, and the picture."""

@@ -1,6 +1,9 @@
 """Every notebook runs from its first cell to its last, without a download."""
 
 import os
+import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -46,6 +49,27 @@ def executed(path: Path, kernel: KernelManager | None = None) -> Any:
         notebook.cells.insert(0, new_code_cell("%reset -f"))
     NotebookClient(notebook, km=kernel, timeout=300, kernel_name="python3").execute()
     return notebook
+
+
+@pytest.mark.skipif(os.name != "posix", reason="make is a command of POSIX")
+@pytest.mark.parametrize(("code", "status", "says"), [("1 + 1", 0, ""), ("1 / 0", 2, "ZeroDiv")])
+def test_make(tmp_path: Path, code: str, status: int, says: str) -> None:
+    """`make notebooks` prints no warning, and makes no notebook that fails."""
+    path = tmp_path / "examples" / "notebooks" / "a.ipynb"
+    path.parent.mkdir(parents=True)
+    path.with_suffix(".py").write_text(f"# %%\n{code}\n")
+    shutil.copy(ROOT / "Makefile", tmp_path)
+    (tmp_path / "river_extra_trees").mkdir()
+    old = [option for each in ("build", ".venv/installed/notebooks") for option in ("-o", each)]
+    made = subprocess.run(
+        ["make", *old, f"RUN={sys.executable}", "examples/notebooks/a.ipynb"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+    assert (made.returncode, path.exists()) == (status, not says)
+    assert says in made.stderr
+    assert says or made.stderr == ""
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)

@@ -46,7 +46,8 @@ the object above it contains::
                              (leaf_models: the leaves' predictive distributions)
 
     Splitter               cart/splitter: grows trees on a window; `Forest` and `Shrubs` use it
-                             (search: the best split of a node; the scratch memory)
+                             (search: the best split of a node; published: scores
+                             of published programs; workspace: the scratch memory)
 
 `Forest` and `ExtraTrees` inherit from `Learner` through `Ensemble` (forests/row_pass: ranges of
 rows that are only predicted).

@@ -5,8 +5,9 @@ is i ^ 1. The root is node 0, and node 1 is never used. What no walk reads is st
 Only leaves learn samples. An inner node is described by the sum of its leaves.
 
 A walk down a tree takes no branch that depends on a value: the next node is `left ^ turn`, and a
-leaf leads to itself. So several trees or rows are walked side by side. A step has to wait for the
-memory of a node, but not for the steps of other walks.
+leaf leads to itself. So one row is walked down several trees side by side (`walk_trees`): a step
+has to wait for the memory of a node, but not for the steps of other walks. Many rows go down one
+tree together (`walk_rows`): each node divides those that reach it.
 
 The statistics of a leaf of a classification take no more memory than its node, if all its samples
 are of one class. They are in the node, too: its weight is `threshold`, and
@@ -21,7 +22,6 @@ cells as it has learned samples. A leaf of a regression has two moments beside i
 A tree owns the sets of values of its splits, see `value_sets`.
 """
 
-from libc.math cimport NAN
 from libc.stdint cimport uint8_t, uint16_t
 
 from .moments cimport follow_moments
@@ -32,8 +32,9 @@ from .window cimport Window
 cdef enum:
     LARGEST_ARENA = 1 << 29     # nodes: twice this number fits into 32 bits
     LARGEST_CELLS = 1 << 30
-    LANES = 8               # walks side by side
+    LANES = 8               # walks of a row side by side
     FEW_WALKS = 2           # so many go alone
+    FEW_ROWS = 16           # so many rows are not divided by the nodes that they reach
     STEPS = 3               # steps of all lanes between two tests whether they have ended
     # Bits of `turns`. A leaf has none, a split has OTHERS_RIGHT:
     MISSING_RIGHT = 1       # missing values go right
@@ -146,9 +147,16 @@ cdef inline int n_nodes_of(const Tree* tree) noexcept nogil:
 
 # --- Walks ----------------------------------------------------------------------------------------
 
-cdef struct Walks:          # LANES walks side by side
-    (const Node*)[LANES] nodes      # of the tree of each walk
-    (const double*)[LANES] rows     # its row
+cdef struct Rows:           # rows[i], a row, has values[line * stride + i] in a column
+    const double* values
+    Py_ssize_t stride
+    const int* lines        # the line of each column; -1: all its values are missing. NULL: the
+                            #   line has the number of the column
+    Py_ssize_t n_columns    # with a line in `lines`; all values of later columns are missing
+
+
+cdef void walk_rows(const Tree* tree, const Rows* rows, const int* which, int n,
+                    int* leaves) noexcept nogil
 
 
 cdef inline unsigned int turn(const Node* node, double value, bint numeric) noexcept nogil:
@@ -164,92 +172,28 @@ cdef inline unsigned int turn(const Node* node, double value, bint numeric) noex
     return ((other << 1 | (value != value)) & node.turns) != 0
 
 
-cdef inline double value_in(const double* row, Py_ssize_t feature, Py_ssize_t stride,
-                            Py_ssize_t n_columns, const int* lines) noexcept nogil:
-    """The value of a row of `descend` in a column."""
-    if n_columns < 0:
-        return row[feature * stride]
-    if feature >= n_columns or lines[feature] < 0:
-        return NAN
-    return row[lines[feature] * stride]
+cdef inline Rows rows_by_column(const double* values, Py_ssize_t stride) noexcept nogil:
+    """Rows with values[column * stride + i]."""
+    cdef Rows rows
+    rows.values, rows.stride, rows.lines, rows.n_columns = values, stride, NULL, 0
+    return rows
 
 
-cdef inline void descend(const Walks* walks, int n, Py_ssize_t stride, Py_ssize_t n_columns,
-                         const int* lines, bint numeric, int* leaves) noexcept nogil:
-    """Find the leaves that n walks reach; the other lanes have some tree and row, too.
-
-    rows[k][column * stride] is the value of a row in a column. `lines` are those of a window with
-    n_columns columns. Else n_columns is -1.
-    """
-    cdef (const Node*)[LANES] reached
-    cdef const Node* this
-    cdef size_t next, go
-    cdef unsigned int going = 1
-    cdef int k, _
-    for k in range(LANES):
-        reached[k] = walks.nodes[k]
-    while going:
-        for _ in range(STEPS):
-            for k in range(LANES):
-                this = reached[k]
-                next = <size_t>(walks.nodes[k] + (this.left ^ <int>turn(
-                    this, value_in(walks.rows[k], this.feature, stride, n_columns, lines),
-                    numeric)))
-                # All bits of `go` are set in a split, none in a leaf.
-                go = -<size_t>(this.turns // OTHERS_RIGHT)
-                reached[k] = <const Node*>(<size_t>this ^ ((<size_t>this ^ next) & go))
-        going = 0
-        for k in range(LANES):
-            going |= reached[k].turns
-    for k in range(n):
-        leaves[k] = <int>(reached[k] - walks.nodes[k])
+cdef inline Rows rows_of(Window window) noexcept nogil:
+    """The samples of a window; the number of a row is its slot."""
+    cdef Rows rows
+    rows.values, rows.stride = window.data, window.capacity
+    rows.lines, rows.n_columns = window.lines, window.n_columns
+    return rows
 
 
-cdef inline void walk(const Walks* walks, int n, Py_ssize_t stride, bint numeric,
-                      int* leaves) noexcept nogil:
-    """See `descend`. The steps are shorter if all columns are `numeric`."""
-    if numeric:
-        descend(walks, n, stride, -1, NULL, True, leaves)
-    else:
-        descend(walks, n, stride, -1, NULL, False, leaves)
-
-
-cdef inline int walk_alone(const Tree* tree, const double* row, Py_ssize_t stride) noexcept nogil:
-    """The leaf that a row reaches."""
-    cdef int node = 0
-    cdef const Node* this = tree.nodes
-    while not is_leaf(this):
-        node = this.left ^ <int>turn(this, row[this.feature * stride], False)
-        this = &tree.nodes[node]
-    return node
-
-
-cdef inline void walk_trees(const Tree* trees, int n, const double* row, bint numeric,
-                            int* leaves) noexcept nogil:
-    """Find the leaves that a row, by column, reaches in n trees."""
-    cdef Walks walks
-    cdef int tree = 0, k
-    while n - tree > FEW_WALKS:
-        for k in range(LANES):
-            walks.nodes[k], walks.rows[k] = trees[min(tree + k, n - 1)].nodes, row
-        walk(&walks, min(n - tree, <int>LANES), 1, numeric, leaves + tree)
-        tree += LANES
-    for k in range(tree, n):            # for a few, other lanes would be in vain
-        leaves[k] = walk_alone(&trees[k], row, 1)
-
-
-cdef inline void walk_rows(const Tree* tree, const double** rows, int n, Py_ssize_t stride,
-                           bint numeric, int* leaves) noexcept nogil:
-    """Find the leaves that n rows reach in a tree; see `descend`."""
-    cdef Walks walks
-    cdef int i = 0, k
-    while n - i > FEW_WALKS:
-        for k in range(LANES):
-            walks.nodes[k], walks.rows[k] = tree.nodes, rows[min(i + k, n - 1)]
-        walk(&walks, min(n - i, <int>LANES), stride, numeric, leaves + i)
-        i += LANES
-    for k in range(i, n):
-        leaves[k] = walk_alone(tree, rows[k], stride)
+cdef inline const double* column_in(const Rows* rows, Py_ssize_t column) noexcept nogil:
+    """The values of a column, or NULL if all are missing."""
+    if rows.lines == NULL:
+        return rows.values + column * rows.stride
+    if column >= rows.n_columns or rows.lines[column] < 0:
+        return NULL
+    return rows.values + rows.lines[column] * rows.stride
 
 
 cdef inline int walk_slot(const Tree* tree, Window window, int slot) noexcept nogil:
@@ -262,22 +206,46 @@ cdef inline int walk_slot(const Tree* tree, Window window, int slot) noexcept no
     return node
 
 
-cdef inline void walk_slots(const Tree* tree, Window window, const int* slots, int n, bint numeric,
-                            int* leaves) noexcept nogil:
-    """Find the leaves that n samples of a window reach."""
-    cdef Walks walks
-    cdef int i = 0, k
-    while i < n:
+cdef inline void descend(const Tree* trees, int n, const double* row, bint numeric,
+                         int* leaves) noexcept nogil:
+    """Find the leaves that a row reaches in n trees, at most LANES; the other lanes are idle."""
+    cdef (const Node*)[LANES] roots
+    cdef (const Node*)[LANES] reached
+    cdef const Node* this
+    cdef size_t next, go
+    cdef unsigned int going = 1
+    cdef int k, _
+    for k in range(LANES):
+        roots[k] = reached[k] = trees[min(k, n - 1)].nodes
+    while going:
+        for _ in range(STEPS):
+            for k in range(LANES):
+                this = reached[k]
+                next = <size_t>(
+                    roots[k] + (this.left ^ <int>turn(this, row[this.feature], numeric)))
+                # All bits of `go` are set in a split, none in a leaf.
+                go = -<size_t>(this.turns // OTHERS_RIGHT)
+                reached[k] = <const Node*>(<size_t>this ^ ((<size_t>this ^ next) & go))
+        going = 0
         for k in range(LANES):
-            walks.nodes[k] = tree.nodes
-            walks.rows[k] = window.data + slots[min(i + k, n - 1)]
+            going |= reached[k].turns
+    for k in range(min(n, <int>LANES)):
+        leaves[k] = <int>(reached[k] - roots[k])
+
+
+cdef inline void walk_trees(const Tree* trees, int n, const double* row, bint numeric,
+                            int* leaves) noexcept nogil:
+    """Find the leaves that a row, by column, reaches in n trees."""
+    cdef Rows rows = rows_by_column(row, 1)
+    cdef int tree = 0
+    while n - tree > FEW_WALKS:
         if numeric:
-            descend(&walks, min(n - i, <int>LANES), window.capacity, window.n_columns,
-                    window.lines, True, leaves + i)
+            descend(trees + tree, n - tree, row, True, leaves + tree)
         else:
-            descend(&walks, min(n - i, <int>LANES), window.capacity, window.n_columns,
-                    window.lines, False, leaves + i)
-        i += LANES
+            descend(trees + tree, n - tree, row, False, leaves + tree)
+        tree += LANES
+    for tree in range(tree, n):         # for a few, other lanes would be in vain
+        walk_rows(trees + tree, &rows, NULL, 1, leaves + tree)
 
 
 # --- Leaves ---------------------------------------------------------------------------------------

@@ -3,9 +3,11 @@
 This module does not choose splits.
 """
 
+from libc.math cimport NAN
 from libc.stdint cimport uint8_t, uint16_t
 from libc.string cimport memcpy, memset
 
+from .ahead cimport AHEAD
 from .allocation cimport enough, free, raise_memory_error, resized
 from .moments cimport join_moments
 from .split cimport VALUES, Split
@@ -299,6 +301,106 @@ cdef void hold_columns(const Tree* tree, uint8_t* held) noexcept nogil:
     for node in range(tree.n_used):
         if not is_leaf(&tree.nodes[node]):
             held[tree.nodes[node].feature] = True
+
+
+# --- Walks ----------------------------------------------------------------------------------------
+
+cdef struct Range:          # rows[start : start + n] of those that reach a node
+    int node
+    int start, n
+    int side                # in which of two arrays they are
+
+cdef struct Walk:
+    int node, row
+
+
+cdef void walk_rows(const Tree* tree, const Rows* rows, const int* which, int n,
+                    int* leaves) noexcept nogil:
+    """Find the leaves of n rows, at most AHEAD; that of row i is written to leaves[i].
+
+    The rows are those with the numbers in `which`, or the first n if it is NULL. Each node divides
+    the rows that reach it, so that the next ones need not wait for its memory. If they become few,
+    the cost of a node would prevail, and they walk alone.
+    """
+    cdef int[2][AHEAD] divided
+    cdef Range[AHEAD] waiting
+    cdef Walk[AHEAD] alone
+    cdef Range here, right
+    cdef const Node* this
+    cdef const double* column
+    cdef const int* found
+    cdef int i, n_waiting = 1, n_alone = 0
+    for i in range(n):
+        divided[0][i] = which[i] if which != NULL else i
+    waiting[0].node, waiting[0].start, waiting[0].n, waiting[0].side = 0, 0, n, 0
+    while n_waiting > 0:
+        n_waiting -= 1
+        here = waiting[n_waiting]
+        this, found = &tree.nodes[here.node], divided[here.side] + here.start
+        if is_leaf(this):
+            for i in range(here.n):
+                leaves[found[i]] = here.node
+            continue
+        if here.n < FEW_ROWS:
+            for i in range(here.n):
+                alone[n_alone].node, alone[n_alone].row = here.node, found[i]
+                n_alone += 1
+            continue
+        column = column_in(rows, this.feature)
+        if column == NULL:          # all its values are missing
+            waiting[n_waiting].node = this.left ^ <int>turn(this, NAN, False)
+            n_waiting += 1
+            continue
+        right = here
+        here.side = right.side = 1 - here.side
+        here.n = divide(this, column, found, here.n, divided[here.side] + here.start)
+        right.start, right.n = here.start + here.n, right.n - here.n
+        here.node, right.node = this.left, this.left ^ 1
+        waiting[n_waiting] = right
+        n_waiting += right.n > 0
+        waiting[n_waiting] = here
+        n_waiting += here.n > 0
+    walk_alone(tree.nodes, rows, alone, n_alone, leaves)
+
+
+cdef inline int divide(const Node* split, const double* column, const int* found, int n,
+                       int* divided) noexcept nogil:
+    """Write the rows that go left from the begin on, the others from the end; return how many
+    go left."""
+    cdef Py_ssize_t i, left = 0
+    cdef int* end = divided + n - 1
+    cdef double threshold = split.threshold
+    if split.nominal:
+        for i in range(n):
+            divided[left] = end[left - i] = found[i]
+            left += 1 - turn(split, column[found[i]], False)
+    elif split.turns & MISSING_RIGHT:
+        for i in range(n):
+            divided[left] = end[left - i] = found[i]
+            left += column[found[i]] <= threshold
+    else:
+        for i in range(n):
+            divided[left] = end[left - i] = found[i]
+            left += not column[found[i]] > threshold
+    return <int>left
+
+
+cdef inline void walk_alone(const Node* nodes, const Rows* rows, Walk* walks, int n,
+                            int* leaves) noexcept nogil:
+    """Let rows go on to their leaves, side by side; those that have reached one are left out."""
+    cdef const Node* this
+    cdef const double* column
+    cdef int i, node, row, n_left
+    while n > 0:
+        n_left = 0
+        for i in range(n):
+            this, row = &nodes[walks[i].node], walks[i].row
+            column = column_in(rows, this.feature)
+            node = this.left ^ <int>turn(this, column[row] if column != NULL else NAN, False)
+            leaves[row] = walks[n_left].node = node
+            walks[n_left].row = row
+            n_left += nodes[node].turns != 0
+        n = n_left
 
 
 # --- Pruning --------------------------------------------------------------------------------------

@@ -1,15 +1,17 @@
-"""Comparison of the columns of data with those of a model."""
+"""Comparison of the columns of data with those of a model, and names in messages."""
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Collection, Hashable, Iterator, Mapping
 
 from river_extra_trees._core.safe_repr import safe_repr
 
-__all__ = ["Fit"]
+__all__ = ["Fit", "listed", "near"]
 
 MOST_NAMES = 1000  # unknown columns that are remembered
 MOST_SHOWN = 5
+MOST_THERE = 80  # names in an error for another one
 
 
 class Fit:
@@ -100,3 +102,24 @@ def listed(names: Collection[Hashable]) -> str:
     shown = ", ".join(safe_repr(name) for name in list(names)[:MOST_SHOWN])
     more = len(names) - MOST_SHOWN
     return f"{shown} and {more:,} more" if more > 0 else shown
+
+
+def near(name: str, known: Collection[str], there: Collection[str] | None = None) -> str:
+    """Return the end of an error for a misspelt name: the nearest one, or those that are there.
+
+    Examples
+    --------
+    >>> from river_extra_trees._estimator.fit import near
+    >>> near("Acuracy", ["Accuracy", "F1"]), near("f1", ["Accuracy", "F1"])
+    ("; did you mean 'Accuracy'?", "; did you mean 'F1'?")
+    >>> near("x", ["Accuracy", "F1"])
+    '; there are Accuracy, F1'
+
+    """
+    cased = {each.lower(): each for each in reversed(list(known))}
+    for each in difflib.get_close_matches(name.lower(), cased, 1):
+        return f"; did you mean {cased[each]!r}?"
+    names = list(known if there is None else there)
+    more = len(names) - MOST_THERE
+    shown = ", ".join(names[:MOST_THERE])
+    return f"; there are {shown} and {more:,} more" if more > 0 else f"; there are {shown}"

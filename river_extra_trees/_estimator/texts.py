@@ -32,6 +32,11 @@ GROUPED = re.compile(
 CERTAINLY_GROUPED = re.compile(
     r"[+-]?[1-9]\d{0,2}((,\d{3})+\.\d*|('\d{3})+\.\d*|(,\d{3}){2,}|('\d{3}){2,})", re.ASCII
 )
+CURRENCY = "[$\u20ac\u00a3\u00a5\u20b9]|USD|EUR|GBP|CHF|JPY|INR"  # euro, pound, yen, rupee
+MONEY = re.compile(
+    rf"(?P<sign>[+-]?)"
+    rf"((?:{CURRENCY}) ?(?P<after>[+-]?[\d.,].*)|(?P<before>[\d.,].*?) ?(?:{CURRENCY}))"
+)
 INFINITE = re.compile(r"[+-]?inf(inity)?", re.IGNORECASE | re.ASCII)
 WITH_COMMA = re.compile(
     rf"[+-]?([1-9]\d{{0,2}}(?P<mark>\.|{MARK})\d{{3}}((?P=mark)\d{{3}})*(,\d+)?|\d+(,\d+)?|,\d+)"
@@ -64,8 +69,8 @@ def number_of(text: str) -> float:
     Examples
     --------
     >>> from river_extra_trees._estimator import texts
-    >>> [texts.number_of(each) for each in ("-2.5e3", "1,234.5", "1'234", "True")]
-    [-2500.0, 1234.5, 1234.0, 1.0]
+    >>> [texts.number_of(each) for each in ("-2.5e3", "1,234.5", "1'234", "True", "($5)")]
+    [-2500.0, 1234.5, 1234.0, 1.0, -5.0]
 
     """
     truth = TRUTH.get(text.lower())
@@ -75,16 +80,35 @@ def number_of(text: str) -> float:
         return float(text)
     if found := GROUPED.fullmatch(text):
         return float(text.replace(found["mark"], ""))
+    if (amount := amount_of(text)) != text:
+        return number_of(amount)
     raise ValueError("not a number")
+
+
+def amount_of(text: str) -> str:
+    """Return the text of an amount of money without the currency, and any other text as it is.
+
+    Examples
+    --------
+    >>> from river_extra_trees._estimator import texts
+    >>> [texts.amount_of(each) for each in ("$1,234.50", "-5 EUR", "($5)", "5")]
+    ['1,234.50', '-5', '-5', '5']
+
+    """
+    owed = f"-{text[1:-1]}" if text[:1] == "(" and text[-1:] == ")" else text
+    found = MONEY.fullmatch(owed)
+    if found is None:
+        return text
+    return found["sign"] + (found["after"] or found["before"]).rstrip()
 
 
 def is_certain_number(text: str) -> bool:
     """Return whether a text of unknown kind is a number or a truth value."""
+    if NUMERAL.fullmatch(text) or text.lower() in TRUTH or INFINITE.fullmatch(text):
+        return True
+    amount = amount_of(text)
     return bool(
-        NUMERAL.fullmatch(text)
-        or text.lower() in TRUTH
-        or CERTAINLY_GROUPED.fullmatch(text)
-        or INFINITE.fullmatch(text)
+        CERTAINLY_GROUPED.fullmatch(amount) or (amount != text and NUMERAL.fullmatch(amount))
     )
 
 
@@ -98,7 +122,7 @@ def number_with_comma(text: str) -> float:
     [1234.5, 1234.5, 1500.0]
 
     """
-    text = text.removesuffix("%").rstrip()
+    text = amount_of(text.removesuffix("%").rstrip())
     found = WITH_COMMA.fullmatch(text)
     if not found:
         raise ValueError("not a number with a decimal comma")

@@ -11,7 +11,7 @@ import typer
 import river_extra_trees
 from river_extra_trees.cli import learners, models, options, predict, serving
 from river_extra_trees.cli.alarms import watched
-from river_extra_trees.cli.outputs import check, refusing, say, write
+from river_extra_trees.cli.outputs import CSV, check, refusing, require_format, say, write
 from river_extra_trees.cli.streams import Stream, kinds_of, open_stream, skip
 from river_extra_trees.column_kinds import ColumnKinds, joined, parted
 from river_extra_trees.serving import description
@@ -23,6 +23,43 @@ app = typer.Typer(
     rich_markup_mode=None,
     no_args_is_help=True,
 )
+
+Learners = Annotated[
+    list[str] | None,
+    typer.Argument(
+        help="Learners of this package or of river, as Name or Name:key=value,key=value, or of "
+        "another package by their dotted names. "
+        "Default: all of this package and river's usual trees."
+    ),
+]
+Learner = Annotated[
+    str,
+    typer.Argument(
+        help="A learner of this package, as Name or Name:key=value,key=value, or the file of a "
+        "saved model to continue training."
+    ),
+]
+Resume = Annotated[
+    bool,
+    typer.Option(
+        "--resume",
+        help="Continue an interrupted training, if the file of --save exists. The data are read "
+        "from the beginning; the samples that the model has learned are skipped.",
+    ),
+]
+AlarmOption = Annotated[
+    Literal["print", "exit"] | None,
+    typer.Option(
+        help="Watch the model, and print a line on standard error when its errors or its columns "
+        "change; exit also ends the training. The file holds the watch, too."
+    ),
+]
+FalseAlarms = Annotated[
+    int | None,
+    typer.Option(
+        min=1000, help="Samples between two false alarms, at least on average; by default, 100,000."
+    ),
+]
 
 
 def _show_version(wanted: bool) -> None:
@@ -48,28 +85,13 @@ def about(
     "invalid, 130 after Ctrl-C. In all cases, the race reports the results so far."
 )
 @refusing()
+@options.spread
 def race(
     data: options.Data,
-    learner: Annotated[
-        list[str] | None,
-        typer.Argument(
-            help="Learners of this package or of river, as Name or Name:key=value,key=value, or "
-            "of another package by their dotted names. "
-            "Default: all of this package and river's usual trees."
-        ),
-    ] = None,
-    target: options.Target = None,
-    task: options.Task = None,
-    metric: options.Metrics = None,
-    limit: options.Limit = None,
-    seed: options.Seed = 1,
-    kind: options.Kind = None,
-    missing: options.Missing = None,
-    weight: options.Weight = None,
-    drop: options.Drop = None,
-    on_bad_row: options.OnBadRow = "stop",
-    on_bad_cell: options.OnBadCell = "row",
-    encoding: options.Encoding = None,
+    learner: Learners = None,
+    *,
+    samples: options.Samples,
+    reading: options.Reading,
     rolling: Annotated[
         int | None, typer.Option(min=1, help="Score the last N samples instead of all.")
     ] = None,
@@ -88,23 +110,15 @@ def race(
     from river_extra_trees.cli.scoring import Scoring, frequent
 
     check(csv, inputs=(data,), picture=plot)
-    stream = open_stream(
-        data,
-        target=target,
-        task=task,
-        weight=weight,
-        kinds=kinds_of(kind, missing=missing),
-        drop=drop or (),
-        limit=limit,
-        on_bad_row=on_bad_row,
-        on_bad_cell=on_bad_cell,
-        encoding=encoding,
-    )
+    require_format(csv, CSV)
+    stream = opened(data, samples, reading, kinds_of(reading.kind, missing=reading.missing))
     labels = Counter(y for batch in stream.first for y in batch.targets or ())
     is_imbalanced = stream.task == "classification" and frequent(labels) is not None
     names = learner or learners.usual_learners(stream.task, is_imbalanced)
-    scoring = Scoring(metric or learners.USUAL_METRICS[stream.task], stream.first_labels, rolling)
-    contest = Race(make_entrants(names, scoring, stream.task, seed, delay=delay))
+    by_loss = is_imbalanced and len(labels) == 2
+    wanted = samples.metric or learners.usual_metrics(stream.task, names, by_loss)
+    scoring = Scoring(wanted, stream.first_labels, rolling)
+    contest = Race(make_entrants(names, scoring, stream.task, samples.seed, delay=delay))
     say([*stream.warnings(), *scoring.notes()])
     ending = report.watch(contest, stream)
     report.write_all(contest, stream, ending, csv, plot)
@@ -117,51 +131,18 @@ def race(
     "as far as it was trained."
 )
 @refusing()
+@options.spread
 def train(
     data: options.Data,
-    learner: Annotated[
-        str,
-        typer.Argument(
-            help="A learner of this package, as Name or Name:key=value,key=value, or the file of a "
-            "saved model to continue training."
-        ),
-    ],
+    learner: Learner,
     save: Annotated[Path, typer.Option(help="Save the model to this file.")],
-    target: options.Target = None,
-    task: options.Task = None,
-    metric: options.Metrics = None,
-    limit: options.Limit = None,
-    seed: options.Seed = 1,
-    kind: options.Kind = None,
-    missing: options.Missing = None,
-    weight: options.Weight = None,
-    drop: options.Drop = None,
-    on_bad_row: options.OnBadRow = "stop",
-    on_bad_cell: options.OnBadCell = "row",
-    encoding: options.Encoding = None,
+    *,
+    samples: options.Samples,
+    reading: options.Reading,
     every: Annotated[int, typer.Option(min=1, help="Number of samples between two saves.")] = 10000,
-    resume: Annotated[
-        bool,
-        typer.Option(
-            "--resume",
-            help="Continue an interrupted training, if the file of --save exists. The data are "
-            "read from the beginning; the samples that the model has learned are skipped.",
-        ),
-    ] = False,
-    alarm: Annotated[
-        Literal["print", "exit"] | None,
-        typer.Option(
-            help="Watch the model, and print a line on standard error when its errors or its "
-            "columns change; exit also ends the training. The file holds the watch, too."
-        ),
-    ] = None,
-    false_alarms_per: Annotated[
-        int | None,
-        typer.Option(
-            min=1000,
-            help="Samples between two false alarms, at least on average; by default, 100,000.",
-        ),
-    ] = None,
+    resume: Resume = False,
+    alarm: AlarmOption = None,
+    false_alarms_per: FalseAlarms = None,
 ) -> None:
     """Train and save a model, with prequential evaluation (test, then train)."""
     from river_extra_trees.cli import report
@@ -170,28 +151,19 @@ def train(
 
     check(save, inputs=(data,))
     known, saved = parted(models.open_model(Path(learner)) if Path(learner).is_file() else None)
-    kinds = kinds_of(kind, known, missing)
-    if saved is not None and task is None:
-        task = description.task_of(saved)  # type: ignore[assignment]
-    stream = open_stream(
-        data,
-        target=target,
-        task=task,
-        weight=weight,
-        kinds=kinds,
-        drop=drop or (),
-        limit=limit,
-        on_bad_row=on_bad_row,
-        on_bad_cell=on_bad_cell,
-        encoding=encoding,
-    )
-    scoring = Scoring(metric or learners.USUAL_METRICS[stream.task], stream.first_labels)
-    (entrant,) = make_entrants([learner], scoring, stream.task, seed, saved)
+    kinds = kinds_of(reading.kind, known, reading.missing)
+    if saved is not None and samples.task is None:
+        samples.task = description.task_of(saved)  # type: ignore[assignment]
+    stream = opened(data, samples, reading, kinds)
+    wanted = samples.metric or learners.USUAL_METRICS[stream.task]
+    scoring = Scoring(wanted, stream.first_labels)
+    (entrant,) = make_entrants([learner], scoring, stream.task, samples.seed, saved)
     if resume and save.exists():
         entrant.model = _resumed(save, entrant.model, stream, kinds)
     bell = None
     if alarm is not None or isinstance(entrant.model, Watch):
-        entrant.model, bell = watched(entrant.model, false_alarms_per, seed, alarm == "exit")
+        stops = alarm == "exit"
+        entrant.model, bell = watched(entrant.model, false_alarms_per, samples.seed, stops)
     kinds._roles.update(stream.reader.roles)
     model = joined(kinds, entrant.model)
     models.require_file(model)
@@ -203,6 +175,21 @@ def train(
         if contest.items:
             write(save, lambda path: models.save_model(model, path))
     ending.leave(contest)
+
+
+def opened(
+    data: str, samples: options.Samples, reading: options.Reading, kinds: ColumnKinds
+) -> Stream:
+    """Open the stream that the options of a command describe."""
+    return open_stream(
+        data,
+        target=samples.target,
+        task=samples.task,
+        limit=samples.limit,
+        weight=samples.weight,
+        kinds=kinds,
+        **reading.roles(),
+    )
 
 
 def _resumed(save: Path, model: Any, stream: Stream, kinds: ColumnKinds) -> Any:

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import ast
-import difflib
 import importlib
 import inspect
 import itertools
@@ -18,6 +17,7 @@ import river
 from river import base
 
 import river_extra_trees
+from river_extra_trees._estimator.fit import near
 from river_extra_trees.cli import UserError
 from river_extra_trees.cli.streams import Task
 
@@ -45,6 +45,19 @@ def usual_learners(task: Task, imbalanced: bool = False) -> list[str]:
     default = f"ExtraTrees{SUFFIXES[task]}"
     others = (name for name in classes_in(river_extra_trees, KINDS[task]) if name != default)
     return [default, *others, *YARDSTICKS[task], *["PriorClassifier"] * imbalanced]
+
+
+def usual_metrics(task: Task, specs: Collection[str], by_loss: bool) -> list[str]:
+    """Return the metrics of a race; by the loss only if all learners predict probabilities."""
+    usual = USUAL_METRICS[task]
+    if not by_loss:
+        return usual
+    made = (_class_of(parse(spec)[0], task) for spec in specs)
+    no_method = base.Classifier.predict_proba_one
+    has_shares = all(
+        getattr(each, "predict_proba_one", no_method) is not no_method for each in made
+    )
+    return ["LogLoss", *usual] if has_shares else usual
 
 
 def make_learner(spec: str, task: Task, seed: int) -> base.Estimator:
@@ -99,7 +112,10 @@ def parse(spec: str) -> tuple[str, dict[str, Any]]:
             raise ValueError
         return name, {str(keyword.arg): _value(keyword.value) for keyword in call.keywords}
     except (SyntaxError, ValueError) as error:
-        raise UserError(f"cannot read {spec!r}; write it as Name:key=value,key=value") from error
+        raise UserError(
+            f"cannot read {spec!r}; write it as Name:key=value,key=value, with quotation marks "
+            "around a text that is no word"
+        ) from error
 
 
 def _value(node: ast.expr) -> Any:
@@ -128,21 +144,6 @@ def _modules() -> Iterator[Any]:
     """Yield this package and the modules of river."""
     of_river = (f"river.{entry.name}" for entry in pkgutil.iter_modules(river.__path__))
     return map(importlib.import_module, itertools.chain(["river_extra_trees"], of_river))
-
-
-def near(name: str, known: Collection[str], listed: Collection[str] | None = None) -> str:
-    """Return the end of an error for a misspelt name: the nearest one, or those that are listed.
-
-    Examples
-    --------
-    >>> from river_extra_trees.cli import learners
-    >>> learners.near("Acuracy", ["Accuracy", "F1"]), learners.near("x", ["Accuracy", "F1"])
-    ("; did you mean 'Accuracy'?", '; there are Accuracy, F1')
-
-    """
-    for each in difflib.get_close_matches(name, known, 1):
-        return f"; did you mean {each!r}?"
-    return f"; there are {', '.join(listed if listed is not None else known)}"
 
 
 def classes_in(module: Any, kind: type) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from river_extra_trees.persistence.atomic import require_replaceable
 from river_extra_trees.streams import TableError
 
 PICTURES = (".png", ".svg", ".pdf")
+CSV = (".csv", ".txt")
 FAILED, INVALID, ALARM, INTERRUPTED = 1, 2, 3, 130  # exit statuses
 
 # Options for the remedies of a `Fault`.
@@ -94,3 +95,12 @@ def check(*paths: Path | None, inputs: tuple[Path | str, ...], picture: Path | N
                 raise UserError(f"{path} is an input and would be overwritten; pass another output")
         except OSError as error:
             raise UserError(f"cannot write {path}: {error.strerror}") from error
+
+
+def require_format(path: Path | None, endings: tuple[str, ...]) -> None:
+    """Raise a UserError if the name of a table says another format than those that are written.
+
+    A name without an ending, such as /dev/stdout, is CSV.
+    """
+    if path is not None and path.suffix and path.suffix.lower() not in endings:
+        raise UserError(f"cannot write {path.name}: the name must end in {', '.join(endings)}")

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import csv
-import io
-import itertools
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple, NoReturn, TextIO
+from typing import Annotated, Any, NamedTuple, NoReturn
 
 import typer
 from rich.console import Console
@@ -24,7 +21,8 @@ from river_extra_trees._estimator.learner import reads_columns
 from river_extra_trees._estimator.predictions import names_of
 from river_extra_trees._estimator.rows import labels_of_codes
 from river_extra_trees._estimator.tables import table_of
-from river_extra_trees.cli import UserError, models, options, outputs, streams
+from river_extra_trees.cli import UserError, models, options, outputs, predictions, streams
+from river_extra_trees.cli.predictions import Columns
 from river_extra_trees.cli.progress import Progress
 from river_extra_trees.column_kinds import ColumnKinds, parted
 from river_extra_trees.persistence.atomic import replace_file
@@ -37,14 +35,42 @@ from river_extra_trees.serving.description import (
     name_of,
 )
 from river_extra_trees.streams import Batch, Reader
-from river_extra_trees.streams.reader import is_table
 from river_extra_trees.watch import learner_of, unwatched
 
-Columns = list[Sequence[Any]]  # of the output: one value for every row
-
-PARQUET = ".parquet"
 ROWS_PER_LINE = 100_000  # of the progress in a log
-WRITTEN = (".csv", ".txt", PARQUET)
+
+Output = Annotated[
+    Path,
+    typer.Option(
+        help="Write to this file: Parquet (.parquet, .pq), Arrow (.arrow, .feather, .ipc) or CSV "
+        "(.csv, .txt); by default, or -, print CSV."
+    ),
+]
+Target = Annotated[
+    str | None,
+    typer.Option(help="The column of targets, if there is one, to copy and to score."),
+]
+Probabilities = Annotated[bool, typer.Option(help="Add a column for each label.")]
+Interval = Annotated[
+    float | None,
+    typer.Option(
+        help="Add the columns lower and upper: between them, the target lies with this "
+        "probability, such as 0.9."
+    ),
+]
+Explain = Annotated[
+    int,
+    typer.Option(
+        min=0,
+        help="Add columns with the base value, and with the features that contribute most to the "
+        "prediction: so many of them.",
+    ),
+]
+Keep = Annotated[list[str] | None, typer.Option(help="A column to copy to the output; repeatable.")]
+Strict = Annotated[
+    bool,
+    typer.Option("--strict", help="Refuse data that lack a column of the model or have another."),
+]
 
 
 class Wanted(NamedTuple):
@@ -59,50 +85,19 @@ class Wanted(NamedTuple):
 
 
 @outputs.refusing()
+@options.spread
 def predict(
     file: options.File,
     data: options.Data,
-    output: Annotated[
-        Path,
-        typer.Option(
-            help="Write Parquet (.parquet) or CSV to this file; by default, or -, print CSV."
-        ),
-    ] = Path("-"),
-    target: Annotated[
-        str | None,
-        typer.Option(help="The column of targets, if there is one, to copy and to score."),
-    ] = None,
-    probabilities: Annotated[bool, typer.Option(help="Add a column for each label.")] = False,
-    interval: Annotated[
-        float | None,
-        typer.Option(
-            help="Add the columns lower and upper: between them, the target lies with this "
-            "probability, such as 0.9."
-        ),
-    ] = None,
-    explain: Annotated[
-        int,
-        typer.Option(
-            min=0,
-            help="Add columns with the base value, and with the features that contribute most to "
-            "the prediction: so many of them.",
-        ),
-    ] = 0,
-    keep: Annotated[
-        list[str] | None, typer.Option(help="A column to copy to the output; repeatable.")
-    ] = None,
-    strict: Annotated[
-        bool,
-        typer.Option(
-            "--strict", help="Refuse data that lack a column of the model or have another."
-        ),
-    ] = False,
-    kind: options.Kind = None,
-    missing: options.Missing = None,
-    drop: options.Drop = None,
-    on_bad_row: options.OnBadRow = "stop",
-    on_bad_cell: options.OnBadCell = "row",
-    encoding: options.Encoding = None,
+    *,
+    output: Output = Path("-"),
+    target: Target = None,
+    probabilities: Probabilities = False,
+    interval: Interval = None,
+    explain: Explain = 0,
+    keep: Keep = None,
+    strict: Strict = False,
+    reading: options.Reading,
 ) -> None:
     """Predict the rows of a table with a saved model.
 
@@ -112,23 +107,14 @@ def predict(
     """
     to_file = str(output) != "-"
     outputs.check(output if to_file else None, inputs=(file, data))
-    if to_file and is_table(output.name) and output.suffix.lower() not in WRITTEN:
-        raise UserError(f"cannot write {output.name}: predict writes {', '.join(WRITTEN)}")
+    if to_file:
+        outputs.require_format(output, predictions.WRITTEN)
     known, model = parted(unwatched(models.open_model(file))[1])
     _require_possible(model, probabilities, interval)
-    kinds = streams.kinds_of(kind, known, missing)
+    kinds = streams.kinds_of(reading.kind, known, reading.missing)
     names = _names_learned(model, kinds) if known is None else {}
-    reader, _ = streams.open_reader(
-        data,
-        predicts=True,
-        target=target,
-        kinds=kinds,
-        drop=drop or (),
-        keep=keep or (),
-        on_bad_row=on_bad_row,
-        on_bad_cell=on_bad_cell,
-        encoding=encoding,
-    )
+    roles = {"target": target, "keep": list(dict.fromkeys(keep or ())), **reading.roles()}
+    reader, _ = streams.open_reader(data, predicts=True, kinds=kinds, **roles)
     reader.has_numeric_targets = not is_classifier(model)
     wanted = Wanted(learner_of(model)._labels() if probabilities else [], interval, explain)
     header = _header(wanted, reader)
@@ -139,10 +125,10 @@ def predict(
     records = _records(model, wanted, reader, batches, score)
     if to_file:
         with _shown(reader) as progress:
-            content = _content(output, header, progress(records))
+            content = predictions.content_of(output, header, progress(records))
         outputs.write(output, lambda path: replace_file(path, content))
     else:
-        _write_csv(sys.stdout, header, records)
+        predictions.write_csv(sys.stdout, header, records)
     outputs.say([*_scored(model, score), *_read_as(names), *fit.notes(), *streams.notes_of(reader)])
 
 
@@ -301,33 +287,3 @@ def _shown(reader: Reader) -> Iterator[Callable[[Iterator[Columns]], Iterator[Co
     bar = Live(progress.bar, console=console, transient=True)
     with bar if console.is_terminal else contextlib.nullcontext():
         yield passed
-
-
-def _content(output: Path, header: list[str], records: Iterator[Columns]) -> bytes:
-    """Return the content of a file with all records."""
-    if output.suffix.lower() != PARQUET:
-        text = io.StringIO(newline="")
-        _write_csv(text, header, records)
-        return text.getvalue().encode(errors="backslashreplace")
-    import pyarrow
-    from pyarrow import parquet
-
-    parts = list(records)
-    columns = {}
-    for i, name in enumerate(header):
-        values = list(itertools.chain.from_iterable(part[i] for part in parts))
-        try:
-            columns[name] = pyarrow.array(values)
-        except (pyarrow.ArrowException, OverflowError):  # of several types
-            columns[name] = pyarrow.array([None if each is None else str(each) for each in values])
-    sink = pyarrow.BufferOutputStream()
-    parquet.write_table(pyarrow.table(columns), sink)
-    return bytes(sink.getvalue())
-
-
-def _write_csv(file: TextIO, header: list[str], records: Iterator[Columns]) -> None:
-    writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(header)
-    for part in records:
-        writer.writerows(zip(*part, strict=True))
-        file.flush()  # a row of a pipe is answered before the next row arrives

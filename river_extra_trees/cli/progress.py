@@ -32,9 +32,9 @@ class Progress:
 
     def share(self, items: int) -> float | None:
         """Return the share that has been read after some rows; None if it is unknown."""
-        if self.n_items is not None:
-            return items / max(1, self.n_items)
-        return self.reader.share_read
+        limited = None if self.n_items is None else items / max(1, self.n_items)
+        shares = [each for each in (limited, self.reader.share_of(items)) if each is not None]
+        return max(shares, default=None)
 
     def line(self, items: int, what: str) -> str:
         """Return the progress after some rows, for a log."""

@@ -11,8 +11,9 @@ from river import base, metrics, utils
 
 from river_extra_trees import evaluate
 from river_extra_trees._core.safe_repr import safe_repr
+from river_extra_trees._estimator.fit import near
 from river_extra_trees.cli import UserError
-from river_extra_trees.cli.learners import classes_in, created, near, parse
+from river_extra_trees.cli.learners import classes_in, created, parse
 
 MOST_OF_A_LABEL = 0.8  # from this share of one label on, predicting it always is a rival
 
@@ -28,10 +29,12 @@ class ForLabel(metrics.base.BinaryMetric):
         The metric, which gets the labels True and False.
     label
         The positive label.
+    spec
+        The specification of the metric.
     """
 
-    def __init__(self, metric: Any, label: Hashable) -> None:
-        self.metric, self.label = metric, label
+    def __init__(self, metric: Any, label: Hashable, spec: str) -> None:
+        self.metric, self.label, self.spec = metric, label, spec
 
     def update(self, y_true: Any, y_pred: Any, w: float = 1.0) -> None:
         """Add a sample."""
@@ -91,15 +94,17 @@ class Scoring:
         _, parameters = parse(spec)
         is_binary = isinstance(metric, metrics.base.BinaryMetric)
         label = parameters.pop("pos_val", None)
+        n_labels = len(self.labels) if is_binary else 0
         if is_binary and label is None:
             label = self._rarest(spec)
-            if label is not True:
+            # The loss of two labels is the same, whichever is positive.
+            if label is not True and not (isinstance(metric, metrics.LogLoss) and n_labels == 2):
                 self.positive[spec] = label
         if self.rolling is not None:
             metric = utils.Rolling(type(metric), window_size=self.rolling, **parameters)
         elif is_binary:
             metric = created(spec, type(metric), parameters)
-        return ForLabel(metric, label) if is_binary else metric
+        return ForLabel(metric, label, spec) if is_binary else metric
 
     @functools.cached_property
     def labels(self) -> collections.Counter[Hashable]:
@@ -113,7 +118,7 @@ class Scoring:
             label = next(iter(self.labels), None)
             raise UserError(
                 f"the first samples all have the label {safe_repr(label)}; name the positive label "
-                f"of {spec}, as {spec}:pos_val=LABEL"
+                f"of {spec}, as {of_label(spec)}"
             )
         return min(self.labels, key=lambda label: (self.labels[label], safe_repr(label)))
 
@@ -124,8 +129,23 @@ class Scoring:
             share = f"{100 * self.labels[label] / n:.2g} % of the first {n:,}"
             yield (
                 f"{spec} takes {safe_repr(label)}, the rarest label ({share}), as positive; "
-                f"{spec}:pos_val=LABEL names another"
+                f"{of_label(spec)} names another"
             )
+
+
+def of_label(spec: str) -> str:
+    """Return a specification with a place for the positive label.
+
+    Examples
+    --------
+    >>> from river_extra_trees.cli import scoring
+    >>> scoring.of_label("F1"), scoring.of_label("FBeta:beta=2,pos_val=ok")
+    ('F1:pos_val=LABEL', 'FBeta:beta=2,pos_val=LABEL')
+
+    """
+    name, parameters = parse(spec)
+    given = [f"{key}={value!r}" for key, value in parameters.items() if key != "pos_val"]
+    return f"{name}:{','.join([*given, 'pos_val=LABEL'])}"
 
 
 def make_metric(spec: str, model: base.Estimator) -> metrics.base.Metric:
@@ -166,17 +186,17 @@ def notes_on(
             f"{100 * share:.3g} % of the labels are {safe_repr(label)}: to predict it always has "
             f"an accuracy of {share:.4g}; compare with PriorClassifier, and by LogLoss"
         )
-    silent: dict[tuple[str, Hashable], list[str]] = {}
+    silent: dict[tuple[str, str, Hashable], list[str]] = {}
     for learner, found_metrics in metrics_by_learner.items():
         for name, metric in found_metrics.items():
             if isinstance(metric, ForLabel) and metric.requires_labels and not metric.get():
-                silent.setdefault((name, metric.label), []).append(learner)
-    for (name, label), names in silent.items():
+                silent.setdefault((name, metric.spec, metric.label), []).append(learner)
+    for (name, spec, label), names in silent.items():
         label = next((each for each in labels if each == label), label)  # 1, and not True
         why = (
             f"never predicted {safe_repr(label)} rightly"
             if label in labels
-            else f"the positive label {safe_repr(label)} never comes; {name}:pos_val=LABEL names it"
+            else f"the positive label {safe_repr(label)} never comes; {of_label(spec)} names it"
         )
         yield f"{name} is 0 for {', '.join(names)}: {why}"
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from river_extra_trees._estimator.fit import listed
+from river_extra_trees._estimator.fit import listed, near
 from river_extra_trees._estimator.kinds import family_of
 from river_extra_trees.cli import UserError
 from river_extra_trees.cli.suspicions import suspicions
@@ -53,7 +53,7 @@ class Stream:
     def warnings(self) -> Iterator[str]:
         """Say what looks wrong in the first rows, if they have been read."""
         if not is_bundled(self.name):
-            yield from suspicions([batch.frame for batch in self.first], self.reader.kinds)
+            yield from suspicions(self.first, self.reader.kinds, self.reader.target)
 
     def notes(self) -> Iterator[str]:
         """Report the kinds of the columns of a table, and the rows that were skipped."""
@@ -67,7 +67,15 @@ class Stream:
 
 
 def notes_of(reader: Reader) -> Iterator[str]:
-    """Report how many rows were skipped and cells read as missing, if any, and why."""
+    """Report how many rows were skipped and cells read as missing, if any, and why.
+
+    Also name the columns of options that no row has; other tables than JSON lines lack them only if
+    a model has learned columns before.
+    """
+    named: list[Any] = [*reader.drop, *reader.keep, *(reader.kinds.kinds or ())]
+    known: set[Any] = {*reader.names, *reader.kinds.columns, *reader.kinds._roles}
+    if reader.names and (absent := [name for name in dict.fromkeys(named) if name not in known]):
+        yield f"no row has the column{'s' * (len(absent) > 1)} {listed(absent)}"
     if reader.n_skipped:
         yield f"rows skipped: {reader.n_skipped:,}; the first: {reader.first_skipped}"
     if reader.bad_cells:
@@ -90,7 +98,8 @@ def kinds_of(
         name, equals, each = text.rpartition("=")
         if not equals:
             raise UserError(f"--kind is {text!r}; write it as COLUMN=KIND, such as zip=nominal")
-        found[name] = each
+        if found.setdefault(name, each) != each:
+            raise UserError(f"--kind: the column {name!r} has two kinds, {found[name]} and {each}")
     known = {} if saved is None else {**(saved.kinds or {}), **saved.columns}
     words = (*((saved and saved.missing_words) or ()), *(missing or ()))
     try:
@@ -172,7 +181,9 @@ def open_reader(data: str, *, predicts: bool = False, **roles: Any) -> tuple[Rea
     except TableError as error:
         if is_table(data):
             raise
-        raise UserError(f"{error}; river's data sets are {', '.join(bundled_names())}") from error
+        names = bundled_names()
+        found = near(data, names).replace("there are", "river's data sets are")
+        raise UserError(f"{error}{found}") from error
 
 
 def open_stream(

@@ -2,33 +2,64 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Hashable, Iterator, Sequence
+
+import numpy as np
+import numpy.typing as npt
 
 from river_extra_trees._core.safe_repr import safe_repr
-from river_extra_trees._estimator.kinds import COMMA, DATE, NOMINAL, NUMBER, PERCENTAGE, reader_of
+from river_extra_trees._estimator.kinds import (
+    COMMA,
+    DATE,
+    NOMINAL,
+    NUMBER,
+    PERCENTAGE,
+    is_symbol,
+    reader_of,
+)
+from river_extra_trees._estimator.texts import NUMERAL
 from river_extra_trees.column_kinds import ColumnKinds
+from river_extra_trees.streams import Batch
 
 FEWEST_TEXTS = 10  # different ones, of a column of another kind
 FEWEST_ROWS = 50  # of a column with a different text in each row
 MOST_TEXTS = 200  # to look at
 MOST_DIFFERENT = 0.95
 ENOUGH = 0.9  # texts of a kind
-STYLES = ("%m/%d/%Y", "%d/%m/%Y", "%d.%m.%Y", "%m/%d/%Y %H:%M", "%d/%m/%Y %H:%M", "%d.%m.%Y %H:%M")
-LIKELY = (COMMA, *(f"{DATE} {style}" for style in STYLES))
+DAYS = (
+    *("%m/%d/%Y", "%d/%m/%Y", "%d.%m.%Y", "%Y/%m/%d", "%m-%d-%Y", "%d-%m-%Y", "%Y.%m.%d"),
+    *("%m/%d/%y", "%d/%m/%y", "%d.%m.%y", "%d %b %Y", "%d-%b-%Y", "%d-%b-%y", "%b %d, %Y"),
+    *("%d %B %Y", "%B %d, %Y"),
+)
+TIMES = ("", " %H:%M", " %H:%M:%S", " %H:%M:%S.%f", " %I:%M %p", " %I:%M:%S %p")
+STYLES = (
+    *(day + time for time in TIMES for day in DAYS),
+    *(
+        "%Y-%m-%d %I:%M %p",
+        "%Y-%m-%d %I:%M:%S %p",
+        "%H:%M",
+        "%H:%M:%S",
+        "%d/%b/%Y:%H:%M:%S %z",
+        "%a, %d %b %Y %H:%M:%S %Z",
+    ),
+    *("%a, %d %b %Y %H:%M:%S %z", "%a %b %d %H:%M:%S %Y"),
+)
+LIKELY = (PERCENTAGE, NUMBER, COMMA, *(f"{DATE} {style}" for style in STYLES))
+FIRST = 3  # texts of which a likely kind reads one
 
 
-def suspicions(frames: Sequence[Any], kinds: ColumnKinds) -> Iterator[str]:
-    """Say which columns of texts look like another kind, or like identifiers.
+def suspicions(batches: Sequence[Batch], kinds: ColumnKinds, target: str | None) -> Iterator[str]:
+    """Say which columns of the first rows look like another kind, or like identifiers.
 
     Examples
     --------
     >>> import pyarrow
     >>> from river_extra_trees.cli.suspicions import suspicions
+    >>> from river_extra_trees.streams import Batch
     >>> frame = pyarrow.table({"price": [f"{i},5" for i in range(60)]})
     >>> kinds = ColumnKinds()
     >>> kinds.learn_many(frame)
-    >>> for text in suspicions([frame], kinds):
+    >>> for text in suspicions([Batch(range(60), frame, None)], kinds, None):
     ...     print(text)
     column 'price' is read as names, such as '0,5'; --kind price='decimal comma' reads numbers
 
@@ -38,38 +69,79 @@ def suspicions(frames: Sequence[Any], kinds: ColumnKinds) -> Iterator[str]:
 
     declared = kinds.kinds or {}
     for name, kind in kinds.columns.items():
-        if kind != NOMINAL or name in declared:
+        if name in declared:
             continue
+        frames = [each.frame for each in batches]
         columns = [frame.column(name) for frame in frames if name in frame.column_names]
         chunks = [chunk for column in columns for chunk in column.chunks]
         if not chunks:
             continue
         values = compute.drop_null(pyarrow.chunked_array(chunks))
-        different = compute.unique(values).to_pylist()
-        shown = safe_repr(name)
-        if other := likely_kind(different):
-            yield (
-                f"column {shown} is read as names, such as {different[0]!r}; --kind "
-                f"{safe_repr(name, str)}={other!r} reads {'dates' if '%' in other else 'numbers'}"
-            )
-        elif len(values) >= FEWEST_ROWS and len(different) >= MOST_DIFFERENT * len(values):
-            yield (
-                f"column {shown} has {len(different):,} different texts in {len(values):,} rows; "
-                f"if it is an identifier, --drop {safe_repr(name, str)} leaves it out"
-            )
+        if kind == NOMINAL:
+            yield from of_names("column", "names", name, values.to_pylist())
+        elif kind == NUMBER and counts_rows(values.to_numpy()):
+            yield f"column {safe_repr(name)} counts the rows; {drops(name)}"
+    labels = [y for each in batches for y in each.targets or ()]
+    if target is not None and target not in declared and all(type(y) is str for y in labels):
+        yield from of_names("target", "labels", target, labels)
 
 
-def likely_kind(different: Sequence[str]) -> str | None:
-    """Return the kind that reads nearly all of some different texts, which are no plain numbers."""
-    sample = different[:MOST_TEXTS]
-    if len(sample) < FEWEST_TEXTS:
-        return None
-    plain = n_read(NUMBER, sample)
-    for kind in [PERCENTAGE] if any("%" in text for text in sample) else LIKELY:
-        n = n_read(kind, sample)
-        if n >= ENOUGH * len(sample) and n - plain >= len(sample) / 2:
-            return kind
-    return None
+def of_names(what: str, of: str, name: Hashable, values: Sequence[str]) -> Iterator[str]:
+    """Say whether some texts look like another kind, or like identifiers."""
+    different = list(dict.fromkeys(values))
+    begin = f"{what} {safe_repr(name)}"
+    if others := likely_kinds(different):
+        read = "dates" if others[0].startswith(DATE) else "numbers"
+        yield (
+            f"{begin} is read as {of}, such as {different[0]!r}; --kind "
+            f"{safe_repr(name, str)}={' or '.join(map(repr, others))} reads {read}"
+        )
+    elif len(values) >= FEWEST_ROWS and len(different) >= MOST_DIFFERENT * len(values):
+        n = f"{len(different):,} different texts in {len(values):,} rows"
+        if what == "target":
+            yield f"{begin} has {n}: is it the column to predict?"
+        else:
+            yield f"{begin} has {n}; if it is an identifier, {drops(name)}"
+
+
+def drops(name: Hashable) -> str:
+    """Name the option that leaves a column out."""
+    return f"--drop {safe_repr(name, str)} leaves it out"
+
+
+def counts_rows(numbers: npt.NDArray[np.float64]) -> bool:
+    """Return whether numbers are 0, 1, 2 ... or 1, 2, 3 ..., one more in each row."""
+    return (
+        len(numbers) >= FEWEST_ROWS
+        and numbers[0] in (0.0, 1.0)
+        and bool(np.all(np.diff(numbers) == 1.0))
+    )
+
+
+def likely_kinds(different: Sequence[str]) -> list[str]:
+    """Return the kinds that read most of some different texts, which are no plain numbers.
+
+    Examples
+    --------
+    >>> from river_extra_trees.cli.suspicions import likely_kinds
+    >>> likely_kinds([f"{i},500" for i in range(1, 11)])
+    ['number', 'decimal comma']
+
+    """
+    sample = [text for text in different[:MOST_TEXTS] if not is_symbol(text)]
+    plain = sum(map(bool, map(NUMERAL.fullmatch, sample)))
+    if len(sample) < FEWEST_TEXTS or plain > len(sample) / 2:
+        return []
+    found = {kind: n_read(kind, sample) for kind in LIKELY if n_read(kind, sample[:FIRST])}
+    most = max(found.values(), default=0)
+    if most < ENOUGH * len(sample):
+        return []
+    best = [kind for kind, n in found.items() if n == most]
+    if PERCENTAGE in best:  # which reads plain numbers, too
+        has_signs = any("%" in text for text in sample)
+        best = [kind for kind in best if (kind == PERCENTAGE) == has_signs]
+    without_comma = best == [NUMBER, COMMA] and not any("," in text for text in sample)
+    return [NUMBER] if without_comma else best
 
 
 def n_read(kind: str, sample: Sequence[str]) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 
 from matplotlib.axes import Axes
+from matplotlib.ticker import PercentFormatter
 
 from river_extra_trees._estimator.learner import TreeLearner
 
@@ -82,7 +83,7 @@ class ImportancesDisplay(AxesDisplay):
         # The number of the longest bar may need more room than there is beside the bar.
         ax.spines[["top", "right"]].set_visible(False)
         ax.margins(x=0.02)
-        ax.xaxis.set_major_formatter("{x:.0%}")
+        ax.xaxis.set_major_formatter(PercentFormatter(1.0))
         ax.set_xlabel("share of the impurity that the splits remove")
         ax.grid(axis="x", alpha=0.3)
         ax.set_axisbelow(True)

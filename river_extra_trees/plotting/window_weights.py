@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from matplotlib.axes import Axes
+from matplotlib.ticker import PercentFormatter
 
 from river_extra_trees.extra_trees import ExtraTreesClassifier, ExtraTreesRegressor
 
@@ -130,6 +131,6 @@ class WindowWeightsDisplay(AxesDisplay):
             ax.set_xlim(self.items[0], self.items[-1])
         ax.set_ylim(0.0, 1.0)
         ax.xaxis.set_major_formatter("{x:,.0f}")
-        ax.yaxis.set_major_formatter("{x:.0%}")
+        ax.yaxis.set_major_formatter(PercentFormatter(1.0))
         ax.set_xlabel("learned samples")
         ax.set_ylabel("weight of the window size")

@@ -10,10 +10,11 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
+from river_extra_trees._estimator.fit import near
 from river_extra_trees.column_kinds import ColumnKinds
 
 from .batch import Batch, Fault, TableError
-from .text import Rows, read_text
+from .text import Lines, Rows, read_text
 
 __all__ = ["OnBadCell", "OnBadRow", "Reader", "is_table", "open_table", "peeked"]
 
@@ -22,7 +23,7 @@ OnBadCell = Literal["row", "missing"]
 
 BATCH_SIZE = 8192
 ROWS_TO_LOOK_AT = 1000  # to determine the kinds of the columns of a file
-PARQUET, IPC = (".parquet",), (".arrow", ".feather")
+PARQUET, IPC = (".parquet", ".pq"), (".arrow", ".feather", ".ipc")
 SUFFIXES = (".csv", ".txt", ".tsv", ".jsonl", ".ndjson", *PARQUET, *IPC)
 Item = TypeVar("Item")
 PACKED = (".gz", ".bz2", ".zst")
@@ -73,10 +74,12 @@ class Reader:
         self.looks = False  # whether several rows determine the kinds, not the first value
         self.has_numeric_targets = False  # whether a row with another target is bad
         self.has_header = True  # whether all rows have the same columns
+        self.names: dict[str, None] = {}  # of the columns so far
         self.untyped = False  # whether a text may be a number
         self.rows: Iterator[Rows] = iter(())
         self.n_rows: int | None = None
         self.file: Any = None  # of a text, as it lies on the disk
+        self.lines: Lines | None = None  # of a text
         self.n_skipped = 0
         self.first_skipped = ""
         self.bad_cells: dict[str, int] = {}
@@ -88,10 +91,17 @@ class Reader:
         named = {self.target: "target", self.weight: "weight"}
         return {name: role for name, role in named.items() if name is not None}
 
-    @property
-    def share_read(self) -> float | None:
-        """The share of a text file that has been read; None if it is unknown."""
-        return None if self.file is None else self.file.tell() / max(1, self.file.size())
+    def share_of(self, n: int) -> float | None:
+        """Return the share of the table before so many rows; None if it is unknown.
+
+        More rows of a text than these have been read, and more of its bytes than those of the rows.
+        """
+        if self.n_rows is not None:
+            return n / max(1, self.n_rows)
+        if self.file is None or self.lines is None:
+            return None
+        share: float = self.file.tell() / max(1, self.file.size()) * self.lines.share_given
+        return share * min(1.0, (n + self.n_skipped) / max(1, self.lines.n_records))
 
     def __iter__(self) -> Iterator[Batch]:
         rows = self.rows
@@ -117,13 +127,12 @@ class Reader:
         """Return the columns to read; raise a TableError if one is missing or there twice."""
         if not header:
             raise TableError(f"{self.name} is empty")
+        self.names = dict.fromkeys(header)
         others = list(filter(None, (self.target, self.weight, *self.keep)))
         declared = self.kinds.kinds if self.learns and not self.kinds.columns else None
         for column in (*others, *map(str, declared or ()), *self.drop):
             if column not in header:
-                raise TableError(
-                    f"{self.name} has no column {column!r}; it has {', '.join(header)}"
-                )
+                raise TableError(f"{self.name} has no column {column!r}{near(column, header)}")
         if len(set(header)) < len(header):
             twice = next(column for column in header if header.count(column) > 1)
             raise TableError(f"{self.name} has the column {twice!r} twice")
@@ -142,6 +151,7 @@ class Reader:
         from .conversion import frame_of, labels_of, parts_in, read_column, values_of
 
         numbers, absent = rows.numbers, [None] * len(rows.numbers)
+        self.names.update(dict.fromkeys(rows.columns))
         faults = {number: Fault(text) for number, text in rows.faults.items()}
         names, unknown = self._features(rows.columns)
         features = {}
@@ -256,8 +266,9 @@ def open_table(
     source
         The path of a file. ``.csv``, ``.txt`` and ``.tsv`` contain CSV, whose delimiter is a comma,
         a semicolon, a tab or ``|``; ``.jsonl`` contains JSON lines. Both may be compressed
-        (``.gz``, ``.bz2``, ``.zst``). Further formats are ``.parquet``, ``.arrow`` and
-        ``.feather``. ``-`` is standard input, which contains CSV or JSON lines.
+        (``.gz``, ``.bz2``, ``.zst``). Further formats are Parquet (``.parquet``, ``.pq``) and
+        Arrow (``.arrow``, ``.feather``, ``.ipc``). ``-`` is standard input, which contains CSV or
+        JSON lines.
     target
         The column of the targets; None if there is none.
     weight
@@ -367,7 +378,8 @@ def _open_text(reader: Reader, path: str, batch_size: int, encoding: str | None)
         file = reader.file = OSFile(path)
         if Path(path.lower()).suffix in PACKED:
             file = CompressedInputStream(reader.file, Codec.detect(path.lower()).name)
-    header, reader.rows = read_text(reader.name, file, batch_size, encoding)
+    reader.lines = Lines(reader.name, file, encoding)
+    header, reader.rows = read_text(reader.lines, batch_size)
     reader.has_header = reader.untyped = header is not None
     if header is not None:
         reader.wanted(header)

@@ -15,7 +15,7 @@ from river_extra_trees._estimator.texts import is_certain_number
 
 from .batch import Fault, TableError
 
-__all__ = ["Rows", "columns_of", "read_text"]
+__all__ = ["Lines", "Rows", "columns_of", "read_text"]
 
 CHUNK = 1 << 18  # bytes
 LONGEST_LINE = 1 << 24
@@ -50,6 +50,11 @@ class Lines:
         A binary file or pipe.
     encoding
         The encoding; None is UTF-8, or UTF-16 if the text begins with its mark.
+
+    Attributes
+    ----------
+    n_records
+        Number of records that were made of the lines so far, bad ones included.
     """
 
     def __init__(self, name: str, file: Any, encoding: str | None = None) -> None:
@@ -61,6 +66,8 @@ class Lines:
         self.ready: collections.deque[bytes] = collections.deque()
         self.rest = b""
         self.is_over = False
+        self.n_records = 0
+        self.n_read = self.n_given = 0  # bytes
 
     def __iter__(self) -> Iterator[str]:
         return self
@@ -70,14 +77,23 @@ class Lines:
             if self.is_over:
                 raise StopIteration
             self._read()
+        line = self.ready.popleft()
+        self.n_given += len(line)
         try:
-            return self.ready.popleft().decode()
+            return line.decode()
         except UnicodeDecodeError as error:
             raise self._undecodable("UTF-8") from error
 
     def put_back(self, lines: Sequence[str]) -> None:
         """Put lines back that were read; they are read again."""
-        self.ready.extendleft(line.encode() for line in reversed(lines))
+        encoded = [line.encode() for line in reversed(lines)]
+        self.ready.extendleft(encoded)
+        self.n_given -= sum(map(len, encoded))
+
+    @property
+    def share_given(self) -> float:
+        """The share of the text read so far whose lines were given."""
+        return self.n_given / max(1, self.n_read)
 
     def _undecodable(self, encoding: str) -> TableError:
         text = f"{self.name} is not text in {encoding}; name its encoding"
@@ -109,7 +125,9 @@ class Lines:
         except (OSError, EOFError, ValueError) as error:
             raise TableError(f"cannot read {self.name}: {error}") from error
         self.is_over = not chunk
-        lines = (self.rest + self._decoded(chunk)).splitlines(keepends=True)
+        text = self._decoded(chunk)
+        self.n_read += len(text)
+        lines = (self.rest + text).splitlines(keepends=True)
         is_whole = self.is_over or (lines and lines[-1].endswith(b"\n"))
         self.rest = b"" if is_whole else lines.pop()
         self.ready.extend(lines)
@@ -121,14 +139,12 @@ def columns_of(records: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
     return {name: [record.get(name) for record in records] for name in names}
 
 
-def read_text(
-    name: str, file: Any, most: int, encoding: str | None = None
-) -> tuple[list[str] | None, Iterator[Rows]]:
+def read_text(lines: Lines, most: int) -> tuple[list[str] | None, Iterator[Rows]]:
     """Return the header of CSV, or None of JSON lines, and an iterator of at most so many rows.
 
     Rows of a pipe come as soon as they have arrived.
     """
-    lines = Lines(name, file, encoding)
+    name = lines.name
     first = next(filter(str.strip, lines), "").removeprefix("\ufeff")
     if first.startswith("["):
         raise TableError(
@@ -251,6 +267,7 @@ def _grouped(
         is_over = True
         numbers, good, faults = [], [], {}
         for number, record in numbered:
+            lines.n_records = number
             if isinstance(record, str):
                 faults[number] = record
             elif record is not None:

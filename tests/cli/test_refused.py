@@ -10,7 +10,12 @@ from river_extra_trees import persistence
 from tests.tools.command_line import FAST, OURS, assert_refused, run
 
 REFUSED = {
-    "race Fishing --csv old.csv --plot new.png": ["'Fishing'", "Phishing"],
+    "race Fishing --csv old.csv --plot new.png": ["'Fishing'", "did you mean 'Phishing'?"],
+    "race Quux": ["'Quux'", "river's data sets are ", "Phishing"],
+    "race Phishing --csv new.parquet": ["new.parquet: the name must end in .csv, .txt"],
+    f"race header.csv {FAST} --target t": ["no column 't'; there are a, y"],
+    f"race header.csv {FAST} --target y --kind a=number --kind a=nominal": ["has two kinds"],
+    f"race Phishing {FAST} --metric F1:pos_val=<=50K": ["with quotation marks around a text"],
     "race missing.parquet --target y": ["no file 'missing.parquet'"],
     "race empty.csv --target y": ["is empty"],
     "race header.csv --target y": ["no rows"],

@@ -198,6 +198,22 @@ def test_columns_of_the_output_have_different_names(tmp_path: Path) -> None:
     assert text.splitlines()[0] == "row,kept prediction,kept row,prediction"
 
 
+def test_columns_of_options_that_are_not_there(tmp_path: Path) -> None:
+    """A note names those that no row of JSON lines has, and kinds of a table to predict."""
+    path, data = tmp_path / "t.model", tmp_path / "t.jsonl"
+    data.write_text('{"a": 1, "y": 0}\n{"a": 2, "b": 3, "y": 1}\n')
+    options = ("--drop", "b", "--drop", "c", "--kind", "zpi=nominal", "--kind", "y=nominal")
+    said = done(
+        "train", data, "StreamDecisionTree", "--target", "y", *options, "--save", path
+    ).stderr
+    assert "note: no row has the columns 'c', 'zpi'\n" in said
+    csv = tmp_path / "t.csv"
+    csv.write_text("a\n1\n")
+    said = done("predict", path, csv, "--kind", "zip=nominal", "--keep", "a", "--keep", "a")
+    assert "note: no row has the columns 'zpi', 'zip'\n" in said.stderr
+    assert said.stdout.startswith("row,a,prediction\n1,1,")
+
+
 def test_weights_are_learned(tmp_path: Path) -> None:
     """The model equals one that has learned each sample with its weight."""
     rows = [(i % 7, i % 3, "uv"[i % 3 > 0]) for i in range(90)]

@@ -121,7 +121,7 @@ def test_rows_before_a_refused_one_are_answered(model: Path, tmp_path: Path) -> 
 
 
 def test_parquet_holds_what_csv_does(model: Path, table: Path, tmp_path: Path) -> None:
-    """With types; other names of tables are refused, and what is no table's name is CSV."""
+    """With types, as Arrow does; other endings are refused, and a name without one is CSV."""
     usual = ("predict", model, table, "--target", "class", "--probabilities", "--keep", "day")
     frames = {}
     for name, read in (("p.parquet", pd.read_parquet), ("p.csv", pd.read_csv), ("p", pd.read_csv)):
@@ -130,10 +130,18 @@ def test_parquet_holds_what_csv_does(model: Path, table: Path, tmp_path: Path) -
     text = frames["p.csv"].fillna({"day": ""})
     pd.testing.assert_frame_equal(frames["p.parquet"], text, check_dtype=False)
     pd.testing.assert_frame_equal(frames["p"], frames["p.csv"])
-    for name in ("p.tsv", "p.jsonl", "p.csv.gz", "p.arrow"):
+    for name in ("p.pq", "p.PARQUET"):
+        done(*usual, "--output", tmp_path / name)
+        assert (tmp_path / name).read_bytes() == (tmp_path / "p.parquet").read_bytes()
+    for name in ("p.arrow", "p.feather", "p.ipc"):
+        done(*usual, "--output", tmp_path / name)
+        pd.testing.assert_frame_equal(pd.read_feather(tmp_path / name), frames["p.parquet"])
+    for name in ("p.tsv", "p.jsonl", "p.csv.gz", "p.parquet.gzip", "p.parq", "p.xlsx", "p.json"):
         result = run(*usual, "--output", tmp_path / name)
-        assert_refused(result, f"cannot write {name}: predict writes .csv, .txt, .parquet")
+        assert_refused(result, f"cannot write {name}: the name must end in .csv, .txt, .parquet")
         assert not (tmp_path / name).exists()
+    for name in ("p.parquet", "p.pq", "p.arrow", "p.feather", "p.ipc"):  # and reads what it writes
+        done("predict", model, tmp_path / name, "--keep", "prediction", "--drop", "row")
 
 
 def test_labels_of_several_types_in_parquet(tmp_path: Path) -> None:

@@ -87,7 +87,7 @@ def test_bad_rows_of_parquet(tmp_path: Path) -> None:
         ("a.json", b"", "is not a table"),
         ("gone.csv", None, "no file"),
         ("a.csv", b"", "is empty"),
-        ("a.csv", b"b,c\n1,2\n", "no column 'y'; it has b, c"),
+        ("a.csv", b"b,c\n1,2\n", "no column 'y'; there are b, c"),
         ("a.csv", b"y,y\n1,2\n", "column 'y' twice"),
         ("a.csv", b'y,"b\n1,2\n', "cannot read the header"),
         ("a.csv", b'y,b\n1,"2\n', "row 1: not CSV: unexpected end of data"),

@@ -17,14 +17,17 @@ import csv
 import gzip
 import itertools
 import random
-from typing import Any
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, TypeVar
 
 import numpy as np
 
 from examples.benchmarks.common import downloads, generated
 from river_extra_trees import ColumnKinds
-from river_extra_trees.cli import streams
+from river_extra_trees.cli import UserError, streams
 
+Loaded = TypeVar("Loaded")
 Rows = list[tuple[dict[str, Any], Any]]
 
 # The streams on which defaults of ours were chosen: all of them for the stream forests and the
@@ -95,6 +98,21 @@ def load(name: str, task: streams.Task, limit: int) -> Rows:
     if name in CLASS_SORTED:
         random.Random(0).shuffle(rows)
     return rows[:limit]
+
+
+def loaded(names: Iterable[str], load: Callable[[str], Loaded]) -> Iterator[tuple[str, Loaded]]:
+    """Load streams one by one; say which cannot be downloaded, and leave them out."""
+    n = 0
+    for name in names:
+        try:
+            rows = load(name)
+        except UserError as error:
+            print(f"note: {name} is left out: {error}", file=sys.stderr)
+        else:
+            n += 1
+            yield name, rows
+    if not n:
+        raise UserError("none of the streams is there")
 
 
 def rows_of(stream: streams.Stream) -> Rows:

@@ -65,8 +65,10 @@ class Timed:
 def run(options: argparse.Namespace) -> None:
     """Print a line for each stream and learner."""
     lines = []
-    for stream in options.streams:
-        rows = streams.load(stream, "classification", options.samples)
+    loaded = streams.loaded(
+        options.streams, lambda name: streams.load(name, "classification", options.samples)
+    )
+    for stream, rows in loaded:
         timed = [Timed(name, len(rows)) for name in options.learners]
         for first in range(0, len(rows), TURN):
             for each in timed:

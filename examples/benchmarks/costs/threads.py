@@ -66,8 +66,8 @@ def run(options: argparse.Namespace) -> None:
     kind = getattr(river_extra_trees, options.learner)
     task = "regression" if options.learner.endswith("Regressor") else "classification"
     lines = []
-    for stream in options.streams:
-        rows = streams.load(stream, task, options.samples)
+    loaded = streams.loaded(options.streams, lambda name: streams.load(name, task, options.samples))
+    for stream, rows in loaded:
         X, y = pd.DataFrame([x for x, _ in rows]), pd.Series([y for _, y in rows])
         for n_models, size in SHAPES:
             frames = [(X[i : i + size], y[i : i + size]) for i in range(0, len(X), size)]

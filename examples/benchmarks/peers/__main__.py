@@ -38,8 +38,8 @@ SCORES = [name for names in NAMES.values() for name in names]
 def measure(options: argparse.Namespace) -> None:
     """Run every learner on every stream, keeping each result at once."""
     task = options.task
-    for stream in options.streams:
-        rows = load(stream, task, options.limit)
+    found = streams.loaded(options.streams, lambda name: load(name, task, options.limit))
+    for stream, rows in found:
         for name in contenders.named(options.learners, task):
             if not done(options, stream, name, len(rows)):
                 measure_one(options, stream, name, rows)

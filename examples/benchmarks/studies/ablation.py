@@ -74,8 +74,8 @@ def main() -> None:
     options = parser.parse_args()
     task: Task = options.task
     runs: dict[str, list[prequential.Run]] = {variant: [] for variant in VARIANTS[task]}
-    for stream in options.streams or streams.SEEN[task]:
-        rows = streams.load(stream, task, options.limit)
+    names = options.streams or streams.SEEN[task]
+    for _, rows in streams.loaded(names, lambda name: streams.load(name, task, options.limit)):
         for variant, parameters in VARIANTS[task].items():
             model = learners.make_learner(f"{FORESTS[task]}:{parameters}", task, seed=1)
             runs[variant].append(prequential.run(model, rows, task))

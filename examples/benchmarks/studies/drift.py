@@ -77,8 +77,8 @@ def main() -> None:
     options = parser.parse_args()
     names = options.learners or OURS + RIVER + (CAPYMOA if options.capymoa_python else [])
     lines = []
-    for stream in options.streams:
-        rows, drifts = STREAMS[stream]()
+    made = streams.loaded(options.streams, lambda stream: STREAMS[stream]())
+    for stream, (rows, drifts) in made:
         for name in names:
             found = answers(name, rows, options.capymoa_python)
             right = [a == y for a, (_, y) in zip(found, rows, strict=True)]

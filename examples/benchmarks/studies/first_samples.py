@@ -46,8 +46,8 @@ def main() -> None:
     kind = "Classifier" if task == "classification" else "Regressor"
     names = [f"river HoeffdingTree{kind}", *contenders.ours(task)]
     found: dict[str, list[float]] = {name: [] for name in names}
-    for stream in options.streams or streams.SEEN[task]:
-        rows = streams.load(stream, task, options.limit)
+    wanted = options.streams or streams.SEEN[task]
+    for _, rows in streams.loaded(wanted, lambda name: streams.load(name, task, options.limit)):
         for name in names:
             found[name].append(score(name, rows, task))
     lines = [[name, f"{statistics.fmean(scores):.3f}"] for name, scores in found.items()]

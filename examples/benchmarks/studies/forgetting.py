@@ -34,8 +34,9 @@ STREAMS = [
 def show_factors(options: argparse.Namespace) -> None:
     """Print R2 of "auto" and of each fixed factor, and the distance from the best of these."""
     lines, gaps = [], []
-    for name in options.names or STREAMS:
-        rows = streams.load(name, "regression", options.n)
+    wanted = options.names or STREAMS
+    loaded = streams.loaded(wanted, lambda name: streams.load(name, "regression", options.n))
+    for name, rows in loaded:
         random.Random(7).shuffle(rows)
         found = [
             statistics.fmean(r2_of(rows, factor, 1 + seed) for seed in range(options.repeats))

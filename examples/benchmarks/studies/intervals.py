@@ -42,8 +42,10 @@ def main() -> None:
     parser.add_argument("--limit", type=int, default=5_000, help="samples per stream")
     options = parser.parse_args()
     lines = []
-    for stream in options.streams:
-        rows = streams.load(stream, "regression", options.limit)
+    found = streams.loaded(
+        options.streams, lambda name: streams.load(name, "regression", options.limit)
+    )
+    for stream, rows in found:
         lines.append([stream, *(cell for name in LEARNERS for cell in coverage(name, rows))])
     heads = [f"{name}: {what}" for name in LEARNERS for what in ("inside", "width")]
     tables.show(["stream", *heads], lines)

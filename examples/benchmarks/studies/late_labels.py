@@ -67,8 +67,10 @@ def main() -> None:
     task: Task = options.task
     lines = []
     found: dict[tuple[str, int], list[dict[str, float]]] = collections.defaultdict(list)
-    for stream in options.streams or streams.SEEN[task]:
-        rows = streams.load(stream, task, options.limit)
+    wanted = options.streams or streams.SEEN[task]
+    for stream, rows in streams.loaded(
+        wanted, lambda name: streams.load(name, task, options.limit)
+    ):
         for delay in options.delays:
             if len(rows) <= delay + 200:
                 continue

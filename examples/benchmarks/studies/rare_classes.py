@@ -131,8 +131,8 @@ def main() -> None:
     options = parser.parse_args()
     found: dict[str, list[list[float]]] = {way: [] for way in options.ways}
     lines = []
-    for name in options.streams:
-        rows = rows_of(name, options.samples)
+    made = streams.loaded(options.streams, lambda name: rows_of(name, options.samples))
+    for name, rows in made:
         share = statistics.fmean(y for _, y in rows)
         for way in options.ways:
             numbers = measured(WAYS[way](), rows)

@@ -1,135 +1,9 @@
-"""The search for the best split of a node: the rules, and the scratch memory of a growth.
+"""The search for the best split of a node."""
 
-One call grows any number of leaves of one tree. The samples of a node are a range [start, end) of
-`samples` (in order of arrival) and of each row of `ranked` (in the sorted order of a column). A
-split partitions all these ranges stably, so that the ranges of the children are already sorted.
-
-The range of a sorted order lists only the p samples that have a value. If that is not all of them,
-its last number is ~p, which is negative, and those in between are undefined: the cost of a column
-depends on its values, not on the size of the node.
-
-Nodes with at most `few` samples have no sorted orders: such a node sorts only the columns that it
-visits, which is faster than partitioning all orders.
-
-The sorted orders of the leaves come from those of the window. If the window has none, because its
-samples are used for growth only once, each leaf that may be split sorts its samples.
-"""
-
-from libc.stdint cimport int64_t, uint8_t, uint64_t
-from ..rng cimport Rng
+from libc.stdint cimport int64_t
 from ..split cimport Candidate, Split
-from ..tree cimport Kind, Tree, depth_of
-from ..window cimport Window
-
-cdef enum:
-    TABLE = 16384           # x log x is tabulated for whole numbers x < TABLE
-    FEW_SAMPLES = 6         # maximum size of a node without sorted orders
-
-cdef enum Program:          # published program whose splits are reproduced, with its rounding
-    NONE = 0
-    STREAM = 1              # the published program of stream decision trees
-    FORGETFUL = 2           # the published program of forgetful trees
-
-cdef struct Task:           # a leaf to grow
-    int node
-    int start, end          # range of its samples
-    int n_active            # columns[:n_active] contains all columns that may vary in the leaf
-    int64_t copies          # number of copies of its samples in all
-    bint is_new             # created in this call: its statistics are those of its samples
-
-cdef struct Side:           # statistics of one side of a candidate split, or of a whole node
-    double weight
-    double score            # gini: sum of squared class weights; entropy: sum of c ln c;
-                            #   variance: sum of the centred target
-    double* counts          # weight per class
-    int64_t copies
-
-cdef struct LeafRange:      # the samples that reach one leaf of the tree
-    int node
-    int size
-    int start               # start of its range; -1: the leaf is not split
-    int64_t copies
-    bint varies             # whether its targets differ
-
-cdef class Workspace:
-    cdef readonly int criterion
-    cdef readonly bint random           # draw one threshold per column instead of trying all
-    cdef readonly bint shuffled         # visit the columns in random order, which breaks ties
-    cdef readonly int published         # see `Program`; NONE: scores within `tie` count as equal
-    cdef readonly int max_depth
-    cdef readonly int min_samples_split
-    cdef readonly int min_samples_leaf
-
-    cdef Window window                  # the samples; the owner sets it
-
-    # Scratch, valid during one call of `Splitter.grow`; all arrays are parts of one memory block.
-    cdef char* block
-    cdef size_t block_bytes
-    cdef Tree* tree
-    cdef const Kind* kind               # of the tree
-    cdef int n_values                   # number of known classes, or 2
-    cdef double step                    # number of the batch, for the statistics
-    cdef Rng rng
-    cdef int max_features
-    cdef bint in_random_order           # whether the columns of this node are visited in that order
-    cdef double batch_weight            # weight of all samples, with copies
-    cdef double impurity_before         # STREAM only: the impurity that a split must decrease
-    cdef double removed                 # STREAM only: its decrease by the best split
-    cdef double spread                  # sum of squared deviations in the node (variance)
-    cdef double tie                     # scores of this node count as equal within this tolerance
-    cdef bint numeric                   # whether no column of the schema is nominal
-    cdef int n_chosen                   # number of columns that may be split
-    cdef bint unit_weights              # classes; all weights are 1, at most 255 copies of each
-    cdef bint in_table                  # unit_weights, and x log x of all weights is tabulated
-    cdef int few                        # maximum size of a node without sorted orders
-    cdef int n                          # number of samples in the ranges
-    cdef int n_ranges
-    # Per sample. The samples of this call are numbered 0 .. n-1, leaf after leaf.
-    cdef double* values                 # values[column * n + sample]; see `name`
-    cdef double* target
-    cdef double* mass                   # weight x copies
-    cdef double* centred                # target minus the mean of the node (variance)
-    cdef int* copies
-    cdef int* code                      # code of the class (classes only)
-    cdef int* slot_of                   # slot of the window
-    cdef uint8_t* goes_left             # side of the current split
-    cdef uint8_t* bits                  # n_bytes each: a bit per two-valued column, 1: high value
-    cdef int* ranked                    # ranked[column * n : (column + 1) * n]: samples by value,
-                                        #   see above
-    cdef int* listed                    # one such row with the missing samples, see `with_missing`
-    cdef int* samples                   # n samples in order of arrival
-    cdef const int* members             # slots of the samples of the tree, or NULL: see `grow`
-    cdef int n_members
-    # Per slot of the window.
-    cdef int* range_of_slot             # number of its range, or -1
-    cdef int* sample_of                 # number of the sample, or -1
-    # Per column that may be split: live in the window, and chosen. Here they have the numbers
-    # 0 .. n_chosen-1, in the order of the window.
-    cdef int* name                      # its number in the window and in the trees
-    cdef int* columns                   # a permutation of the columns
-    cdef int* bit                       # its bit, if a two-valued column is counted; else -1
-    cdef uint8_t* nominal
-    # Per class or side.
-    cdef double* counts                 # 3 x classes: memory of the counts of the sides below
-    cdef int* whole_counts              # 2 x classes: left and total counts in `scan_whole`
-    cdef double* cut_counts             # N_CUTS x classes: of the samples between two cuts, or sums
-    cdef double* waiting                # per class: scanned weight that is not moved yet
-    cdef Side left, right, node         # the two sides of a candidate split, and the whole node
-    # Two-valued columns need no sorted order: their high values are counted per class.
-    cdef Py_ssize_t n_bits, n_bytes
-    cdef double* cuts                   # per bit: threshold between the two values
-    cdef int* high                      # high[class * 8 * n_bytes + bit]: number in the node
-    cdef uint64_t* counters             # counters[class * n_bytes + byte]: 8 counters of 8 bits
-    # Others.
-    cdef LeafRange* ranges
-    cdef Task* tasks
-    cdef int* range_of_leaf             # per node of the tree
-    cdef int* spare                     # the larger of n and n_columns
-
-    cdef int reserve(self, size_t n_nodes, size_t n, size_t n_slots, size_t n_columns,
-                     size_t n_classes) except -1 nogil
-    cdef size_t lay_out(self, size_t n_nodes, size_t n, size_t n_slots, size_t n_columns,
-                        size_t n_classes) except 0 nogil
+from ..tree cimport depth_of
+from .workspace cimport FORGETFUL, Task, Workspace
 
 
 cdef inline bint is_open(Workspace work, int node, int64_t copies, bint varies) noexcept nogil:
@@ -154,8 +28,6 @@ cdef inline double threshold_between(Workspace work, double value,
 
 cdef double x_log_x(double x) noexcept nogil
 cdef double node_score(Workspace work) noexcept nogil
-cdef double impurity_of_leaf(Workspace work, int leaf) noexcept nogil
-cdef double impurity_to_decrease(Workspace work, int leaf) noexcept nogil
 cdef void rank(Workspace work, const Task* task, int column) noexcept nogil
 cdef bint name_values(Workspace work, const Task* task, Split* split) noexcept nogil
 cdef int count_missing(Workspace work, const Task* task, int column) noexcept nogil

@@ -5,10 +5,9 @@ Its functions are inline, because it moves every sample of a node for every colu
 """
 
 from libc.math cimport INFINITY, log
-from libc.stdint cimport int64_t, uint8_t, uint64_t
+from libc.stdint cimport int64_t
 from libc.string cimport memcpy, memset
 
-from ..allocation cimport free, product, resized, carve
 from ..rng cimport below
 from ..shares cimport first_largest
 from ..sorting cimport sort_slots
@@ -19,7 +18,8 @@ from ..split cimport (
 from ..value_sets cimport (
     N_CUTS, SMOOTH, Cuts, ValueSet, codes_of, cut_of, new_values, smoothed, threshold_of,
 )
-from ..tree cimport parent_of, read_classes, squares_of, weight_of
+from .published cimport published_impurity, published_score
+from .workspace cimport NONE, STREAM, TABLE, Side
 
 # If the product of two weights is smaller, its rounding error may exceed that of a tie.
 cdef double FAINTEST_PRODUCT = 1e-290
@@ -31,71 +31,6 @@ cdef double[TABLE] X_LOG_X
 X_LOG_X[0] = 0.0
 for _i in range(1, TABLE):
     X_LOG_X[_i] = _i * log(<double>_i)
-
-
-# --- Scratch memory -------------------------------------------------------------------------------
-
-
-cdef class Workspace:
-    """Rules of growth, and scratch memory that is used again by each growth."""
-
-    def __dealloc__(self):
-        free(self.block)
-
-    def __sizeof__(self):
-        return object.__sizeof__(self) + self.block_bytes
-
-    cdef int reserve(self, size_t n_nodes, size_t n, size_t n_slots, size_t n_columns,
-                     size_t n_classes) except -1 nogil:
-        """Allocate memory for the growth of a tree of up to n_nodes nodes on n samples."""
-        cdef size_t bytes = self.lay_out(n_nodes, n, n_slots, n_columns, n_classes)
-        if bytes > self.block_bytes:
-            bytes += bytes // 2
-            free(self.block)
-            self.block, self.block_bytes = NULL, 0
-            self.block = <char*>resized(NULL, bytes, 1)
-            self.block_bytes = bytes
-            self.lay_out(n_nodes, n, n_slots, n_columns, n_classes)
-        return 0
-
-    cdef size_t lay_out(self, size_t n_nodes, size_t n, size_t n_slots, size_t n_columns,
-                        size_t n_classes) except 0 nogil:
-        """Divide the block, parts with the strictest alignment first; return its size in bytes."""
-        cdef size_t n_bytes = n_columns // 8 + 1
-        cdef size_t begin = <size_t>self.block, end = begin
-        self.values = <double*>carve(&end, product(n_columns, n), sizeof(double))
-        self.target = <double*>carve(&end, n, sizeof(double))
-        self.mass = <double*>carve(&end, n, sizeof(double))
-        self.centred = <double*>carve(&end, n, sizeof(double))
-        self.counts = <double*>carve(&end, product(3, n_classes), sizeof(double))
-        self.cut_counts = <double*>carve(&end, product(N_CUTS, n_classes), sizeof(double))
-        self.waiting = <double*>carve(&end, n_classes, sizeof(double))
-        self.cuts = <double*>carve(&end, n_columns, sizeof(double))
-        self.counters = <uint64_t*>carve(&end, product(n_classes, n_bytes), sizeof(uint64_t))
-        self.ranges = <LeafRange*>carve(&end, n, sizeof(LeafRange))
-        self.tasks = <Task*>carve(&end, n + 1, sizeof(Task))
-        self.ranked = <int*>carve(&end, product(n_columns, n), sizeof(int))
-        self.listed = <int*>carve(&end, n, sizeof(int))
-        self.samples = <int*>carve(&end, n, sizeof(int))
-        self.copies = <int*>carve(&end, n, sizeof(int))
-        self.code = <int*>carve(&end, n, sizeof(int))
-        self.whole_counts = <int*>carve(&end, product(2, n_classes), sizeof(int))
-        self.slot_of = <int*>carve(&end, n, sizeof(int))
-        self.range_of_slot = <int*>carve(&end, n_slots, sizeof(int))
-        self.sample_of = <int*>carve(&end, n_slots, sizeof(int))
-        self.name = <int*>carve(&end, n_columns, sizeof(int))
-        self.columns = <int*>carve(&end, n_columns, sizeof(int))
-        self.bit = <int*>carve(&end, n_columns, sizeof(int))
-        self.spare = <int*>carve(&end, max(n, n_columns), sizeof(int))
-        self.range_of_leaf = <int*>carve(&end, n_nodes, sizeof(int))
-        self.high = <int*>carve(&end, product(n_classes, 8 * n_bytes), sizeof(int))
-        self.nominal = <uint8_t*>carve(&end, n_columns, 1)
-        self.goes_left = <uint8_t*>carve(&end, n, 1)
-        self.bits = <uint8_t*>carve(&end, product(n, n_bytes), 1)
-        self.left.counts = self.counts
-        self.right.counts = self.counts + n_classes
-        self.node.counts = self.counts + 2 * n_classes
-        return end - begin
 
 
 # --- The two sides of a candidate -----------------------------------------------------------------
@@ -750,85 +685,3 @@ cdef double node_score(Workspace work) noexcept nogil:
     if work.criterion == ENTROPY:
         return work.node.score - x_log_x(work.node.weight)
     return 0.0
-
-
-# --- Scores of the published programs, with their order of arithmetic and thus their rounding ----
-
-
-cdef double published_score(Workspace work, double* removed) noexcept nogil:
-    """Score of the current split, and its decrease of impurity in stream trees."""
-    cdef double score
-    if work.criterion == VARIANCE:  # both programs use the same score for numbers
-        score = (work.left.score * work.left.score / work.left.weight
-                 + work.right.score * work.right.score / work.right.weight)
-        removed[0] = work.impurity_before - (work.spread - score) / work.node.weight
-        return score
-    return stream_score(work, removed) if work.published == STREAM else forgetful_score(work)
-
-
-cdef double published_impurity(Workspace work, const double* counts, double weight) noexcept nogil:
-    """Impurity of class weights; entropy in bits."""
-    cdef double squares = 0.0, bits = 0.0, share
-    cdef int code
-    for code in range(work.n_values):
-        if work.criterion == GINI:
-            squares += counts[code] * counts[code]
-        elif counts[code] > 0.0:
-            share = counts[code] / weight
-            bits -= share * (log(share) / log(2.0))
-    return 1.0 - squares / (weight * weight) if work.criterion == GINI else bits
-
-
-cdef double impurity_of_leaf(Workspace work, int leaf) noexcept nogil:
-    if work.criterion == VARIANCE:
-        return squares_of(work.tree, leaf) / weight_of(work.tree, leaf)
-    read_classes(work.tree, leaf, work.waiting, work.n_values)
-    return published_impurity(work, work.waiting, weight_of(work.tree, leaf))
-
-
-cdef double impurity_to_decrease(Workspace work, int leaf) noexcept nogil:
-    """The impurity that a split of a leaf must decrease: its own if it is new, else its parent's.
-
-    That of a split node is the one at the time of its split. The node was new at that time if the
-    same batch split its parent.
-    """
-    cdef const double* visited = work.tree.visited
-    cdef int node = leaf, parent = parent_of(work.tree, leaf)
-    while parent >= 0 and visited[node] != visited[parent]:
-        node, parent = parent, parent_of(work.tree, parent)
-    if node == leaf:
-        return impurity_of_leaf(work, leaf)
-    return work.tree.impurities[work.tree.nodes[node].left >> 1]
-
-
-cdef double stream_score(Workspace work, double* removed) noexcept nogil:
-    """Score of the current split and its decrease of impurity, as in stream trees."""
-    cdef Side* left = &work.left
-    cdef Side* right = &work.right
-    cdef double weight = work.node.weight
-    cdef double of_left = published_impurity(work, left.counts, left.weight)
-    cdef double of_right = published_impurity(work, right.counts, right.weight)
-    removed[0] = (work.impurity_before - right.weight / weight * of_right
-                  - left.weight / weight * of_left)
-    return -right.weight * of_right - left.weight * of_left
-
-
-cdef double forgetful_score(Workspace work) noexcept nogil:
-    """Score of the current split, as in forgetful trees."""
-    cdef Side* left = &work.left
-    cdef Side* right = &work.right
-    cdef double of_left = 1.0, of_right = 1.0, p, q
-    cdef int code
-    if work.criterion == ENTROPY:
-        of_left = of_right = 0.0
-    for code in range(work.n_values):
-        p, q = left.counts[code] / left.weight, right.counts[code] / right.weight
-        if work.criterion == GINI:
-            of_left -= p * p
-            of_right -= q * q
-        else:
-            if p > 0.0:
-                of_left -= p * log(p)
-            if q > 0.0:
-                of_right -= q * log(q)
-    return -(of_left * left.weight / work.node.weight + of_right * right.weight / work.node.weight)

@@ -6,7 +6,7 @@ from libc.stdint cimport uint8_t
 from ..rng cimport Rng
 from ..schema cimport Schema
 from ..tree cimport Kind, Tree
-from .search cimport Workspace
+from .workspace cimport Workspace
 
 
 @cython.final

@@ -1,4 +1,4 @@
-"""The growth of the leaves of a tree. See the header of `search` for the layout.
+"""The growth of the leaves of a tree. See the header of `workspace` for the layout.
 
 The samples are assigned to leaves, and each leaf that may be split becomes a task. If a task finds
 a split, the children that may be split become new tasks.
@@ -14,13 +14,17 @@ from ..rng cimport Rng
 from ..schema cimport Schema
 from ..split cimport ENTROPY, GINI, VALUES, VARIANCE, Candidate, Split, goes_left
 from ..tree cimport (
-    Kind, Tree, learn_number, n_nodes_of, read_classes, reserve_cells, reserve_pairs, send_missing,
-    set_classes, split_leaf, walk_slots, weight_of,
+    Kind, Rows, Tree, learn_number, n_nodes_of, read_classes, reserve_cells, reserve_pairs, rows_of,
+    send_missing, set_classes, split_leaf, walk_rows, weight_of,
 )
-from .search cimport FEW_SAMPLES, FORGETFUL, NONE, STREAM, TABLE, LeafRange, Side, Task, Workspace
-from .search cimport count_missing, find_split, impurity_of_leaf, impurity_to_decrease, is_open
-from .search cimport is_ranked, name_values, node_score, rank
-from .search cimport threshold_between, x_log_x
+from .published cimport impurity_of_leaf, impurity_to_decrease
+from .search cimport (
+    count_missing, find_split, is_open, is_ranked, name_values, node_score, rank,
+    threshold_between, x_log_x,
+)
+from .workspace cimport (
+    FEW_SAMPLES, FORGETFUL, NONE, STREAM, TABLE, LeafRange, Side, Task, Workspace,
+)
 
 cdef dict CRITERIA = {"gini": GINI, "entropy": ENTROPY, "variance": VARIANCE}
 cdef dict SPLITTERS = {"best": False, "random": True}
@@ -154,7 +158,8 @@ cdef void assign_leaves(Workspace work, const int* copies_of_slot,
     cdef bint all_known = leaf_of_slot != NULL
     cdef int64_t latest = -1
     cdef int[AHEAD] slots
-    cdef int[AHEAD] leaves
+    cdef int* leaves = work.range_of_slot   # until `assign`
+    cdef Rows rows = rows_of(work.window)
     memset(work.range_of_leaf, 0xFF, work.tree.n_used * sizeof(int))    # -1 everywhere
     memset(work.sample_of, 0xFF, work.window.capacity * sizeof(int))
     memset(work.ranges, 0, work.n_members * sizeof(LeafRange))
@@ -170,16 +175,16 @@ cdef void assign_leaves(Workspace work, const int* copies_of_slot,
         if copies_of_slot == NULL or copies_of_slot[slot]:
             slots[n] = slot
             if leaf_of_slot != NULL:
-                leaves[n] = leaf_of_slot[slot]
-                all_known &= leaves[n] >= 0
+                leaves[slot] = leaf_of_slot[slot]
+                all_known &= leaves[slot] >= 0
             n += 1
         else:
-            work.range_of_slot[slot] = -1
+            leaves[slot] = -1
         if n == AHEAD or i + 1 == work.n_members:
             if not all_known:
-                walk_slots(work.tree, work.window, slots, n, work.numeric, leaves)
+                walk_rows(work.tree, &rows, slots, n, leaves)
             for j in range(n):
-                assign(work, slots[j], leaves[j],
+                assign(work, slots[j], leaves[slots[j]],
                        1 if copies_of_slot == NULL else copies_of_slot[slots[j]])
             n, all_known = 0, leaf_of_slot != NULL
 

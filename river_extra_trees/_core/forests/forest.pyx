@@ -19,8 +19,8 @@ from ..rng cimport BOOTSTRAP, EARLY, Rng, below, rng_for
 from ..schema cimport Labels, Schema
 from ..team cimport Job, Team
 from ..tree cimport (
-    Tree, first_cell, free_tree, is_leaf, learn, mean_of, plant, reserve_pairs, shrink, trim,
-    walk_rows, walk_trees, weight_of,
+    Rows, Tree, first_cell, free_tree, is_leaf, learn, mean_of, plant, reserve_pairs,
+    rows_by_column, shrink, trim, walk_rows, walk_trees, weight_of,
 )
 from ..trees cimport Trees, table_of
 from ..window cimport Window
@@ -45,8 +45,9 @@ cdef class Walks(RowPass):
         return self.ahead.reserve_leaves(self.forest.trees.n_trees, self.forest.n_labels())
 
     cdef int do(self, long tree, int thread) except -1 nogil:
-        walk_rows(&self.forest.trees.trees[tree], self.ahead.rows, self.n, self.ahead.stride,
-                  self.forest.schema.is_numeric(), self.ahead.leaves + tree * AHEAD)
+        cdef Rows rows = rows_by_column(self.ahead.values, self.ahead.stride)
+        walk_rows(&self.forest.trees.trees[tree], &rows, NULL, self.n,
+                  self.ahead.leaves + tree * AHEAD)
         return 0
 
     cdef int predict(self, RowReader reader, Py_ssize_t row) except -1 nogil:

@@ -10,7 +10,9 @@ from ..allocation cimport free, product, resized, zeroed
 from ..guarded cimport begin_step, end_step
 from ..learner cimport STRETCH
 from ..table cimport RowReader
-from ..tree cimport ClassShare, Tree, add_shares, list_shares, walk_rows
+from ..tree cimport (
+    ClassShare, Rows, Tree, add_shares, list_shares, rows_by_column, walk_rows,
+)
 from .row_pass cimport RowPass
 from .extra_trees cimport ExtraTrees, Group, SmallBatch
 from .model_trees cimport remainder
@@ -171,6 +173,7 @@ cdef class TreePass(RowPass):
         Between two changes of its splits, all rows go down the tree together.
         """
         cdef int[AHEAD] leaves
+        cdef Rows rows
         cdef int i = 0, k, stop, version = group.first_version(tree)
         cdef int64_t n_seen = self.first, change, coming
         cdef double slope
@@ -182,8 +185,8 @@ cdef class TreePass(RowPass):
             while stop < self.n and coming < change:
                 coming += self.is_learned(stop)
                 stop += 1
-            walk_rows(&self.forest.trees.trees[tree], self.ahead.rows + i, stop - i,
-                      self.ahead.stride, self.forest.schema.is_numeric(), leaves)
+            rows = rows_by_column(self.ahead.values + i, self.ahead.stride)
+            walk_rows(&self.forest.trees.trees[tree], &rows, NULL, stop - i, leaves)
             for k in range(stop - i):
                 slope = self.answer(group, g, tree, leaves[k], i + k)
                 if self.is_learned(i + k):

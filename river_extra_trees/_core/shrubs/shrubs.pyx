@@ -37,9 +37,9 @@ from ..schema cimport Labels, Schema
 from ..shares cimport softmax
 from ..table cimport RowReader
 from ..tree cimport (
-    UNUSED, Node, Tree, begin_tree, bytes_of_tree, copy_tree, first_cell, free_tree, is_leaf, learn,
-    mean_of, n_nodes_of, plant, read_classes, reserve_pairs, walk_rows, walk_slot, walk_trees,
-    weight_of, weight_of_class,
+    UNUSED, Node, Rows, Tree, begin_tree, bytes_of_tree, copy_tree, first_cell, free_tree, is_leaf,
+    learn, mean_of, n_nodes_of, plant, read_classes, reserve_pairs, rows_by_column, walk_rows,
+    walk_slot, walk_trees, weight_of, weight_of_class,
 )
 from ..trees cimport Trees, table_of
 from ..window cimport Window
@@ -639,15 +639,17 @@ cdef class Shrubs(Learner):
     cdef int run(self, RowReader reader, Py_ssize_t stop, int n_labels) except -1 nogil:
         """Predict several rows at once, if none is learned."""
         cdef int i, k, n
+        cdef Rows rows
         if reader.learns:
             return Learner.run(self, reader, stop, n_labels)
         while reader.row < stop:
             n = reader.read_ahead(stop, 0, self.regression)
             if n == 0:
                 return 0
+            rows = rows_by_column(reader.ahead.values, reader.ahead.stride)
             for k in range(self.trees.n_trees):
-                walk_rows(&self.trees.trees[k], reader.ahead.rows, n, reader.ahead.stride,
-                          self.schema.is_numeric(), reader.ahead.leaves + <Py_ssize_t>k * AHEAD)
+                walk_rows(&self.trees.trees[k], &rows, NULL, n,
+                          reader.ahead.leaves + <Py_ssize_t>k * AHEAD)
             for i in range(n):
                 reader.store_prediction(
                     reader.row + i, self.shares_in(reader.ahead.leaves + i, AHEAD), n_labels)

@@ -1,0 +1,68 @@
+"""The scratch memory of a growth. See the header for the layout."""
+
+from libc.stdint cimport uint8_t, uint64_t
+
+from ..allocation cimport carve, free, product, resized
+from ..value_sets cimport N_CUTS
+
+
+cdef class Workspace:
+    """Rules of growth, and scratch memory that is used again by each growth."""
+
+    def __dealloc__(self):
+        free(self.block)
+
+    def __sizeof__(self):
+        return object.__sizeof__(self) + self.block_bytes
+
+    cdef int reserve(self, size_t n_nodes, size_t n, size_t n_slots, size_t n_columns,
+                     size_t n_classes) except -1 nogil:
+        """Allocate memory for the growth of a tree of up to n_nodes nodes on n samples."""
+        cdef size_t bytes = self.lay_out(n_nodes, n, n_slots, n_columns, n_classes)
+        if bytes > self.block_bytes:
+            bytes += bytes // 2
+            free(self.block)
+            self.block, self.block_bytes = NULL, 0
+            self.block = <char*>resized(NULL, bytes, 1)
+            self.block_bytes = bytes
+            self.lay_out(n_nodes, n, n_slots, n_columns, n_classes)
+        return 0
+
+    cdef size_t lay_out(self, size_t n_nodes, size_t n, size_t n_slots, size_t n_columns,
+                        size_t n_classes) except 0 nogil:
+        """Divide the block, parts with the strictest alignment first; return its size in bytes."""
+        cdef size_t n_bytes = n_columns // 8 + 1
+        cdef size_t begin = <size_t>self.block, end = begin
+        self.values = <double*>carve(&end, product(n_columns, n), sizeof(double))
+        self.target = <double*>carve(&end, n, sizeof(double))
+        self.mass = <double*>carve(&end, n, sizeof(double))
+        self.centred = <double*>carve(&end, n, sizeof(double))
+        self.counts = <double*>carve(&end, product(3, n_classes), sizeof(double))
+        self.cut_counts = <double*>carve(&end, product(N_CUTS, n_classes), sizeof(double))
+        self.waiting = <double*>carve(&end, n_classes, sizeof(double))
+        self.cuts = <double*>carve(&end, n_columns, sizeof(double))
+        self.counters = <uint64_t*>carve(&end, product(n_classes, n_bytes), sizeof(uint64_t))
+        self.ranges = <LeafRange*>carve(&end, n, sizeof(LeafRange))
+        self.tasks = <Task*>carve(&end, n + 1, sizeof(Task))
+        self.ranked = <int*>carve(&end, product(n_columns, n), sizeof(int))
+        self.listed = <int*>carve(&end, n, sizeof(int))
+        self.samples = <int*>carve(&end, n, sizeof(int))
+        self.copies = <int*>carve(&end, n, sizeof(int))
+        self.code = <int*>carve(&end, n, sizeof(int))
+        self.whole_counts = <int*>carve(&end, product(2, n_classes), sizeof(int))
+        self.slot_of = <int*>carve(&end, n, sizeof(int))
+        self.range_of_slot = <int*>carve(&end, n_slots, sizeof(int))
+        self.sample_of = <int*>carve(&end, n_slots, sizeof(int))
+        self.name = <int*>carve(&end, n_columns, sizeof(int))
+        self.columns = <int*>carve(&end, n_columns, sizeof(int))
+        self.bit = <int*>carve(&end, n_columns, sizeof(int))
+        self.spare = <int*>carve(&end, max(n, n_columns), sizeof(int))
+        self.range_of_leaf = <int*>carve(&end, n_nodes, sizeof(int))
+        self.high = <int*>carve(&end, product(n_classes, 8 * n_bytes), sizeof(int))
+        self.nominal = <uint8_t*>carve(&end, n_columns, 1)
+        self.goes_left = <uint8_t*>carve(&end, n, 1)
+        self.bits = <uint8_t*>carve(&end, product(n, n_bytes), 1)
+        self.left.counts = self.counts
+        self.right.counts = self.counts + n_classes
+        self.node.counts = self.counts + 2 * n_classes
+        return end - begin
