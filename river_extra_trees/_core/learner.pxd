@@ -1,7 +1,7 @@
 """The base class of the core objects of all families: schema, labels, and how samples are learned.
 
-One sample: `learn` reads the weight and the target, `Labels.learn` adds a new label, `admit` encodes
-the row. If one of them fails, the learner stays as it was. Then the step begins, see
+One sample: `learn` reads the weight and the target, `Labels.learn` adds a new label, `admit`
+encodes the row. If one of them fails, the learner stays as it was. Then the step begins, see
 `guarded`: `reserve` allocates memory, and `update` learns the row. If memory runs out, the learner
 refuses all later calls. `learn` returns whether the batch of the family is
 full now. The estimator then plans the growth, and the core object grows the trees. If the growth

@@ -298,19 +298,19 @@ cdef class Schema:
             self.crowded = []
         self.next_search = n_seen + (PAUSE if len(unused) < n else 0)
         self.n_searches += 1
-        free = sorted(unused, reverse=True)
-        gone = set(free)
+        freed = sorted(unused, reverse=True)
+        gone = set(freed)
         numeric = {name: column for name, column in self.numeric.items() if column not in gone}
         nominal = {name: column for name, column in self.nominal.items() if column not in gone}
-        if len(free) == len(self.free):
+        if len(freed) == len(self.free):
             return False
         names = [None if column in gone else name for column, name in enumerate(self.names)]
         codes = [None if column in gone else each for column, each in enumerate(self.codes)]
         for column in range(self.n_columns):
             held[column] = True
-        for column in free:
+        for column in freed:
             held[column] = False
-        self.take_back((names, codes, free, numeric, nominal, self.next_search, self.crowded))
+        self.take_back((names, codes, freed, numeric, nominal, self.next_search, self.crowded))
         return True
 
     cdef int warn(self) except -1:
@@ -402,15 +402,15 @@ cdef class Schema:
     def learn_row(self, x):
         """As `row_of`, but new features get columns."""
         x = as_dict(x)
-        fresh = self.foresee(x)
+        fresh = self.foresee(<dict>x)
         if fresh:
-            self.commit(x, fresh)
+            self.commit(<dict>x, fresh)
         return [self.row[column] for column in range(self.n_columns)]
 
     def features(self):
         """(column, name) of the columns that are not free."""
-        cdef set free = set(self.free)
-        return [pair for pair in enumerate(self.names) if pair[0] not in free]
+        cdef set unused = set(self.free)
+        return [pair for pair in enumerate(self.names) if pair[0] not in unused]
 
     def check(self):
         """Raise a StateError if an invariant is broken; the last step of loading."""
@@ -464,12 +464,12 @@ cdef class Schema:
                 " their values in another way: train it again")
         state = State("Schema", values, ("names", *cls.DEFAULTS), cls.DEFAULTS)
         schema = Schema(state.whole("max_columns", 1, MAX_COLUMNS))
-        names, free = state.items("names"), state.items("free")
+        names, freed = state.items("names"), state.items("free")
         schema.next_search, schema.crowded = state.whole("next_search"), state.items("crowded")
-        require(all([type(column) is int and 0 <= column < len(names) for column in free])
-                and all([a > b for a, b in zip(free, free[1:])]),
+        require(all([type(column) is int and 0 <= column < len(names) for column in freed])
+                and all([a > b for a, b in zip(freed, freed[1:])]),
                 "Schema: the free columns do not descend")
-        unused.update(free)
+        unused.update(freed)
         require(len(names) <= schema.max_columns, "Schema: too many columns")
         of_columns = [None] * len(names) if state.values["nominal_values"] is None else (
             state.items("nominal_values", len(names)))
@@ -493,7 +493,7 @@ cdef class Schema:
             raise
         except (TypeError, ValueError) as error:
             raise StateError(f"Schema: a name or a nominal value cannot be used: {error}") from None
-        schema.free = free
+        schema.free = freed
         schema.check()
         return schema
 

@@ -295,7 +295,7 @@ cdef void merge_classes(Tree* tree, int node, int left, int right) noexcept nogi
         tree.cells[cell_of(tree, node, cell.code)].weight += cell.weight
 
 
-cdef void hold_columns(const Tree* tree, uint8_t* held) noexcept nogil:
+cdef void hold_splits(const Tree* tree, uint8_t* held) noexcept nogil:
     """Mark the columns of the splits of a tree."""
     cdef int node
     for node in range(tree.n_used):

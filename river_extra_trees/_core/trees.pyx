@@ -10,7 +10,7 @@ from .arrays cimport view
 from .split cimport GROUP, N_BUCKETS, VALUES
 from .tree cimport (
     LARGEST_ARENA, LARGEST_CELLS, MISSING_RIGHT, OTHERS_RIGHT, UNUSED, Kind, Node, Tree, add_leaf,
-    begin_tree, bytes_of_tree, copy_tree, depth_of, first_cell, free_tree, give_set, hold_columns,
+    begin_tree, bytes_of_tree, copy_tree, depth_of, first_cell, free_tree, give_set, hold_splits,
     is_leaf,
     n_nodes_of, parent_of, plant, reserve_cells, reserve_pairs, shrink, uproot,
 )
@@ -101,7 +101,7 @@ cdef class Trees:
         """Mark the columns of the splits."""
         cdef int i
         for i in range(self.n_trees):
-            hold_columns(&self.trees[i], held)
+            hold_splits(&self.trees[i], held)
 
     def add_tree(self):
         """Add a tree of one empty leaf; return its number."""

@@ -12,10 +12,9 @@ import river_extra_trees as ret
 from river_extra_trees import persistence
 from tests.naive.columns import Columns
 from tests.tools.crowded import crowded
-from tests.tools.estimators import CASES, CLASSES, frozen, is_classifier, make
+from tests.tools.estimators import CLASSES, TIGHTEST, frozen, is_classifier, make
 
-WITH_WINDOWS = [case for case in CASES if hasattr(make(case)._core, "window") and case[1] < 2]
-WITH_WINDOWS = [case for case in WITH_WINDOWS if not case[0].startswith("Dynamic")]
+WITH_WINDOWS = [case for case in TIGHTEST if case[0].startswith(("Forget", "Shrub", "Stream"))]
 
 
 def passing(n: int, n_names: int, seed: int = 1) -> Any:
@@ -35,7 +34,7 @@ def test_features_have_the_columns_of_the_naive_ones(case: tuple[str, int]) -> N
     model, naive = crowded(make(case), 9), Columns(9)
     core = model._core
     n_taken = 0
-    for x, y in passing(700, 4):
+    for x, y in passing(450, 4):
         nodes = [node for nodes in model._trees() for node in nodes]
         held = {node["column"] for node in nodes if node["left"] >= 0}
         latest: dict[int, int] = {}
@@ -58,11 +57,10 @@ def test_features_have_the_columns_of_the_naive_ones(case: tuple[str, int]) -> N
 
 
 @pytest.mark.filterwarnings("ignore:the model holds")
-@pytest.mark.parametrize("name", CLASSES)
-def test_copies_files_frames_and_loops_free_the_same(name: str) -> None:
+@pytest.mark.parametrize("case", TIGHTEST, ids=str)
+def test_copies_files_frames_and_loops_free_the_same(case: tuple[str, int]) -> None:
     """The state is the same to the last bit, whichever way the samples came."""
-    case = (name, 0)
-    samples = list(passing(420, 5))
+    samples = list(passing(280, 5))
     ys = [int(y) if is_classifier(case) else float(y) for _, y in samples]
     one, copied, framed = (crowded(make(case), 8) for _ in range(3))
     for i, ((x, _), y) in enumerate(zip(samples, ys, strict=True)):
@@ -74,37 +72,43 @@ def test_copies_files_frames_and_loops_free_the_same(name: str) -> None:
             each.learn_one(x, y)
         one._core.check()
         assert frozen(one) == frozen(copied)
-    for at in range(0, 420, 70):
+    for at in range(0, 280, 70):
         frame = pd.DataFrame([x for x, _ in samples[at : at + 70]], dtype=object)
         framed.learn_many(frame, ys[at : at + 70])
     assert frozen(framed) == frozen(one)
 
 
-PATIENT = {"window": 300}  # of dynamic trees: the default remembers the wide samples for longer
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("name", CLASSES)
 def test_new_features_are_learned_in_a_long_life(name: str) -> None:
-    """After 16,384 names of which none tells anything, the next ones tell all, in turn."""
-    parameters = {"window": 100, "n_particles": 20} if name.startswith("Dynamic") else {}
-    model = CLASSES[name](seed=1, **parameters)
-    rng = random.Random(2)
-    n_right = 0
-    with warnings.catch_warnings(record=True) as told:
-        warnings.simplefilter("always")
-        for i in range(1700):
-            y = rng.random() < 0.5
-            target = y if is_classifier((name, 0)) else float(y)
-            if i < 41:
-                x = {f"w{i}_{k}": 1.0 for k in range(400)}
-            else:
-                x = {f"n{i // 400}": float(y), "z": rng.random()}
-                n_right += i >= 1300 and ((model.predict_one(x) or 0) > 0.5) == y
-            model.learn_one(x, target)
-    assert n_right > 300
-    assert [str(each.message)[:34] for each in told] == ["the model holds 16,384 features, th"[:34]]
-    assert model.summary["crowded"] == "'w40_85'"  # after 384 free places, by the order of names
+    """After more names than there are columns, the next ones tell as much as the first."""
+    parameters: dict[str, Any] = {"n_particles": 20} if name.startswith("Dynamic") else {}
+    if name == "DynamicTreeRegressor":
+        parameters["leaf"] = "constant"  # linear leaves keep the first names as regressors
+    if name.startswith("Extra"):
+        parameters["window_sizes"] = (50, 200)  # trees of large windows hold all 320 for long
+    n_right = []
+    for n_wide in (0, 41):
+        model = crowded(CLASSES[name](seed=1, **parameters), 320)
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            for i in range(n_wide):
+                x = {f"w{i}_{k}": 1.0 for k in range(8)}
+                model.learn_one(x, i % 2 == 0 if is_classifier((name, 0)) else i % 2)
+            n_right.append(n_right_of_turns(model, is_classifier((name, 0))))
+        assert [str(each.message)[:15] for each in told] == ["the model holds"] * (n_wide > 0)
+        assert ("crowded" in model.summary) == (n_wide > 0)
+    assert n_right[1] > n_right[0] - 40
+
+
+def n_right_of_turns(model: Any, classifies: bool) -> int:
+    """How many of 300 labels are right, after features have told them in turn."""
+    rng, n_right = random.Random(2), 0
+    for i in range(1200):
+        y = rng.random() < 0.5
+        x = {f"n{i // 300}": float(y), "z": rng.random()}
+        n_right += i >= 900 and ((model.predict_one(x) or 0) > 0.5) == y
+        model.learn_one(x, y if classifies else float(y))
+    return n_right
 
 
 def test_a_warning_that_is_an_error_leaves_the_model_as_it_was() -> None:

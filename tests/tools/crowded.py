@@ -6,7 +6,10 @@ from river_extra_trees._core.schema import Schema
 
 
 def crowded(model: Any, n_columns: int) -> Any:
-    """The model, which has learned nothing yet, with so many columns."""
+    """A new model like this one with so many columns."""
+    if hasattr(model, "max_columns"):
+        return model.clone({"max_columns": n_columns})
+    model = model.clone()
     core = model._core
     model._core = type(core).restored({**core.state(), "schema": Schema(n_columns)})
     return model
