@@ -466,7 +466,8 @@ cdef class Schema:
         schema = Schema(state.whole("max_columns", 1, MAX_COLUMNS))
         names, freed = state.items("names"), state.items("free")
         schema.next_search, schema.crowded = state.whole("next_search"), state.items("crowded")
-        require(all([type(column) is int and 0 <= column < len(names) for column in freed])
+        require(all([type(column) is int and column >= 0 and column < len(names)
+                     for column in freed])
                 and all([a > b for a, b in zip(freed, freed[1:])]),
                 "Schema: the free columns do not descend")
         unused.update(freed)
