@@ -290,7 +290,7 @@ cdef class Schema:
         unused = [column for column in others if latest[column] < 0]
         n_unused = len(unused) - len(self.free)
         if n_unused < max(n, self.max_columns // 64):
-            n = max(n, self.max_columns // 8) + len(self.free)
+            n = max(n, self.max_columns // 4) + len(self.free)
             others.sort(key=lambda column: latest[column])
             unused = others[:n]
             self.crowded = wanted[:1]

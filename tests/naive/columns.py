@@ -67,7 +67,7 @@ class Columns:
         gone = [column for column in others if column not in latest]
         self.crowded = [True] if len(gone) < max(n, self.most // 64) else []
         if self.crowded:
-            n = max(n, self.most // 8)
+            n = max(n, self.most // 4)
             gone = sorted(others, key=lambda column: (latest.get(column, -1), column))[:n]
         self.next_search = PAUSE if len(gone) < n else 0
         self.numbers = {key: k for key, k in self.numbers.items() if k not in gone}

@@ -199,20 +199,48 @@ cdef class Buffer:
             latest[column] = self.latest[column]
             column = self.next_live(column + 1, self.oldest)
 
-    cdef void keep_columns(self, const uint8_t* held) noexcept nogil:
-        """Remove all values of the columns that are not marked."""
-        cdef int block, column
-        cdef Store* this
+    cdef bint keep_columns(self, const uint8_t* held) noexcept nogil:
+        """Remove all values of the columns that are not marked; return whether there were any."""
+        cdef int block, column, last = self.place_of(self.n_seen - 1)
+        cdef bint found = False
         for column in range(self.n_features):
-            if held[column] or self.latest[column] < 0:
-                continue
-            this = &self.columns[column]
-            for block in range(self.n_allocated):
-                if this.blocks[block] != NULL:
-                    free(this.blocks[block])
-                    this.blocks[block] = NULL
-                    self.n_bytes -= <size_t>BLOCK * this.width
-            self.latest[column] = -1
+            if not held[column] and self.latest[column] >= self.oldest:
+                found = True
+                for block in range(self.n_allocated):
+                    if self.columns[column].blocks[block] != NULL:
+                        self.drop(column, block)
+                self.latest[column] = -1
+        for block in range(self.n_allocated if found else 0):
+            self.drop_entries(self.presents[block], held,
+                              (last & (BLOCK - 1)) + 1 if block == last >> BLOCK_BITS else BLOCK)
+        return found
+
+    cdef void drop(self, int column, int block) noexcept nogil:
+        """Remove the values of a column from a block."""
+        cdef Store* this = &self.columns[column]
+        cdef int at
+        for at in range(BLOCK):
+            self.presents[block].counts[at] -= not is_missing(
+                value_at(this.blocks[block], this.width, at))
+        free(this.blocks[block])
+        this.blocks[block] = NULL
+        self.n_bytes -= <size_t>BLOCK * this.width
+
+    cdef void drop_entries(self, Present* this, const uint8_t* held, int n) noexcept nogil:
+        """Keep the entries of n samples of a block in the columns that are marked.
+
+        `counts` are those of what is kept.
+        """
+        cdef Entry* entries
+        cdef int at, k, kept
+        for at in range(n):
+            k = kept = 0
+            entries = this.entries + this.starts[at]
+            while this.starts[at] >= 0 and kept < this.counts[at]:
+                if held[entries[k].column]:
+                    entries[kept] = entries[k]
+                    kept += 1
+                k += 1
 
     def sample(self, arrival):
         """(row, target, weight) of the sample with this number in the stream."""

@@ -47,7 +47,6 @@ cdef class Group:
     cdef int n_ready
     cdef int first_turn                 # `turn` before the first row
 
-    cdef list offered(self)
     cdef int n_samples(self) noexcept nogil
     cdef int make_room(self, ExtraTrees forest, int n) except -1
 
@@ -123,7 +122,7 @@ cdef class ExtraTrees(Ensemble):
     cdef double* prediction(self, double* mixed, int width) noexcept nogil
     cdef int reserve_and_answer(self) except -1 nogil
     cdef int fill(self, dict fields) except -1
-    cdef int grow_again(self, Group group, list offered) except -1
+    cdef int grow_again(self, Group group) except -1
     cdef void find_small_leaves(self) noexcept
     cdef int check_models(self) except -1
     cdef int check_samples(self) except -1

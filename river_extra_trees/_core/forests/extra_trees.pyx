@@ -16,7 +16,7 @@ from ..explain cimport Explainer
 from ..table cimport RowReader
 from ..learner cimport Learner
 from ..max_features cimport SHARE, max_features_of, n_tried
-from ..schema cimport MAX_COLUMNS, Labels, Schema
+from ..schema cimport Labels, Schema
 from ..tree cimport (
     Tree, add_shares, begin_tree, bytes_of_tree, free_tree, mean_of, reserve_samples,
     squares_of, walk_trees, weight_of,
@@ -31,7 +31,7 @@ from .model_trees cimport IN_LEAVES, LinearModels, TreeGrowth, remainder, walk
 from .naive_bayes cimport NaiveBayes
 from .questions cimport Pace, Questions, claim, hash_of
 from .rotation cimport (
-    advance, change_tree, find_recent, grow_group, interval_of, learn_row, patience,
+    advance, begin_again, change_tree, find_recent, grow_group, interval_of, learn_row, patience,
     reserve_group, start_growth,
 )
 from .tree_pass cimport TreePass, combine_numbers
@@ -59,11 +59,8 @@ FIELDS = {
     "births": ("array", np.int64, "trees"),
     "growths": ("array", np.int64, "groups", GROWTH_FIELDS),
     "due": ("numbers", "groups", {"least": 0.0, "most": float(LARGEST_COUNT)}),
-    # The columns that were offered to the growths, -1 after those of each; not in files of before.
-    "offered": ("whole_numbers", np.int32, None, {"least": -1, "most": MAX_COLUMNS - 1}),
     "questions": ("part", Questions),
 }
-DEFAULTS = {"offered": np.empty(0, np.int32)}
 OF_CLASSES = {
     **FIELDS, "criterion": ("word", ("gini", "entropy")), "trees": ("part_or_parts", Trees),
     "naive": ("part", NaiveBayes), "pool": ("part", ClassPool),
@@ -125,12 +122,6 @@ cdef class Group:
         while forest.regression and len(self.ready_models) < most:
             self.ready_models.append(LinearModels(forest.linear[forest.groups.index(self)]))
         return 0
-
-    cdef list offered(self):
-        """The columns that were offered to the present growth."""
-        cdef Growth growth = self.growth.growth
-        cdef int k
-        return sorted([growth.columns[k] for k in range(growth.n_offered * self.is_growing)])
 
     cdef int n_samples(self) noexcept nogil:
         """Number of samples on which the next tree is grown."""
@@ -307,21 +298,20 @@ cdef class ExtraTrees(Ensemble):
 
     cdef int hold_columns(self, uint8_t* held, int64_t* latest) except -1:
         cdef LinearModels models
-        cdef Group group
         cdef int i
         self.buffer.find_latest(latest)
         self.trees.hold_columns(held)
         for models in self.models:
             for i in range(models.n_regressors):
                 held[models.columns[i]] = True
-        for group in self.groups:
-            for column in group.offered():
-                held[column] = True
         return 0
 
     cdef void forget_columns(self, const uint8_t* held) noexcept:
+        cdef Group group
         self.n_row = -1
-        self.buffer.keep_columns(held)
+        if self.buffer.keep_columns(held):
+            for group in self.groups:
+                begin_again(self, group)
         if not self.regression:
             self.naive.forget_columns(held)
 
@@ -638,8 +628,6 @@ cdef class ExtraTrees(Ensemble):
             "births": view(self.births, "i8", (self.n_trees,)),
             "growths": np.array(growths, np.int64).reshape(len(self.groups), GROWTH_FIELDS),
             "due": np.array([group.due for group in self.groups], np.float64),
-            "offered": np.array(
-                [column for group in self.groups for column in [*group.offered(), -1]], np.int32),
         })
 
     @classmethod
@@ -648,7 +636,7 @@ cdef class ExtraTrees(Ensemble):
         cdef ExtraTrees forest
         is_regression = type(values) is dict and values.get("regression") is True
         table = OF_NUMBERS if is_regression else OF_CLASSES
-        cdef dict fields = State("ExtraTrees", values, table, DEFAULTS).read(table)
+        cdef dict fields = State("ExtraTrees", values, table).read(table)
         growths = fields["growths"]
         n_trees = sum([trees.n_trees for trees in fields["trees"]])
         require(np.all((growths[:, 0] >= 1) & (growths[:, 0] <= LARGEST_WINDOW)
@@ -697,14 +685,13 @@ cdef class ExtraTrees(Ensemble):
         for models in self.models if self.trees.is_former else []:
             (<LinearModels>models).renumber()
         self.check_structure()
-        offered = offered_of(fields["offered"], n_groups, self.schema.n_columns)
-        for i in range(n_groups):
-            if (<Group>self.groups[i]).begun > 0:
-                self.grow_again(self.groups[i], offered[i])
+        for group in self.groups:
+            if group.begun > 0:
+                self.grow_again(group)
         self.find_small_leaves()
         return 0
 
-    cdef int grow_again(self, Group group, list offered) except -1:
+    cdef int grow_again(self, Group group) except -1:
         """Repeat the growth of the next tree up to the present sample.
 
         The number of steps after each sample is a function of the samples and of those before.
@@ -716,11 +703,8 @@ cdef class ExtraTrees(Ensemble):
                 and n_seen < group.begun + patience(group.window_size, group.n)
                 and group.begun - group.n_samples() >= self.buffer.oldest,
                 "ExtraTrees: a growth contradicts the number of samples")
-        if offered is None:
-            group.growth.offer_columns(
-                self.schema, group.begun - group.n_samples(), group.n_samples())
-        else:
-            group.growth.offer_again(self.schema, offered)
+        group.growth.offer_columns(
+            self.schema, group.begun - group.n_samples(), group.n_samples())
         group.growth.reserve(group.n_labels, group.begun - group.n_samples(), group.n_samples(),
                              self.n_visited_by(
                                  group.growth.growth, group.begun - group.n_samples(),
@@ -809,16 +793,3 @@ cdef class ExtraTrees(Ensemble):
                 samples[TARGET, first:group.begun - oldest] < group.n_labels),
                 "ExtraTrees: a growth has no such labels")
         return 0
-
-
-cdef list offered_of(object columns, int n_groups, int n_columns):
-    """The columns that were offered to the growth of each group; None if a state does not tell."""
-    if len(columns) == 0:
-        return [None] * n_groups
-    ends = np.flatnonzero(columns == -1)
-    require(len(ends) == n_groups and ends[n_groups - 1] == len(columns) - 1
-            and columns.max() < n_columns, "ExtraTrees: a growth was offered other columns")
-    found = [each[each >= 0].tolist() for each in np.split(columns, ends)[:n_groups]]
-    require(all([a < b for each in found for a, b in zip(each, each[1:])]),
-            "ExtraTrees: the columns of a growth do not ascend")
-    return found

@@ -378,32 +378,19 @@ cdef class TreeGrowth:
         If these are too many, only those that two samples have: what one sample alone has only
         tells this sample from all others.
         """
+        cdef int k, n_numeric = 0
         self.growth.reserve_columns(schema.n_columns)
         self.growth.n_offered = 0
         self.offer(schema, first, n_samples, 1)
         if self.growth.n_offered > MOST_COLUMNS:
             self.growth.n_offered = 0
             self.offer(schema, first, n_samples, 2)
-        self.count_regressors()
-        return 0
-
-    cdef int offer_again(self, Schema schema, list columns) except -1:
-        """Offer the columns that were offered to a growth that is repeated."""
-        self.growth.reserve_columns(schema.n_columns)
-        self.growth.n_offered = 0
-        for column in columns:
-            self.growth.offer_column(schema, column)
-        self.count_regressors()
-        return 0
-
-    cdef void count_regressors(self) noexcept nogil:
-        """Count the numeric columns that were offered: each can be a regressor."""
-        cdef int k, n_numeric = 0
         for k in range(self.growth.n_offered):
             n_numeric += not self.growth.nominal[self.growth.columns[k]]
         self.n_regressors = min(n_numeric, <int>MAX_REGRESSORS)
         if self.kind == IN_LEAVES:
             self.growth.min_samples_leaf = self.least_samples(self.n_regressors)
+        return 0
 
     cdef void offer(self, Schema schema, int64_t first, int n_samples, int least) noexcept nogil:
         """Offer the columns that at least so many of the samples have."""
