@@ -81,7 +81,9 @@ def test_copies_files_frames_and_loops_free_the_same(case: tuple[str, int]) -> N
 @pytest.mark.parametrize("name", CLASSES)
 def test_new_features_are_learned_in_a_long_life(name: str) -> None:
     """After more names than there are columns, the next ones tell as much as the first."""
-    parameters: dict[str, Any] = {"n_particles": 20, "window": 200} if name.startswith("Dynamic") else {}
+    parameters: dict[str, Any] = {}
+    if name.startswith("Dynamic"):
+        parameters = {"n_particles": 20, "window": 200}
     if name == "DynamicTreeRegressor":
         parameters["leaf"] = "constant"  # linear leaves keep the first names as regressors
     if name.startswith("Extra"):
