@@ -139,8 +139,8 @@ print(f"{inside.get():.0%} of the parts were inside the 90 % interval")
 # %% [markdown]
 # ## Explanations
 #
-# `explain_one` divides a prediction among the features: the bars lead from the base value to the log
-# odds of the predicted label. [Explain predictions](explain.ipynb) shows more.
+# `explain_one` divides a prediction among the features: the bars lead from the base value to the
+# log odds of the predicted label. [Explain predictions](explain.ipynb) shows more.
 
 # %%
 explanation = forest.explain_one(x)
