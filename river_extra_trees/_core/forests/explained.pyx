@@ -36,8 +36,8 @@ cdef int explain_classes(ExtraTrees forest, Explainer explainer, int code) excep
     pool.pool(&base[0, 0], &logs[0], width)
     naive = naive_likelihoods(forest, forest.schema.n_filled, width)
     if naive is None:           # its prediction is that of no features
-        memcpy(&logs[(n + 2) * width], forest.mixed + (n + 2) * width, width * sizeof(double))
-    of_base = slopes_of_pool(pool, forest.mixed, &logs[0], code, slopes)
+        memcpy(&logs[(n + 2) * width], forest.single.mixed + (n + 2) * width, width * sizeof(double))
+    of_base = slopes_of_pool(pool, forest.single.mixed, &logs[0], code, slopes)
     for k in range(width):
         for g in range(n):
             slopes[g, k] += pool.weights[g] * slopes[n, k]
@@ -192,7 +192,7 @@ cdef int explain_numbers(ExtraTrees forest, Explainer explainer) except -1:
     for g in range(n):
         base[g] = (<Explainer>parts[g]).base
     explainer.base = factors_of_groups(
-        forest.mixture, forest.answers + 2 * forest.n_trees, &base[0], &factors[0])
+        forest.mixture, forest.single.answers + 2 * forest.n_trees, &base[0], &factors[0])
     for g in range(n):
         for column in range(explainer.n_features):
             explainer.phi[column] += factors[g] * (<Explainer>parts[g]).phi[column]
@@ -220,7 +220,7 @@ cdef Explainer explained_group(ExtraTrees forest, Group group, bint shapley):
                     step.value = (
                         mean_of(tree, step.right) + models.in_middle(step.right)) / group.n
             explainer.finish()
-            models.add_terms(forest.reached[k], forest.schema.row, forest.schema.n_columns,
+            models.add_terms(forest.single.leaves[k], forest.schema.row, forest.schema.n_columns,
                              1.0 / group.n, explainer.phi)
     return explainer
 

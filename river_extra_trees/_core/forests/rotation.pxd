@@ -15,7 +15,7 @@ cdef bint advance(ExtraTrees forest, Group group, int64_t at,
 cdef void find_recent(ExtraTrees forest, int64_t first) noexcept nogil
 cdef int learn_row(ExtraTrees forest, int tree, int leaf, int at, double target,
                    double weight) except -1 nogil
-cdef int64_t next_change(ExtraTrees forest, Group group, int tree, int64_t n_seen,
+cdef int64_t next_change(ExtraTrees forest, Group group, int tree, int64_t n_seen, int at,
                          int version) noexcept nogil
 cdef int change_tree(ExtraTrees forest, Group group, int tree, int64_t n_seen, int version,
                      SmallBatch small) except -1 nogil

@@ -183,16 +183,17 @@ cdef int learn_row(ExtraTrees forest, int tree, int leaf, int at, double target,
     return learn(&forest.trees.trees[tree], &forest.trees.kind, leaf, target, weight, 0.0)
 
 
-cdef int64_t next_change(ExtraTrees forest, Group group, int tree, int64_t n_seen,
+cdef int64_t next_change(ExtraTrees forest, Group group, int tree, int64_t n_seen, int at,
                          int version) noexcept nogil:
     """The number of samples after which the splits of a tree change next.
 
-    `version` is the next of the trees in `ready` that replaces it.
+    `at` is n_seen modulo the size of a small batch; `version` is the next of the trees in `ready`
+    that replaces it.
     """
-    cdef int size = forest.batch_size
+    cdef int size = forest.batch_size, due = tree % size
     cdef int64_t found = LARGEST_STEPS
     if forest.splits_leaves(tree):
-        found = n_seen + 1 + (tree % size - (n_seen + 1) % size + size) % size
+        found = n_seen + (due - at if due > at else due - at + size)
     if version < group.n_ready:
         found = min(found, group.ready_at[version])
     return found
