@@ -72,7 +72,8 @@ cdef struct Pass:               # rows that the trees predict and learn, see `tr
     double* targets             # per row; NULL: these rows are only predicted
     const double* weights       # per row; 0: it is not learned
     int n_learned               # number of rows that are learned
-    int64_t first               # number of the first of these in the stream
+    int64_t first               # number of the first of these in the stream ...
+    int at                      # ... modulo the size of a small batch
     # The predictions:
     int width                   # number of values of a prediction, see `ExtraTrees.n_values`
     int capacity                # `width` for which there is memory
@@ -128,7 +129,6 @@ cdef class ExtraTrees(Ensemble):
 
     cdef object store_in(self, Buffer buffer)
     cdef int make_small(self, int n_threads) except -1
-    cdef bint splits_leaves(self, int tree) noexcept nogil
     cdef int reserve_answers(self, int n_labels) except -1 nogil
     cdef bint is_same_row(self) noexcept nogil
     cdef int n_visited(self, int n_columns) noexcept nogil

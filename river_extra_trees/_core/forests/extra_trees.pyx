@@ -26,7 +26,7 @@ from .explained cimport explain_classes, explain_numbers
 from .row_pass cimport Ensemble, RowPass
 from .growth cimport MOST_CELLS, Growth
 from .mixtures cimport ClassPool, NumberMixture
-from .model_trees cimport IN_LEAVES, LinearModels, TreeGrowth, remainder, walk
+from .model_trees cimport LinearModels, TreeGrowth, remainder, walk
 from .naive_bayes cimport NaiveBayes
 from .questions cimport Pace, Questions, claim, hash_of
 from .rotation cimport (
@@ -306,10 +306,6 @@ cdef class ExtraTrees(Ensemble):
         rows.targets, rows.n_learned, rows.is_answered = NULL, 0, False
         self.n_row = -1
         return 0
-
-    cdef bint splits_leaves(self, int tree) noexcept nogil:
-        """Whether the leaves of a tree are split on small batches."""
-        return not self.regression or (<LinearModels>self.models_of(tree)).kind != IN_LEAVES
 
     # ---------------------------------------------------------------- predictions
 

@@ -18,11 +18,16 @@ from .row_pass cimport RowPass
 from .extra_trees cimport Answers, ExtraTrees, Group, Pass, SmallBatch
 from .model_trees cimport LinearModels, remainder
 from .questions cimport hash_of
-from .rotation cimport change_tree, find_recent, grow_group, learn_row, next_change
+from .rotation cimport (
+    change_tree, find_recent, grow_group, learn_row, splits_leaves,
+)
 
 cdef enum:
     FEW = 512           # rows times trees for which no other thread is woken
     N_RANGES = 16       # of rows in the phase ADD
+
+
+cdef int64_t LARGEST_COUNT = 1 << 60
 
 
 @cython.final
@@ -164,6 +169,7 @@ cdef int pass_rows(ExtraTrees forest, Pass* rows, RowReader reader, Py_ssize_t r
     cdef PyObject* group
     rows.first, rows.width = forest.buffer.n_seen, forest.n_values()
     rows.n_answers = <Py_ssize_t>forest.n_members() * rows.width
+    rows.at = <int>(rows.first % forest.batch_size)
     if rows.n_learned:
         store(forest, rows)
     if not rows.is_answered:
@@ -179,6 +185,9 @@ cdef int pass_rows(ExtraTrees forest, Pass* rows, RowReader reader, Py_ssize_t r
             group = forest.group(g)
             if rows.n_learned:
                 grow_group(forest, <Group>group, rows.first, rows.n_learned)
+            if rows.leaves != NULL:
+                do_row(forest, rows, <Group>group, g)
+                continue
             for tree in range((<Group>group).first, (<Group>group).first + (<Group>group).n):
                 do_tree(forest, rows, <Group>group, g, tree, <SmallBatch>forest.small_of(0))
         do_naive(forest, rows)
@@ -218,25 +227,44 @@ cdef int store(ExtraTrees forest, Pass* rows) except -1 nogil:
     return 0
 
 
+cdef int do_row(ExtraTrees forest, Pass* rows, Group group, int g) except -1 nogil:
+    """Let the trees of a group predict the one row of a pass, or learn it.
+
+    It has reached its leaves already.
+    """
+    cdef int tree, size = forest.batch_size, first = group.first, stop = first + group.n
+    cdef int next_split = first + (rows.at + 1 + size - first % size) % size
+    cdef double target = 0.0
+    if not rows.is_answered:
+        for tree in range(first, stop):
+            answer(forest, rows, group, g, tree, rows.leaves[tree], 0)
+        return 0
+    for tree in range(first, stop):
+        target = rows.targets[0]
+        if forest.regression:
+            target = remainder(target, rows.slopes[tree])
+        learn_row(forest, tree, rows.leaves[tree], rows.at, target, rows.weights[0])
+        if tree == next_split or group.n_ready:
+            change_tree(forest, group, tree, rows.first + 1, group.first_version(tree),
+                        <SmallBatch>forest.small_of(0))
+        if tree == next_split:
+            next_split += size
+    return 0
+
+
 cdef int do_tree(ExtraTrees forest, Pass* rows, Group group, int g, int tree,
                  SmallBatch small) except -1 nogil:
-    """Let a tree predict all rows, and learn each of them after its prediction.
+    """Let a tree predict several rows, and learn each of them after its prediction.
 
     Between two changes of its splits, all rows go down the tree together.
     """
-    cdef int[AHEAD] found
-    cdef int* leaves = found
+    cdef int[AHEAD] leaves
     cdef Rows part
-    cdef int i = 0, k, stop = rows.n, version = 0, size = forest.batch_size
-    cdef int at = <int>(rows.first % size)      # of the next sample in its small batch
+    cdef int i = 0, k, stop = rows.n, at = rows.at, version = group.first_version(tree)
     cdef int64_t n_seen = rows.first, change = -1, coming
     cdef double slope, target
-    if rows.leaves != NULL:
-        leaves = rows.leaves + tree
     if rows.is_shared and not forest.regression:
         rows.trees[tree].n = 0
-    if rows.n_learned:
-        version = group.first_version(tree)
     while i < rows.n:
         if rows.n_learned:
             change = next_change(forest, group, tree, n_seen, at, version)
@@ -244,23 +272,37 @@ cdef int do_tree(ExtraTrees forest, Pass* rows, Group group, int g, int tree,
             while stop < rows.n and coming < change:
                 coming += is_learned(rows, stop)
                 stop += 1
-        if rows.leaves == NULL:
-            part = rows_by_column(rows.values + i, rows.stride)
-            walk_rows(&forest.trees.trees[tree], &part, NULL, stop - i, leaves)
+        part = rows_by_column(rows.values + i, rows.stride)
+        walk_rows(&forest.trees.trees[tree], &part, NULL, stop - i, leaves)
         for k in range(stop - i):
-            slope = rows.slopes[tree] if rows.is_answered else answer(
-                forest, rows, group, g, tree, leaves[k], i + k)
+            slope = answer(forest, rows, group, g, tree, leaves[k], i + k)
             if is_learned(rows, i + k):
                 target = rows.targets[i + k]
                 if forest.regression:
                     target = remainder(target, slope)
                 learn_row(forest, tree, leaves[k], at, target, rows.weights[i + k])
                 n_seen += 1
-                at = at + 1 if at + 1 < size else 0
+                at = at + 1 if at + 1 < forest.batch_size else 0
         i = stop
         if n_seen == change:
             version = change_tree(forest, group, tree, n_seen, version, small)
     return 0
+
+
+cdef inline int64_t next_change(ExtraTrees forest, Group group, int tree, int64_t n_seen, int at,
+                                int version) noexcept nogil:
+    """The number of samples after which the splits of a tree change next.
+
+    `at` is n_seen modulo the size of a small batch; `version` is the next of the trees in `ready`
+    that replaces it.
+    """
+    cdef int due = tree % forest.batch_size - at
+    cdef int64_t found = LARGEST_COUNT
+    if splits_leaves(forest, group):
+        found = n_seen + (due if due > 0 else due + forest.batch_size)
+    if version < group.n_ready:
+        found = min(found, group.ready_at[version])
+    return found
 
 
 cdef inline double answer(ExtraTrees forest, Pass* rows, Group group, int g, int tree, int leaf,
