@@ -36,7 +36,8 @@ cdef int explain_classes(ExtraTrees forest, Explainer explainer, int code) excep
     pool.pool(&base[0, 0], &logs[0], width)
     naive = naive_likelihoods(forest, forest.schema.n_filled, width)
     if naive is None:           # its prediction is that of no features
-        memcpy(&logs[(n + 2) * width], forest.single.mixed + (n + 2) * width, width * sizeof(double))
+        memcpy(&logs[(n + 2) * width], forest.single.mixed + (n + 2) * width,
+               width * sizeof(double))
     of_base = slopes_of_pool(pool, forest.single.mixed, &logs[0], code, slopes)
     for k in range(width):
         for g in range(n):

@@ -4,10 +4,8 @@ from copy import deepcopy
 
 import numpy as np
 
-from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 from libc.stdlib cimport qsort
-from libc.string cimport memset
 
 from ..ahead cimport AHEAD, Ahead
 from ..allocation cimport free, product, resized, zeroed
@@ -26,13 +24,10 @@ from .explained cimport explain_classes, explain_numbers
 from .row_pass cimport Ensemble, RowPass
 from .growth cimport MOST_CELLS, Growth
 from .mixtures cimport ClassPool, NumberMixture
-from .model_trees cimport LinearModels, TreeGrowth, remainder, walk
+from .model_trees cimport LinearModels, TreeGrowth, walk
 from .naive_bayes cimport NaiveBayes
 from .questions cimport Pace, Questions, claim, hash_of
-from .rotation cimport (
-    advance, change_tree, find_recent, grow_group, interval_of, learn_row, patience,
-    reserve_group, start_growth,
-)
+from .rotation cimport advance, interval_of, patience, reserve_group, start_growth
 from .tree_pass cimport (
     TreePass, bytes_of_pass, combine_numbers, free_pass, pass_rows, reserve_pass,
 )
@@ -449,12 +444,14 @@ cdef class ExtraTrees(Ensemble):
         Size and square are the means of |z| and z^2 (see `mixtures`); the count is that of errors.
         """
         cdef double n
+        cdef double* mixed
         with self.using():
             self.schema.encode(x)
             self.reserve_and_answer()
             self.remember()
             n = max(self.mixture.n_errors, 1.0)
-            return (self.prediction(self.single.mixed, 2)[0], self.mixture.spread(self.single.mixed),
+            mixed = self.single.mixed
+            return (self.prediction(mixed, 2)[0], self.mixture.spread(mixed),
                     self.mixture.size / n, self.mixture.square / n, self.mixture.n_errors)
 
     def number_of_tree(self, int tree, x):

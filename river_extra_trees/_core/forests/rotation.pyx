@@ -173,16 +173,6 @@ cdef int end_growth(ExtraTrees forest, Group group, int64_t n_seen) except -1 no
 
 # --- A tree of the forest --------------------------------------------------------------------
 
-cdef int learn_row(ExtraTrees forest, int tree, int leaf, int at, double target,
-                   double weight) except -1 nogil:
-    """Let the leaf of a tree that a sample reaches learn it.
-
-    `at` is the number of the sample modulo the size of a small batch.
-    """
-    forest.leaves[<Py_ssize_t>tree * forest.batch_size + at] = leaf
-    return learn(&forest.trees.trees[tree], &forest.trees.kind, leaf, target, weight, 0.0)
-
-
 cdef int change_tree(ExtraTrees forest, Group group, int tree, int64_t n_seen, int version,
                      SmallBatch small) except -1 nogil:
     """Split the leaves of a tree or replace it if that is due after so many samples.

@@ -13,10 +13,11 @@ phases of a pass:
     ADD         a task per range of rows adds up the predictions of the trees, in a classification
     COMBINE     one thread combines the predictions of each row, and updates the weights
 
-The threads of a `Team` do the tasks of a phase (`TreePass`), or one thread does them. In LEARN they store the predictions of the trees in
-a table, which ADD adds up in the order of the trees; a thread alone adds them up at once. So all
-predictions are equal to the bit to those of a single row, whatever the number of threads. The table
-lists the classes of each leaf that a row reaches; most leaves have few.
+The threads of a `Team` do the tasks of a phase (`TreePass`), or one thread does them. In LEARN
+several threads store the predictions of the trees in a table, which ADD adds up in the order of the
+trees; a thread alone adds them up at once. So all predictions are equal to the bit, whatever the
+number of threads and of rows. The table lists the classes of each leaf that a row reaches; most
+leaves have few.
 """
 
 cimport cython

@@ -11,16 +11,14 @@ from ..guarded cimport begin_step, end_step
 from ..learner cimport STRETCH
 from ..table cimport RowReader
 from ..tree cimport (
-    ClassShare, Rows, Tree, add_shares, list_shares, mean_of, rows_by_column, squares_of, walk_rows,
-    weight_of,
+    ClassShare, Rows, Tree, add_shares, learn, list_shares, mean_of, rows_by_column, squares_of,
+    walk_rows, weight_of,
 )
 from .row_pass cimport RowPass
 from .extra_trees cimport Answers, ExtraTrees, Group, Pass, SmallBatch
 from .model_trees cimport LinearModels, remainder
 from .questions cimport hash_of
-from .rotation cimport (
-    change_tree, find_recent, grow_group, learn_row, splits_leaves,
-)
+from .rotation cimport change_tree, find_recent, grow_group, splits_leaves
 
 cdef enum:
     FEW = 512           # rows times trees for which no other thread is woken
@@ -287,6 +285,16 @@ cdef int do_tree(ExtraTrees forest, Pass* rows, Group group, int g, int tree,
         if n_seen == change:
             version = change_tree(forest, group, tree, n_seen, version, small)
     return 0
+
+
+cdef inline int learn_row(ExtraTrees forest, int tree, int leaf, int at, double target,
+                          double weight) except -1 nogil:
+    """Let the leaf of a tree that a sample reaches learn it.
+
+    `at` is the number of the sample modulo the size of a small batch.
+    """
+    forest.leaves[<Py_ssize_t>tree * forest.batch_size + at] = leaf
+    return learn(&forest.trees.trees[tree], &forest.trees.kind, leaf, target, weight, 0.0)
 
 
 cdef inline int64_t next_change(ExtraTrees forest, Group group, int tree, int64_t n_seen, int at,
