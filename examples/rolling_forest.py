@@ -66,13 +66,13 @@ class RollingForestClassifier(BatchForest, TreeClassifier):
     def _grow(self, splitters: list[Splitter] | None = None) -> None:
         """Grow the trees on the batch, and replace the oldest."""
         forest: StreamForest = self._forest
-        splitters = splitters or self._new_splitters()
         n_features = n_features_tried("sqrt", forest.n_offered)
         if forest.n_in_batch < self.batch_size:  # during the first batch
-            forest.grow_early(splitters, n_features, LARGEST, LARGEST)
-            return
-        oldest = forest.n_batches % self.n_models
-        forest.grow(forest.n_batches, splitters, [oldest], n_features, LARGEST)
+            forest.begin_early(LARGEST, n_features, self.n_models)
+        else:
+            oldest = forest.n_batches % self.n_models
+            forest.begin_growth(forest.n_batches, [oldest], LARGEST, n_features, self.n_models)
+        forest.grow(splitters or self._new_splitters(), LARGEST)
 
 
 if __name__ == "__main__":

@@ -68,9 +68,9 @@ class ExtraTreesClassifier(ExtraTreesLearner, TreeClassifier):
         ones in its leaf by 1 - 1 / leaf_memory, so that leaves follow drift. `None` keeps all
         weights.
     n_jobs
-        Number of threads that learn and predict the rows of a data frame, each with a part of the
-        trees; -1 stands for all cores. It does not change the predictions. `learn_one` and
-        `predict_one` use one thread. `mutate` can change it.
+        Number of threads that learn and predict the rows of a data frame, or explain predictions,
+        each with a part of the trees; -1 stands for all cores. It does not change the results.
+        `learn_one` and `predict_one` use one thread. `mutate` can change it.
     seed
         Random seed; `None` draws one.
 
@@ -195,9 +195,9 @@ class ExtraTreesRegressor(ExtraTreesLearner, DistributionRegressor):
         ones in its leaf by 1 - 1 / leaf_memory, so that leaves follow drift. `None` keeps all
         weights.
     n_jobs
-        Number of threads that learn and predict the rows of a data frame, each with a part of the
-        trees; -1 stands for all cores. It does not change the predictions. `learn_one` and
-        `predict_one` use one thread. `mutate` can change it.
+        Number of threads that learn and predict the rows of a data frame, or explain predictions,
+        each with a part of the trees; -1 stands for all cores. It does not change the results.
+        `learn_one` and `predict_one` use one thread. `mutate` can change it.
     seed
         Random seed; `None` draws one.
 

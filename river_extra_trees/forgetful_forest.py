@@ -235,8 +235,8 @@ class ForgetfulRandomForestClassifier(ForgetfulLearner, TreeClassifier):
         Significance level of the drift test that decides when the worst trees are discarded. 0
         never discards.
     n_jobs
-        Number of threads that grow trees, and that read the rows of a data frame; -1 stands for all
-        cores. It does not change the predictions.
+        Number of threads that grow trees, read the rows of a data frame, and explain predictions;
+        -1 stands for all cores. It does not change the results.
     published
         Behave as the published program does: the retained size may exceed the number of samples,
         samples are learned when their batch is complete, a threshold is the largest value on its
@@ -346,8 +346,8 @@ class ForgetfulRandomForestRegressor(ForgetfulLearner, TreeRegressor):
         Significance level of the drift test that decides when the worst trees are discarded. 0
         never discards.
     n_jobs
-        Number of threads that grow trees, and that read the rows of a data frame; -1 stands for all
-        cores. It does not change the predictions.
+        Number of threads that grow trees, read the rows of a data frame, and explain predictions;
+        -1 stands for all cores. It does not change the results.
     seed
         Random seed; `None` draws one.
 

@@ -24,12 +24,6 @@ from .forgetting import AdaptParameters, BatchPlan, DriftTest, max_height
 __all__ = ["ForgetfulLearner"]
 
 MAX_COLUMNS = 2**14  # that the core can number
-MOST_STEPS = 5  # in which the trees grow on a batch
-# Samples times columns on which trees grow in one step, unless there would be too many steps: some
-# milliseconds.
-CELLS_PER_STEP = 40_000
-# And the number from which on there are more steps, up to a fifth of a batch: some 50 milliseconds.
-LARGE_STEP = 2_000_000
 
 
 class ForgetfulLearner(BatchForest):
@@ -119,15 +113,15 @@ class ForgetfulLearner(BatchForest):
     def _grow(self, splitters: list[Splitter] | None = None) -> None:
         """Let the trees forget samples, and grow those on a batch that have to grow now."""
         splitters = splitters or self._new_splitters()
-        batch, n = self._forest.n_batches, self._forest.n_in_batch
-        if self._forest.n_waiting == 0 and n < self.batch_size:
+        forest = self._forest
+        batch, n = forest.n_batches, forest.n_in_batch
+        if forest.n_waiting == 0 and n < self.batch_size:
             depth = math.inf if self.max_depth is None else self.max_depth
-            depth = int(min(max_height(n), depth))
-            self._forest.grow_early(splitters, 0, depth, LARGEST)
-            return
-        if self._forest.n_waiting == 0:
-            self._forest.begin_growth(batch, *self._plan())
-        self._forest.grow(splitters)
+            n_per_step = self._trees_per_step(forest.n_trees * n)
+            forest.begin_early(int(min(max_height(n), depth)), 0, n_per_step)
+        elif forest.n_waiting == 0:
+            forest.begin_growth(batch, *self._plan())
+        forest.grow(splitters, LARGEST)
 
     def _plan(self) -> BatchPlan:
         """Decide how many samples each tree retains, and which trees are discarded."""
@@ -157,19 +151,6 @@ class ForgetfulLearner(BatchForest):
             drift,
             self._trees_per_step(sum(sizes)),
         )
-
-    def _trees_per_step(self, n_samples: int) -> int:
-        """Return how many trees grow after a sample: all on a small batch, a fifth on a large one.
-
-        A tree that waits is out of date for predictions, so no tree waits without need. Where a
-        fifth would take much longer than a sample may, fewer grow, at least one.
-        """
-        n_trees = self._forest.n_trees
-        n_cells = n_samples * self._forest.n_offered
-        n_steps = max(MOST_STEPS, min(n_cells // LARGE_STEP, self.batch_size // MOST_STEPS))
-        n_steps = 1 if self.published else min(n_steps, self.batch_size)
-        n_in_time = n_trees * CELLS_PER_STEP // max(1, n_cells)
-        return min(n_trees, max(-(-n_trees // n_steps), n_in_time))
 
     def _discarded(self, guess: float) -> tuple[list[int], dict[str, typing.Any] | None]:
         """Return the trees to discard, worst first (appendix C, function Discard).

@@ -95,19 +95,25 @@ class StreamLearner(BatchForest):
         )
 
     def _grow(self, splitters: list[Splitter] | None = None) -> None:
-        """Grow the trees on a batch, and replace some of them."""
-        forest: typing.Any = self._forest
-        batch = forest.n_batches
+        """Grow those trees on a batch that have to grow now, and replace some of them."""
+        forest = self._forest
         splitters = splitters or self._new_splitters()
+        if forest.n_waiting == 0:
+            self._begin_growth(forest)
+        forest.grow(splitters, LARGEST if self.published else self.max_nodes)
+
+    def _begin_growth(self, forest: typing.Any) -> None:
+        """Plan the growth on a full batch, or of early trees on a part of the first one."""
+        batch, n = forest.n_batches, forest.n_in_batch
+        depth = LARGEST if self.max_depth is None else self.max_depth
         n_features = n_features_tried(self.max_features, forest.n_offered)
-        max_nodes = LARGEST if self.published else self.max_nodes
-        if forest.n_in_batch < self.batch_size:
-            depth = LARGEST if self.max_depth is None else self.max_depth
-            forest.grow_early(splitters, n_features, depth, max_nodes)
+        n_per_step = self._trees_per_step(forest.n_trees * n)
+        if n < self.batch_size:
+            forest.begin_early(depth, n_features, n_per_step)
             return
         replaced: list[int] = []
         if self.n_swaps > 0:
             is_share = isinstance(self.n_swaps, float)
             n_swaps = max(1, int(self.n_swaps * self.n_models)) if is_share else self.n_swaps
             replaced = forest.trees_to_replace(n_swaps)
-        forest.grow(batch, splitters, replaced, n_features, max_nodes)
+        forest.begin_growth(batch, replaced, depth, n_features, n_per_step)

@@ -15,10 +15,10 @@ from river_extra_trees import (
     ForgetfulDecisionTreeRegressor,
     ForgetfulRandomForestClassifier,
     ForgetfulRandomForestRegressor,
-    forgetful_learner,
 )
 from river_extra_trees._core.schema import Labels
 from river_extra_trees._core.trees import Trees
+from river_extra_trees._estimator import batch_forest
 from tests.naive.cart import Rules, Sample
 from tests.naive.forgetful import NaiveForest, NaiveTree
 from tests.tools.growing import assert_same_tree, growth, learn, prime
@@ -162,7 +162,7 @@ def test_forest_equals_the_naive_forest(
 
     A file keeps the trees that wait. With this seed, two bags are empty, one of the first batch.
     """
-    monkeypatch.setattr(forgetful_learner, "CELLS_PER_STEP", cells)
+    monkeypatch.setattr(batch_forest, "CELLS_PER_STEP", cells)
     stream, *numbers = name.split(", ")
     samples = read_stream(stream, n)
     options: dict[str, Any] = {
@@ -191,24 +191,23 @@ def test_forest_equals_the_naive_forest(
 
 
 @pytest.mark.parametrize(
-    ("n_columns", "n_samples", "batch_size", "published", "expected"),
+    ("n_columns", "n_samples", "n_ahead", "published", "expected"),
     [
         (8, 1_000, 100, False, 20),  # in time
         (8, 20_000, 100, False, 5),
         (8, 200_000, 100, False, 4),  # a fifth
-        (2_500, 4_000, 100, False, 4),
-        (2_500, 8_000, 100, False, 2),
-        (2_500, 40_000, 100, False, 1),
-        (2_500, 40_000, 50, False, 2),  # a fifth of the batch has grown them all
-        (2_500, 40_000, 3, False, 7),
+        (2_500, 800, 100, False, 4),
+        (2_500, 1_600, 100, False, 2),
+        (2_500, 8_000, 100, False, 1),
+        (2_500, 8_000, 20, False, 2),  # half of the batch has grown them all
+        (2_500, 8_000, 3, False, 7),
         (2_500, 40_000, 100, True, 20),
     ],
 )
 def test_trees_per_step(
-    n_columns: int, n_samples: int, batch_size: int, published: bool, expected: int
+    n_columns: int, n_samples: int, n_ahead: int, published: bool, expected: int
 ) -> None:
     """Twenty trees: all at once if that takes milliseconds, a fifth, or fewer if it takes long."""
-    forest = SimpleNamespace(n_trees=20, n_offered=n_columns)
-    learner: Any = SimpleNamespace(_forest=forest, batch_size=batch_size, published=published)
-    found = forgetful_learner.ForgetfulLearner._trees_per_step(learner, n_samples)
-    assert found == expected
+    forest = SimpleNamespace(n_trees=20, n_offered=n_columns, n_ahead=n_ahead, published=published)
+    learner: Any = SimpleNamespace(_forest=forest)
+    assert batch_forest.BatchForest._trees_per_step(learner, n_samples) == expected

@@ -65,7 +65,8 @@ How one sample is learned::
       `- estimator._grow       forests, when a batch is full: plan (Python), then grow (compiled)
 
 Until its first batch is full, a `Forest` grows its trees on the samples so far, after 10, 20, 30,
-45 ... of them (`grow_early`). An `ExtraTrees` splits the leaves of its first trees in between.
+45 ... of them (`begin_early`). Where a growth takes long, some trees grow after each of the samples
+that follow. An `ExtraTrees` splits the leaves of its first trees in between.
 
 How a `Table` is learned or predicted::
 

@@ -16,14 +16,15 @@ methods divide the difference between the output at x and the mean of all leaves
   features (Quadrature-TreeSHAP, arXiv 2605.04497).
 - Path: the change of the mean at each split on the path of x (Saabas 2014).
 
-How a family explains a row: `lay_out` (or `begin`, `next` and `fork`) for each tree; then
-`answer_leaves` or the family sets the values of the leaves, with the weight of the tree as a
-factor; `finish` adds the contributions.
-Features are columns of the schema.
+How a family explains a row: `lay_out` (or `begin`, `put_leaf`, `put_split` and `end`) for each
+tree; then the family sets the values of the leaves, with the weight of the tree as a factor
+(`answer_leaves`); `finish` adds the contributions. `PartialExplanations` does so for many trees, in
+threads. Features are columns of the schema.
 """
 
 from libc.math cimport NAN
 
+from .team cimport Job, Team
 from .tree cimport Tree
 
 cdef struct Step:               # 32 bytes
@@ -36,66 +37,133 @@ cdef struct Step:               # 32 bytes
     int depth                   # 0 for the root
     int left                    # whether x goes left
 
-cdef struct Waiting:            # a node that will be laid out
+cdef struct Waiting:            # a right child that will be laid out
     int node
-    int parent                  # place of the parent; -1: none
-    int depth
+    int parent                  # place of the parent
+
+cdef struct Layout:             # of a tree that is being laid out; see `begin`
+    int node                    # the next one; -1: all have been laid out
+    int depth                   # of this node
+    Step* steps
+    int* leaves
+    Waiting* waiting            # a stack
+    int n_steps, n_leaves, n_waiting
+    int deepest                 # depth of the deepest leaf
+
+cdef enum:
+    MOST_POINTS = 16            # exact for 32 features on a path
+    MOST_TASKS = 16
+
+cdef struct Edge:               # to a node from the one above it, whose feature it has
+    int feature
+    int before                  # depth of the edge before it with the same feature, or 0: none
+    double agrees               # o of the feature
+    double share                # w of the feature
+
+cdef struct Level:              # an inner node on the path, and the edge that leads there
+    Edge edge
+    int below                   # feature of the node
+    int left                    # place of its left child
+    bint goes_left              # whether x goes there
+    double inverse_weight       # 1 / weight of the node; 0: it has none
+    # Per point. Depth 0 stands for no edge.
+    double[MOST_POINTS] inverses    # 1 / (w + t (o - w))
+    double[MOST_POINTS] products    # the product of the factors of all features
+    double[MOST_POINTS] sums        # the sum over the leaves below of value times product
 
 cdef class Explainer:
     cdef readonly int n_features
     cdef readonly bint shapley  # else the path
+    cdef Team team              # threads that may help with `PartialExplanations`
     cdef readonly double base   # sum of the means of the trees
     cdef double* phi            # per feature: sum of the contributions
     cdef Step* steps            # of the tree that is laid out
     cdef readonly int n_steps
-    cdef Waiting* waiting           # a stack
-    cdef int n_waiting
-    cdef int capacity           # number of allocated steps, also of `waiting`
+    cdef int* leaves            # places of its leaves
+    cdef int n_leaves
+    cdef int deepest            # depth of the deepest of these
+    cdef Waiting* waiting
+    cdef int capacity           # number of allocated steps; there is room for half as many leaves
     cdef int n_levels           # number of allocated levels
-    cdef int* latest            # per feature: depth of the last edge with it on the path, or 0
-    # Per depth: of the edge that leads there from above, whose feature is the one of its parent.
-    # Depth 0 stands for no edge.
-    cdef int* parents           # per depth: place of the node above, on the path
-    cdef int* before            # depth of the edge before it with the same feature, or 0
-    cdef int* features
-    cdef double* agrees         # o
-    cdef double* shares         # w
-    cdef double* inverses       # per point: 1 / (w + t (o - w))
-    cdef double* products       # per point: the product of the factors of all features
-    cdef double* sums           # per point: the sum over the leaves below of value times product
+    cdef int* latest            # per feature: depth of the last edge with it on the path, or 0.
+                                #   All are 0 between two trees
+    cdef Level* levels               # per depth, of the path
 
-    cdef int begin(self, int root, int n_nodes) except -1 nogil
+    cdef int reserve_steps(self, int n_nodes) except -1 nogil
+    cdef int reserve_levels(self, int n) except -1 nogil
     cdef int lay_out(self, const Tree* tree, const double* row) except -1 nogil
     cdef void answer_leaves(self, const Tree* tree, bint regression, int code,
                             double factor) noexcept nogil
     cdef int finish(self) except -1 nogil
+    cdef void add(self, const double* phi, double base, double factor) noexcept nogil
     cdef void to_log_odds(self) noexcept nogil
     cdef double output(self) noexcept nogil
-    cdef int reserve_levels(self) except -1 nogil
     cdef void measure(self) noexcept nogil
     cdef void add_path(self) noexcept nogil
-    cdef void add_shapley(self, int k) noexcept nogil
+    cdef int points_needed(self) noexcept nogil
+    cdef void add_shapley(self, int n_points) noexcept nogil
 
-    cdef inline Step* next(self) noexcept nogil:
-        """The step of the next node, a leaf unless `fork` follows; its number is in `right`."""
-        cdef Waiting* here
-        cdef Step* step = &self.steps[self.n_steps]
-        self.n_waiting -= 1
-        here = &self.waiting[self.n_waiting]
-        if here.parent >= 0 and here.parent != self.n_steps - 1:
-            self.steps[here.parent].right = self.n_steps
-        step.feature, step.left, step.right, step.depth = -1, 0, here.node, here.depth
-        step.value, step.weight = NAN, 0.0
-        self.n_steps += 1
-        return step
 
-    cdef inline void fork(self, int feature, bint goes_left, int left, int right) noexcept nogil:
-        """Split the node of the last step; `left` and `right` are nodes."""
-        cdef Step* step = &self.steps[self.n_steps - 1]
-        step.feature, step.left = feature, goes_left
-        self.waiting[self.n_waiting] = Waiting(right, self.n_steps - 1, step.depth + 1)
-        self.waiting[self.n_waiting + 1] = Waiting(left, self.n_steps - 1, step.depth + 1)
-        self.n_waiting += 2
+cdef inline Layout begin(Explainer explainer, int root) noexcept nogil:
+    """Begin to lay out a tree; `reserve_steps` has been called."""
+    cdef Layout layout
+    layout.node, layout.depth = root, 0
+    layout.steps, layout.leaves = explainer.steps, explainer.leaves
+    layout.waiting = explainer.waiting
+    layout.n_steps = layout.n_leaves = layout.n_waiting = layout.deepest = 0
+    return layout
+
+
+cdef inline void put_leaf(Layout* layout, double weight) noexcept nogil:
+    """The node is a leaf. The next one is the right child of the last split without any."""
+    cdef Step* step = &layout.steps[layout.n_steps]
+    cdef const Waiting* next
+    step.value, step.weight, step.feature = NAN, weight, -1
+    step.right, step.depth, step.left = layout.node, layout.depth, 0
+    layout.leaves[layout.n_leaves] = layout.n_steps
+    layout.deepest = max(layout.deepest, layout.depth)
+    layout.n_steps += 1
+    layout.n_leaves += 1
+    layout.n_waiting -= 1
+    if layout.n_waiting < 0:
+        layout.node = -1
+        return
+    next = &layout.waiting[layout.n_waiting]
+    step = &layout.steps[next.parent]
+    step.right = layout.n_steps
+    layout.node, layout.depth = next.node, step.depth + 1
+
+
+cdef inline void put_split(Layout* layout, int feature, bint goes_left, int left,
+                           int right) noexcept nogil:
+    """The node is split; `left` and `right` are nodes. The next one is the left one."""
+    cdef Step* step = &layout.steps[layout.n_steps]
+    cdef Waiting* waiting = &layout.waiting[layout.n_waiting]
+    step.feature, step.depth, step.left = feature, layout.depth, goes_left
+    waiting.node, waiting.parent = right, layout.n_steps
+    layout.n_waiting += 1
+    layout.n_steps += 1
+    layout.node = left
+    layout.depth += 1
+
+
+cdef inline int end(Explainer explainer, const Layout* layout) except -1 nogil:
+    """The tree has been laid out."""
+    explainer.n_steps, explainer.n_leaves = layout.n_steps, layout.n_leaves
+    explainer.deepest = layout.deepest
+    return explainer.reserve_levels(layout.deepest + 1)
+
+
+cdef class PartialExplanations(Job):
+    """The contributions in the trees of a learner; a task takes some of them."""
+    cdef list explainers        # per thread
+    cdef double* parts          # per task: the contributions of the features, then the base value
+    cdef int n_tasks            # number of these; it does not depend on that of the threads
+    cdef int first, n           # the trees: first ... first + n - 1
+
+    cdef int explain(self, int first, int n, Explainer total, double factor) except -1 nogil
+    cdef int explain_some(self, Explainer explainer, int task) except -1 nogil
+    cdef int explain_tree(self, Explainer explainer, int tree) except -1 nogil
 
 # The slope between two arguments of a function of one number (the rescale rule of DeepLIFT), which
 # is its derivative if both are equal. They do not lose digits if the arguments are close.

@@ -2,24 +2,35 @@
 
 import numpy as np
 
+from cpython.object cimport PyObject
 from libc.math cimport exp, expm1, log, log1p
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 from .allocation cimport free, product, resized, zeroed
 from .arrays cimport view
+from .lists cimport item_of
+from .team cimport Job, Team
 from .tree cimport Node, Tree, is_leaf, mean_of, turn, weight_of_class
 
-cdef enum:
-    MOST_POINTS = 16            # exact for 32 features on a path
+cdef extern from "quadrature.h":
+    void go_down(int n, const double* points, double share, double difference,
+                 const double* before, const double* above, double* products, double* inverses,
+                 double* sums) noexcept nogil
+    double go_up(int n, const double* weights, double difference, double difference_before,
+                 const double* inverses, const double* before, const double* sums,
+                 double* above) noexcept nogil
+    double visit_leaf(int n, const double* points, const double* weights, double value,
+                      double share, double difference, double difference_before,
+                      const double* before, const double* above, double* sums) noexcept nogil
 
 cdef double FAINTEST = 1e-280   # a share below this is none
 cdef double LEAST = 1e-6        # limit of probabilities in log odds
 
-# Points and weights of the quadrature on [0, 1], for 2 ** k points.
-cdef double[5][MOST_POINTS] POINTS, WEIGHTS
-for _k in range(5):
-    _points, _weights = np.polynomial.legendre.leggauss(1 << _k)
-    for _q in range(1 << _k):
+# Points and weights of the quadrature on [0, 1], for 4, 8, 12 and 16 points.
+cdef double[4][MOST_POINTS] POINTS, WEIGHTS
+for _k in range(4):
+    _points, _weights = np.polynomial.legendre.leggauss(4 * (_k + 1))
+    for _q in range(4 * (_k + 1)):
         POINTS[_k][_q], WEIGHTS[_k][_q] = (1.0 + _points[_q]) / 2.0, _weights[_q] / 2.0
 
 
@@ -50,8 +61,8 @@ cdef class Explainer:
     Also memory for the tree that is laid out, and for a path in it.
     """
 
-    def __cinit__(self, int n_features, bint shapley=True):
-        self.n_features, self.shapley = n_features, shapley
+    def __cinit__(self, int n_features, bint shapley, Team team):
+        self.n_features, self.shapley, self.team = n_features, shapley, team
         self.latest = <int*>zeroed(max(1, n_features), sizeof(int))
         self.phi = <double*>zeroed(max(1, n_features), sizeof(double))
 
@@ -62,70 +73,73 @@ cdef class Explainer:
     def __dealloc__(self):
         free(self.phi)
         free(self.steps)
+        free(self.leaves)
         free(self.waiting)
         free(self.latest)
-        free(self.before)
-        free(self.parents)
-        free(self.features)
-        free(self.agrees)
-        free(self.shares)
-        free(self.inverses)
-        free(self.products)
-        free(self.sums)
+        free(self.levels)
 
     # --- Trees ------------------------------------------------------------------------------------
 
-    cdef int begin(self, int root, int n_nodes) except -1 nogil:
-        """Begin to lay out a tree with at most so many nodes."""
+    cdef int reserve_steps(self, int n_nodes) except -1 nogil:
+        """Allocate memory for a tree with at most so many nodes."""
+        cdef int n_leaves = n_nodes // 2 + 1
         if n_nodes > self.capacity:
             self.steps = <Step*>resized(self.steps, n_nodes, sizeof(Step))
-            self.waiting = <Waiting*>resized(self.waiting, n_nodes, sizeof(Waiting))
+            self.waiting = <Waiting*>resized(self.waiting, n_leaves, sizeof(Waiting))
+            self.leaves = <int*>resized(self.leaves, n_leaves, sizeof(int))
             self.capacity = n_nodes
-        self.n_steps, self.n_waiting = 0, 1
-        self.waiting[0] = Waiting(root, -1, 0)
+        return 0
+
+    cdef int reserve_levels(self, int n) except -1 nogil:
+        """Allocate memory for a path with n nodes."""
+        if n > self.n_levels:
+            self.levels = <Level*>resized(self.levels, n, sizeof(Level))
+            self.n_levels = n
         return 0
 
     cdef int lay_out(self, const Tree* tree, const double* row) except -1 nogil:
         """Lay out a tree for a row by column; the leaves have no values."""
-        cdef Step* step
+        cdef Layout layout
+        cdef const Node* nodes = tree.nodes
         cdef const Node* here
-        cdef int left
-        self.begin(0, tree.n_used)
-        while self.n_waiting:
-            step = self.next()
-            here = &tree.nodes[step.right]
+        self.reserve_steps(tree.n_used)
+        layout = begin(self, 0)
+        while layout.node >= 0:
+            here = &nodes[layout.node]
             if is_leaf(here):
-                step.weight = here.threshold
+                put_leaf(&layout, here.threshold)
             else:
-                left = here.left
-                self.fork(here.feature, not turn(here, row[here.feature], False), left, left ^ 1)
-        return 0
+                put_split(&layout, here.feature, not turn(here, row[here.feature], False),
+                          here.left, here.left ^ 1)
+        return end(self, &layout)
 
     cdef void answer_leaves(self, const Tree* tree, bint regression, int code,
                             double factor) noexcept nogil:
         """Let leaves with samples answer factor times their mean, or times the share of a class."""
         cdef Step* step
         cdef int i
-        for i in range(self.n_steps):
-            step = &self.steps[i]
-            if step.feature < 0 and step.weight > 0.0:
+        for i in range(self.n_leaves):
+            step = &self.steps[self.leaves[i]]
+            if step.weight > 0.0:
                 step.value = factor * (mean_of(tree, step.right) if regression else
                                        weight_of_class(tree, step.right, code) / step.weight)
 
     cdef int finish(self) except -1 nogil:
         """Add the contributions in the tree that is laid out, and its mean."""
-        cdef int k = 0, most
-        self.reserve_levels()
         self.measure()
         self.base += self.steps[0].value
-        if not self.shapley:
+        if self.shapley:
+            self.add_shapley(self.points_needed())
+        else:
             self.add_path()
-            return 0
-        most = min(self.n_features, self.n_levels - 1)      # different features on a path
-        while 2 << k < most and 2 << k < 2 * MOST_POINTS:
-            k += 1
-        self.add_shapley(k)
         return 0
+
+    cdef void add(self, const double* phi, double base, double factor) noexcept nogil:
+        """Add contributions of the features, and a base value, times a factor."""
+        cdef int i
+        for i in range(self.n_features):
+            self.phi[i] += factor * phi[i]
+        self.base += factor * base
 
     cdef double output(self) noexcept nogil:
         """The sum of base value and contributions."""
@@ -148,25 +162,10 @@ cdef class Explainer:
             self.phi[i] *= slope
         self.base = log(base_within) - log1p(-base_within)
 
-    cdef int reserve_levels(self) except -1 nogil:
-        """Allocate memory for the paths of the tree."""
-        cdef int i, depth = 0
-        cdef size_t n, cells
-        for i in range(self.n_steps):
-            depth = max(depth, self.steps[i].depth)
-        if depth < self.n_levels:
-            return 0
-        n, cells = depth + 1, product(depth + 1, MOST_POINTS)
-        self.parents = <int*>resized(self.parents, n + 1, sizeof(int))
-        self.before = <int*>resized(self.before, n, sizeof(int))
-        self.features = <int*>resized(self.features, n, sizeof(int))
-        self.agrees = <double*>resized(self.agrees, n, sizeof(double))
-        self.shares = <double*>resized(self.shares, n, sizeof(double))
-        self.inverses = <double*>resized(self.inverses, cells, sizeof(double))
-        self.products = <double*>resized(self.products, cells, sizeof(double))
-        self.sums = <double*>resized(self.sums, cells, sizeof(double))
-        self.n_levels = depth + 1
-        return 0
+    cdef int points_needed(self) noexcept nogil:
+        """The number of points for an exact integral, by the features on a path."""
+        cdef int most = min(self.n_features, self.deepest)
+        return max(4, min((most + 7) // 8 * 4, <int>MOST_POINTS))
 
     cdef void measure(self) noexcept nogil:
         """Set weight and value of the inner nodes, those at the bottom first."""
@@ -188,28 +187,80 @@ cdef class Explainer:
                 step.value = (left.value + right.value) / 2.0
         if self.steps[0].value != self.steps[0].value:
             self.steps[0].value = 0.0
-        for i in range(1, self.n_steps):
-            if self.steps[i].value != self.steps[i].value:
-                self.steps[i].value = self.steps[0].value
+        for i in range(self.n_leaves):
+            step = &self.steps[self.leaves[i]]
+            if step.value != step.value:
+                step.value = self.steps[0].value
 
     cdef void add_path(self) noexcept nogil:
         """Add the change of the mean at each split on the path of x (Saabas 2014)."""
         cdef int i = 0, below
+        cdef double here = self.steps[0].value, next
         while self.steps[i].feature >= 0:
             below = i + 1 if self.steps[i].left else self.steps[i].right
-            self.phi[self.steps[i].feature] += self.steps[below].value - self.steps[i].value
-            i = below
+            next = self.steps[below].value
+            if next != next:                # no leaf below has a value
+                next = self.steps[0].value
+            self.phi[self.steps[i].feature] += next - here
+            i, here = below, next
 
-    cdef void add_shapley(self, int k) noexcept nogil:
-        """Add the Shapley values, with 2 ** k points; loops over points are unrolled."""
-        memset(self.latest, 0, self.n_features * sizeof(int))
-        self.agrees[0] = self.shares[0] = 1.0
-        if k <= 2:
-            visit(self, 4, POINTS[2], WEIGHTS[2])
-        elif k == 3:
-            visit(self, 8, POINTS[3], WEIGHTS[3])
+    cdef void add_shapley(self, int n_points) noexcept nogil:
+        """Add the Shapley values; loops over points are unrolled."""
+        if n_points == 4:
+            visit(self, 4, POINTS[0], WEIGHTS[0])
+        elif n_points == 8:
+            visit(self, 8, POINTS[1], WEIGHTS[1])
+        elif n_points == 12:
+            visit(self, 12, POINTS[2], WEIGHTS[2])
         else:
-            visit(self, MOST_POINTS, POINTS[4], WEIGHTS[4])
+            visit(self, MOST_POINTS, POINTS[3], WEIGHTS[3])
+
+
+cdef class PartialExplanations(Job):
+    """The contributions in the trees of a learner, in threads. See the header.
+
+    A task is some trees: contributions are added up in the order of the tasks, so that their sum
+    does not depend on the threads.
+    """
+
+    def __cinit__(self, Explainer total, *_):
+        self.explainers = [Explainer(total.n_features, total.shapley, None)
+                           for _ in range(total.team.n_threads)]
+        self.parts = <double*>zeroed(product(MOST_TASKS, total.n_features + 1), sizeof(double))
+
+    def __dealloc__(self):
+        free(self.parts)
+
+    cdef int explain(self, int first, int n, Explainer total, double factor) except -1 nogil:
+        """Add factor times the contributions in the trees first ... first + n - 1."""
+        cdef int _
+        cdef const double* part = self.parts
+        self.first, self.n, self.n_tasks = first, n, min(n, <int>MOST_TASKS)
+        total.team.run(self, self.n_tasks)
+        for _ in range(self.n_tasks):
+            total.add(part, part[total.n_features], factor)
+            part += total.n_features + 1
+        return 0
+
+    cdef int do(self, long task, int thread) except -1 nogil:
+        return self.explain_some(
+            <Explainer>item_of(<PyObject*>self.explainers, thread), <int>task)
+
+    cdef int explain_some(self, Explainer explainer, int task) except -1 nogil:
+        """Explain the row by the trees of a task."""
+        cdef int n = explainer.n_features, k
+        cdef double* part = self.parts + task * <Py_ssize_t>(n + 1)
+        memset(explainer.phi, 0, n * sizeof(double))
+        explainer.base = 0.0
+        for k in range(task * self.n // self.n_tasks, (task + 1) * self.n // self.n_tasks):
+            self.explain_tree(explainer, self.first + k)
+        memcpy(part, explainer.phi, n * sizeof(double))
+        part[n] = explainer.base
+        return 0
+
+    cdef int explain_tree(self, Explainer explainer, int tree) except -1 nogil:
+        """Explain the row by a tree of the learner."""
+        return 0
 
 
 # --- Shapley values -------------------------------------------------------------------------------
@@ -217,79 +268,92 @@ cdef class Explainer:
 cdef inline void visit(Explainer tree, int n_points, const double* points,
                        const double* weights) noexcept nogil:
     """Visit all leaves that count."""
-    cdef int i = 0, q, depth, at = 0
-    cdef const Step* step
-    cdef double* sums
-    cdef double value
+    cdef int i = 1, q, depth, at = 0
+    cdef const Step* steps = tree.steps
+    cdef Level* levels = tree.levels
+    if steps[0].feature < 0:
+        return
+    begin_level(&levels[0], steps, 0)
+    levels[0].edge = Edge(-1, 0, 1.0, 1.0)
     for q in range(n_points):
-        tree.inverses[q] = tree.products[q] = 1.0
-        tree.sums[q] = 0.0
+        levels[0].inverses[q] = levels[0].products[q] = 1.0
+        levels[0].sums[q] = 0.0
     while i < tree.n_steps:
-        step = &tree.steps[i]
-        depth = step.depth
-        while at >= depth and at > 0:
+        depth = steps[i].depth
+        while at >= depth:
             leave(tree, at, n_points, weights)
             at -= 1
-        if depth > 0 and not enter(tree, tree.parents[depth], i, n_points, points):
-            i += 1                          # no weight, and x does not go there
-            while i < tree.n_steps and tree.steps[i].depth > depth:
+        if steps[i].feature < 0:
+            add_leaf(tree, i, n_points, points, weights)
+        elif enter(tree, i, n_points, points):
+            at = depth
+        else:                               # no weight, and x does not go there
+            while i + 1 < tree.n_steps and steps[i + 1].depth > depth:
                 i += 1
-            continue
-        at = depth
-        tree.parents[depth + 1] = i
-        if step.feature < 0:
-            value = step.value - tree.steps[0].value        # the mean has no contributions
-            sums = tree.sums + at * MOST_POINTS
-            for q in range(n_points):
-                sums[q] = value * tree.products[at * MOST_POINTS + q]
         i += 1
     while at > 0:
         leave(tree, at, n_points, weights)
         at -= 1
 
 
-cdef inline bint enter(Explainer tree, int parent, int place, int n_points,
+cdef inline void begin_level(Level* level, const Step* steps, int place) noexcept nogil:
+    level.below, level.goes_left, level.left = steps[place].feature, steps[place].left, place + 1
+    level.inverse_weight = 1.0 / steps[place].weight if steps[place].weight > 0.0 else 0.0
+
+
+cdef inline Edge edge_to(Explainer tree, int place) noexcept nogil:
+    """The edge to a node from the one above it."""
+    cdef const Step* step = &tree.steps[place]
+    cdef const Level* above = &tree.levels[step.depth - 1]
+    cdef Edge edge
+    cdef const Level* before
+    edge.feature = above.below
+    edge.before = tree.latest[edge.feature]
+    before = &tree.levels[edge.before]
+    edge.agrees = before.edge.agrees if above.goes_left == (place == above.left) else 0.0
+    edge.share = before.edge.share * (
+        step.weight * above.inverse_weight if above.inverse_weight > 0.0 else 0.5)
+    return edge
+
+
+cdef inline void add_leaf(Explainer tree, int place, int n_points, const double* points,
+                          const double* weights) noexcept nogil:
+    """Go down to a leaf and up again."""
+    cdef Edge edge = edge_to(tree, place)
+    cdef Level* above = &tree.levels[tree.steps[place].depth - 1]
+    cdef const Level* before = &tree.levels[edge.before]
+    if edge.agrees > 0.0 or edge.share >= FAINTEST:
+        tree.phi[edge.feature] += visit_leaf(
+            n_points, points, weights,
+            tree.steps[place].value - tree.steps[0].value,      # the mean has no contributions
+            edge.share, edge.agrees - edge.share, before.edge.agrees - before.edge.share,
+            before.inverses,
+            above.products, above.sums)
+
+
+cdef inline bint enter(Explainer tree, int place, int n_points,
                        const double* points) noexcept nogil:
     """Go down an edge; return whether a leaf below it counts."""
-    cdef const Step* above = &tree.steps[parent]
-    cdef int q, depth = above.depth + 1, feature = above.feature
-    cdef int before = tree.latest[feature]
-    cdef bint is_left = place == parent + 1
-    cdef double share = tree.steps[place].weight / above.weight if above.weight > 0.0 else 0.5
-    cdef double agrees = tree.agrees[before] if above.left == is_left else 0.0
-    cdef double factor
-    cdef double* products = tree.products + depth * MOST_POINTS
-    cdef double* inverses = tree.inverses + depth * MOST_POINTS
-    cdef double* sums = tree.sums + depth * MOST_POINTS
-    cdef const double* of_parent = products - MOST_POINTS
-    cdef const double* earlier = tree.inverses + before * MOST_POINTS
-    share *= tree.shares[before]
-    if agrees == 0.0 and share < FAINTEST:
+    cdef Edge edge = edge_to(tree, place)
+    cdef Level* level = &tree.levels[tree.steps[place].depth]
+    if edge.agrees == 0.0 and edge.share < FAINTEST:
         return False
-    for q in range(n_points):
-        factor = share + points[q] * (agrees - share)
-        products[q] = of_parent[q] * factor * earlier[q]
-        inverses[q] = 1.0 / factor
-        sums[q] = 0.0
-    tree.agrees[depth], tree.shares[depth] = agrees, share
-    tree.before[depth], tree.features[depth] = before, feature
-    tree.latest[feature] = depth
+    go_down(n_points, points, edge.share, edge.agrees - edge.share,
+            tree.levels[edge.before].inverses, (level - 1).products, level.products,
+            level.inverses, level.sums)
+    level.edge = edge
+    begin_level(level, tree.steps, place)
+    tree.latest[edge.feature] = tree.steps[place].depth
     return True
 
 
 cdef inline void leave(Explainer tree, int depth, int n_points,
                        const double* weights) noexcept nogil:
     """Go up an edge: all leaves below it have been visited."""
-    cdef int q, before = tree.before[depth], feature = tree.features[depth]
-    cdef double* sums = tree.sums + depth * MOST_POINTS
-    cdef double* above = sums - MOST_POINTS
-    cdef const double* inverses = tree.inverses + depth * MOST_POINTS
-    cdef const double* earlier = tree.inverses + before * MOST_POINTS
-    cdef double with_edge = tree.agrees[depth] - tree.shares[depth], total = 0.0
-    # The leaves below count for the latest edge of a feature, no longer for the one before.
-    cdef double without = tree.agrees[before] - tree.shares[before]
-    for q in range(n_points):
-        total += weights[q] * sums[q] * (with_edge * inverses[q] - without * earlier[q])
-        above[q] += sums[q]
-    tree.phi[feature] += total
-    tree.latest[feature] = before
+    cdef Level* level = &tree.levels[depth]
+    cdef const Level* before = &tree.levels[level.edge.before]
+    tree.phi[level.edge.feature] += go_up(
+        n_points, weights, level.edge.agrees - level.edge.share,
+        before.edge.agrees - before.edge.share, level.inverses, before.inverses, level.sums,
+        (level - 1).sums)
+    tree.latest[level.edge.feature] = level.edge.before

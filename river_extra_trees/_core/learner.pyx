@@ -357,7 +357,7 @@ cdef class Learner(Guarded):
         """The number that one tree predicts; only of families with linear models."""
         raise NotImplementedError
 
-    def explain(self, x, label=None, bint shapley=True):
+    def explain(self, x, label=None, bint shapley=True, Team team=None):
         """Divide a prediction among the columns of the schema: see `explain`.
 
         Parameters
@@ -368,6 +368,8 @@ cdef class Learner(Guarded):
             Label whose log odds are explained; None: the predicted one, or the number.
         shapley
             Shapley values; else the path.
+        team
+            Threads that may help.
 
         Returns
         -------
@@ -380,7 +382,7 @@ cdef class Learner(Guarded):
             if not self.regression:
                 code = self.code_to_explain(label)
                 label = self.labels.labels[code]
-            explainer = Explainer(self.schema.n_columns, shapley)
+            explainer = Explainer(self.schema.n_columns, shapley, team or Team())
             self.explain_row(explainer, code)
         return label, explainer.base, explainer.contributions()
 

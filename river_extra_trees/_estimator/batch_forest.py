@@ -15,6 +15,13 @@ if typing.TYPE_CHECKING:
 
 __all__ = ["BatchForest"]
 
+USUAL_STEPS = 5  # in which the trees grow on a batch
+# Samples times columns on which trees grow in one step, unless there would be too many steps: some
+# milliseconds.
+CELLS_PER_STEP = 40_000
+# And the number from which on there are more steps, up to half of a batch: some 10 milliseconds.
+LARGE_STEP = 400_000
+
 
 class BatchForest(TreeLearner):
     """A forest that collects samples, and grows its trees when a batch is full.
@@ -75,6 +82,27 @@ class BatchForest(TreeLearner):
         tries again.
         """
         raise NotImplementedError
+
+    def _trees_per_step(self, n_samples: int) -> int:
+        """Return how many trees grow after a sample: all on a small batch, a fifth on a large one.
+
+        A tree that waits is out of date for predictions, so no tree waits without need. Where a
+        fifth would take much longer than a sample may, fewer grow, at least one.
+
+        Parameters
+        ----------
+        n_samples
+            Sum over the trees of the numbers of samples on which they grow.
+        """
+        forest = self._forest
+        if forest.published:
+            return forest.n_trees
+        n_trees, n_ahead = forest.n_trees, forest.n_ahead
+        n_cells = n_samples * forest.n_offered
+        n_steps = max(USUAL_STEPS, min(n_cells // LARGE_STEP, n_ahead // 2))
+        n_steps = min(n_steps, n_ahead)
+        n_in_time = n_trees * CELLS_PER_STEP // max(1, n_cells)
+        return min(n_trees, max(-(-n_trees // n_steps), n_in_time))
 
     def _new_splitter(self) -> Splitter:
         """Create the splitter of one thread: the rules of growth, and working memory."""

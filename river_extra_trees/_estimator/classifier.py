@@ -8,7 +8,6 @@ from collections.abc import Hashable
 from river import base
 
 from . import inspection
-from .explaining import explain_row
 from .frames import Sample, readable_frame
 from .learner import TreeLearner
 from .predictions import check_labels, frame_of_shares, series_of_codes
@@ -208,7 +207,7 @@ class TreeClassifier(TreeLearner, base.MiniBatchClassifier):
         ValueError
             If the label has not been learned, or there is no such method.
         """
-        return explain_row(self._core, x, label, method)
+        return self._explain_one(x, label, method)
 
     def explain_many(
         self, X: Frame, label: typing.Any = None, method: str = "shapley"

@@ -14,6 +14,7 @@ from .rows import is_missing
 
 if typing.TYPE_CHECKING:
     from river_extra_trees._core.learner import Learner
+    from river_extra_trees._core.team import Team
 
 __all__ = ["explain_row", "explain_rows"]
 
@@ -21,11 +22,11 @@ METHODS = ("shapley", "path")
 
 
 def explain_row(
-    core: Learner, x: Mapping[Hashable, typing.Any], label: typing.Any, method: str
+    core: Learner, team: Team, x: Mapping[Hashable, typing.Any], label: typing.Any, method: str
 ) -> Explanation:
-    """Explain the prediction for a sample; `label` is None in a regression."""
+    """Explain the prediction for a sample, with some threads; `label` is None in a regression."""
     check_choice("method", method, *METHODS)
-    label, base, parts = core.explain(x, label, method == "shapley")
+    label, base, parts = core.explain(x, label, method == "shapley", team)
     names = core.schema.names[: len(parts)]
     # A feature with numbers and other values has two columns.
     places = {name: place for place, name in enumerate(dict.fromkeys(names))}
@@ -39,11 +40,15 @@ def explain_row(
 
 
 def explain_rows(
-    core: Learner, rows: Iterable[Mapping[Hashable, typing.Any]], label: typing.Any, method: str
+    core: Learner,
+    team: Team,
+    rows: Iterable[Mapping[Hashable, typing.Any]],
+    label: typing.Any,
+    method: str,
 ) -> Explanation:
     """Explain the prediction for each of some samples."""
-    shape = explain_row(core, {}, label, method)  # raises for an invalid label or method
-    found = [explain_row(core, x, label, method) for x in rows]
+    shape = explain_row(core, team, {}, label, method)  # raises for an invalid label or method
+    found = [explain_row(core, team, x, label, method) for x in rows]
     n, d = len(found), len(shape.feature_names)
     return Explanation(
         np.array([each.base_value for each in found], dtype=np.float64),

@@ -234,7 +234,7 @@ class TreeLearner(base.Estimator):
                 self._core.read_stretch(reader, team)
 
     def _team(self) -> Team:
-        """Make the threads for a call that reads a table."""
+        """Make the threads for a call that reads a table or explains predictions."""
         return Team(n_threads_of(getattr(self, "n_jobs", 1), self._n_trees))
 
     def _predicted(self, table: Table, shares: bool = False) -> RowReader:
@@ -331,12 +331,18 @@ class TreeLearner(base.Estimator):
 
     # ------------------------------------------------------------------ explanations
 
+    def _explain_one(self, x: Sample, label: typing.Any, method: str) -> Explanation:
+        """Explain the prediction for a sample; `label` is None in a regression."""
+        with self._team() as team:
+            return explain_row(self._core, team, x, label, method)
+
     def _explain_many(self, X: Frame, label: typing.Any, method: str) -> Explanation:
         """Explain the prediction for each row of a frame; `label` is None in a regression."""
         frame = readable_frame(X)
         self._core.reader(table_of(frame))  # an error names the row
         rows = rows_of(values_by_name(frame), len(frame))
-        return explain_rows(self._core, rows, label, method)
+        with self._team() as team:
+            return explain_rows(self._core, team, rows, label, method)
 
     def debug_one(self, x: Sample, tree: int | None = None) -> str:
         """Explain a prediction as text.
@@ -360,7 +366,7 @@ class TreeLearner(base.Estimator):
             If there is no such tree.
         """
         if tree is None and self._n_trees > 1 and self.n_samples_seen > 0:
-            return str(explain_row(self._core, x, None, "shapley"))
+            return str(self._explain_one(x, None, "shapley"))
         tree = 0 if tree is None else tree
         nodes = self._nodes(tree)
         row = self._core.row_of(x)

@@ -8,7 +8,6 @@ import typing
 from river import base
 
 from . import inspection
-from .explaining import explain_row
 from .frames import Sample, readable_frame
 from .learner import TreeLearner
 from .predictions import series_of_numbers
@@ -117,7 +116,7 @@ class TreeRegressor(TreeLearner, base.MiniBatchRegressor):
         ValueError
             If there is no such method.
         """
-        return explain_row(self._core, x, None, method)
+        return self._explain_one(x, None, method)
 
     def explain_many(self, X: Frame, method: str = "shapley") -> Explanation:
         """Divide the prediction for each row of a data frame among the features.

@@ -13,7 +13,7 @@ from river_extra_trees._core.dynamic.leaf_models cimport (
 )
 from river_extra_trees._core.dynamic.nominal cimport Bucket, cut_buckets
 from river_extra_trees._core.dynamic.particles cimport ALC, ALM, ENTROPY, Particles
-from river_extra_trees._core.explain cimport Explainer, Step
+from river_extra_trees._core.explain cimport Explainer, Layout, Step, begin, end
 from river_extra_trees._core.linalg cimport (
     BATCH_SIZE, MAX_REGRESSORS, Fit, LeafModel, add_sample, merge, row_width, scale,
     scratch_size,
@@ -58,11 +58,18 @@ def explain(int n_features, nodes, bint shapley):
     The nodes are in preorder: value and weight of a leaf, feature (-1: a leaf), place of the right
     child, depth, whether the sample goes left.
     """
-    cdef Explainer explainer = Explainer(n_features, shapley)
-    explainer.begin(0, <int>len(nodes))
-    explainer.n_steps = <int>len(nodes)
+    cdef Explainer explainer = Explainer(n_features, shapley, None)
+    cdef Layout layout
+    explainer.reserve_steps(<int>len(nodes))
+    layout = begin(explainer, 0)
     for i, (value, weight, feature, right, depth, left) in enumerate(nodes):
-        explainer.steps[i] = Step(value, weight, feature, right, depth, left)
+        layout.steps[i] = Step(value, weight, feature, right, depth, left)
+        layout.deepest = max(layout.deepest, depth)
+        if feature < 0:
+            layout.leaves[layout.n_leaves] = <int>i
+            layout.n_leaves += 1
+    layout.n_steps = <int>len(nodes)
+    end(explainer, &layout)
     explainer.finish()
     return explainer.base, explainer.contributions()
 

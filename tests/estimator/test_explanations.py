@@ -60,6 +60,15 @@ def test_sums_on_streams(case: tuple[str, int]) -> None:
             )
 
 
+def test_sums_of_many_trees() -> None:
+    """More trees than tasks are there."""
+    model = ret.StreamDecisionForestRegressor(n_models=40, batch_size=40, seed=1)
+    rows = list(stream(("StreamDecisionForestRegressor", 0), 220))
+    learn(model, rows[:200])
+    for x, _ in rows[200:]:
+        assert model.explain_one(x).output == pytest.approx(model.predict_one(x), abs=1e-9)
+
+
 @pytest.mark.parametrize("case", [case for case in THREE if case[1] == 0], ids=str)
 def test_sums_of_the_first_samples(case: tuple[str, int]) -> None:
     """Some trees have no sample yet, and do not vote; a single label has no others."""
@@ -84,6 +93,19 @@ def test_sums_of_extreme_numbers(name: str) -> None:
             found = model.explain_one(extreme)
             assert found.output == pytest.approx(output(model, extreme, found.label), abs=1e-9)
         model.learn_one(extreme, y)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("case", [case for case in THREE if hasattr(make(case), "n_jobs")], ids=str)
+def test_threads(case: tuple[str, int], method: str) -> None:
+    """The contributions are the same to the bit, whatever the number of threads."""
+    rows = list(stream(case, 130))
+    models = [learn(make(case).clone({"n_jobs": n}), rows[:120]) for n in (1, 2, 3)]
+    for x, _ in rows[120:]:
+        alone, *others = (model.explain_one(x, method=method) for model in models)
+        for found in others:
+            assert found.values.tobytes() == alone.values.tobytes()
+            assert (found.base_value, found.label) == (alone.base_value, alone.label)
 
 
 @pytest.mark.parametrize("case", THREE, ids=str)

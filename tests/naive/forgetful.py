@@ -294,8 +294,11 @@ class NaiveForest:
             of_forest.append((loss, of_mean))
             for number, tree in enumerate(self.trees):
                 losses[number].append((tree.see(sample), of_mean))
-                if self.n_batches == 0:
-                    tree.grow_early(batch[:n], drawn(batch[:n], self.copies(number)))
+            if self.n_batches == 0 and n in early_sizes(self.batch_size):
+                self.waiting = [(number, None) for number in range(self.n_trees)]
+                self.n_early = n
+                n_ahead = min(max(10, n // 2), self.batch_size - n)
+                self.n_per_step = self.trees_per_step(n * self.n_trees, n_ahead)
             self.grow_some(batch[:n])
         worst = sorted(
             range(self.n_trees), key=lambda number: -sum(loss for loss, _ in losses[number])
@@ -319,21 +322,32 @@ class NaiveForest:
                 tree.first = batch
             self.waiting.append((number, samples))
         self.n_batches += 1
-        n_trees, n_steps = len(self.trees), 1 if self.published else min(5, self.batch_size)
-        cells = sum(tree.parameters.retained for tree in self.trees) * self.n_features
-        in_time = self.cells_per_step * n_trees // max(1, cells)
-        self.n_per_step = max(math.ceil(n_trees / n_steps), in_time)
+        n_retained = sum(tree.parameters.retained for tree in self.trees)
+        self.n_per_step = self.trees_per_step(n_retained, self.batch_size)
         self.grow_some([])
         return answers
+
+    def trees_per_step(self, n_samples, n_ahead):
+        """All trees grow at once on few samples, and with `published`; else in up to five steps."""
+        n_steps = 1 if self.published else min(5, n_ahead)
+        in_time = self.cells_per_step * self.n_trees // max(1, n_samples * self.n_features)
+        return max(math.ceil(self.n_trees / n_steps), in_time)
 
     def grow_some(self, new):
         """Grow the next trees on the last batch, and let them learn the `new` samples since.
 
-        All trees grow at once on few samples, and with `published`; else in up to five steps: at
-        the end of the batch and after each of the samples that follow.
+        The next trees grow after each of the samples that follow. In the first batch, `new` are all
+        of its samples, and trees grow on those up to `n_early`.
         """
         for number, samples in self.waiting[: self.n_per_step]:
             tree = self.trees[number]
+            if samples is None:
+                seen = new[: self.n_early]
+                tree.grow_early(seen, drawn(seen, self.copies(number)))
+                if not self.published:
+                    for sample in new[self.n_early :]:
+                        leaf_of(tree.root, sample.x).samples.append(sample)
+                continue
             if tree.first is not None:
                 tree.root, tree.first = Node(tree.first + new, 0), None
             if samples:

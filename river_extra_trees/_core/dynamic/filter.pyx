@@ -7,7 +7,9 @@ from libc.stdint cimport int64_t
 from libc.string cimport memset
 
 from ..arrays cimport view
-from ..explain cimport Explainer, Step, slope_of_limits
+from ..explain cimport (
+    Explainer, Layout, Step, begin, end, put_leaf, put_split, slope_of_limits,
+)
 from ..learner cimport Learner
 from ..linalg cimport MAX_REGRESSORS, Fit, LeafModel, fit, slopes_of
 from ..schema cimport Labels, Schema
@@ -397,19 +399,19 @@ cdef class ParticleFilter(Particles):
 
 cdef int lay_out(ParticleFilter filter, Explainer explainer, int root) except -1:
     """Lay out a tree, for the row that the schema encoded last."""
-    cdef Step* step
+    cdef Layout layout
     cdef const Node* here
     cdef const double* x = filter.schema.row
-    explainer.begin(root, 2 * filter.trees.nodes[root].n_leaves - 1)
-    while explainer.n_waiting:
-        step = explainer.next()
-        here = &filter.trees.nodes[step.right]
+    explainer.reserve_steps(2 * filter.trees.nodes[root].n_leaves - 1)
+    layout = begin(explainer, root)
+    while layout.node >= 0:
+        here = &filter.trees.nodes[layout.node]
         if here.leaf != NULL:
-            step.weight = decayed(filter, here.leaf, 1)[0]
+            put_leaf(&layout, decayed(filter, here.leaf, 1)[0])
         else:
-            explainer.fork(here.split.feature, goes_left(&here.split, x[here.split.feature]),
-                           here.left, here.right)
-    return 0
+            put_split(&layout, here.split.feature, goes_left(&here.split, x[here.split.feature]),
+                      here.left, here.right)
+    return end(explainer, &layout)
 
 
 cdef void answer_leaves(ParticleFilter filter, Explainer explainer, double share,
@@ -418,12 +420,11 @@ cdef void answer_leaves(ParticleFilter filter, Explainer explainer, double share
     cdef Step* step
     cdef const double* row
     cdef int i
-    for i in range(explainer.n_steps):
-        step = &explainer.steps[i]
-        if step.feature < 0:
-            row = decayed(filter, filter.trees.nodes[step.right].leaf, 1)
-            step.value = share * (filter.clamped(mean_of(&filter.model, row)) if filter.regression
-                                  else class_share(&filter.model, row, code))
+    for i in range(explainer.n_leaves):
+        step = &explainer.steps[explainer.leaves[i]]
+        row = decayed(filter, filter.trees.nodes[step.right].leaf, 1)
+        step.value = share * (filter.clamped(mean_of(&filter.model, row)) if filter.regression
+                              else class_share(&filter.model, row, code))
 
 
 cdef void add_slopes(ParticleFilter filter, Explainer explainer, int hit) noexcept nogil:

@@ -8,6 +8,7 @@ threshold, with the missing values on either side, or a random cut of nominal va
 
 cimport cython
 from libc.stdint cimport uint8_t
+from libc.string cimport memcpy
 
 from ..rng cimport Rng
 from ..split cimport VARIANCE, Candidate, Split
@@ -18,6 +19,12 @@ cdef struct Side:           # statistics of the samples on one side of a candida
     double weight
     double* counts          # weight per segment; in a regression one sum of whole targets
     int n
+
+cdef inline float float_at(const uint8_t* at) noexcept nogil:
+    """A float of a row. Rows also hold bytes, so it may not be aligned."""
+    cdef float value
+    memcpy(&value, at, sizeof(float))
+    return value
 
 cdef class Candidates(LaneRows):
     cdef readonly int min_samples_leaf

@@ -2,7 +2,6 @@
 
 from libc.math cimport INFINITY, log
 from libc.stdint cimport uint8_t
-from libc.string cimport memcpy
 
 from ..rng cimport below
 from ..shares cimport first_largest
@@ -43,10 +42,8 @@ cdef class Candidates(LaneRows):
             self.read_column(self.of_lanes[lane].column)
             return
         cdef const uint8_t* at = self.own_rows() + self.byte_of(lane)
-        cdef float value
         for i in range(self.task.n):
-            memcpy(&value, at, sizeof(float))   # rows also hold bytes, so it may not be aligned
-            self.values[i] = value
+            self.values[i] = float_at(at)
             at += self.lanes.size
 
     cdef void read_column(self, int column) noexcept nogil:
@@ -68,7 +65,7 @@ cdef class Candidates(LaneRows):
         if self.nominal[column]:
             self.visit_nominal(column, n)
         else:
-            self.visit_numeric(column, n, (<float*>(self.thresholds + self.byte_of(lane)))[0])
+            self.visit_numeric(column, n, float_at(self.thresholds + self.byte_of(lane)))
         self.scores[lane] = -INFINITY
         if self.best.split.feature >= 0:
             self.scores[lane] = self.best.score

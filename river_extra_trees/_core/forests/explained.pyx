@@ -5,7 +5,9 @@ import numpy as np
 from libc.math cimport INFINITY, exp, log
 from libc.string cimport memcpy
 
-from ..explain cimport Explainer, Step, slope_of_exp, slope_of_limits, slope_of_log
+from ..explain cimport (
+    Explainer, PartialExplanations, Step, slope_of_exp, slope_of_limits, slope_of_log,
+)
 from ..tree cimport UNUSED, Tree, add_leaf, first_cell, is_leaf, mean_of, weight_of
 from .extra_trees cimport ExtraTrees, Group
 from .mixtures cimport FLOOR, ClassPool, NumberMixture
@@ -21,6 +23,7 @@ cdef int explain_classes(ExtraTrees forest, Explainer explainer, int code) excep
     """Divide the log odds of a class."""
     cdef int width = forest.n_labels(), n = forest.n_groups(), g, k
     cdef Group group
+    cdef ShareExplanations shares = ShareExplanations(explainer, forest)
     cdef ClassPool pool = forest.pool
     # Per group and class: predictions if no feature is known.
     cdef double[:, ::1] base = np.zeros((n, width))
@@ -43,9 +46,9 @@ cdef int explain_classes(ExtraTrees forest, Explainer explainer, int code) excep
         for g in range(n):
             slopes[g, k] += pool.weights[g] * slopes[n, k]
     for g in range(n):
-        group = forest.groups[g]
+        group, shares.slopes = forest.groups[g], slopes[g]
         with nogil:
-            explain_group(forest, group, explainer, &slopes[g, 0], width)
+            shares.explain(group.first, group.n, explainer, 1.0 / group.n)
     if naive is not None:
         explain_naive(forest, explainer, slopes[n + 2], naive)
     explainer.base = of_base
@@ -114,21 +117,25 @@ cdef double log_sum(double[::1] sums, int code) noexcept:
     return log(total) + largest
 
 
-cdef int explain_group(ExtraTrees forest, Group group, Explainer explainer,
-                       const double* slopes, int width) except -1 nogil:
-    """Add the contributions to the sum of slopes times class shares in the trees of a group."""
-    cdef int i, k
-    cdef const Tree* tree
-    cdef Step* step
-    for k in range(group.first, group.first + group.n):
-        tree = &forest.trees.trees[k]
-        explainer.lay_out(tree, forest.schema.row)
-        for i in range(explainer.n_steps):
-            step = &explainer.steps[i]
-            if step.feature < 0:
-                step.value = sum_of_shares(tree, step.right, slopes, width) / group.n
-        explainer.finish()
-    return 0
+cdef class ShareExplanations(PartialExplanations):
+    """The contributions to the sum of slopes times class shares in a tree."""
+
+    cdef ExtraTrees forest
+    cdef double[::1] slopes     # per class
+
+    def __cinit__(self, Explainer total, ExtraTrees forest):
+        self.forest = forest
+
+    cdef int explain_tree(self, Explainer explainer, int tree) except -1 nogil:
+        cdef const Tree* this = &self.forest.trees.trees[tree]
+        cdef int i, width = <int>self.slopes.shape[0]
+        cdef const double* slopes = &self.slopes[0]
+        cdef Step* step
+        explainer.lay_out(this, self.forest.schema.row)
+        for i in range(explainer.n_leaves):
+            step = &explainer.steps[explainer.leaves[i]]
+            step.value = sum_of_shares(this, step.right, slopes, width)
+        return explainer.finish()
 
 
 cdef double sum_of_shares(const Tree* tree, int leaf, const double* factors,
@@ -144,9 +151,9 @@ cdef double sum_of_shares(const Tree* tree, int leaf, const double* factors,
         return factors[tree.nodes[leaf].left]
     cell = first_cell(tree, leaf)
     while cell >= 0:
-        total += factors[tree.cells[cell].code] * tree.cells[cell].weight / weight
+        total += factors[tree.cells[cell].code] * tree.cells[cell].weight
         cell = tree.cells[cell].next
-    return total
+    return total / weight
 
 
 cdef object naive_likelihoods(ExtraTrees forest, int n, int width):
@@ -186,44 +193,53 @@ cdef int explain_naive(ExtraTrees forest, Explainer explainer, double[::1] slope
 
 cdef int explain_numbers(ExtraTrees forest, Explainer explainer) except -1:
     """Divide the predicted number."""
-    cdef int g, column, n = forest.n_groups()
+    cdef int g, n = forest.n_groups()
     cdef double[::1] base = np.zeros(n), factors = np.zeros(n)
-    cdef list parts = [explained_group(forest, group, explainer.shapley)
-                       for group in forest.groups]
+    cdef MeanExplanations means = MeanExplanations(explainer, forest)
+    cdef Explainer of_group
+    cdef Group group
+    cdef list parts = []
     for g in range(n):
-        base[g] = (<Explainer>parts[g]).base
+        group = forest.groups[g]
+        of_group = Explainer(explainer.n_features, explainer.shapley, explainer.team)
+        with nogil:
+            means.explain(group.first, group.n, of_group, 1.0 / group.n)
+        base[g] = of_group.base
+        parts.append(of_group)
     explainer.base = factors_of_groups(
         forest.mixture, forest.single.answers + 2 * forest.n_trees, &base[0], &factors[0])
     for g in range(n):
-        for column in range(explainer.n_features):
-            explainer.phi[column] += factors[g] * (<Explainer>parts[g]).phi[column]
+        of_group = parts[g]
+        explainer.add(of_group.phi, 0.0, factors[g])
     return 0
 
 
-cdef Explainer explained_group(ExtraTrees forest, Group group, bint shapley):
-    """The contributions to the mean of the trees of a group.
+cdef class MeanExplanations(PartialExplanations):
+    """The contributions to the mean in a tree.
 
     The mean of a leaf is that of the residuals of its linear model; the model is added in closed
     form: slope times (value - mean of the feature among the samples of the tree).
     """
-    cdef Explainer explainer = Explainer(forest.schema.n_columns, shapley)
-    cdef const Tree* tree
-    cdef LinearModels models
-    cdef Step* step
-    cdef int i, k
-    for k in range(group.first, group.first + group.n):
-        tree, models = &forest.trees.trees[k], forest.models[k]
-        with nogil:
-            explainer.lay_out(tree, forest.schema.row)
-            for i in range(explainer.n_steps):
-                step = &explainer.steps[i]
-                if step.feature < 0:
-                    step.value = (
-                        mean_of(tree, step.right) + models.in_middle(step.right)) / group.n
-            explainer.finish()
-            models.add_terms(forest.single.leaves[k], forest.schema.row, forest.schema.n_columns,
-                             1.0 / group.n, explainer.phi)
-    return explainer
+
+    cdef ExtraTrees forest
+
+    def __cinit__(self, Explainer total, ExtraTrees forest):
+        self.forest = forest
+
+    cdef int explain_tree(self, Explainer explainer, int tree) except -1 nogil:
+        cdef const Tree* this = &self.forest.trees.trees[tree]
+        cdef const double* row = self.forest.schema.row
+        cdef Step* step
+        cdef int i
+        explainer.lay_out(this, row)
+        for i in range(explainer.n_leaves):
+            step = &explainer.steps[explainer.leaves[i]]
+            step.value = mean_of(this, step.right) + (
+                <LinearModels>self.forest.models_of(tree)).in_middle(step.right)
+        explainer.finish()
+        (<LinearModels>self.forest.models_of(tree)).add_terms(
+            self.forest.single.leaves[tree], row, self.forest.schema.n_columns, 1.0, explainer.phi)
+        return 0
 
 
 cdef double factors_of_groups(NumberMixture mixture, const double* groups, const double* base,

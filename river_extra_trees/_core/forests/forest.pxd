@@ -5,6 +5,10 @@ samples gathered so far: after the first 10 samples, then after 20, 30, 45 and s
 the first full batch replaces these trees; from then on the trees are those of the papers.
 
 A growth is a step of the forest, see `guarded`: if memory runs out, the forest refuses all calls.
+
+If the growth of all trees takes long, some trees grow when it is due, and some more after each of
+the next samples. Such a tree then learns the samples since, and is the tree that would have grown
+at once. Until then the old tree predicts.
 """
 
 from libc.stdint cimport int64_t, uint8_t, uint64_t
@@ -26,7 +30,13 @@ cdef class Forest(Ensemble):
     cdef readonly Window window     # samples of the current batch
     cdef readonly Trees root_statistics     # one leaf with all samples: prediction of empty trees
     cdef readonly uint64_t n_batches    # number of batches on which the trees have grown
-    cdef readonly int n_early       # samples of the first batch on which early trees have grown
+    cdef readonly int n_early       # samples of the first batch on which early trees grow or have
+                                    #   grown
+    cdef readonly int n_waiting     # number of trees, the last ones, that have yet to grow
+    cdef readonly int n_per_step    # number of them that grow after a sample
+    cdef readonly int n_tried       # number of features that their splits visit; 0 for all
+    cdef object plan                # while trees wait, per tree: what the family needs to know;
+                                    #   maximum depth
     cdef readonly bint published    # learn and vote as the published program does
     cdef readonly bint bagging      # whether each tree learns random numbers of copies
     cdef int* bags                  # bags[tree * batch_size + position]: copies in this batch; NULL
@@ -42,22 +52,28 @@ cdef class Forest(Ensemble):
                     const double* weights, int* slots) noexcept nogil
     cdef int n_gathered(self) noexcept nogil
     cdef int batch_end(self) noexcept nogil
-    # Grows all trees or n of them on the samples of the batch, or early trees on those so far. The
-    # step begins here; the caller ends it.
-    cdef int grow_all(self, list splitters, object plan, bint early=*, int first=*,
-                      int n=*) except -1
-    # Grows one tree; `plan` is that of `grow_all`.
-    cdef int grow_tree(self, int tree, Splitter splitter, object plan) except -1
-    cdef int grow_early_tree(self, int tree, Splitter splitter, object plan) except -1
+    cdef int next_step(self, int n_early) noexcept nogil
+    cdef int n_may_wait(self) noexcept nogil
+    # Lets all trees wait to grow on the batch, or early trees on the samples so far.
+    cdef int begin_waiting(self, object plan, int n_tried, int n_per_step) except -1
+    # What there is to do when no tree waits any more.
+    cdef int end_waiting(self) except -1
+    # Grows one tree, and lets it learn the samples that came while it waited.
+    cdef int grow_tree(self, int tree, Splitter splitter, int max_nodes) except -1
+    cdef int grow_early_tree(self, int tree, Splitter splitter, int max_nodes) except -1
+    # Lets a tree that waited learn the samples of this batch from position `first` on.
+    cdef int catch_up(self, int tree, int first) except -1 nogil
     cdef bint has_early_trees(self) noexcept nogil
     cdef uint64_t batch_of_growth(self) noexcept nogil
     cdef int make_bags(self) except -1
     cdef void draw_bags(self) noexcept
-    cdef int64_t bag_size(self, Rng* rng) noexcept
+    cdef void draw_bag(self, int tree, uint64_t batch) noexcept nogil
+    cdef uint64_t batch_of_bag(self, int tree) noexcept
+    cdef int64_t bag_size(self, Rng* rng) noexcept nogil
     cdef const int* copies_of(self, int tree) noexcept nogil
     cdef int mark_columns(self, int tree, uint8_t* chosen) except -1
     cdef Tree* new_tree(self, int tree) except NULL nogil
-    cdef int learn_root(self, Tree* tree, const int* copies) except -1 nogil
+    cdef int learn_root(self, Tree* tree, Window window, int n, const int* copies) except -1 nogil
     cdef int reserve_sums(self, int n_labels) except -1
     cdef const int* find_leaves_of_row(self) noexcept nogil
     # Number of samples with known labels that can be learned before the batch is full or memory has
@@ -81,8 +97,7 @@ cdef class Forest(Ensemble):
                         double* votes, uint8_t* voted) noexcept nogil
 
     # Explains factor times the answer of a tree: its mean, or the vote for a class.
-    cdef int explain_tree(self, Explainer explainer, const Tree* tree, int code,
-                          double factor) except -1 nogil
+    cdef int explain_tree(self, Explainer explainer, const Tree* tree, int code) except -1 nogil
 
     cdef dict views(self)
     cdef int load(self, dict fields) except -1
@@ -92,8 +107,7 @@ cdef class BatchGrowth(Job):
     """The growth of trees of a forest on one batch, in any number of threads."""
     cdef Forest forest
     cdef list splitters             # one per thread
-    cdef object plan
-    cdef bint is_early
+    cdef int max_nodes
     cdef int first, n               # the trees that grow: first, first + 1, ..., first + n - 1
 
     cdef int run(self) except -1

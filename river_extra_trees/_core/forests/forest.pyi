@@ -12,19 +12,18 @@ class Forest(Learner):
     fading: float
     batch_size: int
     n_early: int
+    n_waiting: int
+    n_per_step: int
     n_batches: int
     seed: int
     published: bool
     bagging: bool
-    def grow_early(
-        self,
-        splitters: list[Splitter],
-        max_features: int,
-        max_depth: int,
-        max_nodes: int,
-    ) -> None: ...
+    def begin_early(self, max_depth: int, n_tried: int, n_per_step: int) -> None: ...
+    def grow(self, splitters: list[Splitter], max_nodes: int) -> None: ...
     @property
     def n_offered(self) -> int: ...
+    @property
+    def n_ahead(self) -> int: ...
     @property
     def n_in_batch(self) -> int: ...
     @property

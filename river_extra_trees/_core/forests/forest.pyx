@@ -8,10 +8,12 @@ from libc.string cimport memset
 
 from copy import deepcopy
 
+import numpy as np
+
 from ..ahead cimport AHEAD, Ahead
 from ..allocation cimport free, product, resized, zeroed
 from ..cart.splitter cimport Splitter
-from ..explain cimport Explainer
+from ..explain cimport Explainer, PartialExplanations
 from ..guarded cimport begin_step, end_step
 from ..table cimport RowReader
 from ..learner cimport Learner
@@ -31,6 +33,23 @@ from ..state import State, fields_of, require
 cdef enum:
     FIRST = 10      # number of samples at the first early growth; also the smallest step after it
     FEW = 1024      # rows times trees for which no other thread is woken
+
+
+cdef class VoteExplanations(PartialExplanations):
+    """The contributions in the trees that vote for the row of the schema."""
+
+    cdef Forest forest
+    cdef int code
+    cdef const int* reached
+
+    def __cinit__(self, Explainer total, Forest forest, int code):
+        self.forest, self.code = forest, code
+
+    cdef int explain_tree(self, Explainer explainer, int tree) except -1 nogil:
+        cdef const Tree* this = &self.forest.trees.trees[tree]
+        if weight_of(this, self.reached[tree]) > 0.0:
+            self.forest.explain_tree(explainer, this, self.code)
+        return 0
 
 
 cdef class Walks(RowPass):
@@ -57,12 +76,16 @@ cdef class Walks(RowPass):
         self.forest.answer_ahead(reader, self.ahead, row, 0, self.n, self.forest.n_labels())
         return 0
 
+NO_PLAN = np.empty((0, 2), np.int64)    # no tree waits to grow
 FIELDS = {
     "regression": ("flag",), "published": ("flag",), "bagging": ("flag",),
     "batch_size": ("whole", 1, 2**31 - 1), "fading": ("number", 0.0, 1.0),
     "seed": ("whole", 0, 2**64 - 1), "n_batches": ("whole",), "n_early": ("whole", 0, 2**31 - 1),
     "schema": ("part", Schema), "labels": ("part", Labels), "window": ("part", Window),
     "trees": ("part_or_parts", Trees), "root_statistics": ("part_or_parts", Trees),
+    "n_waiting": ("whole", 0, 2**31 - 1), "n_per_step": ("whole", 0, 2**31 - 1),
+    "n_tried": ("whole", 0, 2**31 - 1),
+    "plan": ("whole_numbers", np.int64, None, 2, {"least": 0, "most": 2**31 - 1}),
 }
 
 
@@ -74,6 +97,7 @@ cdef class Forest(Ensemble):
         self.regression, self.published = regression, published
         self.batch_size, self.fading, self.seed = batch_size, fading, seed
         self.window = Window()
+        self.plan = NO_PLAN
         self.root_statistics = Trees(0, regression)
         self.root_statistics.add_tree()
         self.trees = self.new_trees()
@@ -117,14 +141,24 @@ cdef class Forest(Ensemble):
         return 0
 
     cdef bint batch_is_full(self) noexcept nogil:
-        return self.n_gathered() >= self.batch_end()
+        return self.n_waiting > self.n_may_wait() or self.n_gathered() >= self.batch_end()
+
+    cdef int n_may_wait(self) noexcept nogil:
+        """Number of trees that may grow after the next sample."""
+        cdef int64_t since = self.n_gathered()      # the growth was due
+        if self.n_batches == 0:
+            since -= self.n_early
+        return <int>max(0, self.trees.n_trees - self.n_per_step * (1 + since))
 
     cdef int batch_end(self) noexcept nogil:
         """Number of samples in this batch at which the trees grow next."""
         if self.n_batches > 0 or self.published:
             return self.batch_size
-        return <int>min(self.n_early + <int64_t>max(FIRST, self.n_early // 2),
-                        <int64_t>self.batch_size)
+        return self.n_early + self.next_step(self.n_early)
+
+    cdef int next_step(self, int n_early) noexcept nogil:
+        """Number of samples from an early growth, or the start of a batch, to the next growth."""
+        return min(max(FIRST, n_early // 2), self.batch_size - n_early)
 
     cdef int n_gathered(self) noexcept nogil:
         """Number of samples in this batch."""
@@ -134,6 +168,13 @@ cdef class Forest(Ensemble):
     def n_offered(self):
         """Number of columns with a value in the window: only these are offered to growth."""
         return self.window.n_live
+
+    @property
+    def n_ahead(self):
+        """Number of samples from a growth that is due to the next one."""
+        if self.n_gathered() >= self.batch_size:
+            return self.batch_size
+        return self.next_step(self.n_gathered())
 
     @property
     def n_in_batch(self):
@@ -158,20 +199,26 @@ cdef class Forest(Ensemble):
 
         The bags of the first batch are drawn later, by `make_bags`.
         """
-        cdef int tree, n_trees = self.trees.n_trees
-        cdef int* bag = self.bags
-        cdef int64_t _
-        cdef Rng rng
-        if bag == NULL:
-            return
-        memset(bag, 0, <size_t>n_trees * self.batch_size * sizeof(int))
-        for tree in range(n_trees):
-            rng = rng_for(self.seed, tree, self.batch_of_growth(), BOOTSTRAP)
-            for _ in range(self.bag_size(&rng)):
-                bag[<int>below(&rng, self.batch_size)] += 1
-            bag += self.batch_size
+        cdef int tree
+        for tree in range(self.trees.n_trees):
+            self.draw_bag(tree, self.batch_of_bag(tree))
 
-    cdef int64_t bag_size(self, Rng* rng) noexcept:
+    cdef void draw_bag(self, int tree, uint64_t batch) noexcept nogil:
+        """Draw the bag of a tree for a batch."""
+        cdef int* bag = self.bags + <Py_ssize_t>tree * self.batch_size
+        cdef Rng rng = rng_for(self.seed, tree, batch, BOOTSTRAP)
+        cdef int64_t _
+        if self.bags == NULL:
+            return
+        memset(bag, 0, self.batch_size * sizeof(int))
+        for _ in range(self.bag_size(&rng)):
+            bag[<int>below(&rng, self.batch_size)] += 1
+
+    cdef uint64_t batch_of_bag(self, int tree) noexcept:
+        """Number of the batch to which the bag of a tree belongs."""
+        return self.batch_of_growth()
+
+    cdef int64_t bag_size(self, Rng* rng) noexcept nogil:
         """Number of samples in the bag of a tree, copies counted."""
         return self.batch_size
 
@@ -192,50 +239,74 @@ cdef class Forest(Ensemble):
         plant(this)
         return this
 
-    cdef int learn_root(self, Tree* tree, const int* copies) except -1 nogil:
-        """Let the root of a new tree learn the samples of the window; `copies` is per slot."""
-        cdef int i, slot, n
-        for i in range(self.window.size):
-            slot = self.window.slot_at(i)
-            n = copies[slot] if copies != NULL else 1
-            if n:
-                learn(tree, &self.trees.kind, 0, self.window.target[slot],
-                      self.window.weight[slot] * n, self.n_batches + 1)
+    cdef int learn_root(self, Tree* tree, Window window, int n, const int* copies) except -1 nogil:
+        """Let the root of a new tree learn n samples of a window; `copies` is per slot."""
+        cdef int i, slot, times
+        for i in range(n):
+            slot = window.slot_at(i)
+            times = copies[slot] if copies != NULL else 1
+            if times:
+                learn(tree, &self.trees.kind, 0, window.target[slot],
+                      window.weight[slot] * times, self.batch_of_growth() + 1)
         return 0
 
     # --- Growth -------------------------------------------------------------------------------
 
-    def grow_early(self, list splitters, int max_features, int max_depth, int max_nodes):
-        """Grow early trees on the samples of the first batch so far, if that is due.
+    def begin_early(self, int max_depth, int n_tried, int n_per_step):
+        """Begin the growth of early trees on the first batch so far, if that is due.
+
+        Parameters
+        ----------
+        max_depth
+            Maximum depth of a tree.
+        n_tried
+            Number of features that a split visits; 0 for all.
+        n_per_step
+            Number of trees that grow at once, and after each sample from then on.
+        """
+        with self.using():
+            if (self.n_waiting == 0 and self.batch_is_full()
+                    and self.n_gathered() < self.batch_size):
+                self.n_early = self.n_gathered()
+                self.begin_waiting(
+                    np.tile(np.array([0, max_depth], np.int64), (self.trees.n_trees, 1)),
+                    n_tried, n_per_step)
+
+    cdef int begin_waiting(self, object plan, int n_tried, int n_per_step) except -1:
+        self.plan, self.n_tried = plan, n_tried
+        self.n_waiting, self.n_per_step = self.trees.n_trees, n_per_step
+        return 0
+
+    def grow(self, list splitters, int max_nodes):
+        """Grow the trees that have to grow before the next sample.
 
         Parameters
         ----------
         splitters
             One per thread.
-        max_features
-            Number of features that a split visits; 0 for all.
-        max_depth
-            Maximum depth of a tree.
         max_nodes
             Maximum number of nodes of a tree.
         """
+        cdef int n
         with self.using():
-            if self.batch_is_full() and self.n_gathered() < self.batch_size:
-                self.grow_all(splitters, (max_features, max_depth, max_nodes), True)
-                self.n_early = self.n_gathered()
-                end_step(self)
+            n = self.n_waiting - self.n_may_wait()
+            if n <= 0:
+                return
+            self.make_bags()        # of a forest that was loaded before its trees grew
+            BatchGrowth(self, splitters, max_nodes, self.trees.n_trees - self.n_waiting, n).run()
+            self.n_waiting -= n
+            if self.n_waiting == 0:
+                self.plan, self.n_tried, self.n_per_step = NO_PLAN, 0, 0
+                self.end_waiting()
+            end_step(self)
 
-    cdef int grow_all(self, list splitters, object plan, bint early=False, int first=0,
-                      int n=-1) except -1:
-        cdef BatchGrowth growth = BatchGrowth(
-            self, splitters, plan, early, first, n if n >= 0 else self.trees.n_trees)
-        self.make_bags()            # of a forest that was loaded with a full batch
-        return growth.run()
+    cdef int end_waiting(self) except -1:
+        return 0
 
-    cdef int grow_tree(self, int tree, Splitter splitter, object plan) except -1:
+    cdef int grow_tree(self, int tree, Splitter splitter, int max_nodes) except -1:
         raise NotImplementedError
 
-    cdef int grow_early_tree(self, int tree, Splitter splitter, object plan) except -1:
+    cdef int grow_early_tree(self, int tree, Splitter splitter, int max_nodes) except -1:
         """Grow an early tree, which replaces the present one.
 
         In the first batch the slot of a sample is its position in the batch.
@@ -244,20 +315,22 @@ cdef class Forest(Ensemble):
         cdef const int* copies = self.copies_of(tree)
         cdef bytearray marks = bytearray(self.window.n_columns)
         cdef uint8_t* chosen = marks
-        cdef int max_features, max_depth, max_nodes
-        max_features, max_depth, max_nodes = plan
-        splitter.window, splitter.max_depth = self.window, max_depth
+        splitter.window, splitter.max_depth = self.window, self.plan[tree][1]
         self.mark_columns(tree, chosen)
         with nogil:
-            self.learn_root(this, copies)
-            if weight_of(this, 0) <= 0.0:       # no copy of any of the samples
-                self.learn_root(this, NULL)
-                return 0
-            splitter.grow(this, &self.trees.kind, self.trees.n_values, self.schema, copies,
-                          max_features, 1.0, rng_for(self.seed, tree, self.window.size, EARLY),
-                          chosen)
-            shrink(this, max_nodes)
+            self.learn_root(this, self.window, self.n_early, copies)
+            if weight_of(this, 0) > 0.0:
+                splitter.grow(this, &self.trees.kind, self.trees.n_values, self.schema, copies,
+                              self.n_tried, 1.0, rng_for(self.seed, tree, self.n_early, EARLY),
+                              chosen, self.window.fresh, self.n_early)
+                shrink(this, max_nodes)
+            else:                   # no copy of any of the samples
+                self.learn_root(this, self.window, self.n_early, NULL)
+            self.catch_up(tree, self.n_early)
             trim(this, &self.trees.kind)
+        return 0
+
+    cdef int catch_up(self, int tree, int first) except -1 nogil:
         return 0
 
     cdef bint has_early_trees(self) noexcept nogil:
@@ -266,7 +339,7 @@ cdef class Forest(Ensemble):
 
     cdef uint64_t batch_of_growth(self) noexcept nogil:
         """Number of the batch on which the trees grow."""
-        return self.n_batches
+        return self.n_batches - (self.n_waiting > 0 and self.n_batches > 0)
 
     @property
     def n_seen(self):
@@ -339,7 +412,9 @@ cdef class Forest(Ensemble):
             return 0
         if not self.window.has_room(self.schema):
             return 0
-        return min(self.batch_end() - self.n_gathered(), self.window.capacity - self.window.size)
+        cdef int n = min(
+            self.batch_end() - self.n_gathered(), self.window.capacity - self.window.size)
+        return n if self.n_waiting == 0 else min(n, 1)      # trees grow before the next row
 
     cdef void answer_ahead(self, RowReader reader, Ahead ahead, Py_ssize_t row, int first, int n,
                            int n_labels) noexcept nogil:
@@ -429,22 +504,23 @@ cdef class Forest(Ensemble):
         cdef const int* reached = self.find_leaves_of_row()
         cdef const Tree* trees = self.trees.trees
         cdef int tree, n_voters = 0
+        cdef VoteExplanations votes
         for tree in range(self.trees.n_trees):
             n_voters += weight_of(&trees[tree], reached[tree]) > 0.0
-        with nogil:
-            for tree in range(self.trees.n_trees):
-                if weight_of(&trees[tree], reached[tree]) > 0.0:
-                    self.explain_tree(explainer, &trees[tree], code, 1.0 / n_voters)
-            if n_voters == 0:
-                self.explain_tree(explainer, self.root_statistics.trees, code, 1.0)
+        if n_voters:
+            votes = VoteExplanations(explainer, self, code)
+            votes.reached = reached
+            with nogil:
+                votes.explain(0, self.trees.n_trees, explainer, 1.0 / n_voters)
+        else:
+            self.explain_tree(explainer, self.root_statistics.trees, code)
         if not self.regression:
             explainer.to_log_odds()
         return 0
 
-    cdef int explain_tree(self, Explainer explainer, const Tree* tree, int code,
-                          double factor) except -1 nogil:
+    cdef int explain_tree(self, Explainer explainer, const Tree* tree, int code) except -1 nogil:
         explainer.lay_out(tree, self.schema.row)
-        explainer.answer_leaves(tree, self.regression, code, factor)
+        explainer.answer_leaves(tree, self.regression, code, 1.0)
         return explainer.finish()
 
     # --- Copies -------------------------------------------------------------------------------
@@ -472,11 +548,12 @@ cdef class Forest(Ensemble):
 
     FIELDS = FIELDS
     DEFAULTS = {"regression": False, "published": False, "bagging": False, "fading": 1.0,
-                "n_batches": 0, "n_early": 0}
+                "n_batches": 0, "n_early": 0, "n_waiting": 0, "n_per_step": 0, "n_tried": 0,
+                "plan": NO_PLAN}
 
     cdef dict views(self):
         """The fields that are no attributes; of the arrays, their memory."""
-        return {}
+        return {"plan": self.plan}
 
     cdef dict fields(self):
         return fields_of(self, self.FIELDS, self.views())
@@ -498,6 +575,8 @@ cdef class Forest(Ensemble):
         self.n_batches, self.n_early = fields["n_batches"], fields["n_early"]
         self.schema, self.labels = fields["schema"], fields["labels"]
         self.window = fields["window"]
+        self.n_waiting, self.n_per_step = fields["n_waiting"], fields["n_per_step"]
+        self.n_tried, self.plan = fields["n_tried"], fields["plan"]
         self.trees = table_of(fields["trees"], self.new_trees())
         self.root_statistics = table_of(fields["root_statistics"], Trees(0, self.regression))
         require(self.n_gathered() <= self.batch_size, "Forest: the batch has too many samples")
@@ -513,6 +592,18 @@ cdef class Forest(Ensemble):
                     "Forest: a tree does not belong to it")
         require(self.n_batches > 0 or self.n_early <= self.n_gathered(),
                 "Forest: the first trees have grown on samples that are not there")
+        require(self.n_waiting <= self.trees.n_trees
+                and (self.n_waiting <= self.n_may_wait() or self.n_waiting == self.trees.n_trees
+                     and self.n_gathered() == (0 if self.n_batches else self.n_early)),
+                "Forest: trees wait that have to grow")
+        require(self.n_waiting == 0 or self.n_batches or self.n_early,
+                "Forest: trees wait to grow on no samples")
+        require(self.n_waiting == 0 or self.n_per_step * <int64_t>(
+                    self.batch_end() - (0 if self.n_batches else self.n_early))
+                >= <int64_t>self.trees.n_trees,
+                "Forest: trees wait that do not grow before the batch ends")
+        require(len(self.plan) == (self.trees.n_trees if self.n_waiting else 0),
+                "Forest: trees wait without a plan")
         return self.window.check_codes(
             self.schema, -1 if self.regression else <int>len(self.labels))
 
@@ -520,9 +611,9 @@ cdef class Forest(Ensemble):
 cdef class BatchGrowth(Job):
     """The growth of trees on one batch. See the header."""
 
-    def __init__(self, Forest forest, list splitters, plan, bint is_early, int first, int n):
-        self.forest, self.splitters, self.plan = forest, splitters, plan
-        self.is_early, self.first, self.n = is_early, first, n
+    def __init__(self, Forest forest, list splitters, int max_nodes, int first, int n):
+        self.forest, self.splitters, self.max_nodes = forest, splitters, max_nodes
+        self.first, self.n = first, n
 
     cdef int run(self) except -1:
         """Grow all trees. No Python code runs here, so signals are handled at the end."""
@@ -538,8 +629,8 @@ cdef class BatchGrowth(Job):
     cdef int do(self, long task, int thread) except -1 nogil:
         cdef int tree = self.first + <int>task
         with gil:
-            if self.is_early:
-                self.forest.grow_early_tree(tree, self.splitters[thread], self.plan)
+            if self.forest.n_batches == 0:
+                self.forest.grow_early_tree(tree, self.splitters[thread], self.max_nodes)
             else:
-                self.forest.grow_tree(tree, self.splitters[thread], self.plan)
+                self.forest.grow_tree(tree, self.splitters[thread], self.max_nodes)
         return 0

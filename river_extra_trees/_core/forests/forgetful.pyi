@@ -14,8 +14,6 @@ class ForgetfulForest(Forest):
     subsets: bool
     retained: list[Retained]
     created_at: list[int]
-    n_waiting: int
-    n_per_step: int
     parameters: list[dict[str, Any]]
     drift: dict[str, Any] | None
     def __init__(
@@ -40,7 +38,6 @@ class ForgetfulForest(Forest):
         drift: dict[str, Any] | None,
         n_per_step: int,
     ) -> None: ...
-    def grow(self, splitters: list[Splitter]) -> None: ...
     def losses(self, tree: int, bagged: bool = True) -> tuple[int, float, float, float]: ...
     def successor_losses(
         self, tree: int, splitter: Splitter, max_depth: int

@@ -1,10 +1,6 @@
 """Forgetful forests (Yuan, Sun and Shasha 2023): each tree retains a subset of a shared window.
 
 Python code determines how many samples each tree retains, between two batches.
-
-If the growth of all trees takes long, some trees grow at the end of a batch, and some more after
-each of the next samples. Such a tree then learns the samples since the end of the batch, and is the
-tree that would have grown at once.
 """
 
 import numpy as np
@@ -16,7 +12,6 @@ from ..allocation cimport free, product, resized
 from ..arrays cimport view
 from ..cart.splitter cimport Splitter
 from ..explain cimport Explainer, Step
-from ..guarded cimport end_step
 from ..learner cimport Learner
 from ..rng cimport FORGET, SUBSET, Rng, next_word, poisson, rng_for, uniform
 from ..schema cimport Schema
@@ -33,7 +28,6 @@ cdef enum:
     STEPS_OF_OLD = 5        # steps of every growth before files held `n_per_step`
 
 LARGEST_TOTAL = 2**31 - 1   # maximum number of copies of all samples of a tree in a file
-NO_PLAN = np.empty((0, 2), np.int64)    # no tree waits to grow
 
 
 cdef inline Rng skipped(Rng rng, uint64_t n) noexcept nogil:
@@ -143,9 +137,6 @@ cdef class ForgetfulForest(Forest):
     cdef readonly bint subsets          # whether each tree uses a random subset of the features
     cdef readonly list retained         # of Retained, per tree
     cdef readonly list created_at       # per tree: batch in which its features were drawn
-    cdef readonly int n_waiting         # number of trees, the last ones, to grow on the last batch
-    cdef readonly int n_per_step        # number of them that grow after a sample
-    cdef object plan                    # per tree: number of samples to retain, maximum depth
     # State of the Python code, as plain values; it belongs to the last batch.
     cdef public list parameters         # per tree: state of AdaptParameters (appendix B)
     cdef public object drift            # state of the drift test of a forest
@@ -163,7 +154,6 @@ cdef class ForgetfulForest(Forest):
         self.retained = [Retained() for _ in range(n_trees)]
         self.created_at = [0] * n_trees
         self.parameters = [None] * n_trees
-        self.plan = NO_PLAN
 
     def __dealloc__(self):
         free(self.answers)
@@ -198,8 +188,7 @@ cdef class ForgetfulForest(Forest):
         return self.window.n_fresh
 
     cdef int room(self, int n_labels) noexcept nogil:
-        cdef int n = min(Forest.room(self, n_labels), self.n_answers - self.n_gathered())
-        return n if self.n_waiting == 0 else min(n, 1)      # trees grow before the next row
+        return min(Forest.room(self, n_labels), self.n_answers - self.n_gathered())
 
     cdef int learn_rows(self, const int* leaves, Py_ssize_t spacing, const double* targets,
                         const double* weights, const int* slots, int n, int position,
@@ -253,17 +242,16 @@ cdef class ForgetfulForest(Forest):
                 voted[i] = True
                 votes[<Py_ssize_t>i * n_labels + code] += 1.0
 
-    cdef int explain_tree(self, Explainer explainer, const Tree* tree, int code,
-                          double factor) except -1 nogil:
+    cdef int explain_tree(self, Explainer explainer, const Tree* tree, int code) except -1 nogil:
         cdef Step* step
         cdef int i
         if self.regression or not self.published:
-            return Forest.explain_tree(self, explainer, tree, code, factor)
+            return Forest.explain_tree(self, explainer, tree, code)
         explainer.lay_out(tree, self.schema.row)
-        for i in range(explainer.n_steps):
-            step = &explainer.steps[i]
-            if step.feature < 0 and step.weight > 0.0:
-                step.value = factor if majority(tree, step.right) == code else 0.0
+        for i in range(explainer.n_leaves):
+            step = &explainer.steps[explainer.leaves[i]]
+            if step.weight > 0.0:
+                step.value = majority(tree, step.right) == code
         return explainer.finish()
 
     # --- One batch ----------------------------------------------------------------------------
@@ -293,70 +281,56 @@ cdef class ForgetfulForest(Forest):
                 return
             assert len(sizes) == len(depths) == self.trees.n_trees
             assert n_per_step * <int64_t>self.batch_size >= <int64_t>self.trees.n_trees
-            self.plan = np.array([sizes, depths], np.int64).T
             self.window.sort()
             for tree in discarded:
                 self.created_at[tree] = batch
             self.parameters, self.drift = parameters, drift
-            self.n_waiting, self.n_per_step = self.trees.n_trees, n_per_step
+            self.begin_waiting(np.array([sizes, depths], np.int64).T, 0, n_per_step)
             self.n_batches += 1
 
-    def grow(self, list splitters):
-        """Grow the trees that have to grow before the next sample; one splitter per thread."""
-        cdef int n
-        with self.using():
-            n = self.n_waiting - self.n_may_wait()
-            if n <= 0:
-                return
-            self.grow_all(splitters, self.plan, False, self.trees.n_trees - self.n_waiting, n)
-            self.n_waiting -= n
-            if self.n_waiting == 0:
-                self.plan, self.n_per_step = NO_PLAN, 0
-                self.release()
-                self.draw_bags()
-            end_step(self)
+    cdef int end_waiting(self) except -1:
+        if self.n_batches > 0:
+            self.release()
+            self.draw_bags()
+        return 0
 
-    cdef int n_may_wait(self) noexcept nogil:
-        """Number of trees that may grow after the next sample."""
-        return <int>max(0, self.trees.n_trees
-                        - self.n_per_step * (1 + <int64_t>self.n_gathered()))
-
-    cdef bint batch_is_full(self) noexcept nogil:
-        return self.n_waiting > self.n_may_wait() or Forest.batch_is_full(self)
-
-    cdef uint64_t batch_of_growth(self) noexcept nogil:
-        return self.n_batches - (self.n_waiting > 0)
-
-    cdef int grow_tree(self, int tree, Splitter splitter, object plan) except -1:
+    cdef int grow_tree(self, int tree, Splitter splitter, int max_nodes) except -1:
         """Retain as many samples as planned, with those of the batch, and grow the tree on them.
 
         Copies count as samples. If the bag of the batch is empty, the tree is unchanged.
         """
         cdef Retained retained = self.retained[tree]
         cdef Tree* this = &self.trees.trees[tree]
-        cdef int i, slot
-        cdef int64_t n = 0, size = plan[tree][0]
+        cdef int i
+        cdef int64_t n = 0, size = self.plan[tree][0]
         if self.has_early_trees():
             self.new_tree(tree)
         for i in range(self.batch_size):
             n += self.copies(tree, i)
         if n == 0:
             if self.has_early_trees():
-                self.learn_root(this, NULL)
+                self.learn_root(this, self.window, self.window.size, NULL)
             return 0
         with nogil:
             self.forget(tree, retained, retained.total + n - size)
             self.add_batch(tree, retained)
-        splitter.max_depth = plan[tree][1]
+        splitter.max_depth = self.plan[tree][1]
         self.grow_anew(this, tree, splitter, self.created_at[tree])
-        for i in range(self.window.n_fresh):
+        with nogil:
+            self.catch_up(tree, 0)
+            trim(this, &self.trees.kind)
+        return 0
+
+    cdef int catch_up(self, int tree, int first) except -1 nogil:
+        cdef Tree* this = &self.trees.trees[tree]
+        cdef int i, slot
+        for i in range(first, self.window.n_fresh):
             slot = self.window.fresh[i]
             learn(this, &self.trees.kind, walk_slot(this, self.window, slot),
                   self.window.target[slot], self.window.weight[slot], self.n_batches + 1)
-        trim(this, &self.trees.kind)
         return 0
 
-    cdef int64_t bag_size(self, Rng* rng) noexcept:
+    cdef int64_t bag_size(self, Rng* rng) noexcept nogil:
         """W times the size of a batch, W ~ Poisson(6) but at most 10 (section 3.3)."""
         return <int64_t>min(poisson(rng, BAGGING_MEAN), BAGGING_MAX) * self.batch_size
 
@@ -534,11 +508,8 @@ cdef class ForgetfulForest(Forest):
         "n_retained": ("whole_numbers", np.int32, "trees", {"most": 2**31 - 1}),
         "retained": ("array", np.int32, None, 2),       # (number of the sample, copies)
         "parameters": ("items",), "drift": ("value",), "answers": ("numbers", None, None),
-        "n_waiting": ("whole", 0, 2**31 - 1), "n_per_step": ("whole", 0, 2**31 - 1),
-        "plan": ("whole_numbers", np.int64, None, 2, {"least": 0, "most": 2**31 - 1}),
     }
-    DEFAULTS = {**Forest.DEFAULTS, "subsets": False, "drift": None, "n_waiting": 0,
-                "n_per_step": 0, "plan": NO_PLAN}
+    DEFAULTS = {**Forest.DEFAULTS, "subsets": False, "drift": None}
 
     cdef dict views(self):
         """The samples are numbered in order of arrival, so that equal forests have equal states."""
@@ -549,7 +520,7 @@ cdef class ForgetfulForest(Forest):
             "n_retained": np.array([len(each) for each in samples], np.int32),
             "retained": np.array([(number_of[slot], copies) for each in samples
                                   for slot, copies in each], np.int32).reshape(-1, 2),
-            "answers": self.answers_so_far(), "plan": self.plan,
+            "answers": self.answers_so_far(), **Forest.views(self),
         }
 
     cdef int load(self, dict fields) except -1:
@@ -562,8 +533,6 @@ cdef class ForgetfulForest(Forest):
                 "ForgetfulForest: something of a tree is missing")
         self.subsets, self.created_at = fields["subsets"], fields["created_at"].tolist()
         self.parameters, self.drift = fields["parameters"], fields["drift"]
-        self.n_waiting, self.plan = fields["n_waiting"], fields["plan"]
-        self.n_per_step = fields["n_per_step"]
         if self.n_waiting and not self.n_per_step:
             self.n_per_step = -(-n_trees // min(<int>STEPS_OF_OLD, self.batch_size))
         self.reserve_answers(max(1, self.n_gathered()))
@@ -583,15 +552,9 @@ cdef class ForgetfulForest(Forest):
                 "ForgetfulForest: the samples of the first batch are not the only ones")
         require(max(self.created_at) <= self.n_batches,
                 "ForgetfulForest: the features of a tree were drawn in a later batch")
-        require(self.n_waiting == 0
-                or self.n_per_step * <int64_t>self.batch_size >= <int64_t>self.trees.n_trees,
-                "ForgetfulForest: trees wait that do not grow before the batch ends")
-        require(self.n_waiting <= self.n_may_wait() or self.n_gathered() == 0
-                and self.n_waiting <= self.trees.n_trees,
-                "ForgetfulForest: trees wait that have to grow")
-        require(len(self.plan) == (self.trees.n_trees if self.n_waiting else 0)
-                and (self.n_waiting == 0 or self.window.n_sorted >= self.batch_size),
-                "ForgetfulForest: trees wait without a plan or a batch")
+        require(self.n_waiting == 0 or self.n_batches == 0
+                or self.window.n_sorted >= self.batch_size,
+                "ForgetfulForest: trees wait without a batch")
         samples = [dict(retained.samples()) for retained in self.retained]
         found, known = set().union(*samples), set(self.window.slots()[: self.window.n_sorted])
         require(found <= known if self.n_waiting else found == known,

@@ -9,6 +9,7 @@ from ..allocation cimport carve, free, product, resized, trimmed
 from ..rng cimport Rng, next_word
 from ..split cimport ENTROPY, VALUES, VARIANCE, Split, goes_left
 from ..tree cimport Kind, Tree, add_class, learn_number, reserve_pairs, split_leaf
+from .candidates cimport float_at
 from .lane_rows cimport Lane, Lanes, Range, Segment, Task, power_below
 from .node_values cimport NodeValues
 
@@ -522,8 +523,7 @@ cdef class Growth(Candidates):
         cdef float limit
         cdef Split split
         cdef Test test
-        limit = self.thresholds[byte] if lane.is_byte else (
-            <float*>(self.thresholds + byte))[0]
+        limit = self.thresholds[byte] if lane.is_byte else float_at(self.thresholds + byte)
         test.values, test.stride = self.own_rows() + byte, self.lanes.size
         test.is_float, test.limit = not lane.is_byte, limit
         if self.task.n == 2:                        # there are no counts

@@ -1,6 +1,5 @@
 import numpy as np
 
-from ..cart.splitter import Splitter
 from .forest import Forest
 
 class StreamForest(Forest):
@@ -15,12 +14,7 @@ class StreamForest(Forest):
         fading: float,
     ) -> None: ...
     def tree_losses(self) -> np.ndarray: ...
-    def grow(
-        self,
-        batch: int,
-        splitters: list[Splitter],
-        replaced: list[int],
-        max_features: int,
-        max_nodes: int,
+    def begin_growth(
+        self, batch: int, replaced: list[int], max_depth: int, n_tried: int, n_per_step: int
     ) -> None: ...
     def trees_to_replace(self, n_swaps: int) -> list[int]: ...

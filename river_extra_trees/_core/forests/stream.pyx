@@ -2,16 +2,15 @@
 
 import numpy as np
 
-from libc.stdint cimport uint64_t
+from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memset
 
 from ..allocation cimport free, resized
 from ..arrays cimport view
 from ..cart.splitter cimport Splitter
-from ..guarded cimport end_step
 from ..learner cimport Learner
 from ..rng cimport FEATURES, RENEW, SWAP, Rng, below, rng_for, uniform
-from ..tree cimport Kind, Tree, clear, learn, majority, mean_of, shrink, trim, walk_slot
+from ..tree cimport Tree, clear, learn, majority, mean_of, shrink, trim, walk_slot
 from ..trees cimport Trees
 from ..window cimport Window
 from .forest cimport Forest
@@ -53,6 +52,7 @@ cdef class StreamForest(Forest):
         Decay factor of the weights of a leaf, per sample that it learns.
     """
 
+    cdef Window full                    # the last batch, while trees wait to grow on it
     cdef double* losses                 # per tree: prequential loss in this batch
 
     def __init__(self, int n_trees, bint regression, int batch_size, bint published, seed,
@@ -85,116 +85,140 @@ cdef class StreamForest(Forest):
         Trees without bootstraps are never replaced, so their losses are not needed. The slot of a
         sample in the window is its position in the batch.
         """
-        cdef int i, leaf, tree, copies = 1, n_trees = self.trees.n_trees
-        cdef const Kind* kind = &self.trees.kind
-        cdef double batch = self.n_batches + 1
-        cdef bint learns = not self.published
+        cdef int i, leaf, tree, n_trees = self.trees.n_trees
         cdef int* noted = self.window.leaf if n_trees == 1 else NULL
-        cdef const int* bag = NULL
-        cdef Tree* this
         for i in range(n):
             if slots[i] >= 0:
                 learn(self.root_statistics.trees, &self.root_statistics.kind, 0, targets[i],
                       weights[i], 0.0)
-        for tree in range(n_trees):
-            this = &self.trees.trees[tree]
-            bag = self.copies_of(tree)
+        for tree in range(n_trees - self.n_waiting):    # others catch up when they have grown
             for i in range(n):
                 if slots[i] < 0:
                     continue
                 leaf = leaves[tree * spacing + i]
                 if noted != NULL:
                     noted[slots[i]] = leaf
-                if bag != NULL:
-                    self.losses[tree] += loss_of(
-                        this, kind.regression, leaf, targets[i], weights[i])
-                    copies = bag[slots[i]]
-                if copies and learns:
-                    learn(this, kind, leaf, targets[i], weights[i] * copies, batch)
+                self.learn_in(tree, leaf, slots[i], targets[i], weights[i])
+        return 0
+
+    cdef inline int learn_in(self, int tree, int leaf, int slot, double target,
+                             double weight) except -1 nogil:
+        """Add the loss of a tree on a sample of this batch, and let its leaf learn the sample."""
+        cdef Tree* this = &self.trees.trees[tree]
+        cdef const int* bag = self.copies_of(tree)
+        cdef int copies = 1
+        if bag != NULL:
+            self.losses[tree] += loss_of(this, self.trees.kind.regression, leaf, target, weight)
+            copies = bag[slot]
+        if copies and not self.published:
+            learn(this, &self.trees.kind, leaf, target, weight * copies, self.n_batches + 1)
+        return 0
+
+    cdef int catch_up(self, int tree, int first) except -1 nogil:
+        cdef int i, slot
+        for i in range(first, self.window.size):
+            slot = self.window.slot_at(i)
+            self.learn_in(tree, walk_slot(&self.trees.trees[tree], self.window, slot), slot,
+                          self.window.target[slot], self.window.weight[slot])
         return 0
 
     # --- One batch ----------------------------------------------------------------------------
 
-    def grow(self, uint64_t batch, list splitters, list replaced, int max_features,
-             int max_nodes):
-        """Grow all trees on the batch, replace some of them, and begin the next batch.
+    def begin_growth(self, uint64_t batch, list replaced, int max_depth, int n_tried,
+                     int n_per_step):
+        """Begin the growth of all trees on the batch, and the next batch.
 
         Parameters
         ----------
         batch
             Number of the batch of the plan. Nothing is done if that batch is not full or the trees
-            have grown on it already.
-        splitters
-            One per thread.
+            have begun to grow on it already.
         replaced
-            Numbers of the trees to replace.
-        max_features
+            Numbers of the trees that new ones replace.
+        max_depth
+            Maximum depth of a tree.
+        n_tried
             Number of features that a split visits.
-        max_nodes
-            Maximum number of nodes of a tree.
+        n_per_step
+            Number of trees that grow at once, and after each sample from then on.
         """
+        cdef Window window
         with self.using():
-            if batch != self.n_batches or self.n_gathered() < self.batch_size:
+            if (batch != self.n_batches or self.n_waiting > 0
+                    or self.n_gathered() < self.batch_size):
                 return
-            self.grow_all(splitters, (replaced, max_features, max_nodes))
-            self.window.clear()
+            assert n_per_step * <int64_t>self.batch_size >= <int64_t>self.trees.n_trees
+            plan = np.zeros((self.trees.n_trees, 2), np.int64)
+            plan[replaced, 0] = 1
+            plan[:, 1] = max_depth
+            window = Window(self.window.capacity)
+            window.n_seen, window.n_columns = self.window.n_seen, self.window.n_columns
+            self.full, self.window = self.window, window
+            self.begin_waiting(plan, n_tried, n_per_step)
             self.n_batches += 1
             memset(self.losses, 0, self.trees.n_trees * sizeof(double))
-            self.draw_bags()
-            end_step(self)
 
-    cdef int grow_tree(self, int tree, Splitter splitter, object plan) except -1:
+    cdef int end_waiting(self) except -1:
+        self.full = None
+        return 0
+
+    cdef uint64_t batch_of_bag(self, int tree) noexcept:
+        """A tree that waits has yet to grow on its bag of the last batch."""
+        return self.batch_of_growth() if tree >= self.trees.n_trees - self.n_waiting else (
+            self.n_batches)
+
+    cdef int grow_tree(self, int tree, Splitter splitter, int max_nodes) except -1:
         """Split the leaves that the samples have reached in a tree (Algorithm 1, lines 7 to 13)."""
-        cdef Window window = self.window
-        cdef list replaced
-        cdef int max_features, max_nodes
-        replaced, max_features, max_nodes = plan
-        cdef bint is_new = self.has_early_trees() or tree in replaced
+        cdef Window window = self.full
+        cdef uint64_t batch = self.batch_of_growth()
+        cdef bint is_replaced = self.plan[tree][0]
+        cdef bint is_new = self.has_early_trees() or is_replaced
         cdef Tree* this = self.new_tree(tree) if is_new else &self.trees.trees[tree]
         cdef bytearray memory = bytearray(window.capacity * sizeof(int))
         cdef int* drawn = <int*><char*>memory
         cdef const int* copies = self.copies_of(tree)
         cdef const int* leaves = NULL
-        if tree in replaced:
+        if is_replaced:
             self.draw(tree, drawn)
             copies = drawn
         if self.trees.n_trees == 1 and not is_new and window.n_sorted == 0:
             leaves = window.leaf
-        splitter.window = window
+        splitter.window, splitter.max_depth = window, self.plan[tree][1]
         with nogil:
             if is_new:
-                self.learn_root(this, copies)
+                self.learn_root(this, window, window.size, copies)
             elif self.published:
                 self.overwrite(this, copies)
             splitter.grow(this, &self.trees.kind, self.trees.n_values, self.schema, copies,
-                          max_features, self.n_batches + 1,
-                          rng_for(self.seed, tree, self.n_batches, FEATURES),
+                          self.n_tried, batch + 1, rng_for(self.seed, tree, batch, FEATURES),
                           NULL, NULL, 0, leaves)
             shrink(this, max_nodes)
+            self.draw_bag(tree, self.n_batches)
+            self.catch_up(tree, 0)
             trim(this, &self.trees.kind)
         return 0
 
     cdef void draw(self, int tree, int* counts) noexcept nogil:
         """Draw a bootstrap of the batch for a new tree (Algorithm 2, line 12)."""
-        cdef Rng rng = rng_for(self.seed, tree, self.n_batches, RENEW)
+        cdef Rng rng = rng_for(self.seed, tree, self.batch_of_growth(), RENEW)
         cdef int _
-        for _ in range(self.window.size):
-            counts[self.window.slot_at(<int>below(&rng, self.window.size))] += 1
+        for _ in range(self.full.size):
+            counts[self.full.slot_at(<int>below(&rng, self.full.size))] += 1
 
     cdef int overwrite(self, Tree* tree, const int* copies) except -1 nogil:
         """Reset the leaves that the batch has reached, so that they contain only this batch."""
         cdef int i, slot, leaf, n
-        cdef double batch = self.n_batches + 1
-        for i in range(self.window.size):
-            slot = self.window.slot_at(i)
+        cdef double batch = self.batch_of_growth() + 1
+        for i in range(self.full.size):
+            slot = self.full.slot_at(i)
             n = copies[slot] if copies != NULL else 1
             if n == 0:
                 continue
-            leaf = walk_slot(tree, self.window, slot)
+            leaf = walk_slot(tree, self.full, slot)
             if tree.visited[leaf] != batch:
                 clear(tree, leaf)
-            learn(tree, &self.trees.kind, leaf, self.window.target[slot],
-                  n * self.window.weight[slot], batch)
+            learn(tree, &self.trees.kind, leaf, self.full.target[slot],
+                  n * self.full.weight[slot], batch)
         return 0
 
     def tree_losses(self):
@@ -231,21 +255,31 @@ cdef class StreamForest(Forest):
     def settings(self):
         return {**super().settings(), "fading": self.fading}
 
-    FIELDS = {**Forest.FIELDS, "losses": ("numbers", "trees", {"least": 0.0})}
+    FIELDS = {**Forest.FIELDS, "losses": ("numbers", "trees", {"least": 0.0}),
+              "full": ("parts", Window)}
+    DEFAULTS = {**Forest.DEFAULTS, "full": []}
 
     cdef dict views(self):
         # Heavy samples with large errors lose more than floats hold; losses are only compared.
-        return {"losses": view(self.losses, "f8", (self.trees.n_trees,))}
+        return {"losses": view(self.losses, "f8", (self.trees.n_trees,)),
+                "full": [] if self.full is None else [self.full], **Forest.views(self)}
 
     cdef int load(self, dict fields) except -1:
         Forest.load(self, fields)
         require(len(fields["losses"]) == self.trees.n_trees, "StreamForest: a tree has no loss")
         self.reserve_losses()
-        put_back(self.views(), fields)
+        put_back({"losses": self.views()["losses"]}, fields)
+        require(len(fields["full"]) == (self.n_waiting > 0 and self.n_batches > 0),
+                "StreamForest: trees wait without a batch")
+        self.full = fields["full"][0] if fields["full"] else None
         return 0
 
     cdef int check_structure(self) except -1:
         Forest.check_structure(self)
-        require(self.window.slots() == list(range(self.window.size)),
-                "StreamForest: the batch is not in its slots")
+        for window in [self.window] if self.full is None else [self.window, self.full]:
+            require(window.slots() == list(range(window.size)) and window.n_sorted == 0,
+                    "StreamForest: the batch is not in its slots")
+        if self.full is not None:
+            require(self.full.size == self.batch_size, "StreamForest: the last batch is not full")
+            self.full.check_codes(self.schema, -1 if self.regression else <int>len(self.labels))
         return 0

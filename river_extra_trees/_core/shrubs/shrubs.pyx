@@ -28,7 +28,7 @@ from ..ahead cimport AHEAD
 from ..allocation cimport free, resized, zeroed
 from ..arrays cimport view
 from ..cart.splitter cimport Splitter
-from ..explain cimport Explainer
+from ..explain cimport Explainer, PartialExplanations
 from ..learner cimport Learner
 from ..max_features cimport MaxFeatures, max_features_of, n_tried
 from ..moments cimport follow_moments
@@ -612,14 +612,9 @@ cdef class Shrubs(Learner):
         return self.row_shares()[0]
 
     cdef int explain_row(self, Explainer explainer, int code) except -1:
-        cdef const Tree* tree
-        cdef int k
+        cdef ShrubExplanations shrubs = ShrubExplanations(explainer, self, code)
         with nogil:
-            for k in range(self.trees.n_trees):
-                tree = &self.trees.trees[k]
-                explainer.lay_out(tree, self.schema.row)
-                explainer.answer_leaves(tree, self.regression, code, self.weights[k])
-                explainer.finish()
+            shrubs.explain(0, self.trees.n_trees, explainer, 1.0)
         if not self.regression:
             explainer.to_log_odds()
         return 0
@@ -789,3 +784,19 @@ cdef class Shrubs(Learner):
             total += self.weights[k]
         require(n == 0 or fabs(total - 1.0) < 1e-9, "Shrubs: the weights do not sum to one")
         return 0
+
+
+cdef class ShrubExplanations(PartialExplanations):
+    """The contributions in the weighted trees."""
+
+    cdef Shrubs shrubs
+    cdef int code
+
+    def __cinit__(self, Explainer total, Shrubs shrubs, int code):
+        self.shrubs, self.code = shrubs, code
+
+    cdef int explain_tree(self, Explainer explainer, int tree) except -1 nogil:
+        cdef const Tree* this = &self.shrubs.trees.trees[tree]
+        explainer.lay_out(this, self.shrubs.schema.row)
+        explainer.answer_leaves(this, self.shrubs.regression, self.code, self.shrubs.weights[tree])
+        return explainer.finish()

@@ -9,12 +9,12 @@ import pytest
 from river_extra_trees import (
     ForgetfulDecisionTreeRegressor,
     ForgetfulRandomForestClassifier,
-    forgetful_learner,
     persistence,
 )
 from river_extra_trees._core.forests.forgetful import ForgetfulForest
 from river_extra_trees._core.state import StateError
 from river_extra_trees._core.window import Window
+from river_extra_trees._estimator import batch_forest
 
 
 def test_a_leaf_counts_the_copies_of_its_samples() -> None:
@@ -56,7 +56,7 @@ STATES: dict[str, dict[str, Any]] = {
         ("two trees wait", {"n_waiting": 4}, "have to grow"),
         ("two trees wait", {"plan": np.ones((2, 2), np.int64)}, "without a plan"),
         ("two trees wait", {"n_waiting": 0}, "without a plan"),
-        ("two trees wait", {"batch_size": 50}, "without a plan"),
+        ("two trees wait", {"batch_size": 50}, "without a batch"),
         ("first batch", {"n_early": 13}, "samples that are not there"),
         (
             "first batch",
@@ -80,7 +80,7 @@ def test_impossible_states_are_refused(
     state: str, changes: dict[str, Any], problem: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Trees that cannot wait, and samples that no forest has, or no tree retains."""
-    monkeypatch.setattr(forgetful_learner, "CELLS_PER_STEP", 1)
+    monkeypatch.setattr(batch_forest, "CELLS_PER_STEP", 1)
     options = STATES[state].copy()
     n = options.pop("n")
     model = ForgetfulRandomForestClassifier(**options, seed=1)
