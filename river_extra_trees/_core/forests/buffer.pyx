@@ -34,6 +34,8 @@ cdef class Buffer:
             for column in range(self.capacity):
                 free(self.columns[column].blocks[i])
             free(self.targets[i])
+            free(self.presents[i].entries)
+            free(self.presents[i])
         for column in range(self.capacity):
             free(self.columns[column].blocks)
         free(self.columns)
@@ -42,6 +44,7 @@ cdef class Buffer:
         free(self.latest_of)
         free(self.present)
         free(self.targets)
+        free(self.presents)
 
     # ---------------------------------------------------------------- memory
 
@@ -76,6 +79,18 @@ cdef class Buffer:
                 for i in range(self.n_allocated):
                     if this.blocks[i] != NULL:
                         this.blocks[i] = resized(this.blocks[i], BLOCK, width)
+        if FEW * self.n_present <= n_features:
+            self.reserve_entries(self.presents[at])
+        return 0
+
+    cdef int reserve_entries(self, Present* this) except -1 nogil:
+        """Allocate memory to list the values of the next sample."""
+        cdef int n = this.n + self.n_present + 1        # one more: `entries` is not NULL
+        if n > this.capacity:
+            n = max(n, 2 * this.n)
+            this.entries = <Entry*>resized(this.entries, n, sizeof(Entry))
+            self.n_bytes += <size_t>(n - this.capacity) * sizeof(Entry)
+            this.capacity = n
         return 0
 
     cdef int reserve_block(self) except -1 nogil:
@@ -86,10 +101,12 @@ cdef class Buffer:
                 self.columns[column].blocks, n, sizeof(void*))
             self.columns[column].blocks[n - 1] = NULL
         self.targets = <double**>resized(self.targets, n, sizeof(double*))
+        self.presents = <Present**>resized(self.presents, n, sizeof(Present*))
         self.targets[n - 1] = <double*>resized(NULL, 2 * BLOCK, sizeof(double))
+        self.presents[n - 1] = <Present*>zeroed(1, sizeof(Present))
         self.n_allocated = n
-        self.n_bytes += (sizeof(double*) + 2 * BLOCK * sizeof(double)
-                         + self.capacity * sizeof(void*))
+        self.n_bytes += (sizeof(double*) + 2 * BLOCK * sizeof(double) + sizeof(Present*)
+                         + sizeof(Present) + self.capacity * sizeof(void*))
         return 0
 
     cdef int reserve_columns(self, int n_features) except -1 nogil:
@@ -126,6 +143,7 @@ cdef class Buffer:
             self.begin_block(block, row, n_features)
         self.targets[block][at] = target
         self.targets[block][BLOCK + at] = weight
+        self.list_present(self.presents[block], at, row, n_features)
         for k in range(self.n_present):
             column = self.present[k]
             this = &self.columns[column]
@@ -143,6 +161,19 @@ cdef class Buffer:
         self.n_features = max(self.n_features, n_features)
         self.n_seen += 1
         return place
+
+    cdef void list_present(self, Present* this, int at, const double* row,
+                           int n_features) noexcept nogil:
+        """List the values of the sample to be pushed, if they are few."""
+        cdef int k
+        this.n = 0 if at == 0 else this.n
+        this.starts[at], this.counts[at] = -1, self.n_present
+        if FEW * self.n_present <= n_features:
+            this.starts[at] = this.n
+            for k in range(self.n_present):
+                this.entries[this.n].column = self.present[k]
+                this.entries[this.n].value = row[self.present[k]]
+                this.n += 1
 
     cdef void begin_block(self, int block, const double* row, int n_features) noexcept nogil:
         """Remove all values of a block, and its memory for the features that `row` lacks."""
@@ -189,6 +220,19 @@ cdef class Buffer:
             assert self.latest[column] <= self.latest_of[column >> GROUP_BITS] < self.n_seen
         for column in range(self.capacity):
             assert self.columns[column].width in (SINGLE, DOUBLE)
+        for arrival in range(self.oldest, self.n_seen):
+            self.check_present(self.place_of(arrival))
+
+    cdef object check_present(self, int place):
+        """Raise AssertionError if the entries of a sample are not its values."""
+        cdef int column, k
+        cdef const Entry* entries = self.entries_at(place)
+        found = [(column, self.value(column, place)) for column in range(self.n_features)
+                 if not is_missing(self.value(column, place))]
+        assert len(found) == self.n_present_at(place)
+        if entries != NULL:
+            assert found == sorted((entries[k].column, entries[k].value)
+                                   for k in range(<int>len(found)))
 
     def __sizeof__(self):
         return object.__sizeof__(self) + self.n_bytes

@@ -250,9 +250,11 @@ cdef class ExtraTrees(Ensemble):
         return TreePass(self, ahead, reader)
 
     cdef int run(self, RowReader reader, Py_ssize_t stop, int n_labels) except -1 nogil:
+        cdef Py_ssize_t row = reader.row
         if not reader.learns:
-            self.open_questions(reader.row, stop)
+            self.open_questions(row, stop)
             Ensemble.run(self, reader, stop, n_labels)
+            self.questions.note(reader.row - row, self.buffer.n_seen)
             if self.first_place >= 0:       # the other rows are asked later
                 self.questions.end = self.first_place + <int>max(
                     <Py_ssize_t>0, reader.row - self.first_asked)
@@ -290,6 +292,7 @@ cdef class ExtraTrees(Ensemble):
     cdef void widen(self, int n_labels) noexcept:
         self.trees.widen(n_labels)
         self.questions.forget()     # their answers have too few labels
+        self.named = self.schema.version - 1
         self.n_row = -1
 
     cdef int update(self, double target, double weight) except -1 nogil:
@@ -299,6 +302,7 @@ cdef class ExtraTrees(Ensemble):
         rows.is_answered = True
         pass_rows(self, rows, None, 0, None)
         rows.targets, rows.n_learned, rows.is_answered = NULL, 0, False
+        self.named = self.schema.version
         self.n_row = -1
         return 0
 
@@ -369,8 +373,9 @@ cdef class ExtraTrees(Ensemble):
         """
         cdef Pace pace
         cdef double* asked = NULL
-        if self.questions.waits():
-            asked = self.questions.take(hash_of(row, stride, columns, n), n_seen)
+        if self.questions.waits() or self.questions.n_first > 0:
+            asked = self.questions.take(
+                hash_of(row, stride, columns, n), n_seen, self.schema.version == self.named)
         if asked != NULL:
             answers, mixed = NULL, asked
         pace = self.questions.pace()
@@ -390,10 +395,9 @@ cdef class ExtraTrees(Ensemble):
         return self.claims
 
     cdef int remember(self) except -1 nogil:
-        if self.buffer.n_seen > 0:
-            self.questions.keep(
-                hash_of(self.schema.row, 1, self.schema.filled, self.schema.n_filled),
-                self.buffer.n_seen, self.single.mixed, self.size_of_mixed(self.n_values()))
+        self.questions.keep(
+            hash_of(self.schema.row, 1, self.schema.filled, self.schema.n_filled),
+            self.buffer.n_seen, self.single.mixed, self.size_of_mixed(self.n_values()))
         return 0
 
     cdef int open_questions(self, Py_ssize_t row, Py_ssize_t stop) except -1 nogil:
@@ -580,6 +584,7 @@ cdef class ExtraTrees(Ensemble):
         buffer.enlarge(self.buffer.n_blocks)    # AHEAD may have been smaller in a former version
         self.store_in(buffer)
         self.schema, self.labels = fields["schema"], fields["labels"]
+        self.named = self.schema.version
         self.trees = table_of(fields["trees"], self.new_trees())
         self.models, self.mixture = fields.get("models", []), fields.get("mixture")
         self.naive, self.pool = fields.get("naive"), fields.get("pool")
@@ -616,7 +621,7 @@ cdef class ExtraTrees(Ensemble):
                 "ExtraTrees: a growth contradicts the number of samples")
         group.growth.offer_columns(
             self.schema, group.begun - group.n_samples(), group.n_samples())
-        group.growth.reserve(group.n_labels, group.n_samples(),
+        group.growth.reserve(group.n_labels, group.begun - group.n_samples(), group.n_samples(),
                              self.n_visited_by(
                                  group.growth.growth, group.begun - group.n_samples(),
                                  group.n_samples()))

@@ -123,6 +123,7 @@ cdef class NumberMixture:
     cdef double within(self, double answer) noexcept nogil
     cdef double bounded(self, double target) noexcept nogil
     cdef double spread(self, const double* answers) noexcept nogil
+    cdef bint has_error(self) noexcept nogil
     cdef double log_ratio(self, double variance) noexcept nogil
     cdef double expected(self, double u) noexcept nogil
     cdef void learn_spread(self, double square, double variance) noexcept nogil

@@ -236,9 +236,13 @@ cdef class NumberMixture:
 
     cdef double spread(self, const double* answers) noexcept nogil:
         """The expected squared error v of the prediction for a row."""
-        if not self.error > 0.0:
+        if not self.has_error():
             return 0.0
         return self.expected(self.log_ratio(answers[self.n_groups + 2]))
+
+    cdef bint has_error(self) noexcept nogil:
+        """Whether E is a number to divide by; it fades for good where the targets are constant."""
+        return self.error > self.n_errors * LEAST_VARIANCE
 
     cdef double log_ratio(self, double variance) noexcept nogil:
         """u, if there was an error."""
@@ -289,10 +293,10 @@ cdef class NumberMixture:
         cdef int k
         cdef double u, log_error, z2 = 1.0
         cdef double[5] new
-        if self.error > 0.0:
+        if self.has_error():
             u = self.log_ratio(variance)
             z2 = min(square / max(self.expected(u), LEAST_VARIANCE), LARGEST_Z2)
-            log_error = max(log(square * self.n_errors / self.error), LEAST_LOG)
+            log_error = max(log(min(square * self.n_errors / self.error, LARGEST_ERROR)), LEAST_LOG)
             new[0], new[1], new[2] = 1.0, u, u * u
             new[3], new[4] = log_error, u * log_error
             for k in range(5):

@@ -146,7 +146,8 @@ cdef class TreeGrowth:
     cdef double* weights                # MEASURE: per feature, weight of the present values
     cdef int capacity
 
-    cdef int reserve(self, int n_labels, int n_samples, int max_features) except -1 nogil
+    cdef int reserve(self, int n_labels, int64_t first, int n_samples,
+                     int max_features) except -1 nogil
     cdef int least_samples(self, int n_regressors) noexcept nogil
     cdef int offer_columns(self, Schema schema, int64_t first, int n_samples) except -1 nogil
     cdef void offer(self, Schema schema, int64_t first, int n_samples, int least) noexcept nogil

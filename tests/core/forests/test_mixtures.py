@@ -1,14 +1,18 @@
 """The mixtures of the groups' predictions."""
 
+import math
 import random
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import river_extra_trees as ret
+from river_extra_trees import persistence
 from river_extra_trees._core.forests.mixtures import ClassPool, NumberMixture
 from river_extra_trees._core.state import StateError
+from tests.tools.damage import changed, places
 from tests.tools.naive_forests import both, rows
 
 
@@ -41,6 +45,26 @@ def test_answers_stay_among_the_targets() -> None:
             assert min(seen) <= core.predict_number(x) <= max(seen)
         core.learn(x, y, w)
         seen += [y] if w else []
+
+
+@pytest.mark.parametrize("error", [0.0, 5e-324, 1e-310, 1e-290])
+@pytest.mark.parametrize("target", [1.0, -1e150])
+def test_an_error_may_fade_to_nothing(error: float, target: float) -> None:
+    """As it does over 140,000 equal targets; then one like them comes, or another one."""
+    model = ret.ExtraTreesRegressor(n_models=6, window_sizes=(15, 60), seed=1)
+    for i in range(40):
+        model.learn_one({"a": float(i)}, 1.0)
+
+    def fade(document: Any, _: Any) -> None:
+        for inside, key, path in places(document):
+            if path.endswith("/mixture/error"):
+                inside[key] = ["float", error.hex()]
+
+    faded = persistence.load_bytes(changed(persistence.save_bytes(model), fade))
+    assert faded._core.mixture.state()["error"] == error
+    faded.learn_one({"a": 40.0}, target)
+    assert math.isfinite(faded.predict_one({"a": 1.0}, with_dist=True).quantile(0.9))
+    persistence.load_bytes(persistence.save_bytes(faded))
 
 
 @pytest.mark.parametrize("frame", [False, True])
