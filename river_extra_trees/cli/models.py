@@ -59,6 +59,7 @@ def rows_of(model: Any) -> list[tuple[str, str]]:
         ("parameters", parameters),
         ("samples learned", f"{found['samples_seen']:,}"),
         ("features", ", ".join(found["features"]) or "none yet"),
+        *([] if found["crowded"] is None else [("no free place for", found["crowded"])]),
         *(() if found["columns"] is None else columns_of(found["columns"])),
         *labels,
         *((name, f"{value:,}") for name, value in found["size"].items()),

@@ -14,7 +14,7 @@ leaves of the latest samples again, and repeats what has been done of the growth
 """
 
 from cpython.object cimport PyObject
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint8_t
 
 from ..lists cimport item_of, length_of
 from ..max_features cimport MaxFeatures

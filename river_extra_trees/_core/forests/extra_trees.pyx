@@ -4,7 +4,7 @@ from copy import deepcopy
 
 import numpy as np
 
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint8_t
 from libc.stdlib cimport qsort
 
 from ..ahead cimport AHEAD, Ahead
@@ -27,7 +27,9 @@ from .mixtures cimport ClassPool, NumberMixture
 from .model_trees cimport LinearModels, TreeGrowth, walk
 from .naive_bayes cimport NaiveBayes
 from .questions cimport Pace, Questions, claim, hash_of
-from .rotation cimport advance, interval_of, patience, reserve_group, start_growth
+from .rotation cimport (
+    advance, begin_again, interval_of, patience, reserve_group, start_growth,
+)
 from .tree_pass cimport (
     TreePass, bytes_of_pass, combine_numbers, free_pass, pass_rows, reserve_pass,
 )
@@ -266,7 +268,7 @@ cdef class ExtraTrees(Ensemble):
         self.reserve_answers(n_labels)
         if not self.regression:
             self.pool.transitions.reserve(n_labels)
-            if not self.naive.knows(self.schema.n_columns, n_labels):
+            if not self.naive.knows(self.schema.version, n_labels):
                 self.naive.fit(self.schema, n_labels)
         return 0
 
@@ -288,6 +290,25 @@ cdef class ExtraTrees(Ensemble):
             if 2 * n_present >= growth.n_offered:
                 return n_tried(&self.rule_of_features, growth.n_offered)
         return self.n_visited(growth.n_offered)
+
+    cdef int hold_columns(self, uint8_t* held, int64_t* latest) except -1:
+        cdef LinearModels models
+        cdef int i
+        self.buffer.find_latest(latest)
+        self.trees.hold_columns(held)
+        for models in self.models:
+            for i in range(models.n_regressors):
+                held[models.columns[i]] = True
+        return 0
+
+    cdef void forget_columns(self, const uint8_t* held) noexcept:
+        cdef Group group
+        self.n_row = -1
+        if self.buffer.keep_columns(held):
+            for group in self.groups:
+                begin_again(self, group)
+        if not self.regression:
+            self.naive.forget_columns(held)
 
     cdef void widen(self, int n_labels) noexcept:
         self.trees.widen(n_labels)
@@ -551,8 +572,7 @@ cdef class ExtraTrees(Ensemble):
         cdef ExtraTrees forest
         is_regression = type(values) is dict and values.get("regression") is True
         table = OF_NUMBERS if is_regression else OF_CLASSES
-        cdef dict fields = State(
-            "ExtraTrees", values, table).read(table)
+        cdef dict fields = State("ExtraTrees", values, table).read(table)
         growths = fields["growths"]
         n_trees = sum([trees.n_trees for trees in fields["trees"]])
         require(np.all((growths[:, 0] >= 1) & (growths[:, 0] <= LARGEST_WINDOW)

@@ -135,6 +135,16 @@ cdef void start_growth(ExtraTrees forest, Group group) noexcept nogil:
         HASTE * group.growth.expected_steps() / interval_of(group, group.begun))
 
 
+cdef void begin_again(ExtraTrees forest, Group group) noexcept:
+    """Abandon the growth of the next tree, as its samples have lost values, and begin it anew."""
+    if group.is_growing:
+        free_tree(&group.growth.tree)
+        group.growth.growth.release()
+        group.growth.models.clear()
+        group.is_growing = False
+        group.due = forest.buffer.n_seen
+
+
 cdef bint catch_up(ExtraTrees forest, Group group, int64_t n, int64_t n_seen) except -1 nogil:
     """Let a grown tree learn the samples since `begun`; return whether it has learned n_seen."""
     cdef int leaf, place
