@@ -299,7 +299,8 @@ class TreeLearner(base.Estimator):
     def summary(self) -> dict[str, typing.Any]:
         """Numbers of trees, nodes and leaves, the height, and the memory with its unit.
 
-        Forests with several window sizes add `window_weights`.
+        Forests with several window sizes add `window_weights`. If more features live than the
+        model can hold, `crowded` names the last one that took the place of another, or found none.
         """
         return {
             "n_trees": self._n_trees,
@@ -311,8 +312,9 @@ class TreeLearner(base.Estimator):
         }
 
     def _more_summary(self) -> dict[str, str]:
-        """Return the entries of the summary that only this family has."""
-        return {}
+        """Return the entries of the summary that not all models have."""
+        crowded = self._schema.crowded
+        return {"crowded": safe_repr(crowded[0])} if crowded else {}
 
     @property
     def feature_importances_(self) -> dict[Hashable, float]:
@@ -325,7 +327,8 @@ class TreeLearner(base.Estimator):
         values, by which a tree can separate samples without learning anything: on a stream with a
         weak signal, a nominal feature of 300 random values can have a larger share than the signal.
         The slopes of linear leaves do not count. Where a wrong order would mislead, compare with
-        the loss of accuracy on later samples when the values of a feature are shuffled.
+        the loss of accuracy on later samples when the values of a feature are shuffled; the page
+        "Pictures" shows how.
         """
         return inspection.importances(self._trees())
 

@@ -34,6 +34,7 @@ Best = tuple[Float, Split]  # a split and its score
 Weighed = tuple[Split, list[Sample], list[Sample]]  # a split and the sides that are scored
 MAX_REGRESSORS = 64
 MOST_CELLS = 2**23  # of a growth that takes all columns at once
+MOST_ENTRIES = 2**22  # of a growth that lists the samples with a value of a column
 
 
 @dataclass
@@ -239,21 +240,24 @@ class Growth:
         self.is_plain = self.rules.criterion != "entropy" and all(
             s.weight * self.unit == 1.0 for s in samples
         )
+        self.listed = self.listed_of(samples, offered)
         self.is_wide = (
             len(samples) == 2
             or len(offered) > 8 * self.n_visited
             or len(offered) * len(samples) > MOST_CELLS
+            or bool(self.listed)
         )
         self.units = [] if self.is_wide else self.units_of(samples, offered)
-        columns = list(offered)  # wide: those that may vary first, in the order drawn
-        tasks = [(leaf, samples, len(columns))] if columns else []
+        # Wide: the columns that may vary first, in the order drawn, and the listed ones of a node.
+        columns = [column for column in offered if column not in self.listed]
+        tasks = [(leaf, samples, len(columns), list(self.listed))] if offered else []
         while tasks:
-            node, samples, n_active = tasks.pop()
+            node, samples, n_active, listed = tasks.pop()
             if not may_split(samples, node.depth, self.rules):
                 continue
             self.prepare(samples)
             if self.is_wide:
-                best, n_active = self.best_of_columns(samples, columns, n_active)
+                best, n_active = self.best_of_columns(samples, columns, n_active, listed)
             else:
                 best = self.best_of_lanes(samples)
             if best is None:
@@ -266,8 +270,11 @@ class Growth:
             node.left = self.tree.new_node(node.depth + 1)
             node.right = self.tree.new_node(node.depth + 1)
             node.split, node.left.samples, node.right.samples = best, left, right
-            if n_active:
-                tasks += [(child, child.samples, n_active) for child in (node.right, node.left)]
+            if n_active or listed:
+                is_left = self.n_entries(left) <= self.n_entries(right)
+                of_lighter = self.listed_in(left if is_left else right)
+                tasks.append((node.right, right, n_active, listed if is_left else of_lighter))
+                tasks.append((node.left, left, n_active, of_lighter if is_left else listed))
 
     def prepare(self, samples: list[Sample]) -> None:
         """The targets of the node as whole numbers: their sums have no rounding."""
@@ -405,33 +412,71 @@ class Growth:
 
     # --- Many columns, one after the other
 
+    def listed_of(self, samples: list[Sample], offered: list[int]) -> list[int]:
+        """The numeric columns that at most half of the samples have, if there are few values."""
+        values = [value for sample in samples for value in sample.x]
+        n_values = sum(not math.isnan(value) for value in values)
+        if 4 * n_values >= len(offered) * len(samples) or n_values > MOST_ENTRIES:
+            return []
+        return [
+            column
+            for column in offered
+            if column not in self.nominal and 2 * len(present(samples, column)) <= len(samples)
+        ]
+
+    def listed_in(self, samples: list[Sample]) -> list[int]:
+        """The listed columns that a sample has, in the order of the first ones."""
+        found: dict[int, None] = {}
+        for sample in samples:
+            for column in self.listed:
+                if not math.isnan(value_of(sample.x, column)):
+                    found[column] = None
+        return list(found)
+
+    def n_entries(self, samples: list[Sample]) -> int:
+        """Number of samples, and of their values of listed columns."""
+        return len(samples) + sum(len(self.listed_in([sample])) for sample in samples)
+
     def best_of_columns(
-        self, samples: list[Sample], columns: list[int], n_active: int
+        self, samples: list[Sample], columns: list[int], n_active: int, listed: list[int]
     ) -> tuple[Split | None, int]:
         """The best split of some columns that vary; how many of all may vary below it.
 
-        A column that does not vary is not drawn again.
+        A column that does not vary is not drawn again, and `listed` loses it.
         """
         best: Best | None = None
-        n_left, n_visited = n_active, 0
-        while n_left > 0 and (
+        n_left, n_lists_left, n_visited = n_active, len(listed), 0
+        while n_left + n_lists_left > 0 and (
             best is None or n_visited < (1 if len(samples) == 2 else self.n_visited)
         ):
-            drawn = self.rng.below(n_left)
-            n_left -= 1
-            columns[drawn], columns[n_left] = columns[n_left], columns[drawn]
-            column = columns[n_left]
+            drawn = self.rng.below(n_left + n_lists_left)
+            is_listed = drawn >= n_left
+            if is_listed:
+                drawn -= n_left
+                n_lists_left -= 1
+                listed[drawn], listed[n_lists_left] = listed[n_lists_left], listed[drawn]
+                column = listed[n_lists_left]
+            else:
+                n_left -= 1
+                columns[drawn], columns[n_left] = columns[n_left], columns[drawn]
+                column = columns[n_left]
             values = [value_of(sample.x, column) for sample in samples]
             present = [value for value in values if not math.isnan(value)]
             if len(set(present)) + (len(present) < len(values)) <= 1:
-                n_active -= 1
-                columns[n_left], columns[n_active] = columns[n_active], columns[n_left]
+                if is_listed:
+                    listed[n_lists_left], listed[-1] = listed[-1], listed[n_lists_left]
+                    listed.pop()
+                else:
+                    n_active -= 1
+                    columns[n_left], columns[n_active] = columns[n_active], columns[n_left]
                 continue
             n_visited += 1
             if column in self.nominal:
                 splits = self.nominal_splits(column, values, samples)
             else:
-                threshold = random_threshold(self.rng, min(present), max(present))
+                low, high = min(present), max(present)
+                is_drawn = not is_listed or low < high
+                threshold = random_threshold(self.rng, low, high) if is_drawn else low
                 splits = self.numeric_splits(column, values, samples, threshold)
             best = self.best_of(splits, best)
         return None if best is None else best[1], n_active

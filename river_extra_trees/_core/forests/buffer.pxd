@@ -3,14 +3,15 @@
 A block contains BLOCK samples: their targets and weights as doubles, and their values of each
 feature. A feature stores its values as floats, until one comes that a float does not represent
 exactly; from then on, as doubles. A block has memory only for the features of which it has a
-value. The buffer allocates its blocks one by one. When all blocks are allocated, it overwrites the
-oldest samples, so `push` never copies older samples.
+value. It also lists the values of each sample that has few of them. The buffer allocates its blocks
+one by one. When all blocks are allocated, it overwrites the oldest samples, so `push` never copies
+older samples.
 
 A place is a position in the buffer. A sample keeps its place until it is overwritten.
 """
 
 from libc.math cimport NAN
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint8_t
 
 cdef enum:
     BLOCK_BITS = 9
@@ -20,6 +21,7 @@ cdef enum:
     TARGET = 0                  # row of the targets in a saved state
     WEIGHT_OF = 1               # row of the weights in a saved state
     FEATURES = 2                # row of the first feature in a saved state
+    FEW = 4                     # a sample has few values if it has one of so many at most
 
 cdef enum Width:                # bytes per value of a feature
     SINGLE = 4
@@ -29,11 +31,22 @@ cdef struct Store:              # of a feature
     void** blocks               # blocks[place >> BLOCK_BITS][place % BLOCK]; NULL: all missing
     int width                   # bytes per value, see `Width`
 
+cdef struct Entry:              # a value of a sample
+    double value
+    int column
+
+cdef struct Present:            # the values of the samples of a block
+    Entry* entries              # of the samples with few values, one after the other
+    int n, capacity             # of `entries`
+    int[BLOCK] starts           # per sample: where its entries start; -1: it has many
+    int[BLOCK] counts           # per sample: how many it has
+
 cdef inline bint is_missing(double value) noexcept nogil:
     return value != value
 
 cdef class Buffer:
     cdef double** targets               # targets[block]: targets of a block, then its weights
+    cdef Present** presents             # per block
     cdef readonly int n_blocks          # maximum number of blocks
     cdef int n_allocated                # number of blocks allocated so far
     cdef Store* columns
@@ -52,12 +65,20 @@ cdef class Buffer:
     cdef int reserve(self, const double* row, const int* columns, int n_columns,
                      int n_features) except -1 nogil
     cdef int reserve_block(self) except -1 nogil
+    cdef int reserve_entries(self, Present* this) except -1 nogil
     cdef int reserve_columns(self, int n_features) except -1 nogil
     cdef int push(self, const double* row, int n_features, double target,
                   double weight) noexcept nogil
+    cdef void list_present(self, Present* this, int at, const double* row,
+                           int n_features) noexcept nogil
+    cdef object check_present(self, int place)
     cdef void begin_block(self, int block, const double* row, int n_features) noexcept nogil
     cdef void enlarge(self, int n_blocks) noexcept
     cdef int fill(self, const double[:, ::1] samples) except -1
+    cdef void find_latest(self, int64_t* latest) noexcept nogil
+    cdef bint keep_columns(self, const uint8_t* held) noexcept nogil
+    cdef void drop(self, int column, int block) noexcept nogil
+    cdef void drop_entries(self, Present* this, const uint8_t* held, int n) noexcept nogil
 
     cdef inline int place_of(self, int64_t arrival) noexcept nogil:
         """The place of the sample with this number in the stream."""
@@ -98,6 +119,15 @@ cdef class Buffer:
                 break
         return found
 
+    cdef inline int64_t n_values(self, int64_t first, int n) noexcept nogil:
+        """How many values n samples have, from number `first` in the stream on."""
+        cdef int _, place = self.place_of(first)
+        cdef int64_t found = 0
+        for _ in range(n):
+            found += self.n_present_at(place)
+            place = self.place_after(place)
+        return found
+
     cdef inline double value(self, int column, int place) noexcept nogil:
         """A feature of a sample, NaN where it is missing."""
         cdef const void* values
@@ -133,6 +163,16 @@ cdef class Buffer:
             gather_as(<double*>NULL, this.blocks, places, n, values)
         else:
             gather_as(<float*>NULL, this.blocks, places, n, values)
+
+    cdef inline int n_present_at(self, int place) noexcept nogil:
+        """How many values a sample has."""
+        return self.presents[place >> BLOCK_BITS].counts[place & (BLOCK - 1)]
+
+    cdef inline const Entry* entries_at(self, int place) noexcept nogil:
+        """The values of a sample, in any order; NULL if these are many."""
+        cdef const Present* this = self.presents[place >> BLOCK_BITS]
+        cdef int start = this.starts[place & (BLOCK - 1)]
+        return NULL if start < 0 else this.entries + start
 
     cdef inline double target(self, int place) noexcept nogil:
         return self.targets[place >> BLOCK_BITS][place & (BLOCK - 1)]

@@ -3,7 +3,7 @@
 import numpy as np
 
 from libc.math cimport NAN
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint8_t
 
 from ..allocation cimport free, resized, zeroed
 from ..schema cimport MAX_COLUMNS
@@ -34,6 +34,8 @@ cdef class Buffer:
             for column in range(self.capacity):
                 free(self.columns[column].blocks[i])
             free(self.targets[i])
+            free(self.presents[i].entries)
+            free(self.presents[i])
         for column in range(self.capacity):
             free(self.columns[column].blocks)
         free(self.columns)
@@ -42,6 +44,7 @@ cdef class Buffer:
         free(self.latest_of)
         free(self.present)
         free(self.targets)
+        free(self.presents)
 
     # ---------------------------------------------------------------- memory
 
@@ -76,6 +79,18 @@ cdef class Buffer:
                 for i in range(self.n_allocated):
                     if this.blocks[i] != NULL:
                         this.blocks[i] = resized(this.blocks[i], BLOCK, width)
+        if FEW * self.n_present <= n_features:
+            self.reserve_entries(self.presents[at])
+        return 0
+
+    cdef int reserve_entries(self, Present* this) except -1 nogil:
+        """Allocate memory to list the values of the next sample."""
+        cdef int n = this.n + self.n_present + 1        # one more: `entries` is not NULL
+        if n > this.capacity:
+            n = max(n, 2 * this.n)
+            this.entries = <Entry*>resized(this.entries, n, sizeof(Entry))
+            self.n_bytes += <size_t>(n - this.capacity) * sizeof(Entry)
+            this.capacity = n
         return 0
 
     cdef int reserve_block(self) except -1 nogil:
@@ -86,10 +101,12 @@ cdef class Buffer:
                 self.columns[column].blocks, n, sizeof(void*))
             self.columns[column].blocks[n - 1] = NULL
         self.targets = <double**>resized(self.targets, n, sizeof(double*))
+        self.presents = <Present**>resized(self.presents, n, sizeof(Present*))
         self.targets[n - 1] = <double*>resized(NULL, 2 * BLOCK, sizeof(double))
+        self.presents[n - 1] = <Present*>zeroed(1, sizeof(Present))
         self.n_allocated = n
-        self.n_bytes += (sizeof(double*) + 2 * BLOCK * sizeof(double)
-                         + self.capacity * sizeof(void*))
+        self.n_bytes += (sizeof(double*) + 2 * BLOCK * sizeof(double) + sizeof(Present*)
+                         + sizeof(Present) + self.capacity * sizeof(void*))
         return 0
 
     cdef int reserve_columns(self, int n_features) except -1 nogil:
@@ -126,6 +143,7 @@ cdef class Buffer:
             self.begin_block(block, row, n_features)
         self.targets[block][at] = target
         self.targets[block][BLOCK + at] = weight
+        self.list_present(self.presents[block], at, row, n_features)
         for k in range(self.n_present):
             column = self.present[k]
             this = &self.columns[column]
@@ -144,6 +162,19 @@ cdef class Buffer:
         self.n_seen += 1
         return place
 
+    cdef void list_present(self, Present* this, int at, const double* row,
+                           int n_features) noexcept nogil:
+        """List the values of the sample to be pushed, if they are few."""
+        cdef int k
+        this.n = 0 if at == 0 else this.n
+        this.starts[at], this.counts[at] = -1, self.n_present
+        if FEW * self.n_present <= n_features:
+            this.starts[at] = this.n
+            for k in range(self.n_present):
+                this.entries[this.n].column = self.present[k]
+                this.entries[this.n].value = row[self.present[k]]
+                this.n += 1
+
     cdef void begin_block(self, int block, const double* row, int n_features) noexcept nogil:
         """Remove all values of a block, and its memory for the features that `row` lacks."""
         cdef int column = self.next_live(0, 0)
@@ -160,6 +191,56 @@ cdef class Buffer:
             if self.latest[column] < self.oldest:
                 self.latest[column] = -1
             column = self.next_live(column + 1, 0)
+
+    cdef void find_latest(self, int64_t* latest) noexcept nogil:
+        """Write the number of the latest sample with a value in each column that has one."""
+        cdef int column = self.next_live(0, self.oldest)
+        while column < self.n_features:
+            latest[column] = self.latest[column]
+            column = self.next_live(column + 1, self.oldest)
+
+    cdef bint keep_columns(self, const uint8_t* held) noexcept nogil:
+        """Remove all values of the columns that are not marked; return whether there were any."""
+        cdef int block, column, last = self.place_of(self.n_seen - 1)
+        cdef bint found = False
+        for column in range(self.n_features):
+            if not held[column] and self.latest[column] >= self.oldest:
+                found = True
+                for block in range(self.n_allocated):
+                    if self.columns[column].blocks[block] != NULL:
+                        self.drop(column, block)
+                self.latest[column] = -1
+        for block in range(self.n_allocated if found else 0):
+            self.drop_entries(self.presents[block], held,
+                              (last & (BLOCK - 1)) + 1 if block == last >> BLOCK_BITS else BLOCK)
+        return found
+
+    cdef void drop(self, int column, int block) noexcept nogil:
+        """Remove the values of a column from a block."""
+        cdef Store* this = &self.columns[column]
+        cdef int at
+        for at in range(BLOCK):
+            self.presents[block].counts[at] -= not is_missing(
+                value_at(this.blocks[block], this.width, at))
+        free(this.blocks[block])
+        this.blocks[block] = NULL
+        self.n_bytes -= <size_t>BLOCK * this.width
+
+    cdef void drop_entries(self, Present* this, const uint8_t* held, int n) noexcept nogil:
+        """Keep the entries of n samples of a block in the columns that are marked.
+
+        `counts` are those of what is kept.
+        """
+        cdef Entry* entries
+        cdef int at, k, kept
+        for at in range(n):
+            k = kept = 0
+            entries = this.entries + this.starts[at]
+            while this.starts[at] >= 0 and kept < this.counts[at]:
+                if held[entries[k].column]:
+                    entries[kept] = entries[k]
+                    kept += 1
+                k += 1
 
     def sample(self, arrival):
         """(row, target, weight) of the sample with this number in the stream."""
@@ -189,6 +270,19 @@ cdef class Buffer:
             assert self.latest[column] <= self.latest_of[column >> GROUP_BITS] < self.n_seen
         for column in range(self.capacity):
             assert self.columns[column].width in (SINGLE, DOUBLE)
+        for arrival in range(self.oldest, self.n_seen):
+            self.check_present(self.place_of(arrival))
+
+    cdef object check_present(self, int place):
+        """Raise AssertionError if the entries of a sample are not its values."""
+        cdef int column, k
+        cdef const Entry* entries = self.entries_at(place)
+        found = [(column, self.value(column, place)) for column in range(self.n_features)
+                 if not is_missing(self.value(column, place))]
+        assert len(found) == self.n_present_at(place)
+        if entries != NULL:
+            assert found == sorted((entries[k].column, entries[k].value)
+                                   for k in range(<int>len(found)))
 
     def __sizeof__(self):
         return object.__sizeof__(self) + self.n_bytes

@@ -31,7 +31,6 @@ cdef class Candidates(LaneRows):
     cdef Rng rng
     cdef Segment* own                   # segments of the current task
     cdef bint is_listed                 # codes, targets and weights are those of the task
-    cdef int n_left, n_visited          # wide: columns[:n_left] are not drawn yet; drawn ones
     cdef Candidate best                 # of a visited lane; wide: of all so far
     # Per sample of the current task, in the order of its rows:
     cdef int* whole_targets
@@ -51,7 +50,6 @@ cdef class Candidates(LaneRows):
     cdef void read_lane(self, int lane) noexcept nogil
     cdef void read_column(self, int column) noexcept nogil
     cdef void visit_lane(self, int lane) noexcept nogil
-    cdef void visit_column(self) noexcept nogil
     cdef void visit_numeric(self, int column, int n, double threshold) noexcept nogil
     cdef bint visit_nominal(self, int column, int n) noexcept nogil
     cdef void number_values(self, int n) noexcept nogil

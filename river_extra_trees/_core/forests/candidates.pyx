@@ -5,7 +5,7 @@ from libc.stdint cimport uint8_t
 
 from ..rng cimport below
 from ..shares cimport first_largest
-from ..split cimport ENTROPY, ONE_VALUE, VALUES, VARIANCE, Split, random_threshold
+from ..split cimport ENTROPY, ONE_VALUE, VALUES, VARIANCE, Split
 from ..value_sets cimport N_CUTS, ValueSet, threshold_of
 
 cdef extern from "lanes.h":
@@ -24,7 +24,7 @@ cdef class Candidates(LaneRows):
         if self.is_listed:
             return
         self.is_listed = True
-        self.node.weight, self.node.n = 0.0, self.task.n
+        self.node.weight, self.node.n = 0.0, 0
         for s in range(self.task.n_segments):
             self.node.counts[s] = 0.0
             for _ in range(self.own[s].n):
@@ -70,35 +70,6 @@ cdef class Candidates(LaneRows):
         if self.best.split.feature >= 0:
             self.scores[lane] = self.best.score
             self.splits[lane] = self.best.split
-
-    cdef void visit_column(self) noexcept nogil:
-        """Draw one of the remaining columns of a wide growth, and evaluate its candidates."""
-        cdef int i, n = self.task.n, j = <int>below(&self.rng, self.n_left)
-        cdef int column = self.columns[j]
-        cdef double low = INFINITY, high = -INFINITY, value
-        cdef bint has_missing = False, varies
-        self.n_left -= 1
-        self.columns[j] = self.columns[self.n_left]
-        self.columns[self.n_left] = column
-        self.list_samples()
-        self.read_column(column)
-        if self.nominal[column]:
-            varies = self.visit_nominal(column, n)
-        else:
-            for i in range(n):
-                value = self.values[i]
-                low = value if value < low else low
-                high = value if value > high else high
-                has_missing |= value != value
-            varies = low < high or (has_missing and low == high)
-            if varies:
-                self.visit_numeric(column, n, random_threshold(&self.rng, low, high))
-        if varies:
-            self.n_visited += 1
-        else:                   # it is constant in all nodes below, too
-            self.task.n_active -= 1
-            self.columns[self.n_left] = self.columns[self.task.n_active]
-            self.columns[self.task.n_active] = column
 
     cdef void visit_numeric(self, int column, int n, double threshold) noexcept nogil:
         """Evaluate a threshold of a numeric column; missing values go right, or left."""

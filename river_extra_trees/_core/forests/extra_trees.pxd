@@ -14,7 +14,7 @@ leaves of the latest samples again, and repeats what has been done of the growth
 """
 
 from cpython.object cimport PyObject
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint8_t
 
 from ..lists cimport item_of, length_of
 from ..max_features cimport MaxFeatures
@@ -97,6 +97,7 @@ cdef class ExtraTrees(Ensemble):
     cdef Py_ssize_t first_asked         # row of a frame that is predicted: first with a place ...
     cdef int first_place                # ... of its question, and this place; -1: no row has any
     cdef double* claims                 # per member of the mixture, see `Pace`
+    cdef unsigned long named            # version of the schema after the last sample
 
     cdef object store_in(self, Buffer buffer)
     cdef int make_small(self, int n_threads) except -1

@@ -5,7 +5,7 @@ from copy import deepcopy
 import numpy as np
 
 from cpython.object cimport PyObject
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint8_t
 from libc.stdlib cimport qsort
 from libc.string cimport memset
 
@@ -31,7 +31,7 @@ from .model_trees cimport IN_LEAVES, LinearModels, TreeGrowth, remainder, walk
 from .naive_bayes cimport NaiveBayes
 from .questions cimport Pace, Questions, claim, hash_of
 from .rotation cimport (
-    advance, change_tree, find_recent, grow_group, interval_of, learn_row, patience,
+    advance, begin_again, change_tree, find_recent, grow_group, interval_of, learn_row, patience,
     reserve_group, start_growth,
 )
 from .tree_pass cimport TreePass, combine_numbers
@@ -255,9 +255,11 @@ cdef class ExtraTrees(Ensemble):
         return TreePass(self, ahead, reader)
 
     cdef int run(self, RowReader reader, Py_ssize_t stop, int n_labels) except -1 nogil:
+        cdef Py_ssize_t row = reader.row
         if not reader.learns:
-            self.open_questions(reader.row, stop)
+            self.open_questions(row, stop)
             Ensemble.run(self, reader, stop, n_labels)
+            self.questions.note(reader.row - row, self.buffer.n_seen)
             if self.first_place >= 0:       # the other rows are asked later
                 self.questions.end = self.first_place + <int>max(
                     <Py_ssize_t>0, reader.row - self.first_asked)
@@ -271,7 +273,7 @@ cdef class ExtraTrees(Ensemble):
         self.buffer.reserve(self.schema.row, self.schema.filled, self.schema.n_filled, n_columns)
         if not self.regression:
             self.pool.transitions.reserve(n_labels)
-            if not self.naive.knows(n_columns, n_labels):
+            if not self.naive.knows(self.schema.version, n_labels):
                 self.naive.fit(self.schema, n_labels)
         return 0
 
@@ -294,9 +296,29 @@ cdef class ExtraTrees(Ensemble):
                 return n_tried(&self.rule_of_features, growth.n_offered)
         return self.n_visited(growth.n_offered)
 
+    cdef int hold_columns(self, uint8_t* held, int64_t* latest) except -1:
+        cdef LinearModels models
+        cdef int i
+        self.buffer.find_latest(latest)
+        self.trees.hold_columns(held)
+        for models in self.models:
+            for i in range(models.n_regressors):
+                held[models.columns[i]] = True
+        return 0
+
+    cdef void forget_columns(self, const uint8_t* held) noexcept:
+        cdef Group group
+        self.n_row = -1
+        if self.buffer.keep_columns(held):
+            for group in self.groups:
+                begin_again(self, group)
+        if not self.regression:
+            self.naive.forget_columns(held)
+
     cdef void widen(self, int n_labels) noexcept:
         self.trees.widen(n_labels)
         self.questions.forget()     # their answers have too few labels
+        self.named = self.schema.version - 1
         self.n_row = -1
 
     cdef int update(self, double target, double weight) except -1 nogil:
@@ -309,6 +331,7 @@ cdef class ExtraTrees(Ensemble):
         self.answer()
         self.learn_weights(self.schema.row, 1, self.schema.filled, self.schema.n_filled, arrival,
                            self.answers, self.mixed, target, self.n_values())
+        self.named = self.schema.version
         self.buffer.push(self.schema.row, self.schema.n_columns, target, weight)
         if not self.regression:
             self.naive.learn(self.schema.row, self.schema.filled, self.schema.n_filled,
@@ -433,8 +456,9 @@ cdef class ExtraTrees(Ensemble):
         """
         cdef Pace pace
         cdef double* asked = NULL
-        if self.questions.waits():
-            asked = self.questions.take(hash_of(row, stride, columns, n), n_seen)
+        if self.questions.waits() or self.questions.n_first > 0:
+            asked = self.questions.take(
+                hash_of(row, stride, columns, n), n_seen, self.schema.version == self.named)
         if asked != NULL:
             answers, mixed = NULL, asked
         pace = self.questions.pace()
@@ -454,10 +478,9 @@ cdef class ExtraTrees(Ensemble):
         return self.claims
 
     cdef int remember(self) except -1 nogil:
-        if self.buffer.n_seen > 0:
-            self.questions.keep(
-                hash_of(self.schema.row, 1, self.schema.filled, self.schema.n_filled),
-                self.buffer.n_seen, self.mixed, self.size_of_mixed(self.n_values()))
+        self.questions.keep(
+            hash_of(self.schema.row, 1, self.schema.filled, self.schema.n_filled),
+            self.buffer.n_seen, self.mixed, self.size_of_mixed(self.n_values()))
         return 0
 
     cdef int open_questions(self, Py_ssize_t row, Py_ssize_t stop) except -1 nogil:
@@ -613,8 +636,7 @@ cdef class ExtraTrees(Ensemble):
         cdef ExtraTrees forest
         is_regression = type(values) is dict and values.get("regression") is True
         table = OF_NUMBERS if is_regression else OF_CLASSES
-        cdef dict fields = State(
-            "ExtraTrees", values, table).read(table)
+        cdef dict fields = State("ExtraTrees", values, table).read(table)
         growths = fields["growths"]
         n_trees = sum([trees.n_trees for trees in fields["trees"]])
         require(np.all((growths[:, 0] >= 1) & (growths[:, 0] <= LARGEST_WINDOW)
@@ -646,6 +668,7 @@ cdef class ExtraTrees(Ensemble):
         buffer.enlarge(self.buffer.n_blocks)    # AHEAD may have been smaller in a former version
         self.store_in(buffer)
         self.schema, self.labels = fields["schema"], fields["labels"]
+        self.named = self.schema.version
         self.trees = table_of(fields["trees"], self.new_trees())
         self.models, self.mixture = fields.get("models", []), fields.get("mixture")
         self.naive, self.pool = fields.get("naive"), fields.get("pool")
@@ -682,7 +705,7 @@ cdef class ExtraTrees(Ensemble):
                 "ExtraTrees: a growth contradicts the number of samples")
         group.growth.offer_columns(
             self.schema, group.begun - group.n_samples(), group.n_samples())
-        group.growth.reserve(group.n_labels, group.n_samples(),
+        group.growth.reserve(group.n_labels, group.begun - group.n_samples(), group.n_samples(),
                              self.n_visited_by(
                                  group.growth.growth, group.begun - group.n_samples(),
                                  group.n_samples()))

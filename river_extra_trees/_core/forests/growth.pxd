@@ -18,9 +18,9 @@ child they keep their order. So each pass over a node is sequential. There are t
 
 COUNT takes all *fast* lanes together: numeric columns without a missing value in the growth, if all
 weights are the same power of two and the criterion is not the entropy. VISIT takes the others one
-by one. A growth is *wide* if it is offered many more columns than a node tries, such as the words
-of a text, or if the rows would take too much memory. Then there are no rows: a node draws columns
-and visits them in the buffer of the samples.
+by one. A growth is *wide* if it is offered many more columns than a node tries, if its samples have
+few values, such as the words of a text, or if the rows would take too much memory. Then there are
+no rows: a node draws columns and visits them one by one, see `column_lists`.
 
 The threshold of a split by rounded values is the largest double that is rounded to the left side.
 
@@ -40,7 +40,7 @@ from libc.stdint cimport int64_t, uint8_t, uint64_t
 from ..rng cimport Rng
 from ..split cimport Split
 from ..tree cimport Kind, Tree
-from .candidates cimport Candidates
+from .column_lists cimport ColumnLists
 from .lane_rows cimport Segment, Task
 
 cdef extern from "lanes.h":
@@ -52,35 +52,36 @@ cdef extern from "lanes.h":
 
 cdef enum:
     MOST_CELLS = 1 << 23    # of the rows: samples times columns
+    MOST_VALUES = 1 << 22   # of the samples of a growth whose columns are listed
+    SPARSE = 4              # then at most one of so many cells has a value
 
 cdef enum Phase:            # what a growth does next
     SORT = 0                # bring the samples into the order of their classes
     MEASURE = 1             # find the range of a column
     ENCODE = 2              # encode some samples
-    OPEN = 3                # take the next task
-    DRAW = 4
-    COUNT = 5
-    VISIT = 6
-    SPLIT = 7
-    DONE = 8
+    LIST = 3                # list the entries of a row or a column
+    OPEN = 4                # take the next task
+    DRAW = 5
+    COUNT = 6
+    VISIT = 7
+    SPLIT = 8
+    DONE = 9
 
 @cython.final
-cdef class Growth(Candidates):
+cdef class Growth(ColumnLists):
     # The rules.
     cdef readonly int max_depth
     cdef readonly int min_samples_split
 
     # What is grown.
     cdef int max_features
-    cdef readonly int64_t n_steps       # number of steps since `begin`
     cdef int root                       # the leaf that is split ...
     cdef bint keeps_root                # ... and whether it keeps its statistics if it is not
-    cdef bint is_wide
     cdef bint has_items                 # whether `items` follow the rows
 
     # State of the growth.
     cdef Phase phase
-    cdef int at                         # MEASURE, ENCODE, VISIT: the next column, run or lane
+    cdef int at                         # before OPEN: the next column, run or row; VISIT: lane
     cdef int n_tasks
     cdef int64_t n_levels               # sum of n times the bits of n over the tasks
     cdef int n_segments                 # all in `segments`
@@ -97,7 +98,6 @@ cdef class Growth(Candidates):
     cdef double* numbers                # targets of a regression, or residuals of a model
     cdef int* order                     # the samples of a regression, those of a leaf adjacent
     # Per sample of the current task, in the order of its rows:
-    cdef uint8_t* sides                 # whether it goes right, if the split is not of a fast lane
     # Per lane:
     cdef int* counts                    # counts[segment * lanes.n_fast + lane] up to the threshold
     cdef int* sums                      # of the whole targets of the samples up to the threshold
@@ -110,12 +110,10 @@ cdef class Growth(Candidates):
     cdef Task* tasks                    # a stack
     cdef Segment* segments              # a stack
     cdef Segment* left_segments         # scratch
-    cdef int* lefts                     # per segment of the task: samples that go left
     cdef int* class_counts              # SORT
-    cdef int n_classes
 
     cdef int reserve(self, Tree* tree, const Kind* kind, int n_labels, int n_samples,
-                     int max_features) except -1 nogil
+                     int64_t n_values, int max_features) except -1 nogil
     cdef size_t lay_out(self) except 0 nogil
     cdef void trim(self) noexcept nogil
     cdef void release(self) noexcept nogil
@@ -125,6 +123,7 @@ cdef class Growth(Candidates):
     cdef bint advance(self, Tree* tree, int64_t n_steps) noexcept nogil
     cdef void step(self, Tree* tree) noexcept nogil
     cdef void sort_samples(self, Tree* tree) noexcept nogil
+    cdef void list_next(self) noexcept nogil
     cdef void finish(self, Tree* tree) noexcept nogil
     cdef void push_task(self, Task task) noexcept nogil
     cdef bint take_task(self) noexcept nogil
@@ -141,8 +140,9 @@ cdef class Growth(Candidates):
     cdef void choose_others(self, Tree* tree) noexcept nogil
     cdef void split_fast(self, Tree* tree) noexcept nogil
     cdef void split_other(self, Tree* tree, const Split* found) noexcept nogil
+    cdef void split_wide(self, Tree* tree) noexcept nogil
     cdef void split_task(self, Tree* tree, const Split* split, const Test* test) noexcept nogil
-    cdef void move(self, const Test* test, const Task* left, const Task* right) noexcept nogil
+    cdef void move(self, const Test* test, Task* left, Task* right) noexcept nogil
     cdef double gain(self) noexcept nogil
     cdef void add_child(self, Tree* tree, const Task* child,
                         const Segment* segments) noexcept nogil

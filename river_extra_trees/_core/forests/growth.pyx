@@ -10,6 +10,7 @@ from ..rng cimport Rng, next_word
 from ..split cimport ENTROPY, VALUES, VARIANCE, Split, goes_left
 from ..tree cimport Kind, Tree, add_class, learn_number, reserve_pairs, split_leaf
 from .candidates cimport float_at
+from .column_lists cimport ColumnLists
 from .lane_rows cimport Lane, Lanes, Range, Segment, Task, power_below
 from .node_values cimport NodeValues
 
@@ -54,7 +55,7 @@ cdef double largest_at(float threshold, double offset, double scale) noexcept no
 
 
 @cython.final
-cdef class Growth(Candidates):
+cdef class Growth(ColumnLists):
     """The growth of an extremely randomised tree. See the header.
 
     Parameters
@@ -76,21 +77,25 @@ cdef class Growth(Candidates):
         free(self.block)
         free(self.columns)
         free(self.nominal)
+        free(self.list_of)
 
     # ---------------------------------------------------------------- memory
 
     cdef int reserve(self, Tree* tree, const Kind* kind, int n_labels, int n_samples,
-                     int max_features) except -1 nogil:
+                     int64_t n_values, int max_features) except -1 nogil:
         """Allocate all memory that the growth of a tree on n_samples samples may need.
 
-        The columns were offered, and a node tries max_features of them. The labels are those of the
-        samples; the tree may not know all of them yet.
+        The columns were offered, of which a node tries max_features, and the samples have n_values
+        values in all. The labels are those of the samples; the tree may not know all of them yet.
         """
         cdef size_t bytes
+        cdef int64_t n_cells = <int64_t>self.n_offered * n_samples
         self.max_features = max_features
+        self.is_sparse = SPARSE * n_values < n_cells and n_values <= MOST_VALUES
+        self.n_values = <int>n_values if self.is_sparse else 0
         # Two samples are split by any column that varies.
         self.is_wide = (n_samples == 2 or self.n_offered > <int64_t>WIDE * max_features
-                        or <int64_t>self.n_offered * n_samples > MOST_CELLS)
+                        or n_cells > MOST_CELLS or self.is_sparse)
         self.n_classes = 1 if self.criterion == VARIANCE else max(1, n_labels)
         self.n_samples = n_samples
         memset(&self.lanes, 0, sizeof(Lanes))
@@ -118,6 +123,7 @@ cdef class Growth(Candidates):
         self.n_words = <int>(n_lanes + 63) // 64
         cdef size_t n_values = n if self.has_nominal else 0
         self.node_values.lay_out(&end, n_values)
+        self.entry_values = <double*>carve(&end, self.n_values, sizeof(double))
         self.weights = <double*>carve(&end, n, sizeof(double))
         self.values = <double*>carve(&end, n, sizeof(double))
         self.numbers = <double*>carve(&end, n_numbers, sizeof(double))
@@ -152,6 +158,7 @@ cdef class Growth(Candidates):
         self.node_values.lay_out_ints(&end, n_values)
         for i in range(2):
             self.items[i] = <int*>carve(&end, n, sizeof(int))
+        self.lay_out_lists(&end, n)
         self.sides = <uint8_t*>carve(&end, n, 1)
         self.thresholds = <uint8_t*>carve(&end, size, 1)
         for i in range(2):      # last: `trim` takes their end
@@ -189,18 +196,21 @@ cdef class Growth(Candidates):
 
     cdef double expected_steps(self) noexcept nogil:
         """Estimated number of steps that are left, if nodes are halved until they are pure."""
-        cdef double per_row = 8.0 if self.criterion == VARIANCE else 0.0
+        cdef double per_row = 8.0 if self.criterion == VARIANCE else 0.0, to_read
         if self.phase == DONE:
             return 0.0
-        if self.is_wide:
+        if self.is_sparse:      # a row moves a few times, and leaves hold a few rows
+            per_row += 8.0 * (self.max_features + self.n_values / self.n_samples) / bit_length(
+                self.n_samples)
+        elif self.is_wide:
             per_row += 8.0 * self.max_features
         else:
             per_row += 3.0 * self.lanes.size / 16 + 8.0 * min(self.max_features,
                                                               4 * self.lanes.n_other)
         if self.phase >= OPEN:
             return per_row * self.n_levels
-        return self.n_samples * (8.0 + 3.0 * self.n_offered
-                                 + per_row * bit_length(self.n_samples))
+        to_read = 12.0 * self.n_values if self.is_sparse else 3.0 * self.n_offered * self.n_samples
+        return to_read + self.n_samples * (8.0 + per_row * bit_length(self.n_samples))
 
     cdef void finish(self, Tree* tree) noexcept nogil:
         """End the growth: what is left to be split stays leaves."""
@@ -231,7 +241,8 @@ cdef class Growth(Candidates):
             self.n_steps += 20 + n * n_units
             self.count()
         elif self.phase == VISIT:
-            self.n_steps += 50 + 8 * n
+            if not self.is_wide:
+                self.n_steps += 50 + 8 * n
             self.visit_next()
         elif self.phase == SPLIT:
             self.n_steps += 100 + n * n_units
@@ -247,6 +258,8 @@ cdef class Growth(Candidates):
                 self.assign_lanes()
                 self.trim()
                 self.phase, self.at = ENCODE, 0
+        elif self.phase == LIST:
+            self.list_next()
         else:
             n = self.spare[self.at + 1] - self.spare[self.at]
             self.n_steps += 10 + 2 * n * self.lanes.n_lanes
@@ -293,18 +306,40 @@ cdef class Growth(Candidates):
             code = self.codes[i]
             self.positions[i] = self.class_counts[code]
             self.items[0][self.class_counts[code]] = i
+            if self.is_wide:
+                self.class_of[self.class_counts[code]] = code
             self.class_counts[code] += 1
         self.task.start, self.task.n, self.task.side = 0, n, 0
         self.task.n_segments, self.task.n_active = self.n_segments, self.n_offered
         self.own = self.segments
+        self.only_counts = self.is_plain and self.criterion != VARIANCE
+        if self.is_wide:
+            self.begin_lists()
         if is_pure or self.n_offered == 0 or self.is_final(n, self.n_segments, self.task.depth):
             self.leave(tree)
             self.phase = DONE
+        elif self.is_sparse:
+            self.phase, self.at = LIST, 0
         elif self.is_wide:
             self.push_task(self.task)
         else:
             self.find_runs()
             self.phase, self.at = MEASURE, 0
+
+    cdef void list_next(self) noexcept nogil:
+        """Count the entries of a row, store them, or link those of a column."""
+        cdef int n = self.n_samples, at = self.at
+        if at < n:
+            self.count_entries(at)
+        elif at < 2 * n:
+            if at == n:
+                self.choose_lists()
+            self.fill_entries(at - n)
+        elif at < 2 * n + self.n_listed:
+            self.link_list(at - 2 * n)
+        else:
+            self.push_task(self.task)
+        self.at += 1
 
     # ---------------------------------------------------------------- tasks
 
@@ -335,11 +370,15 @@ cdef class Growth(Candidates):
         self.lane = self.best.split.feature = -1
         self.n_left, self.n_visited = self.task.n_active, 0
         self.n_steps += 10
+        if self.is_wide and not self.only_counts:
+            self.list_rows(&self.task)
         if self.criterion == VARIANCE:
             self.n_steps += 8 * self.task.n
             if not self.read_targets():
                 self.leave(tree)
                 return
+        if self.is_wide:
+            self.open_lists()
         self.phase = VISIT if self.is_wide else DRAW
 
     cdef bint read_targets(self) noexcept nogil:
@@ -376,6 +415,8 @@ cdef class Growth(Candidates):
         """Let a leaf learn the samples of a task."""
         cdef int i, s
         cdef const int* items = self.items[task.side] + task.start
+        if self.is_wide and not self.only_counts:
+            self.list_rows(task)
         if self.criterion == VARIANCE:
             for i in range(task.n):
                 self.order[task.start + i] = items[i]
@@ -395,7 +436,7 @@ cdef class Growth(Candidates):
         """Whether a leaf with n samples cannot be split."""
         return (n < 2 or n < self.min_samples_split or n < 2 * self.min_samples_leaf
                 or depth >= self.max_depth or (n_segments == 1 and self.criterion != VARIANCE)
-                or (self.is_wide and self.task.n_active == 0))
+                or (self.is_wide and self.task.n_active + self.task.n_lists == 0))
 
     # ---------------------------------------------------------------- the passes
 
@@ -462,10 +503,12 @@ cdef class Growth(Candidates):
     cdef void visit_next(self) noexcept nogil:
         """Visit the next chosen lane that is not fast, or draw a column of a wide growth."""
         if self.is_wide:
-            if self.n_left > 0 and (self.best.split.feature < 0 or self.n_visited < (
-                    1 if self.task.n == 2 else self.max_features)):
+            if self.n_left + self.n_lists_left > 0 and (
+                    self.best.split.feature < 0 or self.n_visited < (
+                        1 if self.task.n == 2 else self.max_features)):
                 self.visit_column()
             else:
+                self.n_steps += 50 + (0 if self.is_sparse else 8 * self.task.n)
                 self.phase = SPLIT
             return
         while self.at < self.lanes.n_lanes and not has_lane(self.chosen, self.at):
@@ -486,8 +529,7 @@ cdef class Growth(Candidates):
             if self.best.split.feature < 0:
                 self.leave(tree)
             else:
-                self.read_column(self.best.split.feature)
-                self.split_other(tree, &self.best.split)
+                self.split_wide(tree)
             return
         if self.lane < 0:
             if find_best(self.scores, self.lanes.n_lanes, self.best_lanes) == -INFINITY:
@@ -555,7 +597,7 @@ cdef class Growth(Candidates):
         self.split_task(tree, &split, &test)
 
     cdef void split_other(self, Tree* tree, const Split* found) noexcept nogil:
-        """Split the task by a candidate of a lane or column whose `values` were read."""
+        """Split the task by a candidate of a lane whose `values` were read."""
         cdef Split split = found[0]
         cdef const Lane* lane
         cdef int i, s, is_left
@@ -571,23 +613,37 @@ cdef class Growth(Candidates):
             self.sides[i] = not is_left
             self.lefts[self.codes[i]] += is_left
             self.add(&self.left if is_left else &self.right, i)
-        if not self.is_wide and not split.nominal:
+        if not split.nominal:
             lane = &self.of_lanes[self.lane]
             if not lane.is_exact:
                 split.threshold = largest_at(split.threshold, lane.offset, lane.scale)
         test.values, test.stride, test.is_float, test.limit = self.sides, 1, False, 0.0
         self.split_task(tree, &split, &test)
 
+    cdef void split_wide(self, Tree* tree) noexcept nogil:
+        """Split the task by the best candidate of the columns that were visited."""
+        cdef Split split = self.best.split
+        if self.is_sparse and self.list_of[split.feature] >= 0:
+            self.pick_entries(&split)
+        else:
+            self.read_column(split.feature)
+            if split.nominal == VALUES and not self.name_values(&split):
+                self.leave(tree)        # without memory it stays a leaf
+                return
+            self.pick_values(&split)
+        self.find_sides()
+        self.split_task(tree, &split, NULL)
+
     cdef void split_task(self, Tree* tree, const Split* split, const Test* test) noexcept nogil:
         """Perform a split: create two leaves, move the samples, and add what is left to do.
 
-        The two sides are in `left`, `right` and `lefts`.
+        The two sides are in `left`, `right` and `lefts`. A wide growth has picked rows and no test.
         """
         cdef Task left = self.task, right = self.task
         cdef int s, count
         left.n, right.n = self.left.n, self.right.n
         left.depth = right.depth = self.task.depth + 1
-        left.side = right.side = 1 - self.task.side
+        left.side = right.side = 1 if self.is_wide else 1 - self.task.side
         right.start += left.n
         left.node = split_leaf(tree, self.task.node, split, self.gain())
         right.node = left.node ^ 1
@@ -604,11 +660,17 @@ cdef class Growth(Candidates):
         self.add_child(tree, &right, self.own)
         self.add_child(tree, &left, self.left_segments)    # on top: split first
 
-    cdef void move(self, const Test* test, const Task* left, const Task* right) noexcept nogil:
+    cdef void move(self, const Test* test, Task* left, Task* right) noexcept nogil:
         """Move the samples of the task to the other buffer, if its children need them."""
         cdef int from_, to = left.side
         cdef bint keeps_left = not self.is_final(left.n, left.n_segments, left.depth)
         cdef bint keeps_right = not self.is_final(right.n, right.n_segments, right.depth)
+        if self.is_wide and self.picked_left:
+            self.move_lighter(left, right, keeps_left, keeps_right)
+            return
+        if self.is_wide:
+            self.move_lighter(right, left, keeps_right, keeps_left)
+            return
         from_ = self.task.side
         move_rows(&self.lanes, self.own_rows(), self.task.n, left.n, test,
                   self.rows[to] + <size_t>left.start * self.lanes.size,

@@ -6,7 +6,7 @@ factor of two, such as times, their smallest is subtracted before.
 """
 
 cimport cython
-from libc.stdint cimport uint8_t
+from libc.stdint cimport int64_t, uint8_t
 
 from ..schema cimport Schema
 from .buffer cimport Buffer
@@ -38,7 +38,12 @@ cdef struct Task:           # a leaf to be split
     int start, n            # its rows
     int side                # the buffer of its rows
     int n_segments          # its segments are on top of `segments`
-    int n_active            # wide: columns[:n_active] contains all columns that may vary in it
+    # Wide, see `column_lists`:
+    int n_active            # columns[:n_active] contains all columns that may vary in it
+    int head                # its first row; it is then in `items`[1], if it was listed
+    int table, n_lists      # its lists
+    int top                 # the numbers of all lists that are in use are below
+    int64_t load            # number of its rows and of their entries
 
 cdef class LaneRows:
     cdef readonly int criterion
@@ -55,6 +60,8 @@ cdef class LaneRows:
     cdef int n_offered
     cdef bint has_nominal               # whether one of these is nominal
     cdef uint8_t* nominal               # by number of the column: whether it is nominal
+    cdef int* list_of                   # in `column_lists`: number in `columns`, then of its
+                                        # list in the root; -1: it is not listed
     cdef int column_capacity
     # All other arrays of a growth are parts of one memory block, see `Growth.lay_out`.
     cdef Lane* of_lanes                 # per lane

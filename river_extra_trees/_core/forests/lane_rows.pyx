@@ -32,6 +32,7 @@ cdef class LaneRows:
         if n_columns > self.column_capacity:
             self.columns = <int*>resized(self.columns, n_columns, sizeof(int))
             self.nominal = <uint8_t*>resized(self.nominal, n_columns, 1)
+            self.list_of = <int*>resized(self.list_of, n_columns, sizeof(int))
             self.column_capacity = n_columns
         return 0
 

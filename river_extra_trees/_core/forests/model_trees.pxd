@@ -96,6 +96,11 @@ cdef class LinearModels:
         other.n_regressors = other.regressor_capacity = other.n_models = 0
         other.width, other.n_cells, other.n_nodes, other.node_capacity = 2, 0, 0, 0
 
+    cdef inline void clear(self) noexcept nogil:
+        """Forget all models, and keep the memory."""
+        self.n_regressors = self.n_models = self.n_nodes = 0
+        self.width = 2
+
     cdef inline const double* model_of(self, int leaf) noexcept nogil:
         """The model of the prediction in a leaf, or NULL."""
         cdef int number = 0
@@ -146,7 +151,8 @@ cdef class TreeGrowth:
     cdef double* weights                # MEASURE: per feature, weight of the present values
     cdef int capacity
 
-    cdef int reserve(self, int n_labels, int n_samples, int max_features) except -1 nogil
+    cdef int reserve(self, int n_labels, int64_t first, int n_samples,
+                     int max_features) except -1 nogil
     cdef int least_samples(self, int n_regressors) noexcept nogil
     cdef int offer_columns(self, Schema schema, int64_t first, int n_samples) except -1 nogil
     cdef void offer(self, Schema schema, int64_t first, int n_samples, int least) noexcept nogil

@@ -315,10 +315,11 @@ cdef class TreeGrowth:
 
     # ---------------------------------------------------------------- memory
 
-    cdef int reserve(self, int n_labels, int n_samples, int max_features) except -1 nogil:
+    cdef int reserve(self, int n_labels, int64_t first, int n_samples,
+                     int max_features) except -1 nogil:
         """Allocate all memory that the growth of a tree on n_samples samples may need.
 
-        The columns were offered.
+        They are those from number `first` in the stream on. The columns were offered.
         """
         cdef int n_leaves, n = self.n_regressors
         if self.kind != NO_MODELS:
@@ -333,7 +334,8 @@ cdef class TreeGrowth:
                 self.models.reserve(n, product(n_leaves, n + 2), 2 * n_leaves)
         uproot(&self.tree)
         return self.growth.reserve(
-            &self.tree, &self.tree_kind, n_labels, n_samples, max_features)
+            &self.tree, &self.tree_kind, n_labels, n_samples,
+            self.growth.buffer.n_values(first, n_samples), max_features)
 
     cdef int least_samples(self, int n_regressors) noexcept nogil:
         """Minimum number of samples of a leaf with so many regressors."""

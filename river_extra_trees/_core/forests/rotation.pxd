@@ -8,6 +8,7 @@ cdef int reserve_group(ExtraTrees forest, Group group, int64_t n_seen,
                        int n_labels) except -1 nogil
 cdef double interval_of(Group group, int64_t n_seen) noexcept nogil
 cdef int64_t patience(int window_size, int n) noexcept nogil
+cdef void begin_again(ExtraTrees forest, Group group) noexcept
 cdef int grow_group(ExtraTrees forest, Group group, int64_t first, int n) except -1 nogil
 cdef void start_growth(ExtraTrees forest, Group group) noexcept nogil
 cdef bint advance(ExtraTrees forest, Group group, int64_t at,

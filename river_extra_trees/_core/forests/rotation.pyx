@@ -12,7 +12,7 @@ from ..tree cimport (
     Tree, begin_tree, copy_tree, depth_of, free_tree, learn, n_nodes_of, reserve_cells,
     reserve_samples, shrink,
 )
-from .buffer cimport is_missing
+from .buffer cimport Entry, is_missing
 from .growth cimport Growth
 from .model_trees cimport LinearModels, remainder, walk
 from .extra_trees cimport ExtraTrees, Group, SmallBatch
@@ -44,7 +44,7 @@ cdef int reserve_tree(ExtraTrees forest, Group group, int64_t n_seen,
     """Allocate memory for the growth of a tree that begins after sample number n_seen."""
     cdef int n = <int>min(n_seen, <int64_t>group.window_size)
     group.growth.offer_columns(forest.schema, n_seen - n, n)
-    group.growth.reserve(n_labels, n, forest.n_visited_by(
+    group.growth.reserve(n_labels, n_seen - n, n, forest.n_visited_by(
         group.growth.growth, n_seen - n, n))
     if not forest.regression:
         reserve_samples(&group.growth.tree, n)
@@ -133,6 +133,16 @@ cdef void start_growth(ExtraTrees forest, Group group) noexcept nogil:
     group.growth.begin(group.begun - n, n, rng_for(forest.seed, tree, group.begun, RENEW))
     group.steps = <int64_t>LEAST_STEPS + <int64_t>(
         HASTE * group.growth.expected_steps() / interval_of(group, group.begun))
+
+
+cdef void begin_again(ExtraTrees forest, Group group) noexcept:
+    """Abandon the growth of the next tree, as its samples have lost values, and begin it anew."""
+    if group.is_growing:
+        free_tree(&group.growth.tree)
+        group.growth.growth.release()
+        group.growth.models.clear()
+        group.is_growing = False
+        group.due = forest.buffer.n_seen
 
 
 cdef bint catch_up(ExtraTrees forest, Group group, int64_t n, int64_t n_seen) except -1 nogil:
@@ -270,21 +280,44 @@ cdef int split_leaves(ExtraTrees forest, int tree, Tree* this, int64_t n_seen,
     return shrink(this, forest.max_nodes)
 
 
-cdef int grow_leaf(ExtraTrees forest, int tree, Tree* this, int leaf, const int* places, int n,
-                   Growth growth, int64_t n_seen) except -1 nogil:
-    """Split a leaf on n samples that reached it."""
-    cdef int i, k
-    cdef PyObject* models
-    if not forest.regression and is_pure(forest, places, n):
-        return 0
+cdef int offer_recent(ExtraTrees forest, const int* places, int n, Growth growth) except -1 nogil:
+    """Offer the columns to a growth that have a value among n samples of a small batch."""
+    cdef int i, k, column, n_full = 0
+    cdef const Entry* entries
     growth.reserve_columns(forest.schema.n_columns)
     growth.n_offered = 0
     for k in range(forest.n_recent):
-        for i in range(n):
-            if not is_missing(forest.buffer.value(forest.recent[k], places[i])):
-                growth.offer_column(forest.schema, forest.recent[k])
+        growth.list_of[forest.recent[k]] = -1
+    for i in range(n):
+        entries = forest.buffer.entries_at(places[i])
+        n_full += entries == NULL
+        if entries != NULL:
+            for k in range(forest.buffer.n_present_at(places[i])):
+                growth.list_of[entries[k].column] = 0
+    for k in range(forest.n_recent):
+        column = forest.recent[k]
+        if growth.list_of[column] == 0:
+            growth.offer_column(forest.schema, column)
+            continue
+        for i in range(n if n_full else 0):
+            if not is_missing(forest.buffer.value(column, places[i])):
+                growth.offer_column(forest.schema, column)
                 break
-    growth.reserve(this, &forest.trees.kind, forest.n_labels(), n,
+    return 0
+
+
+cdef int grow_leaf(ExtraTrees forest, int tree, Tree* this, int leaf, const int* places, int n,
+                   Growth growth, int64_t n_seen) except -1 nogil:
+    """Split a leaf on n samples that reached it."""
+    cdef int i
+    cdef int64_t n_values = 0
+    cdef PyObject* models
+    if not forest.regression and is_pure(forest, places, n):
+        return 0
+    offer_recent(forest, places, n, growth)
+    for i in range(n):
+        n_values += forest.buffer.n_present_at(places[i])
+    growth.reserve(this, &forest.trees.kind, forest.n_labels(), n, n_values,
                    forest.n_visited(growth.n_offered))
     memcpy(growth.places, places, n * sizeof(int))
     if forest.regression:

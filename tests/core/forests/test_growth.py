@@ -1,14 +1,15 @@
 """Growth on what its fast passes treat apart, node for node against the naive one."""
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
 
 from tests.tools.naive_forests import assert_same_trees, both, learn
 
-Maker = Callable[[random.Random, int], float]
+Maker = Callable[[random.Random, int], float | str]
+MISSING = float("nan")
 FIRST_DAY = 1_764_000_000_000_000_000  # in nanoseconds; floats are 2**37 of them apart
 
 COLUMNS: dict[str, list[Maker]] = {
@@ -26,12 +27,18 @@ COLUMNS: dict[str, list[Maker]] = {
     "below floats": [lambda r, i: r.choice([1e-40, 3e-40, 1.0])] * 2,
     "70 columns": [lambda r, i: r.choice([0.5, r.random()])] * 70,
     "150 columns": [lambda r, i: r.random()] * 150,
-    "150 sparse columns": [lambda r, i: r.choice([1.0, *[float("nan")] * 3])] * 150,
+    "150 sparse columns": [lambda r, i: r.choice([1.0, *[MISSING] * 3])] * 150,
     "one wide sample": [
         lambda r, i: r.random(),
-        *[lambda r, i: 1.0 if i == 60 else float("nan")] * 1050,
+        *[lambda r, i: 1.0 if i == 60 else MISSING] * 1050,
     ],
-    "missing": [lambda r, i: r.choice([r.random(), float("nan")])] * 5,
+    "sparse counts": [lambda r, i: r.choice([1.0, 2.0, 3.0, *[MISSING] * 17])] * 60,
+    "sparse beside dense": [
+        lambda r, i: r.random(),
+        *[lambda r, i: r.choice([0.5, *[MISSING] * 9])] * 40,
+        lambda r, i: r.choice([1.0, MISSING]),
+    ],
+    "missing": [lambda r, i: r.choice([r.random(), MISSING])] * 5,
     "constant": [lambda r, i: 1.0, lambda r, i: 2.0 - 2.0**-30, lambda r, i: r.random()],
 }
 
@@ -59,6 +66,36 @@ def test_rules(settings: dict[str, Any], regression: bool) -> None:
     check([lambda r, i: r.random()] * 12, regression, 120, [(90, 3)], **settings)
 
 
+@pytest.mark.parametrize("regression", [False, True])
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"rules": {"min_samples_leaf": 4}},
+        {"rules": {"max_depth": 3}},
+        {"max_features": None},
+        {"max_nodes": 15},
+        {"weights": [0.25, 1.0, 2.0]},
+        {"rules": {"criterion": "entropy"}},
+    ],
+    ids=str,
+)
+def test_one_of_many(settings: dict[str, Any], regression: bool) -> None:
+    """One of 50 columns has a value, as do a nominal and a dense one."""
+    if regression and "criterion" in settings.get("rules", {}):
+        pytest.skip("of a classification")
+    one_hot: list[Maker] = [
+        lambda r, i, j=j: 1.0 if i * 7 % 50 == j else MISSING for j in range(50)
+    ]
+    check(
+        [lambda r, i: r.random(), *one_hot, lambda r, i: r.choice("abc")],
+        regression,
+        150,
+        [(100, 2), (40, 1)],
+        **settings,
+    )
+
+
 def test_more_samples_of_a_class_than_a_byte_counts() -> None:
     check([lambda r, i: float(r.randrange(256))] * 5, False, 1100, [(1050, 1)], batch_size=900)
 
@@ -68,6 +105,7 @@ def check(
     regression: bool,
     n: int,
     windows: list[tuple[int, int]],
+    weights: Sequence[float] = (1.0,),
     **settings: Any,
 ) -> None:
     settings = {"max_features": 0.7, "linear": ["none"] * len(windows)} | settings
@@ -79,6 +117,7 @@ def check(
     for i in range(n):
         x = {j: value for j, make in enumerate(columns) if (value := make(rng, i)) == value}
         score = sum(map(bool, x.values())) + (x.get(0, 0.0) > x.get(1, 0.5)) + rng.random()
-        learn(core, naive, (x, score if regression else f"class {int(2 * score) % 4}", 1.0))
+        y = score if regression else f"class {int(2 * score) % 4}"
+        learn(core, naive, (x, y, rng.choice(weights)))
     assert_same_trees(core, naive)
     assert max(tree.n_nodes for tree in naive.trees) > 2

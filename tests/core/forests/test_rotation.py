@@ -37,8 +37,8 @@ def test_a_growth_that_takes_long_delays_the_next() -> None:
     model = ret.ExtraTreesClassifier(n_models=4, window_sizes=(400,), max_features=None, seed=1)
 
     def learn(_: int) -> None:
-        words = {f"w{rng.randrange(300)}": 1.0 for _ in range(20)}
-        model.learn_one(words, rng.randrange(3))
+        numbers = {f"x{j}": 10.0 ** rng.uniform(-300.0, 300.0) for j in range(40)}
+        model.learn_one(numbers, rng.randrange(3))
 
     births = births_of(model._core, learn, 1500)[800:]
     gaps = np.concatenate([np.diff(np.unique(tree)) for tree in births.T])

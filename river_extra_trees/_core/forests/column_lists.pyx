@@ -1,0 +1,372 @@
+"""The columns of a wide growth, which a node draws and visits one by one. See the header."""
+
+from libc.math cimport INFINITY
+from libc.stdint cimport int64_t
+from libc.string cimport memset
+
+from ..allocation cimport carve
+from ..rng cimport below
+from ..split cimport VARIANCE, Split, goes_left, random_threshold
+from .buffer cimport Entry, is_missing
+from .candidates cimport Candidates, Side
+from .lane_rows cimport Task
+
+
+cdef class ColumnLists(Candidates):
+    """The columns of a wide growth. See the header."""
+
+    cdef int lay_out_lists(self, size_t* end, size_t n_samples) except -1 nogil:
+        """Take the memory of the integers of a wide growth; see `Growth.lay_out`."""
+        cdef size_t n = n_samples if self.is_wide else 0, n_entries = self.n_values
+        cdef size_t n_columns = self.n_offered if self.is_sparse else 0
+        # The lists of the root, and new ones: a split adds no more than the load of its lighter
+        # child, and the task that waits needs those behind `task.top` no more.
+        cdef size_t n_lists = n_columns + n_entries + n if self.is_sparse else 0
+        self.next_row = <int*>carve(end, n, sizeof(int))
+        self.previous_row = <int*>carve(end, n, sizeof(int))
+        self.class_of = <int*>carve(end, n, sizeof(int))
+        self.spot_of = <int*>carve(end, n, sizeof(int))
+        self.picked = <int*>carve(end, n, sizeof(int))
+        self.bounds = <int*>carve(end, n + 2 if self.is_sparse else 0, sizeof(int))
+        self.segment_of = <int*>carve(end, self.n_classes, sizeof(int))
+        self.entries_of = <int*>carve(end, n_entries, sizeof(int))
+        self.entry_rows = <int*>carve(end, n_entries, sizeof(int))
+        self.entry_lists = <int*>carve(end, n_entries, sizeof(int))
+        self.next = <int*>carve(end, n_entries + n_lists, sizeof(int))
+        self.previous = <int*>carve(end, n_entries + n_lists, sizeof(int))
+        self.table = <int*>carve(end, n_lists, sizeof(int))
+        self.column_of = <int*>carve(end, n_lists, sizeof(int))
+        self.ends = <int*>carve(end, n_columns, sizeof(int))
+        self.new_lists = <int*>carve(end, n_columns, sizeof(int))
+        return 0
+
+    # ---------------------------------------------------------------- the lists of the root
+
+    cdef void begin_lists(self) noexcept nogil:
+        """List the rows of the root; find no entry yet."""
+        cdef int row, k, n = self.n_samples
+        for row in range(n):
+            self.next_row[row], self.previous_row[row] = row + 1, row - 1
+        self.next_row[n - 1] = -1
+        memset(self.sides, 0, n)
+        self.task.head, self.task.load, self.task.side = 0, n, 1
+        self.task.table = self.task.n_lists = self.task.top = self.n_listed = 0
+        if not self.is_sparse:
+            return
+        memset(self.list_of, 0xff, self.column_capacity * sizeof(int))
+        memset(self.ends, 0, self.n_offered * sizeof(int))
+        for k in range(self.n_offered):
+            if not self.nominal[self.columns[k]]:
+                self.list_of[self.columns[k]] = k
+
+    cdef void count_entries(self, int row) noexcept nogil:
+        """Add the values of a row to the numbers of values of the columns."""
+        cdef int place = self.places[self.items[0][row]], i, k
+        cdef const Entry* entries = self.buffer.entries_at(place)
+        self.n_steps += 10 + 4 * self.buffer.n_present_at(place)
+        if entries == NULL:
+            for k in range(self.n_offered):
+                self.ends[k] += not is_missing(self.buffer.value(self.columns[k], place))
+            return
+        for i in range(self.buffer.n_present_at(place)):
+            k = self.list_of[entries[i].column]
+            if k >= 0:
+                self.ends[k] += 1
+
+    cdef void choose_lists(self) noexcept nogil:
+        """List the numeric columns that at most half of the samples have."""
+        cdef int k, column, n, at = 0
+        self.n_steps += 4 * self.n_offered
+        self.task.n_active = 0
+        for k in range(self.n_offered):
+            column, n = self.columns[k], self.ends[k]
+            if self.nominal[column] or 2 * n > self.n_samples:
+                self.list_of[column] = -1
+                self.columns[self.task.n_active] = column
+                self.task.n_active += 1
+                continue
+            self.list_of[column] = self.table[self.n_listed] = self.n_listed
+            self.column_of[self.n_listed], self.new_lists[self.n_listed] = column, -1
+            self.ends[self.n_listed] = at       # the next entry is stored here
+            self.n_listed += 1
+            at += n
+        self.task.n_lists = self.task.top = self.n_listed
+        self.task.load += at
+        self.bounds[0] = self.bounds[1] = 0
+
+    cdef void fill_entries(self, int row) noexcept nogil:
+        """Store the entries of a row in their columns."""
+        cdef int place = self.places[self.items[0][row]], i, list_
+        cdef const Entry* entries = self.buffer.entries_at(place)
+        cdef int n = self.n_listed if entries == NULL else self.buffer.n_present_at(place)
+        cdef double value
+        self.n_steps += 10 + 4 * self.buffer.n_present_at(place)
+        self.bounds[row + 2] = self.bounds[row + 1]
+        for i in range(n):
+            list_ = i if entries == NULL else self.list_of[entries[i].column]
+            if list_ < 0:
+                continue
+            value = entries[i].value if entries != NULL else self.buffer.value(
+                self.column_of[list_], place)
+            if is_missing(value):
+                continue
+            self.entry_rows[self.ends[list_]] = row
+            self.entry_values[self.ends[list_]] = value
+            self.entry_lists[self.ends[list_]] = list_
+            self.ends[list_] += 1
+            self.bounds[row + 2] += 1
+
+    cdef void link_list(self, int list_) noexcept nogil:
+        """Link the entries of a column, and add them to their rows."""
+        cdef int entry, row, head = self.n_values + list_
+        cdef int begin = self.ends[list_ - 1] if list_ > 0 else 0, end = self.ends[list_]
+        self.n_steps += 10 + 4 * (end - begin)
+        for entry in range(begin, end):
+            self.next[entry], self.previous[entry] = entry + 1, entry - 1
+            row = self.entry_rows[entry]
+            self.entries_of[self.bounds[row + 1]] = entry
+            self.bounds[row + 1] += 1       # in the end, that is where the next row begins
+        self.next[head] = self.previous[head] = head
+        if begin < end:
+            self.next[head], self.previous[head] = begin, end - 1
+            self.previous[begin] = self.next[end - 1] = head
+
+    # ---------------------------------------------------------------- the columns of a task
+
+    cdef void list_rows(self, const Task* task) noexcept nogil:
+        """List the samples of a task in `items`."""
+        cdef int* items = self.items[task.side] + task.start
+        cdef int i = 0, row = task.head
+        while row >= 0:
+            items[i], self.spot_of[row] = self.items[0][row], i
+            i += 1
+            row = self.next_row[row]
+
+    cdef void open_lists(self) noexcept nogil:
+        """Find the statistics of the task, whose rows are listed unless all are counts."""
+        cdef int s
+        self.n_lists_left = self.task.n_lists
+        if self.criterion != VARIANCE:
+            for s in range(self.task.n_segments):
+                self.segment_of[self.own[s].code] = s
+        if not self.only_counts:
+            self.list_samples()
+            return
+        self.node.n = 0
+        for s in range(self.task.n_segments):
+            self.node.counts[s] = self.own[s].n
+            self.node.n += self.own[s].n
+        self.node.weight = self.node.n
+
+    cdef void visit_column(self) noexcept nogil:
+        """Draw one of the remaining columns, and evaluate its candidates."""
+        cdef int i, n = self.task.n
+        cdef int j = <int>below(&self.rng, self.n_left + self.n_lists_left), column
+        cdef double low = INFINITY, high = -INFINITY, value
+        cdef bint has_missing = False, varies
+        if j >= self.n_left:
+            self.visit_list(j - self.n_left)
+            return
+        self.n_steps += 50 + 8 * n
+        column = self.columns[j]
+        self.n_left -= 1
+        self.columns[j] = self.columns[self.n_left]
+        self.columns[self.n_left] = column
+        if not self.is_listed:
+            self.list_rows(&self.task)
+            self.list_samples()
+        self.read_column(column)
+        if self.nominal[column]:
+            varies = self.visit_nominal(column, n)
+        else:
+            for i in range(n):
+                value = self.values[i]
+                low = value if value < low else low
+                high = value if value > high else high
+                has_missing |= value != value
+            varies = low < high or (has_missing and low == high)
+            if varies:
+                self.visit_numeric(column, n, random_threshold(&self.rng, low, high))
+        if varies:
+            self.n_visited += 1
+        else:                   # it is constant in all nodes below, too
+            self.task.n_active -= 1
+            self.columns[self.n_left] = self.columns[self.task.n_active]
+            self.columns[self.task.n_active] = column
+
+    cdef void visit_list(self, int at) noexcept nogil:
+        """Evaluate a threshold of a listed column; missing values go right, or left."""
+        cdef int* table = self.table + self.task.table
+        cdef int list_ = table[at], column = self.column_of[list_], head = self.n_values + list_
+        cdef int entry = self.next[head]
+        cdef double low = INFINITY, high = -INFINITY, threshold, value
+        self.n_lists_left -= 1
+        table[at] = table[self.n_lists_left]
+        table[self.n_lists_left] = list_
+        self.clear_sides()
+        while entry != head:
+            value = self.entry_values[entry]
+            low = value if value < low else low
+            high = value if value > high else high
+            self.add_row(&self.left, self.entry_rows[entry])
+            entry = self.next[entry]
+        self.n_steps += 20 + 8 * self.left.n
+        if self.left.n == 0 or (self.left.n == self.task.n and low == high):
+            self.task.n_lists -= 1      # it is constant in all nodes below, too
+            table[self.n_lists_left] = table[self.task.n_lists]
+            table[self.task.n_lists] = list_
+            return
+        self.n_visited += 1
+        if low == high:         # present against missing
+            self.find_others(&self.right)
+            self.offer(column, low, 0, False)
+        else:
+            threshold = random_threshold(&self.rng, low, high)
+            self.divide_entries(head, threshold)
+            if self.left.n + self.right.n == self.task.n:
+                self.offer(column, threshold, 0, self.left.weight >= self.right.weight)
+            else:
+                self.find_others(&self.missing)
+                self.offer_both(column, threshold)
+        if self.best.split.feature == column:
+            self.best_list = list_
+
+    cdef void divide_entries(self, int head, double threshold) noexcept nogil:
+        """Add the entries of a list to the sides of a threshold."""
+        cdef int entry = self.next[head]
+        self.clear_sides()
+        while entry != head:
+            self.add_row(&self.left if self.entry_values[entry] <= threshold else &self.right,
+                         self.entry_rows[entry])
+            entry = self.next[entry]
+
+    cdef void find_others(self, Side* side) noexcept nogil:
+        """Add the samples of the task that are on neither side to one that is empty."""
+        cdef int s
+        for s in range(self.task.n_segments):
+            side.counts[s] = self.node.counts[s] - self.left.counts[s] - self.right.counts[s]
+        side.n, side.weight = (self.node.n - self.left.n - self.right.n,
+                               self.node.weight - self.left.weight - self.right.weight)
+
+    # ---------------------------------------------------------------- splits
+
+    cdef void pick_entries(self, const Split* split) noexcept nogil:
+        """Pick the rows of the lighter child of a split of a listed column."""
+        cdef int head = self.n_values + self.best_list, entry = self.next[head]
+        self.n_picked = self.picked_load = 0
+        self.picked_left = not split.missing_left
+        while entry != head:
+            if (self.entry_values[entry] <= split.threshold) == self.picked_left:
+                self.pick(self.entry_rows[entry])
+            entry = self.next[entry]
+        self.keep_lighter()
+
+    cdef void pick_values(self, const Split* split) noexcept nogil:
+        """Pick the rows of the lighter child of a split of a column whose values were read."""
+        cdef int i, row = self.task.head
+        self.n_picked = self.picked_load = 0
+        self.picked_left = True
+        for i in range(self.task.n):
+            if goes_left(split, self.values[i]):
+                self.pick(row)
+            row = self.next_row[row]
+        self.keep_lighter()
+
+    cdef inline void pick(self, int row) noexcept nogil:
+        self.picked[self.n_picked] = row
+        self.n_picked += 1
+        self.picked_load += self.load_of(row)
+
+    cdef void keep_lighter(self) noexcept nogil:
+        """Pick all other rows if these are the lighter child; of equal ones that is the left."""
+        cdef int k, row
+        cdef int64_t others = self.task.load - self.picked_load
+        if self.picked_load < others or (self.picked_load == others and self.picked_left):
+            return
+        for k in range(self.n_picked):
+            self.sides[self.picked[k]] = 1
+        self.n_picked, self.picked_load, self.picked_left = 0, 0, not self.picked_left
+        row = self.task.head
+        while row >= 0:
+            if self.sides[row]:
+                self.sides[row] = 0
+            else:
+                self.pick(row)
+            row = self.next_row[row]
+
+    cdef void find_sides(self) noexcept nogil:
+        """Find the statistics of both children."""
+        cdef Side* lighter = &self.left if self.picked_left else &self.right
+        cdef Side* other = &self.right if self.picked_left else &self.left
+        cdef int k, s, row
+        self.clear_sides()
+        memset(self.lefts, 0, self.task.n_segments * sizeof(int))
+        for k in range(self.n_picked):
+            row = self.picked[k]
+            self.add_row(lighter, row)
+            self.lefts[0 if self.criterion == VARIANCE else self.segment_of[
+                self.class_of[row]]] += 1
+        other.n, other.weight = self.node.n - lighter.n, self.node.weight - lighter.weight
+        for s in range(self.task.n_segments):
+            other.counts[s] = self.node.counts[s] - lighter.counts[s]
+            if not self.picked_left:
+                self.lefts[s] = self.own[s].n - self.lefts[s]
+
+    cdef void move_lighter(self, Task* lighter, Task* other, bint keeps_lighter,
+                           bint keeps_other) noexcept nogil:
+        """Move the rows that were picked, and their entries, to the lighter child.
+
+        The lists of a child that is not kept may be anything.
+        """
+        cdef int k, i, row, last = -1
+        self.n_steps += 8 * self.picked_load if self.is_sparse else 0
+        for k in range(self.n_picked):
+            row = self.picked[k]
+            if self.previous_row[row] >= 0:
+                self.next_row[self.previous_row[row]] = self.next_row[row]
+            else:
+                other.head = self.next_row[row]
+            if self.next_row[row] >= 0:
+                self.previous_row[self.next_row[row]] = self.previous_row[row]
+        for k in range(self.n_picked):
+            row = self.picked[k]
+            self.previous_row[row] = last
+            if last >= 0:
+                self.next_row[last] = row
+            last = row
+        self.next_row[last] = -1
+        lighter.head = self.picked[0]
+        lighter.load, other.load = self.picked_load, self.task.load - self.picked_load
+        lighter.table, lighter.n_lists = self.task.top, 0
+        if not self.is_sparse or not (keeps_lighter or keeps_other):
+            return
+        for k in range(self.n_picked):
+            row = self.picked[k]
+            for i in range(self.bounds[row], self.bounds[row + 1]):
+                self.move_entry(self.entries_of[i], lighter, keeps_lighter)
+        for i in range(lighter.table, lighter.table + lighter.n_lists):
+            self.new_lists[self.list_of[self.column_of[i]]] = -1
+        lighter.top = lighter.table + lighter.n_lists
+        if self.picked_left:
+            return
+        other.top = lighter.top         # the left child is grown first
+
+    cdef inline void move_entry(self, int entry, Task* lighter, bint keeps_lighter) noexcept nogil:
+        """Move an entry from the lists of the task to the end of one of the lighter child."""
+        cdef int before = self.previous[entry], after = self.next[entry], list_, head
+        cdef int* new_list = &self.new_lists[self.entry_lists[entry]]
+        self.next[before], self.previous[after] = after, before
+        if not keeps_lighter:
+            return
+        list_ = new_list[0]
+        head = self.n_values + list_
+        if list_ < 0:
+            list_ = new_list[0] = self.table[lighter.table + lighter.n_lists] = (
+                lighter.table + lighter.n_lists)
+            head = self.n_values + list_
+            self.column_of[list_] = self.column_of[self.entry_lists[entry]]
+            self.next[head] = self.previous[head] = head
+            lighter.n_lists += 1
+        before = self.previous[head]
+        self.next[before] = self.previous[head] = entry
+        self.previous[entry], self.next[entry] = before, head
