@@ -10,7 +10,7 @@ from ..rng cimport Rng, next_word
 from ..split cimport ENTROPY, VALUES, VARIANCE, Split, goes_left
 from ..tree cimport Kind, Tree, add_class, learn_number, reserve_pairs, split_leaf
 from .candidates cimport float_at
-from .column_lists cimport ColumnLists
+from .column_lists cimport ColumnLists, Link
 from .lane_rows cimport Lane, Lanes, Range, Segment, Task, power_below
 from .node_values cimport NodeValues
 
@@ -123,7 +123,7 @@ cdef class Growth(ColumnLists):
         self.n_words = <int>(n_lanes + 63) // 64
         cdef size_t n_values = n if self.has_nominal else 0
         self.node_values.lay_out(&end, n_values)
-        self.entry_values = <double*>carve(&end, self.n_values, sizeof(double))
+        self.links = <Link*>carve(&end, self.n_values + self.most_lists(), sizeof(Link))
         self.weights = <double*>carve(&end, n, sizeof(double))
         self.values = <double*>carve(&end, n, sizeof(double))
         self.numbers = <double*>carve(&end, n_numbers, sizeof(double))
