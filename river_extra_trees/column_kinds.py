@@ -61,7 +61,7 @@ class ColumnKinds(base.MiniBatchTransformer):
     |---|---|---|
     | `number` | numbers, booleans, durations, texts such as `1,234.5` | a number |
     | `nominal` | everything else; numbers, booleans and dates become their names | a text |
-    | `date` | dates, texts of ISO 8601, seconds since 1970 | the seconds since 1970, in UTC |
+    | `date` | dates, texts of ISO 8601, seconds or milliseconds since 1970 | the seconds, in UTC |
     | `date %d.%m.%Y` | dates, texts of this format, see `datetime.strptime` | the same |
     | `date parts` | as `date`; also with a format | the seconds, and three numbers more |
     | `decimal comma` | numbers, texts such as `1.234,5` | a number |
@@ -258,6 +258,17 @@ class ColumnKinds(base.MiniBatchTransformer):
         _, n_unknown = fit.note(names)
         if n_unknown or fit.is_disjoint or (rows and fit.missing):
             raise ValueError("; ".join(fit.notes(refused=True)))
+
+    def _read_target(self, y: typing.Any) -> typing.Any:
+        """Read a target by the kind that was declared for it in training, if any."""
+        for name, role in self._roles.items():
+            if role == "target" and self.kinds is not None and name in self.kinds:
+                kind = self.kinds[name]
+                try:
+                    return reader_of(kind, self._words)(y)
+                except (ValueError, OverflowError):
+                    raise ValueError(misfit(name, kind, y)) from None
+        return y
 
     def _fit(self, x: Features) -> int:
         """Return whether the learner may read a sample as it is, and whether it is complete."""

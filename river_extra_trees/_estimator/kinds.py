@@ -296,7 +296,7 @@ def date_of_text(text: str) -> float:
     """Read a date, or the digits of a day or of seconds."""
     if texts.NUMERAL.fullmatch(text):
         day = texts.day_of_digits(text)
-        return float(text) if day is None else seconds_of(day)
+        return since_1970(float(text)) if day is None else seconds_of(day)
     return seconds_of(texts.moment_of(text))
 
 
@@ -308,8 +308,27 @@ def date_of_value(value: Any) -> Any:
         return seconds_of(value)
     if is_number(value):
         day = texts.day_of_digits(name_of(value))
-        return value if day is None else seconds_of(day)
+        return since_1970(value) if day is None else seconds_of(day)
     raise ValueError("not a date")
+
+
+def since_1970(number: Any) -> Any:
+    """Return the seconds that a number is: it may be milli-, micro- or nanoseconds.
+
+    These are numbers of more seconds than the years up to 9999 have.
+
+    Examples
+    --------
+    >>> from river_extra_trees._estimator import kinds
+    >>> [kinds.since_1970(number) for number in (1773100800, 1773100800500, 1773100800500000000)]
+    [1773100800, 1773100800.5, 1773100800.5]
+
+    """
+    size = abs(float(number))
+    for unit in () if size < LAST_SECOND else (1e-3, 1e-6, 1e-9):
+        if size * unit < LAST_SECOND:
+            return math.floor(float(number) * (unit * 1e6)) / 1e6
+    return number
 
 
 def formatted(style: str) -> tuple[ValueReader, ValueReader]:
@@ -407,7 +426,7 @@ def settled(
     if style is not None:
         reads |= ~np.isnan(found)
     elif family_of(kind) in (DATE, PARTS):
-        reads |= (found >= FIRST_DIGITS) & (found <= LAST_DIGITS)
+        reads |= ((found >= FIRST_DIGITS) & (found <= LAST_DIGITS)) | (abs(found) >= LAST_SECOND)
     if not reads.any():
         return found
     read = reader_of(kind, missing)

@@ -325,7 +325,8 @@ class TreeLearner(base.Estimator):
         values, by which a tree can separate samples without learning anything: on a stream with a
         weak signal, a nominal feature of 300 random values can have a larger share than the signal.
         The slopes of linear leaves do not count. Where a wrong order would mislead, compare with
-        the loss of accuracy on later samples when the values of a feature are shuffled.
+        the loss of accuracy on later samples when the values of a feature are shuffled; the page
+        "Pictures" shows how.
         """
         return inspection.importances(self._trees())
 

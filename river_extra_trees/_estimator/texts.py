@@ -23,20 +23,26 @@ __all__ = [
 
 TRUTH = {"true": 1.0, "false": 0.0}  # in any case
 EXPONENT = r"([eE][+-]?\d+)?"
-MARK = r"['\u2019 \u00a0\u202f]"  # between thousands, beside the comma or the point
+MARK = r"['\u2019 \u00a0\u2009\u202f]"  # between thousands, beside the comma or the point
 NUMERAL = re.compile(rf"[+-]?(\d+\.?\d*|\.\d+){EXPONENT}", re.ASCII)
 GROUPED = re.compile(
-    rf"[+-]?[1-9]\d{{0,2}}(?P<mark>,|{MARK})\d{{3}}((?P=mark)\d{{3}})*(\.\d*)?", re.ASCII
+    rf"[+-]?([1-9]\d{{0,2}}(?P<mark>,|{MARK})\d{{3}}((?P=mark)\d{{3}})*"
+    rf"|[1-9]\d?(,\d\d)+,\d{{3}})(\.\d*)?",  # 12,34,567 is Indian
+    re.ASCII,
 )
 # One group alone, such as 1,234, may be a decimal comma; blanks stand in telephone numbers, too.
 CERTAINLY_GROUPED = re.compile(
-    r"[+-]?[1-9]\d{0,2}((,\d{3})+\.\d*|('\d{3})+\.\d*|(,\d{3}){2,}|('\d{3}){2,})", re.ASCII
+    r"[+-]?[1-9]\d{0,2}((,\d{3})+\.\d*|('\d{3})+\.\d*|(,\d{3}){2,}|('\d{3}){2,}"
+    r"|(,\d\d)+,\d{3}(\.\d*)?)",
+    re.ASCII,
 )
 CURRENCY = "[$\u20ac\u00a3\u00a5\u20b9]|USD|EUR|GBP|CHF|JPY|INR"  # euro, pound, yen, rupee
 MONEY = re.compile(
     rf"(?P<sign>[+-]?)"
     rf"((?:{CURRENCY}) ?(?P<after>[+-]?[\d.,].*)|(?P<before>[\d.,].*?) ?(?:{CURRENCY}))"
 )
+MINUS = "\u2212"
+OWED = re.compile(r"(?P<number>\d.*\d|\d)-", re.ASCII)  # 5- is -5 to SAP
 INFINITE = re.compile(r"[+-]?inf(inity)?", re.IGNORECASE | re.ASCII)
 WITH_COMMA = re.compile(
     rf"[+-]?([1-9]\d{{0,2}}(?P<mark>\.|{MARK})\d{{3}}((?P=mark)\d{{3}})*(,\d+)?|\d+(,\d+)?|,\d+)"
@@ -53,6 +59,10 @@ ISO = re.compile(
     re.ASCII,
 )
 EIGHT_DIGITS = re.compile(r"(19|20|21)\d{6}", re.ASCII)
+TIME = re.compile(r"\d\d:\d\d:\d\d(\.\d+)?", re.ASCII)
+DURATION = re.compile(  # as pandas writes it: -1 days +23:59:59.5
+    r"(?P<days>-?\d+) days( \+?(?P<h>\d\d):(?P<m>\d\d):(?P<s>\d\d(\.\d+)?))?", re.ASCII
+)
 EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 
 # Texts of decimal numbers that differ from the text of the number in their zeros alone.
@@ -79,22 +89,31 @@ def number_of(text: str) -> float:
     if NUMERAL.fullmatch(text) or INFINITE.fullmatch(text):
         return float(text)
     if found := GROUPED.fullmatch(text):
-        return float(text.replace(found["mark"], ""))
+        return float(text.replace(found["mark"] or ",", ""))
     if (amount := amount_of(text)) != text:
         return number_of(amount)
+    if found := OWED.fullmatch(text):
+        return -number_of(found["number"])
+    if found := DURATION.fullmatch(text):
+        hours = float(found["h"] or 0) + float(found["m"] or 0) / 60.0
+        return float(found["days"]) * 86400.0 + hours * 3600.0 + float(found["s"] or 0)
     raise ValueError("not a number")
 
 
 def amount_of(text: str) -> str:
     """Return the text of an amount of money without the currency, and any other text as it is.
 
+    The minus of typesetting becomes that of programs.
+
     Examples
     --------
     >>> from river_extra_trees._estimator import texts
-    >>> [texts.amount_of(each) for each in ("$1,234.50", "-5 EUR", "($5)", "5")]
-    ['1,234.50', '-5', '-5', '5']
+    >>> [texts.amount_of(each) for each in ("$1,234.50", "-5 EUR", "($5)", "\u22125", "5")]
+    ['1,234.50', '-5', '-5', '-5', '5']
 
     """
+    if text[:1] == MINUS:
+        text = f"-{text[1:]}"
     owed = f"-{text[1:-1]}" if text[:1] == "(" and text[-1:] == ")" else text
     found = MONEY.fullmatch(owed)
     if found is None:
@@ -105,6 +124,8 @@ def amount_of(text: str) -> str:
 def is_certain_number(text: str) -> bool:
     """Return whether a text of unknown kind is a number or a truth value."""
     if NUMERAL.fullmatch(text) or text.lower() in TRUTH or INFINITE.fullmatch(text):
+        return True
+    if DURATION.fullmatch(text):
         return True
     amount = amount_of(text)
     return bool(
@@ -123,6 +144,8 @@ def number_with_comma(text: str) -> float:
 
     """
     text = amount_of(text.removesuffix("%").rstrip())
+    if found := OWED.fullmatch(text):
+        text = f"-{found['number']}"
     found = WITH_COMMA.fullmatch(text)
     if not found:
         raise ValueError("not a number with a decimal comma")
@@ -205,6 +228,8 @@ def name_of_text(text: str) -> str:
     ['007', '7', '1e3', '1000', '+7']
     >>> [texts.name_of_text(each) for each in ("2026-01-02T00:00:00", "2026-01-02 00:00+01:00")]
     ['2026-01-02', '2026-01-01T23:00:00']
+    >>> [texts.name_of_text(each) for each in ("14:15", "14:15:00.000000", "27:15:00")]
+    ['14:15', '14:15:00', '27:15:00']
 
     """
     if text.isdigit() or text[:1].isalpha():
@@ -220,6 +245,8 @@ def name_of_text(text: str) -> str:
         is_usual = "e" in repr(number) and abs(number) != float("inf")
         return name_of_float(number) if is_usual else text
     try:
+        if TIME.fullmatch(text):
+            return datetime.time.fromisoformat(text).isoformat()
         return name_of_date(moment_of(text))
     except (ValueError, OverflowError):
         return text

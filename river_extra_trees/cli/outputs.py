@@ -20,6 +20,7 @@ FAILED, INVALID, ALARM, INTERRUPTED = 1, 2, 3, 130  # exit statuses
 # Options for the remedies of a `Fault`.
 HINTS = {
     "kind": "--kind {0}=nominal reads names, --on-bad-cell missing skips such cells",
+    "number": "--kind {0}='decimal comma', percentage or date says how it is written",
     "cell": "--on-bad-cell missing skips such cells",
     "drop": "--drop {0} leaves the column out",
     "encoding": "such as --encoding latin-1",

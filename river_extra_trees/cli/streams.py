@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from river_extra_trees._estimator.fit import listed, near
-from river_extra_trees._estimator.kinds import family_of
+from river_extra_trees._estimator.kinds import NUMBER, family_of
 from river_extra_trees.cli import UserError
 from river_extra_trees.cli.suspicions import suspicions
 from river_extra_trees.column_kinds import ColumnKinds
@@ -52,8 +52,10 @@ class Stream:
 
     def warnings(self) -> Iterator[str]:
         """Say what looks wrong in the first rows, if they have been read."""
+        reader = self.reader
         if not is_bundled(self.name):
-            yield from suspicions(self.first, self.reader.kinds, self.reader.target)
+            yield from zeros_in(reader)
+            yield from suspicions(self.first, reader.kinds, reader.target, reader.untyped)
 
     def notes(self) -> Iterator[str]:
         """Report the kinds of the columns of a table, and the rows that were skipped."""
@@ -64,6 +66,17 @@ class Stream:
             kinds = (f"{len(names)} {kind}: {listed(names)}" for kind, names in by_kind.items())
             yield f"columns: {'; '.join(kinds)}"
         yield from notes_of(self.reader)
+
+
+def zeros_in(reader: Reader) -> Iterator[str]:
+    """Say which columns of numbers look like codes, because they have zeros in front."""
+    for name, text in reader.zeros.items():
+        is_number = name == reader.target or reader.kinds.columns.get(name) == NUMBER
+        if is_number and name not in (reader.kinds.kinds or ()):
+            yield (
+                f"column {name!r} has zeros in front, as in {text!r}, and is read as numbers; "
+                f"--kind {name}=nominal reads names"
+            )
 
 
 def notes_of(reader: Reader) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
 
 import numpy as np
@@ -25,6 +26,8 @@ FEWEST_TEXTS = 10  # different ones, of a column of another kind
 FEWEST_ROWS = 50  # of a column with a different text in each row
 MOST_TEXTS = 200  # to look at
 MOST_DIFFERENT = 0.95
+MOST_WORDS = 3  # among numbers
+LEAST_POINTED, MOST_POINTED = 0.5, 0.98  # shares of numbers with a point between thousands
 ENOUGH = 0.9  # texts of a kind
 DAYS = (
     *("%m/%d/%Y", "%d/%m/%Y", "%d.%m.%Y", "%Y/%m/%d", "%m-%d-%Y", "%d-%m-%Y", "%Y.%m.%d"),
@@ -44,12 +47,16 @@ STYLES = (
     ),
     *("%a, %d %b %Y %H:%M:%S %z", "%a %b %d %H:%M:%S %Y"),
 )
-LIKELY = (PERCENTAGE, NUMBER, COMMA, *(f"{DATE} {style}" for style in STYLES))
+LIKELY = (PERCENTAGE, NUMBER, COMMA, DATE, *(f"{DATE} {style}" for style in STYLES))
 FIRST = 3  # texts of which a likely kind reads one
 
 
-def suspicions(batches: Sequence[Batch], kinds: ColumnKinds, target: str | None) -> Iterator[str]:
+def suspicions(
+    batches: Sequence[Batch], kinds: ColumnKinds, target: str | None = None, untyped: bool = False
+) -> Iterator[str]:
     """Say which columns of the first rows look like another kind, or like identifiers.
+
+    `untyped` is whether the source has no types, so that a text may be a number.
 
     Examples
     --------
@@ -59,7 +66,7 @@ def suspicions(batches: Sequence[Batch], kinds: ColumnKinds, target: str | None)
     >>> frame = pyarrow.table({"price": [f"{i},5" for i in range(60)]})
     >>> kinds = ColumnKinds()
     >>> kinds.learn_many(frame)
-    >>> for text in suspicions([Batch(range(60), frame, None)], kinds, None):
+    >>> for text in suspicions([Batch(range(60), frame, None)], kinds):
     ...     print(text)
     column 'price' is read as names, such as '0,5'; --kind price='decimal comma' reads numbers
 
@@ -78,19 +85,34 @@ def suspicions(batches: Sequence[Batch], kinds: ColumnKinds, target: str | None)
             continue
         values = compute.drop_null(pyarrow.chunked_array(chunks))
         if kind == NOMINAL:
-            yield from of_names("column", "names", name, values.to_pylist())
-        elif kind == NUMBER and counts_rows(values.to_numpy()):
+            yield from of_names("column", "names", name, values.to_pylist(), untyped)
+        elif kind == NUMBER and counts_rows(numbers := values.to_numpy()):
             yield f"column {safe_repr(name)} counts the rows; {drops(name)}"
+        elif kind == NUMBER and untyped and (example := point_of_thousands(numbers)):
+            yield (
+                f"column {safe_repr(name)} may have points between thousands, as in {example}; "
+                f"--kind {safe_repr(name, str)}={COMMA!r} reads them"
+            )
     labels = [y for each in batches for y in each.targets or ()]
-    if target is not None and target not in declared and all(type(y) is str for y in labels):
-        yield from of_names("target", "labels", target, labels)
+    if target is not None and target not in declared and any(type(y) is str for y in labels):
+        yield from of_names("target", "labels", target, list(map(str, labels)), untyped)
 
 
-def of_names(what: str, of: str, name: Hashable, values: Sequence[str]) -> Iterator[str]:
+def of_names(
+    what: str, of: str, name: Hashable, values: Sequence[str], untyped: bool
+) -> Iterator[str]:
     """Say whether some texts look like another kind, or like identifiers."""
-    different = list(dict.fromkeys(values))
+    counts = Counter(values)
+    different = list(counts)
     begin = f"{what} {safe_repr(name)}"
-    if others := likely_kinds(different):
+    if untyped and (words := odd_words(different)):
+        share = sum(counts[word] for word in words) / len(values)
+        options = " ".join(f"--missing {safe_repr(word)}" for word in words)
+        yield (
+            f"{begin} is read as {of}, because {share:.0%} of its values are "
+            f"{', '.join(map(safe_repr, words))}; {options} reads the others as numbers"
+        )
+    elif others := likely_kinds(different):
         read = "dates" if others[0].startswith(DATE) else "numbers"
         yield (
             f"{begin} is read as {of}, such as {different[0]!r}; --kind "
@@ -102,6 +124,21 @@ def of_names(what: str, of: str, name: Hashable, values: Sequence[str]) -> Itera
             yield f"{begin} has {n}: is it the column to predict?"
         else:
             yield f"{begin} has {n}; if it is an identifier, {drops(name)}"
+
+
+def odd_words(different: Sequence[str]) -> list[str]:
+    """Return the few words among texts that are numbers otherwise.
+
+    Examples
+    --------
+    >>> from river_extra_trees.cli.suspicions import odd_words
+    >>> odd_words(["n.a.", *map(str, range(20))])
+    ['n.a.']
+
+    """
+    words = [text for text in different if not NUMERAL.fullmatch(text)]
+    is_odd = 0 < len(words) <= MOST_WORDS and len(different) >= FEWEST_TEXTS + len(words)
+    return words if is_odd else []
 
 
 def drops(name: Hashable) -> str:
@@ -116,6 +153,32 @@ def counts_rows(numbers: npt.NDArray[np.float64]) -> bool:
         and numbers[0] in (0.0, 1.0)
         and bool(np.all(np.diff(numbers) == 1.0))
     )
+
+
+def point_of_thousands(numbers: npt.NDArray[np.float64]) -> str:
+    """Return a number whose point may stand between thousands, if there are such; else nothing.
+
+    Those numbers have three digits after the point, and others, below 1,000, have no point.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from river_extra_trees.cli.suspicions import point_of_thousands
+    >>> point_of_thousands(np.array([1.234, 12.5, 987.0] * 20))
+    ''
+    >>> point_of_thousands(np.array([1.234, 12.345, 987.0] * 20))
+    '1.234'
+
+    """
+    sizes = np.abs(numbers)
+    pointed = sizes[sizes % 1.0 > 0.0]
+    share = len(pointed) / max(1, len(sizes))
+    if len(numbers) < FEWEST_ROWS or not LEAST_POINTED < share < MOST_POINTED:
+        return ""
+    thousands = np.round(pointed * 1000.0)
+    is_one = np.all(thousands / 1000.0 == pointed) and sizes.max() < 1000.0 and pointed.min() > 1.0
+    has_three_digits = np.mean(thousands % 10.0 > 0.0) > LEAST_POINTED
+    return f"{pointed[0]:.3f}" if is_one and has_three_digits else ""
 
 
 def likely_kinds(different: Sequence[str]) -> list[str]:
@@ -137,6 +200,8 @@ def likely_kinds(different: Sequence[str]) -> list[str]:
     if most < ENOUGH * len(sample):
         return []
     best = [kind for kind, n in found.items() if n == most]
+    if DATE in best:  # which formats read, too
+        return [DATE]
     if PERCENTAGE in best:  # which reads plain numbers, too
         has_signs = any("%" in text for text in sample)
         best = [kind for kind in best if (kind == PERCENTAGE) == has_signs]

@@ -17,8 +17,9 @@ __all__ = ["ImportancesDisplay"]
 class ImportancesDisplay(AxesDisplay):
     """Importances of features as bars, the largest on top.
 
-    The importance is the share of a feature in the impurity decrease of the present splits. A grey
-    bar at the bottom stands for all other features.
+    The importance is the share of a feature in the impurity decrease of the present splits, on the
+    samples on which the trees grew: features that say nothing have a share, too, and linear leaves
+    do not count. A grey bar at the bottom stands for all other features.
 
     Parameters
     ----------

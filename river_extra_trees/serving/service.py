@@ -174,6 +174,8 @@ class Service:
                 if is_new:
                     kinds.learn_one(sample.x)
                 read.append(sample._replace(x=kinds.transform_one(sample.x)))
+                if learned:
+                    read[-1] = read[-1]._replace(y=kinds._read_target(sample.y))
             except ValueError as error:
                 raise at_line(sample.line, error, REJECTED) from None
         return read

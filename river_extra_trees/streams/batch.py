@@ -11,9 +11,9 @@ from river_extra_trees._estimator.rows import rows_of, values_by_name
 
 __all__ = ["Batch", "Fault", "TableError"]
 
-# What may help: another kind of the column, to read its bad cells as missing, to leave the column
-# out, or another encoding.
-Remedy = Literal["kind", "cell", "drop", "encoding"]
+# What may help: another kind of the column, a kind of numbers for the target, to read bad cells as
+# missing, to leave the column out, or another encoding.
+Remedy = Literal["kind", "number", "cell", "drop", "encoding"]
 
 
 class Fault(NamedTuple):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import datetime
 import functools
 import math
 from collections.abc import Hashable, Mapping, Sequence
@@ -23,6 +24,7 @@ from river_extra_trees._estimator.kinds import (
     family_of,
     kind_of,
     kind_of_most,
+    name_of,
     parts_of,
     settled,
 )
@@ -196,7 +198,9 @@ def labels_of(
     labels: list[Any] = []
     faults = {}
     for row, value in enumerate(values):
-        if value is not None and not isinstance(value, str | bool | int | float | Decimal):
+        if isinstance(value, datetime.date | datetime.time | datetime.timedelta):
+            value = label_of_text(name_of(value))
+        elif value is not None and not isinstance(value, str | bool | int | float | Decimal):
             faults[row] = _unreadable(name, value)
         if isinstance(value, Decimal):
             value = label_of_text(str(value))

@@ -26,6 +26,7 @@ ROWS_TO_LOOK_AT = 1000  # to determine the kinds of the columns of a file
 PARQUET, IPC = (".parquet", ".pq"), (".arrow", ".feather", ".ipc")
 SUFFIXES = (".csv", ".txt", ".tsv", ".jsonl", ".ndjson", *PARQUET, *IPC)
 Item = TypeVar("Item")
+FEWEST_DIGITS = 3  # of a code with zeros in front; the month 01 is a number
 PACKED = (".gz", ".bz2", ".zst")
 # Column chunks are read in pieces of this size, so that large row groups need little memory.
 BUFFER = 1 << 20
@@ -76,6 +77,8 @@ class Reader:
         self.has_header = True  # whether all rows have the same columns
         self.names: dict[str, None] = {}  # of the columns so far
         self.untyped = False  # whether a text may be a number
+        self.n_batches = 0
+        self.zeros: dict[str, str] = {}  # texts of columns whose first rows have zeros in front
         self.rows: Iterator[Rows] = iter(())
         self.n_rows: int | None = None
         self.file: Any = None  # of a text, as it lies on the disk
@@ -151,6 +154,9 @@ class Reader:
         from .conversion import frame_of, labels_of, parts_in, read_column, values_of
 
         numbers, absent = rows.numbers, [None] * len(rows.numbers)
+        if self.untyped and not self.n_batches:
+            self._note_zeros(rows)
+        self.n_batches += 1
         self.names.update(dict.fromkeys(rows.columns))
         faults = {number: Fault(text) for number, text in rows.faults.items()}
         names, unknown = self._features(rows.columns)
@@ -172,13 +178,14 @@ class Reader:
         for name in filter(None, (self.target, self.weight)):
             cells = rows.columns.get(name, absent)
             labels[name], found = labels_of(self.kinds, name, cells, self.untyped)
-            faults |= {numbers[i]: Fault(text, "drop", name) for i, text in found.items()}
+            faults |= {numbers[i]: Fault(text) for i, text in found.items()}
         targets, weights = labels.get(self.target or ""), labels.get(self.weight or "")
         for number, y in zip(numbers, targets or (), strict=False):
             if y is None and not self.predicts:
                 faults.setdefault(number, Fault(f"the target {self.target!r} is missing"))
             elif self.has_numeric_targets and y is not None and not _is_finite(y):
-                faults[number] = Fault(f"the target {self.target!r} is {y!r}, not a number")
+                text = f"the target {self.target!r} is {y!r}, not a number"
+                faults[number] = Fault(text, "number", self.target or "")
         for number, w in zip(numbers, weights or (), strict=False):
             if not _is_finite(w) or w < 0.0:
                 wanted = "it must be a number from 0 on"
@@ -186,6 +193,14 @@ class Reader:
         kept = {name: list(values_of(rows.columns.get(name, absent))) for name in self.keep}
         frame = frame_of(features | parts, len(numbers))
         return Batch(numbers, frame, targets, weights, kept, unknown, tuple(parts)), faults
+
+    def _note_zeros(self, rows: Rows) -> None:
+        """Note the columns of texts of which one has zeros in front, as codes have."""
+        for name, cells in rows.columns.items():
+            for text in map(str.strip, cells):
+                if text.startswith("0") and len(text) >= FEWEST_DIGITS and text.isdecimal():
+                    self.zeros[name] = text
+                    break
 
     def _fault(self, name: str, text: str) -> Fault:
         """Return what is wrong with a cell of a feature."""

@@ -193,11 +193,59 @@ def test_columns_that_look_wrong(
     assert len(said) == 1
 
 
+@pytest.mark.parametrize(
+    ("cells", "says"),
+    [
+        (
+            ["n.a." if i % 3 else str(i) for i in range(90)],
+            "67% of its values are 'n.a.'; --missing",
+        ),
+        (
+            ["#DIV/0!" if i % 3 else str(i) for i in range(90)],
+            "--missing '#DIV/0!' reads the others",
+        ),
+        ([f"{i % 90 + 1}.{i * 7 % 1000:03d}" if i % 9 else str(i) for i in range(90)], "thousands"),
+        ([f"{i}.{i:03d}" for i in range(90)], None),
+        ([f"{i % 9 + 1}.{i % 10}" if i % 9 else str(i) for i in range(90)], None),
+    ],
+)
+def test_numbers_that_look_wrong(cells: list[str], says: str | None, tmp_path: Path) -> None:
+    """Words among the numbers of CSV, and points that may stand between thousands, are named."""
+    path = tmp_path / "t.csv"
+    path.write_text("a,y\n" + "".join(f"{cell},{i % 2}\n" for i, cell in enumerate(cells)))
+    said = done("race", path, "NoChangeClassifier", "--target", "y").stderr
+    assert ("column 'a' " in said) == (says is not None)
+    assert says is None or says in said
+
+
+def test_zeros_in_front(tmp_path: Path) -> None:
+    """Columns of CSV that have them are codes, perhaps, and a note says so."""
+    path = tmp_path / "t.csv"
+    path.write_text("zip,month,y\n" + "01234,01,007\n10115,12,7\n" * 30)
+    said = done("race", path, "NoChangeClassifier", "--target", "y").stderr
+    for name, text in (("zip", "01234"), ("y", "007")):
+        assert f"column '{name}' has zeros in front, as in '{text}'" in said
+    assert "'month' has" not in said
+    kinds = ("--kind", "zip=nominal", "--kind", "y=nominal")
+    said = done("race", path, "NoChangeClassifier", "--target", "y", *kinds).stderr
+    assert "zeros" not in said
+
+
 def test_a_target_that_looks_wrong() -> None:
     """So does a target."""
+    rows = "a,y\n" + "".join(f"{i * i},{i / 2 if i else 'n.a.'}\n" for i in range(60))
+    said = done("race", "-", "NoChangeClassifier", "--target", "y", stdin=rows).stderr
+    assert "target 'y' is read as labels, because 2% of its values are 'n.a.'; --mis" in said
     rows = "a,y\n" + "".join(f'{i * i},"{i},5"\n' for i in range(60))
     said = done("race", "-", "NoChangeClassifier", "--target", "y", stdin=rows).stderr
     assert "note: target 'y' is read as labels, such as '0,5'; --kind y='decimal comma'" in said
+    rows = "a,y\n" + "".join(f"{i * i},2026-{i % 12 + 1:02d}-01\n" for i in range(60))
+    said = done("race", "-", "NoChangeClassifier", "--target", "y", stdin=rows).stderr
+    assert "such as '2026-01-01'; --kind y='date' reads dates\n" in said
+    rows = "a,y\n" + '1,"1,5"\n'
+    command = ("race", "-", "StreamDecisionTree", "--target", "y", "--task", "regression")
+    refused = run(*command, stdin=rows)
+    assert_refused(refused, "is '1,5', not a number (--kind y='decimal comma', ")
     rows = "a,y\n" + "".join(f"{i * i},u{i}\n" for i in range(60))
     said = done("race", "-", "NoChangeClassifier", "--target", "y", stdin=rows).stderr
     assert "target 'y' has 60 different texts in 60 rows: is it the column to predict?" in said

@@ -104,6 +104,9 @@ class NaiveExtraTrees(abc.ABC):
         self.columns = Columns()
         self.samples: list[Sample] = []
         self.questions: list[Question] = []
+        self.n_first = 0  # questions that were asked before anything was known
+        self.asked_at = -1  # samples learned before the last question
+        self.named = 0  # features and labels after the last sample
         self.delay = 0.0
         self.groups: list[Group] = []
         self.trees: list[Tree] = []
@@ -127,8 +130,15 @@ class NaiveExtraTrees(abc.ABC):
 
     # --- Late labels
 
+    @property
+    def n_names(self) -> int:
+        """Number of features and labels."""
+        return len(self.columns.numbers) + len(getattr(self, "labels", ()))
+
     def ask(self, x: dict[Any, Any]) -> None:
-        """Keep a question and its answer, unless nothing is known yet."""
+        """Keep a question and its answer; count it if nothing is known yet."""
+        self.n_first += not self.samples
+        self.asked_at = self.n_seen
         if self.samples:
             row = self.columns.encoded(x)
             answer = self.kept(self.answer_of(row))
@@ -146,8 +156,16 @@ class NaiveExtraTrees(abc.ABC):
             best = min(found, key=lambda q: abs(self.n_seen - q.n_seen - self.delay))
             self.questions.remove(best)
             self.delay += (self.n_seen - best.n_seen - self.delay) / self.DELAY_MEMORY
+            self.n_first = 0
             if best.n_seen < self.n_seen:
                 return best.answer
+        elif self.samples and self.n_names != self.named:
+            pass  # it does not find its question even if its label comes at once
+        elif self.n_first and self.asked_at == self.n_seen:
+            self.n_first -= 1
+            self.delay += (self.n_seen - self.delay) / self.DELAY_MEMORY
+        else:
+            self.n_first = 0
         return self.answer_of(x)
 
     @property
@@ -178,6 +196,7 @@ class NaiveExtraTrees(abc.ABC):
             return
         sample = Sample(self.columns.learned(x), self.target(y), weight)
         self.weigh(sample)
+        self.named = self.n_names
         for tree in self.trees:
             self.learn_leaf(tree, sample)
         self.samples.append(sample)

@@ -20,6 +20,7 @@ from river_extra_trees.serving.description import explained
 from river_extra_trees.serving.endpoints import Application, Limits
 from river_extra_trees.serving.schema import Sample
 from river_extra_trees.serving.service import Service
+from tests.tools.command_line import done
 from tests.tools.estimators import learn
 from tests.tools.http_service import JSON, LINES, SAMPLES, Answer, ask, asked, body_of, metrics_of
 
@@ -361,6 +362,29 @@ def test_columns_of_a_stream(tmp_path: Path) -> None:
     assert columns["day"]["kind"] == "date"
     wrong = asked(app, "/predict", body_of({"x": {"size": "large"}}))
     assert (wrong.status, "holds 'large' among numbers" in wrong.json["error"]) == (422, True)
+
+
+@pytest.mark.parametrize(
+    ("kind", "labels"), [("nominal", [7, "7", 7.0]), ("percentage", ["7%", 7])]
+)
+def test_a_kind_of_the_target(kind: str, labels: list[Any], tmp_path: Path) -> None:
+    """What was declared for the table in training reads the labels of requests."""
+    path, data = tmp_path / "m.model", tmp_path / "t.csv"
+    data.write_text("a,y\n" + "1,7\n2,8\n" * 30)
+    options = ("--target", "y", "--kind", f"y={kind}", "--task", "classification", "--save", path)
+    done("train", data, "StreamDecisionTree", *options)
+    app = application(tmp_path, persistence.load(path))
+    known = asked(app, "/info").json["labels"]
+    for label in labels:
+        answer = asked(app, "/predict", body_of({"x": {"a": 1}})).json
+        assert asked(app, "/labels", body_of({"id": answer["id"], "y": label})).status == 200
+        assert asked(app, "/predict-learn", body_of({"x": {"a": 1}, "y": label})).status == 200
+    assert asked(app, "/info").json["labels"] == known
+    app.look()
+    assert metrics_of(app)["recent_score"] == 1.0
+    if kind != "nominal":
+        wrong = asked(app, "/learn", body_of({"x": {"a": 1}, "y": "seven"}))
+        assert (wrong.status, "'y' holds 'seven'" in wrong.json["error"]) == (422, True)
 
 
 @pytest.mark.parametrize("value", [[1], {"q": 1}, [[]]])

@@ -135,6 +135,16 @@ def test_decimal_targets(tmp_path: Path, scale: int, values: list[Any], expected
     assert [(type(y), y) for y in targets] == [(type(y), y) for y in expected]
 
 
+def test_dates_as_targets(tmp_path: Path) -> None:
+    """Without a kind they are labels, as they are in CSV; a duration is a number."""
+    day, time = datetime.date(2026, 11, 22), datetime.time(14, 15)
+    for values in ([day], [datetime.datetime(2026, 11, 22)], [time], [datetime.timedelta(1)]):
+        parquet.write_table(pa.table({"y": values}), tmp_path / "t.parquet")
+        (tmp_path / "t.csv").write_text(pd.DataFrame({"y": values}).to_csv(index=False))
+        found = [read(tmp_path / name, target="y")[1] for name in ("t.parquet", "t.csv")]
+        assert found[0] == found[1]
+
+
 @pytest.mark.parametrize(
     ("text", "label"),
     [

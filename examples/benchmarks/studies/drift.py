@@ -67,6 +67,18 @@ def answers(name: str, rows: streams.Rows, capymoa: str | None) -> Iterator[Any]
         model.learn_one(x, y)
 
 
+def shares_of(
+    name: str, rows: streams.Rows, drifts: list[int], capymoa: str | None = None
+) -> list[str]:
+    """Return the accuracy of a learner in each span around the drifts."""
+    found = answers(name, rows, capymoa)
+    right = [a == y for a, (_, y) in zip(found, rows, strict=True)]
+    spans = SPANS.values()
+    return [
+        f"{statistics.fmean(right[at + i] for at in drifts for i in span):.3f}" for span in spans
+    ]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -80,13 +92,8 @@ def main() -> None:
     made = streams.loaded(options.streams, lambda stream: STREAMS[stream]())
     for stream, (rows, drifts) in made:
         for name in names:
-            found = answers(name, rows, options.capymoa_python)
-            right = [a == y for a, (_, y) in zip(found, rows, strict=True)]
-            shares = [
-                statistics.fmean(right[at + i] for at in drifts for i in span)
-                for span in SPANS.values()
-            ]
-            lines.append([stream, name, *(f"{share:.3f}" for share in shares)])
+            shares = shares_of(name, rows, drifts, options.capymoa_python)
+            lines.append([stream, name, *shares])
     tables.show(["stream", "learner", *SPANS], lines)
 
 

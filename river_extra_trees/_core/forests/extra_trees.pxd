@@ -97,6 +97,7 @@ cdef class ExtraTrees(Ensemble):
     cdef Py_ssize_t first_asked         # row of a frame that is predicted: first with a place ...
     cdef int first_place                # ... of its question, and this place; -1: no row has any
     cdef double* claims                 # per member of the mixture, see `Pace`
+    cdef unsigned long named            # version of the schema after the last sample
 
     cdef object store_in(self, Buffer buffer)
     cdef int make_small(self, int n_threads) except -1

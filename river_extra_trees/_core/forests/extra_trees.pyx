@@ -255,9 +255,11 @@ cdef class ExtraTrees(Ensemble):
         return TreePass(self, ahead, reader)
 
     cdef int run(self, RowReader reader, Py_ssize_t stop, int n_labels) except -1 nogil:
+        cdef Py_ssize_t row = reader.row
         if not reader.learns:
-            self.open_questions(reader.row, stop)
+            self.open_questions(row, stop)
             Ensemble.run(self, reader, stop, n_labels)
+            self.questions.note(reader.row - row, self.buffer.n_seen)
             if self.first_place >= 0:       # the other rows are asked later
                 self.questions.end = self.first_place + <int>max(
                     <Py_ssize_t>0, reader.row - self.first_asked)
@@ -297,6 +299,7 @@ cdef class ExtraTrees(Ensemble):
     cdef void widen(self, int n_labels) noexcept:
         self.trees.widen(n_labels)
         self.questions.forget()     # their answers have too few labels
+        self.named = self.schema.version - 1
         self.n_row = -1
 
     cdef int update(self, double target, double weight) except -1 nogil:
@@ -309,6 +312,7 @@ cdef class ExtraTrees(Ensemble):
         self.answer()
         self.learn_weights(self.schema.row, 1, self.schema.filled, self.schema.n_filled, arrival,
                            self.answers, self.mixed, target, self.n_values())
+        self.named = self.schema.version
         self.buffer.push(self.schema.row, self.schema.n_columns, target, weight)
         if not self.regression:
             self.naive.learn(self.schema.row, self.schema.filled, self.schema.n_filled,
@@ -433,8 +437,9 @@ cdef class ExtraTrees(Ensemble):
         """
         cdef Pace pace
         cdef double* asked = NULL
-        if self.questions.waits():
-            asked = self.questions.take(hash_of(row, stride, columns, n), n_seen)
+        if self.questions.waits() or self.questions.n_first > 0:
+            asked = self.questions.take(
+                hash_of(row, stride, columns, n), n_seen, self.schema.version == self.named)
         if asked != NULL:
             answers, mixed = NULL, asked
         pace = self.questions.pace()
@@ -454,10 +459,9 @@ cdef class ExtraTrees(Ensemble):
         return self.claims
 
     cdef int remember(self) except -1 nogil:
-        if self.buffer.n_seen > 0:
-            self.questions.keep(
-                hash_of(self.schema.row, 1, self.schema.filled, self.schema.n_filled),
-                self.buffer.n_seen, self.mixed, self.size_of_mixed(self.n_values()))
+        self.questions.keep(
+            hash_of(self.schema.row, 1, self.schema.filled, self.schema.n_filled),
+            self.buffer.n_seen, self.mixed, self.size_of_mixed(self.n_values()))
         return 0
 
     cdef int open_questions(self, Py_ssize_t row, Py_ssize_t stop) except -1 nogil:
@@ -646,6 +650,7 @@ cdef class ExtraTrees(Ensemble):
         buffer.enlarge(self.buffer.n_blocks)    # AHEAD may have been smaller in a former version
         self.store_in(buffer)
         self.schema, self.labels = fields["schema"], fields["labels"]
+        self.named = self.schema.version
         self.trees = table_of(fields["trees"], self.new_trees())
         self.models, self.mixture = fields.get("models", []), fields.get("mixture")
         self.naive, self.pool = fields.get("naive"), fields.get("pool")

@@ -11,6 +11,12 @@ samples that were learned between the question and the label; D is its running m
 
     D <- D + (delay - D) / MEMORY.
 
+Questions that were asked before anything was learned have no answer, and no columns that could tell
+one row from another. They are counted. The first labels are theirs, until one finds its question,
+or comes without a question since the label before. New labels, and labels of samples with a new
+feature, find no question anyway and are passed over. So the delay is followed from the first late
+label on.
+
 The rows of a frame are asked in any order, by several threads: `open` makes places for all of them,
 `put` fills one.
 
@@ -34,6 +40,8 @@ cdef struct Pace:
 cdef class Questions:
     cdef readonly double delay          # D
     cdef bint is_closed                 # whether no question is kept
+    cdef int n_first                    # asked before anything was learned, and not answered
+    cdef int64_t asked_at               # if there are any: samples learned before the last question
     cdef int width                      # number of numbers of an answer
     cdef int first, end                 # places of the questions that may wait: first ... end - 1
     cdef uint64_t* rows                 # per place: hash of the row
@@ -44,12 +52,14 @@ cdef class Questions:
     cdef int most(self, int width) noexcept nogil
     cdef int keep(self, uint64_t row, int64_t n_seen, const double* answer,
                   int width) except -1 nogil
+    cdef void note(self, Py_ssize_t n, int64_t n_seen) noexcept nogil
     cdef int open(self, int n, int width) except -1 nogil
     cdef void put(self, int place, uint64_t row, int64_t n_seen,
                   const double* answer) noexcept nogil
     cdef int make_room(self) except -1 nogil
     cdef int reserve(self, int capacity) except -1 nogil
-    cdef double* take(self, uint64_t row, int64_t n_seen) noexcept nogil
+    cdef double* take(self, uint64_t row, int64_t n_seen, bint is_known) noexcept nogil
+    cdef void take_first(self, int64_t n_seen, bint is_known) noexcept nogil
     cdef void forget(self) noexcept nogil
     cdef Pace pace(self) noexcept nogil
     cdef object check_answers(self, int width, int64_t n_seen)

@@ -21,11 +21,13 @@ cdef double MEMORY = 100.0      # of the mean delay, in labels
 
 FIELDS = {
     "delay": ("number", 0.0, float(LARGEST_COUNT)), "is_closed": ("flag",),
+    "n_first": ("whole", 0, MOST), "asked_at": ("whole", -1, LARGEST_COUNT),
     "rows": ("array", np.uint64, "questions"),
     "moments": ("whole_numbers", np.int64, "questions", {"most": LARGEST_COUNT}),
     "ages": ("whole_numbers", np.int64, "questions", {"most": MOST - 1}),
     "answers": ("array", np.float64, "questions", None),
 }
+DEFAULTS = {"n_first": 0, "asked_at": -1}      # of earlier files
 
 
 cdef union Bits:
@@ -56,7 +58,7 @@ cdef class Questions:
     """
 
     def __cinit__(self, bint is_closed=False):
-        self.is_closed = is_closed
+        self.is_closed, self.asked_at = is_closed, -1
 
     def __dealloc__(self):
         free(self.rows)
@@ -72,13 +74,21 @@ cdef class Questions:
     cdef int keep(self, uint64_t row, int64_t n_seen, const double* answer,
                   int width) except -1 nogil:
         """Keep a question, unless it is the last one again and nothing was learned since."""
-        if self.is_closed or self.most(width) == 0:
+        self.note(1, n_seen)
+        if n_seen == 0 or self.is_closed or self.most(width) == 0:
             return 0
         if (self.waits() and width == self.width and self.rows[self.end - 1] == row
                 and self.moments[self.end - 1] == n_seen):
             return 0
         self.put(self.open(1, width), row, n_seen, answer)
         return 0
+
+    cdef void note(self, Py_ssize_t n, int64_t n_seen) noexcept nogil:
+        """Note that n questions are asked; count them if nothing was learned yet."""
+        if n_seen == 0 and not self.is_closed:
+            self.n_first = <int>min(self.n_first + n, <Py_ssize_t>MOST)
+        if n > 0 and self.n_first > 0:
+            self.asked_at = n_seen
 
     cdef int open(self, int n, int width) except -1 nogil:
         """Make places for n questions, at most `most`; return the first of them."""
@@ -123,11 +133,13 @@ cdef class Questions:
         self.capacity = capacity
         return 0
 
-    cdef double* take(self, uint64_t row, int64_t n_seen) noexcept nogil:
+    cdef double* take(self, uint64_t row, int64_t n_seen, bint is_known) noexcept nogil:
         """Remove the question of a row, and follow its delay.
 
+        `is_known` tells whether neither a feature of the sample nor its label is new.
+
         Returns its answer, which is valid until the next question; NULL if there is none, or if
-        nothing was learned since it was asked.
+        nothing was learned since it was asked, or before.
         """
         cdef int place, found = -1
         cdef double distance, nearest = 0.0
@@ -137,13 +149,25 @@ cdef class Questions:
                 if found < 0 or distance < nearest:
                     found, nearest = place, distance
         if found < 0:
+            self.take_first(n_seen, is_known)
             return NULL
         self.delay += (<double>(n_seen - self.moments[found]) - self.delay) / MEMORY
         place, n_seen = found, n_seen - self.moments[found]
+        self.n_first, self.asked_at = 0, -1
         self.moments[found] = -1
         while self.waits() and self.moments[self.first] < 0:
             self.first += 1
         return self.answers + <Py_ssize_t>place * self.width if n_seen > 0 else NULL
+
+    cdef void take_first(self, int64_t n_seen, bint is_known) noexcept nogil:
+        """Follow the delay of a question that was asked before anything was learned."""
+        if n_seen > 0 and not is_known:
+            return      # it does not find its question even if its label comes at once
+        if self.n_first > 0 and self.asked_at == n_seen:
+            self.n_first -= 1
+            self.delay += (<double>n_seen - self.delay) / MEMORY
+        else:
+            self.n_first, self.asked_at = 0, -1
 
     cdef void forget(self) noexcept nogil:
         """Forget all questions."""
@@ -163,6 +187,7 @@ cdef class Questions:
         """The answers of the questions that wait, if their owner can have given them."""
         views = self.views()
         waits = views["moments"] >= 0
+        require(self.asked_at <= n_seen, "Questions: the last one comes later")
         require(not np.any(waits) or (self.width == width and np.all(views["moments"] <= n_seen)),
                 "Questions: there are no such questions")
         return views["answers"][waits].reshape(-1, width)
@@ -182,16 +207,18 @@ cdef class Questions:
         waits = views["moments"] >= 0
         ages = np.arange(len(waits), dtype=np.int64)[::-1]
         return fields_of(self, FIELDS, {
-            "is_closed": bool(self.is_closed), "ages": ages[waits],
+            "is_closed": bool(self.is_closed), "n_first": self.n_first,
+            "asked_at": self.asked_at, "ages": ages[waits],
             **{name: values[waits] for name, values in views.items()}})
 
     @classmethod
     def restored(cls, values):
         """The questions of a state."""
-        cdef dict fields = State("Questions", values, FIELDS).read(FIELDS)
+        cdef dict fields = State("Questions", values, FIELDS, DEFAULTS).read(FIELDS)
         cdef Questions found = Questions(fields["is_closed"])
         ages, answers = fields["ages"], fields["answers"]
         found.width, found.delay = <int>answers.shape[1], fields["delay"]
+        found.n_first, found.asked_at = fields["n_first"], fields["asked_at"]
         require(np.all(np.diff(ages) < 0) and np.all(ages < found.most(found.width)),
                 "Questions: the ages do not descend, or are too high")
         if len(ages):

@@ -123,6 +123,22 @@ def test_late_labels_weigh_what_was_known(task: str) -> None:
 
 
 @tasks
+def test_the_delay_is_followed_from_the_first_label(task: str) -> None:
+    """Also of questions that were asked before anything was learned, by rows or in a frame."""
+    pairs = stream_of(task, 40)
+    assert late(model_of(task), pairs)._core.questions.delay > 1.0
+    asked, frame = model_of(task), model_of(task)
+    for x, _ in pairs:
+        asked.predict_one(x)
+    frame.predict_many(pd.DataFrame(x for x, _ in pairs))
+    counts = [model._core.questions.state()["n_first"] for model in (asked, frame)]
+    assert counts == [40, 40]
+    for x, y in pairs:  # without questions, nothing tells that labels are late
+        asked.learn_one(x, y)
+    assert asked._core.questions.delay == 0.0
+
+
+@tasks
 @pytest.mark.parametrize(
     "copied",
     [copy.deepcopy, lambda m: pickle.loads(pickle.dumps(m)),
