@@ -53,8 +53,8 @@ cdef class ColumnLists(Candidates):
     cdef int* lefts                     # samples of a segment that go left
     # Per entry, by column; then per list:
     cdef Link* links
-    # Per list: those of a task are table[task.table : task.table + task.n_lists]; the numbers of all
-    # lists in use are below `task.top`.
+    # Per list: those of a task are table[task.table : task.table + task.n_lists]; the numbers of
+    # all lists in use are below `task.top`.
     cdef int* table
     # Per offered column, or list of the root:
     cdef int* ends                      # of its entries; before: their number
