@@ -159,7 +159,7 @@ class DynamicTreeLearner(TreeLearner):
 def averaged(core: ParticleFilter, of_tree: typing.Callable[[Nodes], Sums]) -> Sums:
     """Average over the particles what each says of the features."""
     trees = [core.nodes(tree) for tree in range(core.n_trees)]
-    sums: Sums = dict.fromkeys(core.schema.names, 0.0)
+    sums: Sums = dict.fromkeys((name for _, name in core.schema.features()), 0.0)
     for nodes, share in zip(trees, core.particle_shares(), strict=True):
         for name, number in of_tree(nodes).items():
             sums[name] += share * number

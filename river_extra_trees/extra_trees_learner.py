@@ -99,4 +99,5 @@ class ExtraTreesLearner(TreeLearner):
 
     def _more_summary(self) -> dict[str, str]:
         weights = self.window_weights.items()
-        return {"window_weights": "; ".join(f"{n:,} samples {share:.0%}" for n, share in weights)}
+        texts = "; ".join(f"{n:,} samples {share:.0%}" for n, share in weights)
+        return {**super()._more_summary(), "window_weights": texts}

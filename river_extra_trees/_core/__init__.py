@@ -29,7 +29,7 @@ the object above it contains::
       |   |                  lane_rows: its samples; candidates: columns that are visited one by
       |   |                  one; column_lists: columns that few samples have; node_values:
       |   |                  nominal values)
-      |   |- TreePass      tree_pass: the trees predict and learn rows of a table side by side
+      |   |- TreePass      tree_pass: the trees predict and learn one row, or several of a table
       |   |- Transitions, Chain   members: what the last labels or targets tell (fading_ridge)
       |   |- NaiveBayes    naive_bayes: a member of the pool, in a classification
       |   |- Questions     questions: rows that were predicted, until their labels come
@@ -82,9 +82,10 @@ How a `Table` is learned or predicted::
       |   |   |                  values or labels
       |   |   |- RowReader.read_ahead   encodes several rows, column by column (ahead)
       |   |   |- predict_row, reserve, update   predict and learn one row after the other
-      |   |   `- or several rows go down each tree together: in a `Forest`; in
-      |   |        `ExtraTrees` (tree_pass), whose trees also learn them one after the other. If
-      |   |        no row is learned, in `Shrubs`; forests predict ranges of rows in several threads
+      |   |   `- or several rows go down each tree together, divided by its nodes (tree): in a
+      |   |        `Forest`; in `ExtraTrees`, whose trees also learn them (tree_pass, as `update`
+      |   |        does). If no row is learned, in `Shrubs`; forests predict ranges of rows in
+      |   |        several threads
       |   `- the row at which `run` stops, with the GIL:
       |       |- RowReader.read   encodes the row; looks up what it does not know
       |       |- predict_row   the prediction, if `predict_many` or `predict_learn_many` asks

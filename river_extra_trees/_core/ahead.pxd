@@ -13,7 +13,6 @@ cdef enum:
 cdef class Ahead:
     cdef double* values         # values[column * stride + i]: value of row i, NaN if missing; only
                                 #   the columns in which the reader writes have other values
-    cdef (const double*)[AHEAD] rows    # rows[i]: first value of row i
     cdef int n_columns          # of `values`; -1: it holds values of other columns
     cdef int stride             # number of rows for which there is room, at most AHEAD
     cdef int most               # number of rows to read next, at most `stride`; it doubles, and

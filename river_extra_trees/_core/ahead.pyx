@@ -23,7 +23,6 @@ cdef class Ahead:
     cdef int reserve(self, size_t n_columns) except -1:
         """Allocate memory for rows of n_columns columns, all missing if there was none."""
         cdef size_t cell, n_cells, n_rows = min(<size_t>AHEAD, CELLS // max(n_columns, <size_t>1))
-        cdef int i
         if <int>n_columns == self.n_columns:
             return 0
         self.n_columns = -1
@@ -34,8 +33,6 @@ cdef class Ahead:
             self.n_cells = n_cells
         self.stride = <int>n_rows
         self.most = self.stride if self.most == 0 else min(self.most, self.stride)
-        for i in range(AHEAD):
-            self.rows[i] = self.values + min(i, self.stride - 1)
         for cell in range(n_cells):
             self.values[cell] = NAN
         self.n_columns = <int>n_columns

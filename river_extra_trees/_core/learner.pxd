@@ -1,6 +1,6 @@
 """The base class of the core objects of all families: schema, labels, and how samples are learned.
 
-One sample: `learn` reads the weight and the target, `Labels.learn` adds a new label, `Schema.admit`
+One sample: `learn` reads the weight and the target, `Labels.learn` adds a new label, `admit`
 encodes the row. If one of them fails, the learner stays as it was. Then the step begins, see
 `guarded`: `reserve` allocates memory, and `update` learns the row. If memory runs out, the learner
 refuses all later calls. `learn` returns whether the batch of the family is
@@ -12,6 +12,8 @@ A `Table` of samples, such as a frame: `reader` checks all rows and links the co
 `read_stretch` then reads row after row, predicts it if asked to, and learns it as `learn` does. It
 stops after a stretch of rows, or when the batch of the family is full.
 """
+
+from libc.stdint cimport int64_t, uint8_t
 
 from .explain cimport Explainer
 from .table cimport RowReader
@@ -35,6 +37,11 @@ cdef class Learner(Guarded):
     cdef int check_sample(self, double target, double weight) except -1
     # Allocates memory for the row that the schema encoded last and for `n_labels` labels.
     cdef int reserve(self, int n_labels) except -1 nogil
+    # Marks the columns of splits and models, and writes for each column the number of the latest
+    # stored sample with a value; -1: none.
+    cdef int hold_columns(self, uint8_t* held, int64_t* latest) except -1
+    # Forgets all values of the columns that are not marked.
+    cdef void forget_columns(self, const uint8_t* held) noexcept
     # Extends the statistics to `n_labels` labels; `reserve` has allocated the memory.
     cdef void widen(self, int n_labels) noexcept
     # Learns the row that the schema encoded last.
@@ -75,6 +82,8 @@ cdef class Learner(Guarded):
     # --- Methods of all families --------------------------------------------------------------
     cdef double read_target(self, object y) except? -1.0
     cdef object learn_sample(self, object x, object y, object w)
+    cdef int admit(self, object x) except -1
+    cdef int free_columns(self, dict x, list fresh, list wanted) except -1
     cdef int learn_row(self, double target, double weight, bint is_encoded, object x,
                        object y) except -1
     cdef int refuse_targets(self, RowReader reader, list refusals) except -1

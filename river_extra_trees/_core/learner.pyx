@@ -1,6 +1,7 @@
 """The base class of the core objects of all families. See the header."""
 
 from cpython.object cimport PyObject
+from libc.stdint cimport int64_t, uint8_t
 
 from .explain cimport Explainer
 from .table cimport RowReader, Table
@@ -10,7 +11,7 @@ from .schema cimport MAX_LABELS, Labels, Schema, find_room
 from .shares cimport first_largest, total_of
 from .split cimport GROUP, VALUES, is_in_group
 from .team cimport Team
-from .validation cimport read_number, read_weight
+from .validation cimport as_dict, read_number, read_weight
 
 from operator import index, itemgetter
 
@@ -136,7 +137,7 @@ cdef class Learner(Guarded):
             target = self.labels.learn(y)
         if not is_encoded:
             try:
-                self.schema.admit(x)
+                self.admit(x)
             except BaseException:
                 if is_new:
                     self.labels.forget_last()
@@ -149,6 +150,48 @@ cdef class Learner(Guarded):
         end_step(self)
         return 0
 
+    cdef int admit(self, object x) except -1:
+        """Encode a sample to learn from; give columns to new features, remember new values."""
+        cdef list fresh
+        if type(x) is not dict:
+            x = as_dict(x)
+        fresh = self.schema.foresee(<dict>x)
+        if fresh:
+            wanted = self.schema.without_column(fresh)
+            if wanted and self.n_seen >= self.schema.next_search:
+                self.free_columns(<dict>x, fresh, wanted)
+            else:
+                self.schema.commit(<dict>x, fresh)
+        return 0
+
+    cdef int free_columns(self, dict x, list fresh, list wanted) except -1:
+        """Free columns for features of the row encoded last that have none, and give them these.
+
+        Values are forgotten last, as this cannot fail.
+        """
+        cdef Schema schema = self.schema
+        cdef bytearray marks = bytearray(schema.n_columns)
+        cdef bytearray numbers = bytearray(b"\xff") * (schema.n_columns * sizeof(int64_t))
+        cdef uint8_t* held = marks
+        cdef int64_t* latest = <int64_t*><char*>numbers
+        cdef int k, column
+        cdef bint found
+        cdef tuple before = schema.columns()
+        self.hold_columns(held, latest)
+        for k in range(schema.n_filled):
+            column = schema.filled[k]
+            held[column] |= schema.row[column] == schema.row[column]
+        try:
+            found = schema.search(held, latest, wanted, self.n_seen)
+            schema.warn()       # an error if the user asks for that
+            schema.commit(x, fresh)
+        except BaseException:
+            schema.take_back(before)
+            raise
+        if found:
+            self.forget_columns(held)
+        return 0
+
     # --- Tables -------------------------------------------------------------------------------
 
     def reader(self, Table table, bint learns=False):
@@ -159,7 +202,7 @@ cdef class Learner(Guarded):
         cdef RowReader reader = RowReader(table, learns)
         cdef list refusals
         with self.using():
-            reader.link(self.schema, self.labels)
+            reader.link(self.schema, self.labels, self.n_seen)
             refusals = reader.refusals()
             if learns:
                 self.refuse_targets(reader, refusals)
@@ -214,8 +257,10 @@ cdef class Learner(Guarded):
         cdef bint is_known
         cdef int n_labels, n_careful = 0    # rows to read without `run`
         cdef Py_ssize_t row
-        reader.link(self.schema, self.labels)
+        reader.link(self.schema, self.labels, self.n_seen)
         stop = min(stop, reader.n)
+        if reader.is_closed:
+            stop = min(stop, reader.row + <Py_ssize_t>(self.schema.next_search - self.n_seen))
         while reader.row < stop:
             if n_careful > 0:
                 n_careful -= 1
@@ -254,6 +299,7 @@ cdef class Learner(Guarded):
     cdef int learn_next(self, RowReader reader, bint is_known, double weight) except -1:
         """Learn the next row of a table, which the reader has encoded."""
         cdef double target = reader.target()
+        cdef unsigned long n_searches = self.schema.n_searches
         if not self.regression and target < 0.0:
             target = reader.find_label(self.labels)
         is_new = not self.regression and target < 0.0
@@ -261,7 +307,10 @@ cdef class Learner(Guarded):
             find_room(reader.label(), len(self.labels.labels))
         x = None if is_known else reader.sample()
         self.learn_row(target, weight, is_known, x, reader.label() if is_new else None)
-        reader.version = self.schema.version
+        if self.schema.n_searches == n_searches:
+            reader.version = self.schema.version    # `read` looks up what was added
+        else:
+            reader.link(self.schema, self.labels, self.n_seen)
         if is_new:
             reader.name_label(self.n_labels() - 1)
         return 0
@@ -471,6 +520,12 @@ cdef class Learner(Guarded):
 
     cdef int check_sample(self, double target, double weight) except -1:
         return 0
+
+    cdef int hold_columns(self, uint8_t* held, int64_t* latest) except -1:
+        raise NotImplementedError
+
+    cdef void forget_columns(self, const uint8_t* held) noexcept:
+        pass
 
     cdef int reserve(self, int n_labels) except -1 nogil:
         return 0

@@ -7,12 +7,18 @@ feature may change its type during the stream without an error or a loss of info
 
 A nominal column remembers the values that it met last, to tell people which value a code stands
 for. Nothing else depends on them.
+
+If a new feature finds no column, the learner searches for columns that no split and no linear model
+holds. It frees those without a value in a stored sample; if these are few, also those of the others
+that were seen least recently, whose values the stored samples lose. Many are freed at once, and
+after a search that found too few, the next one waits: so streams with ever new names take a bounded
+time per sample. A column that was freed has no name until a new feature takes it.
 """
 
 from cpython.object cimport PyObject
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint8_t
 
-from .lists cimport item_of, size_of
+from .lists cimport item_of, length_of, size_of
 
 cdef extern from "Python.h":
     PyObject* none "Py_None"
@@ -21,24 +27,31 @@ cdef enum:
     MAX_VALUES = 1024       # remembered values of one nominal column
     MAX_COLUMNS = 1 << 14   # upper limit of `max_columns`
     MAX_LABELS = 1024       # a further label is an error, so that labels use bounded memory
+    PAUSE = 256             # samples to the next search, after one that found too few columns
 
 cdef int find_room(object label, Py_ssize_t n_labels) except -1
 
 cdef class Schema:
     cdef dict numeric           # name -> numeric column
     cdef dict nominal           # name -> nominal column
-    cdef readonly list names    # column -> name
+    cdef readonly list names    # column -> name; None if the column is free
     cdef readonly list codes    # column -> {code: value} of the values met last, the latest new
-                                #   one at the end; or None if the column is numeric
+                                #   one at the end; or None if the column is numeric or free
+    cdef readonly list free     # the free columns, descending: new features take the last ones
+    cdef int64_t next_search    # number of samples from which on columns may be freed again
+    cdef readonly list crowded  # name of the feature for which stored samples lost values, or no
+                                #   column was found; empty if the last search had no need to
     cdef long* n_noted          # per column: number of values that became remembered, not part of
                                 #   the state
-    cdef readonly int n_columns
+    cdef bint has_warned        # whether a warning has named a crowded feature; not in the state
+    cdef readonly int n_columns     # free ones included
     cdef readonly int max_columns   # further features are ignored, so that memory is bounded
     cdef double* row            # scratch: row[column] of the last encoded row; NaN: missing
     cdef int* filled            # the n_filled columns that may have a value in `row`, each once
     cdef int n_filled           # work on a row does not visit the others
     cdef int row_capacity
-    cdef unsigned long version  # number of changes of columns; not part of the state
+    cdef readonly unsigned long version     # number of changes of columns, and ...
+    cdef unsigned long n_searches           # ... of searches; not part of the state
 
     # A cache, not part of the state: the keys of the last row that was looked up by name, in the
     # order of its dict. A row whose keys are the same objects in the same order needs no look-up.
@@ -70,9 +83,20 @@ cdef class Schema:
         """Whether a nominal column remembers the value of a code."""
         return <int64_t>code in <dict>self.codes[column]
 
+    cdef inline bint is_closed(self, int64_t n_seen) noexcept nogil:
+        """Whether the next sample, after n_seen others, cannot bring a new feature."""
+        return (self.n_columns == self.max_columns and n_seen < self.next_search
+                and length_of(<PyObject*>self.free) == 0)
+
     cdef int encode(self, object x) except -1
-    cdef int admit(self, object x) except -1
     cdef int validate(self, object x) except -1
+    cdef list foresee(self, dict x)
+    cdef list without_column(self, list fresh)
+    cdef bint search(self, uint8_t* held, const int64_t* latest, list wanted,
+                     int64_t n_seen) except -1
+    cdef tuple columns(self)
+    cdef int take_back(self, tuple before) except -1
+    cdef int warn(self) except -1
     cdef list new_entries(self, dict x)
     cdef bint by_layout(self, dict x, bint learns) except -1
     cdef bint store(self, Py_ssize_t i, PyObject* value, bint learns) except -1

@@ -11,6 +11,8 @@ from .validation cimport (
 )
 from .allocation cimport free, resized
 
+import warnings
+
 import numpy as np
 
 from .state import State, StateError, reduced, require, without_defaults
@@ -34,10 +36,10 @@ cdef class Schema:
     """Columns of the known features.
 
     `encode` reads a row for a prediction: unknown features are ignored, absent ones are missing.
-    `admit` reads a row to learn from: new features get columns, new nominal values are remembered.
-    The new columns of one row are numbered in the sorted order of their names, so that nothing
-    depends on the order of the keys. `validate` reads and refuses as `admit` does, but learns as
-    little as `encode`. All leave the schema as it was when they raise.
+    `foresee` reads a row to learn from, and lists what is new in it; `commit` then gives columns to
+    new features and remembers new nominal values. The new columns of one row are given in the
+    sorted order of their names, so that nothing depends on the order of the keys. `validate` reads
+    and refuses as `foresee` does. All leave the schema as it was when they raise.
 
     Parameters
     ----------
@@ -51,6 +53,8 @@ cdef class Schema:
         self.nominal = {}
         self.names = []
         self.codes = []
+        self.free = []
+        self.crowded = []
         self.layout = []
         self.reserve(1)     # `row` is never NULL, even before the first feature
 
@@ -69,14 +73,9 @@ cdef class Schema:
             self.by_name(<dict>x, None)
         return 0
 
-    cdef int admit(self, object x) except -1:
-        if type(x) is not dict:
-            x = as_dict(x)
-        if not self.by_layout(<dict>x, True):
-            fresh = self.new_entries(<dict>x)
-            if fresh:
-                self.commit(<dict>x, fresh)
-        return 0
+    cdef list foresee(self, dict x):
+        """Encode a row to learn from; return what is new, see `new_entries`."""
+        return [] if self.by_layout(x, True) else self.new_entries(x)
 
     cdef int validate(self, object x) except -1:
         if type(x) is not dict:
@@ -205,16 +204,20 @@ cdef class Schema:
         return 0
 
     cdef int undo(self, list added) except -1:
-        """Remove what was added: of each entry its dict, and the length of this before.
+        """Remove what was added: of each entry its dict, the length of this before, and the column
+        that was free before; or None.
 
         Nothing is looked up: a name whose own code fails once may fail again.
         """
         self.layout_size = 0
         while added:
-            entries, length = added.pop()
+            entries, length, column = added.pop()
             if len(entries) > length:
                 entries.popitem()
-        self.n_columns = <int>(len(self.numeric) + len(self.nominal))
+            if column is not None:
+                self.names[<int>column] = self.codes[<int>column] = None
+                self.free.append(column)
+        self.n_columns = <int>(len(self.numeric) + len(self.nominal) + len(self.free))
         del self.names[self.n_columns:], self.codes[self.n_columns:]
         return 0
 
@@ -222,12 +225,12 @@ cdef class Schema:
         for name, is_nominal, code, value in fresh:
             columns = self.nominal if is_nominal else self.numeric
             if name not in columns:
-                if self.n_columns == self.max_columns:
+                if self.n_columns == self.max_columns and not self.free:
                     continue
                 self.add_column(name, is_nominal, added)
             if is_nominal:
                 column = columns[name]
-                added.append((self.codes[<int>column], len(<dict>self.codes[<int>column])))
+                added.append((self.codes[<int>column], len(<dict>self.codes[<int>column]), None))
                 self.put_value(<int>column, code, value)
         return 0
 
@@ -245,18 +248,94 @@ cdef class Schema:
         return 0
 
     cdef int add_column(self, object name, bint is_nominal, list added) except -1:
-        """Add the next column for a name. `__hash__` of the name runs when it is complete."""
+        """Give a column to a name. `__hash__` of the name runs when it is complete."""
         cdef int column = self.n_columns
         columns = self.nominal if is_nominal else self.numeric
-        self.reserve(column + 1)
-        self.names.append(name)
-        self.codes.append({} if is_nominal else None)
-        self.n_columns = column + 1
+        taken = self.free[len(self.free) - 1] if self.free else None
+        codes = {} if is_nominal else None
+        added.append((columns, len(columns), taken))
+        if taken is not None:
+            column = self.free.pop()
+            self.names[column], self.codes[column] = name, codes
+        else:
+            self.reserve(column + 1)
+            self.names.append(name)
+            self.codes.append(codes)
+            self.n_columns = column + 1
         self.layout_size = 0
         self.misses = 0
         self.version += 1
-        added.append((columns, len(columns)))
         columns[name] = column
+        return 0
+
+    cdef list without_column(self, list fresh):
+        """The new features of a row that would find no column."""
+        cdef Py_ssize_t room = self.max_columns - self.n_columns + len(self.free)
+        if len(fresh) <= room:
+            return []
+        names = [name for name, is_nominal, _, _ in fresh
+                 if name not in (self.nominal if is_nominal else self.numeric)]
+        return names[room:]
+
+    cdef bint search(self, uint8_t* held, const int64_t* latest, list wanted,
+                     int64_t n_seen) except -1:
+        """Free columns for features that have none, after n_seen samples; return whether it did.
+
+        `held` marks the columns that may not be freed, and afterwards those that are not free.
+        latest[column] is the number of the latest stored sample with a value in it; -1: none.
+        """
+        cdef int column
+        cdef Py_ssize_t n_unused, n = len(wanted)
+        others = [column for column in range(self.n_columns) if not held[column]]
+        unused = [column for column in others if latest[column] < 0]
+        n_unused = len(unused) - len(self.free)
+        if n_unused < max(n, self.max_columns // 64):
+            n = max(n, self.max_columns // 4) + len(self.free)
+            others.sort(key=lambda column: latest[column])
+            unused = others[:n]
+            self.crowded = wanted[:1]
+        else:
+            self.crowded = []
+        self.next_search = n_seen + (PAUSE if len(unused) < n else 0)
+        self.n_searches += 1
+        freed = sorted(unused, reverse=True)
+        gone = set(freed)
+        numeric = {name: column for name, column in self.numeric.items() if column not in gone}
+        nominal = {name: column for name, column in self.nominal.items() if column not in gone}
+        if len(freed) == len(self.free):
+            return False
+        names = [None if column in gone else name for column, name in enumerate(self.names)]
+        codes = [None if column in gone else each for column, each in enumerate(self.codes)]
+        for column in range(self.n_columns):
+            held[column] = True
+        for column in freed:
+            held[column] = False
+        self.take_back((names, codes, freed, numeric, nominal, self.next_search, self.crowded))
+        return True
+
+    cdef int warn(self) except -1:
+        """Warn once if more features live than there are columns."""
+        if self.crowded and not self.has_warned:
+            self.has_warned = True
+            warnings.warn(
+                f"the model holds {self.max_columns:,} features, the most that it can. For "
+                f"{safe_repr(self.crowded[0])} it forgets those that it has not seen for longest "
+                "and does not split; if it splits all, it ignores the new one. If names are values,"
+                " such as 'user 17', make one feature of them", stacklevel=2)
+        return 0
+
+    cdef tuple columns(self):
+        """What `search` changes."""
+        return (self.names, self.codes, self.free, self.numeric, self.nominal, self.next_search,
+                self.crowded)
+
+    cdef int take_back(self, tuple before) except -1:
+        """Be as before a search."""
+        (self.names, self.codes, self.free, self.numeric, self.nominal, self.next_search,
+         self.crowded) = before
+        self.n_columns = <int>len(self.names)
+        self.layout_size = 0
+        self.version += 1
         return 0
 
     cdef int remember(self, dict x) except -1:
@@ -322,17 +401,29 @@ cdef class Schema:
 
     def learn_row(self, x):
         """As `row_of`, but new features get columns."""
-        self.admit(x)
+        x = as_dict(x)
+        fresh = self.foresee(<dict>x)
+        if fresh:
+            self.commit(<dict>x, fresh)
         return [self.row[column] for column in range(self.n_columns)]
+
+    def features(self):
+        """(column, name) of the columns that are not free."""
+        cdef set unused = set(self.free)
+        return [pair for pair in enumerate(self.names) if pair[0] not in unused]
 
     def check(self):
         """Raise a StateError if an invariant is broken; the last step of loading."""
         require(len(self.names) == len(self.codes) == self.n_columns
                 and self.n_columns <= min(self.max_columns, self.row_capacity),
                 "Schema: too many columns")
-        require(len(self.numeric) + len(self.nominal) == self.n_columns,
+        require(len(self.numeric) + len(self.nominal) + len(self.free) == self.n_columns,
                 "Schema: a column is there twice")
-        for column, (name, codes) in enumerate(zip(self.names, self.codes)):
+        for column in self.free:
+            require(self.names[column] is None and self.codes[column] is None,
+                    "Schema: a free column has a name")
+        for column, name in self.features():
+            codes = self.codes[column]
             columns = self.numeric if codes is None else self.nominal
             require(columns.get(name) == column and not holds_nan(name),
                     "Schema: a column has no name to find it by")
@@ -356,26 +447,42 @@ cdef class Schema:
         return without_defaults({
             "names": list(self.names),
             "nominal_values": values if self.nominal else None,
-            "max_columns": self.max_columns,
+            "max_columns": self.max_columns, "free": list(self.free),
+            "next_search": self.next_search, "crowded": list(self.crowded),
         }, self.DEFAULTS)
 
-    DEFAULTS = {"nominal_values": None, "max_columns": MAX_COLUMNS}
+    DEFAULTS = {"nominal_values": None, "max_columns": MAX_COLUMNS, "free": [], "next_search": 0,
+                "crowded": []}
 
     @classmethod
     def restored(cls, values):
         """The schema of a state."""
         cdef Schema schema
+        cdef set unused = set()
         require(type(values) is not dict or "categories" not in values,
                 "the model has nominal features and was saved by an earlier version, which numbered"
                 " their values in another way: train it again")
-        state = State("Schema", values, ("names", "nominal_values", "max_columns"), cls.DEFAULTS)
+        state = State("Schema", values, ("names", *cls.DEFAULTS), cls.DEFAULTS)
         schema = Schema(state.whole("max_columns", 1, MAX_COLUMNS))
-        names = state.items("names")
+        names, freed = state.items("names"), state.items("free")
+        schema.next_search, schema.crowded = state.whole("next_search"), state.items("crowded")
+        require(all([type(column) is int and column >= 0 and column < len(names)
+                     for column in freed])
+                and all([a > b for a, b in zip(freed, freed[1:])]),
+                "Schema: the free columns do not descend")
+        unused.update(freed)
         require(len(names) <= schema.max_columns, "Schema: too many columns")
         of_columns = [None] * len(names) if state.values["nominal_values"] is None else (
             state.items("nominal_values", len(names)))
         try:
-            for name, remembered in zip(names, of_columns):
+            for column, (name, remembered) in enumerate(zip(names, of_columns)):
+                if column in unused:
+                    require(name is None and remembered is None, "Schema: a free column has a name")
+                    schema.reserve(column + 1)
+                    schema.names.append(None)
+                    schema.codes.append(None)
+                    schema.n_columns = column + 1
+                    continue
                 schema.add_column(name, remembered is not None, [])
                 if remembered is not None:
                     require(type(remembered) is list, "Schema: nominal values must be a list")
@@ -387,6 +494,7 @@ cdef class Schema:
             raise
         except (TypeError, ValueError) as error:
             raise StateError(f"Schema: a name or a nominal value cannot be used: {error}") from None
+        schema.free = freed
         schema.check()
         return schema
 

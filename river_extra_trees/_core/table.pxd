@@ -9,7 +9,7 @@ one row. `read_ahead` encodes several rows, column by column, without the GIL. A
 feature is given to `Schema.admit` as a dict; the next row with it looks up what has been added.
 """
 
-from libc.stdint cimport uint8_t
+from libc.stdint cimport int64_t, uint8_t
 
 from .ahead cimport Ahead
 from .columns cimport Column
@@ -18,7 +18,7 @@ from .team cimport Job, Team
 
 cdef enum:
     UNKNOWN = -2    # not in the schema or the labels yet
-    IGNORED = -3    # the schema has the maximum number of columns
+    IGNORED = -3    # the schema is closed
 
 cdef struct Link:
     # A column of the table, and the columns of the schema to which its values belong.
@@ -72,12 +72,14 @@ cdef class RowReader:
     cdef size_t n_codes
     cdef int* label_codes               # code in the table -> code of the learner, or UNKNOWN
     cdef Schema schema                  # schema in which the links were looked up
-    cdef unsigned long version          # version of that schema at the look-up
+    cdef unsigned long version          # version of that schema at the look-up, ...
+    cdef unsigned long n_searches       # ... its number of searches, ...
+    cdef bint is_closed                 # ... and whether it was closed to new features
     cdef Py_ssize_t n_labels            # labels of the learner when `label_codes` was looked up
 
     cdef int compute_codes(self) except -1
     cdef int read_targets_of(self, Table table) except -1
-    cdef int link(self, Schema schema, Labels labels) except -1
+    cdef int link(self, Schema schema, Labels labels, int64_t n_seen) except -1
     cdef int link_columns(self) except -1
     cdef int link_labels(self, Labels labels) except -1
     cdef bint read(self) except -1

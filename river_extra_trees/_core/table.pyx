@@ -1,7 +1,7 @@
 """Tables: samples as columns, and a reader of their rows. See the header."""
 
 from libc.math cimport NAN
-from libc.stdint cimport uint8_t
+from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memcpy, memset
 
 from .ahead cimport Ahead
@@ -143,16 +143,20 @@ cdef class RowReader:
 
     # --- Links to the schema ------------------------------------------------------------------
 
-    cdef int link(self, Schema schema, Labels labels) except -1:
-        """Look up names and labels, unless the links are valid."""
+    cdef int link(self, Schema schema, Labels labels, int64_t n_seen) except -1:
+        """Look up names and labels after n_seen samples, unless the links are valid."""
         cdef size_t k
-        if self.schema is not schema or self.version != schema.version:
+        cdef bint is_closed = schema.is_closed(n_seen)
+        if (self.schema is not schema or self.version != schema.version
+                or self.is_closed != is_closed):
             if self.schema is not schema:
                 self.n_labels = -1      # another learner
+            if self.schema is not schema or self.n_searches != schema.n_searches:
                 for k in range(self.n_codes):
                     self.noted[k] = -1
             self.job = None             # it holds values of the columns linked before
             self.schema, self.version = schema, ~schema.version     # in case that a look-up fails
+            self.is_closed, self.n_searches = is_closed, schema.n_searches
             self.link_columns()
             self.ahead.n_columns = -1       # it holds values of the columns linked before
             self.version = schema.version
@@ -166,7 +170,7 @@ cdef class RowReader:
         Names may be equal to each other.
         """
         cdef Schema schema = self.schema
-        cdef int i, column, missing = UNKNOWN if schema.n_columns < schema.max_columns else IGNORED
+        cdef int i, column, missing = IGNORED if self.is_closed else UNKNOWN
         cdef set found = set()
         for i in range(self.n_links):
             name = (<Column>self.table.columns[i]).name

@@ -126,6 +126,7 @@ cdef int split_leaf(Tree* tree, int leaf, const Split* split, double gain) noexc
 cdef void send_missing(Tree* tree, int node, bint left) noexcept nogil
 cdef void collapse(Tree* tree, int node) noexcept nogil
 cdef int shrink(Tree* tree, int max_nodes) except -1 nogil
+cdef void hold_splits(const Tree* tree, uint8_t* held) noexcept nogil
 
 
 cdef inline bint is_leaf(const Node* node) noexcept nogil:

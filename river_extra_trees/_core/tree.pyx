@@ -4,7 +4,7 @@ This module does not choose splits.
 """
 
 from libc.math cimport NAN
-from libc.stdint cimport uint16_t
+from libc.stdint cimport uint8_t, uint16_t
 from libc.string cimport memcpy, memset
 
 from .ahead cimport AHEAD
@@ -293,6 +293,14 @@ cdef void merge_classes(Tree* tree, int node, int left, int right) noexcept nogi
         cell = tree.cells[first_cell(tree, right)]
         drop_first(tree, right)                 # so there is memory for a cell
         tree.cells[cell_of(tree, node, cell.code)].weight += cell.weight
+
+
+cdef void hold_splits(const Tree* tree, uint8_t* held) noexcept nogil:
+    """Mark the columns of the splits of a tree."""
+    cdef int node
+    for node in range(tree.n_used):
+        if not is_leaf(&tree.nodes[node]):
+            held[tree.nodes[node].feature] = True
 
 
 # --- Walks ----------------------------------------------------------------------------------------

@@ -3,6 +3,8 @@
 A table gives new trees their kind, describes trees as Python values, saves and restores them.
 """
 
+from libc.stdint cimport uint8_t
+
 from .tree cimport Kind, Tree
 
 cdef enum:
@@ -20,6 +22,7 @@ cdef class Trees:
     cdef int reserve_trees(self, int n) except -1 nogil
     cdef void widen(self, int n_values) noexcept nogil
     cdef int new_tree(self) except -1 nogil
+    cdef void hold_columns(self, uint8_t* held) noexcept nogil
     cdef void remove(self, int tree) noexcept nogil
     cdef size_t n_bytes(self) noexcept nogil
     cdef list list_sets(self)

@@ -10,7 +10,8 @@ from .arrays cimport view
 from .split cimport GROUP, N_BUCKETS, VALUES
 from .tree cimport (
     LARGEST_ARENA, LARGEST_CELLS, MISSING_RIGHT, OTHERS_RIGHT, UNUSED, Kind, Node, Tree, add_leaf,
-    begin_tree, bytes_of_tree, copy_tree, depth_of, first_cell, free_tree, give_set, is_leaf,
+    begin_tree, bytes_of_tree, copy_tree, depth_of, first_cell, free_tree, give_set, hold_splits,
+    is_leaf,
     n_nodes_of, parent_of, plant, reserve_cells, reserve_pairs, shrink, uproot,
 )
 from .value_sets cimport ValueSet, codes_of, values_at
@@ -95,6 +96,12 @@ cdef class Trees:
         plant(&self.trees[self.n_trees])
         self.n_trees += 1
         return self.n_trees - 1
+
+    cdef void hold_columns(self, uint8_t* held) noexcept nogil:
+        """Mark the columns of the splits."""
+        cdef int i
+        for i in range(self.n_trees):
+            hold_splits(&self.trees[i], held)
 
     def add_tree(self):
         """Add a tree of one empty leaf; return its number."""

@@ -166,13 +166,28 @@ cdef class Window:
         self.lines[column] = line
         self.n_live += 1
 
+    cdef void find_latest(self, int64_t* latest) noexcept nogil:
+        """Write the number of the latest sample with a value in each live column."""
+        cdef int i, k
+        cdef const double* data
+        for k in range(self.n_live):
+            data = self.values_of(self.live[k])
+            i = self.size - 1
+            while i >= 0 and is_nan(data[self.slot_at(i)]):
+                i -= 1
+            latest[self.live[k]] = self.arrival[self.slot_at(i)] if i >= 0 else -1
+
     cdef void keep_live(self) noexcept nogil:
         """Free the lines of the columns without a value."""
+        self.keep_columns(NULL)
+
+    cdef void keep_columns(self, const uint8_t* held) noexcept nogil:
+        """Free the lines of the columns without a value, or of those that are not marked."""
         cdef int i, column, n = self.n_live
         self.n_live = 0
         for i in range(n):
             column = self.live[i]
-            if self.has_value(column):
+            if (held != NULL and held[column]) or (held == NULL and self.has_value(column)):
                 self.live[self.n_live] = column
                 self.n_live += 1
             else:

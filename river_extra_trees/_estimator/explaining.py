@@ -27,11 +27,12 @@ def explain_row(
     """Explain the prediction for a sample, with some threads; `label` is None in a regression."""
     check_choice("method", method, *METHODS)
     label, base, parts = core.explain(x, label, method == "shapley", team)
-    names = core.schema.names[: len(parts)]
+    features = [each for each in core.schema.features() if each[0] < len(parts)]
     # A feature with numbers and other values has two columns.
-    places = {name: place for place, name in enumerate(dict.fromkeys(names))}
+    places = {name: place for place, name in enumerate(dict.fromkeys(n for _, n in features))}
     values = np.zeros(len(places))
-    np.add.at(values, [places[name] for name in names], parts)
+    for column, name in features:
+        values[places[name]] += parts[column]
     data = np.empty(len(places), dtype=object)
     for name, place in places.items():
         value = x.get(name)

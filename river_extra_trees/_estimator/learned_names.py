@@ -28,7 +28,7 @@ def names_learned(learner: Any) -> Names:
     {'zip': {'10115': '10115'}}
     """
     schema = learner._schema
-    pairs = list(zip(schema.names, schema.codes, strict=True))
+    pairs = [(name, schema.codes[column]) for column, name in schema.features()]
     numeric = {name for name, codes in pairs if codes is None}
     found: dict[Hashable, dict[str, str]] = {}
     for name, codes in pairs:
@@ -41,7 +41,7 @@ def names_learned(learner: Any) -> Names:
 
 def kinds_learned(learner: Any) -> dict[Hashable, str]:
     """Return the kinds by which a table has to be read for a learner; none if a column has two."""
-    names = learner._schema.names
+    names = [name for _, name in learner._schema.features()]
     if len(set(names)) < len(names):
         return {}
     nominal = names_learned(learner)

@@ -299,7 +299,8 @@ class TreeLearner(base.Estimator):
     def summary(self) -> dict[str, typing.Any]:
         """Numbers of trees, nodes and leaves, the height, and the memory with its unit.
 
-        Forests with several window sizes add `window_weights`.
+        Forests with several window sizes add `window_weights`. If more features live than the
+        model can hold, `crowded` names the last one that took the place of another, or found none.
         """
         return {
             "n_trees": self._n_trees,
@@ -311,8 +312,9 @@ class TreeLearner(base.Estimator):
         }
 
     def _more_summary(self) -> dict[str, str]:
-        """Return the entries of the summary that only this family has."""
-        return {}
+        """Return the entries of the summary that not all models have."""
+        crowded = self._schema.crowded
+        return {"crowded": safe_repr(crowded[0])} if crowded else {}
 
     @property
     def feature_importances_(self) -> dict[Hashable, float]:

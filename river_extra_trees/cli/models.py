@@ -39,11 +39,6 @@ def require_model_file(path: Path) -> None:
     outputs.check(path, inputs=())
 
 
-def printable(text: str) -> str:
-    """Return a text with control characters and unprintable ones escaped."""
-    return "".join(letter if letter.isprintable() else f"\\x{ord(letter):02x}" for letter in text)
-
-
 def rows_of(model: Any) -> list[tuple[str, str]]:
     """Return the description of a model, line by line."""
     found = description_of(model)
@@ -59,6 +54,7 @@ def rows_of(model: Any) -> list[tuple[str, str]]:
         ("parameters", parameters),
         ("samples learned", f"{found['samples_seen']:,}"),
         ("features", ", ".join(found["features"]) or "none yet"),
+        *([] if found["crowded"] is None else [("no free place for", found["crowded"])]),
         *(() if found["columns"] is None else columns_of(found["columns"])),
         *labels,
         *((name, f"{value:,}") for name, value in found["size"].items()),
@@ -126,7 +122,7 @@ def info(file: options.File) -> None:
     table.add_column(overflow="fold")
     rows = rows_of(open_model(file))
     for name, text in [*rows, ("file", in_bytes(file.stat().st_size))]:
-        table.add_row(name, Text(printable(text)))
+        table.add_row(name, Text(outputs.printable(text)))
     outputs.console().print(table)
 
 
@@ -147,7 +143,7 @@ def draw(
         raise UserError(f"there is no tree {tree}; the last tree is {n - 1}")
     if output is None:
         text: str = model.to_text(tree, max_depth)
-        typer.echo("\n".join(map(printable, text.split("\n"))))
+        typer.echo("\n".join(map(outputs.printable, text.split("\n"))))
     else:
         content = picture_of(model, tree, max_depth, output.suffix)
         outputs.write(output, lambda path: replace_file(path, content))

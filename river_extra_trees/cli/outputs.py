@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import shlex
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
@@ -23,7 +24,7 @@ HINTS = {
     "number": "--kind {0}='decimal comma', percentage or date says how it is written",
     "cell": "--on-bad-cell missing skips such cells",
     "drop": "--drop {0} leaves the column out",
-    "encoding": "such as --encoding latin-1",
+    "encoding": "such as --encoding latin-1 or utf-16-le",
 }
 
 
@@ -34,15 +35,21 @@ def refusing() -> Iterator[None]:
         yield
     except (UserError, TableError) as error:
         fault = error.fault if isinstance(error, TableError) else None
-        hint = HINTS.get(fault.remedy or "", "").format(fault.column) if fault else ""
-        typer.echo(f"error: {error}{hint and f' ({hint})'}", err=True)
+        name = shlex.quote(fault.column) if fault else ""
+        hint = HINTS.get(fault.remedy or "", "").format(name) if fault else ""
+        typer.echo(printable(f"error: {error}{hint and f' ({hint})'}"), err=True)
         raise typer.Exit(INVALID) from None
 
 
 def say(texts: Iterable[str], what: str = "note") -> None:
     """Print notes on standard error."""
     for text in texts:
-        typer.echo(f"{what}: {text}", err=True)
+        typer.echo(printable(f"{what}: {text}"), err=True)
+
+
+def printable(text: str) -> str:
+    """Return a text with control characters and unprintable ones escaped."""
+    return "".join(letter if letter.isprintable() else f"\\x{ord(letter):02x}" for letter in text)
 
 
 def console() -> Console:

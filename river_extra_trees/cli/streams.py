@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import itertools
+import shlex
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -75,7 +76,7 @@ def zeros_in(reader: Reader) -> Iterator[str]:
         if is_number and name not in (reader.kinds.kinds or ()):
             yield (
                 f"column {name!r} has zeros in front, as in {text!r}, and is read as numbers; "
-                f"--kind {name}=nominal reads names"
+                f"--kind {shlex.quote(name)}=nominal reads names"
             )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
 
@@ -91,7 +92,7 @@ def suspicions(
         elif kind == NUMBER and untyped and (example := point_of_thousands(numbers)):
             yield (
                 f"column {safe_repr(name)} may have points between thousands, as in {example}; "
-                f"--kind {safe_repr(name, str)}={COMMA!r} reads them"
+                f"--kind {quoted(name)}={COMMA!r} reads them"
             )
     labels = [y for each in batches for y in each.targets or ()]
     if target is not None and target not in declared and any(type(y) is str for y in labels):
@@ -107,7 +108,7 @@ def of_names(
     begin = f"{what} {safe_repr(name)}"
     if untyped and (words := odd_words(different)):
         share = sum(counts[word] for word in words) / len(values)
-        options = " ".join(f"--missing {safe_repr(word)}" for word in words)
+        options = " ".join(f"--missing {shlex.quote(word)}" for word in words)
         yield (
             f"{begin} is read as {of}, because {share:.0%} of its values are "
             f"{', '.join(map(safe_repr, words))}; {options} reads the others as numbers"
@@ -116,7 +117,7 @@ def of_names(
         read = "dates" if others[0].startswith(DATE) else "numbers"
         yield (
             f"{begin} is read as {of}, such as {different[0]!r}; --kind "
-            f"{safe_repr(name, str)}={' or '.join(map(repr, others))} reads {read}"
+            f"{quoted(name)}={' or '.join(map(repr, others))} reads {read}"
         )
     elif len(values) >= FEWEST_ROWS and len(different) >= MOST_DIFFERENT * len(values):
         n = f"{len(different):,} different texts in {len(values):,} rows"
@@ -141,18 +142,19 @@ def odd_words(different: Sequence[str]) -> list[str]:
     return words if is_odd else []
 
 
+def quoted(name: Hashable) -> str:
+    """Return the name of a column for a shell."""
+    return shlex.quote(safe_repr(name, str))
+
+
 def drops(name: Hashable) -> str:
     """Name the option that leaves a column out."""
-    return f"--drop {safe_repr(name, str)} leaves it out"
+    return f"--drop {quoted(name)} leaves it out"
 
 
 def counts_rows(numbers: npt.NDArray[np.float64]) -> bool:
-    """Return whether numbers are 0, 1, 2 ... or 1, 2, 3 ..., one more in each row."""
-    return (
-        len(numbers) >= FEWEST_ROWS
-        and numbers[0] in (0.0, 1.0)
-        and bool(np.all(np.diff(numbers) == 1.0))
-    )
+    """Return whether numbers are such as 1, 2, 3 ..., one more in each row."""
+    return len(numbers) >= FEWEST_ROWS and bool(np.all(np.diff(numbers) == 1.0))
 
 
 def point_of_thousands(numbers: npt.NDArray[np.float64]) -> str:
@@ -182,7 +184,7 @@ def point_of_thousands(numbers: npt.NDArray[np.float64]) -> str:
 
 
 def likely_kinds(different: Sequence[str]) -> list[str]:
-    """Return the kinds that read most of some different texts, which are no plain numbers.
+    """Return the kinds that read most of some different texts.
 
     Examples
     --------
@@ -192,15 +194,17 @@ def likely_kinds(different: Sequence[str]) -> list[str]:
 
     """
     sample = [text for text in different[:MOST_TEXTS] if not is_symbol(text)]
-    plain = sum(map(bool, map(NUMERAL.fullmatch, sample)))
-    if len(sample) < FEWEST_TEXTS or plain > len(sample) / 2:
+    has_zeros = any(text[:1] == "0" and text.isdecimal() and len(text) > 1 for text in sample)
+    if len(sample) < FEWEST_TEXTS or has_zeros:  # codes
         return []
     found = {kind: n_read(kind, sample) for kind in LIKELY if n_read(kind, sample[:FIRST])}
     most = max(found.values(), default=0)
     if most < ENOUGH * len(sample):
         return []
     best = [kind for kind, n in found.items() if n == most]
-    if DATE in best:  # which formats read, too
+    if all(map(NUMERAL.fullmatch, sample)):
+        return [NUMBER]  # which other kinds read, too
+    if DATE in best:
         return [DATE]
     if PERCENTAGE in best:  # which reads plain numbers, too
         has_signs = any("%" in text for text in sample)

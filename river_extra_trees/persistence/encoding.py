@@ -165,7 +165,7 @@ class Decoder:
     arrays
         The arrays by their paths. Each belongs to one value; `decode` removes those that it uses.
     largest_count
-        Largest count of samples, batches, ... in a core object.
+        Largest count of samples, batches, ... in a core object or another part.
     """
 
     def __init__(self, arrays: dict[str, NDArray[Any]], largest_count: int = LARGEST_COUNT) -> None:
@@ -193,11 +193,7 @@ class Decoder:
             return self._fields(content[0], depth)
         if tag == "object" and len(content) == 2 and isinstance(content[0], str):
             require(content[0] in CORE_CLASSES, "an object has an unknown tag")
-            fields = self._fields(content[1], depth)
-            for name, value in fields.items():
-                is_count = type(value) is int and name != "seed"
-                require(not is_count or value <= self.largest_count, f"{name} is too large")
-            return CORE_CLASSES[content[0]].restored(fields)
+            return CORE_CLASSES[content[0]].restored(self._fields(content[1], depth))
         if tag == "numpy" and len(content) == 3:
             return decode_numpy(content[0], content[1:])
         return decode_plain(code)
@@ -205,7 +201,11 @@ class Decoder:
     def _fields(self, code: Any, depth: int) -> dict[str, Any]:
         require(isinstance(code, dict), "an object has no fields")
         require(all(NAME.fullmatch(name) for name in code), "the name of a field is invalid")
-        return {name: self.decode(value, depth + 1) for name, value in code.items()}
+        fields = {name: self.decode(value, depth + 1) for name, value in code.items()}
+        for name, value in fields.items():
+            is_count = type(value) is int and name != "seed"
+            require(not is_count or value <= self.largest_count, f"{name} is too large")
+        return fields
 
 
 def decode_plain(code: Any) -> Any:

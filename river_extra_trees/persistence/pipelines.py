@@ -166,6 +166,11 @@ def set_state(thing: Any, state: Any, names: Iterable[str]) -> None:
     if isinstance(thing, ColumnKinds):
         require(all(map(is_kind, thing._columns.values())), "a column has an unknown kind")
         require(thing._present.keys() == thing._columns.keys(), "a column has no count")
+        n, counts = thing._n_samples, [thing._n_complete, *thing._present.values()]
+        require(
+            type(n) is int and all(type(each) is int and 0 <= each <= n for each in counts),
+            "a count is no number of samples",
+        )
 
 
 def fits(values: Iterable[Any], example: Any) -> bool:

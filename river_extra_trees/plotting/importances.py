@@ -64,7 +64,7 @@ class ImportancesDisplay(AxesDisplay):
         """
         ranking = sorted(model.feature_importances_.items(), key=lambda item: -item[1])
         shown = dict(ranking[:n_features])
-        return cls(shown, len({*model._schema.names} - shown.keys()))
+        return cls(shown, len({name for _, name in model._schema.features()} - shown.keys()))
 
     def _size(self) -> tuple[float, float]:
         return 6.0, 1.0 + 0.28 * max(1, len(self.importances) + (self.n_others > 0))

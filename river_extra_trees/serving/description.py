@@ -84,14 +84,18 @@ def description_of(model: Any) -> dict[str, Any]:
     memory, name = memory_of(model), name_of(parted(model)[1])
     kinds, model = parted(unwatched(model)[1])
     learner = learner_of(model)
-    sizes = {name: size for name, size in learner.summary.items() if isinstance(size, int)}
+    summary = learner.summary
+    sizes = {name: size for name, size in summary.items() if isinstance(size, int)}
     return {
         "model": name,
         "task": task_of(model),
         "version": river_extra_trees.__version__,
         "parameters": {name: safe_repr(value) for name, value in learner._get_params().items()},
         "samples_seen": int(learner.n_samples_seen),
-        "features": list(dict.fromkeys(safe_repr(name, str) for name in learner._schema.names)),
+        "features": list(
+            dict.fromkeys(safe_repr(name, str) for _, name in learner._schema.features())
+        ),
+        "crowded": summary.get("crowded"),
         "labels": [safe_repr(label, str) for label in learner._labels()]
         if is_classifier(model)
         else None,

@@ -36,6 +36,8 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from river_extra_trees._core.safe_repr import safe_repr
+
 from . import schema
 from .schema import RequestError
 from .service import FAILURES, Service
@@ -349,6 +351,14 @@ class Application:
             text = "Samples that extra trees rely on; it falls when the stream changes."
             memory = self.point.effective_memory
             yield GaugeMetricFamily(f"{PREFIX}_effective_memory", text, memory)
+        crowded = GaugeMetricFamily(
+            f"{PREFIX}_features_crowded",
+            "1 for the last feature for which the model forgot another, or found no place.",
+            labels=["feature"],
+        )
+        for name in self.service.learner._schema.crowded:
+            crowded.add_metric([safe_repr(name, str)], 1.0)
+        yield crowded
         alarms = CounterMetricFamily(f"{PREFIX}_alarms", "Alarms.", labels=["kind"])
         for kind, n in self.service.monitor.n_alarms.items():
             alarms.add_metric([kind], n)

@@ -92,7 +92,7 @@ class Service:
         self.answers = Answers() if answers is None else answers
         self.classifies = is_classifier(model)
         self.monitor = Monitor(self.classifies, Watch(self.model) if watch is None else watch)
-        self.n_columns = -1  # of the learner, when its nominal columns were last looked up
+        self.version = -1  # of the columns, when the nominal ones were last looked up
         self.nominal: Names = {}
         self.saved = 0  # number of samples learned when a snapshot was last taken
         self.saved_at: float | None = None
@@ -198,8 +198,8 @@ class Service:
         if self.learner is not self.model:
             return x
         schema = self.learner._schema
-        if len(schema.names) != self.n_columns:
-            self.n_columns, self.nominal = len(schema.names), names_learned(self.learner)
+        if schema.version != self.version:
+            self.version, self.nominal = schema.version, names_learned(self.learner)
         numbers = [
             n for n, each in x.items() if n in self.nominal and isinstance(each, int | float)
         ]

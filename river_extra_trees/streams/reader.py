@@ -188,8 +188,10 @@ class Reader:
                 faults[number] = Fault(text, "number", self.target or "")
         for number, w in zip(numbers, weights or (), strict=False):
             if not _is_finite(w) or w < 0.0:
-                wanted = "it must be a number from 0 on"
-                faults.setdefault(number, Fault(f"the weight {self.weight!r} is {w!r}; {wanted}"))
+                text = f"the weight {self.weight!r} is {w!r}; it must be a number from 0 on"
+                is_text = isinstance(w, str)
+                fault = Fault(text, "number", self.weight or "") if is_text else Fault(text)
+                faults.setdefault(number, fault)
         kept = {name: list(values_of(rows.columns.get(name, absent))) for name in self.keep}
         frame = frame_of(features | parts, len(numbers))
         return Batch(numbers, frame, targets, weights, kept, unknown, tuple(parts)), faults

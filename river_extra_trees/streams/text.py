@@ -20,6 +20,14 @@ __all__ = ["Lines", "Rows", "columns_of", "read_text"]
 CHUNK = 1 << 18  # bytes
 LONGEST_LINE = 1 << 24
 MARKS_OF_UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+# How files begin that are no texts, and what they are.
+NO_TEXTS = {
+    b"\x1f\x8b": "is compressed by gzip; its name must end in .gz",
+    b"PK\x03\x04": "is an archive, such as a workbook of Excel; save it as CSV",
+    b"\xd0\xcf\x11\xe0": "is a document, such as a workbook of Excel; save it as CSV",
+    b"PAR1\x15": "is Parquet; its name must end in .parquet or .pq",
+    b"ARROW1\0": "is an Arrow file; its name must end in .arrow, .feather or .ipc",
+}
 DELIMITERS = ",;\t|"
 # Lines between two quotation marks, each with as many delimiters as a row, are rows and no text if
 # there are so many of them, or so many numbers where the row before them has numbers.
@@ -82,7 +90,7 @@ class Lines:
         try:
             return line.decode()
         except UnicodeDecodeError as error:
-            raise self._undecodable("UTF-8") from error
+            raise self.undecodable("UTF-8") from error
 
     def put_back(self, lines: Sequence[str]) -> None:
         """Put lines back that were read; they are read again."""
@@ -95,7 +103,8 @@ class Lines:
         """The share of the text read so far whose lines were given."""
         return self.n_given / max(1, self.n_read)
 
-    def _undecodable(self, encoding: str) -> TableError:
+    def undecodable(self, encoding: str) -> TableError:
+        """Return the error of a text in another encoding."""
         text = f"{self.name} is not text in {encoding}; name its encoding"
         return TableError(text, Fault(text, "encoding"))
 
@@ -103,6 +112,9 @@ class Lines:
         """Return a part of the text in UTF-8."""
         if not self.has_begun:
             self.has_begun = True
+            for mark, text in NO_TEXTS.items():
+                if chunk.startswith(mark):
+                    raise TableError(f"{self.name} {text}")
             if self.encoding is None and chunk.startswith(MARKS_OF_UTF_16):
                 self.encoding = "utf-16"
             if self.encoding is not None:
@@ -112,7 +124,7 @@ class Lines:
         try:
             return self.decoder.decode(chunk, final=not chunk).encode()
         except UnicodeError as error:
-            raise self._undecodable(self.encoding or "UTF-16") from error
+            raise self.undecodable(self.encoding or "UTF-16") from error
 
     def _read(self) -> None:
         """Read what is there, at least one byte."""
@@ -146,6 +158,8 @@ def read_text(lines: Lines, most: int) -> tuple[list[str] | None, Iterator[Rows]
     """
     name = lines.name
     first = next(filter(str.strip, lines), "").removeprefix("\ufeff")
+    if "\0" in first:
+        raise lines.undecodable(lines.encoding or "UTF-8")
     if first.startswith("["):
         raise TableError(
             f"{name} is an array of JSON; make JSON lines of it, one object per line, for "

@@ -16,6 +16,7 @@ BLOCK = 32  # samples of a shortest block
 KINDS = ("loss", "weights")
 # What the alarms say of a kind, and how its size and numbers follow from the means.
 Change = tuple[str, float, str]
+LARGEST_SUM = 1e307  # of losses in a file: more can be added
 
 
 class Losses:
@@ -79,10 +80,13 @@ class Losses:
         """Take over a state, which is checked."""
         state = State("the losses", values, self.state())
         sums = state.value("sums")
-        numbers = isinstance(sums, tuple) and all(type(each) is float for each in sums)
+        numbers = isinstance(sums, tuple) and all(
+            type(each) is float and abs(each) <= LARGEST_SUM for each in sums
+        )
         require(numbers and len(sums) == len(KINDS), "the losses have no sums")
         self.sums = list(sums)
-        self.total, self.n = state.number("total"), state.whole("n", 0, BLOCK - 1)
+        self.total = state.number("total", -LARGEST_SUM, LARGEST_SUM)
+        self.n = state.whole("n", 0, BLOCK - 1)
         self.n_blocks = state.whole("n_blocks")
         pairs = zip(self.evidence, state.items("evidence", len(KINDS)), strict=True)
         self.evidence = [restored(each.run_length, each.rng, found) for each, found in pairs]

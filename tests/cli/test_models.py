@@ -79,6 +79,16 @@ def test_a_model_that_cannot_be_saved_ends_the_training(
     assert_refused(result, f"error: cannot write {path}: {reason}\n", stdout="50 samples")
 
 
+def test_terminals_do_not_obey_names_in_errors(tmp_path: Path) -> None:
+    """Nor those of a header."""
+    path = tmp_path / "t.csv"
+    path.write_text("\x1b[2J,y\n1,0\n2,1\n")
+    for target in ("t", "y"):
+        result = run("race", path, "NoChangeClassifier", "--target", target)
+        assert "\x1b" not in result.stderr
+        assert "[2J" in result.stderr
+
+
 def test_terminals_do_not_obey_files(tmp_path: Path) -> None:
     """Control characters in names of features and labels are escaped."""
     model = ret.StreamDecisionTreeClassifier(batch_size=4, seed=1)

@@ -170,12 +170,13 @@ def test_a_learner_of_another_package() -> None:
         ([f"2026/3/{i % 28 + 1}" for i in range(60)], "a='date %Y/%m/%d' reads dates"),
         ([f"{i % 24}:{i % 60:02d}" for i in range(60)], "a='date %H:%M' reads dates"),
         (list(range(1, 61)), "column 'a' counts the rows; --drop a leaves it out"),
-        (list(range(2, 62)), None),
+        (list(range(2, 122, 2)), None),
         ([f"u{i}" for i in range(60)], "60 different texts in 60 rows"),
         ([f"{i % 30 + 1}%" for i in range(60)], "--kind a='percentage' reads numbers"),
         (["p", "q", "r"] * 20, None),
         ([f"u{i % 30}" for i in range(60)], None),
-        ([str(i) for i in range(60)], "60 different texts in 60 rows"),
+        ([str(i) for i in range(60)], "--kind a='number' reads numbers"),
+        ([f"{i:03d}" for i in range(60)], "60 different texts in 60 rows"),
     ],
 )
 @pytest.mark.parametrize("task", [(), ("--task", "classification")])

@@ -173,7 +173,7 @@ def test_odd_cells(tmp_path: Path) -> None:
     noted = done("predict", path, data, "--target", "y", "--on-bad-cell", "missing").stderr
     assert "cells read as missing: 2 in 'a'" in noted
     data.write_bytes("a,y\nä,1\n".encode("latin-1"))
-    assert "name its encoding (such as --encoding latin-1)" in run(*usual).stderr
+    assert "name its encoding (such as --encoding latin-1 or utf-16-le)" in run(*usual).stderr
     done(*usual, "--encoding", "latin-1")
 
 
@@ -226,3 +226,5 @@ def test_weights_are_learned(tmp_path: Path) -> None:
     assert persistence.save_bytes(learner_in(path)) == persistence.save_bytes(model)
     refused = run(*usual, stdin=text.replace(",1,", ",-1,"))
     assert "row 2: the weight 'w' is -1; it must be" in refused.stderr
+    refused = run(*usual, stdin='a,w,y\n1,"0,5",u\n')
+    assert "'0,5'; it must be a number from 0 on (--kind w='decimal comma', perc" in refused.stderr

@@ -23,6 +23,7 @@ from river_extra_trees import persistence
 from tests.tools.estimators import frozen
 from tests.tools.inputs import Interruption, Loud, LoudNumber
 from tests.tools.oracles import (
+    CrowdedTwin,
     DynamicTree,
     ExtraTrees,
     ForgetfulTree,
@@ -50,6 +51,7 @@ _WINDOWS = {"n_models": 6, "batch_size": 4, "window_sizes": (9, 30), "seed": 1}
 
 FAMILIES: dict[str, dict[str, Callable[[], Oracle]]] = {
     "dynamic": {
+        "crowded": lambda: CrowdedTwin(("DynamicTreeRegressor", 3)),
         "twin_classifier": lambda: Twin(("DynamicTreeClassifier", 1)),
         "twin_regressor": lambda: Twin(("DynamicTreeRegressor", 3)),
         "trees": lambda: DynamicTree(
@@ -60,12 +62,14 @@ FAMILIES: dict[str, dict[str, Callable[[], Oracle]]] = {
         ),
     },
     "extra": {
+        "crowded": lambda: CrowdedTwin(("ExtraTreesClassifier", 2)),
         "twin_classifier": lambda: Twin(("ExtraTreesClassifier", 2)),
         "twin_regressor": lambda: Twin(("ExtraTreesRegressor", 2)),
         "forest": lambda: ExtraTrees("ExtraTreesClassifier", **_WINDOWS),
         "forest_of_numbers": lambda: ExtraTrees("ExtraTreesRegressor", **_WINDOWS),
     },
     "forgetful": {
+        "crowded": lambda: CrowdedTwin(("ForgetfulRandomForestClassifier", 3)),
         "twin_classifier": lambda: Twin(("ForgetfulRandomForestClassifier", 3)),
         "twin_regressor": lambda: Twin(("ForgetfulDecisionTreeRegressor", 2)),
         "tree": lambda: ForgetfulTree(
@@ -74,6 +78,7 @@ FAMILIES: dict[str, dict[str, Callable[[], Oracle]]] = {
         "tree_of_numbers": lambda: ForgetfulTree("ForgetfulDecisionTreeRegressor", **_BATCHES),
     },
     "shrubs": {
+        "crowded": lambda: CrowdedTwin(("ShrubEnsembleClassifier", 4)),
         "twin_classifier": lambda: Twin(("ShrubEnsembleClassifier", 4)),
         "twin_regressor": lambda: Twin(("ShrubEnsembleRegressor", 1)),
         "shrubs": lambda: ShrubEnsemble(
@@ -88,6 +93,7 @@ FAMILIES: dict[str, dict[str, Callable[[], Oracle]]] = {
         ),
     },
     "stream": {
+        "crowded": lambda: CrowdedTwin(("StreamDecisionForestClassifier", 4)),
         "twin_classifier": lambda: Twin(("StreamDecisionForestClassifier", 4)),
         "twin_regressor": lambda: Twin(("StreamDecisionTreeRegressor", 2)),
         "tree": lambda: StreamTree(
@@ -212,7 +218,7 @@ class Machine(RuleBasedStateMachine):
     @rule(n=st.integers(0, 60), seed=st.integers(0, 10**6))
     def clone(self, n: int, seed: int) -> None:
         """A clone is a new learner with the same parameters: it learns what that one learns."""
-        clone, new = self.model.clone(), self.oracle.learner()
+        clone, new = self.oracle.cloned(self.model), self.oracle.learner()
         assert clone._get_params() == new._get_params()
         for x, y in self.oracle.stretch(n, seed):
             clone.learn_one(x, y)
@@ -226,6 +232,7 @@ class Machine(RuleBasedStateMachine):
 
 
 ALL = [(family, name) for family, oracles in FAMILIES.items() for name in oracles]
+pytestmark = pytest.mark.filterwarnings("ignore:the model holds")
 COMMON = {
     "deadline": None,
     "derandomize": True,

@@ -184,6 +184,24 @@ def test_damage_of_the_right_hash_does_no_harm(name: str) -> None:
     assert damage.nasty_outcomes(content, 7, use).keys() == {"refused", "sound"}
 
 
+@pytest.mark.parametrize("place", ["present/values/0", "n_samples", "n_complete"])
+@pytest.mark.parametrize(
+    "value", [["none", None], ["str", "1"], ["float", "0x1p-1"], ["int", "-0x1"], ["int", "0x14"]]
+)
+def test_forged_counts_of_column_kinds_are_refused(place: str, value: Any) -> None:
+    """Counts are whole numbers up to that of the samples."""
+    model = ret.ColumnKinds() | ret.StreamDecisionTreeClassifier(seed=1)
+    for i in range(8):
+        model.learn_one({"a": i}, i % 2)
+    model.learn_one({}, 1)
+    content = persistence.save_bytes(model)
+    if place == "n_samples" and value == ["int", "0x14"]:
+        persistence.load_bytes(damage.with_value(content, "0/1/state/" + place, value))
+        return
+    with pytest.raises(persistence.ModelFileError, match=r"no number of samples|another type"):
+        persistence.load_bytes(damage.with_value(content, "0/1/state/" + place, value))
+
+
 @pytest.mark.parametrize("kind", ["FuncTransformer", "Pipeline", "Mean", "os.system", 7, None])
 def test_forged_classes_are_refused(kind: Any) -> None:
     """A name in a file is looked up in a table, and nowhere else."""

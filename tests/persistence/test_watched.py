@@ -57,6 +57,21 @@ def use(model: Any) -> None:
     persistence.save_bytes(model)
 
 
+@pytest.mark.parametrize(
+    ("place", "value", "problem"),
+    [
+        ("/watch/n_samples", ["int", hex(2**62)], "n_samples is too large"),
+        ("/watch/losses/total", ["float", "inf"], "total must be"),
+        ("/watch/losses/sums/0", ["float", "nan"], "no sums"),
+    ],
+)
+def test_forged_counts_and_sums_are_refused(place: str, value: Any, problem: str) -> None:
+    """The watch would go on, and could not be saved."""
+    content = persistence.save_bytes(fed(MODELS["alone"](), stream(20)))
+    with pytest.raises(persistence.ModelFileError, match=problem):
+        persistence.load_bytes(damage.with_value(content, place, value))
+
+
 @pytest.mark.slow
 def test_damage_of_the_right_hash_does_no_harm() -> None:
     """A forger's file is refused, or is a watch that goes on."""

@@ -152,6 +152,16 @@ def places(document: Any) -> list[tuple[Any, Any, str]]:
     return found
 
 
+def with_value(content: bytes, end: str, value: Any) -> bytes:
+    """A file with another value in the one place whose path ends like this, signed anew."""
+
+    def change(document: Any, _: Any) -> None:
+        [(inside, key)] = [each[:2] for each in places(document) if each[2].endswith(end)]
+        inside[key] = value
+
+    return changed(content, change)
+
+
 def nasty(file: File) -> Iterator[tuple[str, File]]:
     """What is done, and the file with another value or array in one place until the next one."""
     document, arrays = file

@@ -20,6 +20,7 @@ from tests.naive.extra_trees import NaiveClassForest, NaiveNumberForest
 from tests.naive.forgetful import NaiveTree
 from tests.naive.shrubs import NaiveShrubs
 from tests.naive.stream_tree import NaiveStreamTree
+from tests.tools.crowded import crowded
 from tests.tools.estimators import answers, is_classifier, make, stream
 from tests.tools.growing import assert_same_tree
 
@@ -60,6 +61,10 @@ class Oracle(abc.ABC):
     def learner(self) -> Any:
         """A new learner of the kind that is to be judged."""
 
+    def cloned(self, model: Any) -> Any:
+        """A new learner with the parameters of another."""
+        return model.clone()
+
     def stretch(self, n: int, seed: int) -> list[tuple[Row, Any]]:
         """A stretch of a stream from which there is something to learn."""
         kind = "Regressor" if self.regression else "Classifier"
@@ -96,6 +101,16 @@ class Twin(Oracle):
         rows = [(x, None) for x in asked]
         assert answers(model, rows) == answers(self.twin, rows)
         assert persistence.save_bytes(model) == persistence.save_bytes(self.twin)
+
+
+class CrowdedTwin(Twin):
+    """A twin with three columns: new features take the places of others."""
+
+    def learner(self) -> Any:
+        return crowded(make(self.case), 3)
+
+    def cloned(self, model: Any) -> Any:
+        return crowded(model, 3)
 
 
 class _Naive(Oracle):

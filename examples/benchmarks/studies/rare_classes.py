@@ -6,16 +6,23 @@ Probabilities that a way has changed are corrected: weights and undersampling mu
 known factor, by which they are divided again.
 
     python -m examples.benchmarks.studies.rare_classes --samples 20000
+    python -m examples.benchmarks.studies.rare_classes --thresholds --samples 10000
+
+The second command shows kappa if the rare label of a table is predicted where it is the more
+probable one, or where its probability is above twice its share of the samples so far.
 """
 
 from __future__ import annotations
 
 import argparse
+import collections
 import math
 import random
 import statistics
 import time
 from typing import Any
+
+from river import metrics
 
 import river_extra_trees as ret
 from examples.benchmarks.common import streams, tables
@@ -33,6 +40,7 @@ STREAMS: dict[str, tuple[Any, float | None]] = {
     "bank_marketing": ("yes", 0.01),
     "default_credit": (1, 0.01),
 }
+TWO_LABELS = ("mammography", "ozone_1hr", "jm1", "default_credit", "kc1", "pc1")
 SMALLEST = 1e-6  # probability in a log loss
 
 
@@ -120,6 +128,22 @@ def measured(way: Way, rows: list[tuple[Any, bool]]) -> list[float]:
     return [ranking.get(), precision.get(), statistics.fmean(losses), seconds]
 
 
+def thresholds(rows: streams.Rows) -> list[str]:
+    """Return share and mean probability of the rare label, and kappa with either threshold."""
+    counts = collections.Counter(y for _, y in rows)
+    rare = min(counts, key=lambda label: counts[label])
+    model = ret.ExtraTreesClassifier(seed=1)
+    kappas, shares, n = [metrics.CohenKappa(), metrics.CohenKappa()], [], 0
+    for i, (x, y) in enumerate(rows):
+        shares.append(model.predict_proba_one(x).get(rare, 0.0))
+        for kappa, least in zip(kappas, (0.5, 2.0 * n / max(i, 1)), strict=True):
+            kappa.update(y == rare, shares[-1] > least)
+        model.learn_one(x, y)
+        n += y == rare
+    found = (n / len(rows), statistics.fmean(shares))
+    return [*(f"{each:.4f}" for each in found), *(f"{kappa.get():.3f}" for kappa in kappas)]
+
+
 def main() -> None:
     """Print a table for each stream, and the means."""
     parser = argparse.ArgumentParser(
@@ -128,7 +152,14 @@ def main() -> None:
     parser.add_argument("--samples", type=int, default=20_000)
     parser.add_argument("--streams", nargs="+", choices=STREAMS, default=list(STREAMS))
     parser.add_argument("--ways", nargs="+", choices=WAYS, default=list(WAYS))
+    parser.add_argument("--thresholds", action="store_true", help="kappa with two thresholds")
     options = parser.parse_args()
+    if options.thresholds:
+        heads = ["stream", "share", "mean probability", "kappa", "kappa, threshold 2 x share"]
+        loaded = [(name, streams.load(name, "classification", options.samples))
+                  for name in TWO_LABELS]  # fmt: skip
+        tables.show(heads, [[name, *thresholds(rows)] for name, rows in loaded])
+        return
     found: dict[str, list[list[float]]] = {way: [] for way in options.ways}
     lines = []
     made = streams.loaded(options.streams, lambda name: rows_of(name, options.samples))

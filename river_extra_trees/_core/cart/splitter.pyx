@@ -136,7 +136,6 @@ cdef class Splitter(Workspace):
             reserve_cells(self.tree, self.n_members)
         self.reserve(self.tree.capacity, self.window.size, self.window.capacity,
                      self.window.n_live, self.n_values)
-        self.numeric = schema.is_numeric()
         self.n_chosen = 0
         for i in range(self.window.n_live):
             column = self.window.live[i]

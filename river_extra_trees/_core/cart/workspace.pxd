@@ -76,7 +76,6 @@ cdef class Workspace:
     cdef double removed                 # STREAM only: its decrease by the best split
     cdef double spread                  # sum of squared deviations in the node (variance)
     cdef double tie                     # scores of this node count as equal within this tolerance
-    cdef bint numeric                   # whether no column of the schema is nominal
     cdef int n_chosen                   # number of columns that may be split
     cdef bint unit_weights              # classes; all weights are 1, at most 255 copies of each
     cdef bint in_table                  # unit_weights, and x log x of all weights is tabulated

@@ -12,15 +12,15 @@ from ..explain cimport (
 )
 from ..learner cimport Learner
 from ..linalg cimport MAX_REGRESSORS, Fit, LeafModel, fit, slopes_of
-from ..schema cimport Labels, Schema
+from ..schema cimport MAX_COLUMNS, Labels, Schema
 from ..shares cimport first_largest, total_of
 from ..split cimport goes_left
 from ..window cimport Window
 from .leaf_models cimport Predictive, class_share, mean_of, predictive
 from .particles cimport (
     ALC, ALM, ENTROPY, LARGEST_REGRESSOR, MAX_DECAYS, OLDEST, RANDOM, Particles, Regressor,
-    decayed, fades, features_of, fill_v, finish_leaf, follow, gather, is_active, n_rules, row_score,
-    score_subtree, set_constants, set_shares, sum_beliefs, sum_subtree, v_of,
+    decayed, fades, features_of, fill_v, finish_leaf, follow, gather, is_active, n_rules, reshape,
+    row_score, score_subtree, set_constants, set_shares, sum_beliefs, sum_subtree, v_of,
 )
 from .scores cimport alc_at, leaf_entropy, to_retire
 from .shared_trees cimport Leaf, Node, restored_trees
@@ -56,6 +56,7 @@ MUTABLE = {         # see `set_policy`
 PARTS = {"schema": ("part", Schema), "labels": ("part", Labels), "pool": ("part", Window)}
 CONTENT = {
     "global_statistics": ("numbers", "row", SUMS), "prior": ("numbers", "prior", SUMS),
+    "columns": ("whole_numbers", np.int32, None, {"most": MAX_COLUMNS - 1}),     # the regressors
     "fill": ("numbers", "regressors", FILL),
     "fill_weight": ("numbers", "regressors", {"least": 0.0}),
     "v": ("numbers", "samples", "regressors", FILL),        # without the target
@@ -265,6 +266,7 @@ cdef class ParticleFilter(Particles):
         return {
             "global_statistics": view(self.global_statistics, "f8", row),
             "prior": view(self.model.prior, "f8", row if self.regression else (0,)),
+            "columns": view(&here.feature, "i4", n, step),
             "fill": view(&here.fill, "f8", n, step),
             "fill_weight": view(&here.fill_weight, "f8", n, step),
             "v": view(self.active_v, "f8", (self.capacity, q),
@@ -283,7 +285,8 @@ cdef class ParticleFilter(Particles):
             "decays": [self.decays[i] for i in range(self.n_decays)],
         })
 
-    DEFAULTS = {"discard": "oldest", "rejuvenate_every": 0, "nominal": np.empty(0, np.uint8)}
+    DEFAULTS = {"discard": "oldest", "rejuvenate_every": 0, "nominal": np.empty(0, np.uint8),
+                "columns": np.empty(0, np.int32)}
 
     cdef dict fields(self):
         """Beside attributes and views: active samples are numbered by their order of arrival."""
@@ -345,7 +348,7 @@ cdef class ParticleFilter(Particles):
         self.pool.check_codes(self.schema, -1 if self.regression else <int>len(self.labels))
         require(self.pool.n_fresh == 0 and n <= self.window,
                 "ParticleFilter: the pool is not its own")
-        follow(self)
+        self.shape_by(state.whole_numbers("columns", np.int32, None, most=MAX_COLUMNS - 1).tolist())
         fields = state.read(
             CONTENT, row=self.model.width, prior=self.model.width if self.regression else 0,
             samples=n, regressors=self.model.n_regressors, rules=n_rules(self),
@@ -353,6 +356,7 @@ cdef class ParticleFilter(Particles):
         check_fields(self, fields)
         views = self.views()
         views["v"] = views["v"][:n]
+        del views["columns"]
         put_back(views, fields)
         for i in range(n):
             v_of(self, i)[self.model.n_regressors] = self.pool.target[i]
@@ -373,6 +377,18 @@ cdef class ParticleFilter(Particles):
                         "ParticleFilter: a leaf is older than a sample that it holds")
                 finish_leaf(self, self.trees.nodes[i].leaf)
         return 0
+
+    cdef int shape_by(self, list columns) except -1:
+        """Take the shape of a state with these regressors; with none, of the first numeric columns.
+
+        Files of before have none.
+        """
+        require(len(columns) <= MAX_REGRESSORS * self.linear and all([
+            column < self.schema.n_columns and not self.schema.has_codes(column)
+            for column in columns]) and all([a < b for a, b in zip(columns, columns[1:])]),
+            "ParticleFilter: the regressors are no numeric columns")
+        reshape(self, max(self.model.n_classes, <int>len(self.labels)), columns or None)
+        return follow(self)
 
     cdef list derived(self):
         """What a restored filter computes anew, of particles and nodes."""

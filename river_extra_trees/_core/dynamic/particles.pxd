@@ -7,7 +7,7 @@ sample, and a `LeafParent` is a distinct pair of such a leaf and its parent, on 
 stay and prune depend.
 """
 
-from libc.stdint cimport int64_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint64_t
 
 from ..learner cimport Learner
 from ..linalg cimport MAX_REGRESSORS, LeafModel
@@ -201,6 +201,7 @@ cdef double score_subtree(Particles filter, int node, bint read_only) noexcept n
 cdef int sum_subtree(Particles filter, int node, double* row) noexcept nogil
 
 cdef int follow(Particles filter) except -1 nogil
+cdef int reshape(Particles filter, int n_classes, list regressors=*) except -1
 cdef int fit_scratch(Particles filter) except -1 nogil
 cdef int count_present(Particles filter, int column) noexcept nogil
 

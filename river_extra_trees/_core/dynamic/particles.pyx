@@ -2,7 +2,7 @@
 
 from libc.limits cimport INT_MAX
 from libc.math cimport INFINITY, NAN, isnan, log, log1p, pow
-from libc.stdint cimport int64_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from ..learner cimport STRETCH, Learner
@@ -110,6 +110,17 @@ cdef class Particles(Learner):
             + self.capacity * (self.model.n_regressors + 1))
         return (object.__sizeof__(self) + self.particle_bytes + self.scratch_bytes
                 + n_doubles * sizeof(double) + self.capacity * sizeof(int))
+
+    cdef int hold_columns(self, uint8_t* held, int64_t* latest) except -1:
+        cdef int i
+        self.pool.find_latest(latest)
+        self.trees.hold_columns(held)
+        for i in range(self.model.n_regressors):
+            held[self.regressors[i].feature] = True
+        return 0
+
+    cdef void forget_columns(self, const uint8_t* held) noexcept:
+        self.pool.keep_columns(held)
 
     cdef int find_row(self) except -1 nogil:
         """Find the leaves of the row that the schema encoded last."""
@@ -339,21 +350,24 @@ cdef int follow(Particles filter) except -1 nogil:
     return 0
 
 
-cdef int reshape(Particles filter, int n_classes) except -1:
+cdef int reshape(Particles filter, int n_classes, list regressors=None) except -1:
     """Change the shape of all data that depend on the columns and the classes.
 
-    A new feature is missing in earlier samples; their statistics have the value 0 for it.
+    New numeric columns become regressors, or those in the list. A new feature is missing in earlier
+    samples; their statistics have the value 0 for it.
     """
     cdef int n_columns = filter.schema.n_columns, q = filter.model.n_regressors, column, width
     cdef int node
     cdef double* block
     cdef Leaf* leaf
     cdef Leaf* wider
-    for column in range(filter.n_columns, n_columns):
-        if filter.linear and q < MAX_REGRESSORS and not filter.schema.has_codes(column):
-            memset(&filter.regressors[q], 0, sizeof(Regressor))
-            filter.regressors[q].feature = column
-            q += 1
+    if regressors is None:
+        regressors = [column for column in range(filter.n_columns, n_columns)
+                      if filter.linear and not filter.schema.has_codes(column)]
+    for column in regressors[:MAX_REGRESSORS - q]:
+        memset(&filter.regressors[q], 0, sizeof(Regressor))
+        filter.regressors[q].feature = column
+        q += 1
     width = row_width(filter.model.multinomial, q, n_classes)
     for node in range(filter.trees.n_nodes):
         leaf = filter.trees.nodes[node].leaf

@@ -10,7 +10,7 @@ A leaf is a struct in front of two rows of statistics, see `linalg`: those of al
 those of its retired samples.
 """
 
-from libc.stdint cimport int64_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint64_t
 
 from ..schema cimport Schema
 from ..split cimport Split, goes_left
@@ -52,6 +52,7 @@ cdef class SharedTrees:
     cdef int nodes_in_use, leaves_in_use
     cdef int64_t n_regions      # the largest region so far
 
+    cdef void hold_columns(self, uint8_t* held) noexcept nogil
     cdef int new_node(self) except -1 nogil
     cdef int new_leaf(self, int depth, int n_slots) except -1 nogil
     cdef int leaf_for(self, int parent, int n_slots) except -1 nogil

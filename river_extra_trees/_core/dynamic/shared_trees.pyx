@@ -65,6 +65,13 @@ cdef class SharedTrees:
 
     # --- Nodes and leaves -------------------------------------------------------------------
 
+    cdef void hold_columns(self, uint8_t* held) noexcept nogil:
+        """Mark the columns of the splits."""
+        cdef int node
+        for node in range(self.n_nodes):
+            if self.nodes[node].refs and self.nodes[node].leaf == NULL:
+                held[self.nodes[node].split.feature] = True
+
     cdef int new_node(self) except -1 nogil:
         """A node with one reference; the caller sets its other fields."""
         cdef int node = self.free_node, capacity

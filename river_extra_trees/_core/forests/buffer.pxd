@@ -11,7 +11,7 @@ A place is a position in the buffer. A sample keeps its place until it is overwr
 """
 
 from libc.math cimport NAN
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint8_t
 
 cdef enum:
     BLOCK_BITS = 9
@@ -75,6 +75,10 @@ cdef class Buffer:
     cdef void begin_block(self, int block, const double* row, int n_features) noexcept nogil
     cdef void enlarge(self, int n_blocks) noexcept
     cdef int fill(self, const double[:, ::1] samples) except -1
+    cdef void find_latest(self, int64_t* latest) noexcept nogil
+    cdef bint keep_columns(self, const uint8_t* held) noexcept nogil
+    cdef void drop(self, int column, int block) noexcept nogil
+    cdef void drop_entries(self, Present* this, const uint8_t* held, int n) noexcept nogil
 
     cdef inline int place_of(self, int64_t arrival) noexcept nogil:
         """The place of the sample with this number in the stream."""

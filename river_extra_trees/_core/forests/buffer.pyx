@@ -3,7 +3,7 @@
 import numpy as np
 
 from libc.math cimport NAN
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint8_t
 
 from ..allocation cimport free, resized, zeroed
 from ..schema cimport MAX_COLUMNS
@@ -191,6 +191,56 @@ cdef class Buffer:
             if self.latest[column] < self.oldest:
                 self.latest[column] = -1
             column = self.next_live(column + 1, 0)
+
+    cdef void find_latest(self, int64_t* latest) noexcept nogil:
+        """Write the number of the latest sample with a value in each column that has one."""
+        cdef int column = self.next_live(0, self.oldest)
+        while column < self.n_features:
+            latest[column] = self.latest[column]
+            column = self.next_live(column + 1, self.oldest)
+
+    cdef bint keep_columns(self, const uint8_t* held) noexcept nogil:
+        """Remove all values of the columns that are not marked; return whether there were any."""
+        cdef int block, column, last = self.place_of(self.n_seen - 1)
+        cdef bint found = False
+        for column in range(self.n_features):
+            if not held[column] and self.latest[column] >= self.oldest:
+                found = True
+                for block in range(self.n_allocated):
+                    if self.columns[column].blocks[block] != NULL:
+                        self.drop(column, block)
+                self.latest[column] = -1
+        for block in range(self.n_allocated if found else 0):
+            self.drop_entries(self.presents[block], held,
+                              (last & (BLOCK - 1)) + 1 if block == last >> BLOCK_BITS else BLOCK)
+        return found
+
+    cdef void drop(self, int column, int block) noexcept nogil:
+        """Remove the values of a column from a block."""
+        cdef Store* this = &self.columns[column]
+        cdef int at
+        for at in range(BLOCK):
+            self.presents[block].counts[at] -= not is_missing(
+                value_at(this.blocks[block], this.width, at))
+        free(this.blocks[block])
+        this.blocks[block] = NULL
+        self.n_bytes -= <size_t>BLOCK * this.width
+
+    cdef void drop_entries(self, Present* this, const uint8_t* held, int n) noexcept nogil:
+        """Keep the entries of n samples of a block in the columns that are marked.
+
+        `counts` are those of what is kept.
+        """
+        cdef Entry* entries
+        cdef int at, k, kept
+        for at in range(n):
+            k = kept = 0
+            entries = this.entries + this.starts[at]
+            while this.starts[at] >= 0 and kept < this.counts[at]:
+                if held[entries[k].column]:
+                    entries[kept] = entries[k]
+                    kept += 1
+                k += 1
 
     def sample(self, arrival):
         """(row, target, weight) of the sample with this number in the stream."""

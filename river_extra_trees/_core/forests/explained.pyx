@@ -39,8 +39,9 @@ cdef int explain_classes(ExtraTrees forest, Explainer explainer, int code) excep
     pool.pool(&base[0, 0], &logs[0], width)
     naive = naive_likelihoods(forest, forest.schema.n_filled, width)
     if naive is None:           # its prediction is that of no features
-        memcpy(&logs[(n + 2) * width], forest.mixed + (n + 2) * width, width * sizeof(double))
-    of_base = slopes_of_pool(pool, forest.mixed, &logs[0], code, slopes)
+        memcpy(&logs[(n + 2) * width], forest.single.mixed + (n + 2) * width,
+               width * sizeof(double))
+    of_base = slopes_of_pool(pool, forest.single.mixed, &logs[0], code, slopes)
     for k in range(width):
         for g in range(n):
             slopes[g, k] += pool.weights[g] * slopes[n, k]
@@ -206,7 +207,7 @@ cdef int explain_numbers(ExtraTrees forest, Explainer explainer) except -1:
         base[g] = of_group.base
         parts.append(of_group)
     explainer.base = factors_of_groups(
-        forest.mixture, forest.answers + 2 * forest.n_trees, &base[0], &factors[0])
+        forest.mixture, forest.single.answers + 2 * forest.n_trees, &base[0], &factors[0])
     for g in range(n):
         of_group = parts[g]
         explainer.add(of_group.phi, 0.0, factors[g])
@@ -237,7 +238,7 @@ cdef class MeanExplanations(PartialExplanations):
                 <LinearModels>self.forest.models_of(tree)).in_middle(step.right)
         explainer.finish()
         (<LinearModels>self.forest.models_of(tree)).add_terms(
-            self.forest.reached[tree], row, self.forest.schema.n_columns, 1.0, explainer.phi)
+            self.forest.single.leaves[tree], row, self.forest.schema.n_columns, 1.0, explainer.phi)
         return 0
 
 

@@ -14,12 +14,12 @@ leaves of the latest samples again, and repeats what has been done of the growth
 """
 
 from cpython.object cimport PyObject
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint8_t
 
 from ..lists cimport item_of, length_of
 from ..max_features cimport MaxFeatures
 from .naive_bayes cimport NaiveBayes
-from ..tree cimport Tree
+from ..tree cimport ClassShare, Tree
 from .buffer cimport Buffer
 from .row_pass cimport Ensemble
 from .growth cimport Growth
@@ -57,6 +57,40 @@ cdef class Group:
         """The first of the trees in `ready` that replaces a tree of the forest, if there is one."""
         return (tree - self.first - self.first_turn + self.n) % self.n
 
+cdef struct Answers:            # of one tree of a classification
+    ClassShare* shares          # of all rows, one after the other
+    size_t n                    # number of these
+    size_t capacity
+    size_t* ends                # per row: the end of its shares
+
+cdef struct Pass:               # rows that the trees predict and learn, see `tree_pass`
+    int n                       # number of rows
+    const double* values        # values[column * stride + i] of row i
+    Py_ssize_t stride           # 1: there is one row
+    const int* columns          # ascending: those that may have a value ...
+    int n_columns               # ... and their number
+    double* targets             # per row; NULL: these rows are only predicted
+    const double* weights       # per row; 0: it is not learned
+    int n_learned               # number of rows that are learned
+    int64_t first               # number of the first of these in the stream ...
+    int at                      # ... modulo the size of a small batch
+    # The predictions:
+    int width                   # number of values of a prediction, see `ExtraTrees.n_values`
+    int capacity                # `width` for which there is memory
+    double* answers             # answers[i * n_answers + group * n_classes + class] of row i; in a
+                                #   regression [mean, variance] per tree, then one mean per group
+    Py_ssize_t n_answers
+    double* naive               # naive[i * width + class]: predictions of naive Bayes
+    double* mixed               # predictions of the pool or the mixture for the last row
+    double* row                 # scratch: a row by column; not used for one row
+    bint is_shared              # whether several threads do the tasks
+    Answers* trees              # per tree of a classification; NULL if no row is ever learned
+    size_t* ends                # memory of `Answers.ends`
+    # Only of one row, else NULL:
+    int* leaves                 # per tree: the leaf that it reaches
+    double* slopes              # per tree: term of its linear model beside the leaf's mean
+    bint is_answered            # whether the predictions are there already
+
 cdef class SmallBatch:                  # scratch of one thread for splits on small batches
     cdef Growth growth
     cdef int* leaves                    # leaves of the samples of a small batch
@@ -84,12 +118,7 @@ cdef class ExtraTrees(Ensemble):
     cdef int* row_columns               # ... which are these, ascending
     cdef int row_capacity
     cdef int n_row                      # its number of columns; -1: no valid predictions
-    cdef int* reached                   # per tree: the leaf that the row reaches
-    cdef double* slopes                 # per tree: term of its linear model beside the leaf's mean
-    cdef double* answers                # answers[group * n_classes + class]; in a regression
-                                        #   [mean, variance] per tree, then one mean per group
-    cdef double* mixed                  # predictions of the pool or the mixture, see `mixtures`
-    cdef int answer_capacity
+    cdef Pass single                    # the pass of this row, as it was predicted
     cdef readonly ClassPool pool                 # None in a regression
     cdef readonly NumberMixture mixture          # None in a classification
     cdef readonly NaiveBayes naive      # None in a regression
@@ -101,17 +130,13 @@ cdef class ExtraTrees(Ensemble):
 
     cdef object store_in(self, Buffer buffer)
     cdef int make_small(self, int n_threads) except -1
-    cdef bint splits_leaves(self, int tree) noexcept nogil
     cdef int reserve_answers(self, int n_labels) except -1 nogil
     cdef bint is_same_row(self) noexcept nogil
     cdef int n_visited(self, int n_columns) noexcept nogil
     cdef int n_visited_by(self, Growth growth, int64_t first, int n) noexcept nogil
     cdef int n_members(self) noexcept nogil
-    cdef void answer(self) noexcept nogil
+    cdef int answer(self) except -1 nogil
     cdef int n_values(self) noexcept nogil
-    cdef void add_classes(self, Group group, int width, double* answers) noexcept nogil
-    cdef double tree_number(self, int tree, int leaf, const double* row, Py_ssize_t stride,
-                            double* answer) noexcept nogil
     cdef void combine(self, double* answers, double* mixed, int width) noexcept nogil
     cdef void learn_weights(self, const double* row, Py_ssize_t stride, const int* columns, int n,
                             int64_t n_seen, const double* answers, double* mixed, double target,

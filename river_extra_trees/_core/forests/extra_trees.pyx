@@ -4,10 +4,8 @@ from copy import deepcopy
 
 import numpy as np
 
-from cpython.object cimport PyObject
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint8_t
 from libc.stdlib cimport qsort
-from libc.string cimport memset
 
 from ..ahead cimport AHEAD, Ahead
 from ..allocation cimport free, product, resized, zeroed
@@ -18,8 +16,7 @@ from ..learner cimport Learner
 from ..max_features cimport SHARE, max_features_of, n_tried
 from ..schema cimport Labels, Schema
 from ..tree cimport (
-    Tree, add_shares, begin_tree, bytes_of_tree, free_tree, mean_of, reserve_samples,
-    squares_of, walk_trees, weight_of,
+    Tree, begin_tree, bytes_of_tree, free_tree, reserve_samples, walk_trees,
 )
 from ..trees cimport Trees, table_of
 from .buffer cimport FEATURES, TARGET, Buffer, is_missing
@@ -27,14 +24,15 @@ from .explained cimport explain_classes, explain_numbers
 from .row_pass cimport Ensemble, RowPass
 from .growth cimport MOST_CELLS, Growth
 from .mixtures cimport ClassPool, NumberMixture
-from .model_trees cimport IN_LEAVES, LinearModels, TreeGrowth, remainder, walk
+from .model_trees cimport LinearModels, TreeGrowth, walk
 from .naive_bayes cimport NaiveBayes
 from .questions cimport Pace, Questions, claim, hash_of
 from .rotation cimport (
-    advance, change_tree, find_recent, grow_group, interval_of, learn_row, patience,
-    reserve_group, start_growth,
+    advance, begin_again, interval_of, patience, reserve_group, start_growth,
 )
-from .tree_pass cimport TreePass, combine_numbers
+from .tree_pass cimport (
+    TreePass, bytes_of_pass, combine_numbers, free_pass, pass_rows, reserve_pass,
+)
 
 from ..state import LARGEST_COUNT, State, fields_of, require, require_codes
 from .model_trees import KINDS
@@ -195,8 +193,8 @@ cdef class ExtraTrees(Ensemble):
         self.store_in(Buffer(self.n_remembered()))
         self.births = <int64_t*>zeroed(n_trees, sizeof(int64_t))
         self.leaves = <int*>zeroed(product(n_trees, batch_size), sizeof(int))
-        self.reached = <int*>zeroed(n_trees, sizeof(int))
-        self.slopes = <double*>zeroed(n_trees, sizeof(double))
+        self.single.leaves = <int*>zeroed(n_trees, sizeof(int))
+        self.single.slopes = <double*>zeroed(n_trees, sizeof(double))
         if regression:
             self.mixture = NumberMixture(len(self.groups))
         else:
@@ -209,13 +207,12 @@ cdef class ExtraTrees(Ensemble):
     def __dealloc__(self):
         free(self.births)
         free(self.leaves)
-        free(self.reached)
-        free(self.slopes)
+        free(self.single.leaves)
+        free(self.single.slopes)
+        free_pass(&self.single)
         free(self.row)
         free(self.row_columns)
         free(self.recent)
-        free(self.answers)
-        free(self.mixed)
         free(self.claims)
 
     def n_remembered(self):
@@ -267,13 +264,11 @@ cdef class ExtraTrees(Ensemble):
         return (<TreePass>reader.job).run(reader, stop, n_labels)
 
     cdef int reserve(self, int n_labels) except -1 nogil:
-        """Allocate memory for the sample that was read last; the trees allocate theirs later."""
-        cdef int n_columns = self.schema.n_columns
+        """Allocate memory for the answers; the buffer and the trees allocate theirs later."""
         self.reserve_answers(n_labels)
-        self.buffer.reserve(self.schema.row, self.schema.filled, self.schema.n_filled, n_columns)
         if not self.regression:
             self.pool.transitions.reserve(n_labels)
-            if not self.naive.knows(n_columns, n_labels):
+            if not self.naive.knows(self.schema.version, n_labels):
                 self.naive.fit(self.schema, n_labels)
         return 0
 
@@ -296,6 +291,25 @@ cdef class ExtraTrees(Ensemble):
                 return n_tried(&self.rule_of_features, growth.n_offered)
         return self.n_visited(growth.n_offered)
 
+    cdef int hold_columns(self, uint8_t* held, int64_t* latest) except -1:
+        cdef LinearModels models
+        cdef int i
+        self.buffer.find_latest(latest)
+        self.trees.hold_columns(held)
+        for models in self.models:
+            for i in range(models.n_regressors):
+                held[models.columns[i]] = True
+        return 0
+
+    cdef void forget_columns(self, const uint8_t* held) noexcept:
+        cdef Group group
+        self.n_row = -1
+        if self.buffer.keep_columns(held):
+            for group in self.groups:
+                begin_again(self, group)
+        if not self.regression:
+            self.naive.forget_columns(held)
+
     cdef void widen(self, int n_labels) noexcept:
         self.trees.widen(n_labels)
         self.questions.forget()     # their answers have too few labels
@@ -303,40 +317,15 @@ cdef class ExtraTrees(Ensemble):
         self.n_row = -1
 
     cdef int update(self, double target, double weight) except -1 nogil:
-        cdef int tree, g, at = <int>(self.buffer.n_seen % self.batch_size)
-        cdef int next_split = at + 1 if at + 1 < self.batch_size else 0     # see `change_tree`
-        cdef int64_t arrival = self.buffer.n_seen
-        cdef PyObject* group
-        if self.regression:
-            target = self.mixture.bounded(target)
+        cdef Pass* rows = &self.single
         self.answer()
-        self.learn_weights(self.schema.row, 1, self.schema.filled, self.schema.n_filled, arrival,
-                           self.answers, self.mixed, target, self.n_values())
+        rows.targets, rows.weights, rows.n_learned = &target, &weight, 1
+        rows.is_answered = True
+        pass_rows(self, rows, None, 0, None)
+        rows.targets, rows.n_learned, rows.is_answered = NULL, 0, False
         self.named = self.schema.version
-        self.buffer.push(self.schema.row, self.schema.n_columns, target, weight)
-        if not self.regression:
-            self.naive.learn(self.schema.row, self.schema.filled, self.schema.n_filled,
-                             <int>target, weight)
         self.n_row = -1
-        find_recent(self, arrival)
-        for g in range(self.n_groups()):
-            group = self.group(g)
-            grow_group(self, <Group>group, arrival, 1)
-            for tree in range((<Group>group).first, (<Group>group).first + (<Group>group).n):
-                learn_row(self, tree, self.reached[tree], at,
-                          remainder(target, self.slopes[tree]) if self.regression else target,
-                          weight)
-                if tree == next_split or (<Group>group).n_ready:
-                    change_tree(self, <Group>group, tree, arrival + 1,
-                                (<Group>group).first_version(tree), <SmallBatch>self.small_of(0))
-                if tree == next_split:
-                    next_split += self.batch_size
-            (<Group>group).n_ready = 0
         return 0
-
-    cdef bint splits_leaves(self, int tree) noexcept nogil:
-        """Whether the leaves of a tree are split on small batches."""
-        return not self.regression or (<LinearModels>self.models_of(tree)).kind != IN_LEAVES
 
     # ---------------------------------------------------------------- predictions
 
@@ -349,12 +338,8 @@ cdef class ExtraTrees(Ensemble):
                 self.row_columns, 2 * self.schema.n_columns, sizeof(int))
             self.recent = <int*>resized(self.recent, 2 * self.schema.n_columns, sizeof(int))
             self.row_capacity = 2 * self.schema.n_columns
-        if width > self.answer_capacity:
-            self.answers = <double*>resized(
-                self.answers, product(self.n_members(), width), sizeof(double))
-            self.mixed = <double*>resized(
-                self.mixed, self.size_of_mixed(width), sizeof(double))
-            self.answer_capacity = width
+        if width > self.single.capacity:
+            reserve_pass(self, &self.single, 1, n_labels)
             self.n_row = -1
         return 0
 
@@ -362,29 +347,22 @@ cdef class ExtraTrees(Ensemble):
         """Number of groups; in a regression of trees and groups."""
         return self.n_groups() + (self.n_trees if self.regression else 0)
 
-    cdef void answer(self) noexcept nogil:
+    cdef int answer(self) except -1 nogil:
         """Compute the predictions for the row encoded last, unless they are still valid."""
-        cdef int tree, g, width = self.n_values()
+        cdef int k
+        cdef Pass* rows = &self.single
         sort_columns(self.schema)
+        rows.n, rows.values, rows.stride = 1, self.schema.row, 1
+        rows.columns, rows.n_columns = self.schema.filled, self.schema.n_filled
         if self.is_same_row():
-            return
+            return 0
         self.n_row = self.schema.n_filled
-        for g in range(self.n_row):
-            self.row_columns[g] = self.schema.filled[g]
-            self.row[g] = self.schema.row[self.schema.filled[g]]
+        for k in range(self.n_row):
+            self.row_columns[k] = self.schema.filled[k]
+            self.row[k] = self.schema.row[self.schema.filled[k]]
         walk_trees(self.trees.trees, self.n_trees, self.schema.row, self.schema.is_numeric(),
-                   self.reached)
-        if self.regression:
-            for tree in range(self.n_trees):
-                self.slopes[tree] = self.tree_number(
-                    tree, self.reached[tree], self.schema.row, 1, self.answers + 2 * tree)
-        else:
-            memset(self.answers, 0, self.n_groups() * width * sizeof(double))
-            for g in range(self.n_groups()):
-                self.add_classes(<Group>self.group(g), width, self.answers + g * width)
-            self.naive.answer(self.schema.row, self.schema.filled, self.schema.n_filled,
-                              self.pool.naive_answer(self.mixed, width))
-        self.combine(self.answers, self.mixed, width)
+                   rows.leaves)
+        return pass_rows(self, rows, None, 0, None)
 
     cdef bint is_same_row(self) noexcept nogil:
         """Whether the row encoded last is the one that the predictions are for."""
@@ -398,27 +376,6 @@ cdef class ExtraTrees(Ensemble):
                     self.row[k] == value or (self.row[k] != self.row[k] and value != value)):
                 return False
         return True
-
-    cdef void add_classes(self, Group group, int width, double* answers) noexcept nogil:
-        """Add the class shares of the trees of a group."""
-        cdef int tree
-        for tree in range(group.first, group.first + group.n):
-            add_shares(
-                &self.trees.trees[tree], self.reached[tree], group.n, width, answers)
-
-    cdef double tree_number(self, int tree, int leaf, const double* row, Py_ssize_t stride,
-                            double* answer) noexcept nogil:
-        """Write the prediction of a tree and the variance in its leaf for row[column * stride].
-
-        Returns the slope of its linear model.
-        """
-        cdef const Tree* this = &self.trees.trees[tree]
-        cdef double slope = (<LinearModels>self.models_of(tree)).at_row(
-            leaf, row, stride, self.schema.n_columns)
-        answer[0] = mean_of(this, leaf) + slope
-        answer[1] = squares_of(this, leaf) / weight_of(this, leaf) if (
-            weight_of(this, leaf) > 0.0) else 0.0
-        return slope
 
     cdef void combine(self, double* answers, double* mixed, int width) noexcept nogil:
         """Combine the predictions of the groups and of naive Bayes, or of the trees."""
@@ -461,7 +418,7 @@ cdef class ExtraTrees(Ensemble):
     cdef int remember(self) except -1 nogil:
         self.questions.keep(
             hash_of(self.schema.row, 1, self.schema.filled, self.schema.n_filled),
-            self.buffer.n_seen, self.mixed, self.size_of_mixed(self.n_values()))
+            self.buffer.n_seen, self.single.mixed, self.size_of_mixed(self.n_values()))
         return 0
 
     cdef int open_questions(self, Py_ssize_t row, Py_ssize_t stop) except -1 nogil:
@@ -494,11 +451,11 @@ cdef class ExtraTrees(Ensemble):
 
     cdef double* row_shares(self) except? NULL nogil:
         self.reserve_and_answer()
-        return self.prediction(self.mixed, self.n_values())
+        return self.prediction(self.single.mixed, self.n_values())
 
     cdef double row_number(self) except? -1.0 nogil:
         self.reserve_and_answer()
-        return self.prediction(self.mixed, 2)[0]
+        return self.prediction(self.single.mixed, 2)[0]
 
     cdef int explain_row(self, Explainer explainer, int code) except -1:
         self.reserve_and_answer()
@@ -512,12 +469,14 @@ cdef class ExtraTrees(Ensemble):
         Size and square are the means of |z| and z^2 (see `mixtures`); the count is that of errors.
         """
         cdef double n
+        cdef double* mixed
         with self.using():
             self.schema.encode(x)
             self.reserve_and_answer()
             self.remember()
             n = max(self.mixture.n_errors, 1.0)
-            return (self.prediction(self.mixed, 2)[0], self.mixture.spread(self.mixed),
+            mixed = self.single.mixed
+            return (self.prediction(mixed, 2)[0], self.mixture.spread(mixed),
                     self.mixture.size / n, self.mixture.square / n, self.mixture.n_errors)
 
     def number_of_tree(self, int tree, x):
@@ -527,7 +486,7 @@ cdef class ExtraTrees(Ensemble):
         with self.using():
             self.schema.encode(x)
             self.reserve_and_answer()
-            return self.answers[2 * tree]
+            return self.single.answers[2 * tree]
 
     @property
     def n_seen(self):
@@ -564,12 +523,8 @@ cdef class ExtraTrees(Ensemble):
             self.n_trees * (sizeof(int64_t) + (1 + <size_t>self.batch_size) * sizeof(int)
                             + sizeof(double))
             + self.row_capacity * (sizeof(double) + 2 * sizeof(int))
-            + (self.answer_capacity + 1) * <size_t>len(self.groups) * sizeof(double)
-            + sizeof(double))
-        if self.regression:
-            size += self.answer_capacity * <size_t>self.n_trees * sizeof(double)
-        if self.answer_capacity:
-            size += self.size_of_mixed(self.answer_capacity) * sizeof(double)
+            + (<size_t>len(self.groups) + 1) * sizeof(double)
+            + bytes_of_pass(self, &self.single, 1))
         for small in self.small:
             size += small.n_bytes + small.growth.block_bytes
         for group in self.groups:
@@ -617,8 +572,7 @@ cdef class ExtraTrees(Ensemble):
         cdef ExtraTrees forest
         is_regression = type(values) is dict and values.get("regression") is True
         table = OF_NUMBERS if is_regression else OF_CLASSES
-        cdef dict fields = State(
-            "ExtraTrees", values, table).read(table)
+        cdef dict fields = State("ExtraTrees", values, table).read(table)
         growths = fields["growths"]
         n_trees = sum([trees.n_trees for trees in fields["trees"]])
         require(np.all((growths[:, 0] >= 1) & (growths[:, 0] <= LARGEST_WINDOW)

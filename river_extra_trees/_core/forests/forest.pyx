@@ -121,6 +121,14 @@ cdef class Forest(Ensemble):
                 self.make_bags()
         return self.window.reserve_one(self.schema, self.batch_size)
 
+    cdef int hold_columns(self, uint8_t* held, int64_t* latest) except -1:
+        self.trees.hold_columns(held)
+        self.window.find_latest(latest)
+        return 0
+
+    cdef void forget_columns(self, const uint8_t* held) noexcept:
+        self.window.keep_columns(held)
+
     cdef void widen(self, int n_labels) noexcept:
         self.trees.widen(n_labels)
         self.root_statistics.widen(n_labels)

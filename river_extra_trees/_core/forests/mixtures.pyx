@@ -167,6 +167,8 @@ cdef double FARTHEST = 20.0         # of a target, in standard deviations
 cdef double LARGEST_ERROR = 1e300
 cdef double LEAST_VARIANCE = 1e-300
 cdef double LARGEST_SUM = 1e306
+# Of 1, u, u^2, log(error^2 / E) and its product with u: the sums cannot be larger in a file.
+LARGEST_LOGS = np.array([1.0, 30.0, 900.0, 1500.0, 45000.0])
 
 
 cdef inline double square_of(double difference) noexcept nogil:
@@ -404,6 +406,9 @@ cdef class NumberMixture:
                 and abs(np.sum(fields["chain_weights"]) - 1.0) < 1e-6
                 and fields["lowest"] <= fields["highest"],
                 "NumberMixture: there are no such weights, stack or targets")
+        logs = fields["logs"]
+        require(np.all(np.abs(logs) <= 1.001 * logs[0] * LARGEST_LOGS),
+                "NumberMixture: there are no such sums of logs")
         mixture = NumberMixture(<int>n)
         put_back(mixture.views(), fields)
         mixture.n_targets = fields["n_targets"]

@@ -96,6 +96,11 @@ cdef class LinearModels:
         other.n_regressors = other.regressor_capacity = other.n_models = 0
         other.width, other.n_cells, other.n_nodes, other.node_capacity = 2, 0, 0, 0
 
+    cdef inline void clear(self) noexcept nogil:
+        """Forget all models, and keep the memory."""
+        self.n_regressors = self.n_models = self.n_nodes = 0
+        self.width = 2
+
     cdef inline const double* model_of(self, int leaf) noexcept nogil:
         """The model of the prediction in a leaf, or NULL."""
         cdef int number = 0

@@ -9,6 +9,8 @@ It learns, and tells classes apart, from the first nominal column on. The normal
 numeric columns alone made the pool worse.
 """
 
+from libc.stdint cimport uint8_t
+
 from ..schema cimport Schema
 
 cdef enum:
@@ -40,14 +42,16 @@ cdef class NaiveBayes:
     cdef int n_columns, n_classes
     cdef int column_capacity
     cdef bint speaks                # whether a column is nominal
+    cdef unsigned long version      # of the schema at the last `fit`; not part of the state
 
-    cdef inline bint knows(self, int n_columns, int n_classes) noexcept nogil:
-        """Whether all these columns and classes have statistics, so that `learn` needs no `fit`."""
-        return n_classes <= self.n_classes and (
-            min(n_columns, most_columns(self.n_classes)) <= self.n_columns)
+    cdef inline bint knows(self, unsigned long version, int n_classes) noexcept nogil:
+        """Whether all columns and classes have statistics, so that `learn` needs no `fit`."""
+        return n_classes <= self.n_classes and version == self.version
 
     cdef int fit(self, Schema schema, int n_classes) except -1 with gil
     cdef int begin_counts(self, int column) except -1
+    cdef void forget_columns(self, const uint8_t* held) noexcept nogil
+    cdef void find_nominal(self) noexcept nogil
     cdef int reserve_columns(self, int n_columns) except -1
     cdef int widen(self, int n_classes) except -1
     cdef dict views(self)

@@ -3,6 +3,7 @@
 import numpy as np
 
 from libc.math cimport INFINITY, NAN, log
+from libc.stdint cimport uint8_t
 from libc.string cimport memcpy, memset
 
 from ..allocation cimport free, product, resized, zeroed
@@ -69,11 +70,33 @@ cdef class NaiveBayes:
         n_columns = min(schema.n_columns, most)
         if n_columns > self.column_capacity:
             self.reserve_columns(max(n_columns, min(2 * self.column_capacity, most)))
-        for column in range(self.n_columns, n_columns):
-            if schema.codes[column] is not None:
-                self.begin_counts(column)
         self.n_columns = max(self.n_columns, n_columns)
+        for column in range(n_columns):
+            if schema.has_codes(column) and not self.n_values[column]:
+                self.begin_counts(column)
+        self.version = schema.version
         return 0
+
+    cdef void forget_columns(self, const uint8_t* held) noexcept nogil:
+        """Make the columns that are not marked numeric ones without a value."""
+        cdef int column
+        for column in range(self.n_columns):
+            if not held[column]:
+                free(self.counts[column])
+                free(self.values[column])
+                self.counts[column] = self.values[column] = NULL
+                self.n_values[column] = 0
+                memset(&self.overall[column], 0, sizeof(Moments))
+                memset(&self.moments[<Py_ssize_t>column * self.n_classes], 0,
+                       self.n_classes * sizeof(Moments))
+        self.find_nominal()
+
+    cdef void find_nominal(self) noexcept nogil:
+        """Find out whether a column is nominal."""
+        cdef int column
+        self.speaks = False
+        for column in range(self.n_columns):
+            self.speaks = self.speaks or self.n_values[column] > 0
 
     cdef int begin_counts(self, int column) except -1:
         """Make a column nominal."""
@@ -94,9 +117,7 @@ cdef class NaiveBayes:
             free(self.values[column])
         self.column_capacity = min(old, n_columns)
         self.n_columns = min(self.n_columns, n_columns)
-        self.speaks = False
-        for column in range(self.n_columns):
-            self.speaks = self.speaks or self.n_values[column] > 0
+        self.find_nominal()
         self.counts = <double**>with_rows(self.counts, old, n_columns, sizeof(double*))
         self.values = <double**>with_rows(self.values, old, n_columns, sizeof(double*))
         self.n_values = <int*>with_rows(self.n_values, old, n_columns, sizeof(int))

@@ -135,6 +135,16 @@ cdef void start_growth(ExtraTrees forest, Group group) noexcept nogil:
         HASTE * group.growth.expected_steps() / interval_of(group, group.begun))
 
 
+cdef void begin_again(ExtraTrees forest, Group group) noexcept:
+    """Abandon the growth of the next tree, as its samples have lost values, and begin it anew."""
+    if group.is_growing:
+        free_tree(&group.growth.tree)
+        group.growth.growth.release()
+        group.growth.models.clear()
+        group.is_growing = False
+        group.due = forest.buffer.n_seen
+
+
 cdef bint catch_up(ExtraTrees forest, Group group, int64_t n, int64_t n_seen) except -1 nogil:
     """Let a grown tree learn the samples since `begun`; return whether it has learned n_seen."""
     cdef int leaf, place
@@ -173,38 +183,13 @@ cdef int end_growth(ExtraTrees forest, Group group, int64_t n_seen) except -1 no
 
 # --- A tree of the forest --------------------------------------------------------------------
 
-cdef int learn_row(ExtraTrees forest, int tree, int leaf, int at, double target,
-                   double weight) except -1 nogil:
-    """Let the leaf of a tree that a sample reaches learn it.
-
-    `at` is the number of the sample modulo the size of a small batch.
-    """
-    forest.leaves[<Py_ssize_t>tree * forest.batch_size + at] = leaf
-    return learn(&forest.trees.trees[tree], &forest.trees.kind, leaf, target, weight, 0.0)
-
-
-cdef int64_t next_change(ExtraTrees forest, Group group, int tree, int64_t n_seen,
-                         int version) noexcept nogil:
-    """The number of samples after which the splits of a tree change next.
-
-    `version` is the next of the trees in `ready` that replaces it.
-    """
-    cdef int size = forest.batch_size
-    cdef int64_t found = LARGEST_STEPS
-    if forest.splits_leaves(tree):
-        found = n_seen + 1 + (tree % size - (n_seen + 1) % size + size) % size
-    if version < group.n_ready:
-        found = min(found, group.ready_at[version])
-    return found
-
-
 cdef int change_tree(ExtraTrees forest, Group group, int tree, int64_t n_seen, int version,
                      SmallBatch small) except -1 nogil:
     """Split the leaves of a tree or replace it if that is due after so many samples.
 
     Returns the next of the trees in `ready` that replaces it.
     """
-    if n_seen % forest.batch_size == tree % forest.batch_size and forest.splits_leaves(tree):
+    if n_seen % forest.batch_size == tree % forest.batch_size and splits_leaves(forest, group):
         split_leaves(forest, tree, &forest.trees.trees[tree], n_seen, small)
     if version < group.n_ready and group.ready_at[version] == n_seen:
         free_tree(&forest.trees.trees[tree])

@@ -1,4 +1,4 @@
-"""A pass of the trees of a forest over several rows. See the header."""
+"""A pass of rows through the trees of a forest. See the header."""
 
 cimport cython
 from cpython.object cimport PyObject
@@ -11,62 +11,53 @@ from ..guarded cimport begin_step, end_step
 from ..learner cimport STRETCH
 from ..table cimport RowReader
 from ..tree cimport (
-    ClassShare, Rows, Tree, add_shares, list_shares, rows_by_column, walk_rows,
+    ClassShare, Rows, Tree, add_shares, learn, list_shares, mean_of, rows_by_column, squares_of,
+    walk_rows, weight_of,
 )
 from .row_pass cimport RowPass
-from .extra_trees cimport ExtraTrees, Group, SmallBatch
-from .model_trees cimport remainder
+from .extra_trees cimport Answers, ExtraTrees, Group, Pass, SmallBatch
+from .model_trees cimport LinearModels, remainder
 from .questions cimport hash_of
-from .rotation cimport change_tree, find_recent, grow_group, learn_row, next_change
+from .rotation cimport change_tree, find_recent, grow_group, splits_leaves
 
 cdef enum:
     FEW = 512           # rows times trees for which no other thread is woken
     N_RANGES = 16       # of rows in the phase ADD
 
 
+cdef int64_t LARGEST_COUNT = 1 << 60
+
+
 @cython.final
 cdef class TreePass(RowPass):
-    """A pass of several rows through the trees of a forest. See the header."""
+    """Passes of rows that were read ahead. See the header."""
 
     def __cinit__(self, ExtraTrees forest, Ahead ahead, RowReader reader):
         cdef int tree
         self.forest, self.ahead, self.learns = forest, ahead, reader.learns
         if forest.regression or not self.learns:
             return
-        self.n_trees = forest.n_trees
-        self.trees = <Answers*>zeroed(self.n_trees, sizeof(Answers))
-        self.ends = <size_t*>zeroed(product(self.n_trees, AHEAD), sizeof(size_t))
-        for tree in range(self.n_trees):
-            self.trees[tree].ends = self.ends + <Py_ssize_t>tree * AHEAD
+        self.rows.trees = <Answers*>zeroed(forest.n_trees, sizeof(Answers))
+        self.rows.ends = <size_t*>zeroed(product(forest.n_trees, AHEAD), sizeof(size_t))
+        for tree in range(forest.n_trees):
+            self.rows.trees[tree].ends = self.rows.ends + <Py_ssize_t>tree * AHEAD
 
     def __dealloc__(self):
         cdef int tree
-        if self.trees != NULL:
-            for tree in range(self.n_trees):
-                free(self.trees[tree].shares)
-        free(self.trees)
-        free(self.ends)
-        free(self.answers)
-        free(self.naive)
-        free(self.mixed)
-        free(self.row)
+        if self.rows.trees != NULL:
+            for tree in range(self.forest.n_trees):
+                free(self.rows.trees[tree].shares)
+        free(self.rows.trees)
+        free(self.rows.ends)
+        free(self.rows.row)
+        free_pass(&self.rows)
 
     cdef int prepare(self) except -1:
         """Allocate memory for the predictions."""
-        cdef size_t n, n_columns = self.forest.schema.n_columns
-        self.width = self.forest.n_values()
-        self.n_answers = <Py_ssize_t>self.forest.n_members() * self.width
-        n = max(<Py_ssize_t>1, self.n_answers)
-        if n > self.capacity:
-            self.answers = <double*>resized(self.answers, product(AHEAD, n), sizeof(double))
-            self.mixed = <double*>resized(
-                self.mixed, self.forest.size_of_mixed(self.width), sizeof(double))
-            if not self.forest.regression:
-                self.naive = <double*>resized(
-                    self.naive, product(AHEAD, max(1, self.width)), sizeof(double))
-            self.capacity = n
+        cdef size_t n_columns = self.forest.schema.n_columns
+        reserve_pass(self.forest, &self.rows, AHEAD, self.forest.n_labels())
         if n_columns > self.row_capacity:
-            self.row = <double*>resized(self.row, n_columns, sizeof(double))
+            self.rows.row = <double*>resized(self.rows.row, n_columns, sizeof(double))
             self.row_capacity = n_columns
         return 0
 
@@ -77,208 +68,348 @@ cdef class TreePass(RowPass):
             self.n = reader.read_ahead(stop, <int>STRETCH, self.forest.regression)
             if self.n == 0:
                 return 0
-            self.learn_rows(reader)
+            self.begin(reader, self.n)
+            self.rows.is_shared = (
+                reader.team.n_threads > 1 and self.n * self.forest.n_trees > FEW)
+            if self.rows.n_learned:
+                begin_step(self.forest)
+            pass_rows(self.forest, &self.rows, reader, reader.row, self)
+            end_step(self.forest)
             reader.row += self.n
         return 0
 
     cdef int predict(self, RowReader reader, Py_ssize_t row) except -1 nogil:
-        cdef long task
-        self.phase, self.is_shared, self.n_learned = LEARN, False, 0
-        self.first = self.forest.buffer.n_seen
-        self.begin(reader)
-        for task in range(self.forest.n_trees + (not self.forest.regression) - 1, -1, -1):
-            self.do(task, 0)
-        self.combine(reader, row)
-        return 0
+        self.begin(reader, self.n)
+        return pass_rows(self.forest, &self.rows, reader, row, self)
 
-    cdef void begin(self, RowReader reader) noexcept nogil:
-        self.columns, self.n_columns = reader.columns, reader.n_columns
-        memset(self.answers, 0, self.n * self.n_answers * sizeof(double))
-
-    cdef int learn_rows(self, RowReader reader) except -1 nogil:
-        """Predict and learn the rows that were read ahead."""
+    cdef void begin(self, RowReader reader, int n) noexcept nogil:
+        cdef Pass* rows = &self.rows
         cdef int i
-        self.first, self.n_learned = self.forest.buffer.n_seen, 0
-        for i in range(self.n):
-            self.n_learned += self.is_learned(i)
-        if self.n_learned:
-            begin_step(self.forest)
-            self.store(reader)
-            self.do_all(reader, GROW, self.forest.n_groups())
-        self.begin(reader)
-        self.do_all(reader, LEARN, self.forest.n_trees + (not self.forest.regression))
-        if self.is_shared and not self.forest.regression:
-            self.do_all(reader, ADD, N_RANGES)
-        for i in range(self.forest.n_groups()):
-            (<Group>self.forest.group(i)).n_ready = 0
-        self.combine(reader, reader.row)
-        end_step(self.forest)
-        return 0
-
-    cdef bint is_learned(self, int i) noexcept nogil:
-        return self.learns and self.ahead.weights[i] > 0.0
-
-    cdef int store(self, RowReader reader) except -1 nogil:
-        """Push the samples into the buffer."""
-        cdef int i
-        cdef double* row = self.forest.schema.row
-        for i in range(self.n):
-            if self.is_learned(i):
-                if self.forest.regression:
-                    self.ahead.targets[i] = self.forest.mixture.bounded(self.ahead.targets[i])
-                self.ahead.copy(i, row, reader.columns, reader.n_columns)
-                self.forest.buffer.reserve(
-                    row, reader.columns, reader.n_columns, self.forest.schema.n_columns)
-                self.forest.buffer.push(row, self.forest.schema.n_columns, self.ahead.targets[i],
-                                        self.ahead.weights[i])
-        find_recent(self.forest, self.first)
-        return 0
+        rows.n, rows.values, rows.stride = n, self.ahead.values, self.ahead.stride
+        rows.columns, rows.n_columns = reader.columns, reader.n_columns
+        rows.n_learned = 0
+        rows.is_shared = False
+        if self.learns:
+            rows.targets, rows.weights = self.ahead.targets, self.ahead.weights
+            for i in range(n):
+                rows.n_learned += rows.weights[i] > 0.0
 
     cdef int do_all(self, RowReader reader, Phase phase, long n_tasks) except -1 nogil:
-        """Do the tasks of a phase."""
-        cdef long task
+        """Let the threads of a team do the tasks of a phase."""
         self.phase = phase
-        self.is_shared = reader.team.n_threads > 1 and self.n * self.forest.n_trees > FEW
-        if self.is_shared:
-            return reader.team.run(self, n_tasks)
-        for task in range(n_tasks - 1, -1, -1):     # trees in their order
-            self.do(task, 0)
-        return 0
+        return reader.team.run(self, n_tasks)
 
     cdef int do(self, long task, int thread) except -1 nogil:
         """Do a task; those that take longest are the first."""
         cdef PyObject* group
         cdef int g = self.forest.n_groups() - 1, tree
+        cdef Pass* rows = &self.rows
         if self.phase == GROW:
             return grow_group(
-                self.forest, <Group>self.forest.group(g - <int>task), self.first, self.n_learned)
+                self.forest, <Group>self.forest.group(g - <int>task), rows.first, rows.n_learned)
         if self.phase == ADD:
-            self.add_up(self.n * <int>task // N_RANGES, self.n * (<int>task + 1) // N_RANGES)
+            add_up(self.forest, rows, rows.n * <int>task // N_RANGES,
+                   rows.n * (<int>task + 1) // N_RANGES)
             return 0
-        tree = self.forest.n_trees - 1 - <int>task
-        if not self.forest.regression:
-            if task == 0:
-                self.do_naive()
-                return 0
-            tree += 1
+        tree = self.forest.n_trees - <int>task
+        if tree == self.forest.n_trees:
+            do_naive(self.forest, rows)
+            return 0
         group = self.forest.group(g)
         while (<Group>group).first > tree:
             g -= 1
             group = self.forest.group(g)
-        return self.do_tree(<Group>group, g, tree, <SmallBatch>self.forest.small_of(thread))
+        return do_tree(self.forest, rows, <Group>group, g, tree,
+                       <SmallBatch>self.forest.small_of(thread))
 
-    cdef int do_tree(self, Group group, int g, int tree, SmallBatch small) except -1 nogil:
-        """Let a tree predict all rows, and learn each of them after its prediction.
 
-        Between two changes of its splits, all rows go down the tree together.
-        """
-        cdef int[AHEAD] leaves
-        cdef Rows rows
-        cdef int i = 0, k, stop, version = group.first_version(tree)
-        cdef int64_t n_seen = self.first, change, coming
-        cdef double slope
-        if self.trees != NULL:
-            self.trees[tree].n = 0
-        while i < self.n:
-            change = next_change(self.forest, group, tree, n_seen, version)
-            stop, coming = i, n_seen
-            while stop < self.n and coming < change:
-                coming += self.is_learned(stop)
-                stop += 1
-            rows = rows_by_column(self.ahead.values + i, self.ahead.stride)
-            walk_rows(&self.forest.trees.trees[tree], &rows, NULL, stop - i, leaves)
-            for k in range(stop - i):
-                slope = self.answer(group, g, tree, leaves[k], i + k)
-                if self.is_learned(i + k):
-                    learn_row(self.forest, tree, leaves[k], <int>(n_seen % self.forest.batch_size),
-                              remainder(self.ahead.targets[i + k], slope)
-                              if self.forest.regression else self.ahead.targets[i + k],
-                              self.ahead.weights[i + k])
-                    n_seen += 1
-            i = stop
-            if n_seen == change:
-                version = change_tree(self.forest, group, tree, n_seen, version, small)
+# --- Memory ---------------------------------------------------------------------------------------
+
+
+cdef int reserve_pass(ExtraTrees forest, Pass* rows, int room, int n_labels) except -1 nogil:
+    """Allocate memory for the predictions for so many rows and labels."""
+    cdef int width = 2 if forest.regression else max(1, n_labels)
+    cdef size_t n_answers = product(room, width)
+    if width > rows.capacity:
+        rows.answers = <double*>resized(
+            rows.answers, product(n_answers, forest.n_members()), sizeof(double))
+        rows.naive = <double*>resized(rows.naive, n_answers, sizeof(double))
+        rows.mixed = <double*>resized(rows.mixed, forest.size_of_mixed(width), sizeof(double))
+        rows.capacity = width
+    return 0
+
+
+cdef void free_pass(Pass* rows) noexcept nogil:
+    free(rows.answers)
+    free(rows.naive)
+    free(rows.mixed)
+
+
+cdef size_t bytes_of_pass(ExtraTrees forest, const Pass* rows, int room) noexcept nogil:
+    """Number of bytes that `reserve_pass` allocated."""
+    if rows.capacity == 0:
         return 0
+    return (<size_t>room * rows.capacity * (forest.n_members() + 1)
+            + forest.size_of_mixed(rows.capacity)) * sizeof(double)
 
-    cdef double answer(self, Group group, int g, int tree, int leaf, int i) except? -1.0 nogil:
-        """Store the prediction of a tree for row i; return the slope of its linear model."""
-        cdef Answers* found
-        cdef const Tree* this = &self.forest.trees.trees[tree]
-        if self.forest.regression:
-            return self.forest.tree_number(
-                tree, leaf, self.ahead.rows[i], self.ahead.stride,
-                self.answers + i * self.n_answers + 2 * tree)
-        if not self.is_shared:      # all trees so far have added theirs
-            add_shares(
-                this, leaf, group.n, self.width, self.answers + i * self.n_answers + g * self.width)
-            return 0.0
-        found = &self.trees[tree]
-        if found.n + self.width > found.capacity:
-            found.shares = <ClassShare*>resized(
-                found.shares, max(2 * (found.n + self.width), <size_t>AHEAD), sizeof(ClassShare))
-            found.capacity = max(2 * (found.n + self.width), <size_t>AHEAD)
-        found.n += list_shares(this, leaf, group.n, self.width, found.shares + found.n)
-        found.ends[i] = found.n
-        return 0.0
 
-    cdef void do_naive(self) noexcept nogil:
-        """Let naive Bayes predict all rows, and learn each of them after its prediction."""
-        cdef int i
-        if self.width == 0:
-            return
-        for i in range(self.n):
-            self.ahead.copy(i, self.row, self.columns, self.n_columns)
-            self.forest.naive.answer(
-                self.row, self.columns, self.n_columns, self.naive + i * self.width)
-            if self.is_learned(i):
-                self.forest.naive.learn(self.row, self.columns, self.n_columns,
-                                        <int>self.ahead.targets[i], self.ahead.weights[i])
+# --- Phases ---------------------------------------------------------------------------------------
 
-    cdef void add_up(self, int first, int stop) noexcept nogil:
-        """Add the shares of the classes in the leaves of some rows to those of the groups."""
-        cdef int g, tree, i
-        cdef size_t k
-        cdef PyObject* group
-        cdef const Answers* found
-        cdef double* answers
-        for g in range(self.forest.n_groups()):
-            group = self.forest.group(g)
+
+cdef int pass_rows(ExtraTrees forest, Pass* rows, RowReader reader, Py_ssize_t row,
+                   TreePass job) except -1 nogil:
+    """Predict rows, and learn those with a weight.
+
+    The rows begin at a row of the table of a reader, if they are those of a table. If the pass is
+    shared, the threads do the tasks of `job`.
+    """
+    cdef int g, tree
+    cdef PyObject* group
+    rows.first, rows.width = forest.buffer.n_seen, forest.n_values()
+    rows.n_answers = <Py_ssize_t>forest.n_members() * rows.width
+    rows.at = <int>(rows.first % forest.batch_size)
+    if rows.n_learned:
+        store(forest, rows)
+    if not rows.is_answered:
+        memset(rows.answers, 0, rows.n * rows.n_answers * sizeof(double))
+    if rows.is_shared:
+        if rows.n_learned:
+            job.do_all(reader, GROW, forest.n_groups())
+        job.do_all(reader, LEARN, forest.n_trees + 1)
+        if not forest.regression:
+            job.do_all(reader, ADD, N_RANGES)
+    else:
+        for g in range(forest.n_groups()):
+            group = forest.group(g)
+            if rows.n_learned:
+                grow_group(forest, <Group>group, rows.first, rows.n_learned)
+            if rows.leaves != NULL:
+                do_row(forest, rows, <Group>group, g)
+                continue
             for tree in range((<Group>group).first, (<Group>group).first + (<Group>group).n):
-                found = &self.trees[tree]
-                answers = self.answers + first * self.n_answers + g * self.width
-                k = found.ends[first - 1] if first > 0 else 0
-                for i in range(first, stop):
-                    while k < found.ends[i]:
-                        answers[found.shares[k].code] += found.shares[k].share
-                        k += 1
-                    answers += self.n_answers
+                do_tree(forest, rows, <Group>group, g, tree, <SmallBatch>forest.small_of(0))
+        do_naive(forest, rows)
+    if rows.n_learned:
+        for g in range(forest.n_groups()):
+            (<Group>forest.group(g)).n_ready = 0
+    combine(forest, rows, reader, row)
+    return 0
 
-    cdef void combine(self, RowReader reader, Py_ssize_t row) noexcept nogil:
-        """Combine the predictions of the trees for each row, and update the weights."""
-        cdef int i, width = self.width
-        cdef int64_t n_seen = self.first
-        cdef Py_ssize_t place
-        cdef double* answers = self.answers
-        for i in range(self.n):
-            if not self.forest.regression:
-                memcpy(self.forest.pool.naive_answer(self.mixed, width), self.naive + i * width,
-                       width * sizeof(double))
-            self.forest.combine(answers, self.mixed, width)
-            reader.store_prediction(
-                row + i, self.forest.prediction(self.mixed, width), self.forest.n_labels())
-            place = row + i - self.forest.first_asked
-            if not self.learns and self.forest.first_place >= 0 and place >= 0:
-                self.forest.questions.put(
-                    self.forest.first_place + <int>place,
-                    hash_of(self.ahead.rows[i], self.ahead.stride, self.columns, self.n_columns),
-                    self.forest.buffer.n_seen, self.mixed)
-            if self.is_learned(i):
-                self.forest.n_row = -1      # its predictions are those of other weights
-                self.forest.learn_weights(
-                    self.ahead.rows[i], self.ahead.stride, self.columns, self.n_columns, n_seen,
-                    answers, self.mixed, self.ahead.targets[i], width)
+
+cdef inline bint is_learned(const Pass* rows, int i) noexcept nogil:
+    return rows.n_learned > 0 and rows.weights[i] > 0.0
+
+
+cdef inline const double* row_of(const Pass* rows, int i, double* row) noexcept nogil:
+    """Row i by column: in the memory `row`, unless it has its own."""
+    cdef int k
+    if rows.stride == 1:
+        return rows.values
+    for k in range(rows.n_columns):
+        row[rows.columns[k]] = rows.values[rows.columns[k] * rows.stride + i]
+    return row
+
+
+cdef int store(ExtraTrees forest, Pass* rows) except -1 nogil:
+    """Push the samples into the buffer. Its values in other columns are those of the schema's."""
+    cdef int i, n_columns = forest.schema.n_columns
+    cdef const double* row
+    for i in range(rows.n):
+        if is_learned(rows, i):
+            if forest.regression:
+                rows.targets[i] = forest.mixture.bounded(rows.targets[i])
+            row = row_of(rows, i, forest.schema.row)
+            forest.buffer.reserve(row, rows.columns, rows.n_columns, n_columns)
+            forest.buffer.push(row, n_columns, rows.targets[i], rows.weights[i])
+    find_recent(forest, rows.first)
+    return 0
+
+
+cdef int do_row(ExtraTrees forest, Pass* rows, Group group, int g) except -1 nogil:
+    """Let the trees of a group predict the one row of a pass, or learn it.
+
+    It has reached its leaves already.
+    """
+    cdef int tree, size = forest.batch_size, first = group.first, stop = first + group.n
+    cdef int next_split = first + (rows.at + 1 + size - first % size) % size
+    cdef double target = 0.0
+    if not rows.is_answered:
+        for tree in range(first, stop):
+            answer(forest, rows, group, g, tree, rows.leaves[tree], 0)
+        return 0
+    for tree in range(first, stop):
+        target = rows.targets[0]
+        if forest.regression:
+            target = remainder(target, rows.slopes[tree])
+        learn_row(forest, tree, rows.leaves[tree], rows.at, target, rows.weights[0])
+        if tree == next_split or group.n_ready:
+            change_tree(forest, group, tree, rows.first + 1, group.first_version(tree),
+                        <SmallBatch>forest.small_of(0))
+        if tree == next_split:
+            next_split += size
+    return 0
+
+
+cdef int do_tree(ExtraTrees forest, Pass* rows, Group group, int g, int tree,
+                 SmallBatch small) except -1 nogil:
+    """Let a tree predict several rows, and learn each of them after its prediction.
+
+    Between two changes of its splits, all rows go down the tree together.
+    """
+    cdef int[AHEAD] leaves
+    cdef Rows part
+    cdef int i = 0, k, stop = rows.n, at = rows.at, version = group.first_version(tree)
+    cdef int64_t n_seen = rows.first, change = -1, coming
+    cdef double slope, target
+    if rows.is_shared and not forest.regression:
+        rows.trees[tree].n = 0
+    while i < rows.n:
+        if rows.n_learned:
+            change = next_change(forest, group, tree, n_seen, at, version)
+            stop, coming = i, n_seen
+            while stop < rows.n and coming < change:
+                coming += is_learned(rows, stop)
+                stop += 1
+        part = rows_by_column(rows.values + i, rows.stride)
+        walk_rows(&forest.trees.trees[tree], &part, NULL, stop - i, leaves)
+        for k in range(stop - i):
+            slope = answer(forest, rows, group, g, tree, leaves[k], i + k)
+            if is_learned(rows, i + k):
+                target = rows.targets[i + k]
+                if forest.regression:
+                    target = remainder(target, slope)
+                learn_row(forest, tree, leaves[k], at, target, rows.weights[i + k])
                 n_seen += 1
-            answers += self.n_answers
+                at = at + 1 if at + 1 < forest.batch_size else 0
+        i = stop
+        if n_seen == change:
+            version = change_tree(forest, group, tree, n_seen, version, small)
+    return 0
+
+
+cdef inline int learn_row(ExtraTrees forest, int tree, int leaf, int at, double target,
+                          double weight) except -1 nogil:
+    """Let the leaf of a tree that a sample reaches learn it.
+
+    `at` is the number of the sample modulo the size of a small batch.
+    """
+    forest.leaves[<Py_ssize_t>tree * forest.batch_size + at] = leaf
+    return learn(&forest.trees.trees[tree], &forest.trees.kind, leaf, target, weight, 0.0)
+
+
+cdef inline int64_t next_change(ExtraTrees forest, Group group, int tree, int64_t n_seen, int at,
+                                int version) noexcept nogil:
+    """The number of samples after which the splits of a tree change next.
+
+    `at` is n_seen modulo the size of a small batch; `version` is the next of the trees in `ready`
+    that replaces it.
+    """
+    cdef int due = tree % forest.batch_size - at
+    cdef int64_t found = LARGEST_COUNT
+    if splits_leaves(forest, group):
+        found = n_seen + (due if due > 0 else due + forest.batch_size)
+    if version < group.n_ready:
+        found = min(found, group.ready_at[version])
+    return found
+
+
+cdef inline double answer(ExtraTrees forest, Pass* rows, Group group, int g, int tree, int leaf,
+                          int i) except? -1.0 nogil:
+    """Store the prediction of a tree for row i; return the slope of its linear model."""
+    cdef Answers* found
+    cdef const Tree* this = &forest.trees.trees[tree]
+    cdef double* answers = rows.answers + i * rows.n_answers
+    if forest.regression:
+        return answer_number(forest, rows, tree, leaf, i, answers + 2 * tree)
+    if not rows.is_shared:      # all trees so far have added theirs
+        add_shares(this, leaf, group.n, rows.width, answers + g * rows.width)
+        return 0.0
+    found = &rows.trees[tree]
+    if found.n + rows.width > found.capacity:
+        found.shares = <ClassShare*>resized(
+            found.shares, max(2 * (found.n + rows.width), <size_t>AHEAD), sizeof(ClassShare))
+        found.capacity = max(2 * (found.n + rows.width), <size_t>AHEAD)
+    found.n += list_shares(this, leaf, group.n, rows.width, found.shares + found.n)
+    found.ends[i] = found.n
+    return 0.0
+
+
+cdef inline double answer_number(ExtraTrees forest, Pass* rows, int tree, int leaf, int i,
+                                 double* answer) noexcept nogil:
+    """Write mean and variance in a leaf; return the slope of its linear model, which is added."""
+    cdef const Tree* this = &forest.trees.trees[tree]
+    cdef double slope = (<LinearModels>forest.models_of(tree)).at_row(
+        leaf, rows.values + i, rows.stride, forest.schema.n_columns)
+    answer[0] = mean_of(this, leaf) + slope
+    answer[1] = squares_of(this, leaf) / weight_of(this, leaf) if (
+        weight_of(this, leaf) > 0.0) else 0.0
+    if rows.slopes != NULL:
+        rows.slopes[tree] = slope
+    return slope
+
+
+cdef void do_naive(ExtraTrees forest, Pass* rows) noexcept nogil:
+    """Let naive Bayes predict all rows, and learn each of them after its prediction."""
+    cdef int i
+    cdef const double* row
+    if forest.regression or rows.width == 0:
+        return
+    for i in range(rows.n):
+        row = row_of(rows, i, rows.row)
+        if not rows.is_answered:
+            forest.naive.answer(row, rows.columns, rows.n_columns, rows.naive + i * rows.width)
+        if is_learned(rows, i):
+            forest.naive.learn(
+                row, rows.columns, rows.n_columns, <int>rows.targets[i], rows.weights[i])
+
+
+cdef void add_up(ExtraTrees forest, Pass* rows, int first, int stop) noexcept nogil:
+    """Add the shares of the classes in the leaves of some rows to those of the groups."""
+    cdef int g, tree, i
+    cdef size_t k
+    cdef PyObject* group
+    cdef const Answers* found
+    cdef double* answers
+    for g in range(forest.n_groups()):
+        group = forest.group(g)
+        for tree in range((<Group>group).first, (<Group>group).first + (<Group>group).n):
+            found = &rows.trees[tree]
+            answers = rows.answers + first * rows.n_answers + g * rows.width
+            k = found.ends[first - 1] if first > 0 else 0
+            for i in range(first, stop):
+                while k < found.ends[i]:
+                    answers[found.shares[k].code] += found.shares[k].share
+                    k += 1
+                answers += rows.n_answers
+
+
+cdef void combine(ExtraTrees forest, Pass* rows, RowReader reader, Py_ssize_t row) noexcept nogil:
+    """Combine the predictions of the trees for each row, and update the weights."""
+    cdef int i, width = rows.width
+    cdef int64_t n_seen = rows.first
+    cdef Py_ssize_t place
+    cdef double* answers = rows.answers
+    for i in range(rows.n):
+        if not rows.is_answered:
+            if not forest.regression:
+                memcpy(forest.pool.naive_answer(rows.mixed, width), rows.naive + i * width,
+                       width * sizeof(double))
+            forest.combine(answers, rows.mixed, width)
+        if reader is not None:
+            reader.store_prediction(
+                row + i, forest.prediction(rows.mixed, width), forest.n_labels())
+            place = row + i - forest.first_asked
+            if rows.targets == NULL and forest.first_place >= 0 and place >= 0:
+                forest.questions.put(
+                    forest.first_place + <int>place,
+                    hash_of(rows.values + i, rows.stride, rows.columns, rows.n_columns),
+                    forest.buffer.n_seen, rows.mixed)
+        if is_learned(rows, i):
+            forest.n_row = -1       # its predictions are those of other weights
+            forest.learn_weights(rows.values + i, rows.stride, rows.columns, rows.n_columns, n_seen,
+                                 answers, rows.mixed, rows.targets[i], width)
+            n_seen += 1
+        answers += rows.n_answers
 
 
 cdef void combine_numbers(ExtraTrees forest, double* answers, double* mixed) noexcept nogil:

@@ -21,7 +21,7 @@ import numpy as np
 
 cimport cython
 from libc.math cimport INFINITY, fabs, sqrt
-from libc.stdint cimport int64_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memmove, memset
 
 from ..ahead cimport AHEAD
@@ -230,6 +230,14 @@ cdef class Shrubs(Learner):
         cdef int width = 1 if self.regression else n_labels
         self.window.reserve_rows(self.schema, self.window_size)
         return self.reserve_outputs(width)
+
+    cdef int hold_columns(self, uint8_t* held, int64_t* latest) except -1:
+        self.trees.hold_columns(held)
+        self.window.find_latest(latest)
+        return 0
+
+    cdef void forget_columns(self, const uint8_t* held) noexcept:
+        self.window.keep_columns(held)
 
     cdef void widen(self, int n_labels) noexcept:
         self.trees.widen(n_labels)

@@ -2,7 +2,6 @@
 
 import math
 import random
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,7 +11,7 @@ import river_extra_trees as ret
 from river_extra_trees import persistence
 from river_extra_trees._core.forests.mixtures import ClassPool, NumberMixture
 from river_extra_trees._core.state import StateError
-from tests.tools.damage import changed, places
+from tests.tools.damage import with_value
 from tests.tools.naive_forests import both, rows
 
 
@@ -36,6 +35,15 @@ def test_impossible_weights_are_refused(mixture: type) -> None:
         mixture.restored({**state, "weights": 0.9 * state["weights"]})
 
 
+@pytest.mark.parametrize("logs", [[0.0, 1.0, 0, 0, 0], [-1.0, 0, 0, 0, 0], [1.0, 0, 1e6, 0, 0]])
+def test_impossible_logs_are_refused(logs: list[float]) -> None:
+    """Of a damaged file: no errors have such sums, and exponents would overflow."""
+    state = NumberMixture(3).state()
+    NumberMixture.restored({**state, "logs": np.array([1.0, 2.0, 4.0, -6.0, -12.0])})
+    with pytest.raises(StateError, match="no such sums"):
+        NumberMixture.restored({**state, "logs": np.array(logs)})
+
+
 def test_answers_stay_among_the_targets() -> None:
     """Whatever the members say."""
     core, _ = both(True)
@@ -54,13 +62,8 @@ def test_an_error_may_fade_to_nothing(error: float, target: float) -> None:
     model = ret.ExtraTreesRegressor(n_models=6, window_sizes=(15, 60), seed=1)
     for i in range(40):
         model.learn_one({"a": float(i)}, 1.0)
-
-    def fade(document: Any, _: Any) -> None:
-        for inside, key, path in places(document):
-            if path.endswith("/mixture/error"):
-                inside[key] = ["float", error.hex()]
-
-    faded = persistence.load_bytes(changed(persistence.save_bytes(model), fade))
+    content = with_value(persistence.save_bytes(model), "/mixture/error", ["float", error.hex()])
+    faded = persistence.load_bytes(content)
     assert faded._core.mixture.state()["error"] == error
     faded.learn_one({"a": 40.0}, target)
     assert math.isfinite(faded.predict_one({"a": 1.0}, with_dist=True).quantile(0.9))
