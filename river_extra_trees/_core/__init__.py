@@ -89,7 +89,7 @@ How a `Table` is learned or predicted::
       |   `- the row at which `run` stops, with the GIL:
       |       |- RowReader.read   encodes the row; looks up what it does not know
       |       |- predict_row   the prediction, if `predict_many` or `predict_learn_many` asks
-      |       |- Schema.admit  with the row as a dict, if a feature or a nominal value is new
+      |       |- admit         with the row as a dict, if a feature or a nominal value is new
       |       `- reserve, update  as above
       `- estimator._grow       when the batch of the family is full; then `read_stretch` again
 

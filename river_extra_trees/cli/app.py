@@ -12,10 +12,10 @@ import river_extra_trees
 from river_extra_trees.cli import learners, models, options, predict, serving
 from river_extra_trees.cli.alarms import watched
 from river_extra_trees.cli.outputs import CSV, check, refusing, require_format, say, write
-from river_extra_trees.cli.streams import Stream, kinds_of, open_stream, skip
+from river_extra_trees.cli.streams import Stream, kinds_of, open_stream, relabelled, skip
 from river_extra_trees.column_kinds import ColumnKinds, joined, parted
 from river_extra_trees.serving import description
-from river_extra_trees.watch import Watch
+from river_extra_trees.watch import Watch, learner_of
 
 app = typer.Typer(
     add_completion=False,
@@ -155,6 +155,10 @@ def train(
     if saved is not None and samples.task is None:
         samples.task = description.task_of(saved)  # type: ignore[assignment]
     stream = opened(data, samples, reading, kinds)
+    if saved is not None and stream.task == "classification":
+        labels = learner_of(saved)._labels()
+        stream.first = list(relabelled(stream.first, labels))
+        stream.batches = relabelled(stream.batches, labels)
     wanted = samples.metric or learners.USUAL_METRICS[stream.task]
     scoring = Scoring(wanted, stream.first_labels)
     (entrant,) = make_entrants([learner], scoring, stream.task, samples.seed, saved)

@@ -120,6 +120,8 @@ def predict(
     header = _header(wanted, reader)
     fit, score = Fit(dict(kinds.columns), kinds._roles), stats.Mean()
     batches = _checked(reader, fit, strict or kinds.strict)
+    if is_classifier(model):
+        batches = streams.relabelled(batches, learner_of(model)._labels())
     if names:
         batches = (replace(each, frame=as_learned(each.frame, names)) for each in batches)
     records = _records(model, wanted, reader, batches, score)

@@ -10,11 +10,11 @@ import inspect
 import itertools
 import shlex
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from river_extra_trees._estimator.fit import listed, near
-from river_extra_trees._estimator.kinds import NUMBER, family_of
+from river_extra_trees._estimator.kinds import NOMINAL, NUMBER, family_of, reader_of
 from river_extra_trees.cli import UserError
 from river_extra_trees.cli.suspicions import suspicions
 from river_extra_trees.column_kinds import ColumnKinds
@@ -245,6 +245,30 @@ def infer_task(targets: Iterable[Any]) -> Task:
         return "classification"
     has_fraction = any(isinstance(y, float) and not y.is_integer() for y in numbers)
     return "regression" if has_fraction or len(numbers) > MOST_CLASS_NUMBERS else "classification"
+
+
+def relabelled(batches: Iterable[Batch], labels: Iterable[Any]) -> Iterator[Batch]:
+    """Yield batches with the labels that a model knows in place of targets with the same text.
+
+    A label 7 of CSV may be the text 7 in another file, and the other way round.
+
+    Examples
+    --------
+    >>> from river_extra_trees.cli.streams import relabelled
+    >>> [batch] = relabelled([Batch([1, 2, 3], None, ["7", "x", True])], [7, "true"])
+    >>> batch.targets
+    [7, 'x', 'true']
+
+    """
+    name = reader_of(NOMINAL)
+    plain = [each for each in labels if isinstance(each, str | bool | int | float)]
+    known = {name(each): each for each in reversed(plain)}
+    kept = set(plain)
+    for batch in batches:
+        targets = batch.targets
+        if targets is not None and not kept.issuperset(targets):
+            targets = [y if y in kept else known.get(name(y), y) for y in targets]
+        yield replace(batch, targets=targets)
 
 
 def _limited(batches: Iterator[Batch], limit: int) -> Iterator[Batch]:

@@ -198,6 +198,29 @@ def test_columns_of_the_output_have_different_names(tmp_path: Path) -> None:
     assert text.splitlines()[0] == "row,kept prediction,kept row,prediction"
 
 
+@pytest.mark.parametrize(
+    ("before", "after"), [("t.csv", "t.parquet"), ("t.parquet", "t.csv"), ("t.parquet", "t.jsonl")]
+)
+@pytest.mark.parametrize("labels", [("1", "0"), ("True", "False")])
+def test_labels_of_other_types(
+    before: str, after: str, labels: tuple[str, str], tmp_path: Path
+) -> None:
+    """A label of a file that is the text of one that the model knows is that label."""
+    path = tmp_path / "t.model"
+    frame = pd.DataFrame({"a": [1.0, 2.0] * 30, "y": [*labels] * 30})
+    for name in (before, after):
+        write(frame, tmp_path / name)
+    if after == "t.jsonl":
+        other = '{"a": 1.0, "y": LABEL}\n'.replace("LABEL", labels[0].lower())
+        (tmp_path / after).write_text(other * 60)
+    done("train", tmp_path / before, "StreamDecisionTree", "--target", "y", "--save", path)
+    known = learner_in(path)._labels()
+    said = done("predict", path, tmp_path / after, "--target", "y").stderr
+    assert "accuracy 1 on 60 rows" in said
+    done("train", tmp_path / after, path, "--target", "y", "--save", path)
+    assert learner_in(path)._labels() == known
+
+
 def test_columns_of_options_that_are_not_there(tmp_path: Path) -> None:
     """A note names those that no row of JSON lines has, and kinds of a table to predict."""
     path, data = tmp_path / "t.model", tmp_path / "t.jsonl"

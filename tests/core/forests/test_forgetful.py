@@ -28,6 +28,7 @@ def test_a_leaf_counts_the_copies_of_its_samples() -> None:
         assert tree.node(0)["weight"] == sum(copies) + 2
 
 
+@pytest.mark.filterwarnings("ignore:the model holds")
 def test_max_columns_bounds_the_features() -> None:
     """Features that come later are ignored; the others are not."""
     model = ForgetfulDecisionTreeRegressor(batch_size=10, max_columns=3, seed=1)
