@@ -27,7 +27,8 @@ the object above it contains::
       |   |- Trees         in a regression with LinearModels (model_trees)
       |   |- Group ...     the trees of one window size, replaced in turn (rotation, growth;
       |   |                  lane_rows: its samples; candidates: columns that are visited one by
-      |   |                  one; node_values: nominal values)
+      |   |                  one; column_lists: columns that few samples have; node_values:
+      |   |                  nominal values)
       |   |- TreePass      tree_pass: the trees predict and learn one row, or several of a table
       |   |- Transitions, Chain   members: what the last labels or targets tell (fading_ridge)
       |   |- NaiveBayes    naive_bayes: a member of the pool, in a classification
