@@ -19,7 +19,7 @@ __all__ = ["ExtraTreesClassifier", "ExtraTreesRegressor"]
 
 
 class ExtraTreesClassifier(ExtraTreesLearner, TreeClassifier):
-    """Extremely randomised trees on windows of several sizes, with learned weights.
+    r"""Extremely randomised trees on windows of several sizes, with learned weights.
 
     This is the first choice for classification. Each tree is regrown in turn on a window of the
     latest samples, as an extremely randomised tree[^1]; in between, its leaves learn every sample.
@@ -27,13 +27,16 @@ class ExtraTreesClassifier(ExtraTreesLearner, TreeClassifier):
     gradual, abrupt and recurring drift without a detector and without a parameter to tune.
     `window_weights` shows how fast the stream changes.
 
-    The trees of one window size k predict the mean of the class frequencies in their leaves, q_k.
-    These predictions are mixed with weights w_k. After each sample the fixed share[^2] updates the
-    weights: w_k becomes .995 w_k q_k(y)^.5 / sum + .005 / K. The forest predicts a logarithmic
-    opinion pool[^3] of the q_k, of their mixture, of a table that counts which label followed
-    which, and, if a feature is nominal, of a naive Bayes classifier with a memory of 1,000
-    samples. After each sample the exponents of the pool take a gradient step on the log loss. A
-    known class never has probability zero.
+    The trees of one window size $k$ of $K$ predict the mean of the class frequencies in their
+    leaves, $q_k$. These predictions are mixed with weights $w_k$. After each sample the fixed
+    share[^2] updates the weights:
+
+    $$w_k \leftarrow 0.995 \frac{w_k \sqrt{q_k(y)}}{\sum_j w_j \sqrt{q_j(y)}} + \frac{0.005}{K}$$
+
+    The forest predicts a logarithmic opinion pool[^3] of the $q_k$, of their mixture, of a table
+    that counts which label followed which, and, if a feature is nominal, of a naive Bayes
+    classifier with a memory of 1,000 samples. After each sample the exponents of the pool take a
+    gradient step on the log loss. A known class never has probability zero.
 
     The work of regrowing a tree is spread over the samples until the next tree is due, so that the
     cost of a sample depends neither on the window sizes nor on the length of the stream.
@@ -140,7 +143,7 @@ class ExtraTreesClassifier(ExtraTreesLearner, TreeClassifier):
 
 
 class ExtraTreesRegressor(ExtraTreesLearner, DistributionRegressor):
-    """Extremely randomised trees on windows of several sizes, with learned weights.
+    r"""Extremely randomised trees on windows of several sizes, with learned weights.
 
     This is the first choice for regression. Each tree is regrown in turn on a window of the latest
     samples, as an extremely randomised tree[^1]; in between, its leaves learn every sample. The
@@ -153,15 +156,18 @@ class ExtraTreesRegressor(ExtraTreesLearner, DistributionRegressor):
     The third has one linear model of the whole window and learns its residuals. The models are
     ridge regressions on the first 64 numeric features.
 
-    The trees of one kind and window size predict their mean, m_k. A ridge regression of the targets
-    on the m_k, with a memory of 1,000 samples, adds a stacked prediction[^3]. The forest predicts
-    the weighted mean of all of these, plus what a regression on its last two errors adds, weighed
-    in the same way. After each sample the fixed share[^4] updates the weights: w_k becomes .98 w_k
-    p_k(y)^.5 / sum + .02 / K, where p_k is a normal density around m_k whose variance is a running
-    mean of the squared errors. Predictions stay within the range of the targets. `predict_one(x,
-    with_dist=True)` is a t-distribution. Its scale at x follows from the last errors and from the
-    variance in the leaves and among the trees at x, as far as that told the size of errors; its
-    degrees of freedom from how far the last errors spread around their scale.
+    The trees of one kind and window size predict their mean, $m_k$. A ridge regression of the
+    targets on the $m_k$, with a memory of 1,000 samples, adds a stacked prediction[^3]. The forest
+    predicts the weighted mean of all $K$ of these, plus what a regression on its last two errors
+    adds, weighed in the same way. After each sample the fixed share[^4] updates the weights, where
+    $p_k$ is a normal density around $m_k$ whose variance is a running mean of the squared errors:
+
+    $$w_k \leftarrow 0.98 \frac{w_k \sqrt{p_k(y)}}{\sum_j w_j \sqrt{p_j(y)}} + \frac{0.02}{K}$$
+
+    Predictions stay within the range of the targets. `predict_one(x, with_dist=True)` is a
+    t-distribution. Its scale at x follows from the last errors and from the variance in the leaves
+    and among the trees at x, as far as that told the size of errors; its degrees of freedom from
+    how far the last errors spread around their scale.
 
     The work of regrowing a tree is spread over the samples until the next tree is due, so that the
     cost of a sample depends neither on the window sizes nor on the length of the stream.

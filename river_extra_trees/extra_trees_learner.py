@@ -95,7 +95,7 @@ class ExtraTreesLearner(TreeLearner):
 
         It falls when the stream changes, because weights move to small windows.
         """
-        return sum(size * weight for size, weight in self.window_weights.items())
+        return self._core.effective_memory()
 
     def _more_summary(self) -> dict[str, str]:
         weights = self.window_weights.items()

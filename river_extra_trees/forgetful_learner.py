@@ -9,6 +9,7 @@ from ._core.cart.splitter import Splitter
 from ._core.forests.forgetful import ForgetfulForest
 from ._core.state import State, require
 from ._estimator.batch_forest import BatchForest
+from ._estimator.inspection import Node
 from ._estimator.parameters import (
     LARGEST,
     check_jobs,
@@ -109,6 +110,13 @@ class ForgetfulLearner(BatchForest):
     def _parameters(self) -> list[AdaptParameters]:
         """The parameters that decide the retained size of each tree, copied from the core."""
         return [self._new_parameters().resume(values) for values in self._forest.parameters]
+
+    def _leaf_answer(self, leaf: Node) -> list[float]:
+        shares = super()._leaf_answer(leaf)
+        if not self.published or leaf["weight"] <= 0.0:
+            return shares
+        best = shares.index(max(shares))  # a vote
+        return [float(code == best) for code in range(len(shares))]
 
     def _grow(self, splitters: list[Splitter] | None = None) -> None:
         """Let the trees forget samples, and grow those on a batch that have to grow now."""

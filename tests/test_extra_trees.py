@@ -33,6 +33,8 @@ def test_window_weights(model_class: Any) -> None:
         model.learn_one(x, above)
         weights.append(model.window_weights)
         assert sum(weights[-1].values()) == pytest.approx(1.0)
+        memory = sum(size * weight for size, weight in weights[-1].items())
+        assert model.effective_memory == pytest.approx(memory)
     assert weights[0].keys() == {20, 400}
     assert weights[899][20] < 0.5 < 0.8 < weights[960][20]
 

@@ -186,6 +186,17 @@ def test_a_column_that_moves_by_itself_is_soon_left_alone() -> None:
     assert len(alarms) <= 5
 
 
+def test_what_follows_a_change_is_usual() -> None:
+    """One alarm when a unit changes, and one when it changes back."""
+    watch, alarms = ret.Watch(tree(batch_size=100_000), seed=1), []
+    for i, (x, y) in enumerate(stream(19_000)):
+        x["b"] *= 1_000 if 5_000 <= i < 15_000 else 1
+        watch.predict_one(x)
+        watch.learn_one(x, y)
+        alarms = [alarm.n_samples for alarm in watch.alarms if alarm.kind == "inputs"]
+    assert [at // 5_000 for at in alarms] == [1, 3]
+
+
 def test_late_labels_are_no_alarm() -> None:
     """Answers are judged as they were given, and the loss begins anew when labels become late."""
     watch, questions = ret.Watch(tree(batch_size=10_000), seed=1), []

@@ -79,12 +79,12 @@ for n_samples, (x, y) in enumerate(parts(), start=1):
     forgetful.learn_one(x, y)
     forest.learn_one(x, y)
     if n_samples % 100 == 0:
-        remembered = {
-            "forgetful tree": forgetful.retained_sizes[0],
+        remembered = {  # in the order of the first picture, so that colours mean the same
             "extra trees, on average": sum(
                 min(size, n_samples) * weight
                 for size, weight in forest.window_weights.items()
             ),
+            "forgetful tree": forgetful.retained_sizes[0],
         }
         records += [
             {"learner": name, "items": n_samples, "samples remembered": n}
@@ -126,17 +126,32 @@ for level in (0.9, 0.5):
     low, high = zip(*(each.interval(level) for each in found), strict=True)
     plt.fill_between(temperatures, low, high, color="C0", alpha=0.3)
 plt.plot(temperatures, [each.mean for each in found])
+plt.plot(
+    *zip(*((x["temperature"], y) for x, y in strengths()), strict=True),
+    ".k",
+    markersize=2,
+    alpha=0.5,
+)
 plt.xlabel("temperature")
+plt.ylabel("strength")
 print(f"{inside.get():.0%} of the parts were inside the 90 % interval")
 
 # %% [markdown]
 # ## Explanations
 #
-# A tree can be drawn, and `debug_one` explains one prediction. This tree has been learned since the
-# change.
+# `explain_one` divides a prediction among the features: the bars lead from the base value to the
+# log odds of the predicted label. [Explain predictions](explain.ipynb) shows more.
 
 # %%
-small = ret.ForgetfulDecisionTreeClassifier(max_depth=3, seed=1)
+explanation = forest.explain_one(x)
+picture = plotting.ExplanationDisplay(explanation).plot()
+
+# %% [markdown]
+# A small tree can be drawn, and `debug_one` describes the path of the sample. This tree has been
+# learned since the change.
+
+# %%
+small = ret.ForgetfulDecisionTreeClassifier(max_depth=2, seed=1)
 for x, y in parts():
     small.learn_one(x, y)
 picture = plotting.TreeDisplay.from_estimator(small).plot()

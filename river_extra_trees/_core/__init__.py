@@ -27,7 +27,8 @@ the object above it contains::
       |   |- Trees         in a regression with LinearModels (model_trees)
       |   |- Group ...     the trees of one window size, replaced in turn (rotation, growth;
       |   |                  lane_rows: its samples; candidates: columns that are visited one by
-      |   |                  one; node_values: nominal values)
+      |   |                  one; column_lists: columns that few samples have; node_values:
+      |   |                  nominal values)
       |   |- TreePass      tree_pass: the trees predict and learn one row, or several of a table
       |   |- Transitions, Chain   members: what the last labels or targets tell (fading_ridge)
       |   |- NaiveBayes    naive_bayes: a member of the pool, in a classification
@@ -88,7 +89,7 @@ How a `Table` is learned or predicted::
       |   `- the row at which `run` stops, with the GIL:
       |       |- RowReader.read   encodes the row; looks up what it does not know
       |       |- predict_row   the prediction, if `predict_many` or `predict_learn_many` asks
-      |       |- Schema.admit  with the row as a dict, if a feature or a nominal value is new
+      |       |- admit         with the row as a dict, if a feature or a nominal value is new
       |       `- reserve, update  as above
       `- estimator._grow       when the batch of the family is full; then `read_stretch` again
 

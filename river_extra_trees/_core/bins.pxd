@@ -27,3 +27,5 @@ cdef class Bins:
     cdef public set known           # names that are not new
 
     cdef int bin_of(self, Py_ssize_t column, object value) except -1
+    cdef int bin_of_number(self, Py_ssize_t column, double number) except -1
+    cdef int bin_of_name(self, Py_ssize_t column, object value) except -1

@@ -7,6 +7,7 @@ from .validation cimport is_missing
 
 from cpython.dict cimport PyDict_GetItem
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
+from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_CheckExact
 from cpython.ref cimport PyObject
 
 
@@ -61,26 +62,38 @@ cdef class Bins:
 
     cdef int bin_of(self, Py_ssize_t column, object value) except -1:
         """The bin of a value."""
-        cdef double number
-        cdef int i, found = 1
-        cdef PyObject* known
-        if not PyFloat_CheckExact(value):
-            value = plain(value)
-        elif PyFloat_AS_DOUBLE(value) != PyFloat_AS_DOUBLE(value):
-            return 0
+        cdef long long whole
+        cdef int overflow = 0
+        if PyFloat_CheckExact(value):
+            return self.bin_of_number(column, PyFloat_AS_DOUBLE(value))
+        if PyLong_CheckExact(value):
+            whole = PyLong_AsLongLongAndOverflow(value, &overflow)
+            if not overflow:
+                return self.bin_of_number(column, <double>whole)
+        value = plain(value)
         if value is None:
             return 0
-        if self.values[column] is not None:
-            known = PyDict_GetItem(self.values[column], value)
-            found = 1 if known == NULL else <object>known
-            if not 0 <= found < N_BINS:
-                raise IndexError(found)
-            return found
-        if not isinstance(value, (float, int)):
+        if PyFloat_CheckExact(value):
+            return self.bin_of_number(column, PyFloat_AS_DOUBLE(value))
+        return 0 if self.values[column] is None else self.bin_of_name(column, value)
+
+    cdef int bin_of_number(self, Py_ssize_t column, double number) except -1:
+        cdef const double* edges = &self._edges[column, 0]
+        cdef int i, found = 1
+        if number != number:
             return 0
-        number = value
+        if self.values[column] is not None:
+            return self.bin_of_name(column, number)
         for i in range(N_BINS - 2):
-            found += number > self._edges[column, i]
+            found += number > edges[i]
+        return found
+
+    cdef int bin_of_name(self, Py_ssize_t column, object value) except -1:
+        """The bin of a value of a column of names."""
+        cdef PyObject* known = PyDict_GetItem(self.values[column], value)
+        cdef int found = 1 if known == NULL else <object>known
+        if not 0 <= found < N_BINS:
+            raise IndexError(found)
         return found
 
     def settle(self, list columns, double fading):

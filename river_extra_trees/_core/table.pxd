@@ -6,7 +6,7 @@ depend on a learner, so any learner can read it.
 A `RowReader` encodes the rows of a table for a learner, in their order. It links the columns of the
 table to those of the schema once, and computes the code of each nominal value once. `read` encodes
 one row. `read_ahead` encodes several rows, column by column, without the GIL. A row with a new
-feature is given to `Schema.admit` as a dict; the next row with it looks up what has been added.
+feature is given to `Learner.admit` as a dict; the next row with it looks up what has been added.
 """
 
 from libc.stdint cimport int64_t, uint8_t

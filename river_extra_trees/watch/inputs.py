@@ -56,24 +56,29 @@ class Inputs:
         self.rng = rng
         self.evidence: list[Evidence] = []  # per column, when there are bins
         self.bins: Bins | None = None
-        self.rows: collections.deque[dict[Any, Any]] = collections.deque(maxlen=N_ROWS)
+        self.rows: list[dict[Any, Any]] = []  # while columns wait for bins
+        self.waiting: list[int] = []  # these columns, when there are bins of others
         self.n_blocks = 0
 
     def add(self, x: Mapping[Any, Any]) -> None:
         """Look at a row of a block."""
-        row = dict(x)
-        self.rows.append(row)
         if self.bins is not None:
-            self.bins.add(row)
+            self.bins.add(x if type(x) is dict else dict(x))
+        if (self.bins is None or self.waiting) and len(self.rows) < N_ROWS:
+            self.rows.append(dict(x))
 
     def end_block(self) -> list[Change]:
         """End a block; return the name, the size and the text of each change."""
+        if len(self.rows) == N_ROWS:
+            self.begin()
         if self.bins is None:
-            if len(self.rows) == N_ROWS:
-                self.begin()
             return []
         self.n_blocks += 1
-        ended = [i for i, each in enumerate(self.evidence) if each.ends(self.n_blocks)]
+        ended = [
+            i
+            for i, each in enumerate(self.evidence)
+            if each.ends(self.n_blocks) and i not in self.waiting
+        ]
         numbers = self.bins.settle(ended, RECENT)
         changed = [
             column
@@ -83,14 +88,14 @@ class Inputs:
         return [self.take_change(self.bins, column) for column in changed]
 
     def take_change(self, bins: Bins, column: int) -> Change:
-        """Describe the change of a column; what is recent is usual from now on.
+        """Describe the change of a column; what follows is usual from now on.
 
         Its blocks become longer: a column that changes again and again moves by itself.
         """
         change = describe(bins, column)
         self.evidence[column].restart()
         self.evidence[column].level += 1
-        self.make_bins(bins, column)
+        self.waiting.append(column)
         return change
 
     @property
@@ -103,13 +108,16 @@ class Inputs:
     # ------------------------------------------------------------------ bins
 
     def begin(self) -> None:
-        """Make the columns and their bins."""
-        names = list(dict.fromkeys(name for row in self.rows for name in row))
-        self.bins = Bins(names[:MOST_COLUMNS])
-        n = len(self.bins.values)
-        self.evidence = self.new_evidence(n)
-        for column in range(n):
+        """Make bins of the latest rows: of the columns that wait, or of all."""
+        if self.bins is None:
+            names = list(dict.fromkeys(name for row in self.rows for name in row))
+            self.bins = Bins(names[:MOST_COLUMNS])
+            self.waiting = list(range(len(self.bins.values)))
+            self.evidence = self.new_evidence(len(self.waiting))
+        for column in self.waiting:
             self.make_bins(self.bins, column)
+        self.waiting = []
+        self.rows = []
 
     def new_evidence(self, n: int) -> list[Evidence]:
         """Return the evidence of n columns that have not been looked at."""
@@ -132,7 +140,7 @@ class Inputs:
                 bins.edges[column] = quantiles
         else:
             bins.known = {*bins.names, *(name for row in self.rows for name in row)}
-        bins.begin(column, list(self.rows))
+        bins.begin(column, self.rows)
 
     # ------------------------------------------------------------------ files
 
@@ -145,6 +153,7 @@ class Inputs:
             "n_rows": len(self.rows),
             "names": names,
             "columns": [written([row.get(name) for row in self.rows]) for name in names],
+            "waiting": tuple(self.waiting),
             "watched": None if bins is None else list(bins.names),
             "known": None if bins is None else in_order(bins.known),
             "values": [] if bins is None else [v and list(v.items()) for v in bins.values],
@@ -160,9 +169,9 @@ class Inputs:
         names = state.items("names")
         columns = [read(each, n) for each in state.items("columns", len(names))]
         require_names(names)
-        self.rows.extend(
+        self.rows = [
             {name: column[i] for name, column in zip(names, columns, strict=True)} for i in range(n)
-        )
+        ]
         if state.value("watched") is None:
             return
         watched, known = state.items("watched"), state.items("known")
@@ -170,6 +179,9 @@ class Inputs:
         require_names(known)
         require(len(watched) <= MOST_COLUMNS, "too many columns are watched")
         n = len(watched) + 1
+        self.waiting = list(state.value("waiting"))
+        whole = all(type(each) is int and 0 <= each < n for each in self.waiting)
+        require(whole and len(set(self.waiting)) == len(self.waiting), "a column waits for no bins")
         bins = Bins(watched)
         bins.known = set(known)
         bins.values[:] = [found and values_of(found) for found in state.items("values", n)]

@@ -7,12 +7,12 @@ import random
 from collections.abc import Hashable
 from typing import Any
 
+from .._core.answers import BLOCK, Answers
 from .._core.evidence import Evidence, restored
 from .._core.state import State, require
 
 __all__ = ["Losses"]
 
-BLOCK = 32  # samples of a shortest block
 KINDS = ("loss", "weights")
 # What the alarms say of a kind, and how its size and numbers follow from the means.
 Change = tuple[str, float, str]
@@ -29,18 +29,22 @@ class Losses:
         memory, at least.
     rng
         Random numbers that break ties.
+    answers
+        Have the losses of the present shortest block.
     """
 
-    def __init__(self, run_lengths: tuple[float, float], rng: random.Random) -> None:
+    def __init__(
+        self, run_lengths: tuple[float, float], rng: random.Random, answers: Answers
+    ) -> None:
         self.evidence = [Evidence(each / BLOCK, rng) for each in run_lengths]
         self.n_blocks = 0
         self.sums = [0.0, 0.0]  # of the present blocks
-        self.total, self.n = 0.0, 0  # losses of the present shortest block
+        self.answers = answers
 
     def end_block(self, memory: float) -> list[Change]:
         """End a block, with this effective memory; return kind, size and text of each change."""
-        numbers = self.total / self.n, -math.log(memory)
-        self.total, self.n = 0.0, 0
+        numbers = self.answers.total / self.answers.n, -math.log(memory)
+        self.answers.total, self.answers.n = 0.0, 0
         self.n_blocks += 1
         found = []
         for i, evidence in enumerate(self.evidence):
@@ -60,7 +64,7 @@ class Losses:
 
     def restart(self) -> None:
         """Forget the losses so far."""
-        self.total, self.n = 0.0, 0
+        self.answers.total, self.answers.n = 0.0, 0
         self.sums[0] = 0.0
         self.evidence[0].restart()
 
@@ -72,8 +76,8 @@ class Losses:
             "evidence": [each.state() for each in self.evidence],
             "n_blocks": self.n_blocks,
             "sums": tuple(self.sums),
-            "total": float(self.total),
-            "n": self.n,
+            "total": self.answers.total,
+            "n": self.answers.n,
         }
 
     def restore(self, values: Any) -> None:
@@ -85,8 +89,8 @@ class Losses:
         )
         require(numbers and len(sums) == len(KINDS), "the losses have no sums")
         self.sums = list(sums)
-        self.total = state.number("total", -LARGEST_SUM, LARGEST_SUM)
-        self.n = state.whole("n", 0, BLOCK - 1)
+        self.answers.total = state.number("total", -LARGEST_SUM, LARGEST_SUM)
+        self.answers.n = state.whole("n", 0, BLOCK - 1)
         self.n_blocks = state.whole("n_blocks")
         pairs = zip(self.evidence, state.items("evidence", len(KINDS)), strict=True)
         self.evidence = [restored(each.run_length, each.rng, found) for each, found in pairs]

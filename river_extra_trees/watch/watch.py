@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import collections
 import dataclasses
-import operator
 import random
 import typing
 from collections.abc import Callable, Hashable, Mapping
@@ -12,19 +11,21 @@ from collections.abc import Callable, Hashable, Mapping
 import numpy as np
 from river import base
 
+from .._core.answers import STRIDE, Answers
 from .._core.state import State, require
 from .._estimator.frames import readable_frame, values_of, weights_of
 from .._estimator.parameters import check_number, check_parameter, check_whole, plain_parameters
 from .._estimator.rows import rows_of, values_by_name
 from .inputs import BLOCK, Inputs
-from .losses import BLOCK as LOSSES_BLOCK
 from .losses import KINDS as LOSS_KINDS
 from .losses import Losses
+
+if typing.TYPE_CHECKING:
+    from .._estimator.frames import Frame, Series, Weights
 
 __all__ = ["KINDS", "Alarm", "Watch", "learner_of", "unwatched"]
 
 RANDOM, RANDOM_VERSION = 625, 3  # numbers in the state of `random.Random`, and its version
-STRIDE = 8  # one sample in eight is looked at in detail
 MOST_ALARMS = 1_000
 MOST_ASKED = 10_000  # questions whose labels are late that are remembered
 # Shares in the false alarms; the inputs have the rest.
@@ -167,22 +168,24 @@ class Watch(base.Wrapper[typing.Any]):
         self.on_alarm = on_alarm
         self.seed = seed
         self.alarms: collections.deque[Alarm] = collections.deque(maxlen=MOST_ALARMS)
-        self.n_samples = 0
         inputs_share = 1.0 - LOSS_SHARE - WEIGHTS_SHARE * hasattr(learner_of(model), MEMORY)
         self._rng = random.Random(seed)
+        self._answers = Answers(not isinstance(model, base.Classifier))
         self._losses = Losses(
-            (false_alarms_per / LOSS_SHARE, false_alarms_per / WEIGHTS_SHARE), self._rng
+            (false_alarms_per / LOSS_SHARE, false_alarms_per / WEIGHTS_SHARE),
+            self._rng,
+            self._answers,
         )
         self._inputs = Inputs(false_alarms_per / inputs_share, self._rng)
-        self._x: Sample | None = None  # the sample that was asked last, and the answer
-        self._answer: typing.Any = None
-        self._is_asked = False  # whether predictions are asked for at all
-        # Answers whose labels have not come, since labels come late.
-        self._late: collections.OrderedDict[Hashable, typing.Any] | None = None
 
     @property
     def _wrapped_model(self) -> typing.Any:
         return self.model
+
+    @property
+    def n_samples(self) -> int:
+        """Number of samples that have been watched."""
+        return self._answers.n_samples
 
     @property
     def unwatched(self) -> list[Hashable]:
@@ -206,43 +209,20 @@ class Watch(base.Wrapper[typing.Any]):
         The prediction of the model.
         """
         answer = self.model.predict_one(x, **kwargs) if kwargs else self.model.predict_one(x)
-        self._take_question(x, answer)
+        if self._answers.ask(x, answer):
+            self._attend(x, answer)
         return answer
 
-    def _take_question(self, x: Sample, answer: typing.Any) -> None:
-        """Remember the answer to a question until its label comes, and look at the features."""
-        self._x, self._answer = x, answer
-        self.n_samples = n = self.n_samples + 1
-        if n % STRIDE == 1:
-            self._is_asked = True
+    def _attend(self, x: Sample, answer: typing.Any) -> None:
+        """Look at a question in detail, and remember the answer if labels come late."""
+        answers = self._answers
+        if answers.n_samples % STRIDE == 1:
+            answers.is_asked = True
             self._look(x)
-        if self._late is not None:
-            self._remember(x, answer)
-
-    def _remember(self, x: Sample, answer: typing.Any) -> None:
-        """Remember the answer to one of many questions."""
-        assert self._late is not None
-        if (key := key_of(x)) is not None:
-            self._late.setdefault(key, answer)
-            if len(self._late) > MOST_ASKED:
-                self._late.popitem(last=False)
-
-    def _answer_for(self, x: Sample) -> typing.Any:
-        """Return the prediction that was given for a sample, or one that is made now."""
-        if self._late is not None and (answer := self._late.get(key_of(x))) is not None:
-            return answer
-        return self.model.predict_one(x)
-
-    def _forget_question(self, x: Sample, is_last: bool) -> None:
-        """Forget the answer for a sample that was learned; look at it if there was none."""
-        if self._late is not None:
-            self._late.pop(key_of(x), None)
-        elif self._is_asked and not is_last:
-            # From now on labels come late. The losses become larger; the stream does not change.
-            self._late = collections.OrderedDict()
-            self._losses.restart()
-        if not self._is_asked:
-            self._see(x)
+        if answers.late is not None and (key := key_of(x)) is not None:
+            answers.late.setdefault(key, answer)
+            if len(answers.late) > MOST_ASKED:
+                answers.late.popitem(last=False)
 
     # ------------------------------------------------------------------ learning
 
@@ -260,23 +240,40 @@ class Watch(base.Wrapper[typing.Any]):
         w
             Weight of the sample.
         """
-        is_last = x is self._x
-        answer = self._answer if is_last else self._answer_for(x)
+        answers = self._answers
+        is_next = answers.is_next(x)
+        answer = None if is_next else self._answer_for(x)
         if w == 1.0:  # some models of river have no weights
             self.model.learn_one(x, y)
         else:
             self.model.learn_one(x, y, w)
-        if not is_last or self._late is not None:
-            self._forget_question(x, is_last)
-        self._x = None
-        if answer is not None:
-            losses = self._losses
-            losses.total += self._loss(answer, y)
-            losses.n = n = losses.n + 1
-            if n == LOSSES_BLOCK:
-                self._end_losses()
+        if not is_next:
+            self._forget_question(x)
+        if answers.judge_next(y) if is_next else answers.judge(answer, y):
+            self._end_losses()
 
-    def learn_many(self, X: typing.Any, y: typing.Any, w: typing.Any = 1.0) -> None:
+    def _answer_for(self, x: Sample) -> typing.Any:
+        """Return the prediction that was given for a sample, or one that is made now."""
+        answers = self._answers
+        if x is answers.x:
+            return answers.answer
+        if answers.late is not None and (answer := answers.late.get(key_of(x))) is not None:
+            return answer
+        return self.model.predict_one(x)
+
+    def _forget_question(self, x: Sample) -> None:
+        """Forget the answer for a sample that was learned; look at it if there was none."""
+        answers = self._answers
+        if answers.late is not None:
+            answers.late.pop(key_of(x), None)
+        elif answers.is_asked:
+            # From now on labels come late. The losses become larger; the stream does not change.
+            answers.late = collections.OrderedDict()
+            self._losses.restart()
+        else:
+            self._see(x)
+
+    def learn_many(self, X: Frame, y: Series, w: Weights = 1.0) -> None:
         """Learn the rows of a data frame, one after the other, as `learn_one` does.
 
         Parameters
@@ -295,7 +292,7 @@ class Watch(base.Wrapper[typing.Any]):
         for x, target, weight in zip(rows, targets, weights, strict=True):
             self.learn_one(x, target, weight)
 
-    def predict_many(self, X: typing.Any) -> typing.Any:
+    def predict_many(self, X: Frame) -> typing.Any:
         """Predict the rows of a frame with the model, and look at their features.
 
         Parameters
@@ -312,7 +309,8 @@ class Watch(base.Wrapper[typing.Any]):
         columns = values_by_name(frame)
         given = values_of(answers, "the predictions")
         for x, answer in zip(rows_of(columns, len(given)), given, strict=True):
-            self._take_question(x, answer)
+            if self._answers.ask(x, answer):
+                self._attend(x, answer)
         return answers
 
     # ------------------------------------------------------------------ files
@@ -323,8 +321,8 @@ class Watch(base.Wrapper[typing.Any]):
         return {
             "n_samples": self.n_samples,
             "alarms": [dataclasses.astuple(alarm) for alarm in self.alarms],
-            "is_asked": self._is_asked,
-            "is_late": self._late is not None,
+            "is_asked": self._answers.is_asked,
+            "is_late": self._answers.late is not None,
             "random": np.array(numbers, np.uint32),
             "losses": self._losses.state(),
             "inputs": self._inputs.state(),
@@ -333,13 +331,14 @@ class Watch(base.Wrapper[typing.Any]):
     def _restore(self, values: typing.Any) -> None:
         """Take over a state, which is checked."""
         state = State("the watch", values, self._state())
-        self.n_samples = state.whole("n_samples")
+        answers = self._answers
+        answers.n_samples = state.whole("n_samples")
         alarms = state.items("alarms")
         require(len(alarms) <= MOST_ALARMS, "there are too many alarms")
         self.alarms.extend(map(restored_alarm, alarms))
-        self._is_asked = state.flag("is_asked")
+        answers.is_asked = state.flag("is_asked")
         if state.flag("is_late"):
-            self._late = collections.OrderedDict()
+            answers.late = collections.OrderedDict()
         numbers = tuple(state.array("random", np.uint32, RANDOM).tolist())
         require(numbers[-1] < RANDOM, "the random numbers have no place")
         self._rng.setstate((RANDOM_VERSION, numbers, None))
@@ -350,7 +349,7 @@ class Watch(base.Wrapper[typing.Any]):
 
     def _see(self, x: Sample) -> None:
         """Look at the features of a sample, of one in `STRIDE` in detail."""
-        self.n_samples += 1
+        self._answers.n_samples += 1
         if self.n_samples % STRIDE == 1:
             self._look(x)
 
@@ -363,10 +362,7 @@ class Watch(base.Wrapper[typing.Any]):
 
     def _judge(self, answer: typing.Any, y: typing.Any) -> None:
         """Take the answer to a question, whose label has come."""
-        losses = self._losses
-        losses.total += self._loss(answer, y)
-        losses.n += 1
-        if losses.n == LOSSES_BLOCK:
+        if self._answers.judge(answer, y):
             self._end_losses()
 
     def _end_losses(self) -> None:
@@ -381,8 +377,6 @@ class Watch(base.Wrapper[typing.Any]):
         if self.on_alarm is not None:
             for alarm in alarms:
                 self.on_alarm(alarm)
-
-    _loss: typing.Any  # the loss of an answer, given the label
 
 
 def restored_alarm(fields: typing.Any) -> Alarm:
@@ -414,18 +408,14 @@ class WatchedClassifier(Watch, base.Classifier):
         The probabilities by label.
         """
         shares: dict[typing.Any, float] = self.model.predict_proba_one(x, **kwargs)
-        self._take_question(x, max(shares, key=shares.__getitem__) if shares else None)
+        answer = max(shares, key=shares.__getitem__) if shares else None
+        if self._answers.ask(x, answer):
+            self._attend(x, answer)
         return shares
-
-    _loss = staticmethod(operator.ne)
 
 
 class WatchedRegressor(Watch, base.Regressor):
     """A `Watch` of a regressor."""
-
-    @staticmethod
-    def _loss(answer: typing.Any, y: typing.Any) -> float:
-        return abs(float(answer) - float(y))
 
 
 def learner_of(model: typing.Any) -> typing.Any:

@@ -433,3 +433,36 @@ def test_a_snapshot() -> None:
     wanted, found = model.explain_one(x), model.snapshot().explain_one(x)
     assert (found.label, found.base_value) == (wanted.label, wanted.base_value)
     assert found.values.tobytes() == wanted.values.tobytes()
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.2])
+def test_trees_for_shap(missing: float) -> None:
+    """The arrays are the trees: who walks them as shap does predicts as the model does."""
+    rng = np.random.default_rng(1)
+    rows = [
+        {i: float(value) for i, value in enumerate(row) if value > missing * rng.random()}
+        for row in rng.random((600, 4))
+    ]
+    model = ret.StreamDecisionForestRegressor(n_models=3, batch_size=50, seed=1)
+    for x in rows:
+        model.learn_one(x, x.get(0, 2.0) + x.get(1, 0.5))
+    for x in rows[:50]:
+        total = 0.0
+        for tree in model.to_shap()["trees"]:
+            node = 0
+            while tree["children_left"][node] >= 0:
+                value = x.get(tree["features"][node], math.nan)
+                side = "right" if value > tree["thresholds"][node] else "left"
+                side = "default" if math.isnan(value) else side
+                node = tree[f"children_{side}"][node]
+            total += tree["values"][node, 0]
+        assert total == pytest.approx(model.predict_one(x), abs=1e-12)
+
+
+def test_shap_takes_no_names() -> None:
+    """A split on nominal values is refused by name."""
+    model = ret.StreamDecisionTreeClassifier(batch_size=20, seed=1)
+    for i in range(100):
+        model.learn_one({"a": "uv"[i % 2]}, i % 2)
+    with pytest.raises(ValueError, match="splits 'a' by its nominal values"):
+        model.to_shap()

@@ -7,11 +7,14 @@ change is planted after half of the samples:
 - column: the most important column is missing from then on;
 - unit: the most important numeric column is multiplied by 1,000.
 
+Drift streams are those of river's generators, with another concept in the second half.
+
 The learner is the default forest. The detectors of river have their default parameters, and get its
 errors.
 
     python -m examples.benchmarks.studies.alarms false --samples 100000
     python -m examples.benchmarks.studies.alarms changes --samples 20000
+    python -m examples.benchmarks.studies.alarms drifts --samples 20000
     python -m examples.benchmarks.studies.alarms cost --samples 20000
 """
 
@@ -19,6 +22,7 @@ from __future__ import annotations
 
 import argparse
 import collections
+import itertools
 import random
 import statistics
 import time
@@ -26,6 +30,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from river import drift
+from river.datasets import synth
 from river.drift import binary
 
 import river_extra_trees as ret
@@ -47,6 +52,15 @@ DETECTORS: dict[str, Callable[[], Any]] = {
 PART = 512  # samples
 MOST_DELAY = 3_000  # samples until an alarm for a change
 CHANGES = ("labels", "column", "unit")
+# Per drift stream: a generator by concept, and the concepts of the two halves.
+DRIFTS: dict[str, tuple[Callable[[int], Any], int, int]] = {
+    "Agrawal": (lambda k: synth.Agrawal(classification_function=k, seed=1), 0, 2),
+    "SEA": (lambda k: synth.SEA(variant=k, noise=0.1, seed=1), 0, 3),
+    "Sine": (lambda k: synth.Sine(classification_function=k, has_noise=True, seed=1), 0, 1),
+    "STAGGER": (lambda k: synth.STAGGER(classification_function=k, seed=1), 0, 1),
+    "RandomTree": (lambda k: synth.RandomTree(seed_tree=k, seed_sample=1), 1, 2),
+    "RandomRBF": (lambda k: synth.RandomRBF(seed_model=k, seed_sample=1), 1, 2),
+}
 Rows = Iterator[tuple[dict[str, Any], Any]]
 
 
@@ -88,15 +102,16 @@ def changed(name: str, n: int, change: str, seed: int) -> Rows:
 
 
 def learner(name: str) -> Any:
+    """Return the default forest for a stream, or for a task."""
     kinds = {"classification": ret.ExtraTreesClassifier, "regression": ret.ExtraTreesRegressor}
-    return kinds[TASKS[name]](seed=1)
+    return kinds[TASKS.get(name, name)](seed=1)
 
 
 def alarms(name: str, rows: Rows) -> dict[str, list[int]]:
     """Return the numbers of the samples at which each detector raises an alarm."""
     watch = ret.Watch(learner(name), seed=1)
     detectors = {each: make() for each, make in DETECTORS.items()}
-    is_class = TASKS[name] == "classification"
+    is_class = TASKS.get(name, name) == "classification"
     if not is_class:
         del detectors["DDM"]
     found: dict[str, list[int]] = {each: [] for each in detectors}
@@ -130,21 +145,40 @@ def false(options: argparse.Namespace) -> None:
 
 
 def changes(options: argparse.Namespace) -> None:
-    """Measure how soon planted changes are noticed, and the other alarms.
+    """Measure how soon planted changes are noticed, and the other alarms."""
+    show_scores(
+        {
+            change: [
+                alarms(name, changed(name, options.samples, change, options.seed))
+                for name in options.streams
+            ]
+            for change in CHANGES
+        },
+        options.samples,
+    )
+
+
+def drifts(options: argparse.Namespace) -> None:
+    """Measure how soon drifts of generated streams are noticed, and the other alarms."""
+    half = options.samples // 2
+    found = []
+    for generator, *concepts in DRIFTS.values():
+        rows = itertools.chain.from_iterable(generator(k).take(half) for k in concepts)
+        found.append(alarms("classification", rows))
+    show_scores({"drift": found}, options.samples)
+
+
+def show_scores(found: dict[str, list[dict[str, list[int]]]], n: int) -> None:
+    """Show the scores of each detector for streams that change after half of the samples.
 
     A change is found by an alarm within `MOST_DELAY` samples; all alarms before it and after that
     are false.
     """
-    names = [*DETECTORS, "Watch"]
-    half, lines = options.samples // 2, []
-    for change in CHANGES:
-        streams_of = [
-            alarms(name, changed(name, options.samples, change, options.seed))
-            for name in options.streams
-        ]
-        for each in names:
-            found = [one[each] for one in streams_of if each in one]
-            lines.append([change, each, *scores(found, half, options.samples)])
+    lines = []
+    for change, streams_of in found.items():
+        for each in [*DETECTORS, "Watch"]:
+            lists = [one[each] for one in streams_of if each in one]
+            lines.append([change, each, *scores(lists, n // 2, n)])
     head = ["change", "detector", "recall", "precision", "mean delay", "false per 100,000"]
     tables.show(head, lines)
 
@@ -191,12 +225,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("question", choices=["false", "changes", "cost"])
+    parser.add_argument("question", choices=["false", "changes", "drifts", "cost"])
     parser.add_argument("--samples", type=int, default=20_000)
     parser.add_argument("--streams", nargs="+", choices=TASKS, default=list(TASKS))
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
-    {"false": false, "changes": changes, "cost": cost}[options.question](options)
+    {"false": false, "changes": changes, "drifts": drifts, "cost": cost}[options.question](options)
 
 
 if __name__ == "__main__":

@@ -8,9 +8,6 @@ from ..shares cimport first_largest
 from ..split cimport ENTROPY, ONE_VALUE, VALUES, VARIANCE, Split
 from ..value_sets cimport N_CUTS, ValueSet, threshold_of
 
-cdef extern from "lanes.h":
-    float ratio_of(float sum_left, float sum_right, float n_left, float n_right) nogil
-
 
 cdef class Candidates(LaneRows):
     """The candidates of one column after the other. See the header."""
@@ -167,13 +164,6 @@ cdef class Candidates(LaneRows):
 
     # ---------------------------------------------------------------- candidates
 
-    cdef void clear_sides(self) noexcept nogil:
-        cdef int s
-        for s in range(self.task.n_segments):
-            self.left.counts[s] = self.right.counts[s] = self.missing.counts[s] = 0.0
-        self.left.weight = self.right.weight = self.missing.weight = 0.0
-        self.left.n = self.right.n = self.missing.n = 0
-
     cdef void offer_both(self, int column, double threshold) noexcept nogil:
         """Evaluate a threshold with the missing values on the right, then on the left."""
         cdef Side right = self.right
@@ -200,31 +190,6 @@ cdef class Candidates(LaneRows):
         if self.is_best(column):
             self.best.split.threshold = threshold
             self.best.split.nominal, self.best.split.missing_left = nominal, missing_left
-
-    cdef bint is_best(self, int column) noexcept nogil:
-        """Whether the two sides make the best candidate so far; keep its score and column then."""
-        cdef float score
-        if (self.left.n < self.min_samples_leaf or self.right.n < self.min_samples_leaf
-                or not self.left.weight > 0.0 or not self.right.weight > 0.0):
-            return False
-        score = self.score()
-        if self.best.split.feature >= 0 and not score > self.best.score:
-            return False
-        self.best.score, self.best.split.feature = score, column
-        return True
-
-    cdef float score(self) noexcept nogil:
-        """The score of a split into `left` and `right`: as that of the fast lanes, a float."""
-        cdef float left = 0.0, right = 0.0, count
-        cdef int s
-        if self.criterion == ENTROPY:
-            return <float>(self.side_score(&self.left) + self.side_score(&self.right))
-        for s in range(self.task.n_segments):
-            count = <float>self.left.counts[s]
-            left += count * count
-            count = <float>self.right.counts[s]
-            right += count * count
-        return ratio_of(left, right, <float>self.left.weight, <float>self.right.weight)
 
     cdef double side_score(self, const Side* side) noexcept nogil:
         """The term of one side in the score of a split."""

@@ -18,6 +18,12 @@ from ..split cimport Split
 from .candidates cimport Candidates, Side
 from .lane_rows cimport Task
 
+cdef struct Link:           # an entry or, with the number `n_values` + list, the head of a list
+    double value
+    int row
+    int next, previous      # of a head: the first and the last entry
+    int list                # of an entry: the list of its column in the root; of a head: the column
+
 cdef class ColumnLists(Candidates):
     cdef bint is_wide
     cdef bint is_sparse                 # whether columns are listed
@@ -45,22 +51,17 @@ cdef class ColumnLists(Candidates):
     # Per class, or segment of the task:
     cdef int* segment_of                # of a class: its segment in the task
     cdef int* lefts                     # samples of a segment that go left
-    # Per entry, by column:
-    cdef double* entry_values
-    cdef int* entry_rows
-    cdef int* entry_lists               # the list of the column in the root
-    # Per entry, then per list: `n_values` + list is its head. The lists of a task are numbers in
-    # table[task.table : task.table + task.n_lists]; their numbers are below `task.top`.
-    cdef int* next                      # of a head: the first entry
-    cdef int* previous                  # of a head: the last entry
-    # Per list:
+    # Per entry, by column; then per list:
+    cdef Link* links
+    # Per list: those of a task are table[task.table : task.table + task.n_lists]; the numbers of
+    # all lists in use are below `task.top`.
     cdef int* table
-    cdef int* column_of
     # Per offered column, or list of the root:
     cdef int* ends                      # of its entries; before: their number
     cdef int* new_lists                 # scratch: its list in the lighter child; all -1
 
     cdef int lay_out_lists(self, size_t* end, size_t n_samples) except -1 nogil
+    cdef size_t most_lists(self) noexcept nogil
     cdef void begin_lists(self) noexcept nogil
     cdef void count_entries(self, int row) noexcept nogil
     cdef void choose_lists(self) noexcept nogil
@@ -71,7 +72,7 @@ cdef class ColumnLists(Candidates):
     cdef void visit_column(self) noexcept nogil
     cdef void visit_list(self, int at) noexcept nogil
     cdef void find_others(self, Side* side) noexcept nogil
-    cdef void divide_entries(self, int head, double threshold) noexcept nogil
+    cdef void divide_entries(self, const Link* head, double threshold) noexcept nogil
     cdef void pick_entries(self, const Split* split) noexcept nogil
     cdef void pick_values(self, const Split* split) noexcept nogil
     cdef void pick(self, int row) noexcept nogil

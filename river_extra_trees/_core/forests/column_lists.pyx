@@ -19,9 +19,6 @@ cdef class ColumnLists(Candidates):
         """Take the memory of the integers of a wide growth; see `Growth.lay_out`."""
         cdef size_t n = n_samples if self.is_wide else 0, n_entries = self.n_values
         cdef size_t n_columns = self.n_offered if self.is_sparse else 0
-        # The lists of the root, and new ones: a split adds no more than the load of its lighter
-        # child, and the task that waits needs those behind `task.top` no more.
-        cdef size_t n_lists = n_columns + n_entries + n if self.is_sparse else 0
         self.next_row = <int*>carve(end, n, sizeof(int))
         self.previous_row = <int*>carve(end, n, sizeof(int))
         self.class_of = <int*>carve(end, n, sizeof(int))
@@ -30,15 +27,20 @@ cdef class ColumnLists(Candidates):
         self.bounds = <int*>carve(end, n + 2 if self.is_sparse else 0, sizeof(int))
         self.segment_of = <int*>carve(end, self.n_classes, sizeof(int))
         self.entries_of = <int*>carve(end, n_entries, sizeof(int))
-        self.entry_rows = <int*>carve(end, n_entries, sizeof(int))
-        self.entry_lists = <int*>carve(end, n_entries, sizeof(int))
-        self.next = <int*>carve(end, n_entries + n_lists, sizeof(int))
-        self.previous = <int*>carve(end, n_entries + n_lists, sizeof(int))
-        self.table = <int*>carve(end, n_lists, sizeof(int))
-        self.column_of = <int*>carve(end, n_lists, sizeof(int))
+        self.table = <int*>carve(end, self.most_lists(), sizeof(int))
         self.ends = <int*>carve(end, n_columns, sizeof(int))
         self.new_lists = <int*>carve(end, n_columns, sizeof(int))
         return 0
+
+    cdef size_t most_lists(self) noexcept nogil:
+        """Number of lists for which a growth has memory.
+
+        They are those of the root, and new ones: a split adds no more than the load of its lighter
+        child, and a task that waits does not need those behind its `top`.
+        """
+        if not self.is_sparse:
+            return 0
+        return <size_t>self.n_offered + self.n_values + self.n_samples
 
     # ---------------------------------------------------------------- the lists of the root
 
@@ -86,7 +88,8 @@ cdef class ColumnLists(Candidates):
                 self.task.n_active += 1
                 continue
             self.list_of[column] = self.table[self.n_listed] = self.n_listed
-            self.column_of[self.n_listed], self.new_lists[self.n_listed] = column, -1
+            self.links[self.n_values + self.n_listed].list = column
+            self.new_lists[self.n_listed] = -1
             self.ends[self.n_listed] = at       # the next entry is stored here
             self.n_listed += 1
             at += n
@@ -100,6 +103,7 @@ cdef class ColumnLists(Candidates):
         cdef const Entry* entries = self.buffer.entries_at(place)
         cdef int n = self.n_listed if entries == NULL else self.buffer.n_present_at(place)
         cdef double value
+        cdef Link* link
         self.n_steps += 10 + 4 * self.buffer.n_present_at(place)
         self.bounds[row + 2] = self.bounds[row + 1]
         for i in range(n):
@@ -107,12 +111,11 @@ cdef class ColumnLists(Candidates):
             if list_ < 0:
                 continue
             value = entries[i].value if entries != NULL else self.buffer.value(
-                self.column_of[list_], place)
+                self.links[self.n_values + list_].list, place)
             if is_missing(value):
                 continue
-            self.entry_rows[self.ends[list_]] = row
-            self.entry_values[self.ends[list_]] = value
-            self.entry_lists[self.ends[list_]] = list_
+            link = &self.links[self.ends[list_]]
+            link.row, link.value, link.list = row, value, list_
             self.ends[list_] += 1
             self.bounds[row + 2] += 1
 
@@ -122,14 +125,14 @@ cdef class ColumnLists(Candidates):
         cdef int begin = self.ends[list_ - 1] if list_ > 0 else 0, end = self.ends[list_]
         self.n_steps += 10 + 4 * (end - begin)
         for entry in range(begin, end):
-            self.next[entry], self.previous[entry] = entry + 1, entry - 1
-            row = self.entry_rows[entry]
+            self.links[entry].next, self.links[entry].previous = entry + 1, entry - 1
+            row = self.links[entry].row
             self.entries_of[self.bounds[row + 1]] = entry
             self.bounds[row + 1] += 1       # in the end, that is where the next row begins
-        self.next[head] = self.previous[head] = head
+        self.links[head].next = self.links[head].previous = head
         if begin < end:
-            self.next[head], self.previous[head] = begin, end - 1
-            self.previous[begin] = self.next[end - 1] = head
+            self.links[head].next, self.links[head].previous = begin, end - 1
+            self.links[begin].previous = self.links[end - 1].next = head
 
     # ---------------------------------------------------------------- the columns of a task
 
@@ -197,19 +200,19 @@ cdef class ColumnLists(Candidates):
     cdef void visit_list(self, int at) noexcept nogil:
         """Evaluate a threshold of a listed column; missing values go right, or left."""
         cdef int* table = self.table + self.task.table
-        cdef int list_ = table[at], column = self.column_of[list_], head = self.n_values + list_
-        cdef int entry = self.next[head]
-        cdef double low = INFINITY, high = -INFINITY, threshold, value
+        cdef int list_ = table[at]
+        cdef const Link* head = &self.links[self.n_values + list_]
+        cdef const Link* link = &self.links[head.next]
+        cdef double low = INFINITY, high = -INFINITY, threshold
         self.n_lists_left -= 1
         table[at] = table[self.n_lists_left]
         table[self.n_lists_left] = list_
         self.clear_sides()
-        while entry != head:
-            value = self.entry_values[entry]
-            low = value if value < low else low
-            high = value if value > high else high
-            self.add_row(&self.left, self.entry_rows[entry])
-            entry = self.next[entry]
+        while link != head:
+            low = link.value if link.value < low else low
+            high = link.value if link.value > high else high
+            self.add_row(&self.left, link.row)
+            link = &self.links[link.next]
         self.n_steps += 20 + 8 * self.left.n
         if self.left.n == 0 or (self.left.n == self.task.n and low == high):
             self.task.n_lists -= 1      # it is constant in all nodes below, too
@@ -219,26 +222,27 @@ cdef class ColumnLists(Candidates):
         self.n_visited += 1
         if low == high:         # present against missing
             self.find_others(&self.right)
-            self.offer(column, low, 0, False)
+            if self.is_best(head.list):
+                self.best.split.threshold, self.best_list = low, list_
+                self.best.split.nominal = self.best.split.missing_left = 0
+            return
+        threshold = random_threshold(&self.rng, low, high)
+        self.divide_entries(head, threshold)
+        if self.left.n + self.right.n == self.task.n:
+            self.offer(head.list, threshold, 0, self.left.weight >= self.right.weight)
         else:
-            threshold = random_threshold(&self.rng, low, high)
-            self.divide_entries(head, threshold)
-            if self.left.n + self.right.n == self.task.n:
-                self.offer(column, threshold, 0, self.left.weight >= self.right.weight)
-            else:
-                self.find_others(&self.missing)
-                self.offer_both(column, threshold)
-        if self.best.split.feature == column:
+            self.find_others(&self.missing)
+            self.offer_both(head.list, threshold)
+        if self.best.split.feature == head.list:
             self.best_list = list_
 
-    cdef void divide_entries(self, int head, double threshold) noexcept nogil:
+    cdef void divide_entries(self, const Link* head, double threshold) noexcept nogil:
         """Add the entries of a list to the sides of a threshold."""
-        cdef int entry = self.next[head]
+        cdef const Link* link = &self.links[head.next]
         self.clear_sides()
-        while entry != head:
-            self.add_row(&self.left if self.entry_values[entry] <= threshold else &self.right,
-                         self.entry_rows[entry])
-            entry = self.next[entry]
+        while link != head:
+            self.add_row(&self.left if link.value <= threshold else &self.right, link.row)
+            link = &self.links[link.next]
 
     cdef void find_others(self, Side* side) noexcept nogil:
         """Add the samples of the task that are on neither side to one that is empty."""
@@ -252,13 +256,14 @@ cdef class ColumnLists(Candidates):
 
     cdef void pick_entries(self, const Split* split) noexcept nogil:
         """Pick the rows of the lighter child of a split of a listed column."""
-        cdef int head = self.n_values + self.best_list, entry = self.next[head]
+        cdef const Link* head = &self.links[self.n_values + self.best_list]
+        cdef const Link* link = &self.links[head.next]
         self.n_picked = self.picked_load = 0
         self.picked_left = not split.missing_left
-        while entry != head:
-            if (self.entry_values[entry] <= split.threshold) == self.picked_left:
-                self.pick(self.entry_rows[entry])
-            entry = self.next[entry]
+        while link != head:
+            if (link.value <= split.threshold) == self.picked_left:
+                self.pick(link.row)
+            link = &self.links[link.next]
         self.keep_lighter()
 
     cdef void pick_values(self, const Split* split) noexcept nogil:
@@ -345,7 +350,7 @@ cdef class ColumnLists(Candidates):
             for i in range(self.bounds[row], self.bounds[row + 1]):
                 self.move_entry(self.entries_of[i], lighter, keeps_lighter)
         for i in range(lighter.table, lighter.table + lighter.n_lists):
-            self.new_lists[self.list_of[self.column_of[i]]] = -1
+            self.new_lists[self.list_of[self.links[self.n_values + i].list]] = -1
         lighter.top = lighter.table + lighter.n_lists
         if self.picked_left:
             return
@@ -353,20 +358,20 @@ cdef class ColumnLists(Candidates):
 
     cdef inline void move_entry(self, int entry, Task* lighter, bint keeps_lighter) noexcept nogil:
         """Move an entry from the lists of the task to the end of one of the lighter child."""
-        cdef int before = self.previous[entry], after = self.next[entry], list_, head
-        cdef int* new_list = &self.new_lists[self.entry_lists[entry]]
-        self.next[before], self.previous[after] = after, before
+        cdef Link* links = self.links
+        cdef Link* link = &links[entry]
+        cdef int* new_list = &self.new_lists[link.list]
+        cdef int head
+        links[link.previous].next, links[link.next].previous = link.next, link.previous
         if not keeps_lighter:
             return
-        list_ = new_list[0]
-        head = self.n_values + list_
-        if list_ < 0:
-            list_ = new_list[0] = self.table[lighter.table + lighter.n_lists] = (
-                lighter.table + lighter.n_lists)
-            head = self.n_values + list_
-            self.column_of[list_] = self.column_of[self.entry_lists[entry]]
-            self.next[head] = self.previous[head] = head
+        head = self.n_values + new_list[0]
+        if new_list[0] < 0:
+            new_list[0] = lighter.table + lighter.n_lists
+            self.table[new_list[0]] = new_list[0]
+            head = self.n_values + new_list[0]
+            links[head].list = links[self.n_values + link.list].list
+            links[head].next = links[head].previous = head
             lighter.n_lists += 1
-        before = self.previous[head]
-        self.next[before] = self.previous[head] = entry
-        self.previous[entry], self.next[entry] = before, head
+        link.previous, link.next = links[head].previous, head
+        links[link.previous].next = links[head].previous = entry

@@ -505,6 +505,18 @@ cdef class ExtraTrees(Ensemble):
             found = {size: weight / total for size, weight in found.items()}
         return list(found.items())
 
+    def effective_memory(self):
+        """The mean of the window sizes by the weights of their groups; a watch asks often."""
+        cdef double memory = 0.0, total = 0.0
+        cdef const double* weights
+        cdef int g
+        with self.using():
+            weights = self.mixture.weights if self.regression else self.pool.weights
+            for g in range(self.n_groups()):
+                memory += weights[g] * (<Group>self.groups[g]).window_size
+                total += weights[g]
+        return memory / total
+
     # ---------------------------------------------------------------- inspection
 
     cdef list tree_nodes(self, int tree):

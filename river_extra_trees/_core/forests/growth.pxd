@@ -83,7 +83,7 @@ cdef class Growth(ColumnLists):
     cdef Phase phase
     cdef int at                         # before OPEN: the next column, run or row; VISIT: lane
     cdef int n_tasks
-    cdef int64_t n_levels               # sum of n times the bits of n over the tasks
+    cdef int64_t n_levels               # sum of `levels_of` the tasks
     cdef int n_segments                 # all in `segments`
     cdef bint is_counted                # COUNT is done for the task
     cdef int lane                       # the lane of the split; -1: none yet
@@ -120,6 +120,7 @@ cdef class Growth(ColumnLists):
     cdef void begin(self, int node, int depth, bint keeps_root, int n_samples,
                     Rng rng) noexcept nogil
     cdef double expected_steps(self) noexcept nogil
+    cdef int64_t levels_of(self, int n) noexcept nogil
     cdef bint advance(self, Tree* tree, int64_t n_steps) noexcept nogil
     cdef void step(self, Tree* tree) noexcept nogil
     cdef void sort_samples(self, Tree* tree) noexcept nogil

@@ -10,7 +10,7 @@ from ..rng cimport Rng, next_word
 from ..split cimport ENTROPY, VALUES, VARIANCE, Split, goes_left
 from ..tree cimport Kind, Tree, add_class, learn_number, reserve_pairs, split_leaf
 from .candidates cimport float_at
-from .column_lists cimport ColumnLists
+from .column_lists cimport ColumnLists, Link
 from .lane_rows cimport Lane, Lanes, Range, Segment, Task, power_below
 from .node_values cimport NodeValues
 
@@ -123,7 +123,7 @@ cdef class Growth(ColumnLists):
         self.n_words = <int>(n_lanes + 63) // 64
         cdef size_t n_values = n if self.has_nominal else 0
         self.node_values.lay_out(&end, n_values)
-        self.entry_values = <double*>carve(&end, self.n_values, sizeof(double))
+        self.links = <Link*>carve(&end, self.n_values + self.most_lists(), sizeof(Link))
         self.weights = <double*>carve(&end, n, sizeof(double))
         self.values = <double*>carve(&end, n, sizeof(double))
         self.numbers = <double*>carve(&end, n_numbers, sizeof(double))
@@ -195,22 +195,32 @@ cdef class Growth(ColumnLists):
         self.phase = SORT
 
     cdef double expected_steps(self) noexcept nogil:
-        """Estimated number of steps that are left, if nodes are halved until they are pure."""
+        """Estimated number of steps that are left, if nodes are halved until they are pure.
+
+        In a sparse growth they are not halved; but there is about one node in two rows.
+        """
         cdef double per_row = 8.0 if self.criterion == VARIANCE else 0.0, to_read
         if self.phase == DONE:
             return 0.0
-        if self.is_sparse:      # a row moves a few times, and leaves hold a few rows
-            per_row += 8.0 * (self.max_features + self.n_values / self.n_samples) / bit_length(
-                self.n_samples)
+        if self.is_sparse:
+            per_row += 14.0 * self.max_features + 8.0 * self.n_values / self.n_samples
+            to_read = 8.0 * self.n_samples + 12.0 * self.n_values
         elif self.is_wide:
             per_row += 8.0 * self.max_features
+            to_read = self.n_samples * (8.0 + 3.0 * self.n_offered)
         else:
             per_row += 3.0 * self.lanes.size / 16 + 8.0 * min(self.max_features,
                                                               4 * self.lanes.n_other)
+            to_read = self.n_samples * (8.0 + 3.0 * self.n_offered)
+        if self.phase > OPEN and self.is_sparse:        # one task may be nearly all that is left
+            return per_row * (self.n_levels + self.levels_of(self.task.n))
         if self.phase >= OPEN:
             return per_row * self.n_levels
-        to_read = 12.0 * self.n_values if self.is_sparse else 3.0 * self.n_offered * self.n_samples
-        return to_read + self.n_samples * (8.0 + per_row * bit_length(self.n_samples))
+        return to_read + per_row * self.levels_of(self.n_samples)
+
+    cdef int64_t levels_of(self, int n) noexcept nogil:
+        """In how many nodes below a node with n samples one of these is, times n."""
+        return n if self.is_sparse else <int64_t>n * bit_length(n)
 
     cdef void finish(self, Tree* tree) noexcept nogil:
         """End the growth: what is left to be split stays leaves."""
@@ -347,7 +357,7 @@ cdef class Growth(ColumnLists):
         """Add a task, whose segments are the last ones of `segments`."""
         self.tasks[self.n_tasks] = task
         self.n_tasks += 1
-        self.n_levels += <int64_t>task.n * bit_length(task.n)
+        self.n_levels += self.levels_of(task.n)
         self.phase = OPEN
 
     cdef bint take_task(self) noexcept nogil:
@@ -357,7 +367,7 @@ cdef class Growth(ColumnLists):
             return False
         self.n_tasks -= 1
         self.task = self.tasks[self.n_tasks]
-        self.n_levels -= <int64_t>self.task.n * bit_length(self.task.n)
+        self.n_levels -= self.levels_of(self.task.n)
         self.n_segments -= self.task.n_segments
         self.own = self.segments + self.n_segments
         return True
