@@ -21,7 +21,7 @@ cdef enum:
     WALK = 256              # steps of a growth that take as long as one walk to a leaf
     LEAST_STEPS = 4096      # per sample, so that small trees grow at once
     PATIENCE = 4            # a growth ends after so many times the time that it is given
-    MOST = 4                # times the steps per sample that were expected to be enough
+    MOST = 64               # times the steps per sample that were expected to be enough
 
 cdef int64_t LARGEST_STEPS = 1 << 60
 

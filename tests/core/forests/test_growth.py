@@ -36,7 +36,7 @@ COLUMNS: dict[str, list[Maker]] = {
     "sparse beside dense": [
         lambda r, i: r.random(),
         *[lambda r, i: r.choice([0.5, *[MISSING] * 9])] * 40,
-        lambda r, i: r.choice([1.0, MISSING]),
+        lambda r, i: 1.0 if i % 2 else MISSING,
     ],
     "missing": [lambda r, i: r.choice([r.random(), MISSING])] * 5,
     "constant": [lambda r, i: 1.0, lambda r, i: 2.0 - 2.0**-30, lambda r, i: r.random()],
