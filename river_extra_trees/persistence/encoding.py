@@ -172,8 +172,17 @@ class Decoder:
         self.arrays = arrays
         self.largest_count = largest_count
 
-    def decode(self, code: Any, depth: int = 0) -> Any:
+    def decode(self, code: Any, depth: int = 0, counts: bool = True) -> Any:
         """Decode a value.
+
+        Parameters
+        ----------
+        code
+            JSON that `Encoder` writes.
+        depth
+            Number of values that contain this one.
+        counts
+            Whether whole numbers are counts. The parameters of a learner are not.
 
         Raises
         ------
@@ -184,26 +193,29 @@ class Decoder:
         require(depth <= DEEPEST, "values are nested too deeply")
         tag, content = code[0], code[1:]
         if tag in ("list", "tuple") and len(content) == 1 and isinstance(content[0], list):
-            items = [self.decode(item, depth + 1) for item in content[0]]
+            items = [self.decode(item, depth + 1, counts) for item in content[0]]
             return items if tag == "list" else tuple(items)
         if tag == "array" and len(content) == 1 and isinstance(content[0], str):
             require(content[0] in self.arrays, "an array is missing, or used twice")
             return self.arrays.pop(content[0])
         if tag == "dict" and len(content) == 1:
-            return self._fields(content[0], depth)
+            return self._fields(content[0], depth, counts)
         if tag == "object" and len(content) == 2 and isinstance(content[0], str):
             require(content[0] in CORE_CLASSES, "an object has an unknown tag")
-            return CORE_CLASSES[content[0]].restored(self._fields(content[1], depth))
+            return CORE_CLASSES[content[0]].restored(self._fields(content[1], depth, True))
         if tag == "numpy" and len(content) == 3:
             return decode_numpy(content[0], content[1:])
         return decode_plain(code)
 
-    def _fields(self, code: Any, depth: int) -> dict[str, Any]:
+    def _fields(self, code: Any, depth: int, counts: bool) -> dict[str, Any]:
         require(isinstance(code, dict), "an object has no fields")
         require(all(NAME.fullmatch(name) for name in code), "the name of a field is invalid")
-        fields = {name: self.decode(value, depth + 1) for name, value in code.items()}
+        fields = {
+            name: self.decode(value, depth + 1, counts and name != "parameters")
+            for name, value in code.items()
+        }
         for name, value in fields.items():
-            is_count = type(value) is int and name != "seed"
+            is_count = counts and type(value) is int and name != "seed"
             require(not is_count or value <= self.largest_count, f"{name} is too large")
         return fields
 

@@ -139,8 +139,8 @@ class Watch(base.Wrapper[typing.Any]):
 
     >>> for alarm in model.alarms:
     ...     print(alarm.kind, alarm.column, alarm.n_samples)
-    loss None 4129
-    inputs sensor 4345
+    loss None 4097
+    inputs sensor 4473
     """
 
     @plain_parameters

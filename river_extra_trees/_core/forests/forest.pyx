@@ -275,10 +275,10 @@ cdef class Forest(Ensemble):
         with self.using():
             if (self.n_waiting == 0 and self.batch_is_full()
                     and self.n_gathered() < self.batch_size):
+                # numpy may let a signal raise
+                plan = np.tile(np.array([0, max_depth], np.int64), (self.trees.n_trees, 1))
                 self.n_early = self.n_gathered()
-                self.begin_waiting(
-                    np.tile(np.array([0, max_depth], np.int64), (self.trees.n_trees, 1)),
-                    n_tried, n_per_step)
+                self.begin_waiting(plan, n_tried, n_per_step)
 
     cdef int begin_waiting(self, object plan, int n_tried, int n_per_step) except -1:
         self.plan, self.n_tried = plan, n_tried

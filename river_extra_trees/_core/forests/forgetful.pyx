@@ -281,11 +281,12 @@ cdef class ForgetfulForest(Forest):
                 return
             assert len(sizes) == len(depths) == self.trees.n_trees
             assert n_per_step * <int64_t>self.batch_size >= <int64_t>self.trees.n_trees
+            plan = np.array([sizes, depths], np.int64).T    # numpy may let a signal raise
             self.window.sort()
             for tree in discarded:
                 self.created_at[tree] = batch
             self.parameters, self.drift = parameters, drift
-            self.begin_waiting(np.array([sizes, depths], np.int64).T, 0, n_per_step)
+            self.begin_waiting(plan, 0, n_per_step)
             self.n_batches += 1
 
     cdef int end_waiting(self) except -1:
