@@ -124,7 +124,6 @@ cdef void uproot(Tree* tree) noexcept nogil
 cdef void plant(Tree* tree) noexcept nogil
 cdef int split_leaf(Tree* tree, int leaf, const Split* split, double gain) noexcept nogil
 cdef void send_missing(Tree* tree, int node, bint left) noexcept nogil
-cdef void collapse(Tree* tree, int node) noexcept nogil
 cdef int shrink(Tree* tree, int max_nodes) except -1 nogil
 cdef void hold_splits(const Tree* tree, uint8_t* held) noexcept nogil
 

@@ -242,24 +242,6 @@ cdef void cut(Tree* tree, int left) noexcept nogil:
     tree.parents[left >> 1], tree.depths[left >> 1] = -1, 0
 
 
-cdef void collapse(Tree* tree, int node) noexcept nogil:
-    """Free all nodes below a node. It becomes a leaf with the sum of their statistics.
-
-    Each pair of leaves with different classes may need two cells.
-    """
-    cdef int at = node
-    cdef const Node* this
-    while not is_leaf(&tree.nodes[node]):
-        this = &tree.nodes[at]
-        if not is_leaf(&tree.nodes[this.left]):
-            at = this.left
-        elif not is_leaf(&tree.nodes[this.left ^ 1]):
-            at = this.left ^ 1
-        else:
-            merge_children(tree, at)
-            at = parent_of(tree, at) if at != node else node
-
-
 cdef void merge_children(Tree* tree, int node) noexcept nogil:
     """Make the parent of two leaves a leaf, with the sum of their statistics."""
     cdef int left = tree.nodes[node].left, right = left ^ 1
