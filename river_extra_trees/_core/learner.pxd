@@ -42,6 +42,10 @@ cdef class Learner(Guarded):
     cdef int hold_columns(self, uint8_t* held, int64_t* latest) except -1
     # Forgets all values of the columns that are not marked.
     cdef void forget_columns(self, const uint8_t* held) noexcept
+    # Marks the labels of stored samples in `held`, and those of leaves in `met`.
+    cdef int hold_labels(self, uint8_t* held, uint8_t* met) except -1
+    # Forgets the marked labels, which no stored sample has.
+    cdef void forget_labels(self, const uint8_t* gone) noexcept
     # Extends the statistics to `n_labels` labels; `reserve` has allocated the memory.
     cdef void widen(self, int n_labels) noexcept
     # Learns the row that the schema encoded last.
@@ -84,6 +88,7 @@ cdef class Learner(Guarded):
     cdef object learn_sample(self, object x, object y, object w)
     cdef int admit(self, object x) except -1
     cdef int free_columns(self, dict x, list fresh, list wanted) except -1
+    cdef bytearray free_labels(self, object label)
     cdef int learn_row(self, double target, double weight, bint is_encoded, object x,
                        object y) except -1
     cdef int refuse_targets(self, RowReader reader, list refusals) except -1

@@ -7,8 +7,8 @@ from .explain cimport Explainer
 from .table cimport RowReader, Table
 from .guarded cimport Guarded, Holder, begin_step, end_step, hold, release
 from .lists cimport length_of
-from .schema cimport MAX_LABELS, Labels, Schema, find_room
-from .shares cimport first_largest, total_of
+from .schema cimport Labels, Schema
+from .shares cimport first_largest
 from .split cimport GROUP, VALUES, is_in_group
 from .team cimport Team
 from .validation cimport as_dict, read_number, read_weight
@@ -23,11 +23,13 @@ cdef enum:
     CHECKED = -1    # place of an error: after weight and target, before the features
 
 
-cdef dict normalised(const double* shares, list labels):
-    """Every label and its share, divided by the sum of the shares."""
-    cdef Py_ssize_t n = len(labels)
-    cdef double total = total_of(shares, <int>n)
-    return {labels[code]: shares[code] / total for code in range(n)}
+cdef dict normalised(const double* shares, Labels labels):
+    """Every label and its share, divided by the sum of the shares; equal shares if that is 0."""
+    cdef int code, n = <int>len(labels)
+    cdef double total = labels.total_of(shares, n)
+    cdef double equal = 1.0 / max(1, n - labels.n_free)
+    return {labels.labels[code]: shares[code] / total if total != 0.0 else equal
+            for code in range(n) if not labels.is_free[code]}
 
 
 cdef int read_tree(object tree) except? -1:
@@ -133,22 +135,39 @@ cdef class Learner(Guarded):
         In a classification a negative target means that y is a new label.
         """
         cdef bint is_new = not self.regression and target < 0.0
-        if is_new:
-            target = self.labels.learn(y)
-        if not is_encoded:
-            try:
+        cdef tuple before = self.labels.codes() if is_new else None
+        cdef bytearray gone = None
+        try:
+            if is_new:
+                gone = self.free_labels(y)
+                target = self.labels.learn(y)
+            if not is_encoded:
                 self.admit(x)
-            except BaseException:
-                if is_new:
-                    self.labels.forget_last()
-                raise
+        except BaseException:
+            if is_new:
+                self.labels.take_back(before)
+            raise
         begin_step(self)
         self.reserve(self.n_labels())
+        if gone is not None:
+            self.forget_labels(gone)
         if is_new:
             self.widen(self.n_labels())
         self.update(target, weight)
+        if not self.regression:
+            self.labels.note(<int>target)
         end_step(self)
         return 0
+
+    cdef bytearray free_labels(self, object label):
+        """Free codes if a new label finds none; return marks of the labels to be forgotten."""
+        cdef bytearray held, met, gone
+        if not self.labels.is_full():
+            return None
+        held, met, gone = [bytearray(self.n_labels()) for _ in range(3)]
+        self.hold_labels(held, met)
+        self.labels.search(held, met, label, gone)
+        return gone
 
     cdef int admit(self, object x) except -1:
         """Encode a sample to learn from; give columns to new features, remember new values."""
@@ -219,7 +238,7 @@ cdef class Learner(Guarded):
                 f"the targets of the table are {'labels' if reader.has_labels else 'numbers'}, and "
                 f"the learner learns {'numbers' if self.regression else 'labels'}")
         if not self.regression:
-            return reader.refuse_labels(self.labels, refusals)
+            return reader.check_labels(refusals)
         stop = min([row for row, _, _ in refusals], default=reader.n - 1)
         try:
             while reader.row <= stop:
@@ -232,10 +251,7 @@ cdef class Learner(Guarded):
 
     def ask(self, RowReader reader, bint shares=False):
         """Let `read_stretch` predict each row before learning it: number, label or label shares."""
-        cdef Py_ssize_t n_labels = len(self.labels.labels)
-        if reader.learns:
-            n_labels = min(n_labels + len(reader.table.targets.values), <Py_ssize_t>MAX_LABELS)
-        reader.ask(self.regression, n_labels if shares else None)
+        reader.ask(self.regression, self.labels, shares)
 
     def read_stretch(self, RowReader reader, Team team=None):
         """Predict and learn some of the next rows; return whether the batch is full now.
@@ -272,6 +288,7 @@ cdef class Learner(Guarded):
                 with nogil:
                     self.run(reader, stop, n_labels)
                 reader.note_values(row)
+                reader.note_labels(self.labels, row)
                 if self.batch_is_full():
                     return True
                 if reader.row == stop:
@@ -299,20 +316,25 @@ cdef class Learner(Guarded):
     cdef int learn_next(self, RowReader reader, bint is_known, double weight) except -1:
         """Learn the next row of a table, which the reader has encoded."""
         cdef double target = reader.target()
-        cdef unsigned long n_searches = self.schema.n_searches
+        cdef unsigned long n_searches = self.schema.n_searches, version
         if not self.regression and target < 0.0:
             target = reader.find_label(self.labels)
         is_new = not self.regression and target < 0.0
-        if is_new:      # another thread may have learned MAX_LABELS labels in the meantime
-            find_room(reader.label(), len(self.labels.labels))
+        version = self.labels.version
         x = None if is_known else reader.sample()
-        self.learn_row(target, weight, is_known, x, reader.label() if is_new else None)
+        try:
+            self.learn_row(target, weight, is_known, x, reader.label() if is_new else None)
+        except ValueError as error:     # too many labels
+            raise with_text(
+                error, f"row {reader.row}: {error}; the rows before it are learned") from None
         if self.schema.n_searches == n_searches:
             reader.version = self.schema.version    # `read` looks up what was added
         else:
             reader.link(self.schema, self.labels, self.n_seen)
-        if is_new:
-            reader.name_label(self.n_labels() - 1)
+        if is_new and self.labels.version == version + 1:
+            reader.name_label(self.labels)
+        elif is_new:
+            reader.link_labels(self.labels)
         return 0
 
     cdef int run(self, RowReader reader, Py_ssize_t stop, int n_labels) except -1 nogil:
@@ -349,10 +371,24 @@ cdef class Learner(Guarded):
         if reader.asks_numbers:
             reader.number_answers[row] = self.row_number()
         if reader.asks_labels:
-            reader.label_answers[row] = self.row_label() if n else -1
+            reader.store_label(row, self.row_label() if n else -1, n)
         if reader.asks_shares:
             reader.store_shares(row, self.row_shares(), n)
         return 0
+
+    def foresee(self, y, set coming):
+        """Add a new label to those that are going to be learned; raise if there may be too many."""
+        cdef bytearray held, met
+        cdef Labels labels = self.labels
+        with self.using():
+            if labels.code(y) >= 0 or y in coming:
+                return
+            if len(labels.known) + len(coming) >= labels.max_labels:
+                held, met = [bytearray(self.n_labels()) for _ in range(2)]
+                self.hold_labels(held, met)
+                if sum(held) + len(coming) >= labels.max_labels:
+                    labels.refuse(y)
+        coming.add(y)
 
     def validate(self, x, y, w):
         """Raise the error that learning this sample would raise, without learning it."""
@@ -376,7 +412,7 @@ cdef class Learner(Guarded):
             self.schema.encode(x)
             code = self.row_label() if self.labels.labels else -1
             self.remember()
-            return self.labels.labels[code] if code >= 0 else None
+            return self.labels.named(code)
         finally:
             release(self)
 
@@ -385,7 +421,7 @@ cdef class Learner(Guarded):
         hold(self)
         try:
             self.schema.encode(x)
-            shares = normalised(self.row_shares(), self.labels.labels)
+            shares = normalised(self.row_shares(), self.labels)
             self.remember()
             return shares
         finally:
@@ -441,7 +477,7 @@ cdef class Learner(Guarded):
         if not self.labels.labels:
             raise ValueError("there is no prediction to explain before the first sample is learned")
         if label is None:
-            return self.row_label()
+            label = self.labels.named(self.row_label())
         code = self.labels.code(label)
         if code < 0:
             raise ValueError(f"the label {safe_repr(label)} has not been learned")
@@ -525,6 +561,12 @@ cdef class Learner(Guarded):
         raise NotImplementedError
 
     cdef void forget_columns(self, const uint8_t* held) noexcept:
+        pass
+
+    cdef int hold_labels(self, uint8_t* held, uint8_t* met) except -1:
+        raise NotImplementedError
+
+    cdef void forget_labels(self, const uint8_t* gone) noexcept:
         pass
 
     cdef int reserve(self, int n_labels) except -1 nogil:

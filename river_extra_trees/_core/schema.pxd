@@ -13,6 +13,11 @@ holds. It frees those without a value in a stored sample; if these are few, also
 that were seen least recently, whose values the stored samples lose. Many are freed at once, and
 after a search that found too few, the next one waits: so streams with ever new names take a bounded
 time per sample. A column that was freed has no name until a new feature takes it.
+
+If a new label finds no code, the learner searches in the same way. Codes of stored samples are held.
+It frees those of labels that no tree has; if there is none, a few of those that were learned least
+recently, which the trees forget. If all are held, the sample is refused. A free code stands for no
+label, and its share of a prediction does not count.
 """
 
 from cpython.object cimport PyObject
@@ -26,10 +31,8 @@ cdef extern from "Python.h":
 cdef enum:
     MAX_VALUES = 1024       # remembered values of one nominal column
     MAX_COLUMNS = 1 << 14   # upper limit of `max_columns`
-    MAX_LABELS = 1024       # a further label is an error, so that labels use bounded memory
+    MAX_LABELS = 1024       # upper limit of `max_labels`
     PAUSE = 256             # samples to the next search, after one that found too few columns
-
-cdef int find_room(object label, Py_ssize_t n_labels) except -1
 
 cdef class Schema:
     cdef dict numeric           # name -> numeric column
@@ -113,8 +116,45 @@ cdef class Schema:
 
 cdef class Labels:
     cdef dict known             # label -> code
-    cdef readonly list labels   # code -> the first label object that was equal to it
+    cdef readonly list labels   # code -> the first label object that was equal to it; None if the
+                                #   code is free
+    cdef readonly list crowded  # the label for which trees forgot others; empty if the last search
+                                #   had no need to
+    cdef bint has_warned        # as in `Schema`
+    cdef readonly int max_labels
+    cdef int n_free             # number of free codes
+    cdef uint8_t* is_free       # per code: whether it is free ...
+    cdef int64_t* latest        # ... else the number of its label's latest sample, of `n_learned`
+    cdef int capacity           # of these two
+    cdef int64_t n_learned      # number of samples learned
+    cdef readonly unsigned long version     # number of changes of codes; not part of the state
 
     cdef int code(self, object label) except -2
     cdef int learn(self, object label) except -1
-    cdef int forget_last(self) except -1
+    cdef int refuse(self, object label) except -1
+    cdef int reserve(self, int n) except -1
+    cdef bint search(self, const uint8_t* held, const uint8_t* met, object label,
+                     uint8_t* gone) except -1
+    cdef tuple codes(self)
+    cdef int take_back(self, tuple before) except -1
+    cdef int mark_free(self) except -1
+    cdef int warn(self) except -1
+    cdef object named(self, int code)
+
+    cdef inline bint is_full(self) noexcept nogil:
+        """Whether the next new label finds no code."""
+        return self.n_free == 0 and length_of(<PyObject*>self.labels) >= self.max_labels
+
+    cdef inline void note(self, int code) noexcept nogil:
+        """Note that a sample with this label is learned."""
+        self.latest[code] = self.n_learned
+        self.n_learned += 1
+
+    cdef inline double total_of(self, const double* shares, int n) noexcept nogil:
+        """The sum of the shares of n codes, without the free ones, from the first to the last."""
+        cdef double total = 0.0
+        cdef int code
+        for code in range(n):
+            if not self.is_free[code]:
+                total += shares[code]
+        return total

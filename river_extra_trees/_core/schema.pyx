@@ -10,6 +10,7 @@ from .validation cimport (
     CATEGORY, MISSING, NUMBER, Kind, as_dict, check_name, classify, holds_nan, order_of
 )
 from .allocation cimport free, resized
+from .arrays cimport view
 
 import warnings
 
@@ -285,20 +286,16 @@ cdef class Schema:
         latest[column] is the number of the latest stored sample with a value in it; -1: none.
         """
         cdef int column
-        cdef Py_ssize_t n_unused, n = len(wanted)
+        cdef Py_ssize_t n = len(wanted), n_free = len(self.free)
         others = [column for column in range(self.n_columns) if not held[column]]
-        unused = [column for column in others if latest[column] < 0]
-        n_unused = len(unused) - len(self.free)
-        if n_unused < max(n, self.max_columns // 64):
-            n = max(n, self.max_columns // 4) + len(self.free)
-            others.sort(key=lambda column: latest[column])
-            unused = others[:n]
-            self.crowded = wanted[:1]
-        else:
-            self.crowded = []
-        self.next_search = n_seen + (PAUSE if len(unused) < n else 0)
+        freed, is_crowded = places_to_free(
+            others, lambda column: latest[column],
+            n_free + max(n, self.max_columns // 64), n_free + max(n, self.max_columns // 4))
+        self.crowded = wanted[:1] if is_crowded else []
+        self.next_search = n_seen + (
+            PAUSE if is_crowded and len(freed) < n_free + max(n, self.max_columns // 4) else 0)
         self.n_searches += 1
-        freed = sorted(unused, reverse=True)
+        freed.sort(reverse=True)
         gone = set(freed)
         numeric = {name: column for name, column in self.numeric.items() if column not in gone}
         nominal = {name: column for name, column in self.nominal.items() if column not in gone}
@@ -509,24 +506,42 @@ cdef int forget_oldest(dict codes) except -1:
     return 0
 
 
-cdef int find_room(object label, Py_ssize_t n_labels) except -1:
-    """Raise an error for a new label if there are MAX_LABELS labels already."""
-    if n_labels >= MAX_LABELS:
-        raise ValueError(
-            f"the label {safe_repr(label)} is one too many: a model tells {MAX_LABELS} labels apart"
-        )
-    return 0
+cdef tuple places_to_free(list others, latest, Py_ssize_t enough, Py_ssize_t n):
+    """Those of these places that make room: (the places, whether others have to lose theirs).
+
+    Nothing is left of the places whose `latest` is negative. They are the ones, if there are
+    enough; else the n places with the smallest numbers.
+    """
+    unused = [place for place in others if latest(place) < 0]
+    if len(unused) >= enough:
+        return unused, False
+    return sorted(others, key=latest)[:n], True
 
 
 cdef class Labels:
     """Class labels <-> codes 0, 1, 2, ... in the order in which they were first learned.
 
     Labels are told apart as keys of a dict are: 1, 1.0, True and numpy.bool_(True) are one label.
+
+    Parameters
+    ----------
+    max_labels
+        Number of labels after which a new one takes the code of another.
     """
 
-    def __cinit__(self):
+    def __cinit__(self, int max_labels=MAX_LABELS):
+        self.max_labels = max_labels
         self.known = {}
         self.labels = []
+        self.crowded = []
+
+    def __dealloc__(self):
+        free(self.is_free)
+        free(self.latest)
+
+    def __sizeof__(self):
+        """Bytes of the arrays."""
+        return object.__sizeof__(self) + self.capacity * (sizeof(uint8_t) + sizeof(int64_t))
 
     cdef int code(self, object label) except -2:
         """The code of a label, or -1 if it is unknown."""
@@ -541,51 +556,143 @@ cdef class Labels:
                 raise ValueError("a label must not be None")
             if holds_nan(label):
                 raise ValueError(f"a label must not be missing or hold NaN: {safe_repr(label)}")
-            find_room(label, len(self.labels))
             return -1
         return code
 
-    def foresee(self, label, set coming):
-        """Add a label to those that are going to be learned; raise if there are too many."""
-        if label not in self.known and label not in coming:
-            find_room(label, len(self.labels) + len(coming))
-            coming.add(label)
-
     cdef int learn(self, object label) except -1:
-        """Add a label for which `code` returned -1; return its code."""
-        cdef int code = len(self.labels)
-        self.labels.append(label)
-        try:
-            self.known[label] = code
-        except BaseException:
-            self.labels.pop()
-            raise
+        """Add a label for which `code` returned -1; return its code, the smallest free one."""
+        cdef int code = 0, n = len(self.labels)
+        if self.n_free == 0:
+            code = n
+            self.reserve(n + 1)
+        while code < n and not self.is_free[code]:
+            code += 1
+        self.known[label] = code
+        if code == n:
+            self.labels.append(label)
+        else:
+            self.labels[code] = label
+            self.n_free -= 1
+        self.is_free[code] = False
+        self.version += 1
         return code
 
-    cdef int forget_last(self) except -1:
-        """Remove the label that was learned last, without a look-up."""
-        self.labels.pop()
-        self.known.popitem()
+    cdef int reserve(self, int n) except -1:
+        if n > self.capacity:
+            n = max(4, 2 * n)
+            self.is_free = <uint8_t*>resized(self.is_free, n, sizeof(uint8_t))
+            self.latest = <int64_t*>resized(self.latest, n, sizeof(int64_t))
+            self.capacity = n
         return 0
 
+    cdef bint search(self, const uint8_t* held, const uint8_t* met, object label,
+                     uint8_t* gone) except -1:
+        """Free codes for a label that has none, and mark them in `gone`.
+
+        `held` marks the codes that may not be freed, and `met` those that trees have.
+        """
+        others = [code for code in range(self.max_labels) if not held[code]]
+        if not others:
+            self.refuse(label)
+        freed, is_crowded = places_to_free(
+            others, lambda code: self.latest[code] if met[code] else -1,
+            1, max(1, self.max_labels // 64))
+        self.crowded = [label] if is_crowded else []
+        self.warn()         # an error if the user asks for that
+        for code in freed:
+            gone[code] = True
+        self.labels = [None if gone[code] else each for code, each in enumerate(self.labels)]
+        self.known = {each: code for each, code in self.known.items() if not gone[<int>code]}
+        self.mark_free()
+        return True
+
+    cdef int refuse(self, object label) except -1:
+        """Raise an error for a label that finds no code."""
+        raise ValueError(
+            f"the label {safe_repr(label)} is one too many: a model tells {self.max_labels:,} "
+            "labels apart, and the samples that it stores have so many. A label makes room when no "
+            "stored sample has it any more. If labels are values, such as 'user 17', join those "
+            "that are rare")
+
+    cdef int mark_free(self) except -1:
+        """Mark the free codes."""
+        cdef int code
+        self.n_free = 0
+        self.reserve(<int>len(self.labels))
+        for code in range(len(self.labels)):
+            self.is_free[code] = self.labels[code] is None
+            self.n_free += self.is_free[code]
+        self.version += 1
+        return 0
+
+    cdef int warn(self) except -1:
+        """Warn once if trees forget labels for others."""
+        if self.crowded and not self.has_warned:
+            self.has_warned = True
+            warnings.warn(
+                f"the model tells {self.max_labels:,} labels apart, the most that it can. For "
+                f"{safe_repr(self.crowded[0])} its trees forget those that it has not learned for "
+                "longest. If labels are values, such as 'user 17', join those that are rare",
+                stacklevel=2)
+        return 0
+
+    cdef tuple codes(self):
+        """What a new label changes."""
+        return list(self.labels), dict(self.known), self.crowded
+
+    cdef int take_back(self, tuple before) except -1:
+        """Be as before a new label."""
+        self.labels, self.known, self.crowded = before
+        return self.mark_free()
+
+    cdef object named(self, int code):
+        """The label of a code, or the first label if the code is free; None if there is none."""
+        if code < 0 or not self.labels:
+            return None
+        if self.labels[code] is not None:
+            return self.labels[code]
+        return next(iter([label for label in self.labels if label is not None]), None)
+
     def __len__(self):
+        """Number of codes, free ones included."""
         return len(self.labels)
 
+    DEFAULTS = {"latest": None, "n_learned": 0, "crowded": [], "max_labels": MAX_LABELS}
+
     def state(self):
-        """The labels in the order of their codes."""
-        return {"labels": list(self.labels)}
+        """The labels in the order of their codes, None for a free one."""
+        return without_defaults({
+            "labels": list(self.labels), "n_learned": self.n_learned,
+            "latest": view(self.latest, "i8", (self.capacity,))[:len(self.labels)].copy(),
+            "crowded": list(self.crowded), "max_labels": self.max_labels,
+        }, self.DEFAULTS)
 
     @classmethod
     def restored(cls, values):
         """The labels of a state."""
-        cdef Labels labels = Labels()
-        for label in State("Labels", values, ("labels",)).items("labels"):
-            try:
-                fresh = labels.code(label) == -1
-            except (TypeError, ValueError) as error:
-                raise StateError(f"Labels: {error}") from None
-            require(fresh, "Labels: a label is there twice")
-            labels.learn(label)
+        state = State("Labels", values, ("labels", *cls.DEFAULTS), cls.DEFAULTS)
+        items, n_learned = state.items("labels"), state.whole("n_learned")
+        cdef Labels labels = Labels(state.whole("max_labels", 1, MAX_LABELS))
+        cdef int code
+        require(len(items) <= labels.max_labels and (
+            not items or any([label is not None for label in items])),
+            "Labels: there are too many, or none")
+        try:
+            for code, label in enumerate(items):
+                if label is None:
+                    labels.labels.append(None)
+                    continue
+                require(labels.code(label) == -1, "Labels: a label is there twice")
+                labels.known[label] = code
+                labels.labels.append(label)
+        except (TypeError, ValueError) as error:
+            raise StateError(f"Labels: {error}") from None
+        labels.mark_free()
+        latest = np.zeros(len(items), np.int64) if state.values["latest"] is None else (
+            state.array("latest", np.int64, len(items)))
+        require(np.all((latest >= 0) & (latest <= n_learned)), "Labels: a label comes later")
+        labels.n_learned, labels.crowded = n_learned, state.items("crowded")
+        view(labels.latest, "i8", (labels.capacity,))[:len(items)] = latest
         return labels
 
     def __reduce__(self):

@@ -54,8 +54,8 @@ cdef class RowReader:
     cdef bint answered                  # whether the next row has been predicted
     # The predictions: arrays by row, or None if they are not asked for.
     cdef readonly object numbers        # predicted numbers
-    cdef readonly object labels         # codes of predicted labels; -1: no label
-    cdef readonly object shares         # probabilities [row, label]; NaN: unknown label
+    cdef readonly object labels         # predicted labels, as numbers in `names`; -1: no label
+    cdef readonly object shares         # probabilities [row, number in `names`]; NaN: unknown label
     cdef double[::1] number_answers
     cdef Py_ssize_t[::1] label_answers
     cdef double[:, ::1] share_answers
@@ -75,15 +75,23 @@ cdef class RowReader:
     cdef unsigned long version          # version of that schema at the look-up, ...
     cdef unsigned long n_searches       # ... its number of searches, ...
     cdef bint is_closed                 # ... and whether it was closed to new features
-    cdef Py_ssize_t n_labels            # labels of the learner when `label_codes` was looked up
+    cdef Labels known_labels            # the labels of the learner ...
+    cdef unsigned long label_version    # ... and their version when `label_codes` was looked up
+    cdef readonly list names            # predicted labels, in the order of their numbers
+    cdef dict numbers_of_names          # their numbers
+    cdef int* answer_of                 # code of the learner -> number of its label in `names`; -1:
+                                        #   the code is free
 
     cdef int compute_codes(self) except -1
     cdef int read_targets_of(self, Table table) except -1
     cdef int link(self, Schema schema, Labels labels, int64_t n_seen) except -1
     cdef int link_columns(self) except -1
     cdef int link_labels(self, Labels labels) except -1
+    cdef int name_codes(self, Labels labels) except -1
+    cdef int name_code(self, int code, object label) except -1
     cdef bint read(self) except -1
     cdef int note_values(self, Py_ssize_t start) except -1
+    cdef int note_labels(self, Labels labels, Py_ssize_t start) except -1
     cdef void blank_row(self) noexcept nogil
     cdef dict sample(self)
     cdef int read_ahead(self, Py_ssize_t stop, int room, bint regression) noexcept nogil
@@ -91,12 +99,13 @@ cdef class RowReader:
     cdef void encode(self, Py_ssize_t row, int n, double* values, Py_ssize_t stride,
                      uint8_t* marks) noexcept nogil
     cdef void store_prediction(self, Py_ssize_t row, const double* shares, int n) noexcept nogil
+    cdef void store_label(self, Py_ssize_t row, int code, int n) noexcept nogil
     cdef void store_shares(self, Py_ssize_t row, const double* shares, int n) noexcept nogil
     cdef double find_label(self, Labels labels) except? -1.0
     cdef object label(self)
-    cdef void name_label(self, int code) noexcept nogil
+    cdef int name_label(self, Labels labels) except -1
     cdef list refusals(self)
-    cdef int refuse_labels(self, Labels labels, list found) except -1
+    cdef int check_labels(self, list found) except -1
 
     cdef inline double weight(self) noexcept nogil:
         """The weight of the next row."""

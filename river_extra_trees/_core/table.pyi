@@ -1,9 +1,10 @@
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from .columns import Column
+from .schema import Labels
 
 class Table:
     n: int
@@ -27,5 +28,6 @@ class RowReader:
     numbers: npt.NDArray[np.float64]
     labels: npt.NDArray[np.intp]
     shares: npt.NDArray[np.float64]
+    names: list[Any]
     def __new__(cls, table: Table, learns: bool) -> Self: ...
-    def ask(self, regression: bool, n_labels: int | None = None) -> None: ...
+    def ask(self, regression: bool, labels: Labels, shares: bool) -> None: ...

@@ -5,11 +5,11 @@ from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memcpy, memset
 
 from .ahead cimport Ahead
-from .allocation cimport free, zeroed
+from .allocation cimport free, resized, zeroed
 from .columns cimport Column
-from .shares cimport first_largest, total_of
+from .shares cimport first_largest
 from .codes cimport code_of
-from .schema cimport MAX_LABELS, Labels, Schema, find_room
+from .schema cimport MAX_LABELS, Labels, Schema
 from .team cimport Team
 
 import numpy as np
@@ -73,7 +73,7 @@ cdef class RowReader:
         self.ahead, self.team = Ahead(), Team()
         self.links = <Link*>zeroed(max(1, len(table.columns)), sizeof(Link))
         self.columns = <int*>zeroed(max(1, 2 * len(table.columns)), sizeof(int))
-        self.n_labels = -1
+        self.names, self.numbers_of_names = [], {}
         if learns:
             self.read_targets_of(table)
         for column in table.columns if table.n else ():
@@ -126,20 +126,25 @@ cdef class RowReader:
         free(self.codes)
         free(self.noted)
         free(self.label_codes)
+        free(self.answer_of)
 
-    def ask(self, bint regression, n_labels=None):
-        """Store predictions: numbers or labels; if n_labels is given, shares of the labels."""
-        cdef Py_ssize_t n = self.table.n
-        self.asks = True
-        self.asks_shares = n_labels is not None
-        self.asks_numbers = regression and not self.asks_shares
-        self.asks_labels = not regression and not self.asks_shares
-        if n_labels is not None:
+    def ask(self, bint regression, Labels labels, bint shares):
+        """Store predictions: numbers, labels, or shares of the labels."""
+        cdef Py_ssize_t n = self.table.n, n_labels = len(labels.known)
+        cdef int code
+        self.asks, self.asks_shares = True, shares
+        self.asks_numbers = regression and not shares
+        self.asks_labels = not regression and not shares
+        self.answer_of = <int*>resized(self.answer_of, MAX_LABELS, sizeof(int))
+        if self.asks_shares:
+            if self.learns:
+                n_labels = min(n_labels + len(self.table.targets.values), <Py_ssize_t>MAX_LABELS)
             self.shares = self.share_answers = np.full((n, n_labels), NAN)
         elif regression:
             self.numbers = self.number_answers = np.empty(n)
         else:
             self.labels = self.label_answers = np.empty(n, dtype=np.intp)
+        self.name_codes(labels)
 
     # --- Links to the schema ------------------------------------------------------------------
 
@@ -149,8 +154,6 @@ cdef class RowReader:
         cdef bint is_closed = schema.is_closed(n_seen)
         if (self.schema is not schema or self.version != schema.version
                 or self.is_closed != is_closed):
-            if self.schema is not schema:
-                self.n_labels = -1      # another learner
             if self.schema is not schema or self.n_searches != schema.n_searches:
                 for k in range(self.n_codes):
                     self.noted[k] = -1
@@ -160,7 +163,7 @@ cdef class RowReader:
             self.link_columns()
             self.ahead.n_columns = -1       # it holds values of the columns linked before
             self.version = schema.version
-        if self.has_labels and self.n_labels != len(labels.labels):
+        if self.known_labels is not labels or self.label_version != labels.version:
             self.link_labels(labels)
         return 0
 
@@ -185,11 +188,39 @@ cdef class RowReader:
         return 0
 
     cdef int link_labels(self, Labels labels) except -1:
-        cdef list values = self.table.targets.values
+        """Look up the labels of the table, and name the codes in predictions."""
+        cdef list values = self.table.targets.values if self.has_labels else []
         cdef int code
+        self.known_labels = None        # in case that a look-up fails
         for code in range(len(values)):
             self.label_codes[code] = labels.known.get(values[code], UNKNOWN)
-        self.n_labels = len(labels.labels)
+        self.name_codes(labels)
+        self.known_labels, self.label_version = labels, labels.version
+        return 0
+
+    cdef int name_codes(self, Labels labels) except -1:
+        """Number the labels of the codes, if labels or shares are predicted."""
+        cdef int code
+        if self.asks and not self.asks_numbers:
+            for code in range(len(labels.labels)):
+                self.name_code(code, labels.labels[code])
+        return 0
+
+    cdef int name_code(self, int code, object label) except -1:
+        """Number the label of a code, or None. Shares get another column if they have too few.
+
+        Frames that are only predicted have the columns of the labels that were known at first.
+        """
+        cdef Py_ssize_t n = len(self.names)
+        self.answer_of[code] = -1 if label is None else self.numbers_of_names.get(label, -1)
+        if label is None or self.answer_of[code] >= 0 or (
+                self.asks_shares and not self.learns and n >= self.share_answers.shape[1]):
+            return 0
+        if self.asks_shares and n >= self.share_answers.shape[1]:
+            self.shares = self.share_answers = np.hstack(
+                [self.shares, np.full((self.n, max(1, n)), NAN)])
+        self.numbers_of_names[label] = self.answer_of[code] = <int>n
+        self.names.append(label)
         return 0
 
     # --- One row ------------------------------------------------------------------------------
@@ -231,6 +262,14 @@ cdef class RowReader:
                     self.schema.note(link.nominal, link.codes[k],
                                      (<Column>self.table.columns[i]).values[k])
                     link.noted[k] = self.schema.n_noted[link.nominal]
+        return 0
+
+    cdef int note_labels(self, Labels labels, Py_ssize_t start) except -1:
+        """Note when the labels of the rows since `start`, which are known, were learned."""
+        cdef Py_ssize_t row
+        for row in range(start if self.learns and self.has_labels else self.row, self.row):
+            if not self.is_weighted or self.weights[row] > 0.0:
+                labels.note(self.label_codes[self.label_targets[row]])
         return 0
 
     cdef dict sample(self):
@@ -310,16 +349,27 @@ cdef class RowReader:
         elif self.asks_shares:
             self.store_shares(row, shares, n)
         elif self.asks_labels:
-            self.label_answers[row] = first_largest(shares, n) if n else -1
+            self.store_label(row, first_largest(shares, n) if n else -1, n)
+
+    cdef void store_label(self, Py_ssize_t row, int code, int n) noexcept nogil:
+        """Store a code, or -1, as the prediction for a row: see `Labels.named`."""
+        cdef int k = 0
+        while code >= 0 and self.answer_of[code] < 0:
+            code, k = k if k < n else -1, k + 1
+        self.label_answers[row] = self.answer_of[code] if code >= 0 else -1
 
     cdef void store_shares(self, Py_ssize_t row, const double* shares, int n) noexcept nogil:
-        """Store the shares of the first n labels as the prediction for a row."""
-        cdef double total = total_of(shares, n)
-        cdef int code
-        # Between two calls of `read_stretch`, another thread may learn labels that have no column
-        # here.
-        for code in range(<int>min(n, self.share_answers.shape[1])):
-            self.share_answers[row, code] = shares[code] / total
+        """Store the shares of n labels as the prediction for a row: see `normalised`."""
+        cdef double total = 0.0
+        cdef int code, n_named = 0
+        for code in range(n):
+            if self.answer_of[code] >= 0:
+                total += shares[code]
+                n_named += 1
+        for code in range(n):
+            if self.answer_of[code] >= 0:
+                self.share_answers[row, self.answer_of[code]] = (
+                    shares[code] / total if total != 0.0 else 1.0 / n_named)
 
     cdef double find_label(self, Labels labels) except? -1.0:
         """The code of the next label if the learner has learned an equal one by now; or -1."""
@@ -330,10 +380,14 @@ cdef class RowReader:
     cdef object label(self):
         return self.table.targets.values[self.label_targets[self.row]]
 
-    cdef void name_label(self, int code) noexcept nogil:
+    cdef int name_label(self, Labels labels) except -1:
         """Record the code that the label of the next row received."""
+        cdef int code = labels.known[self.label()]
         self.label_codes[self.label_targets[self.row]] = code
-        self.n_labels += 1
+        if self.asks and not self.asks_numbers:
+            self.name_code(code, labels.labels[code])
+        self.label_version = labels.version
+        return 0
 
     # --- Errors -------------------------------------------------------------------------------
 
@@ -352,31 +406,12 @@ cdef class RowReader:
                     found.append((column.refused, i, column.error))
         return found
 
-    cdef int refuse_labels(self, Labels labels, list found) except -1:
-        """Add an error for the first label that would exceed MAX_LABELS.
-
-        Raises an IndexError if a row before the first error has no label.
-        """
-        cdef Column targets = self.table.targets
-        cdef Py_ssize_t row, stop = min([row for row, _, _ in found], default=self.n - 1)
-        cdef int code
-        coming = set()
-        for row in range(self.row, stop + 1 if len(found) == 0 else stop):
+    cdef int check_labels(self, list found) except -1:
+        """Raise an IndexError if a row before the first error has no label."""
+        cdef Py_ssize_t row, stop = min([row for row, _, _ in found], default=self.n)
+        for row in range(self.row, stop):
             if self.label_targets[row] < 0:
                 raise IndexError(f"row {row}: the target is no label")
-        if len(labels.labels) + len(targets.values) <= MAX_LABELS:
-            return 0
-        for row in range(self.row, stop + 1):
-            code = self.label_targets[row]
-            if code < 0 or self.label_codes[code] >= 0 or targets.values[code] in coming:
-                continue
-            try:
-                find_room(targets.values[code], len(labels.labels) + len(coming))
-            except ValueError as error:
-                found.append((row, self.n_links, error))
-                break
-            if not self.is_weighted or self.weights[row] > 0.0:
-                coming.add(targets.values[code])
         return 0
 
 

@@ -635,3 +635,53 @@ cdef int majority(const Tree* tree, int leaf) noexcept nogil:
             best, most = this.code, this.weight
         cell = this.next
     return best
+
+
+cdef void mark_classes(const Tree* tree, uint8_t* met) noexcept nogil:
+    """Mark the classes that have a weight in a leaf."""
+    cdef int node, cell
+    for node in range(tree.n_used):
+        if not is_leaf(&tree.nodes[node]) or tree.nodes[node].feature == UNUSED:
+            continue
+        if tree.nodes[node].left >= 0:
+            met[tree.nodes[node].left] = True
+        cell = first_cell(tree, node)
+        while cell >= 0:
+            if tree.cells[cell].weight > 0.0:
+                met[tree.cells[cell].code] = True
+            cell = tree.cells[cell].next
+
+
+cdef void forget_classes(Tree* tree, const uint8_t* gone) noexcept nogil:
+    """Let all leaves forget the marked classes; a leaf may be empty then."""
+    cdef int node, cell, next
+    cdef bint found
+    cdef double weight
+    for node in range(tree.n_used):
+        if not is_leaf(&tree.nodes[node]) or tree.nodes[node].feature == UNUSED:
+            continue
+        if tree.nodes[node].left >= 0:
+            if gone[tree.nodes[node].left]:
+                tree.nodes[node].left, tree.nodes[node].threshold = -1, 0.0
+            continue
+        cell, found = first_cell(tree, node), False
+        while cell >= 0:
+            found |= gone[tree.cells[cell].code]
+            cell = tree.cells[cell].next
+        if not found:
+            continue
+        cell, weight = first_cell(tree, node), 0.0
+        tree.nodes[node].left = -1
+        while cell >= 0:                # in reverse order, which has no effect
+            next = tree.cells[cell].next
+            if gone[tree.cells[cell].code]:
+                tree.cells[cell].next, tree.free_cell = tree.free_cell, cell
+                tree.n_free_cells += 1
+            else:
+                weight += tree.cells[cell].weight
+                tree.cells[cell].next = first_cell(tree, node)
+                tree.nodes[node].left = -2 - cell
+            cell = next
+        tree.nodes[node].threshold = weight
+        if weight == 0.0:
+            drop_classes(tree, node)

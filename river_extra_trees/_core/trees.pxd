@@ -23,6 +23,8 @@ cdef class Trees:
     cdef void widen(self, int n_values) noexcept nogil
     cdef int new_tree(self) except -1 nogil
     cdef void hold_columns(self, uint8_t* held) noexcept nogil
+    cdef void mark_classes(self, uint8_t* met) noexcept nogil
+    cdef void forget_classes(self, const uint8_t* gone) noexcept nogil
     cdef void remove(self, int tree) noexcept nogil
     cdef size_t n_bytes(self) noexcept nogil
     cdef list list_sets(self)

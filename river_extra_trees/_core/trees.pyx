@@ -10,9 +10,9 @@ from .arrays cimport view
 from .split cimport GROUP, N_BUCKETS, VALUES
 from .tree cimport (
     LARGEST_ARENA, LARGEST_CELLS, MISSING_RIGHT, OTHERS_RIGHT, UNUSED, Kind, Node, Tree, add_leaf,
-    begin_tree, bytes_of_tree, copy_tree, depth_of, first_cell, free_tree, give_set, hold_splits,
-    is_leaf,
-    n_nodes_of, parent_of, plant, reserve_cells, reserve_pairs, shrink, uproot,
+    begin_tree, bytes_of_tree, copy_tree, depth_of, first_cell, forget_classes, free_tree, give_set,
+    hold_splits, is_leaf, mark_classes, n_nodes_of, parent_of, plant, reserve_cells, reserve_pairs,
+    shrink, uproot,
 )
 from .value_sets cimport ValueSet, codes_of, values_at
 
@@ -102,6 +102,18 @@ cdef class Trees:
         cdef int i
         for i in range(self.n_trees):
             hold_splits(&self.trees[i], held)
+
+    cdef void mark_classes(self, uint8_t* met) noexcept nogil:
+        """Mark the classes of the leaves."""
+        cdef int i
+        for i in range(self.n_trees):
+            mark_classes(&self.trees[i], met)
+
+    cdef void forget_classes(self, const uint8_t* gone) noexcept nogil:
+        """Let all leaves forget the marked classes."""
+        cdef int i
+        for i in range(self.n_trees):
+            forget_classes(&self.trees[i], gone)
 
     def add_tree(self):
         """Add a tree of one empty leaf; return its number."""

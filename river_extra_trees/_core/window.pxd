@@ -48,6 +48,7 @@ cdef class Window:
     cdef int reserve_one(self, Schema schema, int most=*) except -1 nogil
     cdef int reserve_lines(self, int n_columns) except -1 nogil
     cdef void find_latest(self, int64_t* latest) noexcept nogil
+    cdef void mark_classes(self, uint8_t* held) noexcept nogil
     cdef void keep_columns(self, const uint8_t* held) noexcept nogil
     cdef int count_live(self, const int* columns, int n) noexcept nogil
     cdef bint has_room(self, Schema schema) noexcept nogil

@@ -177,6 +177,12 @@ cdef class Window:
                 i -= 1
             latest[self.live[k]] = self.arrival[self.slot_at(i)] if i >= 0 else -1
 
+    cdef void mark_classes(self, uint8_t* held) noexcept nogil:
+        """Mark the classes of the samples."""
+        cdef int i
+        for i in range(self.size):
+            held[<int>self.target[self.slot_at(i)]] = True
+
     cdef void keep_live(self) noexcept nogil:
         """Free the lines of the columns without a value."""
         self.keep_columns(NULL)

@@ -61,15 +61,15 @@ class TreeClassifier(TreeLearner, base.MiniBatchClassifier):
         return True
 
     def _labels(self) -> list[typing.Any]:
-        """Return the labels learned so far."""
-        return list(self._core.labels.labels)
+        """Return the labels that the model knows."""
+        return [label for label in self._core.labels.labels if label is not None]
 
     def _check_label(self, y: typing.Any, coming: set[Hashable]) -> None:
-        self._core.labels.foresee(y, coming)
+        self._core.foresee(y, coming)
 
     def _check_predictions(self, frame: typing.Any, table: Table, shares: bool) -> None:
         targets = typing.cast("Column", table.targets)
-        known = dict.fromkeys([*self._core.labels.labels, *targets.values])
+        known = dict.fromkeys([*self._labels(), *targets.values])
         check_labels(list(known), frame, shares)
 
     def predict_many(self, X: Frame) -> typing.Any:
@@ -93,8 +93,8 @@ class TreeClassifier(TreeLearner, base.MiniBatchClassifier):
             objects, which pyarrow does not have.
         """
         frame = readable_frame(X)
-        codes = self._predicted(table_of(frame)).labels
-        return series_of_codes(codes, self._core.labels.labels, frame)
+        reader = self._predicted(table_of(frame))
+        return series_of_codes(reader.labels, reader.names, frame)
 
     def predict_proba_many(self, X: Frame) -> typing.Any:
         """Predict the class probabilities of the rows of a data frame.
@@ -117,8 +117,8 @@ class TreeClassifier(TreeLearner, base.MiniBatchClassifier):
             If X is not a data frame, a row is invalid, or two labels have the same `repr`.
         """
         frame = readable_frame(X)
-        shares = self._predicted(table_of(frame), True).shares
-        return frame_of_shares(shares, self._core.labels.labels[: shares.shape[1]], frame)
+        reader = self._predicted(table_of(frame), True)
+        return frame_of_shares(reader.shares, reader.names, frame)
 
     def predict_learn_many(self, X: Frame, y: Series, w: Weights = 1.0) -> typing.Any:
         """Predict each row of a data frame, then learn it: test-then-train in one call.
@@ -143,7 +143,7 @@ class TreeClassifier(TreeLearner, base.MiniBatchClassifier):
         """
         frame = readable_frame(X)
         reader = self._predicted_and_learned(frame, y, w)
-        return series_of_codes(reader.labels, self._core.labels.labels, frame)
+        return series_of_codes(reader.labels, reader.names, frame)
 
     def predict_proba_learn_many(self, X: Frame, y: Series, w: Weights = 1.0) -> typing.Any:
         """Predict the class probabilities of each row of a data frame, then learn it.
@@ -159,7 +159,8 @@ class TreeClassifier(TreeLearner, base.MiniBatchClassifier):
         Returns
         -------
         A data frame of the library of X, as from `predict_proba_many`, with one column per label
-        that is known after the last row. The probability of a label before its first sample is NaN.
+        that is known before any row or after it. The probability of a label in a row that does not
+        know it is NaN.
 
         Raises
         ------
@@ -168,8 +169,7 @@ class TreeClassifier(TreeLearner, base.MiniBatchClassifier):
         """
         frame = readable_frame(X)
         reader = self._predicted_and_learned(frame, y, w, True)
-        labels = self._core.labels.labels[: reader.shares.shape[1]]
-        return frame_of_shares(reader.shares[:, : len(labels)], labels, frame)
+        return frame_of_shares(reader.shares[:, : len(reader.names)], reader.names, frame)
 
     def explain_one(
         self, x: Sample, label: typing.Any = None, method: str = "shapley"

@@ -85,7 +85,6 @@ def probabilities_of(
     shares: npt.NDArray[np.float64], labels: Values
 ) -> list[dict[Hashable, float]]:
     """Return the probabilities of each row by label, without labels unknown at that row."""
-    labels = labels[: shares.shape[1]]
     shares = shares[:, : len(labels)]
     if not (shares != shares).any():
         return [dict(zip(labels, row, strict=True)) for row in shares.tolist()]

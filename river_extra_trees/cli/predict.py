@@ -234,7 +234,7 @@ def _predictions(model: Any, wanted: Wanted, batch: Batch) -> tuple[Columns, Exc
                 return [numbers, *parts], None
             bounds = [each.interval(level) for each in model.predict_many(batch.frame, True)]
             return [numbers, *zip(*bounds, strict=True), *parts], None
-        predicted = labels_of_codes(found.labels, model._core.labels.labels)
+        predicted = labels_of_codes(found.labels, found.names)
         shares = model._predicted(table, True).shares.T.tolist() if labels else []
         return [predicted, *shares, *parts], None
     rows: list[list[Any]] = []

@@ -69,10 +69,9 @@ def predicted_and_learned(model: Any, batch: Batch, *, probabilities: bool = Fal
     if reader.numbers is not None:
         numbers: list[Any] = reader.numbers.tolist()
         return numbers
-    labels = core.labels.labels
     if reader.shares is not None:
-        return probabilities_of(reader.shares, labels)
-    return labels_of_codes(reader.labels, labels)
+        return probabilities_of(reader.shares, reader.names)
+    return labels_of_codes(reader.labels, reader.names)
 
 
 def batches_of(dataset: Any, target: str | None, weight: str | None = None) -> Iterator[Any]:

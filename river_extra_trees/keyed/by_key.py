@@ -93,12 +93,12 @@ def predict_table(
     """
     reader = model._predicted(table_of_rows(rows, numbers), probabilities)
     if probabilities:
-        return probabilities_of(reader.shares, model._core.labels.labels)
+        return probabilities_of(reader.shares, reader.names)
     return plain_predictions(model, reader)
 
 
 def plain_predictions(model: TreeLearner, reader: typing.Any) -> list[typing.Any]:
     """Return the predicted numbers or labels."""
     if isinstance(model, base.Classifier):
-        return labels_of_codes(reader.labels, model._core.labels.labels)
+        return labels_of_codes(reader.labels, reader.names)
     return typing.cast(list[typing.Any], reader.numbers.tolist())

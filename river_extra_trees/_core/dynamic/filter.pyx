@@ -13,7 +13,7 @@ from ..explain cimport (
 from ..learner cimport Learner
 from ..linalg cimport MAX_REGRESSORS, Fit, LeafModel, fit, slopes_of
 from ..schema cimport MAX_COLUMNS, Labels, Schema
-from ..shares cimport first_largest, total_of
+from ..shares cimport first_largest
 from ..split cimport goes_left
 from ..window cimport Window
 from .leaf_models cimport Predictive, class_share, mean_of, predictive
@@ -193,7 +193,7 @@ cdef class ParticleFilter(Particles):
         """The first of the largest probabilities, normalised first: rounding can make two equal."""
         cdef int k, n = self.model.n_classes
         cdef double* shares = self.row_shares()
-        cdef double total = total_of(shares, n)
+        cdef double total = self.labels.total_of(shares, n)
         for k in range(n):
             shares[k] /= total
         return first_largest(shares, n)

@@ -122,6 +122,27 @@ cdef class Particles(Learner):
     cdef void forget_columns(self, const uint8_t* held) noexcept:
         self.pool.keep_columns(held)
 
+    cdef int hold_labels(self, uint8_t* held, uint8_t* met) except -1:
+        cdef int node, k
+        cdef const Leaf* leaf
+        self.pool.mark_classes(held)
+        for node in range(self.trees.n_nodes):
+            leaf = self.trees.nodes[node].leaf
+            for k in range(self.model.n_classes if leaf != NULL else 0):
+                met[k] |= leaf.total[1 + k] > 0.0
+        return 0
+
+    cdef void forget_labels(self, const uint8_t* gone) noexcept:
+        """Active samples have other labels, so only sums of retired ones change."""
+        cdef int node
+        cdef Leaf* leaf
+        for node in range(self.trees.n_nodes):
+            leaf = self.trees.nodes[node].leaf
+            if leaf != NULL:
+                forget_classes(leaf.total, gone, self.model.n_classes)
+                forget_classes(leaf.retired, gone, self.model.n_classes)
+        refresh(self)
+
     cdef int find_row(self) except -1 nogil:
         """Find the leaves of the row that the schema encoded last."""
         fill_v(self, self.schema.row, 0.0)
@@ -131,6 +152,15 @@ cdef class Particles(Learner):
     cdef const double* statistics_of(self, int hit) noexcept nogil:
         """Statistics of a leaf that was found, decayed to the time of the next sample."""
         return decayed(self, self.trees.nodes[self.hits[hit].node].leaf, 1)
+
+
+cdef void forget_classes(double* row, const uint8_t* gone, int n_classes) noexcept nogil:
+    """Remove the marked classes from a multinomial row."""
+    cdef int k
+    for k in range(n_classes):
+        if gone[k]:
+            row[0] = max(0.0, row[0] - row[1 + k])
+            row[1 + k] = 0.0
 
 
 # --- Statistics of leaves ------------------------------------------------------------------

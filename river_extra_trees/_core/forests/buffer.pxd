@@ -76,6 +76,7 @@ cdef class Buffer:
     cdef void enlarge(self, int n_blocks) noexcept
     cdef int fill(self, const double[:, ::1] samples) except -1
     cdef void find_latest(self, int64_t* latest) noexcept nogil
+    cdef void mark_classes(self, uint8_t* held) noexcept nogil
     cdef bint keep_columns(self, const uint8_t* held) noexcept nogil
     cdef void drop(self, int column, int block) noexcept nogil
     cdef void drop_entries(self, Present* this, const uint8_t* held, int n) noexcept nogil

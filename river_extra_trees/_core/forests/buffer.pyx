@@ -199,6 +199,12 @@ cdef class Buffer:
             latest[column] = self.latest[column]
             column = self.next_live(column + 1, self.oldest)
 
+    cdef void mark_classes(self, uint8_t* held) noexcept nogil:
+        """Mark the classes of the samples."""
+        cdef int64_t arrival
+        for arrival in range(self.oldest, self.n_seen):
+            held[<int>self.target(self.place_of(arrival))] = True
+
     cdef bint keep_columns(self, const uint8_t* held) noexcept nogil:
         """Remove all values of the columns that are not marked; return whether there were any."""
         cdef int block, column, last = self.place_of(self.n_seen - 1)

@@ -199,6 +199,7 @@ cdef class ExtraTrees(Ensemble):
             self.mixture = NumberMixture(len(self.groups))
         else:
             self.pool = ClassPool(len(self.groups))
+            self.pool.labels = self.labels
             self.naive = NaiveBayes(NAIVE_MEMORY)
         self.questions = Questions()
         self.claims = <double*>zeroed(len(self.groups) + 1, sizeof(double))
@@ -309,6 +310,17 @@ cdef class ExtraTrees(Ensemble):
                 begin_again(self, group)
         if not self.regression:
             self.naive.forget_columns(held)
+
+    cdef int hold_labels(self, uint8_t* held, uint8_t* met) except -1:
+        self.buffer.mark_classes(held)
+        self.trees.mark_classes(met)
+        return 0
+
+    cdef void forget_labels(self, const uint8_t* gone) noexcept:
+        """The trees that grow have no other labels than those of stored samples."""
+        self.trees.forget_classes(gone)
+        self.naive.forget_classes(gone)
+        self.pool.transitions.forget(gone)
 
     cdef void widen(self, int n_labels) noexcept:
         self.trees.widen(n_labels)
@@ -620,6 +632,8 @@ cdef class ExtraTrees(Ensemble):
         self.trees = table_of(fields["trees"], self.new_trees())
         self.models, self.mixture = fields.get("models", []), fields.get("mixture")
         self.naive, self.pool = fields.get("naive"), fields.get("pool")
+        if not self.regression:
+            self.pool.labels = self.labels
         self.questions = fields["questions"]
         view(self.births, "i8", (self.n_trees,))[...] = fields["births"]
         require(len(self.models) == (self.n_trees if self.regression else 0)

@@ -129,6 +129,15 @@ cdef class Forest(Ensemble):
     cdef void forget_columns(self, const uint8_t* held) noexcept:
         self.window.keep_columns(held)
 
+    cdef int hold_labels(self, uint8_t* held, uint8_t* met) except -1:
+        self.window.mark_classes(held)
+        self.trees.mark_classes(met)
+        return 0
+
+    cdef void forget_labels(self, const uint8_t* gone) noexcept:
+        self.trees.forget_classes(gone)
+        self.root_statistics.forget_classes(gone)
+
     cdef void widen(self, int n_labels) noexcept:
         self.trees.widen(n_labels)
         self.root_statistics.widen(n_labels)

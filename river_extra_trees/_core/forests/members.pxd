@@ -22,7 +22,7 @@ The last label or targets are those that were known when the question was asked.
 come late, both members learn from labels at the same distance.
 """
 
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint8_t
 
 from .fading_ridge cimport FadingRidge
 
@@ -38,6 +38,7 @@ cdef class Transitions:
     cdef int reserve(self, int n_labels) except -1 nogil
     cdef void answer(self, int last, double* answers, int width) noexcept nogil
     cdef void learn(self, int last, int code) noexcept nogil
+    cdef void forget(self, const uint8_t* gone) noexcept nogil
     cdef dict views(self)
 
 cdef class Chain:

@@ -1,6 +1,7 @@
 """What the last labels and targets tell. See the header."""
 
 from libc.math cimport sqrt
+from libc.stdint cimport uint8_t
 from libc.string cimport memcpy, memset
 
 from ..allocation cimport free, zeroed
@@ -68,6 +69,16 @@ cdef class Transitions:
                 counts[c] *= 1.0 - 1.0 / MEMORY
             counts[code] += 1.0
         self.last = code
+
+    cdef void forget(self, const uint8_t* gone) noexcept nogil:
+        """Forget the marked labels."""
+        cdef int label, c
+        for label in range(self.n_rows):
+            for c in range(self.n_labels):
+                if gone[label] or gone[c]:
+                    self.counts[<Py_ssize_t>label * self.n_labels + c] = 0.0
+        if self.last >= 0 and gone[self.last]:
+            self.last = -1
 
     # ---------------------------------------------------------------- state
 

@@ -59,6 +59,7 @@ can predict rows.
 
 from libc.stdint cimport int64_t
 
+from ..schema cimport Labels
 from .fading_ridge cimport FadingRidge
 from .members cimport N_REGRESSORS, Chain, Transitions
 from .questions cimport Pace
@@ -70,6 +71,7 @@ cdef class ClassPool:
     cdef double* weights                # per group
     cdef double* exponents              # of the members of the pool, in this order
     cdef readonly Transitions transitions
+    cdef Labels labels                  # of the forest: a code that stands for no label gets no share
 
     # `logs` of a row: logs[member * width + class] is log q_m(c); then the combined prediction, and
     # the code of the last label.

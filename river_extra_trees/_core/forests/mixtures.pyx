@@ -7,6 +7,7 @@ from libc.string cimport memcpy, memset
 
 from ..allocation cimport free, zeroed
 from ..arrays cimport view
+from ..schema cimport Labels
 from ..shares cimport share_weights, softmax
 from .fading_ridge cimport FadingRidge
 from .members cimport Chain, Transitions
@@ -31,6 +32,7 @@ cdef class ClassPool:
 
     def __cinit__(self, int n_groups):
         cdef int g
+        self.labels = Labels()
         self.n_groups = n_groups
         self.weights = <double*>zeroed(n_groups, sizeof(double))
         self.exponents = <double*>zeroed(n_groups + 3, sizeof(double))
@@ -66,6 +68,9 @@ cdef class ClassPool:
         for member in range(self.n_groups + 3):
             for c in range(width):
                 pooled[c] += self.exponents[member] * logs[member * width + c]
+        for c in range(width if self.labels.n_free else 0):
+            if self.labels.is_free[c]:
+                pooled[c] = -INFINITY
         softmax(pooled, width)
 
     cdef void weigh(self, const double* answers, double* logs, int code, int width,

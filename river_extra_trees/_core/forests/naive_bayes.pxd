@@ -51,6 +51,7 @@ cdef class NaiveBayes:
     cdef int fit(self, Schema schema, int n_classes) except -1 with gil
     cdef int begin_counts(self, int column) except -1
     cdef void forget_columns(self, const uint8_t* held) noexcept nogil
+    cdef void forget_classes(self, const uint8_t* gone) noexcept nogil
     cdef void find_nominal(self) noexcept nogil
     cdef int reserve_columns(self, int n_columns) except -1
     cdef int widen(self, int n_classes) except -1

@@ -91,6 +91,20 @@ cdef class NaiveBayes:
                        self.n_classes * sizeof(Moments))
         self.find_nominal()
 
+    cdef void forget_classes(self, const uint8_t* gone) noexcept nogil:
+        """Forget the marked classes."""
+        cdef int column, c, value, k = self.n_classes
+        self.total = 0.0
+        for c in range(k):
+            if not gone[c]:
+                self.total += self.class_weights[c]
+                continue
+            self.class_weights[c] = 0.0
+            for column in range(self.n_columns):
+                memset(&self.moments[<Py_ssize_t>column * k + c], 0, sizeof(Moments))
+                for value in range(self.n_values[column] - 1):
+                    self.counts[column][value * k + c] = 0.0
+
     cdef void find_nominal(self) noexcept nogil:
         """Find out whether a column is nominal."""
         cdef int column

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from libc.stdint cimport int64_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memset
 
 from ..allocation cimport free, resized
@@ -72,6 +72,11 @@ cdef class StreamForest(Forest):
         return 0
 
     # --- One sample ---------------------------------------------------------------------------
+
+    cdef int hold_labels(self, uint8_t* held, uint8_t* met) except -1:
+        if self.full is not None:
+            self.full.mark_classes(held)
+        return Forest.hold_labels(self, held, met)
 
     cdef Trees new_trees(self):
         return Trees(0, self.regression, self.fading, with_visits=True,

@@ -239,6 +239,15 @@ cdef class Shrubs(Learner):
     cdef void forget_columns(self, const uint8_t* held) noexcept:
         self.window.keep_columns(held)
 
+    cdef int hold_labels(self, uint8_t* held, uint8_t* met) except -1:
+        self.window.mark_classes(held)
+        self.trees.mark_classes(met)
+        return 0
+
+    cdef void forget_labels(self, const uint8_t* gone) noexcept:
+        self.trees.forget_classes(gone)
+        self.rebuild()
+
     cdef void widen(self, int n_labels) noexcept:
         self.trees.widen(n_labels)
         self.width = n_labels
@@ -508,7 +517,9 @@ cdef class Shrubs(Learner):
             memset(self.slopes, 0, self.width * sizeof(double))
             for k in range(n):
                 tree, leaf = &self.trees.trees[k], self.leaves[k * spacing + slot]
-                self.outputs[k] = 1.0 / weight_of(tree, leaf)
+                self.outputs[k] = 0.0       # of a leaf that has forgotten its labels
+                if weight_of(tree, leaf) > 0.0:
+                    self.outputs[k] = 1.0 / weight_of(tree, leaf)
                 share = self.weights[k] * self.outputs[k]
                 read_classes(tree, leaf, self.counts, self.width)
                 for c in range(self.width):
