@@ -201,7 +201,8 @@ class TreeLearner(base.Estimator):
         """Learn the rows of a data frame, one after the other.
 
         The model is the same, bit for bit, as after `learn_one` of each row. If a row is invalid,
-        nothing is learned.
+        nothing is learned. Only a label for which the model finds no place, because its stored
+        samples have 1,024 others, is met in its row: those before it are learned.
 
         Parameters
         ----------
@@ -300,7 +301,8 @@ class TreeLearner(base.Estimator):
         """Numbers of trees, nodes and leaves, the height, and the memory with its unit.
 
         Forests with several window sizes add `window_weights`. If more features live than the
-        model can hold, `crowded` names the last one that took the place of another, or found none.
+        model can hold, `crowded` names the last one that took the place of another, or found none;
+        if trees had to forget labels, `crowded_label` names the last one for which they did.
         """
         return {
             "n_trees": self._n_trees,
@@ -313,8 +315,8 @@ class TreeLearner(base.Estimator):
 
     def _more_summary(self) -> dict[str, str]:
         """Return the entries of the summary that not all models have."""
-        crowded = self._schema.crowded
-        return {"crowded": safe_repr(crowded[0])} if crowded else {}
+        crowded = {"crowded": self._schema.crowded, "crowded_label": self._core.labels.crowded}
+        return {name: safe_repr(each[0]) for name, each in crowded.items() if each}
 
     @property
     def feature_importances_(self) -> dict[Hashable, float]:

@@ -55,6 +55,7 @@ def rows_of(model: Any) -> list[tuple[str, str]]:
         ("samples learned", f"{found['samples_seen']:,}"),
         ("features", ", ".join(found["features"]) or "none yet"),
         *([] if found["crowded"] is None else [("no free place for", found["crowded"])]),
+        *([] if found["crowded_label"] is None else [("no free code for", found["crowded_label"])]),
         *(() if found["columns"] is None else columns_of(found["columns"])),
         *labels,
         *((name, f"{value:,}") for name, value in found["size"].items()),

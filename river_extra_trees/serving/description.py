@@ -96,6 +96,7 @@ def description_of(model: Any) -> dict[str, Any]:
             dict.fromkeys(safe_repr(name, str) for _, name in learner._schema.features())
         ),
         "crowded": summary.get("crowded"),
+        "crowded_label": summary.get("crowded_label"),
         "labels": [safe_repr(label, str) for label in learner._labels()]
         if is_classifier(model)
         else None,

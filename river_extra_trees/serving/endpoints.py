@@ -351,14 +351,19 @@ class Application:
             text = "Samples that extra trees rely on; it falls when the stream changes."
             memory = self.point.effective_memory
             yield GaugeMetricFamily(f"{PREFIX}_effective_memory", text, memory)
-        crowded = GaugeMetricFamily(
-            f"{PREFIX}_features_crowded",
-            "1 for the last feature for which the model forgot another, or found no place.",
-            labels=["feature"],
-        )
-        for name in self.service.learner._schema.crowded:
-            crowded.add_metric([safe_repr(name, str)], 1.0)
-        yield crowded
+        core = self.service.learner._core
+        for thing, names, text in (
+            ("feature", core.schema.crowded, "forgot another, or found no place"),
+            ("label", core.labels.crowded, "forgot another"),
+        ):
+            crowded = GaugeMetricFamily(
+                f"{PREFIX}_{thing}s_crowded",
+                f"1 for the last {thing} for which the model {text}.",
+                labels=[thing],
+            )
+            for name in names:
+                crowded.add_metric([safe_repr(name, str)], 1.0)
+            yield crowded
         alarms = CounterMetricFamily(f"{PREFIX}_alarms", "Alarms.", labels=["kind"])
         for kind, n in self.service.monitor.n_alarms.items():
             alarms.add_metric([kind], n)

@@ -28,6 +28,7 @@ from tests.tools.oracles import (
     ExtraTrees,
     ForgetfulTree,
     Oracle,
+    RenamedTwin,
     Row,
     ShrubEnsemble,
     StreamTree,
@@ -52,6 +53,7 @@ _WINDOWS = {"n_models": 6, "batch_size": 4, "window_sizes": (9, 30), "seed": 1}
 FAMILIES: dict[str, dict[str, Callable[[], Oracle]]] = {
     "dynamic": {
         "crowded": lambda: CrowdedTwin(("DynamicTreeRegressor", 3)),
+        "renamed": lambda: RenamedTwin("DynamicTreeClassifier", 8, n_particles=9, window=8),
         "twin_classifier": lambda: Twin(("DynamicTreeClassifier", 1)),
         "twin_regressor": lambda: Twin(("DynamicTreeRegressor", 3)),
         "trees": lambda: DynamicTree(
@@ -70,6 +72,10 @@ FAMILIES: dict[str, dict[str, Callable[[], Oracle]]] = {
     },
     "forgetful": {
         "crowded": lambda: CrowdedTwin(("ForgetfulRandomForestClassifier", 3)),
+        "renamed": lambda: RenamedTwin(
+            "ForgetfulRandomForestClassifier", 40, n_models=2, batch_size=8, warm_size=12,
+            max_retained=16,
+        ),
         "twin_classifier": lambda: Twin(("ForgetfulRandomForestClassifier", 3)),
         "twin_regressor": lambda: Twin(("ForgetfulDecisionTreeRegressor", 2)),
         "tree": lambda: ForgetfulTree(
@@ -79,6 +85,9 @@ FAMILIES: dict[str, dict[str, Callable[[], Oracle]]] = {
     },
     "shrubs": {
         "crowded": lambda: CrowdedTwin(("ShrubEnsembleClassifier", 4)),
+        "renamed": lambda: RenamedTwin(
+            "ShrubEnsembleClassifier", 9, n_models=3, window_size=9, step_size=50.0
+        ),
         "twin_classifier": lambda: Twin(("ShrubEnsembleClassifier", 4)),
         "twin_regressor": lambda: Twin(("ShrubEnsembleRegressor", 1)),
         "shrubs": lambda: ShrubEnsemble(
@@ -94,6 +103,9 @@ FAMILIES: dict[str, dict[str, Callable[[], Oracle]]] = {
     },
     "stream": {
         "crowded": lambda: CrowdedTwin(("StreamDecisionForestClassifier", 4)),
+        "renamed": lambda: RenamedTwin(
+            "StreamDecisionForestClassifier", 14, n_models=3, batch_size=7
+        ),
         "twin_classifier": lambda: Twin(("StreamDecisionForestClassifier", 4)),
         "twin_regressor": lambda: Twin(("StreamDecisionTreeRegressor", 2)),
         "tree": lambda: StreamTree(
@@ -232,7 +244,7 @@ class Machine(RuleBasedStateMachine):
 
 
 ALL = [(family, name) for family, oracles in FAMILIES.items() for name in oracles]
-pytestmark = pytest.mark.filterwarnings("ignore:the model holds")
+pytestmark = pytest.mark.filterwarnings("ignore:the model holds", "ignore:the model tells")
 COMMON = {
     "deadline": None,
     "derandomize": True,

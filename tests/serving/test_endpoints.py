@@ -180,7 +180,7 @@ def test_one_bad_sample_of_many_refuses_all(tmp_path: Path, bad: str) -> None:
 
 def test_labels_to_come_count(tmp_path: Path) -> None:
     """Samples that bring one label too many together are refused together."""
-    model = learn(classifier(), [({"a": 1.0}, i) for i in range(MOST_LABELS - 1)])
+    model = learn(classifier(batch_size=2000), [({"a": 1.0}, i) for i in range(MOST_LABELS - 1)])
     app = application(tmp_path, model)
     before = content(app)
     new = [{"x": {"a": 1}, "y": f"new {i}"} for i in range(2)]

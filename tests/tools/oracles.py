@@ -113,6 +113,21 @@ class CrowdedTwin(Twin):
         return crowded(model, 3)
 
 
+class RenamedTwin(Twin):
+    """A twin that knows some more labels than it can have stored samples: others make room."""
+
+    def __init__(self, name: str, n_stored: int, **parameters: Any) -> None:
+        self.name, self.n_labels, self.parameters = name, n_stored + 2, parameters
+        super().__init__((name, 0))
+        self.targets = st.integers(0, 2 * n_stored)
+
+    def learner(self) -> Any:
+        return crowded(getattr(ret, self.name)(seed=1, **self.parameters), n_labels=self.n_labels)
+
+    def cloned(self, model: Any) -> Any:
+        return crowded(model, n_labels=self.n_labels)
+
+
 class _Naive(Oracle):
     """What the naive algorithms share: rows of numbers, and codes for labels."""
 

@@ -785,7 +785,8 @@ cdef class Shrubs(Learner):
         for k in range(self.trees.n_trees):
             for node in range(self.trees.trees[k].n_used):
                 this = &self.trees.trees[k].nodes[node]
-                require(this.feature == UNUSED or not is_leaf(this) or this.threshold > 0.0,
+                require(this.feature == UNUSED or not is_leaf(this) or this.threshold > 0.0
+                        or (not self.regression and this.threshold == 0.0),    # forgotten labels
                         "Shrubs: a node was grown on no sample")
         return 0
 
