@@ -50,7 +50,7 @@ the object above it contains::
                              (search: the best split of a node; published: scores
                              of published programs; workspace: the scratch memory)
 
-`Forest` and `ExtraTrees` inherit from `Learner` through `Ensemble` (forests/row_pass: ranges of
+`Forest`, `ExtraTrees` and `Shrubs` inherit from `Learner` through `Ensemble` (ensemble: ranges of
 rows that are only predicted).
 
 How one sample is learned::
