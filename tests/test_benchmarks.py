@@ -231,6 +231,18 @@ def test_soak() -> None:
     assert "'insane': 0" in done.stdout, done.stderr
 
 
+def test_soak_tells_a_leak() -> None:
+    """Memory that nobody frees or counts, and objects of Python."""
+    model = ret.ShrubEnsembleRegressor(seed=1)
+    before = soak.memory_of(model)
+    leaked = ctypes.CDLL(None).malloc(1_000_000)
+    objects = [float(i) for i in range(5_000)]
+    allocated, uncounted, n_objects, _ = np.subtract(soak.memory_of(model), before)
+    assert leaked
+    assert allocated >= uncounted >= 1_000_000
+    assert n_objects >= len(objects)
+
+
 @pytest.mark.parametrize(
     ("arguments", "is_uniform", "expected"),
     [
