@@ -2,6 +2,7 @@
 
 import argparse
 import csv
+import ctypes
 import doctest
 import importlib
 import runpy
@@ -10,12 +11,15 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 pytest.importorskip("resource", reason="benchmarks measure CPU time by what Windows lacks")
 
+import river_extra_trees as ret
 from examples.benchmarks.common import prequential, tables
 from examples.benchmarks.costs import instructions as counts
+from examples.benchmarks.costs import soak
 from examples.benchmarks.peers.boosting import WindowLightGBM
 from tests.naive import dynamic_calibration
 from tests.tools.scripts import Done, done

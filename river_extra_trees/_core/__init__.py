@@ -100,7 +100,6 @@ How a learner is saved and restored::
 
     pickle, copy, persistence.save
       `- core.state            the fields that differ from their defaults; each part has `state()`
-          `- packed            small arrays in a few bytes (packing; pickles only)
 
     unpickle, persistence.load
       `- restored              a new object from the fields; a table of fields names types, ranges
