@@ -29,7 +29,7 @@ cdef dict normalised(const double* shares, Labels labels):
     cdef double total = labels.total_of(shares, n)
     cdef double equal = 1.0 / max(1, n - labels.n_free)
     return {labels.labels[code]: shares[code] / total if total != 0.0 else equal
-            for code in range(n) if not labels.is_free[code]}
+            for code in range(n) if not labels.is_free(code)}
 
 
 cdef int read_tree(object tree) except? -1:

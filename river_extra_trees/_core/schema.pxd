@@ -14,10 +14,10 @@ that were seen least recently, whose values the stored samples lose. Many are fr
 after a search that found too few, the next one waits: so streams with ever new names take a bounded
 time per sample. A column that was freed has no name until a new feature takes it.
 
-If a new label finds no code, the learner searches in the same way. Codes of stored samples are held.
-It frees those of labels that no tree has; if there is none, a few of those that were learned least
-recently, which the trees forget. If all are held, the sample is refused. A free code stands for no
-label, and its share of a prediction does not count.
+If a new label finds no code, the learner searches in the same way. Codes of stored samples are
+held. It frees those of labels that no tree has; if there is none, a few of those that were learned
+least recently, which the trees forget. If all are held, the sample is refused. A free code stands
+for no label, and its share of a prediction does not count.
 """
 
 from cpython.object cimport PyObject
@@ -123,9 +123,9 @@ cdef class Labels:
     cdef bint has_warned        # as in `Schema`
     cdef readonly int max_labels
     cdef int n_free             # number of free codes
-    cdef uint8_t* is_free       # per code: whether it is free ...
-    cdef int64_t* latest        # ... else the number of its label's latest sample, of `n_learned`
-    cdef int capacity           # of these two
+    cdef int64_t* latest        # per code: the number, among those learned, of the latest sample of
+                                #   its label; -1: the code is free
+    cdef int capacity           # of `latest`
     cdef int64_t n_learned      # number of samples learned
     cdef readonly unsigned long version     # number of changes of codes; not part of the state
 
@@ -133,17 +133,19 @@ cdef class Labels:
     cdef int learn(self, object label) except -1
     cdef int refuse(self, object label) except -1
     cdef int reserve(self, int n) except -1
-    cdef bint search(self, const uint8_t* held, const uint8_t* met, object label,
-                     uint8_t* gone) except -1
+    cdef int search(self, const uint8_t* held, const uint8_t* met, object label,
+                    uint8_t* gone) except -1
     cdef tuple codes(self)
     cdef int take_back(self, tuple before) except -1
-    cdef int mark_free(self) except -1
     cdef int warn(self) except -1
     cdef object named(self, int code)
 
     cdef inline bint is_full(self) noexcept nogil:
         """Whether the next new label finds no code."""
         return self.n_free == 0 and length_of(<PyObject*>self.labels) >= self.max_labels
+
+    cdef inline bint is_free(self, int code) noexcept nogil:
+        return self.latest[code] < 0
 
     cdef inline void note(self, int code) noexcept nogil:
         """Note that a sample with this label is learned."""
@@ -155,6 +157,6 @@ cdef class Labels:
         cdef double total = 0.0
         cdef int code
         for code in range(n):
-            if not self.is_free[code]:
+            if not self.is_free(code):
                 total += shares[code]
         return total

@@ -536,12 +536,11 @@ cdef class Labels:
         self.crowded = []
 
     def __dealloc__(self):
-        free(self.is_free)
         free(self.latest)
 
     def __sizeof__(self):
-        """Bytes of the arrays."""
-        return object.__sizeof__(self) + self.capacity * (sizeof(uint8_t) + sizeof(int64_t))
+        """Bytes of the array."""
+        return object.__sizeof__(self) + self.capacity * sizeof(int64_t)
 
     cdef int code(self, object label) except -2:
         """The code of a label, or -1 if it is unknown."""
@@ -565,7 +564,7 @@ cdef class Labels:
         if self.n_free == 0:
             code = n
             self.reserve(n + 1)
-        while code < n and not self.is_free[code]:
+        while code < n and not self.is_free(code):
             code += 1
         self.known[label] = code
         if code == n:
@@ -573,20 +572,19 @@ cdef class Labels:
         else:
             self.labels[code] = label
             self.n_free -= 1
-        self.is_free[code] = False
+        self.latest[code] = self.n_learned
         self.version += 1
         return code
 
     cdef int reserve(self, int n) except -1:
         if n > self.capacity:
-            n = max(4, 2 * n)
-            self.is_free = <uint8_t*>resized(self.is_free, n, sizeof(uint8_t))
+            n = max(2, n + n // 2)
             self.latest = <int64_t*>resized(self.latest, n, sizeof(int64_t))
             self.capacity = n
         return 0
 
-    cdef bint search(self, const uint8_t* held, const uint8_t* met, object label,
-                     uint8_t* gone) except -1:
+    cdef int search(self, const uint8_t* held, const uint8_t* met, object label,
+                    uint8_t* gone) except -1:
         """Free codes for a label that has none, and mark them in `gone`.
 
         `held` marks the codes that may not be freed, and `met` those that trees have.
@@ -601,10 +599,11 @@ cdef class Labels:
         self.warn()         # an error if the user asks for that
         for code in freed:
             gone[code] = True
-        self.labels = [None if gone[code] else each for code, each in enumerate(self.labels)]
+            self.labels[code], self.latest[code] = None, -1
         self.known = {each: code for each, code in self.known.items() if not gone[<int>code]}
-        self.mark_free()
-        return True
+        self.n_free = len(freed)
+        self.version += 1
+        return 0
 
     cdef int refuse(self, object label) except -1:
         """Raise an error for a label that finds no code."""
@@ -613,17 +612,6 @@ cdef class Labels:
             "labels apart, and the samples that it stores have so many. A label makes room when no "
             "stored sample has it any more. If labels are values, such as 'user 17', join those "
             "that are rare")
-
-    cdef int mark_free(self) except -1:
-        """Mark the free codes."""
-        cdef int code
-        self.n_free = 0
-        self.reserve(<int>len(self.labels))
-        for code in range(len(self.labels)):
-            self.is_free[code] = self.labels[code] is None
-            self.n_free += self.is_free[code]
-        self.version += 1
-        return 0
 
     cdef int warn(self) except -1:
         """Warn once if trees forget labels for others."""
@@ -638,12 +626,17 @@ cdef class Labels:
 
     cdef tuple codes(self):
         """What a new label changes."""
-        return list(self.labels), dict(self.known), self.crowded
+        return (list(self.labels), dict(self.known), self.crowded, self.n_free,
+                [self.latest[code] for code in range(len(self.labels))])
 
     cdef int take_back(self, tuple before) except -1:
         """Be as before a new label."""
-        self.labels, self.known, self.crowded = before
-        return self.mark_free()
+        cdef int code
+        self.labels, self.known, self.crowded, self.n_free, latest = before
+        for code in range(len(self.labels)):
+            self.latest[code] = latest[code]
+        self.version += 1
+        return 0
 
     cdef object named(self, int code):
         """The label of a code, or the first label if the code is free; None if there is none."""
@@ -661,38 +654,40 @@ cdef class Labels:
 
     def state(self):
         """The labels in the order of their codes, None for a free one."""
+        n = len(self.labels)
         return without_defaults({
             "labels": list(self.labels), "n_learned": self.n_learned,
-            "latest": view(self.latest, "i8", (self.capacity,))[:len(self.labels)].copy(),
+            "latest": view(self.latest, "i8", (self.capacity,))[:n].copy(),
             "crowded": list(self.crowded), "max_labels": self.max_labels,
         }, self.DEFAULTS)
 
     @classmethod
     def restored(cls, values):
-        """The labels of a state."""
+        """The labels of a state; former files do not say when they were learned."""
         state = State("Labels", values, ("labels", *cls.DEFAULTS), cls.DEFAULTS)
         items, n_learned = state.items("labels"), state.whole("n_learned")
         cdef Labels labels = Labels(state.whole("max_labels", 1, MAX_LABELS))
-        cdef int code
-        require(len(items) <= labels.max_labels and (
-            not items or any([label is not None for label in items])),
-            "Labels: there are too many, or none")
+        cdef int code, n = len(items)
+        require(n <= labels.max_labels and (n == 0 or any([each is not None for each in items])),
+                "Labels: there are too many, or none")
+        latest = np.zeros(n, np.int64) if state.values["latest"] is None else (
+            state.whole_numbers("latest", np.int64, n, least=-1, most=n_learned))
+        labels.reserve(n)
+        view(labels.latest, "i8", (labels.capacity,))[:n] = latest
+        labels.labels, labels.n_learned = items, n_learned
+        labels.crowded = state.items("crowded")
         try:
-            for code, label in enumerate(items):
-                if label is None:
-                    labels.labels.append(None)
-                    continue
-                require(labels.code(label) == -1, "Labels: a label is there twice")
-                labels.known[label] = code
-                labels.labels.append(label)
+            for code in range(n):
+                require((items[code] is None) == labels.is_free(code),
+                        "Labels: a code is free, or is not, that has a label, or has none")
+                if items[code] is not None:
+                    require(labels.code(items[code]) == -1, "Labels: a label is there twice")
+                    labels.known[items[code]] = code
+                labels.n_free += labels.is_free(code)
+        except StateError:
+            raise
         except (TypeError, ValueError) as error:
             raise StateError(f"Labels: {error}") from None
-        labels.mark_free()
-        latest = np.zeros(len(items), np.int64) if state.values["latest"] is None else (
-            state.array("latest", np.int64, len(items)))
-        require(np.all((latest >= 0) & (latest <= n_learned)), "Labels: a label comes later")
-        labels.n_learned, labels.crowded = n_learned, state.items("crowded")
-        view(labels.latest, "i8", (labels.capacity,))[:len(items)] = latest
         return labels
 
     def __reduce__(self):

@@ -131,7 +131,6 @@ cdef class RowReader:
     def ask(self, bint regression, Labels labels, bint shares):
         """Store predictions: numbers, labels, or shares of the labels."""
         cdef Py_ssize_t n = self.table.n, n_labels = len(labels.known)
-        cdef int code
         self.asks, self.asks_shares = True, shares
         self.asks_numbers = regression and not shares
         self.asks_labels = not regression and not shares

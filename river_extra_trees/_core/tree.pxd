@@ -257,8 +257,8 @@ cdef void set_classes(Tree* tree, int leaf, double weight, const double* counts,
 cdef void read_classes(const Tree* tree, int leaf, double* counts, int n_classes) noexcept nogil
 cdef void add_leaf(const Tree* tree, int leaf, double* weight, double* values) noexcept nogil
 cdef int majority(const Tree* tree, int leaf) noexcept nogil
-cdef void mark_classes(const Tree* tree, uint8_t* met) noexcept nogil
-cdef void forget_classes(Tree* tree, const uint8_t* gone) noexcept nogil
+cdef void mark_in_leaves(const Tree* tree, uint8_t* met) noexcept nogil
+cdef void forget_in_leaves(Tree* tree, const uint8_t* gone) noexcept nogil
 
 
 cdef inline double weight_of(const Tree* tree, int leaf) noexcept nogil:

@@ -637,7 +637,7 @@ cdef int majority(const Tree* tree, int leaf) noexcept nogil:
     return best
 
 
-cdef void mark_classes(const Tree* tree, uint8_t* met) noexcept nogil:
+cdef void mark_in_leaves(const Tree* tree, uint8_t* met) noexcept nogil:
     """Mark the classes that have a weight in a leaf."""
     cdef int node, cell
     for node in range(tree.n_used):
@@ -652,7 +652,7 @@ cdef void mark_classes(const Tree* tree, uint8_t* met) noexcept nogil:
             cell = tree.cells[cell].next
 
 
-cdef void forget_classes(Tree* tree, const uint8_t* gone) noexcept nogil:
+cdef void forget_in_leaves(Tree* tree, const uint8_t* gone) noexcept nogil:
     """Let all leaves forget the marked classes; a leaf may be empty then."""
     cdef int node, cell, next
     cdef bint found

@@ -10,8 +10,8 @@ from .arrays cimport view
 from .split cimport GROUP, N_BUCKETS, VALUES
 from .tree cimport (
     LARGEST_ARENA, LARGEST_CELLS, MISSING_RIGHT, OTHERS_RIGHT, UNUSED, Kind, Node, Tree, add_leaf,
-    begin_tree, bytes_of_tree, copy_tree, depth_of, first_cell, forget_classes, free_tree, give_set,
-    hold_splits, is_leaf, mark_classes, n_nodes_of, parent_of, plant, reserve_cells, reserve_pairs,
+    begin_tree, bytes_of_tree, copy_tree, depth_of, first_cell, forget_in_leaves, free_tree,
+    give_set, hold_splits, is_leaf, mark_in_leaves, n_nodes_of, parent_of, plant, reserve_cells, reserve_pairs,
     shrink, uproot,
 )
 from .value_sets cimport ValueSet, codes_of, values_at
@@ -107,13 +107,13 @@ cdef class Trees:
         """Mark the classes of the leaves."""
         cdef int i
         for i in range(self.n_trees):
-            mark_classes(&self.trees[i], met)
+            mark_in_leaves(&self.trees[i], met)
 
     cdef void forget_classes(self, const uint8_t* gone) noexcept nogil:
         """Let all leaves forget the marked classes."""
         cdef int i
         for i in range(self.n_trees):
-            forget_classes(&self.trees[i], gone)
+            forget_in_leaves(&self.trees[i], gone)
 
     def add_tree(self):
         """Add a tree of one empty leaf; return its number."""

@@ -96,9 +96,7 @@ def test_labels_have_the_codes_of_the_naive_ones(name: str, n_labels: int) -> No
 @pytest.mark.parametrize(
     ("name", "parameters"), [*((name, {}) for name in SMALL), ("ShrubEnsembleClassifier", ENTROPY)]
 )
-def test_copies_files_frames_and_loops_free_the_same(
-    name: str, parameters: dict[str, Any]
-) -> None:
+def test_copies_files_frames_and_loops_free_the_same(name: str, parameters: dict[str, Any]) -> None:
     """The state is the same to the last bit, whichever way the samples came, with all answers."""
     n_labels, n = (90, 2200) if name.startswith("Extra") else (8, 500)  # its buffer has blocks
     samples = passing(n)
@@ -160,7 +158,7 @@ def test_a_warning_that_is_an_error_leaves_the_model_as_it_was() -> None:
         with pytest.raises(UserWarning, match="For 'c' its trees forget those that it has"):
             model.learn_one({"f": 99}, "c")
         assert frozen(model) == before
-        with pytest.raises(ValueError, match="infinite|finite"):
+        with pytest.raises(ValueError, match="finite"):
             model.learn_one({"f": float("inf")}, "c")
         assert frozen(model) == before
         model.learn_one({"f": 99}, "c")
@@ -171,9 +169,7 @@ def test_a_warning_that_is_an_error_leaves_the_model_as_it_was() -> None:
 
 def test_a_frame_stops_at_the_label_that_finds_no_place() -> None:
     """The rows before it are learned, as by a loop."""
-    model, other = (
-        crowded(ret.StreamDecisionTreeClassifier(seed=1), n_labels=3) for _ in range(2)
-    )
+    model, other = (crowded(ret.StreamDecisionTreeClassifier(seed=1), n_labels=3) for _ in range(2))
     X = pd.DataFrame({"a": range(6)})
     with pytest.raises(ValueError, match=r"row 4: the label 'd' is one too many.*are learned$"):
         model.learn_many(X, list("abcade"))

@@ -73,7 +73,11 @@ FAMILIES: dict[str, dict[str, Callable[[], Oracle]]] = {
     "forgetful": {
         "crowded": lambda: CrowdedTwin(("ForgetfulRandomForestClassifier", 3)),
         "renamed": lambda: RenamedTwin(
-            "ForgetfulRandomForestClassifier", 40, n_models=2, batch_size=8, warm_size=12,
+            "ForgetfulRandomForestClassifier",
+            40,
+            n_models=2,
+            batch_size=8,
+            warm_size=12,
             max_retained=16,
         ),
         "twin_classifier": lambda: Twin(("ForgetfulRandomForestClassifier", 3)),

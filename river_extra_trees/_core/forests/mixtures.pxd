@@ -71,7 +71,7 @@ cdef class ClassPool:
     cdef double* weights                # per group
     cdef double* exponents              # of the members of the pool, in this order
     cdef readonly Transitions transitions
-    cdef Labels labels                  # of the forest: a code that stands for no label gets no share
+    cdef Labels labels                  # of the forest: free codes get no share
 
     # `logs` of a row: logs[member * width + class] is log q_m(c); then the combined prediction, and
     # the code of the last label.

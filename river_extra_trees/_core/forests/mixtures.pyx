@@ -69,7 +69,7 @@ cdef class ClassPool:
             for c in range(width):
                 pooled[c] += self.exponents[member] * logs[member * width + c]
         for c in range(width if self.labels.n_free else 0):
-            if self.labels.is_free[c]:
+            if self.labels.is_free(c):
                 pooled[c] = -INFINITY
         softmax(pooled, width)
 

@@ -767,7 +767,7 @@ cdef class Shrubs(Ensemble):
             for node in range(self.trees.trees[k].n_used):
                 this = &self.trees.trees[k].nodes[node]
                 require(this.feature == UNUSED or not is_leaf(this) or this.threshold > 0.0
-                        or (not self.regression and this.threshold == 0.0),    # forgotten labels
+                        or (this.left == -1 and not self.regression),   # it has forgotten labels
                         "Shrubs: a node was grown on no sample")
         return 0
 
