@@ -143,6 +143,17 @@ def test_many_values() -> None:
     assert len(tables.read(succeed("studies.many_values", *options))[0]) == 1 + 3
 
 
+@pytest.mark.parametrize(
+    ("table", "n_lines"),
+    [("values", 2), ("batches", 7), ("passing", 8), ("labels", 8), ("useless", 5), ("columns", 2)],
+)
+def test_categories(table: str, n_lines: int) -> None:
+    """A line for each learner or stream; shares are shares."""
+    [found] = tables.read(succeed("studies.categories", table, "--samples", 60))
+    assert len(found) == 1 + n_lines
+    assert all(float(cell) <= 1.0 for line in found for cell in line if cell[:2] in ("0.", "1."))
+
+
 TREE = "StreamDecisionTreeClassifier"
 COSTS: dict[str, tuple[list[object], str]] = {
     "tails": (["--streams", "Phishing", "--samples", 100, TREE], f"| {TREE} | 100 "),

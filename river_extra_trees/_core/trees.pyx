@@ -11,8 +11,8 @@ from .split cimport GROUP, N_BUCKETS, VALUES
 from .tree cimport (
     LARGEST_ARENA, LARGEST_CELLS, MISSING_RIGHT, OTHERS_RIGHT, UNUSED, Kind, Node, Tree, add_leaf,
     begin_tree, bytes_of_tree, copy_tree, depth_of, first_cell, forget_in_leaves, free_tree,
-    give_set, hold_splits, is_leaf, mark_in_leaves, n_nodes_of, parent_of, plant, reserve_cells, reserve_pairs,
-    shrink, uproot,
+    give_set, hold_splits, is_leaf, mark_in_leaves, n_nodes_of, parent_of, plant, reserve_cells,
+    reserve_pairs, shrink, uproot,
 )
 from .value_sets cimport ValueSet, codes_of, values_at
 

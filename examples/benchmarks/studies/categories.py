@@ -1,0 +1,227 @@
+"""Columns of many values, values and labels that come and go, and columns that say nothing.
+
+The streams are made: values have a label each, and 5 % of the labels are wrong, so that nothing can
+be right more often than .95. The columns show accuracy.
+
+    python -m examples.benchmarks.studies.categories values
+    python -m examples.benchmarks.studies.categories batches
+    python -m examples.benchmarks.studies.categories passing
+    python -m examples.benchmarks.studies.categories labels
+    python -m examples.benchmarks.studies.categories useless --samples 5000
+    python -m examples.benchmarks.studies.categories columns --samples 3000
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import numpy as np
+from river import tree
+
+import river_extra_trees as ret
+from examples.benchmarks.common import tables
+
+Samples = Iterable[tuple[dict[str, Any], Any]]
+FOREST = "StreamDecisionForestClassifier"
+# Learners with parameters that give them several samples per value at a time.
+LARGER: list[tuple[int, str, dict[str, int]]] = [
+    (300, "ForgetfulDecisionTreeClassifier", {"batch_size": 1000}),
+    (300, "ForgetfulRandomForestClassifier", {"batch_size": 1000}),
+    (300, "ShrubEnsembleClassifier", {"window_size": 2000}),
+    (300, FOREST, {}),
+    (900, "StreamDecisionTreeClassifier", {"batch_size": 3000, "min_samples_split": 30}),
+    (900, FOREST, {"batch_size": 3000}),
+    (3000, "StreamDecisionTreeClassifier", {"batch_size": 10_000, "min_samples_split": 30}),
+]
+FAMILIES = [
+    "ExtraTreesClassifier",
+    "StreamDecisionTreeClassifier",
+    FOREST,
+    "ForgetfulDecisionTreeClassifier",
+    "ForgetfulRandomForestClassifier",
+    "ShrubEnsembleClassifier",
+    "DynamicTreeClassifier",
+]
+RIVER = "river HoeffdingTreeClassifier"
+
+
+def learner(name: str, **parameters: Any) -> Any:
+    """Make a learner of this package, or the tree of river."""
+    if name == RIVER:
+        return tree.HoeffdingTreeClassifier()
+    return getattr(ret, name)(seed=1, **parameters)
+
+
+def hits(model: Any, samples: Samples) -> list[bool]:
+    """Return which labels a model predicts before it learns them."""
+    found = []
+    for x, y in samples:
+        found.append(model.predict_one(x) == y)
+        model.learn_one(x, y)
+    return found
+
+
+def share(found: list[bool], last: int) -> str:
+    return f"{np.mean(found[-last:]):.3f}"
+
+
+# --- Streams
+
+
+def with_labels(n: int, n_values: int, rare: bool) -> Samples:
+    """Yield a value and a number that says nothing; of the values, most are rare, or none."""
+    rng = np.random.default_rng(0)
+    label = rng.random(n_values) < 0.5
+    weight = 1 / (np.arange(n_values) + (20.0 if rare else 1e9))
+    values = rng.choice(n_values, n, p=weight / weight.sum())
+    for value, number, u in zip(values, rng.normal(size=n), rng.random(n), strict=True):
+        yield {"value": f"v{value}", "z": float(number)}, bool(label[value] ^ (u < 0.05))
+
+
+def passing(n: int, kind: str) -> Iterator[tuple[dict[str, Any], Any]]:
+    """Yield values that are replaced for ever; without wrong labels.
+
+    - slow, fast: 40 shops, of which 10 are replaced every 150 or 40 samples;
+    - columns: three such columns, of which one tells the label;
+    - items: users and items; the label is the exclusive or of theirs;
+    - names: the names of three of 20 columns tell the label by their number, and are replaced.
+    """
+    rng = np.random.default_rng(0)
+    label = rng.integers(0, 2, (3, 10**6))
+    n_columns = {"columns": 3, "items": 2}.get(kind, 1)
+    n_values, every = (10, 1000) if kind == "items" else (40, 40 if kind == "fast" else 150)
+    alive = [list(range(n_values)) for _ in range(n_columns)]
+    following = n_values
+    for i in range(n):
+        if i and i % every == 0:
+            for j in rng.choice(n_values, n_values // 4, replace=False):
+                for column in alive:
+                    column[j] = following
+                following += 1
+        found = [column[int(rng.integers(n_values))] for column in alive]
+        x: dict[str, Any] = {"z": float(rng.normal())}
+        if kind == "names":
+            x |= {f"name {found[0]}": 1}
+        else:
+            x |= {f"column {k}": f"value {value}" for k, value in enumerate(found)}
+        y = label[0, found[0]]
+        yield x, bool(y ^ label[1, found[1]] if kind == "items" else y)
+
+
+def passing_labels(n: int, every: int) -> Iterator[tuple[dict[str, Any], Any]]:
+    """Yield ten labels at a time, of which the oldest is replaced after some samples."""
+    rng = np.random.default_rng(0)
+    for i in range(n):
+        k = i // every + int(rng.integers(10))
+        yield {"a": (k % 10) + 0.6 * rng.random(), "z": rng.random()}, f"label {k}"
+
+
+def beside_numbers(n: int, n_columns: int, n_values: int) -> Iterator[tuple[dict[str, Any], bool]]:
+    """Yield five numbers that tell the label, and columns that do not; 0 values: numbers."""
+    numbers = np.random.default_rng(0).normal(size=(n, 6))
+    rng = np.random.default_rng(7)
+    for row in numbers:
+        x: dict[str, Any] = dict(zip("abcde", row[:5].tolist(), strict=True))
+        for k in range(n_columns):
+            x[f"id{k}"] = f"u{rng.integers(n_values)}" if n_values else float(rng.normal())
+        yield x, bool(row[0] + row[1] * row[2] + 0.3 * row[5] > 0)
+
+
+def one_hot(samples: Samples) -> Iterator[tuple[dict[str, Any], Any]]:
+    """Yield samples with one column per value."""
+    for x, y in samples:
+        yield {x["value"]: 1, "z": x["z"]}, y
+
+
+# --- Tables
+
+
+def of_values(n: int) -> None:
+    names = ["ExtraTreesClassifier", RIVER, FOREST]
+    tables.show(["values", *names], [
+        [f"{n_values:,}", *(
+            share(hits(learner(name), with_labels(n, n_values, True)), n // 3) for name in names
+        )] for n_values in (900, 3000)
+    ])  # fmt: skip
+
+
+def of_batches(n: int) -> None:
+    lines = []
+    for n_values, name, parameters in LARGER:
+        found = [
+            share(hits(learner(name, **each), with_labels(n, n_values, n_values > 300)), n // 3)
+            for each in ([{}, parameters] if parameters else [{}])
+        ]
+        text = ", ".join(f"{key}={value}" for key, value in parameters.items())
+        lines.append([f"{n_values:,}", name, *found, *([] if parameters else [""]), text])
+    tables.show(["values", "learner", "defaults", "larger", "with"], lines)
+
+
+def of_passing(n: int) -> None:
+    kinds = ("slow", "fast", "columns", "items", "names")
+    tables.show(["learner", *kinds], [
+        [name, *(share(hits(learner(name), passing(n, kind)), n // 8) for kind in kinds)]
+        for name in [*FAMILIES, RIVER]
+    ])  # fmt: skip
+
+
+def of_labels(n: int) -> None:
+    lines = []
+    for name in [*FAMILIES, RIVER]:
+        found = hits(learner(name), passing_labels(n, 20))
+        lines.append([name, share(found[: n // 2], n // 8), share(found, n // 8)])
+    tables.show(["learner", "in the first half", "in the second half"], lines)
+
+
+def of_useless(n: int) -> None:
+    lines = []
+    for n_columns, n_values in [(0, 0), (1, 0), (1, 200), (3, 0), (3, 200)]:
+        found = hits(learner("ExtraTreesClassifier"), beside_numbers(n, n_columns, n_values))
+        lines.append([str(n_columns), f"{n_values} values" if n_values else "numbers",
+                      share(found, 3 * n // 5)])  # fmt: skip
+    tables.show(["columns", "of", "accuracy"], lines)
+
+
+def of_columns(n: int) -> None:
+    lines = []
+    for name, change in [("one of texts", iter), ("one per value", one_hot)]:
+        samples = list(change(without_noise(n)))
+        model, began = learner("ExtraTreesClassifier"), time.process_time()
+        found = hits(model, samples)
+        spent = 1e6 * (time.process_time() - began) / n
+        lines.append([name, share(found, n // 2), f"{spent:.0f}"])
+    tables.show(["columns", "accuracy", "microseconds per sample"], lines)
+
+
+def without_noise(n: int) -> Samples:
+    """Yield 500 equally frequent values, whose labels are never wrong."""
+    rng = np.random.default_rng(1)
+    label = rng.random(500) < 0.5
+    for value, number in zip(rng.integers(0, 500, n), rng.normal(size=n), strict=True):
+        yield {"value": f"v{value}", "z": float(number)}, bool(label[value])
+
+
+TABLES: dict[str, tuple[Callable[[int], None], int]] = {
+    "values": (of_values, 30_000),
+    "batches": (of_batches, 30_000),
+    "passing": (of_passing, 40_000),
+    "labels": (of_labels, 40_000),
+    "useless": (of_useless, 5_000),
+    "columns": (of_columns, 3_000),
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("table", choices=TABLES)
+    parser.add_argument("--samples", type=int)
+    options = parser.parse_args()
+    show, n = TABLES[options.table]
+    show(options.samples or n)
+
+
+if __name__ == "__main__":
+    main()
