@@ -12,6 +12,7 @@ import pytest
 from river import compose, evaluate, linear_model, metrics, preprocessing
 
 import river_extra_trees as ret
+from river_extra_trees._core.answers import Answers
 from river_extra_trees._core.evidence import STRENGTHS, Evidence, bet
 from river_extra_trees.watch import Alarm
 from tests.naive import evidence as naive
@@ -123,6 +124,24 @@ def test_run_lengths_reach_the_promise(draw: Callable[[random.Random], float]) -
             n += 1
         lengths.append(n)
     assert statistics.fmean(lengths) > 200
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "n"),
+    [(0.12, 0.2, 1_000), (0.0, 0.4, 48)],
+    ids=["small, and lasts", "large, and is over soon"],
+)
+def test_changes_of_every_size_are_found(before: float, after: float, n: int) -> None:
+    """Of the share of errors, from 4,000 to 4,000 + n; nothing is found before."""
+    rng = random.Random(0)
+    answers, found = Answers(False, Evidence(12_500.0, rng, 5)), []
+    for i in range(5_000):
+        share = after if 4_000 <= i < 4_000 + n else before
+        if answers.judge(True, rng.random() >= share):
+            found.append(i)
+            answers.restart()
+    assert len(found) == 1
+    assert 4_000 <= found[0] < 4_500
 
 
 def test_dependence_is_told_from_a_trend() -> None:

@@ -92,7 +92,7 @@ class Watch(base.Wrapper[typing.Any]):
     do not depend on each other; where they do, longer blocks are used, and a column that moves by
     itself, such as a clock, is not watched (`unwatched`). A loss that falls is no alarm.
 
-    A change of the loss is noticed from sample 1,152 on (36 blocks of 32 samples), and one of the
+    A change of the loss is noticed from sample 576 on (36 blocks of 16 samples), and one of the
     inputs from sample 3,840 on (60 blocks of 64, of which every eighth sample is looked at): the
     first 24 blocks show what is usual. After an alarm, the new state is the usual one.
 
@@ -124,6 +124,10 @@ class Watch(base.Wrapper[typing.Any]):
     or not retrain: conformal test martingales for change-point detection. Proceedings of Machine
     Learning Research, 152, pp.191-210.
 
+    Shin, J., Ramdas, A. and Rinaldo, A., 2024. E-detectors: a nonparametric framework for
+    sequential change detection. The New England Journal of Statistics in Data Science, 2(2),
+    pp.229-260.
+
     Examples
     --------
 
@@ -144,8 +148,8 @@ class Watch(base.Wrapper[typing.Any]):
 
     >>> for alarm in model.alarms:
     ...     print(alarm.kind, alarm.column, alarm.n_samples)
-    loss None 4097
-    inputs sensor 4473
+    loss None 4033
+    inputs sensor 4281
     """
 
     @plain_parameters
