@@ -4,12 +4,12 @@ A signal is a sequence of numbers, one per block of samples, which rise if somet
 latest number gets a conformal p-value: the share of the numbers before it that are as large, ties
 broken at random. If nothing has changed, the numbers are exchangeable, and the p-value is uniform,
 whatever the distribution of the numbers (Vovk, Gammerman and Shafer 2005). A bet of strength s on
-small p-values, sin(pi s) / (pi s) ((1 - p) / p)^s for 0 < s < 1, then earns 1 on average: it is the
-density of a beta distribution. The Shiryaev-Roberts statistic R_s of its bets, R_s <- (1 + R_s) bet,
-minus the number of blocks is a martingale, and so is the mean of several R_s. This mean needs c
-blocks on average at least to reach a threshold c (Vovk, Petej, Nouretdinov, Ahlberg, Carlsson and
-Gammerman 2021, "Retrain or not retrain: conformal test martingales for change-point detection",
-section 5; a mean of statistics is that of Shin, Ramdas and Rinaldo 2024, "E-detectors: a
+small p-values, sin(pi s) / (pi s) ((1 - p) / p)^s with 0 < s < 1, then earns 1 on average: it is
+the density of a beta distribution. R_s <- (1 + R_s) bet is the Shiryaev-Roberts statistic of its
+bets; minus the number of blocks it is a martingale, and so is the mean of several R_s. This mean
+needs c blocks on average at least to reach a threshold c (Vovk, Petej, Nouretdinov, Ahlberg,
+Carlsson and Gammerman 2021, "Retrain or not retrain: conformal test martingales for change-point
+detection", section 5; means of statistics: Shin, Ramdas and Rinaldo 2024, "E-detectors: a
 nonparametric framework for sequential change detection"). Weak bets gather evidence of a small
 change over many blocks, strong ones find a large change within a few.
 

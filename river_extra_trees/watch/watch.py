@@ -186,11 +186,16 @@ class Watch(base.Wrapper[typing.Any]):
 
     # A change of the class in `__init__` would slow down all later accesses to attributes.
     @functools.wraps(__init__)  # for `inspect.signature`, which would show the parameters of this
-    def __new__(cls, model: typing.Any = None, *args: typing.Any, **kwargs: typing.Any) -> Watch:
+    def __new__(
+        cls, model: typing.Any = None, *args: typing.Any, **kwargs: typing.Any
+    ) -> typing.Self:
+        """Make a watch of the kind of its model, without its parameters."""
+        kind: typing.Any = cls
         if cls is Watch:
             is_classifier = isinstance(model, base.Classifier)
-            cls = WatchedClassifier if is_classifier else WatchedRegressor
-        return super().__new__(cls)
+            kind = WatchedClassifier if is_classifier else WatchedRegressor
+        made: typing.Self = super().__new__(kind)
+        return made
 
     @property
     def _wrapped_model(self) -> typing.Any:
@@ -384,8 +389,8 @@ class Watch(base.Wrapper[typing.Any]):
             changes: list[Change] = [(INPUTS, *change) for change in self._inputs.end_block()]
             weights = self._weights
             if weights is not None and weights.ends(self.n_samples // BLOCK):
-                # The logarithm rises when the memory shrinks.
-                if weights.update(-math.log(getattr(learner_of(self.model), MEMORY))):
+                memory = getattr(learner_of(self.model), MEMORY)
+                if weights.update(-math.log(memory)):  # which rises when the memory shrinks
                     changes.append(describe_memory(*weights.means()))
                     weights.restart()
             self._raise_alarms(changes)
