@@ -185,7 +185,6 @@ class Watch(base.Wrapper[typing.Any]):
         self._inputs = Inputs(false_alarms_per / inputs_share, self._rng)
 
     # A change of the class in `__init__` would slow down all later accesses to attributes.
-    @functools.wraps(__init__)  # for `inspect.signature`, which would show the parameters of this
     def __new__(
         cls, model: typing.Any = None, *args: typing.Any, **kwargs: typing.Any
     ) -> typing.Self:
@@ -414,6 +413,10 @@ class Watch(base.Wrapper[typing.Any]):
         if self.on_alarm is not None:
             for alarm in alarms:
                 self.on_alarm(alarm)
+
+
+# `inspect.signature` shows these parameters.
+functools.update_wrapper(Watch.__new__, Watch.__init__)
 
 
 def describe_memory(recent: float, usual: float) -> Change:

@@ -62,7 +62,7 @@ def use(model: Any) -> None:
     [
         ("/watch/n_samples", ["int", hex(2**62)], "n_samples is too large"),
         ("/watch/total", ["float", "inf"], "total must be"),
-        ("/watch/n", ["int", hex(2**20)], "n is too large"),
+        ("/watch/n", ["int", hex(2**20)], "n must be a whole"),
     ],
 )
 def test_forged_counts_and_sums_are_refused(place: str, value: Any, problem: str) -> None:
