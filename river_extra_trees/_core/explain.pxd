@@ -76,7 +76,7 @@ cdef struct Level:              # an inner node on the path, and the edge that l
 cdef class Explainer:
     cdef readonly int n_features
     cdef readonly bint shapley  # else the path
-    cdef Team team              # threads that may help with `PartialExplanations`
+    cdef Team team              # threads that may help with `TreeExplanations`
     cdef readonly double base   # sum of the means of the trees
     cdef double* phi            # per feature: sum of the contributions
     cdef Step* steps            # of the tree that is laid out
