@@ -6,7 +6,7 @@ Its functions are inline, because it moves every sample of a node for every colu
 
 from libc.math cimport INFINITY, log
 from libc.stdint cimport int64_t
-from libc.string cimport memcpy, memset
+from libc.string cimport memcpy, memmove, memset
 
 from ..rng cimport below
 from ..shares cimport first_largest
@@ -18,6 +18,7 @@ from ..split cimport (
 from ..tree cimport Node, Tree, parent_of, turn
 from ..value_sets cimport (
     N_CUTS, SMOOTH, Cuts, ValueSet, codes_of, cut_of, new_values, smoothed, threshold_of,
+    trimmed_values,
 )
 from .published cimport published_impurity, published_score
 from .value_history cimport Entries, Entry, place_of
@@ -608,33 +609,39 @@ cdef bint name_values(Workspace work, const Task* task, Split* split) noexcept n
     """Make the set of values of a cut that was found; return False if memory is short."""
     cdef int column = split.feature, cut = <int>split.threshold, top = top_class(work)
     cdef const int* ranked = with_missing(work, task, column)
+    cdef const Entries* past = history_of(work, column)
     cdef Cuts cuts = cuts_of(work, task, column)
     cdef int present = task.end - count_missing(work, task, column), n_left = 0, n_right = 0
+    cdef int most = present - task.start + (past.n if past != NULL and lists_history(task) else 0)
     cdef double total, weight = 0.0, balance = 0.0
     cdef bint left
-    cdef ValueSet* values
+    cdef ValueSet* values = new_values(most, True)
     cdef Met met
+    if values == NULL:
+        return False
     met.i, met.place = task.start, 0
-    while next_value(work, task, column, present, top, &met):
+    while next_value(work, task, column, present, top, &met):   # those on the right from the end on
         left = cut_of(&cuts, smoothed(&cuts, met.total, met.weight)) <= cut
         n_left += left
         n_right += not left
+        codes_of(values)[n_left - 1 if left else most - n_right] = met.code
         balance += met.weight if left else -met.weight
     if present < task.end:
         total = sum_run(work, column, ranked, present, task.end, top, &weight)
         split.missing_left = cut_of(&cuts, smoothed(&cuts, total, weight)) <= cut
         balance += weight if split.missing_left else -weight
-    values = new_values(n_right if balance >= 0.0 else n_left, balance >= 0.0)
-    if values == NULL:
-        return False
-    met.i, met.place, n_left = task.start, 0, 0
-    while next_value(work, task, column, present, top, &met):
-        left = cut_of(&cuts, smoothed(&cuts, met.total, met.weight)) <= cut
-        if left != values.others_left:
-            codes_of(values)[n_left] = met.code
-            n_left += 1
-    split.threshold = threshold_of(values)
+    values.others_left = balance >= 0.0
+    if values.others_left:
+        reverse(codes_of(values) + (most - n_right), n_right)
+        memmove(codes_of(values), codes_of(values) + (most - n_right), n_right * sizeof(double))
+    split.threshold = threshold_of(trimmed_values(values, n_right if values.others_left else n_left))
     return True
+
+
+cdef inline void reverse(double* numbers, int n) noexcept nogil:
+    cdef int i
+    for i in range(n // 2):
+        numbers[i], numbers[n - 1 - i] = numbers[n - 1 - i], numbers[i]
 
 
 cdef void try_random(Workspace work, const Task* task, int column, Candidate* best) noexcept nogil:
