@@ -634,7 +634,8 @@ cdef bint name_values(Workspace work, const Task* task, Split* split) noexcept n
     if values.others_left:
         reverse(codes_of(values) + (most - n_right), n_right)
         memmove(codes_of(values), codes_of(values) + (most - n_right), n_right * sizeof(double))
-    split.threshold = threshold_of(trimmed_values(values, n_right if values.others_left else n_left))
+        n_left = n_right
+    split.threshold = threshold_of(trimmed_values(values, n_left))
     return True
 
 

@@ -62,7 +62,8 @@ FIELDS = {
     "trees": ("part_or_parts", Trees), "root_statistics": ("part_or_parts", Trees),
     "n_waiting": ("whole", 0, 2**31 - 1), "n_per_step": ("whole", 0, 2**31 - 1),
     "n_tried": ("whole", 0, 2**31 - 1),
-    "history": ("parts", ValueHistory), "plan": ("whole_numbers", np.int64, None, 2, {"least": 0, "most": 2**31 - 1}),
+    "history": ("parts", ValueHistory),
+    "plan": ("whole_numbers", np.int64, None, 2, {"least": 0, "most": 2**31 - 1}),
 }
 
 

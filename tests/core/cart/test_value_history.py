@@ -128,11 +128,8 @@ def test_the_published_programs_have_no_history() -> None:
 
 def test_values_seen_least_recently_are_forgotten() -> None:
     model = ret.StreamDecisionTreeClassifier(batch_size=1_000)
-    naive, codes = NaiveHistory(frozenset({0}), False), {}
     for i in range(18_000):
-        y = int(i % 3 == 0)
-        model.learn_one({"id": f"v{i % 17_000}"}, y)
-    schema = model._core.schema
+        model.learn_one({"id": f"v{i % 17_000}"}, i % 3 == 0)
     entries = model._core.history.entries()
     assert (1 << 13) <= len(entries) <= 1 << 14
     assert sorted({seen for *_, seen in entries}) == list(range(18_000 - len(entries), 18_000))
