@@ -120,14 +120,14 @@ def test_values_rarer_than_a_batch_are_told_apart(name: str) -> None:
 
 
 def test_the_published_programs_have_no_history() -> None:
-    model = ret.StreamDecisionTreeClassifier(published=True, batch_size=50)
+    model: Any = ret.StreamDecisionTreeClassifier(published=True, batch_size=50)
     for x, y in rows(200, 20):
         model.learn_one(x, y)
     assert model._core.history.entries() == []
 
 
 def test_values_seen_least_recently_are_forgotten() -> None:
-    model = ret.StreamDecisionTreeClassifier(batch_size=1_000)
+    model: Any = ret.StreamDecisionTreeClassifier(batch_size=1_000)
     for i in range(18_000):
         model.learn_one({"id": f"v{i % 17_000}"}, i % 3 == 0)
     entries = model._core.history.entries()
