@@ -47,6 +47,7 @@ cdef class ValueHistory:
     cdef void evict(self) noexcept nogil
     cdef int count_after(self, int64_t sample) noexcept nogil
     cdef void forget_columns(self, const uint8_t* held) noexcept nogil
+    cdef void forget_classes(self, const uint8_t* gone) noexcept nogil
     cdef int check_codes(self, Schema schema, int n_labels) except -1
 
     cdef inline Entries* entries_of(self, int column) noexcept nogil:

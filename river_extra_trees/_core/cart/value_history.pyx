@@ -146,6 +146,21 @@ cdef class ValueHistory:
                 n += self.columns[column].first[i].seen > sample
         return n
 
+    cdef void forget_classes(self, const uint8_t* gone) noexcept nogil:
+        """Forget the marked labels."""
+        cdef int column, i, kept
+        cdef Entries* entries
+        self.n = 0
+        for column in range(self.n_columns):
+            entries, kept = &self.columns[column], 0
+            for i in range(entries.n):
+                if not gone[entries.first[i].label]:
+                    entries.first[kept] = entries.first[i]
+                    kept += 1
+            entries.n = kept
+            count_values(entries)
+            self.n += kept
+
     cdef void forget_columns(self, const uint8_t* held) noexcept nogil:
         """Forget the columns that are not marked."""
         cdef int column

@@ -99,6 +99,7 @@ cdef class Forest(Ensemble):
     cdef void forget_labels(self, const uint8_t* gone) noexcept:
         self.trees.forget_classes(gone)
         self.root_statistics.forget_classes(gone)
+        self.history.forget_classes(gone)
 
     cdef void widen(self, int n_labels) noexcept:
         self.trees.widen(n_labels)

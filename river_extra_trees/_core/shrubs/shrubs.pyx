@@ -249,6 +249,7 @@ cdef class Shrubs(Ensemble):
 
     cdef void forget_labels(self, const uint8_t* gone) noexcept:
         self.trees.forget_classes(gone)
+        self.splitter.history.forget_classes(gone)
         self.rebuild()
 
     cdef void widen(self, int n_labels) noexcept:
