@@ -45,7 +45,7 @@ class NaiveNoise:
         return min(max(sum(terms), -3.0), 3.0)
 
     def ratio(self, u: float, tilt: float) -> float:
-        """v / E."""
+        """The expected squared error, divided by E."""
         return math.exp(self.slope * self.distance(u) + tilt)
 
     def distance(self, u: float) -> float:

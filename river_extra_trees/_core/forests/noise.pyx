@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from libc.math cimport exp, log, sqrt
+from libc.math cimport exp, isnan, log, sqrt
 from libc.stdint cimport uint8_t
 
 from ..schema cimport Schema
@@ -126,7 +126,7 @@ cdef class NoiseModel:
         for i in range(self.n_features):
             feature = &self.features[i]
             value = row[feature.column * stride]
-            if value != value:
+            if isnan(value):
                 continue
             feature.n = min(feature.n + 1.0, FEATURE_MEMORY)
             share = 1.0 / feature.n
@@ -139,10 +139,14 @@ cdef class NoiseModel:
 
     cdef bint belongs_to(self, Schema schema) except -1:
         """Whether all features are different numeric columns of the schema."""
-        columns = [self.features[i].column for i in range(self.n_features)]
-        return (len(set(columns)) == len(columns)
-                and all([0 <= column < schema.n_columns and schema.codes[column] is None
-                         for column in columns]))
+        cdef int i, column
+        cdef set columns = set()
+        for i in range(self.n_features):
+            column = self.features[i].column
+            if column >= schema.n_columns or schema.has_codes(column):
+                return False
+            columns.add(column)
+        return len(columns) == self.n_features
 
     FIELDS = {
         "slope": ("number", 0.0, LARGEST_SLOPE), "middle": ("number", -1e3, 1e3),
