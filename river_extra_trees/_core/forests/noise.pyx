@@ -15,7 +15,8 @@ cdef double RATE = 0.02
 cdef double LOG_DECAY = 0.998       # of the mean of u ...
 cdef double RESIDUAL_DECAY = 0.99   # ... and of that of log(e^2 / v)
 cdef double FIRST_SLOPE = 0.5
-cdef double LARGEST_SLOPE = 2.0
+cdef double LARGEST_SLOPE = 2.0     # a
+cdef double LARGEST_G = 100.0
 LARGEST_TILT = 3.0
 cdef double LARGEST_Z = 3.0         # of a standardised feature
 cdef double LEAST_LOG = -6.0        # of e^2 / v: hits are not all alike
@@ -114,7 +115,8 @@ cdef class NoiseModel:
         step = RATE * (log_z2 - self.residual / self.n_residuals) / total
         self.slope = min(max(self.slope + step * distance, 0.0), LARGEST_SLOPE)
         for i in range(self.n_features):
-            self.features[i].slope += step * z[i]
+            self.features[i].slope = min(
+                max(self.features[i].slope + step * z[i], -LARGEST_G), LARGEST_G)
         self.n_middle = LOG_DECAY * self.n_middle + 1.0
         self.middle += (u - self.middle) / self.n_middle
 
@@ -149,7 +151,7 @@ cdef class NoiseModel:
         return len(columns) == self.n_features
 
     FIELDS = {
-        "slope": ("number", 0.0, LARGEST_SLOPE), "middle": ("number", -1e3, 1e3),
+        "slope": ("number", 0.0, LARGEST_SLOPE), "middle": ("number", -3.0, 30.0),
         "n_middle": ("number", 0.0, 1e6), "residual": ("number", -1e6, 1e6),
         "n_residuals": ("number", 0.0, 1e6),
         "columns": ("whole_numbers", np.int32, "features", {"most": 2**31 - 1}),
@@ -179,7 +181,8 @@ cdef class NoiseModel:
         cdef int i
         columns, features = fields["columns"], fields["features"]
         require(len(columns) <= MOST_FEATURES and np.all(features[:, 0] >= 0.0)
-                and np.all(features[:, 0] <= FEATURE_MEMORY) and np.all(features[:, 2] >= 0.0),
+                and np.all(features[:, 0] <= FEATURE_MEMORY) and np.all(features[:, 2] >= 0.0)
+                and np.all(np.abs(features[:, 3]) <= LARGEST_G),
                 "NoiseModel: there are no such features")
         found.slope, found.middle, found.n_middle = (
             fields["slope"], fields["middle"], fields["n_middle"])
