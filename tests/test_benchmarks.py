@@ -2,6 +2,7 @@
 
 import argparse
 import csv
+import ctypes
 import doctest
 import importlib
 import runpy
@@ -10,12 +11,15 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 pytest.importorskip("resource", reason="benchmarks measure CPU time by what Windows lacks")
 
+import river_extra_trees as ret
 from examples.benchmarks.common import prequential, tables
 from examples.benchmarks.costs import instructions as counts
+from examples.benchmarks.costs import soak
 from examples.benchmarks.peers.boosting import WindowLightGBM
 from tests.naive import dynamic_calibration
 from tests.tools.scripts import Done, done
@@ -229,6 +233,18 @@ def test_soak() -> None:
     command = [sys.executable, "-c", program.format(("ShrubEnsembleRegressor", 2000))]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert "'insane': 0" in done.stdout, done.stderr
+
+
+def test_soak_tells_a_leak() -> None:
+    """Memory that nobody frees or counts, and objects of Python."""
+    model = ret.ShrubEnsembleRegressor(seed=1)
+    before = soak.memory_of(model)
+    leaked = ctypes.CDLL(None).malloc(1_000_000)
+    objects = [float(i) for i in range(5_000)]
+    allocated, uncounted, n_objects, _ = np.subtract(soak.memory_of(model), before)
+    assert leaked
+    assert allocated >= uncounted >= 1_000_000
+    assert n_objects >= len(objects)
 
 
 @pytest.mark.parametrize(

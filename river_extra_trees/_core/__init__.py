@@ -50,7 +50,7 @@ the object above it contains::
                              (search: the best split of a node; published: scores
                              of published programs; workspace: the scratch memory)
 
-`Forest` and `ExtraTrees` inherit from `Learner` through `Ensemble` (forests/row_pass: ranges of
+`Forest`, `ExtraTrees` and `Shrubs` inherit from `Learner` through `Ensemble` (ensemble: ranges of
 rows that are only predicted).
 
 How one sample is learned::
@@ -100,7 +100,6 @@ How a learner is saved and restored::
 
     pickle, copy, persistence.save
       `- core.state            the fields that differ from their defaults; each part has `state()`
-          `- packed            small arrays in a few bytes (packing; pickles only)
 
     unpickle, persistence.load
       `- restored              a new object from the fields; a table of fields names types, ranges

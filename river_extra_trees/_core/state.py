@@ -31,8 +31,6 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from .packing import packed, unpacked
-
 __all__ = [
     "FAINTEST_WEIGHT",
     "FINITE",
@@ -82,16 +80,12 @@ def require(condition: object, problem: str) -> None:
 
 def from_state(kind: Any, values: dict[str, Any]) -> Any:
     """An object of a core class from its state: a function that every kind of pickle can name."""
-    try:
-        fields = unpacked(values)
-    except (TypeError, ValueError) as error:
-        raise StateError(f"{kind.__name__}: a small array cannot be read: {error}") from error
-    return kind.restored(fields)
+    return kind.restored(values)
 
 
 def reduced(kind: Any, values: dict[str, Any]) -> tuple[Any, ...]:
-    """What a pickle holds of a core object: its class, and its state with small arrays packed."""
-    return from_state, (kind, packed(values))
+    """What a pickle holds of a core object: its class, and its state."""
+    return from_state, (kind, values)
 
 
 def fields_of(part: Any, table: Table, views: Mapping[str, Any]) -> dict[str, Any]:

@@ -63,8 +63,7 @@ def serve(
         served = service.Service(model, file, fixed_labels, waiting)
         if fixed_labels and not served.has_labels:
             raise UserError("--fixed-labels needs a model that has learned labels")
-        listener = _listener(host, port)
-        announce = partial(_announce, file, listener)
+        listener, announce = partial(_listener, host, port), partial(_announce, file)
         server.serve(served, listener, limits, snapshot_every, announce, log_requests)
         try:
             if served.unsaved:

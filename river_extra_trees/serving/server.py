@@ -107,10 +107,10 @@ class Server(uvicorn.Server):
 
 def serve(
     service: Service,
-    listener: socket.socket,
+    open_listener: Callable[[], socket.socket],
     limits: Limits,
     every: float | None = None,
-    ready: Callable[[], None] = lambda: None,
+    ready: Callable[[socket.socket], None] = lambda _: None,
     logs_requests: bool = False,
 ) -> None:
     """Serve a model until SIGINT or SIGTERM. The caller saves what it has learned since.
@@ -119,17 +119,34 @@ def serve(
     ----------
     service
         The service.
-    listener
-        The socket to which clients connect.
+    open_listener
+        Opens the socket to which clients connect. From before that on, signals stop the server.
     limits
         Limits of requests.
     every
         Seconds between two snapshots; None takes none by time.
     ready
-        Called before the first request is answered.
+        Called with the socket before the first request is answered.
     logs_requests
         Whether each request is written to stderr.
     """
+    server: Server | None = None
+    is_stopped = False
+
+    def stop(*_: object) -> None:
+        nonlocal is_stopped
+        is_stopped = True
+        if server is not None:
+            server.should_exit = True
+
+    # uvicorn handles these signals while it runs, and raises them again afterwards.
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        listener = open_listener()
+    except BaseException:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        raise
     host = listener.getsockname()[0]
     hosts = tuple(dict.fromkeys((*LOOPBACK, host))) if is_loopback(host) else ("*",)
     application = Application(service, limits, every, hosts)
@@ -146,13 +163,8 @@ def serve(
         timeout_graceful_shutdown=SECONDS_TO_STOP,
     )
     server = Server(config, application)
-
-    def stop(*_: object) -> None:
+    if is_stopped:
         server.should_exit = True
-
-    # uvicorn handles these signals while it runs, and raises them again afterwards.
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, stop)
-    ready()
+    ready(listener)
     server.run(sockets=[listener])
     application.stop()  # a second signal ends the server at once

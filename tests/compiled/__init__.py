@@ -51,11 +51,12 @@ def build(source: Path, mode: str, path: Path) -> None:
     flags, links = setup["COMPILE_FLAGS"][mode], setup["LINK_FLAGS"].get(mode, [])
     if os.name == "posix" and mode == "release":
         flags = [*flags, "-O1"]  # compiles in half the time; the last one wins
+    includes = sorted({str(ROOT / header.parent) for header in setup["HEADERS"]})
     script = (
         "from Cython.Build import cythonize\n"
         "from setuptools import Extension, setup\n"
         f"setup(ext_modules=cythonize([Extension({source.stem!r}, [{source.name!r}],"
-        f" extra_compile_args={flags!r}, extra_link_args={links!r})],"
+        f" include_dirs={includes!r}, extra_compile_args={flags!r}, extra_link_args={links!r})],"
         f" compiler_directives={setup['directives'](mode)!r},"
         f" include_path=[{str(ROOT)!r}], quiet=True))\n"
     )

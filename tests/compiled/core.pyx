@@ -14,15 +14,21 @@ from river_extra_trees._core.dynamic.leaf_models cimport (
 from river_extra_trees._core.dynamic.nominal cimport Bucket, cut_buckets
 from river_extra_trees._core.dynamic.particles cimport ALC, ALM, ENTROPY, Particles
 from river_extra_trees._core.explain cimport Explainer, Layout, Step, begin, end
+from river_extra_trees._core.forests.extra_trees cimport ExtraTrees
+from river_extra_trees._core.forests.growth cimport DONE, SPLIT, Growth
+from river_extra_trees._core.forests.lane_rows cimport Lane
 from river_extra_trees._core.linalg cimport (
     BATCH_SIZE, MAX_REGRESSORS, Fit, LeafModel, add_sample, merge, row_width, scale,
     scratch_size,
 )
+from river_extra_trees._core.rng cimport RENEW, rng_for
 from river_extra_trees._core.schema cimport Schema
 from river_extra_trees._core.shrubs.proximal cimport (
     hard_threshold, position_to_drop, project_simplex, soft_threshold,
 )
+from river_extra_trees._core.split cimport Split
 from river_extra_trees._core.team cimport Job, Team
+from river_extra_trees._core.tree cimport Tree, begin_tree, free_tree, plant, reserve_samples
 from river_extra_trees._core.window cimport Window
 
 # --- Teams
@@ -48,6 +54,114 @@ def run_jobs(int n_threads, int n_jobs, int n_tasks):
             with nogil:
                 team.run(counter, n_tasks)
     return [counter.counts[task] for task in range(n_tasks)]
+
+# --- Growths
+
+
+cdef class Stepped:
+    """The growth of a tree on the latest n samples of a forest, node by node."""
+
+    cdef ExtraTrees forest
+    cdef Growth growth
+    cdef Tree tree
+
+    def __cinit__(self, ExtraTrees forest, int n, int max_features):
+        cdef int i, place, first = <int>forest.buffer.n_seen - n
+        self.forest, self.growth = forest, Growth(**forest.rules)
+        self.growth.buffer = forest.buffer
+        begin_tree(&self.tree)
+        self.growth.reserve_columns(forest.schema.n_columns)
+        self.growth.n_offered = 0
+        for i in range(forest.schema.n_columns):
+            self.growth.offer_column(forest.schema, i)
+        self.growth.reserve(&self.tree, &forest.trees.kind, forest.n_labels(), n,
+                            forest.buffer.n_values(first, n), max_features)
+        if not forest.regression:
+            reserve_samples(&self.tree, n)
+        plant(&self.tree)
+        for i in range(n):
+            place = forest.buffer.place_of(first + i)
+            self.growth.places[i] = place
+            if forest.regression:
+                self.growth.numbers[i] = forest.buffer.target(place)
+        self.growth.begin(0, 0, False, n, rng_for(1, 0, 0, RENEW))
+
+    def __dealloc__(self):
+        free_tree(&self.tree)
+
+    def offsets(self):
+        """How far the first parts of each kind in the memory block lie from multiples of 8 bytes."""
+        parts = {"tasks": <size_t>self.growth.tasks, "links": <size_t>self.growth.links,
+                 "ranges": <size_t>self.growth.ranges, "lanes": <size_t>self.growth.of_lanes,
+                 "splits": <size_t>self.growth.splits, "words": <size_t>self.growth.words,
+                 "values": <size_t>self.growth.values, "targets": <size_t>self.growth.targets}
+        return {name: address % 8 for name, address in parts.items()}
+
+    def node(self):
+        """Go on until the next node has drawn its candidates; return whether there is one."""
+        self.growth.step(&self.tree)
+        while self.growth.phase not in (SPLIT, DONE):
+            self.growth.step(&self.tree)
+        return self.growth.phase == SPLIT
+
+    def samples(self):
+        """The numbers of the samples of the node, in the order of its rows."""
+        cdef int row = self.growth.task.head, i
+        if not self.growth.is_wide:
+            return [self.growth.own_items()[i] for i in range(self.growth.task.n)]
+        found = []
+        while row >= 0:
+            found.append(self.growth.items[0][row])
+            row = self.growth.next_row[row]
+        return found
+
+    def lanes(self):
+        """Of each lane: column, whether it is a byte, offset, scale, its values in the node."""
+        cdef int lane, i
+        cdef const Lane* this
+        cdef const uint8_t* at
+        found = []
+        for lane in range(self.growth.lanes.n_lanes):
+            this = &self.growth.of_lanes[lane]
+            values = []
+            for i in range(self.growth.task.n):
+                at = (self.growth.own_rows() + <size_t>i * self.growth.lanes.size
+                      + self.growth.byte_of(lane))
+                values.append(at[0] if this.is_byte else (<const float*>at)[0])
+            found.append((this.column, bool(this.is_byte), this.offset, this.scale, values))
+        return found
+
+    def visited(self):
+        """The best split of each lane that was visited alone: column -> (split, score)."""
+        cdef int lane
+        cdef const Split* split
+        found = {}
+        for lane in range(self.growth.lanes.n_fast, self.growth.lanes.n_lanes):
+            split = &self.growth.splits[lane]
+            if self.growth.scores[lane] > -INFINITY:
+                found[split.feature] = (split.threshold, split.nominal, split.missing_left,
+                                        self.growth.scores[lane])
+        return found
+
+    def lists(self):
+        """The lists of the node: column -> [(sample, value)]."""
+        cdef int i, entry, head
+        found = {}
+        for i in range(self.growth.task.table, self.growth.task.table + self.growth.task.n_lists):
+            head = self.growth.n_values + self.growth.table[i]
+            entries = []
+            entry = self.growth.links[head].next
+            while entry != head:
+                entries.append((self.growth.items[0][self.growth.links[entry].row],
+                                self.growth.links[entry].value))
+                assert self.growth.links[self.growth.links[entry].next].previous == entry
+                entry = self.growth.links[entry].next
+            found[self.growth.links[head].list] = entries
+        return found
+
+    def active(self):
+        """The columns that are not listed and may vary in the node."""
+        return [self.growth.columns[i] for i in range(self.growth.task.n_active)]
 
 # --- Explanations
 

@@ -188,24 +188,6 @@ def test_schemas_and_labels_that_no_stream_makes_are_refused(kind: Any, values: 
         from_state(kind, values)
 
 
-FORGED: list[Any] = [
-    ("f8", "f8", (3,), b"12345678"),
-    ("f8", "f8", (1,)),
-    ("f8", "O", (1,), b"12345678"),
-    ("S1000000000", "i1", (1,), b"1"),
-    ("f8", ["f8"], (1,), b"12345678"),
-    ("f8", "f8", ("one",), b"12345678"),
-    ("f8", "f8", (1,), "12345678"),
-]
-
-
-@pytest.mark.parametrize("value", FORGED, ids=str)
-def test_forged_small_arrays(value: Any) -> None:
-    """A small array of a pickle that holds none is an error of the state, and takes no memory."""
-    with pytest.raises(StateError, match="Schema: a small array cannot be read"):
-        from_state(Schema, {"kinds": value})
-
-
 @pytest.mark.parametrize("value", [2.0**52, 0.5, -1.0, -2.0, 1e300])
 @pytest.mark.parametrize("case", CORE_CLASSIFIERS[:3], ids=str)
 def test_nominal_values_of_stored_samples_are_codes(case: Case, value: float) -> None:

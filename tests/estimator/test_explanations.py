@@ -2,7 +2,6 @@
 
 import math
 import pickle
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,8 +10,8 @@ import pytest
 from river import datasets
 
 import river_extra_trees as ret
-from river_extra_trees._estimator.inspection import goes_left, is_leaf
 from tests.naive import explanation as naive
+from tests.tools.definitions import by_definition, mean_of, naive_tree, share_of
 from tests.tools.estimators import CASES, THREE, is_classifier, learn, make, stream
 
 METHODS = ("shapley", "path")
@@ -133,42 +132,6 @@ def test_nothing_changes(case: tuple[str, int]) -> None:
 # -------------------------------------------------------------------- definitions
 
 
-def naive_tree(nodes: list[Any], row: list[float], answer: Callable[[Any], Any]) -> naive.Tree:
-    """A tree of a learner; its leaves answer."""
-    by_id = {node["node"]: node for node in nodes}
-
-    def visit(node: Any) -> naive.Tree:
-        if is_leaf(node):
-            return node["weight"], answer(node)
-        sides = (visit(by_id[node[side]]) for side in ("left", "right"))
-        return (node["column"], goes_left(node, row), *sides)
-
-    return visit(nodes[0])
-
-
-def share_of(code: int) -> Callable[[Any], Any]:
-    return lambda leaf: leaf["values"][code] / leaf["weight"] if leaf["weight"] else None
-
-
-def mean_of(leaf: Any) -> Any:
-    return leaf["values"][0] if leaf["weight"] else None
-
-
-def by_definition(
-    model: Any, x: Any, weights: list[float], answer: Callable[[Any], Any], method: str
-) -> tuple[float, Any]:
-    """The mean of some weighted trees, and the contributions of the columns."""
-    row = model._core.row_of(x)
-    trees = [naive_tree(model._nodes(tree), row, answer) for tree in range(model._n_trees)]
-    base, parts = 0.0, np.zeros(len(row))
-    divide = naive.shapley_of_tree if method == "shapley" else naive.path
-    for weight, tree in zip(weights, trees, strict=True):
-        base += weight * naive.output(tree, frozenset()) if weight else 0.0
-        for column, part in (divide(tree) if weight else {}).items():
-            parts[column] += weight * part
-    return base, parts
-
-
 def votes(model: Any, x: Any) -> list[float]:
     """Trees with an empty leaf at x do not vote."""
     row = model._core.row_of(x)
@@ -240,98 +203,6 @@ def test_dynamic_trees(method: str) -> None:
         _, base_got, parts_got = model._core.explain(x, None, method == "shapley")
         assert base_got == pytest.approx(base, abs=1e-9)
         assert parts_got == pytest.approx(parts, abs=1e-9)
-
-
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("n_labels", [2, 3])
-def test_pool(n_labels: int, method: str) -> None:
-    """The pool of extra trees: the naive rule, over all subsets, with members of the core."""
-    case = ("ExtraTreesClassifier", 0)
-    rows = [(x, y if n_labels == 3 else y == "low") for x, y in stream(case, 146)]
-    model = ret.ExtraTreesClassifier(n_models=4, window_sizes=(20, 60), max_depth=4, seed=1)
-    learn(model, rows[:140])
-    core, labels = model._core, model._labels()
-    exponents = np.arange(1.0, len(core.pool.state()["exponents"]) + 1.0) / 3.0
-    exponents[3:] = 0.0  # of members that are no trees
-    pool = type(core.pool).restored({**core.pool.state(), "exponents": exponents})
-    model._core = core = type(core).restored({**core.state(), "pool": pool})
-    weights = pool.state()["weights"]
-    groups = [(group.first, group.n) for group in core.groups]
-    for x, _ in rows[140:]:
-        parts_of, at, base_of = [], [], []
-        for first, n in groups:
-            shares = [(first <= tree < first + n) / n for tree in range(model._n_trees)]
-            each = [
-                by_definition(
-                    model, x, shares, lambda leaf, k=k: share_or_equal(leaf, k, n_labels), method
-                )
-                for k in range(n_labels)
-            ]
-            base_of.append([base for base, _ in each])
-            at.append([base + parts.sum() for base, parts in each])
-            parts_of.append([parts for _, parts in each])
-        floored = [
-            [[0.99 * q + 0.01 / n_labels for q in member] for member in [*members, mixed(members)]]
-            for members in (at, base_of)
-            for mixed in [lambda members: (weights @ np.array(members)).tolist()]
-        ]
-        for code, label in enumerate(labels):
-            slopes = naive.pool_slopes(*floored, exponents[:3].tolist(), code)
-            wanted = 0.99 * sum(
-                (slopes[g][k] + weights[g] * slopes[2][k]) * parts_of[g][k]
-                for g in range(2)
-                for k in range(n_labels)
-            )
-            _, base, parts = core.explain(x, label, method == "shapley")
-            assert parts == pytest.approx(wanted, abs=1e-8)
-            p = model.predict_proba_one(x)[label]
-            assert base + parts.sum() == pytest.approx(math.log(p / (1 - p)), abs=1e-9)
-
-
-def test_pool_beside_exact_values() -> None:
-    """The rule has the base value and the sum of the Shapley values of the whole pool, and nearly
-    their shape: the sum over all subsets of what the pool says if only some features are known.
-    """
-    rows = list(stream(("ExtraTreesClassifier", 0), 304))
-    model = ret.ExtraTreesClassifier(n_models=4, window_sizes=(50, 200), max_depth=4, seed=1)
-    learn(model, rows[:300])
-    core, labels = model._core, model._labels()
-    pool = core.pool.state()
-    exponents = pool["exponents"].copy()
-    exponents[3:] = 0.0  # of members that are no trees
-    model._core = core = type(core).restored(
-        {**core.state(), "pool": type(core.pool).restored({**pool, "exponents": exponents})}
-    )
-    n_labels, likeness = len(labels), []
-    for x, _ in rows[300:]:
-        row, code = core.row_of(x), labels.index(model.predict_one(x))
-        trees = [
-            [
-                naive_tree(
-                    model._nodes(tree), row, lambda leaf, k=k: share_or_equal(leaf, k, n_labels)
-                )
-                for k in range(n_labels)
-            ]
-            for tree in range(model._n_trees)
-        ]
-
-        def log_odds(known: naive.Known, trees: Any = trees, code: int = code) -> float:
-            shares = np.array([[naive.output(tree, known) for tree in each] for each in trees])
-            groups = np.array([shares[g.first : g.first + g.n].mean(axis=0) for g in core.groups])
-            members = np.vstack([groups, pool["weights"] @ groups])
-            sums = exponents[:3] @ np.log(0.99 * members + 0.01 / n_labels)
-            return float(sums[code] - np.log(np.exp(np.delete(sums, code)).sum()))
-
-        exact = naive.shapley(log_odds, set(range(len(row))))
-        _, base, parts = core.explain(x)
-        assert base == pytest.approx(log_odds(frozenset()), abs=1e-9)
-        assert sum(parts) == pytest.approx(sum(exact.values()), abs=1e-9)
-        likeness.append(np.corrcoef(parts, [exact[i] for i in range(len(row))])[0, 1])
-    assert np.mean(likeness) > 0.9
-
-
-def share_or_equal(leaf: Any, code: int, n_labels: int) -> float:
-    return leaf["values"][code] / leaf["weight"] if leaf["weight"] else 1.0 / n_labels
 
 
 # -------------------------------------------------------------------- axioms

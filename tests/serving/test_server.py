@@ -128,17 +128,25 @@ def test_half_a_header_ends_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @needs_signals
-def test_a_signal_before_the_first_request_stops(path: Path) -> None:
-    """It comes when the service is ready, and uvicorn does not run yet."""
+@pytest.mark.parametrize("when", ["opened", "ready"])
+def test_a_signal_before_the_first_request_stops(path: Path, when: str) -> None:
+    """It comes when clients can connect, or when that is said, and uvicorn does not run yet."""
     previous = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
     too_late = threading.Timer(60, os.kill, (os.getpid(), signal.SIGINT))
     too_late.start()
+
+    def open_listener() -> socket.socket:
+        listener = server.listen("127.0.0.1", 0)
+        if when == "opened":
+            signal.raise_signal(signal.SIGTERM)
+        return listener
+
+    def ready(_: socket.socket) -> None:
+        if when == "ready":
+            signal.raise_signal(signal.SIGTERM)
+
     try:
-        service = Service(learned(10), path)
-        with server.listen("127.0.0.1", 0) as listener:
-            server.serve(
-                service, listener, Limits(), None, lambda: signal.raise_signal(signal.SIGTERM)
-            )
+        server.serve(Service(learned(10), path), open_listener, Limits(), None, ready)
         assert too_late.is_alive()
     finally:
         too_late.cancel()

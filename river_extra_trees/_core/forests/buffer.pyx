@@ -234,9 +234,11 @@ cdef class Buffer:
         cdef Entry* entries
         cdef int at, k, kept
         for at in range(n):
+            if this.starts[at] < 0:     # they are not listed
+                continue
             k = kept = 0
             entries = this.entries + this.starts[at]
-            while this.starts[at] >= 0 and kept < this.counts[at]:
+            while kept < this.counts[at]:
                 if held[entries[k].column]:
                     entries[kept] = entries[k]
                     kept += 1

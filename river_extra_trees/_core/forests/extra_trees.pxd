@@ -16,12 +16,12 @@ leaves of the latest samples again, and repeats what has been done of the growth
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint8_t
 
+from ..ensemble cimport Ensemble
 from ..lists cimport item_of, length_of
 from ..max_features cimport MaxFeatures
 from .naive_bayes cimport NaiveBayes
 from ..tree cimport ClassShare, Tree
 from .buffer cimport Buffer
-from .row_pass cimport Ensemble
 from .growth cimport Growth
 from .model_trees cimport LinearModels, TreeGrowth
 from .mixtures cimport ClassPool, NumberMixture
@@ -98,6 +98,7 @@ cdef class SmallBatch:                  # scratch of one thread for splits on sm
     cdef size_t n_bytes                 # of these two
 
 cdef class ExtraTrees(Ensemble):
+    cdef readonly int batch_size        # number of samples of a small batch
     cdef readonly list models           # of LinearModels, per tree; empty in a classification
     cdef readonly list groups           # of Group, in the order of their trees
     cdef readonly list linear           # per group: which nodes of its trees have linear models

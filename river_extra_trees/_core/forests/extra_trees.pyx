@@ -10,6 +10,7 @@ from libc.stdlib cimport qsort
 from ..ahead cimport AHEAD, Ahead
 from ..allocation cimport free, product, resized, zeroed
 from ..arrays cimport view
+from ..ensemble cimport Ensemble, RowPass
 from ..explain cimport Explainer
 from ..table cimport RowReader
 from ..learner cimport Learner
@@ -21,7 +22,6 @@ from ..tree cimport (
 from ..trees cimport Trees, table_of
 from .buffer cimport FEATURES, TARGET, Buffer, is_missing
 from .explained cimport explain_classes, explain_numbers
-from .row_pass cimport Ensemble, RowPass
 from .growth cimport MOST_CELLS, Growth
 from .mixtures cimport ClassPool, NumberMixture
 from .model_trees cimport LinearModels, TreeGrowth, walk

@@ -15,6 +15,7 @@ from libc.stdint cimport int64_t, uint8_t, uint64_t
 
 from ..ahead cimport Ahead
 from ..cart.splitter cimport Splitter
+from ..ensemble cimport Ensemble
 from ..explain cimport Explainer
 from ..table cimport RowReader
 from ..rng cimport Rng
@@ -23,10 +24,10 @@ from ..team cimport Job
 from ..tree cimport Tree
 from ..trees cimport Trees
 from ..window cimport Window
-from .row_pass cimport Ensemble
 
 
 cdef class Forest(Ensemble):
+    cdef readonly int batch_size    # number of samples of a batch
     cdef readonly Window window     # samples of the current batch
     cdef readonly Trees root_statistics     # one leaf with all samples: prediction of empty trees
     cdef readonly uint64_t n_batches    # number of batches on which the trees have grown
@@ -86,8 +87,6 @@ cdef class Forest(Ensemble):
                         int n_labels) except -1 nogil
     cdef int find_leaves(self, RowReader reader, int n) except -1 nogil
     cdef int learn_ahead(self, RowReader reader, int n, int n_labels) except -1 nogil
-    cdef void answer_ahead(self, RowReader reader, Ahead ahead, Py_ssize_t row, int first, int n,
-                           int n_labels) noexcept nogil
     cdef void sum_votes(self, const int* leaves, Py_ssize_t spacing, int n, int n_labels,
                         double* votes) noexcept nogil
     cdef double mean_of_trees(self, const int* leaves, Py_ssize_t spacing) noexcept nogil

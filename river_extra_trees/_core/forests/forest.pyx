@@ -13,6 +13,7 @@ import numpy as np
 from ..ahead cimport AHEAD, Ahead
 from ..allocation cimport free, product, resized, zeroed
 from ..cart.splitter cimport Splitter
+from ..ensemble cimport Ensemble, Walks
 from ..explain cimport Explainer, PartialExplanations
 from ..guarded cimport begin_step, end_step
 from ..table cimport RowReader
@@ -21,12 +22,11 @@ from ..rng cimport BOOTSTRAP, EARLY, Rng, below, rng_for
 from ..schema cimport Labels, Schema
 from ..team cimport Job, Team
 from ..tree cimport (
-    Rows, Tree, first_cell, free_tree, is_leaf, learn, mean_of, plant, reserve_pairs,
-    rows_by_column, shrink, trim, walk_rows, walk_trees, weight_of,
+    Tree, first_cell, free_tree, is_leaf, learn, mean_of, plant, reserve_pairs, shrink, trim,
+    walk_trees, weight_of,
 )
 from ..trees cimport Trees, table_of
 from ..window cimport Window
-from .row_pass cimport Ensemble, RowPass
 
 from ..state import State, fields_of, require
 
@@ -51,30 +51,6 @@ cdef class VoteExplanations(PartialExplanations):
             self.forest.explain_tree(explainer, this, self.code)
         return 0
 
-
-cdef class Walks(RowPass):
-    """The walks of several rows down the trees of a forest; each tree is a task."""
-
-    cdef Forest forest
-
-    def __cinit__(self, Forest forest, Ahead ahead):
-        self.forest, self.ahead = forest, ahead
-
-    cdef int prepare(self) except -1:
-        return self.ahead.reserve_leaves(self.forest.trees.n_trees, self.forest.n_labels())
-
-    cdef int do(self, long tree, int thread) except -1 nogil:
-        cdef Rows rows = rows_by_column(self.ahead.values, self.ahead.stride)
-        walk_rows(&self.forest.trees.trees[tree], &rows, NULL, self.n,
-                  self.ahead.leaves + tree * AHEAD)
-        return 0
-
-    cdef int predict(self, RowReader reader, Py_ssize_t row) except -1 nogil:
-        cdef long tree
-        for tree in range(self.forest.trees.n_trees):
-            self.do(tree, 0)
-        self.forest.answer_ahead(reader, self.ahead, row, 0, self.n, self.forest.n_labels())
-        return 0
 
 NO_PLAN = np.empty((0, 2), np.int64)    # no tree waits to grow
 FIELDS = {
@@ -356,9 +332,6 @@ cdef class Forest(Ensemble):
 
     # --- Rows of a batch without the GIL ------------------------------------------------------
 
-    cdef RowPass new_pass(self, RowReader reader, Ahead ahead):
-        return Walks(self, ahead)
-
     cdef int prepare_run(self, RowReader reader) except -1:
         self.reserve_sums(self.n_labels())
         return Ensemble.prepare_run(self, reader)
@@ -426,7 +399,6 @@ cdef class Forest(Ensemble):
 
     cdef void answer_ahead(self, RowReader reader, Ahead ahead, Py_ssize_t row, int first, int n,
                            int n_labels) noexcept nogil:
-        """Store the predictions for n rows from their leaves; row 0 in `ahead` is `row`."""
         cdef const int* leaves = ahead.leaves + first
         cdef double* votes = ahead.votes
         cdef double mean

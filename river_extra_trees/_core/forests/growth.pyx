@@ -125,6 +125,8 @@ cdef class Growth(ColumnLists):
         cdef size_t n_values = n if self.has_nominal else 0
         self.node_values.lay_out(&end, n_values)
         self.links = <Link*>carve(&end, self.n_values + self.most_lists(), sizeof(Link))
+        # At most one of two children is below the top of the stack, and it has at least 2 samples.
+        self.tasks = <Task*>carve(&end, n // 2 + 2, sizeof(Task))
         self.weights = <double*>carve(&end, n, sizeof(double))
         self.values = <double*>carve(&end, n, sizeof(double))
         self.numbers = <double*>carve(&end, n_numbers, sizeof(double))
@@ -144,8 +146,6 @@ cdef class Growth(ColumnLists):
         self.sums = <int*>carve(&end, n_lanes, sizeof(int))
         self.scores = <float*>carve(&end, n_lanes, sizeof(float))
         self.varying = <int*>carve(&end, n_lanes, sizeof(int))
-        # At most one of two children is below the top of the stack, and it has at least 2 samples.
-        self.tasks = <Task*>carve(&end, n // 2 + 2, sizeof(Task))
         self.segments = <Segment*>carve(&end, n + self.n_classes, sizeof(Segment))
         self.left_segments = <Segment*>carve(&end, self.n_classes, sizeof(Segment))
         self.lefts = <int*>carve(&end, self.n_classes, sizeof(int))

@@ -22,8 +22,8 @@ leaves have few.
 
 cimport cython
 
+from ..ensemble cimport RowPass
 from ..table cimport RowReader
-from .row_pass cimport RowPass
 from .extra_trees cimport ExtraTrees, Pass
 
 cdef enum Phase:

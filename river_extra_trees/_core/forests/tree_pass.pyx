@@ -7,6 +7,7 @@ from libc.string cimport memcpy, memset
 
 from ..ahead cimport AHEAD, Ahead
 from ..allocation cimport free, product, resized, zeroed
+from ..ensemble cimport RowPass
 from ..guarded cimport begin_step, end_step
 from ..learner cimport STRETCH
 from ..table cimport RowReader
@@ -14,7 +15,6 @@ from ..tree cimport (
     ClassShare, Rows, Tree, add_shares, learn, list_shares, mean_of, rows_by_column, squares_of,
     walk_rows, weight_of,
 )
-from .row_pass cimport RowPass
 from .extra_trees cimport Answers, ExtraTrees, Group, Pass, SmallBatch
 from .model_trees cimport LinearModels, remainder
 from .questions cimport hash_of

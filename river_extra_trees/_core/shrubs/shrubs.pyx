@@ -21,25 +21,26 @@ import numpy as np
 
 cimport cython
 from libc.math cimport INFINITY, fabs, sqrt
-from libc.stdint cimport int64_t, uint8_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memmove, memset
 
-from ..ahead cimport AHEAD
+from ..ahead cimport AHEAD, Ahead
 from ..allocation cimport free, resized, zeroed
 from ..arrays cimport view
 from ..cart.splitter cimport Splitter
+from ..ensemble cimport Ensemble
 from ..explain cimport Explainer, PartialExplanations
 from ..learner cimport Learner
 from ..max_features cimport MaxFeatures, max_features_of, n_tried
 from ..moments cimport follow_moments
 from ..rng cimport FEATURES, rng_for
 from ..schema cimport Labels, Schema
-from ..shares cimport softmax
+from ..shares cimport first_largest, softmax
 from ..table cimport RowReader
 from ..tree cimport (
-    UNUSED, Node, Rows, Tree, begin_tree, bytes_of_tree, copy_tree, first_cell, free_tree, is_leaf,
-    learn, mean_of, n_nodes_of, plant, read_classes, reserve_pairs, rows_by_column, walk_rows,
-    walk_slot, walk_trees, weight_of, weight_of_class,
+    UNUSED, Node, Tree, begin_tree, bytes_of_tree, copy_tree, first_cell, free_tree, is_leaf,
+    learn, mean_of, n_nodes_of, plant, read_classes, reserve_pairs, walk_slot, walk_trees,
+    weight_of, weight_of_class,
 )
 from ..trees cimport Trees, table_of
 from ..window cimport Window
@@ -97,7 +98,7 @@ cdef size_t block_size(size_t stride, size_t window_size) noexcept nogil:
 
 
 @cython.final
-cdef class Shrubs(Learner):
+cdef class Shrubs(Ensemble):
     """The trees, their weights, and the window of samples for both.
 
     Parameters
@@ -111,7 +112,6 @@ cdef class Shrubs(Learner):
     """
 
     cdef readonly Window window
-    cdef readonly Trees trees
     cdef readonly Splitter splitter
     # --- Settings, as in the estimators -------------------------------------------------------
     cdef readonly int n_models
@@ -128,7 +128,6 @@ cdef class Shrubs(Learner):
     cdef readonly double l1
     cdef readonly double l2
     cdef readonly double node_penalty
-    cdef readonly uint64_t seed
     cdef MaxFeatures rule_of_features
 
     # --- State --------------------------------------------------------------------------------
@@ -159,10 +158,10 @@ cdef class Shrubs(Learner):
                   retrain="always", double l0=0.0, double l1=0.0, double l2=0.0,
                   double node_penalty=0.0, seed=0):
         begin_tree(&self.newcomer)
-        self.regression = regression
+        self.regression, self.fading = regression, 1.0
         self.splitter = Splitter("variance" if regression else "gini", max_depth=max_depth,
                                  shuffled=shuffled)
-        self.let_grow(Window(window_size), Trees(0, regression))
+        self.let_grow(Window(window_size), self.new_trees())
         self.n_models, self.window_size = n_models, window_size
         self.project_each_round = project_each_round
         self.loss = {"mse": SQUARED_ERROR, "cross_entropy": CROSS_ENTROPY}[loss]
@@ -266,7 +265,7 @@ cdef class Shrubs(Learner):
         Returns whether the ensemble predicts it wrongly: always without trees, and never in a
         regression.
         """
-        cdef int slot = -1, c, best = 0
+        cdef int slot = -1
         cdef Py_ssize_t spacing = self.window_size
         if self.window.size == self.window_size:
             slot = self.window.by_arrival[0]
@@ -287,12 +286,8 @@ cdef class Shrubs(Learner):
             return True
         if self.regression:
             return False
-        if not self.sums_run():
-            self.gather(self.leaves + slot, spacing)
-        for c in range(1, self.width):
-            if self.answer(c) > self.answer(best):
-                best = c
-        return best != <int>target
+        self.mix(self.leaves + slot, spacing, self.slopes)
+        return first_largest(self.slopes, self.width) != <int>target
 
     cdef int train(self) except -1 nogil:
         """Lines 6 to 8: grow a tree of weight zero on the window."""
@@ -350,14 +345,23 @@ cdef class Shrubs(Learner):
                         tree.cells[cell].weight / weight_of(tree, leaf))
                     cell = tree.cells[cell].next
 
-    cdef double answer(self, int c) noexcept nogil:
-        """f(x)[c] from `outputs`, eq. (2)."""
-        cdef double total = 0.0
-        cdef const double* h = self.outputs + <Py_ssize_t>c * (self.n_models + 1)
-        cdef int k
+    cdef void mix(self, const int* leaves, Py_ssize_t spacing, double* mixed) noexcept nogil:
+        """Compute f(x) from the leaves of x: eq. (2)."""
+        cdef const Tree* tree
+        cdef int k, leaf, cell
+        memset(mixed, 0, self.width * sizeof(double))
         for k in range(self.trees.n_trees):
-            total += self.weights[k] * h[k]       # eq. (2)
-        return total
+            tree, leaf = &self.trees.trees[k], leaves[k * spacing]
+            if self.regression:
+                mixed[0] += self.weights[k] * mean_of(tree, leaf)
+            elif tree.nodes[leaf].left >= 0:    # most leaves are pure
+                mixed[tree.nodes[leaf].left] += self.weights[k]
+            else:
+                cell = first_cell(tree, leaf)
+                while cell >= 0:
+                    mixed[tree.cells[cell].code] += self.weights[k] * (
+                        tree.cells[cell].weight / weight_of(tree, leaf))
+                    cell = tree.cells[cell].next
 
     # --- Running sums -------------------------------------------------------------------------
 
@@ -482,15 +486,17 @@ cdef class Shrubs(Learner):
     cdef void gradient_of_numbers(self) noexcept nogil:
         """Gradient of the squared error of standardised targets times W."""
         cdef int i, k, slot, n = self.trees.n_trees
-        cdef double slope, target
+        cdef double slope, target, mean
         memset(self.gradient, 0, n * sizeof(double))
         for i in range(self.window.n_sorted):
             slot = self.window.by_arrival[i]
             self.gather(self.leaves + slot, self.window_size)
+            mean = 0.0
             for k in range(n):
                 self.outputs[k] = (self.outputs[k] - self.centre) / self.scale
+                mean += self.weights[k] * self.outputs[k]       # eq. (2)
             target = (self.window.target[slot] - self.centre) / self.scale
-            slope = 2.0 * self.window.weight[slot] * (self.answer(0) - target)
+            slope = 2.0 * self.window.weight[slot] * (mean - target)
             for k in range(n):
                 self.gradient[k] += slope * self.outputs[k]     # eq. (5) with C = 1
 
@@ -606,14 +612,7 @@ cdef class Shrubs(Learner):
     cdef double* row_shares(self) except? NULL nogil:
         """Compute f(x) of eq. (2) in `slopes`."""
         self.evaluate(self.answering, 1)
-        return self.shares_in(self.answering, 1)
-
-    cdef double* shares_in(self, const int* leaves, Py_ssize_t spacing) noexcept nogil:
-        """Compute f(x) of eq. (2) in `slopes`, from the leaves of a row."""
-        cdef int c
-        self.gather(leaves, spacing)
-        for c in range(self.width):
-            self.slopes[c] = self.answer(c)
+        self.mix(self.answering, 1, self.slopes)
         return self.slopes
 
     cdef double row_number(self) except? -1.0 nogil:
@@ -628,28 +627,19 @@ cdef class Shrubs(Learner):
         return 0
 
     cdef int prepare_run(self, RowReader reader) except -1:
-        reader.ahead.reserve_leaves(self.trees.n_trees, 1)
-        return 0
+        return 0 if reader.learns else Ensemble.prepare_run(self, reader)
 
     cdef int run(self, RowReader reader, Py_ssize_t stop, int n_labels) except -1 nogil:
-        """Predict several rows at once, if none is learned."""
-        cdef int i, k, n
-        cdef Rows rows
         if reader.learns:
             return Learner.run(self, reader, stop, n_labels)
-        while reader.row < stop:
-            n = reader.read_ahead(stop, 0, self.regression)
-            if n == 0:
-                return 0
-            rows = rows_by_column(reader.ahead.values, reader.ahead.stride)
-            for k in range(self.trees.n_trees):
-                walk_rows(&self.trees.trees[k], &rows, NULL, n,
-                          reader.ahead.leaves + <Py_ssize_t>k * AHEAD)
-            for i in range(n):
-                reader.store_prediction(
-                    reader.row + i, self.shares_in(reader.ahead.leaves + i, AHEAD), n_labels)
-            reader.row += n
-        return 0
+        return Ensemble.run(self, reader, stop, n_labels)
+
+    cdef void answer_ahead(self, RowReader reader, Ahead ahead, Py_ssize_t row, int first, int n,
+                           int n_labels) noexcept nogil:
+        cdef int i
+        for i in range(first, first + n):
+            self.mix(ahead.leaves + i, AHEAD, ahead.votes)
+            reader.store_prediction(row + i, ahead.votes, n_labels)
 
     # --- Inspection ---------------------------------------------------------------------------
 
@@ -657,15 +647,6 @@ cdef class Shrubs(Learner):
     def n_seen(self):
         """Number of samples learned."""
         return self.window.n_seen
-
-    cdef int count_trees(self) noexcept:
-        return self.trees.n_trees
-
-    cdef list tree_nodes(self, int tree):
-        return self.trees.nodes(tree)
-
-    cdef tuple tree_sizes(self):
-        return self.trees.n_nodes, self.trees.height
 
     def tree_weights(self):
         """(number of the sample after which it was grown, weight) of every tree."""
@@ -728,7 +709,7 @@ cdef class Shrubs(Learner):
     cdef int load(self, dict fields) except -1:
         cdef int k
         self.schema, self.labels = fields["schema"], fields["labels"]
-        self.let_grow(fields["window"], table_of(fields["trees"], Trees(0, self.regression)))
+        self.let_grow(fields["window"], table_of(fields["trees"], self.new_trees()))
         require(self.window.size <= self.window_size, "Shrubs: too many samples")
         self.window.reserve(self.window_size, 0, 0)
         require(self.trees.n_trees == len(fields["weights"]) <= self.n_models,

@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from tests.naive.cart import Rules, Sample
+from tests.tools.growths import stepped
 from tests.tools.naive_forests import assert_same_trees, both, learn
 
 Maker = Callable[[random.Random, int], float | str]
@@ -98,6 +100,15 @@ def test_one_of_many(settings: dict[str, Any], regression: bool) -> None:
 
 def test_more_samples_of_a_class_than_a_byte_counts() -> None:
     check([lambda r, i: float(r.randrange(256))] * 5, False, 1100, [(1050, 1)], batch_size=900)
+
+
+@pytest.mark.parametrize("n_classes", [1, 2, 3])
+@pytest.mark.parametrize("n_columns", [1, 2, 3])
+def test_parts_of_the_memory_are_aligned(n_columns: int, n_classes: int) -> None:
+    """As their types need it, whatever the sizes of the parts before them are."""
+    samples = [Sample((float(i),) * n_columns, float(i % n_classes)) for i in range(5)]
+    offsets = stepped(samples, Rules("gini"), 5, 1).offsets()
+    assert not any(offsets.values()), offsets
 
 
 def check(

@@ -2,12 +2,13 @@
 
 from cpython.object cimport PyObject
 
-from ..ahead cimport Ahead
-from ..learner cimport Learner
-from ..lists cimport item_of
-from ..table cimport RowReader
-from ..team cimport Job
-from ..trees cimport Trees
+from .ahead cimport AHEAD, Ahead
+from .learner cimport Learner
+from .lists cimport item_of
+from .table cimport RowReader
+from .team cimport Job
+from .tree cimport Rows, rows_by_column, walk_rows
+from .trees cimport Trees
 
 cdef enum:
     FEW = 1 << 15   # rows times trees that one thread predicts before another has begun
@@ -22,7 +23,7 @@ cdef class Ensemble(Learner):
 
     cdef RowPass new_pass(self, RowReader reader, Ahead ahead):
         """A pass for the rows of a reader."""
-        raise NotImplementedError
+        return Walks(self, ahead)
 
     cdef int prepare_run(self, RowReader reader) except -1:
         if reader.job is None:
@@ -33,6 +34,10 @@ cdef class Ensemble(Learner):
 
     cdef int run(self, RowReader reader, Py_ssize_t stop, int n_labels) except -1 nogil:
         return (<Ranges>reader.job).run(reader, stop)
+
+    cdef void answer_ahead(self, RowReader reader, Ahead ahead, Py_ssize_t row, int first, int n,
+                           int n_labels) noexcept nogil:
+        pass
 
     cdef int count_trees(self) noexcept:
         return self.trees.n_trees
@@ -61,6 +66,29 @@ cdef class RowPass(Job):
             self.n += 1
         self.predict(reader, row)
         return self.n
+
+
+cdef class Walks(RowPass):
+    """The walks of several rows down the trees; each tree is a task."""
+
+    def __cinit__(self, Ensemble ensemble, Ahead ahead):
+        self.ensemble, self.ahead = ensemble, ahead
+
+    cdef int prepare(self) except -1:
+        return self.ahead.reserve_leaves(self.ensemble.trees.n_trees, self.ensemble.n_labels())
+
+    cdef int do(self, long tree, int thread) except -1 nogil:
+        cdef Rows rows = rows_by_column(self.ahead.values, self.ahead.stride)
+        walk_rows(&self.ensemble.trees.trees[tree], &rows, NULL, self.n,
+                  self.ahead.leaves + tree * AHEAD)
+        return 0
+
+    cdef int predict(self, RowReader reader, Py_ssize_t row) except -1 nogil:
+        cdef long tree
+        for tree in range(self.ensemble.trees.n_trees):
+            self.do(tree, 0)
+        self.ensemble.answer_ahead(reader, self.ahead, row, 0, self.n, self.ensemble.n_labels())
+        return 0
 
 
 cdef class Ranges(Job):

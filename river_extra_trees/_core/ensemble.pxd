@@ -1,4 +1,4 @@
-"""Trees that learn one stream and vote: what all forests have in common.
+"""Trees that learn one stream and vote: what forests and shrub ensembles have in common.
 
 Rows of a table that are not learned change nothing, so each thread predicts ranges of them
 (`Ranges`) with memory of its own (`RowPass`). Rows that are learned pass through the trees in the
@@ -8,11 +8,11 @@ way of the family; a `RowPass` can also be the job of a team.
 from cpython.object cimport PyObject
 from libc.stdint cimport uint64_t
 
-from ..ahead cimport Ahead
-from ..learner cimport LONG_STRETCH, Learner
-from ..table cimport RowReader
-from ..team cimport Job
-from ..trees cimport Trees
+from .ahead cimport Ahead
+from .learner cimport LONG_STRETCH, Learner
+from .table cimport RowReader
+from .team cimport Job
+from .trees cimport Trees
 
 cdef enum:
     LEAST_RANGE = 8         # rows of a range; the last one may be shorter
@@ -21,11 +21,14 @@ cdef enum:
 cdef class Ensemble(Learner):
     cdef readonly Trees trees
     cdef readonly double fading     # decay factor of the leaves, see `Kind`
-    cdef readonly int batch_size    # number of samples of a batch
     cdef readonly uint64_t seed     # seed of the streams of random numbers
 
     cdef Trees new_trees(self)
     cdef RowPass new_pass(self, RowReader reader, Ahead ahead)
+    # Stores the predictions for n rows, from `first` on, from their leaves; row 0 in `ahead` is
+    # `row` of the table. Threads predict different rows.
+    cdef void answer_ahead(self, RowReader reader, Ahead ahead, Py_ssize_t row, int first, int n,
+                           int n_labels) noexcept nogil
 
 cdef class RowPass(Job):
     cdef Ahead ahead                # the rows
@@ -36,6 +39,9 @@ cdef class RowPass(Job):
     # Predicts the rows, which begin at a row of the table.
     cdef int predict(self, RowReader reader, Py_ssize_t row) except -1 nogil
     cdef int read(self, RowReader reader, Py_ssize_t row, int n) except -1 nogil
+
+cdef class Walks(RowPass):
+    cdef Ensemble ensemble
 
 cdef class Ranges(Job):
     cdef Ensemble ensemble
