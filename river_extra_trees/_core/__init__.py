@@ -108,9 +108,10 @@ How a learner is saved and restored::
 How a prediction is explained::
 
     estimator.explain_one(x)
-      `- core.explain         encodes x; each family lays its trees out in preorder, and an
-                                 `Explainer` divides their outputs (explain); forests/explained
-                                 divides what combines the groups of an `ExtraTrees`
+      `- core.explain         encodes x; `TreeExplanations` divides the outputs of a table of
+                                 trees (explain), by the path with the means that inner nodes keep
+                                 (subtotals); forests/explained divides what combines the groups
+                                 of an `ExtraTrees`
 
 All modules use: `guarded` (one call at a time), `allocation`, `lists` (list items without the GIL),
 `rng` (named streams of random numbers), `split` (the struct of a split), `shares` (the largest

@@ -16,16 +16,18 @@ methods divide the difference between the output at x and the mean of all leaves
   features (Quadrature-TreeSHAP, arXiv 2605.04497).
 - Path: the change of the mean at each split on the path of x (Saabas 2014).
 
-How a family explains a row: `lay_out` (or `begin`, `put_leaf`, `put_split` and `end`) for each
-tree; then the family sets the values of the leaves, with the weight of the tree as a factor
-(`answer_leaves`); `finish` adds the contributions. `PartialExplanations` does so for many trees, in
-threads. Features are columns of the schema.
+How a family explains a row: `begin`, `put_leaf`, `put_split` and `end` lay out a tree; then the
+family sets the values of the leaves, with the weight of the tree as a factor; `finish` adds the
+contributions. `TreeExplanations` does so for a table of trees, in threads. By the path it does not
+lay them out: it walks down each tree and reads the means of the nodes from its `subtotals`.
+Features are columns of the schema.
 """
 
 from libc.math cimport NAN
 
 from .team cimport Job, Team
 from .tree cimport Tree
+from .trees cimport Trees
 
 cdef struct Step:               # 32 bytes
     double value                # of a leaf, NaN: that of the root; `measure` sets that of an inner
@@ -74,7 +76,7 @@ cdef struct Level:              # an inner node on the path, and the edge that l
 cdef class Explainer:
     cdef readonly int n_features
     cdef readonly bint shapley  # else the path
-    cdef Team team              # threads that may help with `PartialExplanations`
+    cdef Team team              # threads that may help with `TreeExplanations`
     cdef readonly double base   # sum of the means of the trees
     cdef double* phi            # per feature: sum of the contributions
     cdef Step* steps            # of the tree that is laid out
@@ -92,8 +94,6 @@ cdef class Explainer:
     cdef int reserve_steps(self, int n_nodes) except -1 nogil
     cdef int reserve_levels(self, int n) except -1 nogil
     cdef int lay_out(self, const Tree* tree, const double* row) except -1 nogil
-    cdef void answer_leaves(self, const Tree* tree, bint regression, int code,
-                            double factor) noexcept nogil
     cdef int finish(self) except -1 nogil
     cdef void add(self, const double* phi, double base, double factor) noexcept nogil
     cdef void to_log_odds(self) noexcept nogil
@@ -154,16 +154,32 @@ cdef inline int end(Explainer explainer, const Layout* layout) except -1 nogil:
     return explainer.reserve_levels(layout.deepest + 1)
 
 
-cdef class PartialExplanations(Job):
-    """The contributions in the trees of a learner; a task takes some of them."""
+cdef class TreeExplanations(Job):
+    """The contributions in the trees of a table; a task takes some of them.
+
+    What is divided is the mean of each tree; or, of its class shares, the sum of each times a
+    factor. An empty leaf has the mean of its tree, unless it answers.
+    """
     cdef list explainers        # per thread
     cdef double* parts          # per task: the contributions of the features, then the base value
     cdef int n_tasks            # number of these; it does not depend on that of the threads
     cdef int first, n           # the trees: first ... first + n - 1
+    cdef Trees trees
+    cdef const double* row      # by column
+    cdef const double* weights  # per tree, of its contributions: 0 leaves it out; NULL: 1 each
+    cdef double[::1] factors    # per class; None in a regression
+    cdef bint empty_answers     # an empty leaf answers: its mean, or equal shares
+    cdef bint by_majority       # the largest class of a leaf has the share 1
 
     cdef int explain(self, int first, int n, Explainer total, double factor) except -1 nogil
     cdef int explain_some(self, Explainer explainer, int task) except -1 nogil
     cdef int explain_tree(self, Explainer explainer, int tree) except -1 nogil
+    cdef int add_up(self, int tree) except -1 nogil
+    cdef double value_of(self, int tree, int node) noexcept nogil
+    cdef double mean_of_leaf(self, int tree, int leaf) noexcept nogil
+    cdef double of_shares(self, const Tree* tree, int leaf) noexcept nogil
+    cdef double of_no_sample(self) noexcept nogil
+    cdef bint keeps_subtotals(self) noexcept nogil
 
 # The slope between two arguments of a function of one number (the rescale rule of DeepLIFT), which
 # is its derivative if both are equal. They do not lose digits if the arguments are close.

@@ -3,14 +3,18 @@
 import numpy as np
 
 from cpython.object cimport PyObject
-from libc.math cimport exp, expm1, log, log1p
+from libc.math cimport NAN, exp, expm1, log, log1p
 from libc.string cimport memcpy, memset
 
 from .allocation cimport free, product, resized, zeroed
 from .arrays cimport view
 from .lists cimport item_of
+from .subtotals cimport (
+    MOST_CLASSES, add_classes, mean_below, next_unknown, reserve_subtotals, subtotal_of,
+)
 from .team cimport Job, Team
-from .tree cimport Node, Tree, is_leaf, mean_of, turn, weight_of_class
+from .tree cimport Node, Tree, first_cell, is_leaf, majority, mean_of, turn, weight_of
+from .trees cimport Trees
 
 cdef extern from "quadrature.h":
     void go_down(int n, const double* points, double share, double difference,
@@ -113,17 +117,6 @@ cdef class Explainer:
                           here.left, here.left ^ 1)
         return end(self, &layout)
 
-    cdef void answer_leaves(self, const Tree* tree, bint regression, int code,
-                            double factor) noexcept nogil:
-        """Let leaves with samples answer factor times their mean, or times the share of a class."""
-        cdef Step* step
-        cdef int i
-        for i in range(self.n_leaves):
-            step = &self.steps[self.leaves[i]]
-            if step.weight > 0.0:
-                step.value = factor * (mean_of(tree, step.right) if regression else
-                                       weight_of_class(tree, step.right, code) / step.weight)
-
     cdef int finish(self) except -1 nogil:
         """Add the contributions in the tree that is laid out, and its mean."""
         self.measure()
@@ -179,12 +172,7 @@ cdef class Explainer:
                 continue
             left, right = step + 1, self.steps + step.right
             step.weight = left.weight + right.weight
-            if left.weight > 0.0 and right.weight > 0.0:
-                step.value = left.value + right.weight / step.weight * (right.value - left.value)
-            elif step.weight > 0.0:
-                step.value = left.value if left.weight > 0.0 else right.value
-            else:
-                step.value = (left.value + right.value) / 2.0
+            step.value = mean_below(left.weight, left.value, right.weight, right.value)
         if self.steps[0].value != self.steps[0].value:
             self.steps[0].value = 0.0
         for i in range(self.n_leaves):
@@ -216,17 +204,18 @@ cdef class Explainer:
             visit(self, MOST_POINTS, POINTS[3], WEIGHTS[3])
 
 
-cdef class PartialExplanations(Job):
-    """The contributions in the trees of a learner, in threads. See the header.
+cdef class TreeExplanations(Job):
+    """The contributions in the trees of a table, in threads. See the header.
 
     A task is some trees: contributions are added up in the order of the tasks, so that their sum
     does not depend on the threads.
     """
 
-    def __cinit__(self, Explainer total, *_):
+    def __cinit__(self, Explainer total, Trees trees, double[::1] factors=None):
         self.explainers = [Explainer(total.n_features, total.shapley, None)
                            for _ in range(total.team.n_threads)]
         self.parts = <double*>zeroed(product(MOST_TASKS, total.n_features + 1), sizeof(double))
+        self.trees, self.factors = trees, factors
 
     def __dealloc__(self):
         free(self.parts)
@@ -259,8 +248,115 @@ cdef class PartialExplanations(Job):
         return 0
 
     cdef int explain_tree(self, Explainer explainer, int tree) except -1 nogil:
-        """Explain the row by a tree of the learner."""
+        """Explain the row by a tree."""
+        cdef const Tree* this = &self.trees.trees[tree]
+        cdef const Node* here = this.nodes
+        cdef double weight = self.weights[tree] if self.weights != NULL else 1.0
+        cdef double root, above, below
+        cdef Step* step
+        cdef int i, node = 0
+        if weight == 0.0:
+            return 0
+        if explainer.shapley or not self.keeps_subtotals():
+            explainer.lay_out(this, self.row)
+            for i in range(explainer.n_leaves):
+                step = &explainer.steps[explainer.leaves[i]]
+                step.value = weight * self.value_of(tree, step.right)
+            return explainer.finish()
+        self.add_up(tree)
+        root = above = self.value_of(tree, 0)
+        if root != root:
+            root = above = 0.0
+        explainer.base += weight * root
+        while not is_leaf(here):            # as `add_path`
+            node = here.left ^ <int>turn(here, self.row[here.feature], False)
+            below = self.value_of(tree, node)
+            if below != below:
+                below = root
+            explainer.phi[here.feature] += weight * (below - above)
+            here, above = &this.nodes[node], below
         return 0
+
+    cdef bint keeps_subtotals(self) noexcept nogil:
+        return self.factors is None or (
+            self.factors.shape[0] <= MOST_CLASSES and not self.by_majority)
+
+    cdef int add_up(self, int tree) except -1 nogil:
+        """Compute the subtotals of a tree that are not known."""
+        cdef Tree* this = &self.trees.trees[tree]
+        cdef double* total
+        cdef int node, left
+        if is_leaf(this.nodes):
+            return 0
+        reserve_subtotals(this, 2 if self.factors is None else 1 + <int>self.factors.shape[0])
+        node = next_unknown(this, -1)
+        while node >= 0:
+            if self.factors is not None:
+                add_classes(this, node)
+            else:
+                total, left = subtotal_of(this, node), this.nodes[node].left
+                total[1] = mean_below(
+                    weight_below(this, left), self.value_of(tree, left),
+                    weight_below(this, left ^ 1), self.value_of(tree, left ^ 1))
+                total[0] = weight_below(this, left) + weight_below(this, left ^ 1)
+            node = next_unknown(this, node)
+        return 0
+
+    cdef double value_of(self, int tree, int node) noexcept nogil:
+        """What a node answers, whose subtotal is known; NaN: it is empty."""
+        cdef const Tree* this = &self.trees.trees[tree]
+        cdef const double* total
+        cdef double value = 0.0
+        cdef int k
+        if is_leaf(&this.nodes[node]):
+            if not weight_of(this, node) > 0.0 and not self.empty_answers:
+                return NAN
+            if self.factors is None:
+                return self.mean_of_leaf(tree, node)
+            return self.of_shares(this, node)
+        total = subtotal_of(this, node)
+        if self.factors is None:
+            return total[1]
+        if not total[0] > 0.0:
+            return self.of_no_sample()
+        for k in range(self.factors.shape[0]):
+            value += self.factors[k] * total[1 + k]
+        return value / total[0]
+
+    cdef double mean_of_leaf(self, int tree, int leaf) noexcept nogil:
+        """The mean that a leaf answers."""
+        return mean_of(&self.trees.trees[tree], leaf)
+
+    cdef double of_shares(self, const Tree* tree, int leaf) noexcept nogil:
+        """The sum of the class shares in a leaf, each times its factor."""
+        cdef double total = 0.0, weight = weight_of(tree, leaf)
+        cdef int cell
+        if not weight > 0.0:
+            return self.of_no_sample()
+        if self.by_majority:
+            return self.factors[majority(tree, leaf)]
+        if tree.nodes[leaf].left >= 0:
+            return self.factors[tree.nodes[leaf].left]
+        cell = first_cell(tree, leaf)
+        while cell >= 0:
+            total += self.factors[tree.cells[cell].code] * tree.cells[cell].weight
+            cell = tree.cells[cell].next
+        return total / weight
+
+    cdef double of_no_sample(self) noexcept nogil:
+        """What an empty node answers: equal shares."""
+        cdef double total = 0.0
+        cdef int k, n = <int>self.factors.shape[0]
+        if not self.empty_answers:
+            return NAN
+        for k in range(n):
+            total += self.factors[k] / n
+        return total
+
+
+cdef inline double weight_below(const Tree* tree, int node) noexcept nogil:
+    """The weight of a node, whose subtotal is known."""
+    return weight_of(tree, node) if is_leaf(&tree.nodes[node]) else subtotal_of(tree, node)[0]
 
 
 # --- Shapley values -------------------------------------------------------------------------------

@@ -19,9 +19,11 @@ are of one class. They are in the node, too: its weight is `threshold`, and
 If a tree is grown until its leaves are pure, most leaves have one class. A leaf has at most as many
 cells as it has learned samples. A leaf of a regression has two moments beside its weight.
 
-A tree owns the sets of values of its splits, see `value_sets`.
+A tree owns the sets of values of its splits, see `value_sets`. Who explains predictions keeps sums
+of the leaves below its inner nodes there, see `subtotals`; what changes a leaf forgets those above.
 """
 
+from libc.math cimport NAN
 from libc.stdint cimport uint8_t, uint16_t
 
 from .moments cimport follow_moments
@@ -89,6 +91,10 @@ cdef struct Tree:
     int free_cell           # the first free cell, or -1
     int n_free_cells
     size_t set_bytes        # of the sets of values
+    double* subtotals       # subtotals[pair * n_subtotals + k], of the parent of the pair: its
+                            #   weight, NaN if they are not known, then other sums. NULL: none
+    int n_subtotals         # number of these values per pair
+    int subtotal_pairs      # number of pairs with memory for them
 
 # --- Memory ---------------------------------------------------------------------------------------
 
@@ -121,6 +127,7 @@ cdef inline int reserve_samples(Tree* tree, Py_ssize_t n) except -1 nogil:
 # --- Nodes ----------------------------------------------------------------------------------------
 
 cdef void uproot(Tree* tree) noexcept nogil
+cdef void forget_subtotals(Tree* tree) noexcept nogil
 cdef void plant(Tree* tree) noexcept nogil
 cdef int split_leaf(Tree* tree, int leaf, const Split* split, double gain) noexcept nogil
 cdef void send_missing(Tree* tree, int node, bint left) noexcept nogil
@@ -249,6 +256,20 @@ cdef inline void walk_trees(const Tree* trees, int n, const double* row, bint nu
 
 # --- Leaves ---------------------------------------------------------------------------------------
 
+cdef inline void touch(Tree* tree, int leaf) noexcept nogil:
+    """A leaf changes: the subtotals above it are no longer known, if they were."""
+    cdef int pair = leaf >> 1
+    cdef double* weight
+    if tree.subtotals == NULL:
+        return
+    while 0 < pair < tree.subtotal_pairs:
+        weight = &tree.subtotals[<Py_ssize_t>pair * tree.n_subtotals]
+        if weight[0] != weight[0]:      # nor are those above
+            return
+        weight[0] = NAN
+        pair = tree.parents[pair] >> 1
+
+
 cdef void clear(Tree* tree, int leaf) noexcept nogil
 cdef void fade_classes(Tree* tree, int leaf, double fading) noexcept nogil
 cdef void add_class(Tree* tree, int leaf, int code, double weight) noexcept nogil
@@ -313,6 +334,7 @@ cdef inline void learn_number(Tree* tree, int leaf, double y, double weight,
 cdef inline int learn(Tree* tree, const Kind* kind, int leaf, double target, double weight,
                       double batch) except -1 nogil:
     """Let a leaf learn a sample, after decay. `batch` is the time of the visit, if it is kept."""
+    touch(tree, leaf)
     if kind.with_visits:
         tree.visited[leaf] = batch
     if kind.regression:

@@ -26,6 +26,7 @@ cdef void free_tree(Tree* tree) noexcept nogil:
     free_sets(tree)
     free(tree.nodes)
     free(tree.cells)
+    free(tree.subtotals)
     begin_tree(tree)
 
 
@@ -130,7 +131,7 @@ cdef size_t bytes_of_tree(const Tree* tree, const Kind* kind) noexcept nogil:
     """Number of allocated bytes."""
     cdef Tree layout
     return (lay_out(&layout, kind, NULL, tree.capacity) + tree.cell_capacity * sizeof(Cell)
-            + tree.set_bytes)
+            + <size_t>tree.subtotal_pairs * tree.n_subtotals * sizeof(double) + tree.set_bytes)
 
 
 # --- Sets of values -------------------------------------------------------------------------------
@@ -183,8 +184,15 @@ cdef void free_sets(Tree* tree) noexcept nogil:
 cdef void uproot(Tree* tree) noexcept nogil:
     """Remove all nodes; their memory stays."""
     free_sets(tree)
+    forget_subtotals(tree)
     tree.n_used = tree.n_free = tree.n_cells_used = tree.n_free_cells = 0
     tree.free_pair = tree.free_cell = -1
+
+
+cdef void forget_subtotals(Tree* tree) noexcept nogil:
+    free(tree.subtotals)
+    tree.subtotals = NULL
+    tree.n_subtotals = tree.subtotal_pairs = 0
 
 
 cdef void plant(Tree* tree) noexcept nogil:
@@ -209,6 +217,7 @@ cdef int new_pair(Tree* tree, int parent, int depth) noexcept nogil:
         tree.impurities[left >> 1] = 0.0
     empty(tree, left)
     empty(tree, left ^ 1)
+    touch(tree, left)
     return left
 
 
@@ -216,6 +225,7 @@ cdef int split_leaf(Tree* tree, int leaf, const Split* split, double gain) noexc
     """Split a leaf into two empty leaves; return the left one. The memory is reserved."""
     cdef int left = new_pair(tree, leaf, depth_of(tree, leaf) + 1)
     cdef Node* this = &tree.nodes[leaf]
+    touch(tree, leaf)
     drop_classes(tree, leaf)
     tree.gains[left >> 1] = gain
     this.threshold, this.left = split.threshold, left
@@ -499,6 +509,7 @@ cdef void empty(Tree* tree, int node) noexcept nogil:
 
 cdef void clear(Tree* tree, int leaf) noexcept nogil:
     """Empty a leaf."""
+    touch(tree, leaf)
     drop_classes(tree, leaf)
     empty(tree, leaf)
 

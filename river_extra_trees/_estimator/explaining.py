@@ -32,9 +32,12 @@ def explain_row(
     features = [each for each in core.schema.features() if each[0] < len(parts)]
     # A feature with numbers and other values has two columns.
     places = {name: place for place, name in enumerate(dict.fromkeys(n for _, n in features))}
-    values = np.zeros(len(places))
-    for column, name in features:
-        values[places[name]] += parts[column]
+    if len(places) == len(parts):
+        values = parts
+    else:
+        values = np.zeros(len(places))
+        for column, name in features:
+            values[places[name]] += parts[column]
     data = np.empty(len(places), dtype=object)
     for name, place in places.items():
         value = x.get(name)

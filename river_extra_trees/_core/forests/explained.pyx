@@ -6,9 +6,10 @@ from libc.math cimport INFINITY, exp, log
 from libc.string cimport memcpy
 
 from ..explain cimport (
-    Explainer, PartialExplanations, Step, slope_of_exp, slope_of_limits, slope_of_log,
+    Explainer, TreeExplanations, slope_of_exp, slope_of_limits, slope_of_log,
 )
-from ..tree cimport UNUSED, Tree, add_leaf, first_cell, is_leaf, mean_of, weight_of
+from ..subtotals cimport subtotal_of
+from ..tree cimport UNUSED, Tree, add_leaf, is_leaf, mean_of
 from .extra_trees cimport ExtraTrees, Group
 from .mixtures cimport FLOOR, ClassPool, NumberMixture
 from .model_trees cimport LinearModels
@@ -23,7 +24,7 @@ cdef int explain_classes(ExtraTrees forest, Explainer explainer, int code) excep
     """Divide the log odds of a class."""
     cdef int width = forest.n_labels(), n = forest.n_groups(), g, k
     cdef Group group
-    cdef ShareExplanations shares = ShareExplanations(explainer, forest)
+    cdef TreeExplanations shares
     cdef ClassPool pool = forest.pool
     # Per group and class: predictions if no feature is known.
     cdef double[:, ::1] base = np.zeros((n, width))
@@ -34,7 +35,9 @@ cdef int explain_classes(ExtraTrees forest, Explainer explainer, int code) excep
     if width == 1:
         explainer.base = log(1.0 - ONLY_CLASS) - log(ONLY_CLASS)
         return 0
-    add_mean_shares(forest, base)
+    shares = TreeExplanations(explainer, forest.trees, slopes[0])
+    shares.row, shares.empty_answers = forest.schema.row, True
+    add_mean_shares(forest, shares, not explainer.shapley, base)
     forest.naive.answer(forest.schema.row, NULL, 0, pool.naive_answer(&logs[0], width))
     pool.pool(&base[0, 0], &logs[0], width)
     naive = naive_likelihoods(forest, forest.schema.n_filled, width)
@@ -46,7 +49,7 @@ cdef int explain_classes(ExtraTrees forest, Explainer explainer, int code) excep
         for g in range(n):
             slopes[g, k] += pool.weights[g] * slopes[n, k]
     for g in range(n):
-        group, shares.slopes = forest.groups[g], slopes[g]
+        group, shares.factors = forest.groups[g], slopes[g]
         with nogil:
             shares.explain(group.first, group.n, explainer, 1.0 / group.n)
     if naive is not None:
@@ -55,30 +58,35 @@ cdef int explain_classes(ExtraTrees forest, Explainer explainer, int code) excep
     return 0
 
 
-cdef int add_mean_shares(ExtraTrees forest, double[:, ::1] base) except -1:
-    """Add the class shares of all samples in the trees of each group."""
+cdef int add_mean_shares(ExtraTrees forest, TreeExplanations shares, bint kept,
+                         double[:, ::1] base) except -1:
+    """Add the class shares of all samples in the trees of each group; their sums can be kept."""
     cdef Group group
+    cdef const Tree* this
     cdef int g, k, tree, width = <int>base.shape[1]
-    cdef double[::1] counts = np.zeros(width)
-    cdef double total
+    cdef double[::1] totals = np.zeros(width + 1)
     for g in range(forest.n_groups()):
         group = forest.groups[g]
         for tree in range(group.first, group.first + group.n):
-            counts[:] = 0.0
-            total = count_samples(&forest.trees.trees[tree], &counts[0])
+            this = &forest.trees.trees[tree]
+            totals[:] = 0.0
+            if kept and shares.keeps_subtotals() and not is_leaf(this.nodes):
+                shares.add_up(tree)
+                memcpy(&totals[0], subtotal_of(this, 0), (width + 1) * sizeof(double))
+            else:
+                count_samples(this, &totals[0])
             for k in range(width):
-                base[g, k] += (counts[k] / total if total > 0.0 else 1.0 / width) / group.n
+                base[g, k] += (totals[k + 1] / totals[0] if totals[0] > 0.0
+                               else 1.0 / width) / group.n
     return 0
 
 
-cdef double count_samples(const Tree* tree, double* counts) noexcept nogil:
-    """Add the class weights of all leaves; return the total weight."""
+cdef void count_samples(const Tree* tree, double* totals) noexcept nogil:
+    """Add the weight of all leaves, and their class weights."""
     cdef int node
-    cdef double total = 0.0
     for node in range(tree.n_used):
         if tree.nodes[node].feature != UNUSED and is_leaf(&tree.nodes[node]):
-            add_leaf(tree, node, &total, counts)
-    return total
+            add_leaf(tree, node, totals, totals + 1)
 
 
 cdef double slopes_of_pool(ClassPool pool, const double* logs, const double* base, int code,
@@ -115,45 +123,6 @@ cdef double log_sum(double[::1] sums, int code) noexcept:
         if k != code:
             total += exp(sums[k] - largest)
     return log(total) + largest
-
-
-cdef class ShareExplanations(PartialExplanations):
-    """The contributions to the sum of slopes times class shares in a tree."""
-
-    cdef ExtraTrees forest
-    cdef double[::1] slopes     # per class
-
-    def __cinit__(self, Explainer total, ExtraTrees forest):
-        self.forest = forest
-
-    cdef int explain_tree(self, Explainer explainer, int tree) except -1 nogil:
-        cdef const Tree* this = &self.forest.trees.trees[tree]
-        cdef int i, width = <int>self.slopes.shape[0]
-        cdef const double* slopes = &self.slopes[0]
-        cdef Step* step
-        explainer.lay_out(this, self.forest.schema.row)
-        for i in range(explainer.n_leaves):
-            step = &explainer.steps[explainer.leaves[i]]
-            step.value = sum_of_shares(this, step.right, slopes, width)
-        return explainer.finish()
-
-
-cdef double sum_of_shares(const Tree* tree, int leaf, const double* factors,
-                          int width) noexcept nogil:
-    """The sum of the class shares in a leaf, each times a factor; equal shares if it is empty."""
-    cdef double total = 0.0, weight = weight_of(tree, leaf)
-    cdef int k, cell
-    if not weight > 0.0:
-        for k in range(width):
-            total += factors[k] / width
-        return total
-    if tree.nodes[leaf].left >= 0:
-        return factors[tree.nodes[leaf].left]
-    cell = first_cell(tree, leaf)
-    while cell >= 0:
-        total += factors[tree.cells[cell].code] * tree.cells[cell].weight
-        cell = tree.cells[cell].next
-    return total / weight
 
 
 cdef object naive_likelihoods(ExtraTrees forest, int n, int width):
@@ -195,10 +164,11 @@ cdef int explain_numbers(ExtraTrees forest, Explainer explainer) except -1:
     """Divide the predicted number."""
     cdef int g, n = forest.n_groups()
     cdef double[::1] base = np.zeros(n), factors = np.zeros(n)
-    cdef MeanExplanations means = MeanExplanations(explainer, forest)
+    cdef MeanExplanations means = MeanExplanations(explainer, forest.trees)
     cdef Explainer of_group
     cdef Group group
     cdef list parts = []
+    means.forest, means.row, means.empty_answers = forest, forest.schema.row, True
     for g in range(n):
         group = forest.groups[g]
         of_group = Explainer(explainer.n_features, explainer.shapley, explainer.team)
@@ -214,7 +184,7 @@ cdef int explain_numbers(ExtraTrees forest, Explainer explainer) except -1:
     return 0
 
 
-cdef class MeanExplanations(PartialExplanations):
+cdef class MeanExplanations(TreeExplanations):
     """The contributions to the mean in a tree.
 
     The mean of a leaf is that of the residuals of its linear model; the model is added in closed
@@ -223,22 +193,15 @@ cdef class MeanExplanations(PartialExplanations):
 
     cdef ExtraTrees forest
 
-    def __cinit__(self, Explainer total, ExtraTrees forest):
-        self.forest = forest
+    cdef double mean_of_leaf(self, int tree, int leaf) noexcept nogil:
+        return mean_of(&self.trees.trees[tree], leaf) + (
+            <LinearModels>self.forest.models_of(tree)).in_middle(leaf)
 
     cdef int explain_tree(self, Explainer explainer, int tree) except -1 nogil:
-        cdef const Tree* this = &self.forest.trees.trees[tree]
-        cdef const double* row = self.forest.schema.row
-        cdef Step* step
-        cdef int i
-        explainer.lay_out(this, row)
-        for i in range(explainer.n_leaves):
-            step = &explainer.steps[explainer.leaves[i]]
-            step.value = mean_of(this, step.right) + (
-                <LinearModels>self.forest.models_of(tree)).in_middle(step.right)
-        explainer.finish()
+        TreeExplanations.explain_tree(self, explainer, tree)
         (<LinearModels>self.forest.models_of(tree)).add_terms(
-            self.forest.single.leaves[tree], row, self.forest.schema.n_columns, 1.0, explainer.phi)
+            self.forest.single.leaves[tree], self.row, self.forest.schema.n_columns, 1.0,
+            explainer.phi)
         return 0
 
 

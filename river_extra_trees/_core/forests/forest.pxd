@@ -96,7 +96,7 @@ cdef class Forest(Ensemble):
                         double* votes, uint8_t* voted) noexcept nogil
 
     # Explains factor times the answer of a tree: its mean, or the vote for a class.
-    cdef int explain_tree(self, Explainer explainer, const Tree* tree, int code) except -1 nogil
+    cdef bint votes_by_majority(self) noexcept nogil
 
     cdef dict views(self)
     cdef int load(self, dict fields) except -1

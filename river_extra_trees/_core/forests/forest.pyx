@@ -14,7 +14,7 @@ from ..ahead cimport AHEAD, Ahead
 from ..allocation cimport free, product, resized, zeroed
 from ..cart.splitter cimport Splitter
 from ..ensemble cimport Ensemble, Walks
-from ..explain cimport Explainer, PartialExplanations
+from ..explain cimport Explainer, TreeExplanations
 from ..guarded cimport begin_step, end_step
 from ..table cimport RowReader
 from ..learner cimport Learner
@@ -33,23 +33,6 @@ from ..state import State, fields_of, require
 cdef enum:
     FIRST = 10      # number of samples at the first early growth; also the smallest step after it
     FEW = 1024      # rows times trees for which no other thread is woken
-
-
-cdef class VoteExplanations(PartialExplanations):
-    """The contributions in the trees that vote for the row of the schema."""
-
-    cdef Forest forest
-    cdef int code
-    cdef const int* reached
-
-    def __cinit__(self, Explainer total, Forest forest, int code):
-        self.forest, self.code = forest, code
-
-    cdef int explain_tree(self, Explainer explainer, int tree) except -1 nogil:
-        cdef const Tree* this = &self.forest.trees.trees[tree]
-        if weight_of(this, self.reached[tree]) > 0.0:
-            self.forest.explain_tree(explainer, this, self.code)
-        return 0
 
 
 NO_PLAN = np.empty((0, 2), np.int64)    # no tree waits to grow
@@ -482,26 +465,30 @@ cdef class Forest(Ensemble):
     cdef int explain_row(self, Explainer explainer, int code) except -1:
         """Trees whose leaf is empty do not vote; see `sum_votes`."""
         cdef const int* reached = self.find_leaves_of_row()
-        cdef const Tree* trees = self.trees.trees
-        cdef int tree, n_voters = 0
-        cdef VoteExplanations votes
-        for tree in range(self.trees.n_trees):
-            n_voters += weight_of(&trees[tree], reached[tree]) > 0.0
+        cdef int tree, n_trees = self.trees.n_trees, n_voters = 0
+        cdef double[::1] votes = np.zeros(n_trees + 1)
+        cdef double[::1] factors = None
+        cdef TreeExplanations trees
+        for tree in range(n_trees):
+            votes[tree] = weight_of(&self.trees.trees[tree], reached[tree]) > 0.0
+            n_voters += <int>votes[tree]
+        if not self.regression:
+            factors = np.zeros(self.n_labels())
+            factors[code] = 1.0
+        trees = TreeExplanations(explainer, self.trees if n_voters else self.root_statistics,
+                                 factors)
+        trees.row, trees.by_majority = self.schema.row, self.votes_by_majority()
         if n_voters:
-            votes = VoteExplanations(explainer, self, code)
-            votes.reached = reached
-            with nogil:
-                votes.explain(0, self.trees.n_trees, explainer, 1.0 / n_voters)
-        else:
-            self.explain_tree(explainer, self.root_statistics.trees, code)
+            trees.weights = &votes[0]
+        with nogil:
+            trees.explain(0, n_trees if n_voters else 1, explainer, 1.0 / max(1, n_voters))
         if not self.regression:
             explainer.to_log_odds()
         return 0
 
-    cdef int explain_tree(self, Explainer explainer, const Tree* tree, int code) except -1 nogil:
-        explainer.lay_out(tree, self.schema.row)
-        explainer.answer_leaves(tree, self.regression, code, 1.0)
-        return explainer.finish()
+    cdef bint votes_by_majority(self) noexcept nogil:
+        """Whether a leaf votes for its largest class alone."""
+        return False
 
     # --- Copies -------------------------------------------------------------------------------
 

@@ -11,7 +11,6 @@ from libc.string cimport memmove, memset
 from ..allocation cimport free, product, resized
 from ..arrays cimport view
 from ..cart.splitter cimport Splitter
-from ..explain cimport Explainer, Step
 from ..learner cimport Learner
 from ..rng cimport FORGET, SUBSET, Rng, next_word, poisson, rng_for, uniform
 from ..schema cimport Schema
@@ -242,17 +241,8 @@ cdef class ForgetfulForest(Forest):
                 voted[i] = True
                 votes[<Py_ssize_t>i * n_labels + code] += 1.0
 
-    cdef int explain_tree(self, Explainer explainer, const Tree* tree, int code) except -1 nogil:
-        cdef Step* step
-        cdef int i
-        if self.regression or not self.published:
-            return Forest.explain_tree(self, explainer, tree, code)
-        explainer.lay_out(tree, self.schema.row)
-        for i in range(explainer.n_leaves):
-            step = &explainer.steps[explainer.leaves[i]]
-            if step.weight > 0.0:
-                step.value = majority(tree, step.right) == code
-        return explainer.finish()
+    cdef bint votes_by_majority(self) noexcept nogil:
+        return self.published and not self.regression
 
     # --- One batch ----------------------------------------------------------------------------
 

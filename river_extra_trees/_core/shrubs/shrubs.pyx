@@ -29,7 +29,7 @@ from ..allocation cimport free, resized, zeroed
 from ..arrays cimport view
 from ..cart.splitter cimport Splitter
 from ..ensemble cimport Ensemble
-from ..explain cimport Explainer, PartialExplanations
+from ..explain cimport Explainer, TreeExplanations
 from ..learner cimport Learner
 from ..max_features cimport MaxFeatures, max_features_of, n_tried
 from ..moments cimport follow_moments
@@ -619,9 +619,15 @@ cdef class Shrubs(Ensemble):
         return self.row_shares()[0]
 
     cdef int explain_row(self, Explainer explainer, int code) except -1:
-        cdef ShrubExplanations shrubs = ShrubExplanations(explainer, self, code)
+        cdef double[::1] factors = None
+        cdef TreeExplanations trees
+        if not self.regression:
+            factors = np.zeros(self.n_labels())
+            factors[code] = 1.0
+        trees = TreeExplanations(explainer, self.trees, factors)
+        trees.row, trees.weights = self.schema.row, self.weights
         with nogil:
-            shrubs.explain(0, self.trees.n_trees, explainer, 1.0)
+            trees.explain(0, self.trees.n_trees, explainer, 1.0)
         if not self.regression:
             explainer.to_log_odds()
         return 0
@@ -773,19 +779,3 @@ cdef class Shrubs(Ensemble):
             total += self.weights[k]
         require(n == 0 or fabs(total - 1.0) < 1e-9, "Shrubs: the weights do not sum to one")
         return 0
-
-
-cdef class ShrubExplanations(PartialExplanations):
-    """The contributions in the weighted trees."""
-
-    cdef Shrubs shrubs
-    cdef int code
-
-    def __cinit__(self, Explainer total, Shrubs shrubs, int code):
-        self.shrubs, self.code = shrubs, code
-
-    cdef int explain_tree(self, Explainer explainer, int tree) except -1 nogil:
-        cdef const Tree* this = &self.shrubs.trees.trees[tree]
-        explainer.lay_out(this, self.shrubs.schema.row)
-        explainer.answer_leaves(this, self.shrubs.regression, self.code, self.shrubs.weights[tree])
-        return explainer.finish()

@@ -27,11 +27,14 @@ COLUMNS: dict[str, list[Maker]] = {
     "one missing value": [lambda r, i: MISSING if i == 1_400 else float(r.randrange(9))] * 6,
     "four at a time, or one": [lambda r, i: float(r.randrange(9)), lambda r, i: 0.1 * i] * 3,
     "doubles of one magnitude": [lambda r, i: 1.7e9 + 1e-3 * i, lambda r, i: -2e9 + 1e-3 * i],
-    "too far apart to subtract": [lambda r, i: 1.0 + i / 700.0, lambda r, i: i - 700.5],
+    "too far apart to subtract": [lambda r, i: i / 300.0 - 1.5, lambda r, i: i - 1_000.5],
     "huge and tiny": [lambda r, i: 1e300 * r.random(), lambda r, i: 1e-300 * r.random()],
     "negative zero": [lambda r, i: r.choice([-0.0, 0.0, 1.0])] * 5,
     "nominal": [lambda r, i: r.choice(CODES[:5]), lambda r, i: float(r.randrange(9))],
-    "a late column": [lambda r, i: r.random(), lambda r, i: r.random() if i > 900 else MISSING],
+    "a column that begins with a block": [
+        lambda r, i: r.random(),
+        lambda r, i: r.random() if i >= 1_024 else MISSING,
+    ],
 }
 
 

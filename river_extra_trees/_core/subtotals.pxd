@@ -1,0 +1,39 @@
+"""Subtotals: what the leaves below each inner node of a tree sum up to, kept between explanations.
+
+An explanation by the path needs the means of the nodes on the path of one row, and each is a mean
+of all leaves below. A subtotal is a function of the two children, whose subtotals are known or
+which are leaves. So one that is computed again has the same bits as one that was kept: an
+explanation does not depend on those before. `touch` (see `tree`) forgets the subtotals above a leaf
+that changes. After a sample, those of its path are computed again, the others are kept.
+
+    classification      weight, then the weight of each class
+    regression          weight, then the mean of the values of the leaves. Without a weight, the
+                        mean of the two children; NaN if a leaf below has no value
+
+Until the first explanation by the path, a tree has no subtotals. More than MOST_CLASSES would take
+more memory than the tree, and are not kept.
+"""
+
+from .tree cimport Tree
+
+cdef enum:
+    MOST_CLASSES = 15
+
+cdef int reserve_subtotals(Tree* tree, int n_values) except -1 nogil
+cdef int next_unknown(const Tree* tree, int node) noexcept nogil
+cdef void add_classes(Tree* tree, int node) noexcept nogil
+
+
+cdef inline double* subtotal_of(const Tree* tree, int node) noexcept nogil:
+    """The subtotal of an inner node."""
+    return tree.subtotals + <Py_ssize_t>(tree.nodes[node].left >> 1) * tree.n_subtotals
+
+
+cdef inline double mean_below(double left_weight, double left, double right_weight,
+                              double right) noexcept nogil:
+    """The mean of an inner node, from the weights and means of its children."""
+    if left_weight > 0.0 and right_weight > 0.0:
+        return left + right_weight / (left_weight + right_weight) * (right - left)
+    if left_weight + right_weight > 0.0:
+        return left if left_weight > 0.0 else right
+    return (left + right) / 2.0
