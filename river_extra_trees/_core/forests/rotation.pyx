@@ -257,14 +257,14 @@ cdef int sort_by_leaf(ExtraTrees forest, const int* leaves, int64_t first, int64
     cdef int* places = small.places
     cdef double[BUCKETS] last
     cdef uint8_t[BUCKETS] is_mixed
-    cdef int at = <int>(first % forest.batch_size), n = <int>(stop - first), size = 0, i, k, leaf
+    cdef int at = <int>(first % forest.batch_size), n = <int>(stop - first), size = 0, k, leaf, _
     cdef int place = forest.buffer.place_of(first), bucket
     cdef double label
     memset(is_mixed, forest.regression, BUCKETS)
     if not forest.regression:
         for bucket in range(BUCKETS):
             last[bucket] = -1.0
-        for i in range(n):
+        for _ in range(n):
             label = forest.buffer.target(place)
             bucket = leaves[at] & (BUCKETS - 1)
             is_mixed[bucket] |= (last[bucket] >= 0.0) & (last[bucket] != label)
@@ -272,7 +272,7 @@ cdef int sort_by_leaf(ExtraTrees forest, const int* leaves, int64_t first, int64
             at = at + 1 if at + 1 < forest.batch_size else 0
             place = forest.buffer.place_after(place)
         at, place = <int>(first % forest.batch_size), forest.buffer.place_of(first)
-    for i in range(n):
+    for _ in range(n):
         leaf = leaves[at]
         if is_mixed[leaf & (BUCKETS - 1)]:
             k = size
