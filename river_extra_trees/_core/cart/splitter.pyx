@@ -23,7 +23,7 @@ from .search cimport (
     threshold_between, x_log_x,
 )
 from .workspace cimport (
-    FEW_SAMPLES, FORGETFUL, NONE, STREAM, TABLE, LeafRange, Side, Task, Workspace,
+    FEW_SAMPLES, FORGETFUL, LISTED, NONE, STREAM, TABLE, LeafRange, Side, Task, Workspace,
 )
 
 cdef dict CRITERIA = {"gini": GINI, "entropy": ENTROPY, "variance": VARIANCE}
@@ -87,6 +87,7 @@ cdef class Splitter(Workspace):
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
         self.shuffled = shuffled
+        self.least_named = LISTED
         self.published = PROGRAMS[published]
 
     def __reduce__(self):
@@ -495,6 +496,7 @@ cdef void centre(Workspace work, const Task* task) noexcept nogil:
         mass = work.mass[k]
         node.weight += mass
         mean += mass * (target[k] - mean) / node.weight
+    work.mean = mean
     for i in range(task.start, task.end):
         k = work.samples[i]
         work.centred[k] = target[k] - mean
