@@ -61,8 +61,8 @@ class ExtraTreesClassifier(ExtraTreesLearner, TreeClassifier):
         Smallest number of samples on either side of a split.
     max_features
         Features to try per split: `None` (all), `"sqrt"`, `"log2"`, a number, or a share, which
-        stands for 100 at most. All are those with a value among the samples on which a tree, or a
-        leaf, is grown.
+        stands for 100 at most, or for 12 where most features are absent in most samples. All are
+        those with a value among the samples on which a tree, or a leaf, is grown.
     max_nodes
         Largest number of nodes of each tree. Beyond it, those of the lowest splits that samples
         have reached least recently become leaves again.
@@ -191,8 +191,8 @@ class ExtraTreesRegressor(ExtraTreesLearner, DistributionRegressor):
         Smallest number of samples on either side of a split.
     max_features
         Features to try per split: `None` (all), `"sqrt"`, `"log2"`, a number, or a share, which
-        stands for 100 at most. All are those with a value among the samples on which a tree, or a
-        leaf, is grown.
+        stands for 100 at most, or for 12 where most features are absent in most samples. All are
+        those with a value among the samples on which a tree, or a leaf, is grown.
     max_nodes
         Largest number of nodes of each tree. Beyond it, those of the lowest splits that samples
         have reached least recently become leaves again.

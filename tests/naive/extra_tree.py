@@ -149,6 +149,11 @@ class Tree:
 # --- Growth
 
 
+def are_few(n_values: int, n_cells: int) -> bool:
+    """Whether the growth lists the samples with a value of a column."""
+    return 4 * n_values < n_cells and n_values <= MOST_ENTRIES
+
+
 def score(samples: list[Sample], criterion: str, middle: float) -> float:
     """Higher is better: the impurity of the samples of a side, but for a constant.
 
@@ -416,7 +421,7 @@ class Growth:
         """The numeric columns that at most half of the samples have, if there are few values."""
         values = [value for sample in samples for value in sample.x]
         n_values = sum(not math.isnan(value) for value in values)
-        if 4 * n_values >= len(offered) * len(samples) or n_values > MOST_ENTRIES:
+        if len(samples) == 2 or not are_few(n_values, len(offered) * len(samples)):
             return []
         return [
             column
@@ -453,6 +458,10 @@ class Growth:
             is_listed = drawn >= n_left
             if is_listed:
                 drawn -= n_left
+                if n_lists_left > self.n_visited - n_visited:  # the fullest of four
+                    for _ in range(3):
+                        other = self.rng.below(n_lists_left)
+                        drawn = max(drawn, other, key=lambda at: len(present(samples, listed[at])))
                 n_lists_left -= 1
                 listed[drawn], listed[n_lists_left] = listed[n_lists_left], listed[drawn]
                 column = listed[n_lists_left]
@@ -461,8 +470,8 @@ class Growth:
                 columns[drawn], columns[n_left] = columns[n_left], columns[drawn]
                 column = columns[n_left]
             values = [value_of(sample.x, column) for sample in samples]
-            present = [value for value in values if not math.isnan(value)]
-            if len(set(present)) + (len(present) < len(values)) <= 1:
+            own = [value for value in values if not math.isnan(value)]
+            if len(set(own)) + (len(own) < len(values)) <= 1:
                 if is_listed:
                     listed[n_lists_left], listed[-1] = listed[-1], listed[n_lists_left]
                     listed.pop()
@@ -474,7 +483,7 @@ class Growth:
             if column in self.nominal:
                 splits = self.nominal_splits(column, values, samples)
             else:
-                low, high = min(present), max(present)
+                low, high = min(own), max(own)
                 is_drawn = not is_listed or low < high
                 threshold = random_threshold(self.rng, low, high) if is_drawn else low
                 splits = self.numeric_splits(column, values, samples, threshold)

@@ -24,6 +24,7 @@ from tests.naive.extra_tree import (
     Growth,
     Node,
     Tree,
+    are_few,
     ridge,
     standard_of,
 )
@@ -71,6 +72,11 @@ def row_of(x: Sequence[float]) -> Row:
 def offered_columns(samples: list[Sample]) -> list[int]:
     """The columns with a value among the samples of a growth: only these are offered to it."""
     return sorted({column for sample in samples for column, _ in row_of(sample.x)})
+
+
+def has_few(samples: list[Sample], offered: list[int]) -> bool:
+    """Whether few columns have a value in most samples."""
+    return are_few(sum(len(row_of(sample.x)) for sample in samples), len(offered) * len(samples))
 
 
 def offered_to_tree(samples: list[Sample]) -> list[int]:
@@ -225,7 +231,7 @@ class NaiveExtraTrees(abc.ABC):
             if len(samples) > 1 and tree.n_nodes + 2 <= self.max_nodes:
                 rng = NaiveRng(self.seed, number, self.n_seen, BRANCH)
                 offered = offered_columns(samples)
-                n_visited = self.n_visited(len(offered), 100)
+                n_visited = self.n_visited(len(offered), 12 if has_few(samples, offered) else 100)
                 growth = Growth(self.rules, self.columns.nominal, tree, n_visited, rng)
                 growth.run(leaf, [tree.residual(sample) for sample in samples], offered)
         tree.shrink_to(self.max_nodes)
@@ -273,8 +279,11 @@ class NaiveExtraTrees(abc.ABC):
         tree.root.samples = [tree.residual(sample) for sample in samples]
         rng = NaiveRng(self.seed, number, group.begun, RENEW)
         n_present = sum(column in offered for column, _ in row_of(samples[-1].x))
-        is_dense = len(offered) * len(samples) <= MOST_CELLS and 2 * n_present >= len(offered)
-        n_visited = self.n_visited(len(offered), MOST_CELLS if is_dense else 100)
+        most_of_share = 12
+        if not has_few(samples, offered):
+            is_dense = len(offered) * len(samples) <= MOST_CELLS and 2 * n_present >= len(offered)
+            most_of_share = MOST_CELLS if is_dense else 100
+        n_visited = self.n_visited(len(offered), most_of_share)
         growth = Growth(rules, self.columns.nominal, tree, n_visited, rng)
         growth.run(tree.root, tree.root.samples, offered)
         tree.shrink_to(self.max_nodes)

@@ -4,7 +4,8 @@ A growth is wide if it is offered many more columns than a node tries, or if its
 values, such as the words of a text. The samples of a node are a list of *rows*: numbers of the
 samples in the order of their classes. If they have few values, a numeric column that at most half
 of the samples have is *listed*: each node has a list of its *entries*, its rows with a value of the
-column. All other columns are read from the buffer of the samples.
+column. All other columns are read from the buffer of the samples. Of a few lists that
+a node draws, it visits the fullest. Two samples are split by any column, so there are no lists.
 
 The lists are doubly linked, in ascending order of the rows. A split moves the rows of its *lighter*
 child alone, and their entries: they leave the lists of the node, which become those of the other
@@ -18,13 +19,17 @@ from ..split cimport Split
 from .candidates cimport Candidates, Side
 from .lane_rows cimport Task
 
+cdef enum:
+    DRAWN = 4               # a node visits the fullest of so many drawn lists
+
 cdef struct Link:           # an entry or, with the number `n_values` + list, the head of a list
     double value
-    int row
+    int row                 # of a head: the number of its entries
     int next, previous      # of a head: the first and the last entry
-    int list                # of an entry: the list of its column in the root; of a head: the column
+    int list                # of an entry: its list; of a head: the column
 
 cdef class ColumnLists(Candidates):
+    cdef int max_features
     cdef bint is_wide
     cdef bint is_sparse                 # whether columns are listed
     cdef bint only_counts               # all statistics are numbers of samples per class
@@ -56,9 +61,10 @@ cdef class ColumnLists(Candidates):
     # Per list: those of a task are table[task.table : task.table + task.n_lists]; the numbers of
     # all lists in use are below `task.top`.
     cdef int* table
+    cdef int* new_lists                 # scratch, all -1: of a list, the one in the lighter child;
+                                        #   of that, the former
     # Per offered column, or list of the root:
     cdef int* ends                      # of its entries; before: their number
-    cdef int* new_lists                 # scratch: its list in the lighter child; all -1
 
     cdef int lay_out_lists(self, size_t* end, size_t n_samples) except -1 nogil
     cdef size_t most_lists(self) noexcept nogil
@@ -66,10 +72,11 @@ cdef class ColumnLists(Candidates):
     cdef void count_entries(self, int row) noexcept nogil
     cdef void choose_lists(self) noexcept nogil
     cdef void fill_entries(self, int row) noexcept nogil
-    cdef void link_list(self, int list_) noexcept nogil
+    cdef void close_lists(self) noexcept nogil
     cdef void list_rows(self, const Task* task) noexcept nogil
     cdef void open_lists(self) noexcept nogil
     cdef void visit_column(self) noexcept nogil
+    cdef int draw_list(self, int at) noexcept nogil
     cdef void visit_list(self, int at) noexcept nogil
     cdef void find_others(self, Side* side) noexcept nogil
     cdef void divide_entries(self, const Link* head, double threshold) noexcept nogil

@@ -24,12 +24,12 @@ cdef class ColumnLists(Candidates):
         self.class_of = <int*>carve(end, n, sizeof(int))
         self.spot_of = <int*>carve(end, n, sizeof(int))
         self.picked = <int*>carve(end, n, sizeof(int))
-        self.bounds = <int*>carve(end, n + 2 if self.is_sparse else 0, sizeof(int))
+        self.bounds = <int*>carve(end, n + 1 if self.is_sparse else 0, sizeof(int))
         self.segment_of = <int*>carve(end, self.n_classes, sizeof(int))
         self.entries_of = <int*>carve(end, n_entries, sizeof(int))
         self.table = <int*>carve(end, self.most_lists(), sizeof(int))
+        self.new_lists = <int*>carve(end, self.most_lists(), sizeof(int))
         self.ends = <int*>carve(end, n_columns, sizeof(int))
-        self.new_lists = <int*>carve(end, n_columns, sizeof(int))
         return 0
 
     cdef size_t most_lists(self) noexcept nogil:
@@ -55,84 +55,90 @@ cdef class ColumnLists(Candidates):
         self.task.table = self.task.n_lists = self.task.top = self.n_listed = 0
         if not self.is_sparse:
             return
-        memset(self.list_of, 0xff, self.column_capacity * sizeof(int))
-        memset(self.ends, 0, self.n_offered * sizeof(int))
         for k in range(self.n_offered):
-            if not self.nominal[self.columns[k]]:
-                self.list_of[self.columns[k]] = k
+            self.list_of[self.columns[k]] = k
+            self.ends[k] = 0
 
     cdef void count_entries(self, int row) noexcept nogil:
         """Add the values of a row to the numbers of values of the columns."""
-        cdef int place = self.places[self.items[0][row]], i, k
+        cdef int place = self.places[self.items[0][row]], n = self.buffer.n_present_at(place), i, k
         cdef const Entry* entries = self.buffer.entries_at(place)
-        self.n_steps += 10 + 4 * self.buffer.n_present_at(place)
+        cdef const int* list_of = self.list_of
+        cdef const int* columns = self.columns
+        cdef int* ends = self.ends
+        self.n_steps += 10 + 4 * n
         if entries == NULL:
             for k in range(self.n_offered):
-                self.ends[k] += not is_missing(self.buffer.value(self.columns[k], place))
+                ends[k] += not is_missing(self.buffer.value(columns[k], place))
             return
-        for i in range(self.buffer.n_present_at(place)):
-            k = self.list_of[entries[i].column]
-            if k >= 0:
-                self.ends[k] += 1
+        for i in range(n):
+            k = list_of[entries[i].column]      # anything, if the column was not offered
+            if 0 <= k < self.n_offered and columns[k] == entries[i].column:
+                ends[k] += 1
 
     cdef void choose_lists(self) noexcept nogil:
         """List the numeric columns that at most half of the samples have."""
         cdef int k, column, n, at = 0
+        cdef Link* head
         self.n_steps += 4 * self.n_offered
         self.task.n_active = 0
         for k in range(self.n_offered):
             column, n = self.columns[k], self.ends[k]
-            if self.nominal[column] or 2 * n > self.n_samples:
+            if self.nominal[column] or n == 0 or 2 * n > self.n_samples:
                 self.list_of[column] = -1
                 self.columns[self.task.n_active] = column
                 self.task.n_active += 1
                 continue
             self.list_of[column] = self.table[self.n_listed] = self.n_listed
-            self.links[self.n_values + self.n_listed].list = column
+            head = &self.links[self.n_values + self.n_listed]
+            head.list, head.row, head.next = column, n, at
             self.new_lists[self.n_listed] = -1
             self.ends[self.n_listed] = at       # the next entry is stored here
             self.n_listed += 1
             at += n
         self.task.n_lists = self.task.top = self.n_listed
         self.task.load += at
-        self.bounds[0] = self.bounds[1] = 0
+        self.bounds[0] = 0
 
     cdef void fill_entries(self, int row) noexcept nogil:
-        """Store the entries of a row in their columns."""
-        cdef int place = self.places[self.items[0][row]], i, list_
+        """Link the entries of a row to the columns."""
+        cdef int place = self.places[self.items[0][row]], i, list_, column, at = self.bounds[row]
         cdef const Entry* entries = self.buffer.entries_at(place)
-        cdef int n = self.n_listed if entries == NULL else self.buffer.n_present_at(place)
+        cdef int n_present = self.buffer.n_present_at(place)
+        cdef int n = self.n_listed if entries == NULL else n_present
+        cdef const int* list_of = self.list_of
+        cdef const Link* heads = self.links + self.n_values
+        cdef int* ends = self.ends
         cdef double value
         cdef Link* link
-        self.n_steps += 10 + 4 * self.buffer.n_present_at(place)
-        self.bounds[row + 2] = self.bounds[row + 1]
+        self.n_steps += 10 + 4 * n_present
         for i in range(n):
-            list_ = i if entries == NULL else self.list_of[entries[i].column]
-            if list_ < 0:
-                continue
-            value = entries[i].value if entries != NULL else self.buffer.value(
-                self.links[self.n_values + list_].list, place)
+            if entries == NULL:
+                list_, value = i, self.buffer.value(heads[i].list, place)
+            else:
+                column, value = entries[i].column, entries[i].value
+                list_ = list_of[column]         # anything, if the column was not offered
+                if not 0 <= list_ < self.n_listed or heads[list_].list != column:
+                    continue
             if is_missing(value):
                 continue
-            link = &self.links[self.ends[list_]]
-            link.row, link.value, link.list = row, value, list_
-            self.ends[list_] += 1
-            self.bounds[row + 2] += 1
+            link = &self.links[ends[list_]]
+            link.value, link.row, link.list = value, row, list_
+            link.previous, link.next = ends[list_] - 1, ends[list_] + 1
+            self.entries_of[at] = ends[list_]
+            ends[list_] += 1
+            at += 1
+        self.bounds[row + 1] = at
 
-    cdef void link_list(self, int list_) noexcept nogil:
-        """Link the entries of a column, and add them to their rows."""
-        cdef int entry, row, head = self.n_values + list_
-        cdef int begin = self.ends[list_ - 1] if list_ > 0 else 0, end = self.ends[list_]
-        self.n_steps += 10 + 4 * (end - begin)
-        for entry in range(begin, end):
-            self.links[entry].next, self.links[entry].previous = entry + 1, entry - 1
-            row = self.links[entry].row
-            self.entries_of[self.bounds[row + 1]] = entry
-            self.bounds[row + 1] += 1       # in the end, that is where the next row begins
-        self.links[head].next = self.links[head].previous = head
-        if begin < end:
-            self.links[head].next, self.links[head].previous = begin, end - 1
-            self.links[begin].previous = self.links[end - 1].next = head
+    cdef void close_lists(self) noexcept nogil:
+        """Link the heads of the lists, all of which have entries."""
+        cdef Link* links = self.links
+        cdef int list_, head, end
+        self.n_steps += 4 * self.n_listed
+        for list_ in range(self.n_listed):
+            head, end = self.n_values + list_, self.ends[list_]
+            links[head].previous = end - 1
+            links[links[head].next].previous = links[end - 1].next = head
 
     # ---------------------------------------------------------------- the columns of a task
 
@@ -168,7 +174,7 @@ cdef class ColumnLists(Candidates):
         cdef double low = INFINITY, high = -INFINITY, value
         cdef bint has_missing = False, varies
         if j >= self.n_left:
-            self.visit_list(j - self.n_left)
+            self.visit_list(self.draw_list(j - self.n_left))
             return
         self.n_steps += 50 + 8 * n
         column = self.columns[j]
@@ -196,6 +202,22 @@ cdef class ColumnLists(Candidates):
             self.task.n_active -= 1
             self.columns[self.n_left] = self.columns[self.task.n_active]
             self.columns[self.task.n_active] = column
+
+    cdef int draw_list(self, int at) noexcept nogil:
+        """The fullest of some random lists, of which one was drawn.
+
+        There is nothing to choose if all are going to be visited.
+        """
+        cdef const int* table = self.table + self.task.table
+        cdef const Link* heads = self.links + self.n_values
+        cdef int _, other
+        if self.n_lists_left <= self.max_features - self.n_visited:
+            return at
+        for _ in range(DRAWN - 1):
+            other = <int>below(&self.rng, self.n_lists_left)
+            if heads[table[other]].row > heads[table[at]].row:
+                at = other
+        return at
 
     cdef void visit_list(self, int at) noexcept nogil:
         """Evaluate a threshold of a listed column; missing values go right, or left."""
@@ -342,16 +364,16 @@ cdef class ColumnLists(Candidates):
         self.next_row[last] = -1
         lighter.head = self.picked[0]
         lighter.load, other.load = self.picked_load, self.task.load - self.picked_load
-        lighter.table, lighter.n_lists = self.task.top, 0
+        lighter.table = lighter.top = self.task.top
         if not self.is_sparse or not (keeps_lighter or keeps_other):
             return
         for k in range(self.n_picked):
             row = self.picked[k]
             for i in range(self.bounds[row], self.bounds[row + 1]):
                 self.move_entry(self.entries_of[i], lighter, keeps_lighter)
-        for i in range(lighter.table, lighter.table + lighter.n_lists):
-            self.new_lists[self.list_of[self.links[self.n_values + i].list]] = -1
-        lighter.top = lighter.table + lighter.n_lists
+        for i in range(lighter.table, lighter.top):
+            self.new_lists[self.new_lists[i]] = self.new_lists[i] = -1
+        lighter.n_lists = lighter.top - lighter.table
         if self.picked_left:
             return
         other.top = lighter.top         # the left child is grown first
@@ -360,18 +382,21 @@ cdef class ColumnLists(Candidates):
         """Move an entry from the lists of the task to the end of one of the lighter child."""
         cdef Link* links = self.links
         cdef Link* link = &links[entry]
-        cdef int* new_list = &self.new_lists[link.list]
-        cdef int head
+        cdef Link* former = &links[self.n_values + link.list]
+        cdef Link* head
+        cdef int new = self.new_lists[link.list]
+        former.row -= 1
         links[link.previous].next, links[link.next].previous = link.next, link.previous
         if not keeps_lighter:
             return
-        head = self.n_values + new_list[0]
-        if new_list[0] < 0:
-            new_list[0] = lighter.table + lighter.n_lists
-            self.table[new_list[0]] = new_list[0]
-            head = self.n_values + new_list[0]
-            links[head].list = links[self.n_values + link.list].list
-            links[head].next = links[head].previous = head
-            lighter.n_lists += 1
-        link.previous, link.next = links[head].previous, head
-        links[link.previous].next = links[head].previous = entry
+        head = &links[self.n_values + new]
+        if new < 0:
+            new = self.table[lighter.top] = lighter.top
+            lighter.top += 1
+            self.new_lists[link.list], self.new_lists[new] = new, link.list
+            head = &links[self.n_values + new]
+            head.list, head.row = former.list, 0
+            head.next = head.previous = self.n_values + new
+        head.row += 1
+        link.list, link.previous, link.next = new, head.previous, self.n_values + new
+        links[link.previous].next = head.previous = entry

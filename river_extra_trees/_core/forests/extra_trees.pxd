@@ -106,8 +106,6 @@ cdef class ExtraTrees(Ensemble):
     cdef readonly int max_nodes
     cdef readonly object max_features   # None, "sqrt", "log2", a number or a share
     cdef MaxFeatures rule_of_features
-    cdef int* recent                    # the columns with a value in the last batch_size samples
-    cdef int n_recent
     cdef readonly dict rules            # arguments of `Growth`
     cdef list small                     # of SmallBatch, per thread
     cdef int64_t* births                # per tree: samples seen when it replaced the one before
@@ -133,7 +131,7 @@ cdef class ExtraTrees(Ensemble):
     cdef int make_small(self, int n_threads) except -1
     cdef int reserve_answers(self, int n_labels) except -1 nogil
     cdef bint is_same_row(self) noexcept nogil
-    cdef int n_visited(self, int n_columns) noexcept nogil
+    cdef int n_visited(self, int n_columns, bint has_lists) noexcept nogil
     cdef int n_visited_by(self, Growth growth, int64_t first, int n) noexcept nogil
     cdef int n_members(self) noexcept nogil
     cdef int answer(self) except -1 nogil

@@ -22,7 +22,7 @@ from ..tree cimport (
 from ..trees cimport Trees, table_of
 from .buffer cimport FEATURES, TARGET, Buffer, is_missing
 from .explained cimport explain_classes, explain_numbers
-from .growth cimport MOST_CELLS, Growth
+from .growth cimport MOST_CELLS, Growth, are_few
 from .mixtures cimport ClassPool, NumberMixture
 from .model_trees cimport LinearModels, TreeGrowth, walk
 from .naive_bayes cimport NaiveBayes
@@ -40,6 +40,7 @@ from .model_trees import KINDS
 cdef enum:
     FIRST_GROWTH = 10       # number of samples before the first growth
     MOST_OF_SHARE = 100     # features that a share stands for: bounds the time with many columns
+    MOST_OF_LISTS = 12      # if columns are listed: of several drawn ones, the fullest is tried
     BEGUN = 3               # in a state: its place among the fields of a growth
     GROWTH_FIELDS = 6
 
@@ -213,7 +214,6 @@ cdef class ExtraTrees(Ensemble):
         free_pass(&self.single)
         free(self.row)
         free(self.row_columns)
-        free(self.recent)
         free(self.claims)
 
     def n_remembered(self):
@@ -273,10 +273,12 @@ cdef class ExtraTrees(Ensemble):
                 self.naive.fit(self.schema, n_labels)
         return 0
 
-    cdef int n_visited(self, int n_columns) noexcept nogil:
-        """Number of features that a node visits if so many are offered."""
+    cdef int n_visited(self, int n_columns, bint has_lists) noexcept nogil:
+        """Number of features that a node visits if so many are offered; see `column_lists`."""
         cdef int n = n_tried(&self.rule_of_features, n_columns)
-        return min(n, <int>MOST_OF_SHARE) if self.rule_of_features.rule == SHARE else n
+        if self.rule_of_features.rule != SHARE:
+            return n
+        return min(n, <int>(MOST_OF_LISTS if has_lists else MOST_OF_SHARE))
 
     cdef int n_visited_by(self, Growth growth, int64_t first, int n) noexcept nogil:
         """`n_visited` for the columns that were offered to a growth on n samples.
@@ -285,12 +287,15 @@ cdef class ExtraTrees(Ensemble):
         visited: that costs little more, since the passes over the rows take all columns anyway.
         """
         cdef int i, place = self.buffer.place_of(first + n - 1), n_present = 0
-        if <int64_t>growth.n_offered * n <= MOST_CELLS:
+        cdef int64_t n_cells = <int64_t>growth.n_offered * n
+        if are_few(self.buffer.n_values(first, n), n_cells):
+            return self.n_visited(growth.n_offered, True)
+        if n_cells <= MOST_CELLS:
             for i in range(growth.n_offered):
                 n_present += not is_missing(self.buffer.value(growth.columns[i], place))
             if 2 * n_present >= growth.n_offered:
                 return n_tried(&self.rule_of_features, growth.n_offered)
-        return self.n_visited(growth.n_offered)
+        return self.n_visited(growth.n_offered, False)
 
     cdef int hold_columns(self, uint8_t* held, int64_t* latest) except -1:
         cdef LinearModels models
@@ -350,7 +355,6 @@ cdef class ExtraTrees(Ensemble):
             self.row = <double*>resized(self.row, 2 * self.schema.n_columns, sizeof(double))
             self.row_columns = <int*>resized(
                 self.row_columns, 2 * self.schema.n_columns, sizeof(int))
-            self.recent = <int*>resized(self.recent, 2 * self.schema.n_columns, sizeof(int))
             self.row_capacity = 2 * self.schema.n_columns
         if width > self.single.capacity:
             reserve_pass(self, &self.single, 1, n_labels)

@@ -55,6 +55,10 @@ cdef enum:
     MOST_VALUES = 1 << 22   # of the samples of a growth whose columns are listed
     SPARSE = 4              # then at most one of so many cells has a value
 
+cdef inline bint are_few(int64_t n_values, int64_t n_cells) noexcept nogil:
+    """Whether a growth lists the samples with a value of a column."""
+    return SPARSE * n_values < n_cells and n_values <= MOST_VALUES
+
 cdef enum Phase:            # what a growth does next
     SORT = 0                # bring the samples into the order of their classes
     MEASURE = 1             # find the range of a column
@@ -74,7 +78,6 @@ cdef class Growth(ColumnLists):
     cdef readonly int min_samples_split
 
     # What is grown.
-    cdef int max_features
     cdef int root                       # the leaf that is split ...
     cdef bint keeps_root                # ... and whether it keeps its statistics if it is not
     cdef bint has_items                 # whether `items` follow the rows

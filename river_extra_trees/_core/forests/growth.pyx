@@ -79,6 +79,7 @@ cdef class Growth(ColumnLists):
         free(self.columns)
         free(self.nominal)
         free(self.list_of)
+        free(self.marks)
 
     # ---------------------------------------------------------------- memory
 
@@ -92,7 +93,7 @@ cdef class Growth(ColumnLists):
         cdef size_t bytes
         cdef int64_t n_cells = <int64_t>self.n_offered * n_samples
         self.max_features = max_features
-        self.is_sparse = SPARSE * n_values < n_cells and n_values <= MOST_VALUES
+        self.is_sparse = n_samples > 2 and are_few(n_values, n_cells)
         self.n_values = <int>n_values if self.is_sparse else 0
         # Two samples are split by any column that varies.
         self.is_wide = (n_samples == 2 or self.n_offered > <int64_t>WIDE * max_features
@@ -354,7 +355,7 @@ cdef class Growth(ColumnLists):
                 class_of[at] = codes[i]
 
     cdef void list_next(self) noexcept nogil:
-        """Count the entries of a row, store them, or link those of a column."""
+        """Count the entries of a row, or link them; at the end, close the lists."""
         cdef int n = self.n_samples, at = self.at
         if at < n:
             self.count_entries(at)
@@ -362,9 +363,8 @@ cdef class Growth(ColumnLists):
             if at == n:
                 self.choose_lists()
             self.fill_entries(at - n)
-        elif at < 2 * n + self.n_listed:
-            self.link_list(at - 2 * n)
         else:
+            self.close_lists()
             self.push_task(self.task)
         self.at += 1
 

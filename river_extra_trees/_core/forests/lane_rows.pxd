@@ -6,7 +6,7 @@ factor of two, such as times, their smallest is subtracted before.
 """
 
 cimport cython
-from libc.stdint cimport int64_t, uint8_t
+from libc.stdint cimport int64_t, uint8_t, uint64_t
 
 from ..schema cimport Schema
 from .buffer cimport Buffer
@@ -63,6 +63,7 @@ cdef class LaneRows:
     cdef uint8_t* nominal               # by number of the column: whether it is nominal
     cdef int* list_of                   # in `column_lists`: number in `columns`, then of its
                                         # list in the root; -1: it is not listed
+    cdef uint64_t* marks                # a set of columns, see `offer_entries`; empty afterwards
     cdef int column_capacity
     # All other arrays of a growth are parts of one memory block, see `Growth.lay_out`.
     cdef Lane* of_lanes                 # per lane
@@ -77,12 +78,18 @@ cdef class LaneRows:
 
     cdef int reserve_columns(self, int n_columns) except -1 nogil
     cdef void offer_column(self, Schema schema, int column) noexcept nogil
+    cdef bint mark_entries(self, int place) noexcept nogil
+    cdef void offer_marked(self, Schema schema) noexcept nogil
     cdef void find_runs(self) noexcept nogil
     cdef void measure_column(self, int k) noexcept nogil
     cdef void assign_lanes(self) noexcept nogil
     cdef void add_lanes(self, int kind, int lane, int stop) noexcept nogil
     cdef void encode_run(self, int run) noexcept nogil
     cdef void encode_lanes(self, int lane, int at, int n) noexcept nogil
+
+    @cython.final
+    cdef inline void mark(self, int column) noexcept nogil:
+        self.marks[column >> 6] |= <uint64_t>1 << (column & 63)
 
     @cython.final
     cdef inline size_t byte_of(self, int lane) noexcept nogil:

@@ -1,14 +1,16 @@
 """The samples of a growth as rows of lanes. See the header."""
 
 from libc.math cimport INFINITY, NAN, fabs, frexp, ldexp
-from libc.stdint cimport uint8_t
+from libc.stdint cimport uint8_t, uint64_t
+from libc.string cimport memset
 
 from ..allocation cimport resized
 from ..schema cimport Schema
 from ..split cimport VARIANCE
-from .buffer cimport BLOCK
+from .buffer cimport BLOCK, Entry
 
 cdef extern from "lanes.h":
+    int lowest_bit(uint64_t word) nogil
     void extend_floats(Range* range, const float* values, int n) nogil
     void extend_doubles(Range* range, const double* values, int n) nogil
     void encode_doubles(const double* const* values, int n, const int* positions, uint8_t* lane,
@@ -58,6 +60,9 @@ cdef class LaneRows:
             self.columns = <int*>resized(self.columns, n_columns, sizeof(int))
             self.nominal = <uint8_t*>resized(self.nominal, n_columns, 1)
             self.list_of = <int*>resized(self.list_of, n_columns, sizeof(int))
+            self.marks = <uint64_t*>resized(self.marks, n_columns // 64 + 1, sizeof(uint64_t))
+            memset(self.list_of, 0, n_columns * sizeof(int))
+            memset(self.marks, 0, (n_columns // 64 + 1) * sizeof(uint64_t))
             self.column_capacity = n_columns
         return 0
 
@@ -67,6 +72,25 @@ cdef class LaneRows:
         self.has_nominal = self.nominal[column] or (self.n_offered > 0 and self.has_nominal)
         self.columns[self.n_offered] = column
         self.n_offered += 1
+
+    cdef bint mark_entries(self, int place) noexcept nogil:
+        """Mark the columns that a sample has; return False if it has no entries."""
+        cdef const Entry* entries = self.buffer.entries_at(place)
+        cdef int i
+        for i in range(self.buffer.n_present_at(place) if entries != NULL else 0):
+            self.mark(entries[i].column)
+        return entries != NULL
+
+    cdef void offer_marked(self, Schema schema) noexcept nogil:
+        """Offer the columns that are marked, in ascending order; mark none."""
+        cdef int i
+        cdef uint64_t word
+        for i in range(schema.n_columns // 64 + 1):
+            word = self.marks[i]
+            self.marks[i] = 0
+            while word:
+                self.offer_column(schema, 64 * i + lowest_bit(word))
+                word &= word - 1
 
     cdef void find_runs(self) noexcept nogil:
         """List where the runs of samples begin that are read together.

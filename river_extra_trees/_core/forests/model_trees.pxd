@@ -155,6 +155,7 @@ cdef class TreeGrowth:
                      int max_features) except -1 nogil
     cdef int least_samples(self, int n_regressors) noexcept nogil
     cdef int offer_columns(self, Schema schema, int64_t first, int n_samples) except -1 nogil
+    cdef bint offer_few(self, Schema schema, int64_t first, int n_samples) noexcept nogil
     cdef void offer(self, Schema schema, int64_t first, int n_samples, int least) noexcept nogil
     cdef int64_t n_steps(self) noexcept nogil
     cdef double expected_steps(self) noexcept nogil

@@ -381,7 +381,8 @@ cdef class TreeGrowth:
         cdef int k, n_numeric = 0
         self.growth.reserve_columns(schema.n_columns)
         self.growth.n_offered = 0
-        self.offer(schema, first, n_samples, 1)
+        if not self.offer_few(schema, first, n_samples):
+            self.offer(schema, first, n_samples, 1)
         if self.growth.n_offered > MOST_COLUMNS:
             self.growth.n_offered = 0
             self.offer(schema, first, n_samples, 2)
@@ -391,6 +392,22 @@ cdef class TreeGrowth:
         if self.kind == IN_LEAVES:
             self.growth.min_samples_leaf = self.least_samples(self.n_regressors)
         return 0
+
+    cdef bint offer_few(self, Schema schema, int64_t first, int n_samples) noexcept nogil:
+        """Offer the columns that the samples have, if fewer entries than columns tell them."""
+        cdef int _, place = self.growth.buffer.place_of(first)
+        if self.growth.buffer.n_values(first, n_samples) >= 4 * schema.n_columns:
+            return False
+        for _ in range(n_samples):
+            if self.growth.buffer.entries_at(place) == NULL:
+                return False
+            place = self.growth.buffer.place_after(place)
+        place = self.growth.buffer.place_of(first)
+        for _ in range(n_samples):
+            self.growth.mark_entries(place)
+            place = self.growth.buffer.place_after(place)
+        self.growth.offer_marked(schema)
+        return True
 
     cdef void offer(self, Schema schema, int64_t first, int n_samples, int least) noexcept nogil:
         """Offer the columns that at least so many of the samples have."""

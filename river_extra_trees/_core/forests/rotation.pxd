@@ -14,7 +14,6 @@ cdef int grow_group(ExtraTrees forest, Group group, int64_t first, int n) except
 cdef void start_growth(ExtraTrees forest, Group group) noexcept nogil
 cdef bint advance(ExtraTrees forest, Group group, int64_t at,
                   int64_t n_seen) except -1 nogil
-cdef void find_recent(ExtraTrees forest, int64_t first) noexcept nogil
 cdef int change_tree(ExtraTrees forest, Group group, int tree, int64_t n_seen, int version,
                      SmallBatch small) except -1 nogil
 

@@ -12,8 +12,8 @@ from ..tree cimport (
     Tree, begin_tree, copy_tree, depth_of, free_tree, learn, n_nodes_of, reserve_cells,
     reserve_samples, shrink,
 )
-from .buffer cimport Entry, is_missing
-from .growth cimport Growth
+from .buffer cimport is_missing
+from .growth cimport Growth, are_few
 from .model_trees cimport LinearModels, remainder, walk
 from .extra_trees cimport ExtraTrees, Group, SmallBatch
 
@@ -206,32 +206,18 @@ cdef int change_tree(ExtraTrees forest, Group group, int tree, int64_t n_seen, i
 
 # --- Splits on small batches ----------------------------------------------------------------
 
-cdef void find_recent(ExtraTrees forest, int64_t first) noexcept nogil:
-    """List the columns that small batches may have values of.
-
-    The batches are those that are full after the sample with number `first` or a later one.
-    """
-    cdef int64_t least = max(<int64_t>0, first + 1 - forest.batch_size)
-    cdef int column = forest.buffer.next_live(0, least)
-    forest.n_recent = 0
-    while column < forest.buffer.n_features:
-        forest.recent[forest.n_recent] = column
-        forest.n_recent += 1
-        column = forest.buffer.next_live(column + 1, least)
-
-
 cdef int split_leaves(ExtraTrees forest, int tree, Tree* this, int64_t n_seen,
                       SmallBatch small) except -1 nogil:
     """Split the leaves of `this`, which is the tree number `tree`.
 
     Splits those leaves that several samples of the small batch have reached.
     """
-    cdef int64_t arrival = max(n_seen - forest.batch_size, forest.births[tree], <int64_t>0)
+    cdef int64_t first = max(n_seen - forest.batch_size, forest.births[tree], <int64_t>0)
     cdef int n, i = 0, j
     cdef const int* found = small.leaves
     cdef const int* places = small.places
-    n = sort_by_leaf(forest, forest.leaves + <Py_ssize_t>tree * forest.batch_size, arrival,
-                     n_seen, small)
+    n = sort_by_leaf(forest, forest.leaves + <Py_ssize_t>tree * forest.batch_size, first, n_seen,
+                     small)
     if not forest.regression:
         reserve_cells(this, forest.batch_size)
     while i < n:
@@ -239,7 +225,7 @@ cdef int split_leaves(ExtraTrees forest, int tree, Tree* this, int64_t n_seen,
         while j < n and found[j] == found[i]:
             j += 1
         if j - i > 1 and n_nodes_of(this) + 2 <= forest.max_nodes:
-            grow_leaf(forest, tree, this, found[i], places + i, j - i, small.growth, n_seen)
+            grow_leaf(forest, tree, this, found[i], places + i, j - i, first, small.growth, n_seen)
         i = j
     return shrink(this, forest.max_nodes)
 
@@ -286,45 +272,39 @@ cdef int sort_by_leaf(ExtraTrees forest, const int* leaves, int64_t first, int64
     return size
 
 
-cdef int offer_recent(ExtraTrees forest, const int* places, int n, Growth growth) except -1 nogil:
-    """Offer the columns to a growth that have a value among n samples of a small batch."""
-    cdef int i, k, column, n_full = 0
-    cdef const Entry* entries
+cdef int offer_present(ExtraTrees forest, const int* places, int n, int64_t first,
+                       Growth growth) except -1 nogil:
+    """Offer the columns to a growth that have a value among n samples, all from `first` on."""
+    cdef int i, n_marked = 0, column
     growth.reserve_columns(forest.schema.n_columns)
     growth.n_offered = 0
-    for k in range(forest.n_recent):
-        growth.list_of[forest.recent[k]] = -1
     for i in range(n):
-        entries = forest.buffer.entries_at(places[i])
-        n_full += entries == NULL
-        if entries != NULL:
-            for k in range(forest.buffer.n_present_at(places[i])):
-                growth.list_of[entries[k].column] = 0
-    for k in range(forest.n_recent):
-        column = forest.recent[k]
-        if growth.list_of[column] == 0:
-            growth.offer_column(forest.schema, column)
-            continue
-        for i in range(n if n_full else 0):
+        n_marked += growth.mark_entries(places[i])
+    column = forest.buffer.next_live(0, first) if n_marked < n else forest.buffer.n_features
+    while column < forest.buffer.n_features:
+        for i in range(n):
             if not is_missing(forest.buffer.value(column, places[i])):
-                growth.offer_column(forest.schema, column)
+                growth.mark(column)
                 break
+        column = forest.buffer.next_live(column + 1, first)
+    growth.offer_marked(forest.schema)
     return 0
 
 
 cdef int grow_leaf(ExtraTrees forest, int tree, Tree* this, int leaf, const int* places, int n,
-                   Growth growth, int64_t n_seen) except -1 nogil:
-    """Split a leaf on n samples that reached it."""
+                   int64_t first, Growth growth, int64_t n_seen) except -1 nogil:
+    """Split a leaf on n samples that reached it, all from number `first` on."""
     cdef int i
     cdef int64_t n_values = 0
     cdef PyObject* models
     if not forest.regression and is_pure(forest, places, n):
         return 0
-    offer_recent(forest, places, n, growth)
+    offer_present(forest, places, n, first, growth)
     for i in range(n):
         n_values += forest.buffer.n_present_at(places[i])
     growth.reserve(this, &forest.trees.kind, forest.n_labels(), n, n_values,
-                   forest.n_visited(growth.n_offered))
+                   forest.n_visited(growth.n_offered, are_few(
+                       n_values, <int64_t>growth.n_offered * n)))
     memcpy(growth.places, places, n * sizeof(int))
     if forest.regression:
         models = forest.models_of(tree)

@@ -18,7 +18,7 @@ from ..tree cimport (
 from .extra_trees cimport Answers, ExtraTrees, Group, Pass, SmallBatch
 from .model_trees cimport LinearModels, remainder
 from .questions cimport hash_of
-from .rotation cimport change_tree, find_recent, grow_group, splits_leaves
+from .rotation cimport change_tree, grow_group, splits_leaves
 
 cdef enum:
     FEW = 512           # rows times trees for which no other thread is woken
@@ -221,7 +221,6 @@ cdef int store(ExtraTrees forest, Pass* rows) except -1 nogil:
             row = row_of(rows, i, forest.schema.row)
             forest.buffer.reserve(row, rows.columns, rows.n_columns, n_columns)
             forest.buffer.push(row, n_columns, rows.targets[i], rows.weights[i])
-    find_recent(forest, rows.first)
     return 0
 
 
