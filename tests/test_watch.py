@@ -12,7 +12,8 @@ import pytest
 from river import compose, evaluate, linear_model, metrics, preprocessing
 
 import river_extra_trees as ret
-from river_extra_trees._core.evidence import Evidence, bet
+from river_extra_trees._core.answers import Answers
+from river_extra_trees._core.evidence import STRENGTHS, Evidence, bet
 from river_extra_trees.watch import Alarm
 from tests.naive import evidence as naive
 
@@ -50,7 +51,7 @@ def tree(**parameters: Any) -> Any:
 def test_p_values_are_conformal() -> None:
     """The share of the numbers before, except those that wait, that are as large."""
     rng, draws = random.Random(0), random.Random(1)
-    evidence, numbers = Evidence(math.inf, draws), []
+    evidence, numbers = Evidence(math.inf, draws, 4), []
     for _ in range(naive.LEAST + naive.WAITING + naive.MOST + 40):
         number = rng.choice([0.0, 1.0, 2.0, rng.random()])
         before = numbers[: max(0, len(numbers) - naive.WAITING)][-naive.MOST :]
@@ -76,7 +77,7 @@ SIGNALS: dict[str, Callable[[random.Random, int], float]] = {
 def test_evidence_is_that_of_the_naive_version(signal: str) -> None:
     """Alarms, lengths of blocks and evidence, number by number, also after a pickle."""
     numbers, rng = random.Random(0), random.Random(1)
-    fast, slow = Evidence(500.0, rng), naive.Evidence(500.0, random.Random(1))
+    fast, slow = Evidence(500.0, rng, 4), naive.Evidence(500.0, random.Random(1), 4)
     for i in range(2_500):
         if i % 400 == 0:
             fast = pickle.loads(pickle.dumps(fast))
@@ -90,16 +91,17 @@ def test_evidence_is_that_of_the_naive_version(signal: str) -> None:
                 fast.restart()
                 slow.restart()
         assert (fast.level, fast.n, fast.is_tested) == (slow.level, slow.n, slow.is_tested)
-        assert fast.ratio == pytest.approx(slow.ratio, rel=1e-12)
+        assert fast.state()["ratios"] == pytest.approx(slow.ratios, rel=1e-12)
 
 
 def test_a_bet_earns_one_on_average() -> None:
     """Over uniform p-values: the integral of the bets from 0 to 1 is 1."""
-    n = 200_000
-    earned = statistics.fmean(bet((i + 0.5) / n) for i in range(n))
-    below = 1.0 / math.log(2.0 * n)  # earned by p-values below the first point
-    assert 1.0 - below < earned < 1.0
-    assert [bet(p) for p in (0.01, 0.5, 1.0)] == pytest.approx([4.4510, 0.6386, 0.5], abs=1e-4)
+    for i, strength in enumerate(STRENGTHS):
+        # Over the logits of the p-values, both tails of the integrand fall exponentially.
+        odds = [math.exp(-each / 100) for each in range(-20_000, 20_000)]
+        earned = sum(0.01 * p * (1 - p) * bet(p, i) for p in (o / (1 + o) for o in odds))
+        assert 0.99 < earned < 1.0 + 1e-9  # of p-values below 1e-12, less
+        assert bet(0.01, i) == pytest.approx(naive.bet(0.01, strength), rel=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -117,11 +119,29 @@ def test_run_lengths_reach_the_promise(draw: Callable[[random.Random], float]) -
     rng = random.Random(3)
     lengths = []
     for _ in range(40):
-        evidence, n = Evidence(200.0, rng), 0
+        evidence, n = Evidence(200.0, rng, 4), 0
         while not evidence.update(float(draw(rng))) and n < 2_000:
             n += 1
         lengths.append(n)
     assert statistics.fmean(lengths) > 200
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "n"),
+    [(0.12, 0.2, 1_000), (0.0, 0.4, 48)],
+    ids=["small, and lasts", "large, and is over soon"],
+)
+def test_changes_of_every_size_are_found(before: float, after: float, n: int) -> None:
+    """Of the share of errors, from 4,000 to 4,000 + n; nothing is found before."""
+    rng = random.Random(0)
+    answers, found = Answers(False, Evidence(12_500.0, rng, 5)), []
+    for i in range(5_000):
+        share = after if 4_000 <= i < 4_000 + n else before
+        if answers.judge(True, rng.random() >= share):
+            found.append(i)
+            answers.restart()
+    assert len(found) == 1
+    assert 4_000 <= found[0] < 4_500
 
 
 def test_dependence_is_told_from_a_trend() -> None:

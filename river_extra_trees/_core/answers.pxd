@@ -4,15 +4,18 @@ This is what a watch does with every sample. It is little, so that a watched mod
 time than the model alone; nearly all other work comes once per block.
 """
 
+from .evidence cimport Evidence
+
 cdef enum:
     SPACING = 8             # one sample in eight is looked at in detail
-    LOSSES = 32             # losses of a shortest block
+    LOSSES = 16             # losses of a shortest block
 
 cdef class Answers:
     cdef readonly bint regression
     cdef public long long n_samples     # that were asked, or learned without a question
     cdef public bint is_asked           # whether predictions are asked for at all
     cdef public object late             # answers by sample, since labels come late; else None
+    cdef public Evidence evidence       # that the losses have changed
     cdef public double total            # of the losses in the present block
     cdef public int n                   # number of these
     cdef readonly object x, answer      # the sample that was asked last, and its answer
@@ -21,3 +24,4 @@ cdef class Answers:
     cpdef bint is_next(self, object x)
     cpdef bint judge_next(self, object y) except -1
     cpdef bint judge(self, object answer, object y) except -1
+    cpdef restart(self)

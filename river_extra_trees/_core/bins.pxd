@@ -14,6 +14,8 @@ edges; any other value is in bin 1. Column 0 stands for the names of the columns
 the last bin where a sample has a name that is not known, else in bin 1.
 """
 
+from .evidence cimport Evidence
+
 cdef enum:
     N_BINS = 16
     REFERENCE = 16
@@ -29,3 +31,4 @@ cdef class Bins:
     cdef int bin_of(self, Py_ssize_t column, object value) except -1
     cdef int bin_of_number(self, Py_ssize_t column, double number) except -1
     cdef int bin_of_name(self, Py_ssize_t column, object value) except -1
+    cdef double settle(self, Py_ssize_t column) noexcept

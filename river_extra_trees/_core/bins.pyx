@@ -3,12 +3,15 @@
 import numpy as np
 
 from .safe_repr import safe_repr
+from .evidence cimport WAITING, Evidence
 from .validation cimport is_missing
 
 from cpython.dict cimport PyDict_GetItem
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
 from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_CheckExact
 from cpython.ref cimport PyObject
+
+cdef double FADING = 1.0 - 1.0 / WAITING    # of the recent counts, per block
 
 
 cdef class Bins:
@@ -96,44 +99,58 @@ cdef class Bins:
             raise IndexError(found)
         return found
 
-    def settle(self, list columns, double fading):
-        """End a block of some columns.
+    def end_block(self, list evidence, list waiting, long long n_blocks):
+        """End a shortest block.
 
         Parameters
         ----------
-        columns
-            Their numbers.
-        fading
-            Factor of the recent counts.
+        evidence
+            That of each column.
+        waiting
+            Columns without bins.
+        n_blocks
+            Number of shortest blocks so far.
 
         Returns
         -------
-        The chi-squared distance of the counts of each column from the usual ones; -1 while these
-        are still collected.
+        The columns that have changed.
         """
-        cdef Py_ssize_t column, i
-        cdef double n, here, n_usual, expected, distance
-        found = []
-        for column in columns:
-            if not 0 <= column < len(self.values):
-                raise IndexError(column)
-            n = n_usual = distance = 0.0
-            for i in range(N_BINS):
-                n += self._counts[column, i]
-                n_usual += self._usual[column, i]
-            for i in range(N_BINS):
-                here = self._counts[column, i]
-                expected = self._usual[column, i] * (n / n_usual)
-                distance += (here - expected) * (here - expected) / (expected + 0.5)
-                self._recent[column, i] = fading * self._recent[column, i] + here
-                if self._n_blocks[column] < REFERENCE:
-                    self._usual[column, i] += here
-                self._counts[column, i] = 0.0
-            if self._n_blocks[column] < REFERENCE:
-                self._n_blocks[column] += 1
-                distance = -1.0
-            found.append(distance)
-        return found
+        cdef Py_ssize_t column
+        cdef Evidence each
+        cdef double distance
+        changed = []
+        for column in range(min(len(evidence), len(self.values))):
+            each = evidence[column]
+            if each.ends(n_blocks) and column not in waiting:
+                distance = self.settle(column)
+                if distance >= 0.0 and each.update(distance):
+                    changed.append(column)
+        return changed
+
+    cdef double settle(self, Py_ssize_t column) noexcept:
+        """End a block of a column.
+
+        The result is the chi-squared distance of the counts from the usual ones; -1 while these are
+        still collected.
+        """
+        cdef double* counts = &self._counts[column, 0]
+        cdef double* usual = &self._usual[column, 0]
+        cdef double* recent = &self._recent[column, 0]
+        cdef bint is_begun = self._n_blocks[column] == REFERENCE
+        cdef double n = 0.0, n_usual = 0.0, distance = 0.0, expected
+        cdef int i
+        for i in range(N_BINS):
+            n += counts[i]
+            n_usual += usual[i]
+        for i in range(N_BINS):
+            expected = usual[i] * (n / n_usual)
+            distance += (counts[i] - expected) * (counts[i] - expected) / (expected + 0.5)
+            recent[i] = FADING * recent[i] + counts[i]
+            if not is_begun:
+                usual[i] += counts[i]
+            counts[i] = 0.0
+        self._n_blocks[column] += not is_begun
+        return distance if is_begun else -1.0
 
 
 cpdef number_of(value):

@@ -14,7 +14,7 @@ one.
 
 from libc.string cimport memcpy
 
-from .allocation cimport malloc
+from .allocation cimport malloc, trimmed
 
 cdef enum:
     SMOOTH = 1
@@ -56,6 +56,12 @@ cdef inline ValueSet* new_values(int n, bint others_left) noexcept nogil:
     if values != NULL:
         values.n, values.others_left = n, others_left
     return values
+
+
+cdef inline ValueSet* trimmed_values(ValueSet* values, int n) noexcept nogil:
+    """A set with only the first n of its codes."""
+    values.n = n
+    return <ValueSet*>trimmed(values, bytes_of(n))
 
 
 cdef inline ValueSet* values_at(double threshold) noexcept nogil:

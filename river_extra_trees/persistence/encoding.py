@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._core.cart.value_history import ValueHistory
 from .._core.dynamic import ParticleFilter
 from .._core.forests.buffer import Buffer
 from .._core.forests.extra_trees import ExtraTrees
@@ -55,6 +56,7 @@ CORE_CLASSES: dict[str, Any] = {
     "stream_forest": StreamForest,
     "transitions": Transitions,
     "trees": Trees,
+    "value_history": ValueHistory,
     "window": Window,
 }
 CORE_TAGS = {kind: tag for tag, kind in CORE_CLASSES.items()}

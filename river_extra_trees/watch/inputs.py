@@ -17,20 +17,20 @@ from typing import Any
 import numpy as np
 
 from .._core.bins import Bins, number_of, plain
-from .._core.evidence import WAITED, Evidence, restored
+from .._core.evidence import Evidence, restored
 from .._core.safe_repr import safe_repr
 from .._core.state import LARGEST_COUNT, State, StateError, require
 
 __all__ = ["BLOCK", "Inputs"]
 
 BLOCK = 64  # samples of a shortest block
+HIGHEST = 4  # times that a block may become twice as long
 
 N_ROWS = 64  # from which bins are made
 MOST_COLUMNS = 1_000  # that are watched
 MISSING, LOW, USUAL, HIGH = 0, 1, 2, 15  # bins; LOW holds the other values of a nominal column
 N_BINS = HIGH + 1
 N_USUAL = HIGH - USUAL
-RECENT = 1.0 - 1.0 / WAITED  # of the recent counts, per block
 ARRAYS = ("edges", "counts", "usual", "recent")
 PLAIN = (float, int, str, bytes, type(None))  # types of values in files
 LARGEST = sys.float_info.max
@@ -74,17 +74,7 @@ class Inputs:
         if self.bins is None:
             return []
         self.n_blocks += 1
-        ended = [
-            i
-            for i, each in enumerate(self.evidence)
-            if each.ends(self.n_blocks) and i not in self.waiting
-        ]
-        numbers = self.bins.settle(ended, RECENT)
-        changed = [
-            column
-            for column, number in zip(ended, numbers, strict=True)
-            if number >= 0.0 and self.evidence[column].update(number)
-        ]
+        changed = self.bins.end_block(self.evidence, self.waiting, self.n_blocks)
         return [self.take_change(self.bins, column) for column in changed]
 
     def take_change(self, bins: Bins, column: int) -> Change:
@@ -121,7 +111,7 @@ class Inputs:
 
     def new_evidence(self, n: int) -> list[Evidence]:
         """Return the evidence of n columns that have not been looked at."""
-        return [Evidence(self.run_length * n / BLOCK, self.rng) for _ in range(n)]
+        return [Evidence(self.run_length * n / BLOCK, self.rng, HIGHEST) for _ in range(n)]
 
     def make_bins(self, bins: Bins, column: int) -> None:
         """Divide the values of a column in the latest rows; these are usual from now on."""
@@ -193,7 +183,9 @@ class Inputs:
         bins.edges[...] = arrays.numbers("edges", n, N_USUAL + 1, least=-LARGEST)
         self.bins = bins
         pairs = zip(self.new_evidence(n), state.items("evidence", n), strict=True)
-        self.evidence = [restored(each.run_length, self.rng, found) for each, found in pairs]
+        self.evidence = [
+            restored(each.run_length, self.rng, HIGHEST, found) for each, found in pairs
+        ]
 
 
 # ---------------------------------------------------------------------- values in files

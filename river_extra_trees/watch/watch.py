@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import functools
+import math
 import random
 import typing
 from collections.abc import Callable, Hashable, Mapping
@@ -11,14 +13,15 @@ from collections.abc import Callable, Hashable, Mapping
 import numpy as np
 from river import base
 
+from .._core.answers import BLOCK as LOSSES
+from .._core.answers import HIGHEST as HIGHEST_LOSSES
 from .._core.answers import STRIDE, Answers
+from .._core.evidence import Evidence, restored
 from .._core.state import State, require
 from .._estimator.frames import readable_frame, values_of, weights_of
 from .._estimator.parameters import check_number, check_parameter, check_whole, plain_parameters
 from .._estimator.rows import rows_of, values_by_name
 from .inputs import BLOCK, Inputs
-from .losses import KINDS as LOSS_KINDS
-from .losses import Losses
 
 if typing.TYPE_CHECKING:
     from .._estimator.frames import Frame, Series, Weights
@@ -31,9 +34,11 @@ MOST_ASKED = 10_000  # questions whose labels are late that are remembered
 # Shares in the false alarms; the inputs have the rest.
 LOSS_SHARE, WEIGHTS_SHARE = 0.5, 0.2
 MEMORY = "effective_memory"  # a property of extra trees
-INPUTS = "inputs"
-KINDS = (*LOSS_KINDS, INPUTS)  # of alarms
+KINDS = LOSS, WEIGHTS, INPUTS = ("loss", "weights", "inputs")  # of alarms
+HIGHEST = 3  # times that a block of the effective memory may become twice as long
+LARGEST_SUM = 1e307  # of losses in a file: more can be added
 Sample = Mapping[typing.Any, typing.Any]
+Change = tuple[str, Hashable, float, str]  # kind, column, size and text of an alarm
 
 
 @dataclasses.dataclass(frozen=True)
@@ -87,7 +92,7 @@ class Watch(base.Wrapper[typing.Any]):
     do not depend on each other; where they do, longer blocks are used, and a column that moves by
     itself, such as a clock, is not watched (`unwatched`). A loss that falls is no alarm.
 
-    A change of the loss is noticed from sample 1,152 on (36 blocks of 32 samples), and one of the
+    A change of the loss is noticed from sample 576 on (36 blocks of 16 samples), and one of the
     inputs from sample 3,840 on (60 blocks of 64, of which every eighth sample is looked at): the
     first 24 blocks show what is usual. After an alarm, the new state is the usual one.
 
@@ -119,6 +124,10 @@ class Watch(base.Wrapper[typing.Any]):
     or not retrain: conformal test martingales for change-point detection. Proceedings of Machine
     Learning Research, 152, pp.191-210.
 
+    Shin, J., Ramdas, A. and Rinaldo, A., 2024. E-detectors: a nonparametric framework for
+    sequential change detection. The New England Journal of Statistics in Data Science, 2(2),
+    pp.229-260.
+
     Examples
     --------
 
@@ -139,8 +148,8 @@ class Watch(base.Wrapper[typing.Any]):
 
     >>> for alarm in model.alarms:
     ...     print(alarm.kind, alarm.column, alarm.n_samples)
-    loss None 4097
-    inputs sensor 4473
+    loss None 4033
+    inputs sensor 4281
     """
 
     @plain_parameters
@@ -160,23 +169,32 @@ class Watch(base.Wrapper[typing.Any]):
         check_number("false_alarms_per", false_alarms_per, BLOCK)
         check_parameter(on_alarm is None or callable(on_alarm), "on_alarm", on_alarm, "a function")
         check_whole("seed", seed, 0)
-        if type(self) is Watch:  # `__new__` would hide the parameters of `__init__`
-            is_classifier = isinstance(model, base.Classifier)
-            self.__class__ = WatchedClassifier if is_classifier else WatchedRegressor
         self.model = model
         self.false_alarms_per = false_alarms_per
         self.on_alarm = on_alarm
         self.seed = seed
         self.alarms: collections.deque[Alarm] = collections.deque(maxlen=MOST_ALARMS)
-        inputs_share = 1.0 - LOSS_SHARE - WEIGHTS_SHARE * hasattr(learner_of(model), MEMORY)
+        has_weights = hasattr(learner_of(model), MEMORY)
+        inputs_share = 1.0 - LOSS_SHARE - WEIGHTS_SHARE * has_weights
         self._rng = random.Random(seed)
-        self._answers = Answers(not isinstance(model, base.Classifier))
-        self._losses = Losses(
-            (false_alarms_per / LOSS_SHARE, false_alarms_per / WEIGHTS_SHARE),
-            self._rng,
-            self._answers,
-        )
+        n_losses = false_alarms_per / LOSS_SHARE / LOSSES
+        losses = Evidence(n_losses, self._rng, HIGHEST_LOSSES)
+        self._answers = Answers(not isinstance(model, base.Classifier), losses)
+        n_weights = false_alarms_per / WEIGHTS_SHARE / BLOCK
+        self._weights = Evidence(n_weights, self._rng, HIGHEST) if has_weights else None
         self._inputs = Inputs(false_alarms_per / inputs_share, self._rng)
+
+    # A change of the class in `__init__` would slow down all later accesses to attributes.
+    def __new__(
+        cls, model: typing.Any = None, *args: typing.Any, **kwargs: typing.Any
+    ) -> typing.Self:
+        """Make a watch of the kind of its model, without its parameters."""
+        kind: typing.Any = cls
+        if cls is Watch:
+            is_classifier = isinstance(model, base.Classifier)
+            kind = WatchedClassifier if is_classifier else WatchedRegressor
+        made: typing.Self = super().__new__(kind)
+        return made
 
     @property
     def _wrapped_model(self) -> typing.Any:
@@ -190,7 +208,9 @@ class Watch(base.Wrapper[typing.Any]):
     @property
     def unwatched(self) -> list[Hashable]:
         """What is not watched because it moves by itself: names of columns, or kinds of alarms."""
-        return self._losses.unwatched + self._inputs.unwatched
+        pairs = ((LOSS, self._answers.evidence), (WEIGHTS, self._weights))
+        kinds = [kind for kind, each in pairs if each is not None and not each.is_tested]
+        return kinds + self._inputs.unwatched
 
     # ------------------------------------------------------------------ predictions
 
@@ -217,7 +237,6 @@ class Watch(base.Wrapper[typing.Any]):
         """Look at a question in detail, and remember the answer if labels come late."""
         answers = self._answers
         if answers.n_samples % STRIDE == 1:
-            answers.is_asked = True
             self._look(x)
         if answers.late is not None and (key := key_of(x)) is not None:
             answers.late.setdefault(key, answer)
@@ -250,7 +269,7 @@ class Watch(base.Wrapper[typing.Any]):
         if not is_next:
             self._forget_question(x)
         if answers.judge_next(y) if is_next else answers.judge(answer, y):
-            self._end_losses()
+            self._raise_loss()
 
     def _answer_for(self, x: Sample) -> typing.Any:
         """Return the prediction that was given for a sample, or one that is made now."""
@@ -269,7 +288,7 @@ class Watch(base.Wrapper[typing.Any]):
         elif answers.is_asked:
             # From now on labels come late. The losses become larger; the stream does not change.
             answers.late = collections.OrderedDict()
-            self._losses.restart()
+            answers.restart()
         else:
             self._see(x)
 
@@ -324,7 +343,10 @@ class Watch(base.Wrapper[typing.Any]):
             "is_asked": self._answers.is_asked,
             "is_late": self._answers.late is not None,
             "random": np.array(numbers, np.uint32),
-            "losses": self._losses.state(),
+            "losses": self._answers.evidence.state(),
+            "total": self._answers.total,
+            "n": self._answers.n,
+            "weights": self._weights and self._weights.state(),
             "inputs": self._inputs.state(),
         }
 
@@ -342,7 +364,13 @@ class Watch(base.Wrapper[typing.Any]):
         numbers = tuple(state.array("random", np.uint32, RANDOM).tolist())
         require(numbers[-1] < RANDOM, "the random numbers have no place")
         self._rng.setstate((RANDOM_VERSION, numbers, None))
-        self._losses.restore(state.value("losses"))
+        answers.total = state.number("total", -LARGEST_SUM, LARGEST_SUM)
+        answers.n = state.whole("n", 0, LOSSES << (HIGHEST_LOSSES + 1))
+        length, rng = answers.evidence.run_length, self._rng
+        answers.evidence = restored(length, rng, HIGHEST_LOSSES, state.value("losses"))
+        if self._weights is not None:
+            length = self._weights.run_length
+            self._weights = restored(length, rng, HIGHEST, state.value("weights"))
         self._inputs.restore(state.value("inputs"))
 
     # ------------------------------------------------------------------ what is watched
@@ -356,27 +384,46 @@ class Watch(base.Wrapper[typing.Any]):
     def _look(self, x: Sample) -> None:
         """Look at the features of a sample in detail."""
         self._inputs.add(x)
-        is_end = self.n_samples % BLOCK == BLOCK - STRIDE + 1
-        if is_end and (changes := self._inputs.end_block()):
-            self._raise_alarms([(INPUTS, *change) for change in changes])
+        if self.n_samples % BLOCK == BLOCK - STRIDE + 1:
+            changes: list[Change] = [(INPUTS, *change) for change in self._inputs.end_block()]
+            weights = self._weights
+            if weights is not None and weights.ends(self.n_samples // BLOCK):
+                memory = getattr(learner_of(self.model), MEMORY)
+                if weights.update(-math.log(memory)):  # which rises when the memory shrinks
+                    changes.append(describe_memory(*weights.means()))
+                    weights.restart()
+            self._raise_alarms(changes)
 
     def _judge(self, answer: typing.Any, y: typing.Any) -> None:
         """Take the answer to a question, whose label has come."""
         if self._answers.judge(answer, y):
-            self._end_losses()
+            self._raise_loss()
 
-    def _end_losses(self) -> None:
-        """End a block of losses."""
-        memory = getattr(learner_of(self.model), MEMORY, 1.0)
-        if changes := self._losses.end_block(memory):
-            self._raise_alarms([(kind, None, size, text) for kind, size, text in changes])
+    def _raise_loss(self) -> None:
+        """Raise the alarm that the losses have changed."""
+        evidence = self._answers.evidence
+        recent, usual = evidence.means()
+        evidence.restart()
+        text = f"the mean loss of the latest samples is {recent:.3g}; {usual:.3g} was usual"
+        self._raise_alarms([(LOSS, None, recent - usual, text)])
 
-    def _raise_alarms(self, changes: list[tuple[str, Hashable, float, str]]) -> None:
+    def _raise_alarms(self, changes: list[Change]) -> None:
         alarms = [Alarm(self.n_samples, *change) for change in changes]
         self.alarms.extend(alarms)
         if self.on_alarm is not None:
             for alarm in alarms:
                 self.on_alarm(alarm)
+
+
+# `inspect.signature` shows these parameters.
+functools.update_wrapper(Watch.__new__, Watch.__init__)
+
+
+def describe_memory(recent: float, usual: float) -> Change:
+    """Say how the effective memory changed; both are minus its logarithm."""
+    now, before = math.exp(-recent), math.exp(-usual)
+    text = f"the effective memory is {now:,.0f} samples; {before:,.0f} was usual"
+    return WEIGHTS, None, before / now, text
 
 
 def restored_alarm(fields: typing.Any) -> Alarm:

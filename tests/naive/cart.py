@@ -31,6 +31,7 @@ N_BUCKETS = 52
 VALUES = 255  # `nominal` of a split by a set of values
 N_CUTS = 64
 MANY_VALUES = 16  # a feature with more nominal values has many
+LISTED = 24  # samples of a node whose splits name values that these lack
 
 
 class Sample(NamedTuple):
@@ -197,6 +198,8 @@ class Cart:
     tolerance = TOLERANCE
     middle = staticmethod(middle)
     most_features: float = math.inf  # looked at, if one of them splits
+    history: Any = None  # a NaiveHistory of samples that the nodes do not have
+    path: Sequence[tuple[Split, bool]] = ()  # the splits above a node, and where it lies
 
     def __init__(self, rules: Rules) -> None:
         self.rules = rules
@@ -254,29 +257,39 @@ class Cart:
         mass = np.array([s.mass for s in samples])
         y = np.array([s.y for s in samples])
         if self.rules.criterion == "variance":
-            y, prior = y - mean(samples), 0.0
+            top, centre = None, mean(samples)
+            y, prior = y - centre, 0.0
         else:
             codes = np.unique(y)
-            y = (y == codes[np.argmax([mass[y == code].sum() for code in codes])]).astype(float)
+            top, centre = codes[np.argmax([mass[y == code].sum() for code in codes])], 0.0
+            y = (y == top).astype(float)
             prior = mass @ y / mass.sum()
+        past = self.past(feature, top, centre)
         groups = [(v, values == v) for v in np.unique(values[~np.isnan(values)]).tolist()]
         if np.isnan(values).any():
             groups.append((None, np.isnan(values)))
         middle, without = {}, np.zeros(len(y))
+        weights = {}
         for value, own in groups:
             total, weight = (mass * y)[own].sum(), mass[own].sum()
+            if value in past:
+                total, weight = total + past[value][0], weight + past[value][1]
+            weights[value] = weight
             middle[value] = (total + prior) / (weight + 1.0)
             without[own] = (total - (mass * y)[own] + prior) / (weight - mass[own] + 1.0)
         low, high = min(middle.values()), max(middle.values())
         if low == high:
             return
+        for value, (total, weight) in past.items() if len(samples) >= LISTED else ():
+            if value not in middle and self.reaches(feature, value):
+                middle[value], weights[value] = (total + prior) / (weight + 1.0), weight
 
         def interval(x: Any) -> Any:
             return np.clip(np.floor((x - low) * (N_CUTS / (high - low))), 0, N_CUTS - 1)
 
         for cut in self.cuts():
             is_left = {value: bool(interval(x) <= cut) for value, x in middle.items()}
-            balance = sum(mass[own].sum() * (1 if is_left[v] else -1) for v, own in groups)
+            balance = sum(weights[v] * (1 if left else -1) for v, left in is_left.items())
             others_left = bool(balance >= 0.0)
             split = Split(
                 feature,
@@ -291,6 +304,32 @@ class Cart:
                 < (mass * y)[~left].sum() * mass[left].sum()
             ):  # fmt: skip
                 yield split, left
+
+    def past(self, feature: int, top: Any, centre: float) -> dict[float, tuple[float, float]]:
+        """Per value in the history: the sum of its targets (`group_splits`), and its weight."""
+        found = {}
+        for value, labels in {} if self.history is None else self.history.of(feature).items():
+            weight = math.fsum(entry[0] for entry in labels.values())
+            if self.rules.criterion == "variance":
+                total = labels[0][1] - weight * centre
+            else:
+                total = labels[top][0] if top in labels else 0.0
+            found[value] = (total, weight)
+        return found
+
+    def reaches(self, feature: int, value: float) -> bool:
+        """Whether no split above the node on this feature sends a value elsewhere."""
+        x = [math.nan] * feature + [value]
+        return all(
+            split.goes_left(x) == left for split, left in self.path if split.feature == feature
+        )
+
+    def is_ordered(self, values: Values, feature: int) -> bool:
+        """Whether the values of a feature are ordered, and not each split from the others."""
+        if feature not in self.rules.nominal:
+            return False
+        is_known = self.history is not None and self.history.n_values(feature) > MANY_VALUES
+        return is_known or are_many(values)
 
     def cuts(self) -> Iterable[int]:
         """The numbers of the cuts that are tried."""
@@ -309,7 +348,7 @@ class Cart:
             values = X[:, feature]
             if best_score <= perfect:
                 splits, weighed = [], []
-            elif feature in self.rules.nominal and are_many(values):
+            elif self.is_ordered(values, feature):
                 found = list(self.group_splits(samples, values, feature))
                 splits, weighed = [split for split, _ in found], [left for _, left in found]
             else:
@@ -329,13 +368,15 @@ class Cart:
                 break
         return None if best is None else best.with_missing(samples)
 
-    def grow(self, node: Node) -> None:
-        """Split the node, then its children, until the rules forbid it."""
-        waiting = [node]
+    def grow(self, node: Node, root: Node | None = None) -> None:
+        """Split the node of a tree, then its children, until the rules forbid it."""
+        waiting, root = [node], root or node
         while waiting:
             node = waiting.pop()
             if not may_split(node.samples, node.depth, self.rules):
                 continue
+            if self.history is not None and self.history.values:
+                self.path = path_to(root, node)
             node.split = self.best_split(node.samples)
             if node.split is None:
                 continue
@@ -406,6 +447,17 @@ def walk(node: Node) -> Iterator[Node]:
         yield node
         if node.right is not None and node.left is not None:
             waiting += [node.right, node.left]
+
+
+def path_to(root: Node, node: Node) -> list[tuple[Split, bool]]:
+    """The splits above a node, and whether it lies on their left."""
+    above = {id(c): (p, c is p.left) for p in walk(root) for c in (p.left, p.right) if c}
+    path = []
+    while node is not root:
+        node, is_left = above[id(node)]
+        assert node.split is not None
+        path.append((node.split, is_left))
+    return path
 
 
 def leaf_of(node: Node, x: Sequence[float]) -> Node:

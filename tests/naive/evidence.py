@@ -11,9 +11,9 @@ import statistics
 
 __all__ = ["Evidence"]
 
-HIGHEST = 4  # times that a block may become twice as long
+STRENGTHS = (0.2, 0.5, 0.8)  # of the bets
 LEAST = 20  # numbers that a number is compared with, at least
-MOST = 500  # at most: the latest
+MOST = 256  # at most: the latest
 # A number waits for so many others before it is compared with: those after a change differ.
 WAITING = 16
 CHECKED = 30  # numbers between two tests of whether they depend on each other
@@ -30,11 +30,14 @@ class Evidence:
         Expected number of shortest blocks between two false alarms, at least.
     rng
         Random numbers that break ties.
+    highest
+        Times that a block may become twice as long.
     """
 
-    def __init__(self, run_length: float, rng: random.Random) -> None:
+    def __init__(self, run_length: float, rng: random.Random, highest: int) -> None:
         self.run_length = run_length
         self.rng = rng
+        self.highest = highest
         self.level = 0  # blocks consist of 2**level shortest blocks
         self.restart()
 
@@ -44,23 +47,25 @@ class Evidence:
         self.ordered: list[float] = []  # the same, sorted
         self.waiting: collections.deque[float] = collections.deque()
         self.n = 0  # numbers since the blocks have their length
-        self.ratio = 0.0  # R
+        self.ratios = [0.0] * len(STRENGTHS)  # R
 
     @property
     def is_tested(self) -> bool:
         """Whether the signal does not move by itself."""
-        return self.level <= HIGHEST
+        return self.level <= self.highest
 
     def ends(self, n_blocks: int) -> bool:
         """Return whether a block ends after this number of shortest blocks."""
-        return self.level <= HIGHEST and n_blocks % (1 << self.level) == 0
+        return self.level <= self.highest and n_blocks % (1 << self.level) == 0
 
     def update(self, number: float) -> bool:
         """Take the number of a block; return whether the signal has changed."""
         if len(self.ordered) >= LEAST:
-            self.ratio = (1.0 + self.ratio) * bet(self.p_value(number))
+            p = self.p_value(number)
+            bets = [bet(p, strength) for strength in STRENGTHS]
+            self.ratios = [(1.0 + ratio) * b for ratio, b in zip(self.ratios, bets, strict=True)]
         self.keep(number)
-        if self.ratio * (1 << self.level) >= self.run_length:
+        if statistics.fmean(self.ratios) * (1 << self.level) >= self.run_length:
             return True
         is_due = (
             self.n - WAITING - LEAST
@@ -73,9 +78,9 @@ class Evidence:
 
     def change_level(self, step: int) -> None:
         """Make the blocks twice or half as long."""
-        ratio = self.ratio / 2.0**step  # counts blocks
+        ratios = [ratio / 2.0**step for ratio in self.ratios]  # count blocks
         self.restart()
-        self.level, self.ratio = self.level + step, ratio
+        self.level, self.ratios = self.level + step, ratios
 
     def p_value(self, number: float) -> float:
         """Return the conformal p-value of a number."""
@@ -99,12 +104,11 @@ class Evidence:
         return statistics.fmean(self.waiting), statistics.fmean(self.compared)
 
 
-def bet(p: float) -> float:
-    """Return what a bet on small p-values earns: the integral of e p^(e - 1) over e in [0, 1]."""
-    if p > 1.0 - 1e-6:
-        return 0.5
-    log = math.log(max(p, 1e-12))
-    return (1.0 - p + p * log) / (p * log * log)
+def bet(p: float, strength: float) -> float:
+    """Return what a bet on small p-values earns: the density of a beta distribution."""
+    p = min(max(p, 1e-12), 1.0 - 1e-12)
+    factor = math.sin(math.pi * strength) / (math.pi * strength)
+    return factor * ((1.0 - p) / p) ** strength
 
 
 def depend(numbers: list[float]) -> bool:

@@ -14,6 +14,7 @@ from scipy import stats
 from tests.naive.cart import Cart, Node, Rules, class_weights, count, leaf_of, moments
 from tests.naive.rng import NaiveRng
 from tests.naive.stream_tree import early_sizes
+from tests.naive.value_history import NaiveHistory
 
 
 class AdaptParameters:
@@ -170,6 +171,7 @@ class NaiveTree:
         self.known = []  # all samples
         self.first = None  # the first batch, of a tree with an empty bag that has yet to see it
         self.root = Node([], 0)
+        self.history = NaiveHistory(rules.nominal, self.of_numbers)
 
     @property
     def n_held(self):
@@ -209,8 +211,11 @@ class NaiveTree:
         if len(self.batch) == self.batch_size:
             self.parameters.step(self.losses, self.n_held)
             self.add(self.batch)
-            self.held = self.held[-min(self.parameters.retained, self.most) :]
+            n_held = min(self.parameters.retained, self.most)
+            gone, self.held = self.held[:-n_held], self.held[-n_held:]
             self.root = self.build(self.held, self.parameters.height)
+            for each in gone:
+                self.history.learn(each)
             self.batch, self.losses = [], []
 
     def add(self, batch):
@@ -219,6 +224,7 @@ class NaiveTree:
     def build(self, samples, height):
         kind = PublishedCart if self.published else Cart
         cart = kind(replace(self.rules, max_depth=min(height, self.rules.max_depth or height)))
+        cart.history = self.history
         if self.features is not None:
             cart.features = lambda _: self.features
         return cart.tree(samples)

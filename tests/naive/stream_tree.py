@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 from tests.naive.cart import Cart, Node, Rules, Sample, faded, leaf_of
+from tests.naive.value_history import NaiveHistory
 
 
 def early_sizes(batch_size: int) -> list[int]:
@@ -32,6 +33,9 @@ class NaiveStreamTree:
     root: Node = field(default_factory=lambda: Node([], 0))
     is_first: bool = True  # batch
 
+    def __post_init__(self) -> None:
+        self.history = NaiveHistory(self.rules.nominal, self.rules.criterion == "variance")
+
     def learn(self, sample: Sample) -> None:
         self.learn_in_leaf(sample)
         self.batch.append(sample)
@@ -44,6 +48,8 @@ class NaiveStreamTree:
         elif is_full:
             self.grow_leaves()
         if is_full:
+            for each in self.batch:
+                self.history.learn(each)
             self.batch, self.is_first = [], False
 
     def learn_in_leaf(self, sample: Sample) -> None:
@@ -55,5 +61,7 @@ class NaiveStreamTree:
         for leaf in hit.values():
             learned = leaf.samples
             leaf.samples = [s for s in self.batch if leaf_of(self.root, s.x) is leaf]
-            Cart(self.rules).grow(leaf)
+            cart = Cart(self.rules)
+            cart.history = self.history
+            cart.grow(leaf, self.root)
             leaf.samples = learned

@@ -61,8 +61,8 @@ def use(model: Any) -> None:
     ("place", "value", "problem"),
     [
         ("/watch/n_samples", ["int", hex(2**62)], "n_samples is too large"),
-        ("/watch/losses/total", ["float", "inf"], "total must be"),
-        ("/watch/losses/sums/0", ["float", "nan"], "no sums"),
+        ("/watch/total", ["float", "inf"], "total must be"),
+        ("/watch/n", ["int", hex(2**20)], "n must be a whole"),
     ],
 )
 def test_forged_counts_and_sums_are_refused(place: str, value: Any, problem: str) -> None:

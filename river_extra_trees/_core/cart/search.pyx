@@ -6,7 +6,7 @@ Its functions are inline, because it moves every sample of a node for every colu
 
 from libc.math cimport INFINITY, log
 from libc.stdint cimport int64_t
-from libc.string cimport memcpy, memset
+from libc.string cimport memcpy, memmove, memset
 
 from ..rng cimport below
 from ..shares cimport first_largest
@@ -15,11 +15,14 @@ from ..split cimport (
     ENTROPY, GINI, MANY_VALUES, NO_VALUE, SEVERAL_VALUES, VALUES, VARIANCE, Candidate, Split,
     goes_left, random_threshold,
 )
+from ..tree cimport Node, Tree, parent_of, turn
 from ..value_sets cimport (
     N_CUTS, SMOOTH, Cuts, ValueSet, codes_of, cut_of, new_values, smoothed, threshold_of,
+    trimmed_values,
 )
 from .published cimport published_impurity, published_score
-from .workspace cimport NONE, STREAM, TABLE, Side
+from .value_history cimport Entries, Entry, place_of
+from .workspace cimport LISTED, NONE, STREAM, TABLE, Side
 
 # If the product of two weights is smaller, its rounding error may exceed that of a tie.
 cdef double FAINTEST_PRODUCT = 1e-290
@@ -143,15 +146,25 @@ cdef inline void try_column(Workspace work, const Task* task, int column,
 
 
 cdef bint has_many(Workspace work, const Task* task, int column) noexcept nogil:
-    """Whether a nominal column has many values in a node, or several and few samples of each."""
+    """Whether a nominal column has many values in a node or its history, or several and few samples
+    of each.
+    """
     cdef const double* data = work.values + <Py_ssize_t>column * work.n
     cdef const int* ranked = work.ranked + <Py_ssize_t>column * work.n
     cdef int i, n_values = 1, n = task.end - count_missing(work, task, column) - task.start
+    if n_known(work, column) > MANY_VALUES:
+        return True
     for i in range(task.start + 1, task.start + n):
         n_values += data[ranked[i]] != data[ranked[i - 1]]
         if n_values > MANY_VALUES:
             return True
     return n_values > SEVERAL_VALUES and n < 2 * n_values
+
+
+cdef inline int n_known(Workspace work, int column) noexcept nogil:
+    """The number of values of a column in the history."""
+    cdef const Entries* past = history_of(work, column)
+    return 0 if past == NULL else past.n_values
 
 
 cdef bint is_perfect(Workspace work, const Candidate* best) noexcept nogil:
@@ -414,14 +427,41 @@ cdef inline double target_in(Workspace work, int top, int sample) noexcept nogil
     return work.centred[sample] if work.criterion == VARIANCE else work.code[sample] == top
 
 
-cdef double sum_run(Workspace work, const int* ranked, int i, int j, int top,
+cdef double sum_run(Workspace work, int column, const int* ranked, int i, int j, int top,
                     double* weight) noexcept nogil:
-    """The sum of the targets of a run, and its weight."""
+    """The sum of the targets of a run and of the history of its value, and the weight of both."""
     cdef double total = 0.0
+    cdef const Entries* past = history_of(work, column)
+    cdef double code = work.values[<Py_ssize_t>column * work.n + ranked[i]]
+    cdef int place
     weight[0] = 0.0
     for i in range(i, j):
         weight[0] += work.mass[ranked[i]]
         total += work.mass[ranked[i]] * target_in(work, top, ranked[i])
+    if past != NULL and code == code:
+        place = place_of(past, code)
+        total += sum_past(work, past, &place, code, top, weight)
+    return total
+
+
+cdef inline const Entries* history_of(Workspace work, int column) noexcept nogil:
+    """What is known of the values of a column from earlier samples, or NULL."""
+    return NULL if work.history is None else work.history.entries_of(work.name[column])
+
+
+cdef inline double sum_past(Workspace work, const Entries* past, int* place, double code, int top,
+                            double* weight) noexcept nogil:
+    """The sum of the earlier targets of a value, whose entries begin at `place`; go behind them."""
+    cdef double total = 0.0
+    cdef const Entry* entry
+    while place[0] < past.n and past.first[place[0]].code == code:
+        entry = &past.first[place[0]]
+        weight[0] += entry.weight
+        if work.criterion == VARIANCE:
+            total += entry.total - entry.weight * work.mean
+        elif entry.label == top:
+            total += entry.weight
+        place[0] += 1
     return total
 
 
@@ -441,7 +481,7 @@ cdef Cuts cuts_of(Workspace work, const Task* task, int column) noexcept nogil:
         0.0 if work.criterion == VARIANCE else work.node.counts[top] / work.node.weight)
     while i < task.end:
         j = first_behind(work, task, column, i, present)
-        total = sum_run(work, ranked, i, j, top, &weight)
+        total = sum_run(work, column, ranked, i, j, top, &weight)
         mean = smoothed(&cuts, total, weight)
         cuts.low, high = min(cuts.low, mean), max(high, mean)
         i = j
@@ -475,7 +515,7 @@ cdef void try_groups(Workspace work, const Task* task, int column,
     memset(own_copies, 0, sizeof(own_copies))
     while i < task.end:
         j = first_behind(work, task, column, i, present)
-        total = sum_run(work, ranked, i, j, top, &weight)
+        total = sum_run(work, column, ranked, i, j, top, &weight)
         c = cut_of(&cuts, smoothed(&cuts, total, weight))
         for i in range(i, j):
             mass, target = work.mass[ranked[i]], target_in(work, top, ranked[i])
@@ -515,39 +555,94 @@ cdef inline bint is_ascending(Workspace work, int top) noexcept nogil:
             < work.right.counts[top] * work.left.weight)
 
 
+cdef inline bint lists_history(const Task* task) noexcept nogil:
+    """Whether a split names values that no sample of the node has: not in small nodes, for time."""
+    return task.end - task.start >= LISTED
+
+
+cdef struct Met:            # a value that the samples of a node or its history have
+    double code
+    double total, weight    # as `sum_run` finds them
+    int i, place            # the first sample and the first entry behind those of the value
+
+
+cdef bint next_value(Workspace work, const Task* task, int column, int present, int top,
+                     Met* met) noexcept nogil:
+    """Go to the next value in ascending order; False if there is none.
+
+    Of the values that only the history has, these are the ones that reach the node.
+    """
+    cdef const double* data = work.values + <Py_ssize_t>column * work.n
+    cdef const int* ranked = work.ranked + <Py_ssize_t>column * work.n
+    cdef const Entries* past = history_of(work, column)
+    cdef int first, n_past = past.n if past != NULL and lists_history(task) else 0
+    while met.i < present or met.place < n_past:
+        met.total = met.weight = 0.0
+        if met.place == n_past or (
+                met.i < present and data[ranked[met.i]] <= past.first[met.place].code):
+            first, met.code = met.i, data[ranked[met.i]]
+            met.i = first_behind(work, task, column, first, present)
+            met.total = sum_run(work, column, ranked, first, met.i, top, &met.weight)
+            while met.place < n_past and past.first[met.place].code == met.code:
+                met.place += 1
+            return True
+        met.code = past.first[met.place].code
+        met.total = sum_past(work, past, &met.place, met.code, top, &met.weight)
+        if reaches(work.tree, task.node, work.name[column], met.code):
+            return True
+    return False
+
+
+cdef bint reaches(const Tree* tree, int node, int column, double code) noexcept nogil:
+    """Whether no split above a node on a nominal column sends a value elsewhere."""
+    cdef int parent = parent_of(tree, node)
+    cdef const Node* above
+    while parent >= 0:
+        above = &tree.nodes[parent]
+        if above.feature == column and above.left ^ <int>turn(above, code, False) != node:
+            return False
+        node, parent = parent, parent_of(tree, parent)
+    return True
+
+
 cdef bint name_values(Workspace work, const Task* task, Split* split) noexcept nogil:
     """Make the set of values of a cut that was found; return False if memory is short."""
     cdef int column = split.feature, cut = <int>split.threshold, top = top_class(work)
-    cdef const double* data = work.values + <Py_ssize_t>column * work.n
     cdef const int* ranked = with_missing(work, task, column)
+    cdef const Entries* past = history_of(work, column)
     cdef Cuts cuts = cuts_of(work, task, column)
-    cdef int present = task.end - count_missing(work, task, column), i = task.start, j, n = 0
-    cdef int n_left = 0
-    cdef double total, weight, balance = 0.0
+    cdef int present = task.end - count_missing(work, task, column), n_left = 0, n_right = 0
+    cdef int most = present - task.start + (past.n if past != NULL and lists_history(task) else 0)
+    cdef double total, weight = 0.0, balance = 0.0
     cdef bint left
-    cdef ValueSet* values
-    while i < task.end:             # `spare`: the first sample of each value, ~ if it goes right
-        j = first_behind(work, task, column, i, present)
-        total = sum_run(work, ranked, i, j, top, &weight)
-        left = cut_of(&cuts, smoothed(&cuts, total, weight)) <= cut
-        balance += weight if left else -weight
-        if i >= present:
-            split.missing_left = left
-        else:
-            work.spare[n] = ranked[i] if left else ~ranked[i]
-            n_left += left
-            n += 1
-        i = j
-    values = new_values(n - n_left if balance >= 0.0 else n_left, balance >= 0.0)
+    cdef ValueSet* values = new_values(most, True)
+    cdef Met met
     if values == NULL:
         return False
-    j = 0
-    for i in range(n):
-        if (work.spare[i] >= 0) != values.others_left:
-            codes_of(values)[j] = data[max(work.spare[i], ~work.spare[i])]
-            j += 1
-    split.threshold = threshold_of(values)
+    met.i, met.place = task.start, 0
+    while next_value(work, task, column, present, top, &met):   # those on the right from the end on
+        left = cut_of(&cuts, smoothed(&cuts, met.total, met.weight)) <= cut
+        n_left += left
+        n_right += not left
+        codes_of(values)[n_left - 1 if left else most - n_right] = met.code
+        balance += met.weight if left else -met.weight
+    if present < task.end:
+        total = sum_run(work, column, ranked, present, task.end, top, &weight)
+        split.missing_left = cut_of(&cuts, smoothed(&cuts, total, weight)) <= cut
+        balance += weight if split.missing_left else -weight
+    values.others_left = balance >= 0.0
+    if values.others_left:
+        reverse(codes_of(values) + (most - n_right), n_right)
+        memmove(codes_of(values), codes_of(values) + (most - n_right), n_right * sizeof(double))
+        n_left = n_right
+    split.threshold = threshold_of(trimmed_values(values, n_left))
     return True
+
+
+cdef inline void reverse(double* numbers, int n) noexcept nogil:
+    cdef int i
+    for i in range(n // 2):
+        numbers[i], numbers[n - 1 - i] = numbers[n - 1 - i], numbers[i]
 
 
 cdef void try_random(Workspace work, const Task* task, int column, Candidate* best) noexcept nogil:

@@ -495,6 +495,7 @@ cdef void centre(Workspace work, const Task* task) noexcept nogil:
         mass = work.mass[k]
         node.weight += mass
         mean += mass * (target[k] - mean) / node.weight
+    work.mean = mean
     for i in range(task.start, task.end):
         k = work.samples[i]
         work.centred[k] = target[k] - mean

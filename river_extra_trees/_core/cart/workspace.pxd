@@ -19,10 +19,12 @@ from libc.stdint cimport int64_t, uint8_t, uint64_t
 from ..rng cimport Rng
 from ..tree cimport Kind, Tree
 from ..window cimport Window
+from .value_history cimport ValueHistory
 
 cdef enum:
     TABLE = 16384           # x log x is tabulated for whole numbers x < TABLE
     FEW_SAMPLES = 6         # maximum size of a node without sorted orders
+    LISTED = 24             # samples of a node whose splits name values that these lack
 
 cdef enum Program:          # published program whose splits are reproduced, with its rounding
     NONE = 0
@@ -60,6 +62,7 @@ cdef class Workspace:
     cdef readonly int min_samples_leaf
 
     cdef Window window                  # the samples; the owner sets it
+    cdef ValueHistory history           # of samples that are not in the window; or None
 
     # Scratch, valid during one call of `Splitter.grow`; all arrays are parts of one memory block.
     cdef char* block
@@ -74,6 +77,7 @@ cdef class Workspace:
     cdef double batch_weight            # weight of all samples, with copies
     cdef double impurity_before         # STREAM only: the impurity that a split must decrease
     cdef double removed                 # STREAM only: its decrease by the best split
+    cdef double mean                    # of the targets in the node (variance)
     cdef double spread                  # sum of squared deviations in the node (variance)
     cdef double tie                     # scores of this node count as equal within this tolerance
     cdef int n_chosen                   # number of columns that may be split

@@ -1,12 +1,14 @@
 from typing import Any, Self
 
 from ..cart.splitter import Splitter
+from ..cart.value_history import ValueHistory
 from ..learner import Learner
 from ..trees import Trees
 from ..window import Window
 
 class Forest(Learner):
     window: Window
+    history: ValueHistory
     trees: Trees
     root_statistics: Trees
     fading: float

@@ -13,6 +13,7 @@ import numpy as np
 from ..ahead cimport AHEAD, Ahead
 from ..allocation cimport free, product, resized, zeroed
 from ..cart.splitter cimport Splitter
+from ..cart.value_history cimport ValueHistory
 from ..ensemble cimport Ensemble, Walks
 from ..explain cimport Explainer, TreeExplanations
 from ..guarded cimport begin_step, end_step
@@ -44,6 +45,7 @@ FIELDS = {
     "trees": ("part_or_parts", Trees), "root_statistics": ("part_or_parts", Trees),
     "n_waiting": ("whole", 0, 2**31 - 1), "n_per_step": ("whole", 0, 2**31 - 1),
     "n_tried": ("whole", 0, 2**31 - 1),
+    "history": ("parts", ValueHistory),
     "plan": ("whole_numbers", np.int64, None, 2, {"least": 0, "most": 2**31 - 1}),
 }
 
@@ -55,7 +57,7 @@ cdef class Forest(Ensemble):
                    double fading, object seed) except -1:
         self.regression, self.published = regression, published
         self.batch_size, self.fading, self.seed = batch_size, fading, seed
-        self.window = Window()
+        self.window, self.history = Window(), ValueHistory(regression)
         self.plan = NO_PLAN
         self.root_statistics = Trees(0, regression)
         self.root_statistics.add_tree()
@@ -87,6 +89,7 @@ cdef class Forest(Ensemble):
 
     cdef void forget_columns(self, const uint8_t* held) noexcept:
         self.window.keep_columns(held)
+        self.history.forget_columns(held)
 
     cdef void widen(self, int n_labels) noexcept:
         self.trees.widen(n_labels)
@@ -282,7 +285,8 @@ cdef class Forest(Ensemble):
         cdef const int* copies = self.copies_of(tree)
         cdef bytearray marks = bytearray(self.window.n_columns)
         cdef uint8_t* chosen = marks
-        splitter.window, splitter.max_depth = self.window, self.plan[tree][1]
+        splitter.window, splitter.history = self.window, self.history
+        splitter.max_depth = self.plan[tree][1]
         self.mark_columns(tree, chosen)
         with nogil:
             self.learn_root(this, self.window, self.n_early, copies)
@@ -516,11 +520,11 @@ cdef class Forest(Ensemble):
     FIELDS = FIELDS
     DEFAULTS = {"regression": False, "published": False, "bagging": False, "fading": 1.0,
                 "n_batches": 0, "n_early": 0, "n_waiting": 0, "n_per_step": 0, "n_tried": 0,
-                "plan": NO_PLAN}
+                "plan": NO_PLAN, "history": []}
 
     cdef dict views(self):
         """The fields that are no attributes; of the arrays, their memory."""
-        return {"plan": self.plan}
+        return {"plan": self.plan, "history": [self.history] if self.history.n_learned else []}
 
     cdef dict fields(self):
         return fields_of(self, self.FIELDS, self.views())
@@ -542,6 +546,9 @@ cdef class Forest(Ensemble):
         self.n_batches, self.n_early = fields["n_batches"], fields["n_early"]
         self.schema, self.labels = fields["schema"], fields["labels"]
         self.window = fields["window"]
+        require(len(fields["history"]) <= 1, "Forest: there are several histories of values")
+        self.history = fields["history"][0] if fields["history"] else (
+            ValueHistory(self.regression))
         self.n_waiting, self.n_per_step = fields["n_waiting"], fields["n_per_step"]
         self.n_tried, self.plan = fields["n_tried"], fields["plan"]
         self.trees = table_of(fields["trees"], self.new_trees())
@@ -571,6 +578,7 @@ cdef class Forest(Ensemble):
                 "Forest: trees wait that do not grow before the batch ends")
         require(len(self.plan) == (self.trees.n_trees if self.n_waiting else 0),
                 "Forest: trees wait without a plan")
+        self.history.check_codes(self.schema, -1 if self.regression else <int>len(self.labels))
         return self.window.check_codes(
             self.schema, -1 if self.regression else <int>len(self.labels))
 

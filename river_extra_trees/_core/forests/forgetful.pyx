@@ -413,7 +413,7 @@ cdef class ForgetfulForest(Forest):
         cdef uint8_t* chosen = marks
         cdef int* counts = <int*><char*>memory
         self.choose(created_at, tree, chosen)
-        splitter.window = self.window
+        splitter.window, splitter.history = self.window, self.history
         with nogil:
             plant(this)
             for i in range(retained.n):
@@ -463,7 +463,7 @@ cdef class ForgetfulForest(Forest):
         return self.choose(self.n_batches, tree, chosen)
 
     cdef int release(self) except -1:
-        """Release the samples that no tree retains."""
+        """Release the samples that no tree retains; remember what their values say."""
         cdef bytearray marks = bytearray(b"\1") * self.window.capacity
         cdef uint8_t* gone = marks
         cdef Retained retained
@@ -471,6 +471,9 @@ cdef class ForgetfulForest(Forest):
         for retained in self.retained:
             for i in range(retained.n):
                 gone[retained.slots[i]] = 0
+        for i in range(0 if self.published else self.window.n_sorted):
+            if gone[self.window.by_arrival[i]]:
+                self.history.learn(self.window, self.window.by_arrival[i], self.schema)
         self.window.release(gone)
         return 0
 

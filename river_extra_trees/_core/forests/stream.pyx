@@ -159,6 +159,11 @@ cdef class StreamForest(Forest):
             memset(self.losses, 0, self.trees.n_trees * sizeof(double))
 
     cdef int end_waiting(self) except -1:
+        """Remember what the values of the batch say, which no tree grows on any more."""
+        cdef int i
+        if self.n_batches > 0 and not self.published:
+            for i in range(self.full.size):
+                self.history.learn(self.full, self.full.slot_at(i), self.schema)
         self.full = None
         return 0
 
@@ -183,7 +188,8 @@ cdef class StreamForest(Forest):
             copies = drawn
         if self.trees.n_trees == 1 and not is_new and window.n_sorted == 0:
             leaves = window.leaf
-        splitter.window, splitter.max_depth = window, self.plan[tree][1]
+        splitter.window, splitter.history = window, self.history
+        splitter.max_depth = self.plan[tree][1]
         with nogil:
             if is_new:
                 self.learn_root(this, window, window.size, copies)

@@ -28,6 +28,7 @@ from ..ahead cimport AHEAD, Ahead
 from ..allocation cimport free, resized, zeroed
 from ..arrays cimport view
 from ..cart.splitter cimport Splitter
+from ..cart.value_history cimport ValueHistory
 from ..ensemble cimport Ensemble
 from ..explain cimport Explainer, TreeExplanations
 from ..learner cimport Learner
@@ -88,6 +89,7 @@ FIELDS = {
     "births": ("array", np.int64, "trees"), "gram": ("numbers", "trees", "trees", SUMS),
     "total_weight": ("number", SUMS), "since_rebuild": ("whole", 0, 2**31 - 1),
     "n_trained": ("whole",),
+    "history": ("parts", ValueHistory),
 }
 
 
@@ -161,7 +163,7 @@ cdef class Shrubs(Ensemble):
         self.regression, self.fading = regression, 1.0
         self.splitter = Splitter("variance" if regression else "gini", max_depth=max_depth,
                                  shuffled=shuffled)
-        self.let_grow(Window(window_size), self.new_trees())
+        self.let_grow(Window(window_size), self.new_trees(), ValueHistory(regression))
         self.n_models, self.window_size = n_models, window_size
         self.project_each_round = project_each_round
         self.loss = {"mse": SQUARED_ERROR, "cross_entropy": CROSS_ENTROPY}[loss]
@@ -174,10 +176,11 @@ cdef class Shrubs(Ensemble):
         self.rule_of_features = max_features_of(max_features)
         self.allocate(n_models + 1)
 
-    cdef void let_grow(self, Window window, Trees trees) noexcept:
+    cdef void let_grow(self, Window window, Trees trees, ValueHistory history) noexcept:
         """Set samples and trees of the ensemble and its splitter."""
         self.window = self.splitter.window = window
         self.trees = trees
+        self.splitter.history = history
 
     def set_steps(self, *, step_size, rho, int rounds, int update_interval, double l0, double l1,
                   double l2, double node_penalty):
@@ -237,6 +240,7 @@ cdef class Shrubs(Ensemble):
 
     cdef void forget_columns(self, const uint8_t* held) noexcept:
         self.window.keep_columns(held)
+        self.splitter.history.forget_columns(held)
 
     cdef void widen(self, int n_labels) noexcept:
         self.trees.widen(n_labels)
@@ -259,7 +263,7 @@ cdef class Shrubs(Ensemble):
         self.prune()                                     # line 12
         return 0
 
-    cdef bint push(self, double target, double weight) noexcept nogil:
+    cdef bint push(self, double target, double weight) except -1 nogil:
         """Add the row that the schema encoded last to the window, and remove the oldest row.
 
         Returns whether the ensemble predicts it wrongly: always without trees, and never in a
@@ -274,6 +278,7 @@ cdef class Shrubs(Ensemble):
                 self.since_rebuild = REBUILD * self.window_size
             if self.sums_run():
                 self.count(slot, -1.0)
+            self.splitter.history.learn(self.window, slot, self.schema)
         slot = self.window.slide(self.schema, target, weight, slot)
         self.total_weight += weight
         self.evaluate(self.leaves + slot, spacing)
@@ -666,7 +671,7 @@ cdef class Shrubs(Ensemble):
         cdef Shrubs copy = Shrubs(
             **{**self.settings(), "n_models": max(1, n), "window_size": 1})
         copy.schema, copy.labels, trees = deepcopy((self.schema, self.labels, self.trees))
-        copy.let_grow(copy.window, trees)
+        copy.let_grow(copy.window, trees, copy.splitter.history)
         copy.reserve_outputs(self.width)
         copy.width = self.width
         for k in range(n):
@@ -699,13 +704,16 @@ cdef class Shrubs(Ensemble):
         return fields_of(self, FIELDS, {
             **self.settings(), **self.views(), "room": np.zeros(self.window_size, np.uint8),
             "total_weight": self.total_weight, "since_rebuild": self.since_rebuild,
+            "history": [self.splitter.history] if self.splitter.history.n_learned else [],
         })
+
+    DEFAULTS = {"history": []}
 
     @classmethod
     def restored(cls, values):
         """Make an ensemble from its state."""
         cdef Shrubs shrubs
-        state = State("Shrubs", values, FIELDS)
+        state = State("Shrubs", values, FIELDS, cls.DEFAULTS)
         settings = state.read(SETTINGS)
         fields = state.read(FIELDS, window_size=settings["window_size"])
         shrubs = Shrubs(**settings)
@@ -715,7 +723,9 @@ cdef class Shrubs(Ensemble):
     cdef int load(self, dict fields) except -1:
         cdef int k
         self.schema, self.labels = fields["schema"], fields["labels"]
-        self.let_grow(fields["window"], table_of(fields["trees"], self.new_trees()))
+        require(len(fields["history"]) <= 1, "Shrubs: there are several histories of values")
+        self.let_grow(fields["window"], table_of(fields["trees"], self.new_trees()),
+                      (fields["history"] or [self.splitter.history])[0])
         require(self.window.size <= self.window_size, "Shrubs: too many samples")
         self.window.reserve(self.window_size, 0, 0)
         require(self.trees.n_trees == len(fields["weights"]) <= self.n_models,
@@ -758,6 +768,7 @@ cdef class Shrubs(Ensemble):
         require(self.window.n_fresh == 0 and self.window.capacity == self.window_size,
                 "Shrubs: the window does not belong to this ensemble")
         self.window.check_codes(self.schema, -1 if self.regression else n_labels)
+        self.splitter.history.check_codes(self.schema, -1 if self.regression else n_labels)
         for k in range(self.trees.n_trees):
             for node in range(self.trees.trees[k].n_used):
                 this = &self.trees.trees[k].nodes[node]

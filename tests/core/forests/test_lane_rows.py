@@ -31,7 +31,10 @@ COLUMNS: dict[str, list[Maker]] = {
     "huge and tiny": [lambda r, i: 1e300 * r.random(), lambda r, i: 1e-300 * r.random()],
     "negative zero": [lambda r, i: r.choice([-0.0, 0.0, 1.0])] * 5,
     "nominal": [lambda r, i: r.choice(CODES[:5]), lambda r, i: float(r.randrange(9))],
-    "a late column": [lambda r, i: r.random(), lambda r, i: r.random() if i > 1_030 else MISSING],
+    "a column that begins with a block": [
+        lambda r, i: r.random(),
+        lambda r, i: r.random() if i >= 1_024 else MISSING,
+    ],
 }
 
 

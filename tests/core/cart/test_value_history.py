@@ -1,0 +1,156 @@
+"""What nominal values of earlier samples said of their targets."""
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+
+import river_extra_trees as ret
+from river_extra_trees import persistence
+from river_extra_trees._core.cart.value_history import ValueHistory
+from river_extra_trees._core.state import StateError
+from tests.naive.cart import Rules, Sample
+from tests.naive.forgetful import NaiveTree
+from tests.naive.stream_tree import NaiveStreamTree
+from tests.naive.value_history import NaiveHistory
+from tests.tools.growing import CODES, assert_same_tree, learn, prime, tree_learner
+
+
+def many_values(n: int, seed: int, of_numbers: bool) -> list[Sample]:
+    """Samples of a column of many values with an effect each, some missing, and of a number."""
+    rng = np.random.default_rng(seed)
+    codes, effects = rng.integers(0, len(CODES), n), rng.normal(size=len(CODES))
+    y = effects[codes] + 0.3 * rng.normal(size=n)
+    if not of_numbers:
+        y = np.floor(y).clip(-1, 1)
+        y = np.array([[*dict.fromkeys(y)].index(each) for each in y], float)
+    x = np.where(rng.random(n) < 0.1, np.nan, np.array(CODES)[codes])
+    z, weights = rng.normal(size=n).round(1), rng.choice([0.5, 1.0, 3.0], n)
+    rows = zip(x.tolist(), z.tolist(), y.tolist(), weights.tolist(), strict=True)
+    return [Sample((value, number), target, weight) for value, number, target, weight in rows]
+
+
+def labels_of(model: Any) -> list[int] | None:
+    return None if model._core.regression else list(model._core.labels.labels)
+
+
+def assert_same_history(core: Any, naive: NaiveHistory) -> None:
+    found = {
+        (column, code, 0 if core.regression else core.labels.labels[label]): (weight, total)
+        for column, code, label, weight, total, _ in core.history.entries()
+    }
+    expected = {
+        (column, code, label): (weight, total if core.regression else 0.0)
+        for column, values in naive.values.items()
+        for code, labels in values.items()
+        for label, (weight, total) in labels.items()
+    }
+    assert found.keys() == expected.keys()
+    for key, entry in found.items():
+        assert entry == pytest.approx(expected[key])
+
+
+@pytest.mark.parametrize("criterion", ["gini", "entropy", "variance"])
+@pytest.mark.parametrize("seed", range(3))
+def test_stream_trees_are_the_naive_ones(criterion: str, seed: int) -> None:
+    """Earlier batches order the values of a batch, and place those that it lacks."""
+    samples = many_values(300, seed, criterion == "variance")
+    rules = Rules(criterion, frozenset({0}), min_samples_leaf=1 + seed)
+    model, naive = tree_learner(rules, 2, batch_size=60), NaiveStreamTree(rules, 60)
+    for end in range(60, 301, 60):
+        for sample in samples[end - 60 : end]:
+            learn(model, [sample], rules)
+            naive.learn(sample)
+        model._core.check()
+        assert_same_tree(model._core.trees[0], naive.root, labels_of(model))
+        assert_same_history(model._core, naive.history)
+
+
+@pytest.mark.parametrize("criterion", ["entropy", "variance"])
+def test_forgetful_trees_are_the_naive_ones(criterion: str) -> None:
+    """They remember what the values of the samples said that they no longer retain."""
+    samples, rules = many_values(400, 0, criterion == "variance"), Rules(criterion, frozenset({0}))
+    kind = "Regressor" if criterion == "variance" else "Classifier"
+    model = getattr(ret, f"ForgetfulDecisionTree{kind}")(batch_size=40, max_retained=80)
+    prime(model._core.schema, 2, rules.nominal)
+    naive = NaiveTree(rules, 40, most=80)
+    for sample in samples:
+        learn(model, [sample], rules)
+        naive.learn(sample)
+        assert_same_tree(model._core.trees[0], naive.root, labels_of(model))
+        assert_same_history(model._core, naive.history)
+
+
+def rows(n: int, n_values: int, seed: int = 0) -> list[tuple[dict[str, Any], bool]]:
+    """Each value has a label of its own; 5 % of the labels are wrong."""
+    rng = np.random.default_rng(seed)
+    effect, codes = rng.random(n_values) < 0.5, rng.integers(0, n_values, n)
+    y = effect[codes] ^ (rng.random(n) < 0.05)
+    return [({"m": f"m{c}", "z": z}, bool(t)) for c, z, t in zip(codes, rng.random(n), y)]  # noqa: B905
+
+
+LEARNERS = {
+    "ForgetfulDecisionTreeClassifier": {"max_retained": 400},
+    "ShrubEnsembleClassifier": {},
+    "StreamDecisionForestClassifier": {"n_models": 5},
+    "StreamDecisionTreeClassifier": {},
+}
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_values_rarer_than_a_batch_are_told_apart(name: str) -> None:
+    """The same stream is learned through pickles and files, and memory is told."""
+    model, stream = getattr(ret, name)(seed=1, **LEARNERS[name]), rows(6_000, 300)
+    n_right, before = 0, 0
+    for i, (x, y) in enumerate(stream):
+        n_right += i >= 4_000 and model.predict_one(x) == y
+        model.learn_one(x, y)
+        if i == 3_000:
+            twin = persistence.load_bytes(persistence.save_bytes(model))
+            third, before = pickle.loads(pickle.dumps(model)), i + 1
+    for x, y in stream[before:]:
+        assert twin.predict_one(x) == third.predict_one(x)
+        twin.learn_one(x, y)
+        third.learn_one(x, y)
+    assert twin._core.state().keys() == model._core.state().keys()
+    assert twin.predict_proba_one(stream[0][0]) == model.predict_proba_one(stream[0][0])
+    assert n_right > 0.83 * 2_000  # .75 and less without a history
+    twin._core.check()
+
+
+def test_the_published_programs_have_no_history() -> None:
+    model: Any = ret.StreamDecisionTreeClassifier(published=True, batch_size=50)
+    for x, y in rows(200, 20):
+        model.learn_one(x, y)
+    assert model._core.history.entries() == []
+
+
+def test_values_seen_least_recently_are_forgotten() -> None:
+    model: Any = ret.StreamDecisionTreeClassifier(batch_size=1_000)
+    for i in range(18_000):
+        model.learn_one({"id": f"v{i % 17_000}"}, i % 3 == 0)
+    entries = model._core.history.entries()
+    assert (1 << 13) <= len(entries) <= 1 << 14
+    assert sorted({seen for *_, seen in entries}) == list(range(18_000 - len(entries), 18_000))
+
+
+STATE = ValueHistory(False).state() | {
+    "n_learned": 2,
+    "column": np.array([0, 0], np.int32),
+    "code": np.array([1.0, 2.0]),
+    "label": np.array([0, 0], np.int32),
+    "weight": np.ones(2),
+    "total": np.zeros(2),
+    "seen": np.array([0, 1]),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [("code", [2.0, 1.0]), ("code", [1.0, 1.0]), ("code", [1.0, 1e300]), ("weight", [1.0, np.nan])],
+)
+def test_damaged_states_are_refused(name: str, values: list[float]) -> None:
+    assert len(ValueHistory.restored(STATE).entries()) == 2
+    with pytest.raises(StateError):
+        ValueHistory.restored(STATE | {name: np.array(values)})
