@@ -156,9 +156,17 @@ class ColumnKinds(base.MiniBatchTransformer):
     @property
     def summary(self) -> dict[str, str]:
         """The kind of each column by its name as text, and the share of missing values if any."""
+        return {
+            name: each["kind"] + (f", {each['missing']:.1%} missing" if each["missing"] else "")
+            for name, each in self._described.items()
+        }
+
+    @property
+    def _described(self) -> dict[str, dict[str, typing.Any]]:
+        """The kind of each column and its share of missing values, by its name as text."""
         missing = self.missing
         return {
-            safe_repr(name, str): kind + (f", {missing[name]:.1%} missing" if missing[name] else "")
+            safe_repr(name, str): {"kind": kind, "missing": missing[name]}
             for name, kind in self._columns.items()
         }
 
@@ -255,8 +263,8 @@ class ColumnKinds(base.MiniBatchTransformer):
         if not self._columns:
             return
         fit = Fit(self._columns, self._roles)
-        _, n_unknown = fit.note(names)
-        if n_unknown or fit.is_disjoint or (rows and fit.missing):
+        fit.note(names)
+        if fit.unknown or fit.is_disjoint or (rows and fit.missing):
             raise ValueError("; ".join(fit.notes(refused=True)))
 
     def _read_target(self, y: typing.Any) -> typing.Any:

@@ -33,12 +33,16 @@ class Fit:
         The columns of the model that were in any sample.
     unknown
         The columns that the model does not know, up to a number of them.
+    n_missing, n_unknown
+        Columns of the model that samples lacked, and columns of samples that it does not know: a
+        column counts once per call of `note`.
 
     Examples
     --------
     >>> from river_extra_trees._estimator.fit import Fit
     >>> fit = Fit(["size", "colour", "day"], ["price"])
     >>> fit.note(["size", "color", "price"])
+    >>> fit.n_missing, fit.n_unknown
     (2, 1)
     >>> for note in fit.notes():
     ...     print(note)
@@ -53,22 +57,22 @@ class Fit:
         self.has_data = False
         self.present: set[Hashable] = set()
         self.unknown: dict[Hashable, None] = {}
+        self.n_missing = self.n_unknown = 0
 
-    def note(self, names: Collection[Hashable]) -> tuple[int, int]:
-        """Note the columns of data; return the numbers of missing and of unknown columns."""
+    def note(self, names: Collection[Hashable]) -> None:
+        """Note the columns of data."""
         self.has_data = True
         if not self.columns:
-            return 0, 0
-        n_known = n_unknown = 0
+            return
+        self.n_missing += len(self.columns)
         for name in names:
             if name in self.columns:
-                n_known += 1
+                self.n_missing -= 1
                 self.present.add(name)
             elif name not in self.others:
-                n_unknown += 1
+                self.n_unknown += 1
                 if len(self.unknown) < MOST_NAMES:
                     self.unknown[name] = None
-        return len(self.columns) - n_known, n_unknown
 
     @property
     def missing(self) -> list[Hashable]:

@@ -190,7 +190,7 @@ def column_of(values: list[typing.Any]) -> pd.Series:
 
 
 def importances(trees: Iterable[list[Node]]) -> dict[Hashable, float]:
-    """Return the share of each feature in the gain of the splits, sorted by feature name."""
+    """Return the share of each feature in the gain of the splits, largest first."""
     gains: dict[Hashable, float] = {}
     for nodes in trees:
         splits = [node for node in nodes if not is_leaf(node)]
@@ -199,7 +199,7 @@ def importances(trees: Iterable[list[Node]]) -> dict[Hashable, float]:
             share = node["gain"] / total if 0.0 < total < math.inf else 1.0 / len(splits)
             gains[node["feature"]] = gains.get(node["feature"], 0.0) + share
     whole = sum(gains.values())
-    names = sorted(gains, key=lambda name: safe_repr(name, str))
+    names = sorted(gains, key=lambda name: (-gains[name], safe_repr(name, str)))
     return {name: gains[name] / whole for name in names}
 
 

@@ -318,7 +318,7 @@ class TreeLearner(base.Estimator):
 
     @property
     def feature_importances_(self) -> dict[Hashable, float]:
-        """Share of each feature in the impurity decrease of the present splits.
+        """Share of each feature in the impurity decrease of the present splits, largest first.
 
         The shares sum to one, and all trees have the same weight. Without a split the dict is
         empty.

@@ -29,6 +29,7 @@ __all__ = [
     "Colours",
     "Display",
     "colour_of_class",
+    "draw_bars",
     "figure_of",
     "mark_drifts",
     "mixed_with_white",
@@ -135,6 +136,38 @@ class AxesDisplay(Display):
     @abc.abstractmethod
     def _draw(self, ax: Axes) -> None:
         """Draw on the axes; `ax_` and `figure_` are set already."""
+
+
+def draw_bars(
+    ax: Axes,
+    names: Sequence[str],
+    sizes: Sequence[float],
+    form: str,
+    colours: Sequence[str] = (),
+    others: tuple[int, float] = (0, 0.0),
+    end: float | None = None,
+) -> list[float]:
+    """Draw a bar per feature from the top down, and a grey one for the others.
+
+    `others` are their number and their size. Bars begin at 0, or each where the next one ends, from
+    `end` at the top. Returns where they begin, after the end of the first one.
+    """
+    names, sizes = list(names), list(sizes)
+    colours = list(colours) or [CLASS_COLOURS[0]] * len(sizes)
+    if others[0]:
+        names.append(f"{others[0]:,} other feature{'s' if others[0] > 1 else ''}")
+        sizes.append(others[1])
+        colours.append(MUTED)
+    ends = [0.0] * (len(sizes) + 1) if end is None else list(end - np.cumsum([0.0, *sizes]))
+    bars = ax.barh(range(len(sizes)), sizes, left=ends[1:], color=colours, height=0.7)
+    ax.bar_label(bars, [form.format(size) for size in sizes], padding=3, fontsize="small")
+    ax.set_yticks(range(len(sizes)), names)
+    ax.invert_yaxis()
+    # The number of the longest bar may need more room than there is beside the bar.
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.grid(axis="x", alpha=0.3)
+    ax.set_axisbelow(True)
+    return ends
 
 
 def mark_drifts(ax: Axes, drifts: Sequence[int]) -> tuple[list[typing.Any], list[str]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 
-import numpy as np
 from matplotlib.axes import Axes
 
 from river_extra_trees.explanation import Explanation
@@ -14,6 +13,7 @@ from ._axes import (
     MUTED,
     AxesDisplay,
     colour_of_class,
+    draw_bars,
     mark_drifts,
     written,
 )
@@ -68,62 +68,34 @@ class ExplanationDisplay(AxesDisplay):
             self._draw_one(ax)
         else:
             self._draw_means(ax)
-        ax.spines[["top", "right"]].set_visible(False)
-        ax.grid(axis="x", alpha=0.3)
-        ax.set_axisbelow(True)
+        ax.margins(x=0.12)
 
     def _draw_one(self, ax: Axes) -> None:
         found = self.explanation
-        n_others = len(found.values) - self._shown()
         largest = found.largest(self._shown())
         names = [f"{written(name)} = {written(value)}" for name, value, _ in largest]
         parts = [part for *_, part in largest]
-        if n_others:
-            names.append(others(n_others))
-            parts.append(found.output - found.base_value - sum(parts))
-        ends = found.output - np.cumsum([0.0, *parts])  # from the top down
+        rest = len(found.values) - len(parts), found.output - found.base_value - sum(parts)
         colours = [UP if part >= 0.0 else DOWN for part in parts]
-        if n_others:
-            colours[-1] = MUTED
-        places = range(len(parts))
-        bars = ax.barh(places, parts, left=ends[1:], color=colours, height=0.7)
-        ax.bar_label(bars, [f"{part:+.3g}" for part in parts], padding=3, fontsize="small")
+        ends = draw_bars(ax, names, parts, "{:+.3g}", colours, rest, found.output)
         for place, end in enumerate(ends[1:-1]):
             ax.plot([end, end], [place, place + 1], color=MUTED, linewidth=0.8)
         ax.axvline(float(found.base_value), color=MUTED, linestyle=":", linewidth=1.2)
         ax.axvline(found.output, color="black", linestyle=":", linewidth=1.2)
-        ax.set_yticks(places, names)
-        ax.invert_yaxis()
-        ax.margins(x=0.12)
         what = "prediction" if found.label is None else f"log odds of {written(found.label)}"
         ax.set_xlabel(f"{what} {found.output:.4g}, without any feature {found.base_value:.4g}")
 
     def _draw_means(self, ax: Axes) -> None:
         sizes = list(self.explanation.importances().items())
-        n_shown = self._shown()
-        names = [written(name) for name, _ in sizes[:n_shown]]
-        means = [size for _, size in sizes[:n_shown]]
-        colours = [CLASS_COLOURS[0]] * n_shown
-        if n_others := len(sizes) - n_shown:
-            names.append(others(n_others))
-            means.append(sum(size for _, size in sizes[n_shown:]))
-            colours.append(MUTED)
-        bars = ax.barh(range(len(means)), means, color=colours, height=0.7)
-        ax.bar_label(bars, [f"{mean:.3g}" for mean in means], padding=3, fontsize="small")
-        ax.set_yticks(range(len(means)), names)
-        ax.invert_yaxis()
-        ax.margins(x=0.12)
+        shown, more = sizes[: self._shown()], [size for _, size in sizes[self._shown() :]]
+        names, means = [written(name) for name, _ in shown], [size for _, size in shown]
+        draw_bars(ax, names, means, "{:.3g}", others=(len(more), sum(more)))
         ax.set_xlabel(f"mean size of the contributions to {len(self.explanation):,} predictions")
 
     def _shown(self) -> int:
         """Return the number of features with a bar of their own; no bar stands for one other."""
         n = len(self.explanation.feature_names)
         return n if n <= self.n_features + 1 else self.n_features
-
-
-def others(n: int) -> str:
-    """Name a bar of other features."""
-    return f"{n:,} other features"
 
 
 class ContributionsDisplay(AxesDisplay):

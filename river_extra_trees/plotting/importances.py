@@ -9,7 +9,7 @@ from matplotlib.ticker import PercentFormatter
 
 from river_extra_trees._estimator.learner import TreeLearner
 
-from ._axes import CLASS_COLOURS, MUTED, AxesDisplay, written
+from ._axes import AxesDisplay, draw_bars, written
 
 __all__ = ["ImportancesDisplay"]
 
@@ -62,29 +62,17 @@ class ImportancesDisplay(AxesDisplay):
         -------
         The display.
         """
-        ranking = sorted(model.feature_importances_.items(), key=lambda item: -item[1])
-        shown = dict(ranking[:n_features])
+        shown = dict(list(model.feature_importances_.items())[:n_features])
         return cls(shown, len({name for _, name in model._schema.features()} - shown.keys()))
 
     def _size(self) -> tuple[float, float]:
         return 6.0, 1.0 + 0.28 * max(1, len(self.importances) + (self.n_others > 0))
 
     def _draw(self, ax: Axes) -> None:
-        names = [written(name) for name in self.importances]
         shares = list(self.importances.values())
-        if self.n_others:
-            names.append(f"{self.n_others:,} other feature{'s' if self.n_others > 1 else ''}")
-            shares.append(max(0.0, 1.0 - sum(shares)) if shares else 0.0)
-        places = range(len(shares))
-        colours = [CLASS_COLOURS[0]] * len(self.importances) + [MUTED]
-        bars = ax.barh(places, shares, color=colours[: len(shares)], height=0.7)
-        ax.bar_label(bars, [f"{share:.1%}" for share in shares], padding=3, fontsize="small")
-        ax.set_yticks(places, names)
-        ax.invert_yaxis()
-        # The number of the longest bar may need more room than there is beside the bar.
-        ax.spines[["top", "right"]].set_visible(False)
+        rest = max(0.0, 1.0 - sum(shares)) if shares else 0.0
+        names = [written(name) for name in self.importances]
+        draw_bars(ax, names, shares, "{:.1%}", others=(self.n_others, rest))
         ax.margins(x=0.02)
         ax.xaxis.set_major_formatter(PercentFormatter(1.0))
         ax.set_xlabel("share of the impurity that the splits remove")
-        ax.grid(axis="x", alpha=0.3)
-        ax.set_axisbelow(True)

@@ -124,8 +124,7 @@ class LeafMapDisplay(AxesDisplay):
             If no sample has numbers for both features, or `features` are not two.
         """
         if features is None:
-            ranking = sorted(model.feature_importances_.items(), key=lambda item: -item[1])
-            features = typing.cast(Features, tuple(name for name, _ in ranking[:2]))
+            features = typing.cast(Features, tuple(model.feature_importances_)[:2])
         if len(features) != 2:
             raise ValueError(f"a map needs two features, not {list(features)!r}")
         shown = [(x, y) for x, y in samples if all(_is_number(x.get(name)) for name in features)]

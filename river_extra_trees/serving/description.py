@@ -9,7 +9,7 @@ from river.compose import Pipeline
 
 import river_extra_trees
 from river_extra_trees._core.safe_repr import safe_repr
-from river_extra_trees.column_kinds import ColumnKinds, parted
+from river_extra_trees.column_kinds import parted
 from river_extra_trees.explanation import Explanation
 from river_extra_trees.watch import Watch, learner_of, unwatched
 
@@ -99,18 +99,9 @@ def description_of(model: Any) -> dict[str, Any]:
         "labels": [safe_repr(label, str) for label in learner._labels()]
         if is_classifier(model)
         else None,
-        "columns": None if kinds is None else columns_of(kinds),
+        "columns": None if kinds is None else kinds._described,
         "memory_bytes": memory,
         "size": {name.removeprefix("n_"): value for name, value in sizes.items()},
-    }
-
-
-def columns_of(kinds: ColumnKinds) -> dict[str, Any]:
-    """Return the kind of each column and the share of samples in which it was missing."""
-    missing = kinds.missing
-    return {
-        safe_repr(name, str): {"kind": kind, "missing": missing[name]}
-        for name, kind in kinds.columns.items()
     }
 
 
@@ -121,7 +112,7 @@ def learned_by(model: Any, most: int) -> dict[str, Any]:
     forests, this takes tens of milliseconds, because it visits all nodes.
     """
     learner = learner_of(model)
-    importances = sorted(learner.feature_importances_.items(), key=lambda pair: -pair[1])
+    importances = list(learner.feature_importances_.items())
     return {
         "importances": [[safe_repr(name, str), float(share)] for name, share in importances[:most]],
         "n_more": max(0, len(importances) - most),

@@ -65,9 +65,9 @@ COUNTERS = {  # since the start
     "samples_predicted": ("Samples predicted.", "point.predicted"),
     "answers_forgotten": ("Answers without a label in time.", "service.answers.n_forgotten"),
     "snapshot_failures": ("Snapshots that failed.", "service.monitor.n_failed_saves"),
-    "features_missing": ("Features that samples lacked.", "service.monitor.n_missing"),
-    "features_unknown": ("Features that the model did not know.", "service.monitor.n_unknown"),
-    "nominal_values_new": ("New nominal values.", "service.monitor.n_new_values"),
+    "features_missing": ("Features that samples lacked.", "service.fit.n_missing"),
+    "features_unknown": ("Features that the model did not know.", "service.fit.n_unknown"),
+    "nominal_values_new": ("New nominal values.", "service.n_new_values"),
 }
 OTHER = "other"  # the endpoint, in metrics, of a request that reaches none
 ENDPOINTS = (

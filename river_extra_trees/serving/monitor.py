@@ -61,7 +61,6 @@ class Monitor:
         self.n_alarms = dict.fromkeys(KINDS, 0)
         self.started = time.time()
         self.n_learned = self.n_predicted = self.n_failed_saves = 0
-        self.n_missing = self.n_unknown = self.n_new_values = 0
         self.n_scored = 0
         self.total = 0.0
         self.recent: deque[float] = deque(maxlen=RECENT)
@@ -107,12 +106,6 @@ class Monitor:
         self.total += result
         self.recent.append(result)
         self.watch._judge(y, target)
-
-    def note_features(self, n_missing: int, n_unknown: int, n_new_values: int) -> None:
-        """Count missing features, unknown features and new nominal values of a sample."""
-        self.n_missing += n_missing
-        self.n_unknown += n_unknown
-        self.n_new_values += n_new_values
 
     @property
     def score(self) -> float | None:

@@ -87,6 +87,7 @@ class Service:
         self.learner = learner_of(model)
         kinds = self.kinds
         self.fit = Fit(()) if kinds is None else Fit(kinds._columns, kinds._roles)
+        self.n_new_values = 0
         self.path = path
         self.fixed_labels = fixed_labels
         self.answers = Answers() if answers is None else answers
@@ -184,7 +185,8 @@ class Service:
         """Count what does not fit the model in samples that it has accepted."""
         if self.kinds is not None:
             for given, each in zip(samples, read, strict=True):  # parts of dates are not given
-                self.monitor.note_features(*self.fit.note(given.x), self._n_new_values(each.x))
+                self.fit.note(given.x)
+                self.n_new_values += self._n_new_values(each.x)
 
     def _n_new_values(self, x: dict[str, Any]) -> int:
         """Return how many nominal values of a sample the learner does not remember."""

@@ -199,6 +199,7 @@ class Cart:
     middle = staticmethod(middle)
     most_features: float = math.inf  # looked at, if one of them splits
     history: Any = None  # a NaiveHistory of samples that the nodes do not have
+    listed = LISTED
     path: Sequence[tuple[Split, bool]] = ()  # the splits above a node, and where it lies
 
     def __init__(self, rules: Rules) -> None:
@@ -280,7 +281,7 @@ class Cart:
         low, high = min(middle.values()), max(middle.values())
         if low == high:
             return
-        for value, (total, weight) in past.items() if len(samples) >= LISTED else ():
+        for value, (total, weight) in past.items() if len(samples) >= self.listed else ():
             if value not in middle and self.reaches(feature, value):
                 middle[value], weights[value] = (total + prior) / (weight + 1.0), weight
 

@@ -62,6 +62,6 @@ class NaiveStreamTree:
             learned = leaf.samples
             leaf.samples = [s for s in self.batch if leaf_of(self.root, s.x) is leaf]
             cart = Cart(self.rules)
-            cart.history = self.history
+            cart.history, cart.listed = self.history, 1
             cart.grow(leaf, self.root)
             leaf.samples = learned

@@ -63,7 +63,7 @@ def test_the_page_shows_the_service(tmp_path: Path) -> None:
     for page in (document, phone):
         assert f"<b>{shown_score} %</b>" in page
         assert "<b>401</b>" in page
-        assert page.count("<svg") == 3
+        assert page.count("<svg") == 4  # with the effective memory
         assert "request_from_other_domain" in page  # a bar
         assert page.count("✓") >= 5
     # Names and labels of the stream are text, never markup.

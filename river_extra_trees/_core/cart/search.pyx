@@ -22,7 +22,7 @@ from ..value_sets cimport (
 )
 from .published cimport published_impurity, published_score
 from .value_history cimport Entries, Entry, place_of
-from .workspace cimport LISTED, NONE, STREAM, TABLE, Side
+from .workspace cimport NONE, STREAM, TABLE, Side
 
 # If the product of two weights is smaller, its rounding error may exceed that of a tie.
 cdef double FAINTEST_PRODUCT = 1e-290
@@ -555,9 +555,9 @@ cdef inline bint is_ascending(Workspace work, int top) noexcept nogil:
             < work.right.counts[top] * work.left.weight)
 
 
-cdef inline bint lists_history(const Task* task) noexcept nogil:
+cdef inline bint lists_history(Workspace work, const Task* task) noexcept nogil:
     """Whether a split names values that no sample of the node has: not in small nodes, for time."""
-    return task.end - task.start >= LISTED
+    return task.end - task.start >= work.least_named
 
 
 cdef struct Met:            # a value that the samples of a node or its history have
@@ -575,7 +575,7 @@ cdef bint next_value(Workspace work, const Task* task, int column, int present, 
     cdef const double* data = work.values + <Py_ssize_t>column * work.n
     cdef const int* ranked = work.ranked + <Py_ssize_t>column * work.n
     cdef const Entries* past = history_of(work, column)
-    cdef int first, n_past = past.n if past != NULL and lists_history(task) else 0
+    cdef int first, n_past = past.n if past != NULL and lists_history(work, task) else 0
     while met.i < present or met.place < n_past:
         met.total = met.weight = 0.0
         if met.place == n_past or (
@@ -612,7 +612,8 @@ cdef bint name_values(Workspace work, const Task* task, Split* split) noexcept n
     cdef const Entries* past = history_of(work, column)
     cdef Cuts cuts = cuts_of(work, task, column)
     cdef int present = task.end - count_missing(work, task, column), n_left = 0, n_right = 0
-    cdef int most = present - task.start + (past.n if past != NULL and lists_history(task) else 0)
+    cdef int most = present - task.start + (
+        past.n if past != NULL and lists_history(work, task) else 0)
     cdef double total, weight = 0.0, balance = 0.0
     cdef bint left
     cdef ValueSet* values = new_values(most, True)

@@ -23,7 +23,7 @@ from .search cimport (
     threshold_between, x_log_x,
 )
 from .workspace cimport (
-    FEW_SAMPLES, FORGETFUL, NONE, STREAM, TABLE, LeafRange, Side, Task, Workspace,
+    FEW_SAMPLES, FORGETFUL, LISTED, NONE, STREAM, TABLE, LeafRange, Side, Task, Workspace,
 )
 
 cdef dict CRITERIA = {"gini": GINI, "entropy": ENTROPY, "variance": VARIANCE}
@@ -87,6 +87,7 @@ cdef class Splitter(Workspace):
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
         self.shuffled = shuffled
+        self.least_named = LISTED
         self.published = PROGRAMS[published]
 
     def __reduce__(self):

@@ -24,7 +24,7 @@ from .value_history cimport ValueHistory
 cdef enum:
     TABLE = 16384           # x log x is tabulated for whole numbers x < TABLE
     FEW_SAMPLES = 6         # maximum size of a node without sorted orders
-    LISTED = 24             # samples of a node whose splits name values that these lack
+    LISTED = 24             # default of `least_named`
 
 cdef enum Program:          # published program whose splits are reproduced, with its rounding
     NONE = 0
@@ -63,6 +63,7 @@ cdef class Workspace:
 
     cdef Window window                  # the samples; the owner sets it
     cdef ValueHistory history           # of samples that are not in the window; or None
+    cdef int least_named                # samples of a node whose splits name values that these lack
 
     # Scratch, valid during one call of `Splitter.grow`; all arrays are parts of one memory block.
     cdef char* block

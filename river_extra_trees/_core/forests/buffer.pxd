@@ -151,6 +151,10 @@ cdef class Buffer:
             return NULL
         return values + (place & (BLOCK - 1)) * self.columns[column].width
 
+    cdef inline bint has_doubles(self, int column) noexcept nogil:
+        """Whether the values of a column are stored as doubles."""
+        return 0 <= column < self.n_features and self.columns[column].width == DOUBLE
+
     cdef inline void gather(self, int column, const int* places, int n,
                             double* values) noexcept nogil:
         """Read a feature of several samples."""
@@ -160,6 +164,15 @@ cdef class Buffer:
             for i in range(n):
                 values[i] = NAN
         elif this.width == DOUBLE:
+            gather_as(<double*>NULL, this.blocks, places, n, values)
+        else:
+            gather_as(<float*>NULL, this.blocks, places, n, values)
+
+    cdef inline void gather_floats(self, int column, const int* places, int n,
+                                   float* values) noexcept nogil:
+        """Read a feature of several samples whose values are floats."""
+        cdef const Store* this = &self.columns[column]
+        if this.width == DOUBLE:
             gather_as(<double*>NULL, this.blocks, places, n, values)
         else:
             gather_as(<float*>NULL, this.blocks, places, n, values)
@@ -190,12 +203,16 @@ ctypedef fused Value:
     double
     float
 
+ctypedef fused Number:
+    double
+    float
+
 
 cdef inline void gather_as(const Value* kind, void* const* blocks, const int* places, int n,
-                           double* values) noexcept nogil:
+                           Number* values) noexcept nogil:
     """Read values of the type `kind`; the pointer only selects the type."""
     cdef const Value* of_block
     cdef int i
     for i in range(n):
         of_block = <const Value*>blocks[places[i] >> BLOCK_BITS]
-        values[i] = of_block[places[i] & (BLOCK - 1)] if of_block != NULL else NAN
+        values[i] = <Number>of_block[places[i] & (BLOCK - 1)] if of_block != NULL else <Number>NAN

@@ -9,6 +9,7 @@ from ..allocation cimport carve, free, product, resized, trimmed
 from ..rng cimport Rng, next_word
 from ..split cimport ENTROPY, VALUES, VARIANCE, Split, goes_left
 from ..tree cimport Kind, Tree, add_class, learn_number, reserve_pairs, split_leaf
+from .buffer cimport BLOCK, BLOCK_BITS
 from .candidates cimport float_at
 from .column_lists cimport ColumnLists, Link
 from .lane_rows cimport Lane, Lanes, Range, Segment, Task, power_below
@@ -172,7 +173,7 @@ cdef class Growth(ColumnLists):
         if bytes + LEAST_TRIM < self.block_bytes:
             self.block = <char*>trimmed(self.block, bytes)
             self.block_bytes = bytes
-        self.lay_out()
+            self.lay_out()
 
     cdef void release(self) noexcept nogil:
         """Free the memory of the growth."""
@@ -237,25 +238,29 @@ cdef class Growth(ColumnLists):
         cdef int64_t until = self.n_steps + n_steps
         while self.n_steps < until and self.phase != DONE:
             self.step(tree)
+            # The usual order of the passes over a node, in which each test can be predicted.
+            if self.phase == DRAW and self.n_steps < until:
+                self.draw(tree)
+            if self.phase == COUNT and self.n_steps < until:
+                self.count()
+            if self.phase == SPLIT and self.n_steps < until:
+                self.find_split(tree)
         return self.phase == DONE
 
     cdef void step(self, Tree* tree) noexcept nogil:
         """Do the next pass, over all samples of a node at most; count its steps."""
-        cdef int n = self.task.n, n_units = self.lanes.size // 16
+        cdef int n
         if self.phase == OPEN:
             self.open_task(tree)
         elif self.phase == DRAW:
-            self.n_steps += 20 + n * n_units
             self.draw(tree)
         elif self.phase == COUNT:
-            self.n_steps += 20 + n * n_units
             self.count()
         elif self.phase == VISIT:
             if not self.is_wide:
-                self.n_steps += 50 + 8 * n
+                self.n_steps += 50 + 8 * self.task.n
             self.visit_next()
         elif self.phase == SPLIT:
-            self.n_steps += 100 + n * n_units
             self.find_split(tree)
         elif self.phase == SORT:
             self.n_steps += 8 * self.n_samples
@@ -282,43 +287,43 @@ cdef class Growth(ColumnLists):
 
     cdef void sort_samples(self, Tree* tree) noexcept nogil:
         """Bring the samples into the order of their classes; find out what the growth may use."""
-        cdef int i, code, n_of_class, at = 0, n = self.n_samples
-        cdef double weight, largest = 0.0
+        cdef int i, code = 0, n_of_class, at = 0, n = self.n_samples
+        cdef const int* places = self.places
+        cdef int* codes = self.codes
+        cdef int* counts = self.class_counts
+        cdef double* const* targets = self.buffer.targets
+        cdef double weight, first = self.buffer.weight(places[0]), largest = first
         cdef bint is_pure = True
         self.is_plain = self.criterion != ENTROPY
-        for i in range(n):
-            weight = self.buffer.weight(self.places[i])
-            self.is_plain &= weight == self.buffer.weight(self.places[0])
+        for i in range(1, n):
+            weight = targets[places[i] >> BLOCK_BITS][BLOCK + (places[i] & (BLOCK - 1))]
+            self.is_plain &= weight == first
             largest = max(largest, weight)
         self.unit = 2.0 * power_below(largest)
         self.is_plain &= largest * self.unit == 1.0
         self.has_items = (self.is_wide or self.has_nominal or not self.is_plain
                           or self.criterion == VARIANCE)
-        memset(self.class_counts, 0, self.n_classes * sizeof(int))
-        for i in range(n):
-            code = 0
-            if self.criterion == VARIANCE:
+        memset(counts, 0, self.n_classes * sizeof(int))
+        if self.criterion == VARIANCE:
+            counts[0] = n
+            memset(codes, 0, n * sizeof(int))
+            for i in range(1, n):
                 is_pure &= self.numbers[i] == self.numbers[0]
-            else:
-                code = <int>self.buffer.target(self.places[i])
-                is_pure &= i == 0 or code == self.codes[0]
-            self.codes[i] = code
-            self.class_counts[code] += 1
+        else:
+            for i in range(n):
+                code = <int>targets[places[i] >> BLOCK_BITS][places[i] & (BLOCK - 1)]
+                codes[i] = code
+                counts[code] += 1
+            is_pure = counts[code] == n
         for code in range(self.n_classes):
-            n_of_class = self.class_counts[code]
-            self.class_counts[code] = at
+            n_of_class = counts[code]
+            counts[code] = at
             at += n_of_class
             if n_of_class:
                 self.segments[self.n_segments].code = code
                 self.segments[self.n_segments].n = n_of_class
                 self.n_segments += 1
-        for i in range(n):
-            code = self.codes[i]
-            self.positions[i] = self.class_counts[code]
-            self.items[0][self.class_counts[code]] = i
-            if self.is_wide:
-                self.class_of[self.class_counts[code]] = code
-            self.class_counts[code] += 1
+        self.place_rows(counts, self.positions, self.items[0])
         self.task.start, self.task.n, self.task.side = 0, n, 0
         self.task.n_segments, self.task.n_active = self.n_segments, self.n_offered
         self.own = self.segments
@@ -335,6 +340,18 @@ cdef class Growth(ColumnLists):
         else:
             self.find_runs()
             self.phase, self.at = MEASURE, 0
+
+    cdef void place_rows(self, int* next_of, int* positions, int* items) noexcept nogil:
+        """Give each sample the next row of its class."""
+        cdef const int* codes = self.codes
+        cdef int* class_of = self.class_of if self.is_wide else NULL
+        cdef int i, at
+        for i in range(self.n_samples):
+            at = next_of[codes[i]]
+            next_of[codes[i]] = at + 1
+            positions[i], items[at] = at, i
+            if class_of != NULL:
+                class_of[at] = codes[i]
 
     cdef void list_next(self) noexcept nogil:
         """Count the entries of a row, store them, or link those of a column."""
@@ -453,6 +470,7 @@ cdef class Growth(ColumnLists):
     cdef void draw(self, Tree* tree) noexcept nogil:
         """Draw thresholds; choose lanes among those that vary."""
         cdef int i, n = self.task.n, n_vary
+        self.n_steps += 20 + n * (self.lanes.size // 16)
         for i in range(4 * self.lanes.n_bytes + 2 * (self.lanes.n_full + self.lanes.n_other)):
             self.words[i] = next_word(&self.rng)
         for i in range(self.n_words):
@@ -496,6 +514,7 @@ cdef class Growth(ColumnLists):
     cdef void count(self) noexcept nogil:
         """Compute the scores of the fast lanes that are chosen."""
         cdef const int* sums = self.sums if self.criterion == VARIANCE else NULL
+        self.n_steps += 20 + self.task.n * (self.lanes.size // 16)
         if self.is_counted:
             pass
         elif sums != NULL:
@@ -535,6 +554,7 @@ cdef class Growth(ColumnLists):
     cdef void find_split(self, Tree* tree) noexcept nogil:
         """Split the task by its best candidate, if there is one."""
         cdef int n_equal
+        self.n_steps += 100 + self.task.n * (self.lanes.size // 16)
         if self.is_wide:
             if self.best.split.feature < 0:
                 self.leave(tree)

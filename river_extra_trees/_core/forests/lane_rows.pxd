@@ -53,7 +53,8 @@ cdef class LaneRows:
     cdef double unit                    # power of two by which weights are multiplied in scores
     cdef Task task                      # current task
     cdef Lanes lanes
-    cdef int n_runs                     # of adjacent samples, which begin at `spare`
+    cdef int n_runs                     # of samples that are read together, from `spare` on
+    cdef bint is_scattered              # whether these are not adjacent
 
     # Memory per column, kept.
     cdef int* columns                   # those that were offered
@@ -81,7 +82,7 @@ cdef class LaneRows:
     cdef void assign_lanes(self) noexcept nogil
     cdef void add_lanes(self, int kind, int lane, int stop) noexcept nogil
     cdef void encode_run(self, int run) noexcept nogil
-    cdef void encode_lane(self, int lane, int at, int n) noexcept nogil
+    cdef void encode_lanes(self, int lane, int at, int n) noexcept nogil
 
     @cython.final
     cdef inline size_t byte_of(self, int lane) noexcept nogil:

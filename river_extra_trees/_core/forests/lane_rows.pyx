@@ -1,20 +1,27 @@
 """The samples of a growth as rows of lanes. See the header."""
 
-from libc.math cimport INFINITY, fabs, frexp, ldexp
+from libc.math cimport INFINITY, NAN, fabs, frexp, ldexp
 from libc.stdint cimport uint8_t
 
 from ..allocation cimport resized
 from ..schema cimport Schema
 from ..split cimport VARIANCE
-from .buffer cimport BLOCK, DOUBLE
+from .buffer cimport BLOCK
 
 cdef extern from "lanes.h":
     void extend_floats(Range* range, const float* values, int n) nogil
     void extend_doubles(Range* range, const double* values, int n) nogil
-    void encode(const void* values, int is_double, int n, const int* positions, uint8_t* lane,
-                int size, int is_byte, double offset, double scale) nogil
-    void encode_four(const float* const* values, int n, const int* positions, uint8_t* lane,
-                     int size, int is_byte) nogil
+    void encode_doubles(const double* const* values, int n, const int* positions, uint8_t* lane,
+                        int size, const double* offsets, const double* scales) nogil
+    void encode_floats(const float* const* values, int n, const int* positions, uint8_t* lane,
+                       int size, int is_byte) nogil
+
+cdef enum:
+    GATHERED = 64           # samples of a run that are scattered over the buffer
+
+cdef union Values:          # of a column in a run, if they are not read where they are
+    double[GATHERED] doubles
+    float[GATHERED] floats
 
 
 cdef double power_below(double magnitude) noexcept nogil:
@@ -22,6 +29,24 @@ cdef double power_below(double magnitude) noexcept nogil:
     cdef int exponent
     frexp(magnitude, &exponent)
     return ldexp(1.0, min(max(-exponent, -1000), 1000))
+
+
+cdef inline const void* read_values(LaneRows rows, int column, bint is_double, int at, int n,
+                                    Values* gathered) noexcept nogil:
+    """The values of n samples of a run from number `at` on, as doubles or as floats.
+
+    NULL if all of them are missing, since their block has no value of the column.
+    """
+    cdef const void* values
+    if not rows.is_scattered:
+        values = rows.buffer.values_at(column, rows.places[at])
+        if values == NULL or is_double == rows.buffer.has_doubles(column):
+            return values
+    if is_double:
+        rows.buffer.gather(column, rows.places + at, n, gathered.doubles)
+    else:
+        rows.buffer.gather_floats(column, rows.places + at, n, gathered.floats)
+    return gathered
 
 
 cdef class LaneRows:
@@ -44,7 +69,10 @@ cdef class LaneRows:
         self.n_offered += 1
 
     cdef void find_runs(self) noexcept nogil:
-        """List where the runs of samples begin that are adjacent in a block of the buffer."""
+        """List where the runs of samples begin that are read together.
+
+        These are adjacent in a block of the buffer; or any, if most samples have no neighbours.
+        """
         cdef int i
         self.n_runs = 0
         for i in range(self.n_samples):
@@ -52,27 +80,35 @@ cdef class LaneRows:
                     or self.places[i] & (BLOCK - 1) == 0):
                 self.spare[self.n_runs] = i
                 self.n_runs += 1
+        self.is_scattered = 4 * self.n_runs > self.n_samples
+        if self.is_scattered:
+            self.n_runs = (self.n_samples + GATHERED - 1) // GATHERED
+            for i in range(self.n_runs):
+                self.spare[i] = i * GATHERED
         self.spare[self.n_runs] = self.n_samples
 
     cdef void measure_column(self, int k) noexcept nogil:
         """Find the range of the values of an offered column."""
         cdef Range* range_ = &self.ranges[k]
-        cdef int column = self.columns[k], run, at
+        cdef int column = self.columns[k], run, at, n
+        cdef bint is_double
         cdef const void* values
+        cdef Values gathered
         range_.low, range_.high, range_.has_missing = INFINITY, -INFINITY, False
         range_.is_small = range_.is_exact = range_.is_short = True
         range_.kind = OTHERS
         if self.nominal[column]:
             return
+        is_double = self.buffer.has_doubles(column)
         for run in range(self.n_runs):
-            at = self.spare[run]
-            values = self.buffer.values_at(column, self.places[at])
+            at, n = self.spare[run], self.spare[run + 1] - self.spare[run]
+            values = read_values(self, column, is_double, at, n, &gathered)
             if values == NULL:
                 range_.has_missing = True
-            elif self.buffer.columns[column].width == DOUBLE:
-                extend_doubles(range_, <const double*>values, self.spare[run + 1] - at)
+            elif is_double:
+                extend_doubles(range_, <const double*>values, n)
             else:
-                extend_floats(range_, <const float*>values, self.spare[run + 1] - at)
+                extend_floats(range_, <const float*>values, n)
         if self.is_plain and not range_.has_missing:
             range_.kind = BYTES if range_.is_small and self.criterion != VARIANCE else FULL
 
@@ -127,34 +163,42 @@ cdef class LaneRows:
             lane += 1
 
     cdef void encode_run(self, int run) noexcept nogil:
-        """Encode a run of samples, four lanes at a time if that is possible."""
-        cdef int at = self.spare[run], n = self.spare[run + 1] - at, lane, k
-        cdef const Lane* these
-        cdef (const float*)[4] values
+        """Encode a run of samples, four lanes at a time."""
+        cdef int lane, at, stop = self.spare[run + 1]
         for lane in range(0, self.lanes.n_lanes, 4):
-            these = &self.of_lanes[lane]
-            for k in range(4):
-                if not these[k].is_exact or these[k].column < 0 or (
-                        self.buffer.columns[these[k].column].width == DOUBLE):
-                    break
-                values[k] = <const float*>self.buffer.values_at(
-                    these[k].column, self.places[at])
-                if values[k] == NULL:
-                    break
-            else:
-                encode_four(values, n, self.positions + at, self.rows[0] + self.byte_of(lane),
-                            self.lanes.size, these.is_byte)
-                continue
-            for k in range(4):
-                self.encode_lane(lane + k, at, n)
+            at = self.spare[run]
+            while at < stop:
+                self.encode_lanes(lane, at, min(stop - at, <int>GATHERED))
+                at += GATHERED
 
-    cdef void encode_lane(self, int lane, int at, int n) noexcept nogil:
-        """Encode n samples in one lane."""
-        cdef const Lane* this = &self.of_lanes[lane]
-        cdef const void* values = NULL
-        cdef bint is_double = False
-        if this.column >= 0:
-            values = self.buffer.values_at(this.column, self.places[at])
-            is_double = self.buffer.columns[this.column].width == DOUBLE
-        encode(values, is_double, n, self.positions + at, self.rows[0] + self.byte_of(lane),
-               self.lanes.size, this.is_byte, this.offset, this.scale)
+    cdef void encode_lanes(self, int lane, int at, int n) noexcept nogil:
+        """Encode n samples in four lanes; those without a column are 0 bytes, or missing."""
+        cdef const Lane* these = &self.of_lanes[lane]
+        cdef (const void*)[4] values
+        cdef Values[4] gathered
+        cdef double[4] offsets, scales
+        cdef uint8_t* to = self.rows[0] + self.byte_of(lane)
+        cdef bint are_doubles = False
+        cdef int k, i
+        for k in range(4):
+            are_doubles |= not these[k].is_byte and (
+                not these[k].is_exact or self.buffer.has_doubles(these[k].column))
+            offsets[k], scales[k] = these[k].offset, these[k].scale
+        for k in range(4):
+            values[k] = NULL
+            if these[k].column >= 0:
+                values[k] = read_values(self, these[k].column, are_doubles, at, n, &gathered[k])
+            if values[k] != NULL:
+                continue
+            values[k] = &gathered[k]
+            for i in range(n):
+                if are_doubles:
+                    gathered[k].doubles[i] = NAN
+                else:
+                    gathered[k].floats[i] = 0.0 if these[k].is_byte else NAN
+        if are_doubles:
+            encode_doubles(<const double* const*>values, n, self.positions + at, to,
+                           self.lanes.size, offsets, scales)
+        else:
+            encode_floats(<const float* const*>values, n, self.positions + at, to,
+                          self.lanes.size, these.is_byte)

@@ -49,6 +49,7 @@ typedef struct {                /* samples of one class in a node, one after the
 
 typedef __m128i Bytes, Ints;
 typedef __m128 Floats;
+typedef __m128d Doubles;
 
 INLINE Bytes load_bytes(const void *at) { return _mm_loadu_si128((const __m128i *)at); }
 INLINE void store_bytes(void *at, Bytes a) { _mm_storeu_si128((__m128i *)at, a); }
@@ -123,11 +124,30 @@ INLINE Ints is_above(Ints a, Ints b) { return _mm_cmpgt_epi32(a, b); }
 INLINE Floats floats_of(Ints a) { return _mm_cvtepi32_ps(a); }
 INLINE Ints truncated(Floats a) { return _mm_cvttps_epi32(a); }
 
+INLINE Doubles load_doubles(const double *at) { return _mm_loadu_pd(at); }
+INLINE void store_doubles(double *at, Doubles a) { _mm_storeu_pd(at, a); }
+INLINE Doubles all_doubles(double a) { return _mm_set1_pd(a); }
+INLINE Doubles two_doubles(double a, double b) { return _mm_set_pd(b, a); }
+/* b if one of both is missing */
+INLINE Doubles least_doubles(Doubles a, Doubles b) { return _mm_min_pd(a, b); }
+INLINE Doubles largest_doubles(Doubles a, Doubles b) { return _mm_max_pd(a, b); }
+INLINE Doubles subtract_doubles(Doubles a, Doubles b) { return _mm_sub_pd(a, b); }
+INLINE Doubles multiply_doubles(Doubles a, Doubles b) { return _mm_mul_pd(a, b); }
+/* NaN where a or b is missing, or `missing` is NaN */
+INLINE Doubles or_missing(Doubles missing, Doubles a, Doubles b) {
+    return _mm_or_pd(missing, _mm_cmpunord_pd(a, b));
+}
+INLINE int any_missing(Doubles missing) { return _mm_movemask_pd(missing) != 0; }
+INLINE Floats four_floats(Doubles a, Doubles b) {
+    return _mm_movelh_ps(_mm_cvtpd_ps(a), _mm_cvtpd_ps(b));
+}
+
 #else
 
 typedef struct { uint8_t of[16]; } Bytes;
 typedef struct { int32_t of[4]; } Ints;
 typedef struct { float of[4]; } Floats;
+typedef struct { double of[2]; } Doubles;
 
 #define EACH(N, TYPE, EXPRESSION) \
     TYPE to; \
@@ -195,6 +215,22 @@ INLINE Ints or_ints(Ints a, Ints b) { EACH(4, Ints, a.of[i] | b.of[i]); }
 INLINE Ints is_above(Ints a, Ints b) { EACH(4, Ints, -(a.of[i] > b.of[i])); }
 INLINE Floats floats_of(Ints a) { EACH(4, Floats, (float)a.of[i]); }
 INLINE Ints truncated(Floats a) { EACH(4, Ints, (int32_t)a.of[i]); }
+
+INLINE Doubles load_doubles(const double *at) { Doubles a; memcpy(&a, at, 16); return a; }
+INLINE void store_doubles(double *at, Doubles a) { memcpy(at, &a, 16); }
+INLINE Doubles all_doubles(double a) { EACH(2, Doubles, a); }
+INLINE Doubles two_doubles(double a, double b) { EACH(2, Doubles, i == 0 ? a : b); }
+INLINE Doubles least_doubles(Doubles a, Doubles b) { EACH(2, Doubles, a.of[i] < b.of[i] ? a.of[i] : b.of[i]); }
+INLINE Doubles largest_doubles(Doubles a, Doubles b) { EACH(2, Doubles, a.of[i] > b.of[i] ? a.of[i] : b.of[i]); }
+INLINE Doubles subtract_doubles(Doubles a, Doubles b) { EACH(2, Doubles, a.of[i] - b.of[i]); }
+INLINE Doubles multiply_doubles(Doubles a, Doubles b) { EACH(2, Doubles, a.of[i] * b.of[i]); }
+INLINE Doubles or_missing(Doubles missing, Doubles a, Doubles b) {
+    EACH(2, Doubles, a.of[i] != a.of[i] || b.of[i] != b.of[i] ? NAN : missing.of[i]);
+}
+INLINE int any_missing(Doubles a) { return a.of[0] != a.of[0] || a.of[1] != a.of[1]; }
+INLINE Floats four_floats(Doubles a, Doubles b) {
+    EACH(4, Floats, (float)(i < 2 ? a.of[i] : b.of[i - 2]));
+}
 
 #endif
 
@@ -572,17 +608,12 @@ typedef struct {                /* of the values of a column in a growth */
     int kind;                   /* see growth.pxd */
 } Range;
 
-/* Extend a range by n values. */
+/* Extend a range by n > 0 values, four at a time. The last four may have been seen before: that
+changes nothing. */
 static inline void extend_doubles(Range *range, const double *values, int n) {
-    double low = range->low, high = range->high;
-    int i, has_missing = range->has_missing;
-    for (i = 0; i < n; i++) {
-        double x = values[i];
-        low = x < low ? x : low;
-        high = x > high ? x : high;
-        has_missing |= x != x;
-    }
-    range->low = low, range->high = high, range->has_missing = has_missing;
+    Doubles low[2], high[2], missing = all_doubles(0.0);
+    double each[2][2], few[4];
+    int i;
     for (i = 0; i < n && (range->is_small || range->is_short || range->is_exact); i++) {
         double x = values[i];
         uint64_t bits;
@@ -591,59 +622,79 @@ static inline void extend_doubles(Range *range, const double *values, int n) {
         range->is_short &= (bits & 0x1fffffff) == 0;
         range->is_exact &= x != x || (fabs(x) < 3e38 && x == (double)(float)x);
     }
+    if (n < 4) {
+        for (i = 0; i < 4; i++) few[i] = values[i < n ? i : 0];
+        values = few, n = 4;
+    }
+    low[0] = low[1] = all_doubles(INFINITY), high[0] = high[1] = all_doubles(-INFINITY);
+    for (i = 0; i < n; i += 4) {
+        const double *four = values + (i + 4 <= n ? i : n - 4);
+        Doubles x = load_doubles(four), y = load_doubles(four + 2);
+        low[0] = least_doubles(x, low[0]), low[1] = least_doubles(y, low[1]);
+        high[0] = largest_doubles(x, high[0]), high[1] = largest_doubles(y, high[1]);
+        missing = or_missing(missing, x, y);
+    }
+    store_doubles(each[0], least_doubles(low[0], low[1]));
+    store_doubles(each[1], largest_doubles(high[0], high[1]));
+    for (i = 0; i < 2; i++) {
+        range->low = each[0][i] < range->low ? each[0][i] : range->low;
+        range->high = each[1][i] > range->high ? each[1][i] : range->high;
+    }
+    range->has_missing |= any_missing(missing);
 }
 
 static inline void extend_floats(Range *range, const float *values, int n) {
     Floats low = all_floats(INFINITY), high = all_floats(-INFINITY);
     Ints missing = all_ints(0), small = all_ints(-1);
-    float each[2][4];
-    int i, k;
-    for (i = 0; i + 4 <= n; i += 4) {
-        Floats x = load_floats(values + i);
+    float each[2][4], few[4];
+    int i;
+    if (n < 4) {
+        for (i = 0; i < 4; i++) few[i] = values[i < n ? i : 0];
+        values = few, n = 4;
+    }
+    for (i = 0; i < n; i += 4) {
+        Floats x = load_floats(values + (i + 4 <= n ? i : n - 4));
         Floats inside = least_floats(largest_floats(x, all_floats(0.0f)), all_floats(255.0f));
         low = least_floats(x, low);
         high = largest_floats(x, high);
         missing = or_ints(missing, is_missing_lane(x));
         small = and_ints(small, is_equal(floats_of(truncated(inside)), x));
     }
-    if (n >= 4) {
-        store_floats(each[0], low);
-        store_floats(each[1], high);
-        for (k = 0; k < 4; k++) {
-            range->low = each[0][k] < range->low ? each[0][k] : range->low;
-            range->high = each[1][k] > range->high ? each[1][k] : range->high;
-        }
-        range->has_missing |= bits_of(missing) != 0;
-        range->is_small &= bits_of(small) == 15;
+    store_floats(each[0], low);
+    store_floats(each[1], high);
+    for (i = 0; i < 4; i++) {
+        range->low = each[0][i] < range->low ? each[0][i] : range->low;
+        range->high = each[1][i] > range->high ? each[1][i] : range->high;
     }
-    for (; i < n; i++) {
-        double x = values[i];
-        extend_doubles(range, &x, 1);
-    }
+    range->has_missing |= bits_of(missing) != 0;
+    range->is_small &= bits_of(small) == 15;
 }
 
 INLINE float encoded(double value, double offset, double scale) {
     return (float)((value - offset) * scale);
 }
 
-/* Write values to a lane of the rows at the positions; `is_double` is the type of the values. They
-are NULL if all are missing, or if the lane has no column. */
-static inline void encode(const void *values, int is_double, int n, const int *positions,
-                          uint8_t *lane, int size, int is_byte, double offset, double scale) {
-    int i;
+/* Write the values of four float lanes, as doubles, to the rows at the positions. */
+static inline void encode_doubles(const double *const *values, int n, const int *positions,
+                                  uint8_t *lane, int size, const double *offsets,
+                                  const double *scales) {
+    const double *a = values[0], *b = values[1], *c = values[2], *d = values[3];
+    Doubles offset[2], scale[2];
+    int i, k;
+    for (k = 0; k < 2; k++) {
+        offset[k] = load_doubles(offsets + 2 * k);
+        scale[k] = load_doubles(scales + 2 * k);
+    }
     for (i = 0; i < n; i++) {
-        uint8_t *to = lane + (size_t)positions[i] * size;
-        float x = values == NULL ? (is_byte ? 0.0f : NAN)
-                  : is_double ? encoded(((const double *)values)[i], offset, scale)
-                              : ((const float *)values)[i];
-        if (is_byte) *to = (uint8_t)x;
-        else memcpy(to, &x, sizeof(x));
+        Doubles x = multiply_doubles(subtract_doubles(two_doubles(a[i], b[i]), offset[0]), scale[0]);
+        Doubles y = multiply_doubles(subtract_doubles(two_doubles(c[i], d[i]), offset[1]), scale[1]);
+        store_floats(lane + (size_t)positions[i] * size, four_floats(x, y));
     }
 }
 
-/* `encode` for four lanes of floats that need no change. */
-static inline void encode_four(const float *const *values, int n, const int *positions,
-                               uint8_t *lane, int size, int is_byte) {
+/* The same for floats that need no change, in four lanes of floats or of bytes. */
+static inline void encode_floats(const float *const *values, int n, const int *positions,
+                                 uint8_t *lane, int size, int is_byte) {
     const float *a = values[0], *b = values[1], *c = values[2], *d = values[3];
     int i;
     if (is_byte) for (i = 0; i < n; i++) {

@@ -4,8 +4,8 @@ A growth is spread over the samples until the next growth of its group begins.
 """
 
 from cpython.object cimport PyObject
-from libc.stdint cimport int64_t
-from libc.string cimport memcpy
+from libc.stdint cimport int64_t, uint8_t
+from libc.string cimport memcpy, memset
 
 from ..rng cimport BRANCH, RENEW, rng_for
 from ..tree cimport (
@@ -21,6 +21,7 @@ cdef enum:
     WALK = 256              # steps of a growth that take as long as one walk to a leaf
     LEAST_STEPS = 4096      # per sample, so that small trees grow at once
     PATIENCE = 4            # a growth ends after so many times the time that it is given
+    BUCKETS = 64            # of leaves, see `sort_by_leaf`
     MOST = 64               # times the steps per sample that were expected to be enough
 
 cdef int64_t LARGEST_STEPS = 1 << 60
@@ -226,25 +227,13 @@ cdef int split_leaves(ExtraTrees forest, int tree, Tree* this, int64_t n_seen,
     Splits those leaves that several samples of the small batch have reached.
     """
     cdef int64_t arrival = max(n_seen - forest.batch_size, forest.births[tree], <int64_t>0)
-    cdef int n = 0, i, j, leaf, place = forest.buffer.place_of(arrival)
-    cdef int at = <int>(arrival % forest.batch_size)
-    cdef const int* leaves = forest.leaves + <Py_ssize_t>tree * forest.batch_size
-    cdef int* found = small.leaves
-    cdef int* places = small.places
+    cdef int n, i = 0, j
+    cdef const int* found = small.leaves
+    cdef const int* places = small.places
+    n = sort_by_leaf(forest, forest.leaves + <Py_ssize_t>tree * forest.batch_size, arrival,
+                     n_seen, small)
     if not forest.regression:
         reserve_cells(this, forest.batch_size)
-    while arrival < n_seen:         # sorted by leaf, in order of arrival
-        leaf = leaves[at]
-        i = n
-        while i > 0 and found[i - 1] > leaf:
-            found[i], places[i] = found[i - 1], places[i - 1]
-            i -= 1
-        found[i], places[i] = leaf, place
-        n += 1
-        arrival += 1
-        at = at + 1 if at + 1 < forest.batch_size else 0
-        place = forest.buffer.place_after(place)
-    i = 0
     while i < n:
         j = i + 1
         while j < n and found[j] == found[i]:
@@ -253,6 +242,48 @@ cdef int split_leaves(ExtraTrees forest, int tree, Tree* this, int64_t n_seen,
             grow_leaf(forest, tree, this, found[i], places + i, j - i, small.growth, n_seen)
         i = j
     return shrink(this, forest.max_nodes)
+
+
+cdef int sort_by_leaf(ExtraTrees forest, const int* leaves, int64_t first, int64_t stop,
+                      SmallBatch small) noexcept nogil:
+    """Write leaves and places of the samples of a small batch, by leaf, then in order of arrival.
+
+    In a classification leaves with samples of one class may be left out. Most have one; therefore
+    the leaves are put into buckets first, and those of buckets with one class are left out.
+
+    Returns the number of samples that were written.
+    """
+    cdef int* found = small.leaves
+    cdef int* places = small.places
+    cdef double[BUCKETS] last
+    cdef uint8_t[BUCKETS] is_mixed
+    cdef int at = <int>(first % forest.batch_size), n = <int>(stop - first), size = 0, k, leaf, _
+    cdef int place = forest.buffer.place_of(first), bucket
+    cdef double label
+    memset(is_mixed, forest.regression, BUCKETS)
+    if not forest.regression:
+        for bucket in range(BUCKETS):
+            last[bucket] = -1.0
+        for _ in range(n):
+            label = forest.buffer.target(place)
+            bucket = leaves[at] & (BUCKETS - 1)
+            is_mixed[bucket] |= (last[bucket] >= 0.0) & (last[bucket] != label)
+            last[bucket] = label
+            at = at + 1 if at + 1 < forest.batch_size else 0
+            place = forest.buffer.place_after(place)
+        at, place = <int>(first % forest.batch_size), forest.buffer.place_of(first)
+    for _ in range(n):
+        leaf = leaves[at]
+        if is_mixed[leaf & (BUCKETS - 1)]:
+            k = size
+            while k > 0 and found[k - 1] > leaf:
+                found[k], places[k] = found[k - 1], places[k - 1]
+                k -= 1
+            found[k], places[k] = leaf, place
+            size += 1
+        at = at + 1 if at + 1 < forest.batch_size else 0
+        place = forest.buffer.place_after(place)
+    return size
 
 
 cdef int offer_recent(ExtraTrees forest, const int* places, int n, Growth growth) except -1 nogil:

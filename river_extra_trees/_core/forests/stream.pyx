@@ -190,6 +190,8 @@ cdef class StreamForest(Forest):
             leaves = window.leaf
         splitter.window, splitter.history = window, self.history
         splitter.max_depth = self.plan[tree][1]
+        if self.trees.n_trees == 1:     # no other tree mends a split, and time is no matter
+            splitter.least_named = 1
         with nogil:
             if is_new:
                 self.learn_root(this, window, window.size, copies)

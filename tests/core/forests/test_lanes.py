@@ -98,8 +98,10 @@ static void measure(int n) {
         print(&range, offsetof(Range, kind));       /* no padding */
     }
     const float *four[4] = {floats[0], floats[1], floats[2], floats[3]};
-    encode_four(four, n, positions, rows[1], 16, 0), print(rows[1], 16 * n);
-    encode(doubles, 1, n, positions, rows[1], 16, 0, 3.5, 0.25), print(rows[1], 16 * n);
+    encode_floats(four, n, positions, rows[1], 16, 0), print(rows[1], 16 * n);
+    const double *others[4] = {doubles, doubles, doubles, doubles};
+    const double offsets[4] = {3.5, 0.0, 1e9, -1.0}, scales[4] = {0.25, 1.0, 4.0, 0.5};
+    encode_doubles(others, n, positions, rows[1], 16, offsets, scales), print(rows[1], 16 * n);
 }
 
 int main(void) {
