@@ -165,9 +165,9 @@ class ExtraTreesRegressor(ExtraTreesLearner, DistributionRegressor):
     $$w_k \leftarrow 0.98 \frac{w_k \sqrt{p_k(y)}}{\sum_j w_j \sqrt{p_j(y)}} + \frac{0.02}{K}$$
 
     Predictions stay within the range of the targets. `predict_one(x, with_dist=True)` is a
-    t-distribution. Its scale at x follows from the last errors and from the variance in the leaves
-    and among the trees at x, as far as that told the size of errors; its degrees of freedom from
-    how far the last errors spread around their scale.
+    t-distribution. Its scale at x follows from the last errors, from the variance in the leaves and
+    among the trees at x, and from the numeric features, as far as these told the size of errors;
+    its degrees of freedom from how far the last errors spread around their scale.
 
     The work of regrowing a tree is spread over the samples until the next tree is due, so that the
     cost of a sample depends neither on the window sizes nor on the length of the stream.

@@ -34,6 +34,7 @@ the object above it contains::
       |   |- Transitions, Chain   members: what the last labels or targets tell (fading_ridge)
       |   |- NaiveBayes    naive_bayes: a member of the pool, in a classification
       |   |- Questions     questions: rows that were predicted, until their labels come
+      |   |- NoiseModel    noise: how large errors are at x, in a regression
       |   `- ClassPool or NumberMixture      mixtures: combines the predictions of the groups
       |
       |- Shrubs            shrubs/shrubs: a weighted ensemble on a window

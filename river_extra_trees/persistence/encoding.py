@@ -24,6 +24,7 @@ from .._core.forests.members import Chain, Transitions
 from .._core.forests.mixtures import ClassPool, NumberMixture
 from .._core.forests.model_trees import LinearModels
 from .._core.forests.naive_bayes import NaiveBayes
+from .._core.forests.noise import NoiseModel
 from .._core.forests.questions import Questions
 from .._core.forests.stream import StreamForest
 from .._core.safe_repr import safe_repr
@@ -49,6 +50,7 @@ CORE_CLASSES: dict[str, Any] = {
     "linear_models": LinearModels,
     "memory_forest": ExtraTrees,
     "naive_bayes": NaiveBayes,
+    "noise_model": NoiseModel,
     "number_mixture": NumberMixture,
     "questions": Questions,
     "schema": Schema,

@@ -28,6 +28,7 @@ from tests.naive.extra_tree import (
     standard_of,
 )
 from tests.naive.naive_bayes import NaiveBayes
+from tests.naive.noise import NaiveNoise
 from tests.naive.rng import NaiveRng
 
 Row = tuple[tuple[int, float], ...]
@@ -389,8 +390,9 @@ class NaiveNumberForest(NaiveExtraTrees):
         self.regressors: list[Values] = []
         self.clipped: list[float] = []  # errors of the mixture
         self.answers: list[Values] = []  # of the members, to all samples but the first
-        self.variances: list[float] = []
         self.errors: list[float] = []
+        self.noise = NaiveNoise()
+        self.z2s: list[float] = []  # squared errors, each divided by the one that was expected
 
     def target(self, y: Any) -> float:
         """The target, at most 20 standard deviations from the mean of those before."""
@@ -422,14 +424,15 @@ class NaiveNumberForest(NaiveExtraTrees):
         stacked = middle + float(self.stack() @ (np.array(means) - middle))
         return np.array([*means, min(max(stacked, low), high)]), float(np.mean(variances))
 
-    def answer_of(self, x: Sequence[float]) -> tuple[Values, float, float, Values, Values]:
+    def answer_of(self, x: Sequence[float]) -> tuple[Values, float, float, float, Values, Values]:
         answers, variance = self.member_answers(x)
         mean = float(answers @ self.members)
         d = self.chain_regressors(mean)
         targets = [s.y for s in self.samples]
         chained = min(max(mean + float(self.chain() @ d), min(targets)), max(targets))
         both = np.array([mean, chained])
-        return answers, variance, float(self.chain_weights @ both), both, d
+        tilt = self.noise.tilt(row_of(x))
+        return answers, variance, tilt, float(self.chain_weights @ both), both, d
 
     def chain_regressors(self, mean: float) -> Values:
         """The last two errors, and what has changed since the predictions that had them."""
@@ -475,47 +478,45 @@ class NaiveNumberForest(NaiveExtraTrees):
         """The mean, and what `spread` returns."""
         if not self.samples:
             return 0.0, 0.0, 0.0, 0.0
-        _, variance, mean, *_ = self.answer_of(self.columns.encoded(x))
-        return mean, *self.spread(variance)
-
-    def spread(self, variance: float) -> tuple[float, float, float]:
-        """The expected squared error, and the means of |z| and z^2 of the errors so far."""
-        squares, logs, found = [], [], 0.0
-        for i, each in enumerate([*self.variances, variance]):
-            errors, fade = np.array(self.errors[:i]), fades(i, self.DECAY)
-            mean = float(fade @ errors / fade.sum()) if i else 0.0
-            found = 0.0
-            if mean > 0.0:
-                u = math.log((each + 0.1 * mean) / mean)
-                found = mean * math.exp(self.tilt(logs, u))
-            if i == len(self.errors):
-                break
-            squares.append(min(self.errors[i] / found, 100.0) if found > 0.0 else 1.0)
-            if mean > 0.0:
-                logs.append((u, max(math.log(max(self.errors[i] / mean, 1e-300)), -6.0)))
-        fade = fades(len(squares), self.DECAY)
-        z2 = np.array(squares)
+        _, variance, tilt, mean, *_ = self.answer_of(self.columns.encoded(x))
+        fade, z2 = fades(len(self.z2s), self.DECAY), np.array(self.z2s)
         total = max(float(fade.sum()), 1.0)
-        return found, float(fade @ np.sqrt(z2)) / total, float(fade @ z2) / total
+        expected = self.expected(variance, tilt)
+        return mean, expected, float(fade @ np.sqrt(z2)) / total, float(fade @ z2) / total
 
-    @staticmethod
-    def tilt(logs: list[tuple[float, float]], u: float) -> float:
-        """What a regression of the logs of errors on u adds at u: a ridge towards 1/2."""
-        if not logs:
-            return 0.0
-        (us, errors), fade = np.array(logs).T, fades(len(logs), 0.998)
-        middle = fade @ us / fade.sum()
-        slope = (fade @ ((us - middle) * errors) + 5.0) / (fade @ (us - middle) ** 2 + 10.0)
-        return float(min(max(slope, 0.0), 2.0) * (u - middle))
+    def mean_error(self) -> float:
+        """The running mean E of the squared errors."""
+        fade = fades(len(self.errors), self.DECAY)
+        return float(fade @ np.array(self.errors) / fade.sum()) if self.errors else 0.0
+
+    def spread(self, variance: float) -> float:
+        """u: how far the trees spread beside the errors."""
+        error = self.mean_error()
+        return math.log((variance + 0.1 * error) / error)
+
+    def expected(self, variance: float, tilt: float) -> float:
+        """The expected squared error."""
+        error = self.mean_error()
+        return error * self.noise.ratio(self.spread(variance), tilt) if error > 0.0 else 0.0
+
+    def learn_noise(self, row: Row, square: float, variance: float, tilt: float) -> None:
+        if self.mean_error() > 0.0:
+            z2 = min(square / self.expected(variance, tilt), 100.0)
+            self.noise.learn(row, self.spread(variance), z2)
+        self.z2s.append(z2 if self.mean_error() > 0.0 else 1.0)
+        self.errors.append(square)
 
     def weigh(self, sample: Sample) -> None:
         """The fixed share."""
+        row = row_of(sample.x)
+        self.noise.know(len(sample.x), self.columns.nominal)
         if not self.samples:
+            self.noise.follow(row)
             return
-        answers, variance, mean, both, d = self.asked(sample.x)
-        self.errors.append((sample.y - mean) ** 2)
+        answers, variance, tilt, mean, both, d = self.asked(sample.x)
+        self.learn_noise(row, (sample.y - mean) ** 2, variance, tilt)
+        self.noise.follow(row)
         self.answers.append(answers)
-        self.variances.append(variance)
         fade = fades(len(self.answers), self.DECAY)
         targets = np.array([s.y for s in [*self.samples[1:], sample]])
         squared = (np.array(self.answers) - targets[:, None]) ** 2

@@ -307,7 +307,9 @@ cdef class ExtraTrees(Ensemble):
         if self.buffer.keep_columns(held):
             for group in self.groups:
                 begin_again(self, group)
-        if not self.regression:
+        if self.regression:
+            self.mixture.noise.forget_columns(held)
+        else:
             self.naive.forget_columns(held)
 
     cdef void widen(self, int n_labels) noexcept:
@@ -402,7 +404,9 @@ cdef class ExtraTrees(Ensemble):
         pace = self.questions.pace()
         pace.claims = self.claims_of(self.questions.delay)
         if self.regression:
-            self.mixture.learn(mixed, target, &pace)
+            if self.mixture.noise.version != self.schema.version:
+                self.mixture.noise.fit(self.schema)
+            self.mixture.learn(mixed, target, &pace, row, stride)
         else:
             self.pool.weigh(answers, mixed, <int>target, width, &pace)
 
@@ -695,6 +699,8 @@ cdef class ExtraTrees(Ensemble):
                     and 0 <= group.n_columns <= self.schema.n_columns
                     and 0 <= group.n_labels <= len(self.labels),
                     "ExtraTrees: a group has no such growth")
+        require(not self.regression or self.mixture.noise.belongs_to(self.schema),
+                "ExtraTrees: the noise knows other columns")
         require(self.regression or (self.pool.transitions.n_labels == len(self.labels)
                                     and self.naive.n_classes == len(self.labels)
                                     and self.naive.belongs_to(self.schema)),

@@ -41,14 +41,13 @@ there, by the trees and their linear models, too. A wrong value, such as 1e6 amo
 one, would otherwise decide every sum of squares that it enters. Mean and variance are running ones,
 of the bounded targets, with a memory of 1,000; so they follow targets that rise for good.
 
-Spread: the expected squared error at x follows from the running mean E of the squared errors, and
-from the variance V of the trees at x,
+Spread: the expected squared error v at x follows from the running mean E of the squared errors, and
+by a linear model of their logs (`noise`) from the features and from
 
-    v = E exp(b (u - mean of u)),       u = log((V + E / 10) / E),
+    u = log((V + E / 10) / E),
 
-where V is the mean over the groups of the variances in the leaves and among the trees, and b is the
-slope of a ridge regression of log(error^2 / E) on u, shrunk towards 1/2, from 0 to 2. The running
-means of |z| and z^2, z = error / v^(1/2), tell how long the tails are.
+where V is the mean over the groups of the variances in the leaves and among the trees at x. The
+running means of |z| and z^2, z = error / v^(1/2), tell how long the tails are.
 
 Late labels: the predictions are those of the question, and `Pace` (see `questions`) slows all
 weights down, but not the running means.
@@ -61,6 +60,7 @@ from libc.stdint cimport int64_t
 
 from .fading_ridge cimport FadingRidge
 from .members cimport N_REGRESSORS, Chain, Transitions
+from .noise cimport NoiseModel
 from .questions cimport Pace
 
 cdef double FLOOR           # share of a uniform distribution in each member of the pool
@@ -102,7 +102,7 @@ cdef class NumberMixture:
     cdef readonly double error          # decayed sum of squared errors of the prediction
     cdef readonly double size, square   # decayed sums of |z| and of z^2
     cdef readonly double n_errors       # decayed number of targets in these sums
-    cdef double[5] logs                 # decayed sums of 1, u, u^2, l and u l, l = log(error^2 / E)
+    cdef readonly NoiseModel noise
     cdef readonly FadingRidge stack     # c
     cdef readonly Chain chain
     cdef double[2] chain_weights        # of m and of the chain ...
@@ -110,11 +110,12 @@ cdef class NumberMixture:
     cdef double* scratch                # predictions and log densities
 
     # `answers` of a row: the predictions of the members, m, V, the prediction of the chain, the
-    # combined prediction, and the regressors of the chain.
+    # combined prediction, the regressors of the chain, and h of the `noise`.
     cdef dict views(self)
     cdef tuple bounds(self)
     cdef void answer(self, const double* groups, double variance, double* answers) noexcept nogil
-    cdef void learn(self, const double* answers, double target, const Pace* pace) noexcept nogil
+    cdef void learn(self, const double* answers, double target, const Pace* pace,
+                    const double* row, Py_ssize_t stride) noexcept nogil
     cdef void learn_stack(self, const double* answers, double target) noexcept nogil
     cdef void learn_weights(self, const double* answers, double target,
                             const Pace* pace) noexcept nogil
@@ -125,12 +126,17 @@ cdef class NumberMixture:
     cdef double spread(self, const double* answers) noexcept nogil
     cdef bint has_error(self) noexcept nogil
     cdef double log_ratio(self, double variance) noexcept nogil
-    cdef double expected(self, double u) noexcept nogil
-    cdef void learn_spread(self, double square, double variance) noexcept nogil
+    cdef double expected(self, double u, double h) noexcept nogil
+    cdef void learn_spread(self, const double* answers, double square, const double* row,
+                           Py_ssize_t stride) noexcept nogil
 
     cdef inline double* mean(self, double* answers) noexcept nogil:
         """The combined prediction."""
         return answers + self.n_groups + 4
 
+    cdef inline double* tilt(self, double* answers) noexcept nogil:
+        """h, which is written before `spread`."""
+        return answers + self.n_groups + 5 + N_REGRESSORS
+
     cdef inline int scratch_of(self) noexcept nogil:
-        return self.n_groups + 5 + N_REGRESSORS
+        return self.n_groups + 6 + N_REGRESSORS

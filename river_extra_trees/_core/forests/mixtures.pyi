@@ -2,6 +2,7 @@ from typing import Any, Self
 
 from .fading_ridge import FadingRidge
 from .members import Chain, Transitions
+from .noise import NoiseModel
 
 class ClassPool:
     n_groups: int
@@ -22,10 +23,10 @@ class NumberMixture:
     variance: float
     n_bounded: int
     error: float
-    ratio: float
     n_errors: float
     stack: FadingRidge
     chain: Chain
+    noise: NoiseModel
 
     def __new__(cls, n_groups: int) -> Self: ...
     def member_weights(self) -> list[float]: ...

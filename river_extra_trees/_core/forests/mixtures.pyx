@@ -9,7 +9,8 @@ from ..allocation cimport free, zeroed
 from ..arrays cimport view
 from ..shares cimport share_weights, softmax
 from .fading_ridge cimport FadingRidge
-from .members cimport Chain, Transitions
+from .members cimport N_REGRESSORS, Chain, Transitions
+from .noise cimport LARGEST_TILT, NoiseModel
 
 from ..state import (
     LARGEST_TARGET, State, fields_of, put_back, reduced, require,
@@ -157,18 +158,11 @@ cdef double CHAIN_SHARE = 0.005     # s for the chain ...
 cdef double CHAIN_WEIGHT = 0.02     # ... and its first weight
 cdef double GLOBAL = 0.1            # factor of E in V + E / 10
 cdef double LARGEST_RATIO = 1e12    # of V to E
-cdef double LOG_DECAY = 0.998       # of the regression of log(error^2 / E) ...
-cdef double LOG_PRIOR = 10.0        # ... the ridge ...
-cdef double SLOPE = 0.5             # ... what b is shrunk towards ...
-cdef double LARGEST_SLOPE = 2.0
-cdef double LEAST_LOG = -6.0        # ... and the least log: hits are not all alike
 cdef double LARGEST_Z2 = 100.0
 cdef double FARTHEST = 20.0         # of a target, in standard deviations
 cdef double LARGEST_ERROR = 1e300
 cdef double LEAST_VARIANCE = 1e-300
 cdef double LARGEST_SUM = 1e306
-# Of 1, u, u^2, log(error^2 / E) and its product with u: the sums cannot be larger in a file.
-LARGEST_LOGS = np.array([1.0, 30.0, 900.0, 1500.0, 45000.0])
 
 
 cdef inline double square_of(double difference) noexcept nogil:
@@ -199,7 +193,7 @@ cdef class NumberMixture:
         self.stack, self.chain = FadingRidge(n_groups, STACK_DECAY, PRIOR), Chain()
         self.chain_weights[0], self.chain_weights[1] = 1.0 - CHAIN_WEIGHT, CHAIN_WEIGHT
         self.chain_errors[0] = self.chain_errors[1] = 0.0
-        memset(self.logs, 0, sizeof(self.logs))
+        self.noise = NoiseModel()
         for i in range(n_groups + 1):
             self.weights[i] = 1.0 / (n_groups + 1)
 
@@ -240,7 +234,8 @@ cdef class NumberMixture:
         """The expected squared error v of the prediction for a row."""
         if not self.has_error():
             return 0.0
-        return self.expected(self.log_ratio(answers[self.n_groups + 2]))
+        return self.expected(self.log_ratio(answers[self.n_groups + 2]),
+                             answers[self.n_groups + 5 + N_REGRESSORS])
 
     cdef bint has_error(self) noexcept nogil:
         """Whether E is a number to divide by; it fades for good where the targets are constant."""
@@ -250,14 +245,9 @@ cdef class NumberMixture:
         """u, if there was an error."""
         return log(GLOBAL + min(variance / (self.error / self.n_errors), LARGEST_RATIO))
 
-    cdef double expected(self, double u) noexcept nogil:
+    cdef double expected(self, double u, double h) noexcept nogil:
         """v, see the header."""
-        cdef const double* s = self.logs
-        cdef double middle = s[1] / s[0] if s[0] > 0.0 else u
-        cdef double slope = (s[4] - middle * s[3] + SLOPE * LOG_PRIOR) / (
-            max(s[2] - middle * s[1], 0.0) + LOG_PRIOR)
-        slope = min(max(slope, 0.0), LARGEST_SLOPE)
-        return min(self.error / self.n_errors * exp(slope * (u - middle)), LARGEST_ERROR)
+        return min(self.error / self.n_errors * self.noise.ratio(u, h), LARGEST_ERROR)
 
     # ---------------------------------------------------------------- learning
 
@@ -274,35 +264,36 @@ cdef class NumberMixture:
         self.variance = (1.0 - share) * (self.variance + share * difference * difference)
         return target
 
-    cdef void learn(self, const double* answers, double target, const Pace* pace) noexcept nogil:
-        """Learn from the predictions and the target; the first target has no predictions."""
+    cdef void learn(self, const double* answers, double target, const Pace* pace,
+                    const double* row, Py_ssize_t stride) noexcept nogil:
+        """Learn from the predictions and the target; the first target has no predictions.
+
+        The sample is row[column * stride], in the columns that the noise was fitted to.
+        """
         cdef double square
         if self.n_targets == 0:
             self.lowest = self.highest = target
         else:
             square = square_of(target - answers[self.n_groups + 4])
-            self.learn_spread(square, answers[self.n_groups + 2])
+            self.learn_spread(answers, square, row, stride)
             self.n_errors = ERROR_DECAY * self.n_errors + 1.0
             self.error = ERROR_DECAY * self.error + square
             self.learn_weights(answers, target, pace)
             self.learn_stack(answers, target)
             self.learn_chain(answers, target, pace)
             self.lowest, self.highest = min(self.lowest, target), max(self.highest, target)
+        self.noise.follow(row, stride)
         self.n_targets += 1
 
-    cdef void learn_spread(self, double square, double variance) noexcept nogil:
-        """Update z and b with a squared error, before E; the first error has no z."""
-        cdef int k
-        cdef double u, log_error, z2 = 1.0
-        cdef double[5] new
+    cdef void learn_spread(self, const double* answers, double square, const double* row,
+                           Py_ssize_t stride) noexcept nogil:
+        """Update z and the noise with a squared error, before E; the first error has no z."""
+        cdef double u, v, z2 = 1.0
         if self.has_error():
-            u = self.log_ratio(variance)
-            z2 = min(square / max(self.expected(u), LEAST_VARIANCE), LARGEST_Z2)
-            log_error = max(log(min(square * self.n_errors / self.error, LARGEST_ERROR)), LEAST_LOG)
-            new[0], new[1], new[2] = 1.0, u, u * u
-            new[3], new[4] = log_error, u * log_error
-            for k in range(5):
-                self.logs[k] = LOG_DECAY * self.logs[k] + new[k]
+            u = self.log_ratio(answers[self.n_groups + 2])
+            v = self.expected(u, answers[self.n_groups + 5 + N_REGRESSORS])
+            z2 = min(square / max(v, LEAST_VARIANCE), LARGEST_Z2)
+            self.noise.learn(row, stride, u, z2)
         self.size = ERROR_DECAY * self.size + sqrt(z2)
         self.square = ERROR_DECAY * self.square + z2
 
@@ -359,13 +350,13 @@ cdef class NumberMixture:
             "errors": view(self.errors, "f8", (n + 1,)),
             "chain_weights": view(self.chain_weights, "f8", (2,)),
             "chain_errors": view(self.chain_errors, "f8", (2,)),
-            "logs": view(self.logs, "f8", (5,)),
         }
 
     cdef tuple bounds(self):
         """The smallest and the largest numbers of `answers`; regressors are differences of two."""
         most = np.full(self.scratch_of(), LARGEST_TARGET)
         most[self.n_groups + 2], most[self.n_groups + 5:] = LARGEST_ERROR, 2.0 * LARGEST_TARGET
+        most[self.n_groups + 5 + N_REGRESSORS] = LARGEST_TILT
         least = -most
         least[self.n_groups + 2] = 0.0
         return least, most
@@ -388,7 +379,7 @@ cdef class NumberMixture:
         "chain_errors": ("numbers", 2, {"least": 0.0, "most": LARGEST_SUM}),
         "error": ("number", 0.0, LARGEST_SUM), "n_errors": ("number", 0.0, 1e6),
         "size": ("number", 0.0, 1e6), "square": ("number", 0.0, 1e8),
-        "logs": ("numbers", 5, {"least": -1e6, "most": 1e6}),
+        "noise": ("part", NoiseModel),
     }
 
     def state(self):
@@ -406,9 +397,6 @@ cdef class NumberMixture:
                 and abs(np.sum(fields["chain_weights"]) - 1.0) < 1e-6
                 and fields["lowest"] <= fields["highest"],
                 "NumberMixture: there are no such weights, stack or targets")
-        logs = fields["logs"]
-        require(np.all(np.abs(logs) <= 1.001 * logs[0] * LARGEST_LOGS),
-                "NumberMixture: there are no such sums of logs")
         mixture = NumberMixture(<int>n)
         put_back(mixture.views(), fields)
         mixture.n_targets = fields["n_targets"]
@@ -419,6 +407,7 @@ cdef class NumberMixture:
             fields["error"], fields["size"], fields["square"])
         mixture.n_errors = fields["n_errors"]
         mixture.stack, mixture.chain = fields["stack"], fields["chain"]
+        mixture.noise = fields["noise"]
         return mixture
 
     def __reduce__(self):

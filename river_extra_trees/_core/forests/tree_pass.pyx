@@ -391,7 +391,10 @@ cdef void combine(ExtraTrees forest, Pass* rows, RowReader reader, Py_ssize_t ro
     cdef double* answers = rows.answers
     for i in range(rows.n):
         if not rows.is_answered:
-            if not forest.regression:
+            if forest.regression:
+                forest.mixture.tilt(rows.mixed)[0] = forest.mixture.noise.answer(
+                    rows.values + i, rows.stride, forest.schema.n_columns)
+            else:
                 memcpy(forest.pool.naive_answer(rows.mixed, width), rows.naive + i * width,
                        width * sizeof(double))
             forest.combine(answers, rows.mixed, width)

@@ -9,7 +9,9 @@ import pytest
 
 import river_extra_trees as ret
 from river_extra_trees import persistence
+from river_extra_trees._core.forests.extra_trees import ExtraTrees
 from river_extra_trees._core.forests.mixtures import ClassPool, NumberMixture
+from river_extra_trees._core.forests.noise import NoiseModel
 from river_extra_trees._core.state import StateError
 from tests.tools.damage import with_value
 from tests.tools.naive_forests import both, rows
@@ -35,13 +37,32 @@ def test_impossible_weights_are_refused(mixture: type) -> None:
         mixture.restored({**state, "weights": 0.9 * state["weights"]})
 
 
-@pytest.mark.parametrize("logs", [[0.0, 1.0, 0, 0, 0], [-1.0, 0, 0, 0, 0], [1.0, 0, 1e6, 0, 0]])
-def test_impossible_logs_are_refused(logs: list[float]) -> None:
-    """Of a damaged file: no errors have such sums, and exponents would overflow."""
-    state = NumberMixture(3).state()
-    NumberMixture.restored({**state, "logs": np.array([1.0, 2.0, 4.0, -6.0, -12.0])})
-    with pytest.raises(StateError, match="no such sums"):
-        NumberMixture.restored({**state, "logs": np.array(logs)})
+@pytest.mark.parametrize("n", [-1.0, 1001.0, 5.0])
+@pytest.mark.parametrize("variance", [-1.0, 1.0])
+@pytest.mark.parametrize("slope", [-101.0, 1.0])
+def test_impossible_noise_is_refused(n: float, variance: float, slope: float) -> None:
+    """Of a damaged file: so many values, or such a variance or slope, no feature can have."""
+    state = NoiseModel().state() | {"columns": np.zeros(1, np.int32)}
+    state["features"] = np.array([[n, 0.0, variance, slope]])
+    if (n, variance, slope) == (5.0, 1.0, 1.0):
+        assert NoiseModel.restored(state).state()["features"].tolist() == [[n, 0.0, 1.0, 1.0]]
+        return
+    with pytest.raises(StateError, match="no such features"):
+        NoiseModel.restored(state)
+
+
+@pytest.mark.parametrize("columns", [[0, 0], [1, 2], [0, 9]])
+def test_features_of_the_noise_are_different_numeric_columns(columns: list[int]) -> None:
+    model = ret.ExtraTreesRegressor(n_models=6, window_sizes=(15, 60), seed=1)
+    for i in range(20):
+        model.learn_one({"a": float(i), "b": str(i % 2), "c": i % 3}, float(i))
+    mixture = model._core.mixture
+    noise = mixture.noise.state()
+    assert noise["columns"].tolist() == [0, 2]
+    noise["columns"] = np.array(columns, np.int32)
+    changed = NumberMixture.restored({**mixture.state(), "noise": NoiseModel.restored(noise)})
+    with pytest.raises(StateError, match="noise knows other columns"):
+        ExtraTrees.restored({**model._core.state(), "mixture": changed})
 
 
 def test_answers_stay_among_the_targets() -> None:

@@ -1,0 +1,201 @@
+"""How large the errors of a regression are at x. See the header."""
+
+import numpy as np
+
+from libc.math cimport exp, isnan, log, sqrt
+from libc.stdint cimport uint8_t
+
+from ..schema cimport Schema
+
+from ..state import State, fields_of, reduced, require
+
+cdef unsigned long UNKNOWN = -1     # version of no schema
+
+cdef double RATE = 0.02
+cdef double LOG_DECAY = 0.998       # of the mean of u ...
+cdef double RESIDUAL_DECAY = 0.99   # ... and of that of log(e^2 / v)
+cdef double FIRST_SLOPE = 0.5
+cdef double LARGEST_SLOPE = 2.0     # a
+cdef double LARGEST_G = 100.0
+LARGEST_TILT = 3.0
+cdef double LARGEST_Z = 3.0         # of a standardised feature
+cdef double LEAST_LOG = -6.0        # of e^2 / v: hits are not all alike
+cdef double FEATURE_MEMORY = 1000.0
+cdef double LARGEST_DIFFERENCE = 1e150      # of a value from the mean, so that squares are finite
+
+
+cdef inline double standardised(const Feature* feature, double value) noexcept nogil:
+    """z_k of a value; 0 if it is missing, or if all values were equal."""
+    cdef double z
+    if not feature.variance > 0.0:
+        return 0.0
+    z = (value - feature.mean) / sqrt(feature.variance)
+    return min(max(z, -LARGEST_Z), LARGEST_Z) if z == z else 0.0
+
+
+cdef class NoiseModel:
+    """A linear model of the log of squared errors. See the header."""
+
+    def __cinit__(self):
+        self.slope, self.version = FIRST_SLOPE, UNKNOWN
+
+    # ---------------------------------------------------------------- features
+
+    cdef void fit(self, Schema schema) noexcept nogil:
+        """Take the numeric columns of the schema, at most MOST_FEATURES."""
+        cdef int column, i, n = 0
+        for i in range(self.n_features):
+            if not schema.has_codes(self.features[i].column):
+                self.features[n] = self.features[i]
+                n += 1
+        self.n_features = n
+        for column in range(schema.n_columns):
+            if self.n_features == MOST_FEATURES:
+                break
+            if schema.has_codes(column) or self.has(column):
+                continue
+            i = self.n_features
+            self.features[i].column = column
+            self.features[i].n = self.features[i].mean = 0.0
+            self.features[i].variance = self.features[i].slope = 0.0
+            self.n_features += 1
+        self.version = schema.version
+
+    cdef bint has(self, int column) noexcept nogil:
+        """Whether a column is one of the features."""
+        cdef int i
+        for i in range(self.n_features):
+            if self.features[i].column == column:
+                return True
+        return False
+
+    cdef void forget_columns(self, const uint8_t* held) noexcept nogil:
+        """Forget the columns that are not marked."""
+        cdef int i, n = 0
+        for i in range(self.n_features):
+            if held[self.features[i].column]:
+                self.features[n] = self.features[i]
+                n += 1
+        self.n_features, self.version = n, UNKNOWN
+
+    # ---------------------------------------------------------------- predictions
+
+    cdef double answer(self, const double* row, Py_ssize_t stride, int n_columns) noexcept nogil:
+        """h at row[column * stride] of n_columns columns."""
+        cdef int i
+        cdef double h = 0.0
+        for i in range(self.n_features):
+            if self.features[i].slope != 0.0 and self.features[i].column < n_columns:
+                h += self.features[i].slope * standardised(
+                    &self.features[i], row[self.features[i].column * stride])
+        return min(max(h, -LARGEST_TILT), LARGEST_TILT)
+
+    cdef double ratio(self, double u, double h) noexcept nogil:
+        """v / E."""
+        return exp(self.slope * self.distance(u) + h)
+
+    cdef double distance(self, double u) noexcept nogil:
+        """u - mean of u."""
+        return u - self.middle if self.n_middle > 0.0 else 0.0
+
+    # ---------------------------------------------------------------- learning
+
+    cdef void learn(self, const double* row, Py_ssize_t stride, double u,
+                    double z2) noexcept nogil:
+        """Learn from z2 = e^2 / v and the features; the schema has been fitted."""
+        cdef int i
+        cdef double[MOST_FEATURES] z
+        cdef double log_z2 = max(log(z2), LEAST_LOG) if z2 > 0.0 else LEAST_LOG
+        cdef double distance = self.distance(u), total = 1.0 + distance * distance, step
+        for i in range(self.n_features):
+            z[i] = standardised(&self.features[i], row[self.features[i].column * stride])
+            total += z[i] * z[i]
+        self.n_residuals = RESIDUAL_DECAY * self.n_residuals + 1.0
+        self.residual = RESIDUAL_DECAY * self.residual + log_z2
+        step = RATE * (log_z2 - self.residual / self.n_residuals) / total
+        self.slope = min(max(self.slope + step * distance, 0.0), LARGEST_SLOPE)
+        for i in range(self.n_features):
+            self.features[i].slope = min(
+                max(self.features[i].slope + step * z[i], -LARGEST_G), LARGEST_G)
+        self.n_middle = LOG_DECAY * self.n_middle + 1.0
+        self.middle += (u - self.middle) / self.n_middle
+
+    cdef void follow(self, const double* row, Py_ssize_t stride) noexcept nogil:
+        """Follow means and variances of the features, whether there was an error or not."""
+        cdef int i
+        cdef double value, difference, share
+        cdef Feature* feature
+        for i in range(self.n_features):
+            feature = &self.features[i]
+            value = row[feature.column * stride]
+            if isnan(value):
+                continue
+            feature.n = min(feature.n + 1.0, FEATURE_MEMORY)
+            share = 1.0 / feature.n
+            difference = min(max(value - feature.mean, -LARGEST_DIFFERENCE), LARGEST_DIFFERENCE)
+            feature.mean += share * difference
+            feature.variance = (1.0 - share) * (
+                feature.variance + share * difference * difference)
+
+    # ---------------------------------------------------------------- state
+
+    cdef bint belongs_to(self, Schema schema) except -1:
+        """Whether all features are different numeric columns of the schema."""
+        cdef int i, column
+        cdef set columns = set()
+        for i in range(self.n_features):
+            column = self.features[i].column
+            if column >= schema.n_columns or schema.has_codes(column):
+                return False
+            columns.add(column)
+        return len(columns) == self.n_features
+
+    FIELDS = {
+        "slope": ("number", 0.0, LARGEST_SLOPE), "middle": ("number", -3.0, 30.0),
+        "n_middle": ("number", 0.0, 1e6), "residual": ("number", -1e6, 1e6),
+        "n_residuals": ("number", 0.0, 1e6),
+        "columns": ("whole_numbers", np.int32, "features", {"most": 2**31 - 1}),
+        "features": ("numbers", "features", 4, {"least": -1e306, "most": 1e306}),
+    }
+
+    cdef dict views(self):
+        """The features: columns; number of values, mean, variance and slope."""
+        cdef int i
+        features = [(self.features[i].n, self.features[i].mean, self.features[i].variance,
+                     self.features[i].slope) for i in range(self.n_features)]
+        return {
+            "columns": np.array([self.features[i].column for i in range(self.n_features)],
+                                np.int32),
+            "features": np.array(features, np.float64).reshape(self.n_features, 4),
+        }
+
+    def state(self):
+        """All fields."""
+        return fields_of(self, self.FIELDS, self.views())
+
+    @classmethod
+    def restored(cls, values):
+        """The model of a state."""
+        cdef dict fields = State("NoiseModel", values, cls.FIELDS).read(cls.FIELDS)
+        cdef NoiseModel found = NoiseModel()
+        cdef int i
+        columns, features = fields["columns"], fields["features"]
+        require(len(columns) <= MOST_FEATURES and np.all(features[:, 0] >= 0.0)
+                and np.all(features[:, 0] <= FEATURE_MEMORY) and np.all(features[:, 2] >= 0.0)
+                and np.all(np.abs(features[:, 3]) <= LARGEST_G),
+                "NoiseModel: there are no such features")
+        found.slope, found.middle, found.n_middle = (
+            fields["slope"], fields["middle"], fields["n_middle"])
+        found.residual, found.n_residuals = fields["residual"], fields["n_residuals"]
+        for i in range(len(columns)):
+            found.features[i].column = columns[i]
+            found.features[i].n, found.features[i].mean = features[i, 0], features[i, 1]
+            found.features[i].variance, found.features[i].slope = features[i, 2], features[i, 3]
+        found.n_features = len(columns)
+        return found
+
+    def __sizeof__(self):
+        return object.__sizeof__(self)
+
+    def __reduce__(self):
+        return reduced(type(self), self.state())
