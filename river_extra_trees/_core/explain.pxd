@@ -18,8 +18,8 @@ methods divide the difference between the output at x and the mean of all leaves
 
 How a family explains a row: `begin`, `put_leaf`, `put_split` and `end` lay out a tree; then the
 family sets the values of the leaves, with the weight of the tree as a factor; `finish` adds the
-contributions. `TreeExplanations` does so for a table of trees, in threads. By the path it does not
-lay them out: it walks down each tree and reads the means of the nodes from its `subtotals`.
+contributions. `TreeExplanations` does so for a table of trees, in threads. It takes weights and
+means of inner nodes from their `subtotals`, and for the path does not lay the trees out at all.
 Features are columns of the schema.
 """
 
@@ -175,6 +175,10 @@ cdef class TreeExplanations(Job):
     cdef int explain_some(self, Explainer explainer, int task) except -1 nogil
     cdef int explain_tree(self, Explainer explainer, int tree) except -1 nogil
     cdef int add_up(self, int tree) except -1 nogil
+    cdef int lay_out(self, Explainer explainer, int tree, double weight,
+                     double of_empty) except -1 nogil
+    cdef void follow(self, Explainer explainer, int tree, double weight,
+                     double root) noexcept nogil
     cdef double value_of(self, int tree, int node) noexcept nogil
     cdef double mean_of_leaf(self, int tree, int leaf) noexcept nogil
     cdef double of_shares(self, const Tree* tree, int leaf) noexcept nogil

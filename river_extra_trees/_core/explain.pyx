@@ -13,7 +13,9 @@ from .subtotals cimport (
     MOST_CLASSES, add_classes, mean_below, next_unknown, reserve_subtotals, subtotal_of,
 )
 from .team cimport Job, Team
-from .tree cimport Node, Tree, first_cell, is_leaf, majority, mean_of, turn, weight_of
+from .tree cimport (
+    Node, Tree, first_cell, forget_subtotals, is_leaf, majority, mean_of, turn, weight_of,
+)
 from .trees cimport Trees
 
 cdef extern from "quadrature.h":
@@ -113,6 +115,8 @@ cdef class Explainer:
             if is_leaf(here):
                 put_leaf(&layout, here.threshold)
             else:
+                if tree.subtotals != NULL:
+                    layout.steps[layout.n_steps].weight = subtotal_of(tree, layout.node)[0]
                 put_split(&layout, here.feature, not turn(here, row[here.feature], False),
                           here.left, here.left ^ 1)
         return end(self, &layout)
@@ -249,33 +253,55 @@ cdef class TreeExplanations(Job):
 
     cdef int explain_tree(self, Explainer explainer, int tree) except -1 nogil:
         """Explain the row by a tree."""
-        cdef const Tree* this = &self.trees.trees[tree]
-        cdef const Node* here = this.nodes
+        cdef Tree* this = &self.trees.trees[tree]
         cdef double weight = self.weights[tree] if self.weights != NULL else 1.0
-        cdef double root, above, below
-        cdef Step* step
-        cdef int i, node = 0
+        cdef double root
         if weight == 0.0:
             return 0
-        if explainer.shapley or not self.keeps_subtotals():
-            explainer.lay_out(this, self.row)
-            for i in range(explainer.n_leaves):
-                step = &explainer.steps[explainer.leaves[i]]
-                step.value = weight * self.value_of(tree, step.right)
+        if not self.keeps_subtotals():
+            forget_subtotals(this)          # of when there were fewer labels
+            self.lay_out(explainer, tree, weight, NAN)
             return explainer.finish()
         self.add_up(tree)
-        root = above = self.value_of(tree, 0)
+        root = self.value_of(tree, 0)
         if root != root:
-            root = above = 0.0
+            root = 0.0
         explainer.base += weight * root
-        while not is_leaf(here):            # as `add_path`
+        if explainer.shapley:
+            self.lay_out(explainer, tree, weight, weight * root)
+            explainer.steps[0].value = weight * root
+            explainer.add_shapley(explainer.points_needed())
+        else:
+            self.follow(explainer, tree, weight, root)
+        return 0
+
+    cdef int lay_out(self, Explainer explainer, int tree, double weight,
+                     double of_empty) except -1 nogil:
+        """Lay out a tree, whose leaves answer."""
+        cdef Step* step
+        cdef int i
+        explainer.lay_out(&self.trees.trees[tree], self.row)
+        for i in range(explainer.n_leaves):
+            step = &explainer.steps[explainer.leaves[i]]
+            step.value = weight * self.value_of(tree, step.right)
+            if step.value != step.value:
+                step.value = of_empty
+        return 0
+
+    cdef void follow(self, Explainer explainer, int tree, double weight,
+                     double root) noexcept nogil:
+        """Add the change of the mean at each split on the path of the row: as `add_path`."""
+        cdef const Tree* this = &self.trees.trees[tree]
+        cdef const Node* here = this.nodes
+        cdef double above = root, below
+        cdef int node
+        while not is_leaf(here):
             node = here.left ^ <int>turn(here, self.row[here.feature], False)
             below = self.value_of(tree, node)
             if below != below:
                 below = root
             explainer.phi[here.feature] += weight * (below - above)
             here, above = &this.nodes[node], below
-        return 0
 
     cdef bint keeps_subtotals(self) noexcept nogil:
         return self.factors is None or (

@@ -1,7 +1,7 @@
 """Subtotals: what the leaves below each inner node of a tree sum up to, kept between explanations.
 
-An explanation by the path needs the means of the nodes on the path of one row, and each is a mean
-of all leaves below. A subtotal is a function of the two children, whose subtotals are known or
+An explanation needs the weights of all nodes, or, by the path, the means of those on the path of one
+row; each is a sum over all leaves below. A subtotal is a function of the two children, whose subtotals are known or
 which are leaves. So one that is computed again has the same bits as one that was kept: an
 explanation does not depend on those before. `touch` (see `tree`) forgets the subtotals above a leaf
 that changes. After a sample, those of its path are computed again, the others are kept.
@@ -10,7 +10,7 @@ that changes. After a sample, those of its path are computed again, the others a
     regression          weight, then the mean of the values of the leaves. Without a weight, the
                         mean of the two children; NaN if a leaf below has no value
 
-Until the first explanation by the path, a tree has no subtotals. More than MOST_CLASSES would take
+Until the first explanation, a tree has no subtotals. More than MOST_CLASSES would take
 more memory than the tree, and are not kept.
 """
 

@@ -41,6 +41,7 @@ STREAMS: dict[str, tuple[Any, float | None]] = {
     "default_credit": (1, 0.01),
 }
 TWO_LABELS = ("mammography", "ozone_1hr", "jm1", "default_credit", "kc1", "pc1")
+LONG = (50, 200, 1000, 5000, 20_000, 40_000)
 SMALLEST = 1e-6  # probability in a log loss
 
 
@@ -55,12 +56,26 @@ class Way:
         Share of the positive samples among those that are learned; None learns all.
     n_forests
         Number of forests that share 100 trees; each leaves out other samples.
+    in_leaves
+        Give the common samples that are learned the weight of those left out, so that the leaves
+        count all; else the probabilities are corrected.
+    window_sizes
+        Of the forests; None: the default.
     """
 
-    def __init__(self, weight: float = 1.0, share: float | None = None, n_forests: int = 1) -> None:
-        self.weight, self.share = weight, share
+    def __init__(
+        self,
+        weight: float = 1.0,
+        share: float | None = None,
+        n_forests: int = 1,
+        in_leaves: bool = False,
+        window_sizes: tuple[int, ...] | None = None,
+    ) -> None:
+        self.weight, self.share, self.in_leaves = weight, share, in_leaves
+        sizes = {} if window_sizes is None else {"window_sizes": window_sizes}
         self.models = [
-            ret.ExtraTreesClassifier(n_models=100 // n_forests, seed=i) for i in range(n_forests)
+            ret.ExtraTreesClassifier(n_models=100 // n_forests, seed=i, **sizes)
+            for i in range(n_forests)
         ]
         self.rng = random.Random(1)
         self.n = [1.0, 1.0]  # negative and positive samples so far
@@ -75,7 +90,7 @@ class Way:
         """Return the probability of the positive label."""
         shares = (model.predict_proba_one(x).get(True, 0.0) for model in self.models)
         share = statistics.fmean(shares)
-        odds = self.odds()
+        odds = 1.0 if self.in_leaves else self.odds()
         return share / (share + odds * (1.0 - share))
 
     def learn(self, x: Any, y: bool) -> None:
@@ -83,7 +98,7 @@ class Way:
         self.n[y] += 1.0
         for model in self.models:
             if self.share is None or y or self.rng.random() * self.odds() < 1.0:
-                model.learn_one(x, y, self.weight if y else 1.0)
+                model.learn_one(x, y, self.weight if y else self.odds() if self.in_leaves else 1.0)
 
 
 WAYS = {
@@ -91,6 +106,8 @@ WAYS = {
     "w=5": lambda: Way(weight=5.0),
     "w=20": lambda: Way(weight=20.0),
     "w=100": lambda: Way(weight=100.0),
+    "windows up to 40,000": lambda: Way(window_sizes=LONG),
+    "undersampled to 10 %, weighted": lambda: Way(share=0.1, in_leaves=True),
     "undersampled to 5 %": lambda: Way(share=0.05),
     "undersampled to 10 %": lambda: Way(share=0.1),
     "undersampled to 20 %": lambda: Way(share=0.2),

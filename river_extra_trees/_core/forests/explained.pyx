@@ -37,7 +37,7 @@ cdef int explain_classes(ExtraTrees forest, Explainer explainer, int code) excep
         return 0
     shares = TreeExplanations(explainer, forest.trees, slopes[0])
     shares.row, shares.empty_answers = forest.schema.row, True
-    add_mean_shares(forest, shares, not explainer.shapley, base)
+    add_mean_shares(forest, shares, base)
     forest.naive.answer(forest.schema.row, NULL, 0, pool.naive_answer(&logs[0], width))
     pool.pool(&base[0, 0], &logs[0], width)
     naive = naive_likelihoods(forest, forest.schema.n_filled, width)
@@ -58,9 +58,9 @@ cdef int explain_classes(ExtraTrees forest, Explainer explainer, int code) excep
     return 0
 
 
-cdef int add_mean_shares(ExtraTrees forest, TreeExplanations shares, bint kept,
+cdef int add_mean_shares(ExtraTrees forest, TreeExplanations shares,
                          double[:, ::1] base) except -1:
-    """Add the class shares of all samples in the trees of each group; their sums can be kept."""
+    """Add the class shares of all samples in the trees of each group."""
     cdef Group group
     cdef const Tree* this
     cdef int g, k, tree, width = <int>base.shape[1]
@@ -70,7 +70,7 @@ cdef int add_mean_shares(ExtraTrees forest, TreeExplanations shares, bint kept,
         for tree in range(group.first, group.first + group.n):
             this = &forest.trees.trees[tree]
             totals[:] = 0.0
-            if kept and shares.keeps_subtotals() and not is_leaf(this.nodes):
+            if shares.keeps_subtotals() and not is_leaf(this.nodes):
                 shares.add_up(tree)
                 memcpy(&totals[0], subtotal_of(this, 0), (width + 1) * sizeof(double))
             else:
