@@ -1,10 +1,10 @@
 """Subtotals: what the leaves below each inner node of a tree sum up to, kept between explanations.
 
-An explanation needs the weights of all nodes, or, by the path, the means of those on the path of one
-row; each is a sum over all leaves below. A subtotal is a function of the two children, whose subtotals are known or
-which are leaves. So one that is computed again has the same bits as one that was kept: an
-explanation does not depend on those before. `touch` (see `tree`) forgets the subtotals above a leaf
-that changes. After a sample, those of its path are computed again, the others are kept.
+An explanation needs the weights of all nodes, or, by the path, the means of those on the path of
+one row; each is a sum over all leaves below. A subtotal is a function of the two children, whose
+subtotals are known or which are leaves. So one that is computed again has the same bits as one that
+was kept: an explanation does not depend on those before. `touch` (see `tree`) forgets the subtotals
+above a leaf that changes. After a sample, those of its path are computed again; the others stay.
 
     classification      weight, then the weight of each class
     regression          weight, then the mean of the values of the leaves. Without a weight, the
