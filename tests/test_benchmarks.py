@@ -114,11 +114,17 @@ def test_drift() -> None:
 
 
 def test_intervals() -> None:
-    """Nine targets in ten, more or less, are in an interval."""
+    """Half of the targets are in a 50 % interval, and nine in ten in one of 90 %, more or less."""
     options = ["--streams", "planes_drift", "--limit", 200]
-    [[_, [stream, inside, *_]]] = tables.read(succeed("studies.intervals", *options))
-    assert stream == "planes_drift"
-    assert 0.75 < float(inside) <= 1.0
+    [[_, *lines]] = tables.read(succeed("studies.intervals", *options))
+    assert [line[:2] for line in lines] == [
+        ["planes_drift", "ExtraTreesRegressor"],
+        ["planes_drift", "DynamicTreeRegressor"],
+    ]
+    for _, _, half, _, nine, _, width in lines:
+        assert 0.3 < float(half) < float(nine)
+        assert 0.75 < float(nine) <= 1.0
+        assert float(width) > 0.0
 
 
 @pytest.mark.parametrize(

@@ -169,7 +169,9 @@ class Inputs:
         require_names(known)
         require(len(watched) <= MOST_COLUMNS, "too many columns are watched")
         n = len(watched) + 1
-        self.waiting = list(state.value("waiting"))
+        waiting = state.value("waiting")
+        require(type(waiting) is tuple, "the waiting columns are no tuple")
+        self.waiting = list(waiting)
         whole = all(type(each) is int and 0 <= each < n for each in self.waiting)
         require(whole and len(set(self.waiting)) == len(self.waiting), "a column waits for no bins")
         bins = Bins(watched)
