@@ -1,6 +1,7 @@
 """New labels take the codes of those that are gone, in every family."""
 
 import contextlib
+import math
 import pickle
 import random
 import warnings
@@ -181,3 +182,20 @@ def test_a_frame_stops_at_the_label_that_finds_no_place() -> None:
     assert frozen(model) == frozen(other)
     other.learn_one({"a": 1}, "d", w=0.0)
     assert frozen(model) == frozen(other)
+
+
+@pytest.mark.filterwarnings(f"ignore:{FULL}")
+@pytest.mark.parametrize("name", SMALL)
+def test_explanations_while_codes_are_free(name: str) -> None:
+    """They add up to the log odds that the shares say; a free code is no label."""
+    model = small(name, 70)
+    for i, (x, y) in enumerate(passing(2500)):
+        with contextlib.suppress(ValueError):
+            model.learn_one(x, y)
+        if None not in model._core.labels.labels or i % 7:
+            continue
+        for label, share in list(model.predict_proba_one(x).items())[:3]:
+            if 1e-9 < share < 1.0 - 1e-9:
+                found = model.explain_one(x, label=label, method="path")
+                total = found.base_value + sum(found.values)
+                assert total == pytest.approx(math.log(share / (1.0 - share)), abs=1e-9)

@@ -32,7 +32,7 @@ cdef int explain_classes(ExtraTrees forest, Explainer explainer, int code) excep
     # Per member and class: slope of F between base and prediction, for q_m(c).
     cdef double[:, ::1] slopes = np.zeros((n + 3, width))
     cdef double of_base
-    if width == 1:
+    if width - pool.labels.n_free == 1:
         explainer.base = log(1.0 - ONLY_CLASS) - log(ONLY_CLASS)
         return 0
     shares = TreeExplanations(explainer, forest.trees, slopes[0])
@@ -99,9 +99,12 @@ cdef double slopes_of_pool(ClassPool pool, const double* logs, const double* bas
         for k in range(width):
             sums[k] += pool.exponents[m] * logs[m * width + k]
             base_sums[k] += pool.exponents[m] * base[m * width + k]
+    for k in range(width if pool.labels.n_free else 0):
+        if pool.labels.is_free(k):      # no label: it has no share, see `pool`
+            sums[k] = base_sums[k] = -INFINITY
     others, base_others = log_sum(sums, code), log_sum(base_sums, code)
     for k in range(width):
-        if k != code:
+        if k != code and not pool.labels.is_free(k):
             weights[k] = slope_of_exp(sums[k] - others, base_sums[k] - base_others)
     total = np.sum(weights)
     for k in range(width):
