@@ -41,7 +41,7 @@ def variance_of(components: list[tuple[float, float, float, float]]) -> float:
 
 
 class DynamicTreeRegressor(DynamicTreeLearner, DistributionRegressor):
-    """Dynamic trees for regression: Bayesian trees that every sample grows or prunes.
+    r"""Dynamic trees for regression: Bayesian trees that every sample grows or prunes.
 
     A particle filter[^2] keeps many trees. Each sample weighs the trees by how well they predicted
     it, the trees are resampled, and every tree stays, grows or prunes at the leaf of the sample.
@@ -92,6 +92,13 @@ class DynamicTreeRegressor(DynamicTreeLearner, DistributionRegressor):
 
     Notes
     -----
+    A node at depth $D$ is split with the prior probability
+
+    $$p_{\mathrm{split}}(D) = \alpha \, (1 + D)^{-\beta}.$$
+
+    A sample gives particle $i$, the tree $T_i$, the weight $w_i \propto p(y \mid x, T_i)$, the
+    predictive density of its leaf.
+
     The prior of a leaf weighs as much as 0.3 samples, distributed like those of the
     last 5,000 or ten windows, and has one degree of freedom. Where memories compete, it weighs 0.01
     samples per coefficient, but at least 0.1 and at most 0.3. A leaf with few samples therefore
@@ -227,7 +234,7 @@ class DynamicTreeRegressor(DynamicTreeLearner, DistributionRegressor):
 
 
 class DynamicTreeClassifier(DynamicTreeLearner, TreeClassifier):
-    """Dynamic trees for classification: Bayesian trees that every sample grows or prunes.
+    r"""Dynamic trees for classification: Bayesian trees that every sample grows or prunes.
 
     A particle filter[^2] keeps many trees. Each sample weighs the trees by the probability that
     they gave to its label, the trees are resampled, and every tree stays, grows or prunes at the
@@ -272,11 +279,21 @@ class DynamicTreeClassifier(DynamicTreeLearner, TreeClassifier):
 
     Notes
     -----
+    A node at depth $D$ is split with the prior probability
+
+    $$p_{\mathrm{split}}(D) = \alpha \, (1 + D)^{-\beta}.$$
+
+    A sample gives particle $i$, the tree $T_i$, the weight $w_i \propto p(y \mid x, T_i)$, the
+    predictive density of its leaf. With $c_k$ samples of class $k$ among the $n$ of a leaf, and $K$
+    classes,
+
+    $$p(k \mid x) = \frac{c_k + 1 / K}{n + 1}.$$
+
     The prior of the class probabilities in a leaf is Dirichlet(1/K, ..., 1/K) for the K
     labels seen so far. At a split, missing values go to the side that was drawn for them, or apart
     from all others; nominal features are split by groups of values, or one against the rest where a
     leaf has up to three. New features and new labels may appear at any time, up to 16,384 columns
-    and 1,024 labels.
+    and 1,024 labels at a time.
 
     References
     ----------

@@ -24,7 +24,7 @@ __all__ = [
 
 
 class ForgetfulDecisionTreeClassifier(ForgetfulLearner, TreeClassifier):
-    """Forgetful decision tree: CART on the newest samples that still help.
+    r"""Forgetful decision tree: CART on the newest samples that still help.
 
     After each batch, CART grows the tree anew on the samples that it retains. Their number grows
     while the accuracy is stable and shrinks when the accuracy falls. A tree that is no better than
@@ -51,7 +51,8 @@ class ForgetfulDecisionTreeClassifier(ForgetfulLearner, TreeClassifier):
     max_retained
         Largest number of samples that a tree retains. `mutate` can change it.
     max_columns
-        Largest number of columns, at most 16,384. Features that come later are ignored.
+        Largest number of columns at a time, at most 16,384. A new feature takes the place of one
+        that no sample and no split holds; if there is none, it is ignored.
     published
         Behave as the published program does: the retained size may exceed the number of samples,
         samples are learned when their batch is complete, and a threshold is the largest value on
@@ -67,6 +68,15 @@ class ForgetfulDecisionTreeClassifier(ForgetfulLearner, TreeClassifier):
 
     Notes
     -----
+    Let $a$ be the accuracy of a tree on a batch before it learns it, $\ell$ that on the batch
+    before, and $g$ that of guessing, which is one over the number of classes. If $a$ and $\ell$
+    exceed $g$, the tree retains $r$ samples after a batch of $n$, at the rate $\iota$, where
+    $u = (a - g) / (\ell - g)$:
+
+    $$\iota \leftarrow \frac{\iota}{u}, \qquad
+    r \leftarrow \min\bigl(\theta\, r + \iota\, n,\; r + n\bigr), \qquad
+    \theta = \begin{cases} u^{2} & u \ge 1 \\ u^{3 - u} & u < 1 \end{cases}$$
+
     Weights count in splits, leaves and predictions; the retained size counts samples. At a split,
     missing values go to the side that fits them better, or to the heavier child. New features and
     new classes may appear at any time.
@@ -116,7 +126,7 @@ class ForgetfulDecisionTreeClassifier(ForgetfulLearner, TreeClassifier):
 
 
 class ForgetfulDecisionTreeRegressor(ForgetfulLearner, TreeRegressor):
-    """Forgetful decision tree: CART on the newest samples that still help.
+    r"""Forgetful decision tree: CART on the newest samples that still help.
 
     After each batch, CART grows the tree anew on the samples that it retains. Their number grows
     while the skill of the tree is stable and shrinks when the skill falls; the skill is
@@ -142,7 +152,8 @@ class ForgetfulDecisionTreeRegressor(ForgetfulLearner, TreeRegressor):
     max_retained
         Largest number of samples that a tree retains. `mutate` can change it.
     max_columns
-        Largest number of columns, at most 16,384. Features that come later are ignored.
+        Largest number of columns at a time, at most 16,384. A new feature takes the place of one
+        that no sample and no split holds; if there is none, it is ignored.
     seed
         Random seed; `None` draws one.
 
@@ -153,6 +164,15 @@ class ForgetfulDecisionTreeRegressor(ForgetfulLearner, TreeRegressor):
 
     Notes
     -----
+    Let $a$ be the share of the squared error of the running mean that a tree avoids on a batch
+    before it learns it, $\ell$ that on the batch before, and $g = 0$. If $a$ and $\ell$ exceed $g$,
+    the tree retains $r$ samples after a batch of $n$, at the rate $\iota$, where
+    $u = (a - g) / (\ell - g)$:
+
+    $$\iota \leftarrow \frac{\iota}{u}, \qquad
+    r \leftarrow \min\bigl(\theta\, r + \iota\, n,\; r + n\bigr), \qquad
+    \theta = \begin{cases} u^{2} & u \ge 1 \\ u^{3 - u} & u < 1 \end{cases}$$
+
     Weights count in splits, leaves and predictions; the retained size counts samples. At a split,
     missing values go to the side that fits them better, or to the heavier child. New features may
     appear at any time.
@@ -197,7 +217,7 @@ class ForgetfulDecisionTreeRegressor(ForgetfulLearner, TreeRegressor):
 
 
 class ForgetfulRandomForestClassifier(ForgetfulLearner, TreeClassifier):
-    """Forgetful random forest: votes of forgetful trees that differ in features and memory.
+    r"""Forgetful random forest: votes of forgetful trees that differ in features and memory.
 
     Every tree uses a random subset of the features and forgets random samples; its accuracy
     determines how many. When the accuracy of the forest falls significantly, its worst trees get
@@ -227,7 +247,8 @@ class ForgetfulRandomForestClassifier(ForgetfulLearner, TreeClassifier):
         Largest number of samples that a tree retains. Copies made by bagging count. `mutate` can
         change it.
     max_columns
-        Largest number of columns, at most 16,384. Features that come later are ignored.
+        Largest number of columns at a time, at most 16,384. A new feature takes the place of one
+        that no sample and no split holds; if there is none, it is ignored.
     bagging
         Whether each tree learns a random number of copies of each batch (six on average, at most
         ten), drawn with replacement: more accurate on some streams, and several times slower.
@@ -253,6 +274,15 @@ class ForgetfulRandomForestClassifier(ForgetfulLearner, TreeClassifier):
 
     Notes
     -----
+    Let $a$ be the accuracy of a tree on a batch before it learns it, $\ell$ that on the batch
+    before, and $g$ that of guessing, which is one over the number of classes. If $a$ and $\ell$
+    exceed $g$, the tree retains $r$ samples after a batch of $n$, at the rate $\iota$, where
+    $u = (a - g) / (\ell - g)$:
+
+    $$\iota \leftarrow \frac{\iota}{u}, \qquad
+    r \leftarrow \min\bigl(\theta\, r + \iota\, n,\; r + n\bigr), \qquad
+    \theta = \begin{cases} u^{2} & u \ge 1 \\ u^{3 - u} & u < 1 \end{cases}$$
+
     Weights count in splits, leaves and predictions; the retained size counts samples. At a split,
     missing values go to the side that fits them better, or to the heavier child. New features and
     new classes may appear at any time.
@@ -310,7 +340,7 @@ class ForgetfulRandomForestClassifier(ForgetfulLearner, TreeClassifier):
 
 
 class ForgetfulRandomForestRegressor(ForgetfulLearner, TreeRegressor):
-    """Forgetful random forest: means of forgetful trees that differ in features and memory.
+    r"""Forgetful random forest: means of forgetful trees that differ in features and memory.
 
     Every tree uses a random subset of the features and forgets random samples; its squared error,
     compared with that of the running mean, determines how many. When the squared error of the
@@ -338,7 +368,8 @@ class ForgetfulRandomForestRegressor(ForgetfulLearner, TreeRegressor):
         Largest number of samples that a tree retains. Copies made by bagging count. `mutate` can
         change it.
     max_columns
-        Largest number of columns, at most 16,384. Features that come later are ignored.
+        Largest number of columns at a time, at most 16,384. A new feature takes the place of one
+        that no sample and no split holds; if there is none, it is ignored.
     bagging
         Whether each tree learns a random number of copies of each batch (six on average, at most
         ten), drawn with replacement: more accurate on some streams, and several times slower.
@@ -358,6 +389,15 @@ class ForgetfulRandomForestRegressor(ForgetfulLearner, TreeRegressor):
 
     Notes
     -----
+    Let $a$ be the share of the squared error of the running mean that a tree avoids on a batch
+    before it learns it, $\ell$ that on the batch before, and $g = 0$. If $a$ and $\ell$ exceed $g$,
+    the tree retains $r$ samples after a batch of $n$, at the rate $\iota$, where
+    $u = (a - g) / (\ell - g)$:
+
+    $$\iota \leftarrow \frac{\iota}{u}, \qquad
+    r \leftarrow \min\bigl(\theta\, r + \iota\, n,\; r + n\bigr), \qquad
+    \theta = \begin{cases} u^{2} & u \ge 1 \\ u^{3 - u} & u < 1 \end{cases}$$
+
     Weights count in splits, leaves and predictions; the retained size counts samples. At a split,
     missing values go to the side that fits them better, or to the heavier child. New features may
     appear at any time.

@@ -134,7 +134,7 @@ class _ShrubEnsemble(TreeLearner):
 
 
 class ShrubEnsembleClassifier(_ShrubEnsemble, TreeClassifier):
-    """Shrub ensemble: a few small trees on a sliding window, weighted by gradient descent.
+    r"""Shrub ensemble: a few small trees on a sliding window, weighted by gradient descent.
 
     With every sample a tree is trained on the window of the newest samples and joins the ensemble.
     One step of proximal gradient descent then moves the weights of all trees towards a smaller loss
@@ -193,6 +193,13 @@ class ShrubEnsembleClassifier(_ShrubEnsemble, TreeClassifier):
 
     Notes
     -----
+    With the squared error, the loss is $L_{\mathcal{B}}(w) = \frac{1}{B C} \sum \| f(x) - y \|^2$
+    over the $B$ samples and $C$ classes of the window $\mathcal{B}$, where $f(x) = \sum_i w_i
+    h_i(x)$ is the prediction of the trees $h_i$ with the weights $w$. A step of length $\alpha$
+    keeps the $M$ largest weights, and $\mathcal{P}$ projects them onto the probability simplex:
+
+    $$w \leftarrow \mathcal{P}\bigl(w - \alpha \nabla_w L_{\mathcal{B}}(w)\bigr)$$
+
     The trees are CART trees with the Gini index. At a split, missing values go to the side that
     fits them better, or to the heavier child. New features and new classes may appear at any time.
 
@@ -274,7 +281,7 @@ class ShrubEnsembleClassifier(_ShrubEnsemble, TreeClassifier):
 
 
 class ShrubEnsembleRegressor(_ShrubEnsemble, TreeRegressor):
-    """Shrub ensemble: a few small trees on a sliding window, weighted by gradient descent.
+    r"""Shrub ensemble: a few small trees on a sliding window, weighted by gradient descent.
 
     With every sample a tree is trained on the window of the newest samples and joins the ensemble.
     One step of proximal gradient descent then moves the weights of all trees towards a smaller
@@ -327,6 +334,13 @@ class ShrubEnsembleRegressor(_ShrubEnsemble, TreeRegressor):
 
     Notes
     -----
+    The loss is the squared error $L_{\mathcal{B}}(w) = \frac{1}{B} \sum (f(x) - y)^2$ of the $B$
+    standardised targets of the window $\mathcal{B}$, where $f(x) = \sum_i w_i h_i(x)$ is the
+    prediction of the trees $h_i$ with the weights $w$. A step of length $\alpha$ keeps the $M$
+    largest weights, and $\mathcal{P}$ projects them onto the probability simplex:
+
+    $$w \leftarrow \mathcal{P}\bigl(w - \alpha \nabla_w L_{\mathcal{B}}(w)\bigr)$$
+
     The trees are CART trees whose splits reduce the variance. For the gradient, targets are
     standardised over the window, so that `step_size` does not depend on their unit. At a split,
     missing values go to the side that fits them better, or to the heavier child. New features may

@@ -15,7 +15,7 @@ __all__ = ["StreamDecisionForestClassifier", "StreamDecisionForestRegressor"]
 
 
 class StreamDecisionForestClassifier(StreamLearner, TreeClassifier):
-    """Stream decision forest: CART trees that keep growing, of which new ones replace the worst.
+    r"""Stream decision forest: CART trees that keep growing, of which new ones replace the worst.
 
     Each tree learns its own bootstrap of each batch, and its leaves grow on it as in CART
     (Algorithm 2 of the paper[^1]). After every batch but the first, new trees, grown on a bootstrap
@@ -71,6 +71,15 @@ class StreamDecisionForestClassifier(StreamLearner, TreeClassifier):
 
     Notes
     -----
+    The forest predicts the mean of the class frequencies $n_k / n$ in the leaves that a sample
+    reaches, of the trees whose leaf has a sample.
+
+    A split of the samples $S$ of a leaf into $L$ and $R$ has the largest decrease of the impurity
+    $I$, the Gini index $1 - \sum_k p_k^2$ or the entropy $-\sum_k p_k \log p_k$ (sums of weights
+    replace numbers of samples):
+
+    $$\Delta = I(S) - \frac{|L|}{|S|} I(L) - \frac{|R|}{|S|} I(R)$$
+
     At a split, missing values go to the side that fits them better, or to the heavier child.
     New features and new classes may appear at any time.
 
@@ -134,7 +143,7 @@ class StreamDecisionForestClassifier(StreamLearner, TreeClassifier):
 
 
 class StreamDecisionForestRegressor(StreamLearner, TreeRegressor):
-    """Stream decision forest: CART trees that keep growing, of which new ones replace the worst.
+    r"""Stream decision forest: CART trees that keep growing, of which new ones replace the worst.
 
     Each tree learns its own bootstrap of each batch, and its leaves grow on it as in CART
     (Algorithm 2 of the paper[^1], which only classifies). After every batch but the first, new
@@ -182,6 +191,14 @@ class StreamDecisionForestRegressor(StreamLearner, TreeRegressor):
 
     Notes
     -----
+    The forest predicts the mean of the means $\bar y$ of the leaves that a sample reaches, of the
+    trees whose leaf has a sample.
+
+    A split of the samples $S$ of a leaf into $L$ and $R$ has the largest decrease of the impurity
+    $I$, the variance of the targets (sums of weights replace numbers of samples):
+
+    $$\Delta = I(S) - \frac{|L|}{|S|} I(L) - \frac{|R|}{|S|} I(R)$$
+
     At a split, missing values go to the side that fits them better, or to the heavier child.
     New features may appear at any time.
 

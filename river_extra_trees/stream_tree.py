@@ -16,7 +16,7 @@ __all__ = ["StreamDecisionTreeClassifier", "StreamDecisionTreeRegressor"]
 
 
 class StreamDecisionTreeClassifier(StreamLearner, TreeClassifier):
-    """Stream decision tree: a CART tree that keeps growing with each batch.
+    r"""Stream decision tree: a CART tree that keeps growing with each batch.
 
     Samples are collected in batches. When a batch is full, its samples are sent down to the leaves,
     and each leaf grows on its samples as in CART (Algorithm 1 of the paper[^1]). Splits are never
@@ -57,6 +57,12 @@ class StreamDecisionTreeClassifier(StreamLearner, TreeClassifier):
 
     Notes
     -----
+    A split of the samples $S$ of a leaf into $L$ and $R$ has the largest decrease of the impurity
+    $I$, the Gini index $1 - \sum_k p_k^2$ or the entropy $-\sum_k p_k \log p_k$ (sums of weights
+    replace numbers of samples):
+
+    $$\Delta = I(S) - \frac{|L|}{|S|} I(L) - \frac{|R|}{|S|} I(R)$$
+
     At a split, missing values go to the side that fits them better, or to the heavier child.
     A nominal split separates one value from the others. For features with more than 16 values, it
     needs the more evidence the deeper it is; if most of the information is in such features,
@@ -117,7 +123,7 @@ class StreamDecisionTreeClassifier(StreamLearner, TreeClassifier):
 
 
 class StreamDecisionTreeRegressor(StreamLearner, TreeRegressor):
-    """Stream decision tree: a CART tree that keeps growing with each batch.
+    r"""Stream decision tree: a CART tree that keeps growing with each batch.
 
     Samples are collected in batches. When a batch is full, its samples are sent down to the leaves,
     and each leaf grows on its samples as in CART (Algorithm 1 of the paper[^1]). Splits are never
@@ -153,6 +159,11 @@ class StreamDecisionTreeRegressor(StreamLearner, TreeRegressor):
 
     Notes
     -----
+    A split of the samples $S$ of a leaf into $L$ and $R$ has the largest decrease of the impurity
+    $I$, the variance of the targets (sums of weights replace numbers of samples):
+
+    $$\Delta = I(S) - \frac{|L|}{|S|} I(L) - \frac{|R|}{|S|} I(R)$$
+
     At a split, missing values go to the side that fits them better, or to the heavier child.
     A nominal split separates one value from the others. For features with more than 16 values, it
     needs the more evidence the deeper it is; if most of the information is in such features,
