@@ -154,7 +154,8 @@ cdef class StreamForest(Forest):
                 return
             assert n_per_step * <int64_t>self.batch_size >= <int64_t>self.trees.n_trees
             plan = np.zeros((self.trees.n_trees, 2), np.int64)
-            plan[replaced, 0] = 1
+            for tree in replaced:       # numpy lacks an exception where `plan[replaced]` lacks memory
+                plan[tree, 0] = 1
             plan[:, 1] = max_depth
             window = Window(self.window.capacity)
             window.n_seen, window.n_columns = self.window.n_seen, self.window.n_columns
