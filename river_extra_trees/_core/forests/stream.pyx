@@ -154,7 +154,7 @@ cdef class StreamForest(Forest):
                 return
             assert n_per_step * <int64_t>self.batch_size >= <int64_t>self.trees.n_trees
             plan = np.zeros((self.trees.n_trees, 2), np.int64)
-            for tree in replaced:       # numpy lacks an exception where `plan[replaced]` lacks memory
+            for tree in replaced:   # without memory, `plan[replaced]` fails without an exception
                 plan[tree, 0] = 1
             plan[:, 1] = max_depth
             window = Window(self.window.capacity)
