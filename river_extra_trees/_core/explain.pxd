@@ -1,4 +1,4 @@
-"""Contributions of the features to the output of a tree.
+"""Contributions of the features to the output of a tree, for some rows side by side.
 
 A tree is laid out in preorder, as an array of `Step`: a node, then its left subtree, then its right
 one. The output of the tree at x is the value of the leaf that x reaches. If only the features of a
@@ -16,28 +16,73 @@ methods divide the difference between the output at x and the mean of all leaves
   features (Quadrature-TreeSHAP, arXiv 2605.04497).
 - Path: the change of the mean at each split on the path of x (Saabas 2014).
 
-How a family explains a row: `begin`, `put_leaf`, `put_split` and `end` lay out a tree; then the
-family sets the values of the leaves, with the weight of the tree as a factor; `finish` adds the
-contributions. `TreeExplanations` does so for a table of trees, in threads. It takes weights and
-means of inner nodes from their `subtotals`, and for the path does not lay the trees out at all.
-Features are columns of the schema.
+A path is visited once for all rows. What an edge multiplies the product with depends on the row
+only by o_j: there are three cases, see `quadrature.h`. A row that has left the path at an earlier
+split on j is multiplied by the share of the weight that goes this way, and j gets nothing there. So
+each number of a row takes a multiplication on the way down, and one with two additions on the way
+up. The bits do not depend on the other rows.
+
+How a family explains rows: its `Explanations` take one row after the other, as the schema encodes
+it (`put_row`), and then explain all (`finish`). A tree is laid out by `begin`, `put_leaf`,
+`put_split` and `end`; then the family sets the values of the leaves; `finish` of the `Explainer`
+adds the contributions. `TreeExplanations` does so for a table of trees, in threads. It takes
+weights and means of inner nodes from their `subtotals`, and for the path does not lay the trees out
+at all. Features are columns of the schema.
 """
 
-from libc.math cimport NAN
-
 from .team cimport Job, Team
-from .tree cimport Tree
+from .tree cimport Node, Tree
 from .trees cimport Trees
 
-cdef struct Step:               # 32 bytes
-    double value                # of a leaf, NaN: that of the root; `measure` sets that of an inner
-                                #   node: the mean below it
-    double weight               # of a leaf; `measure` sets that of an inner node: the sum below it
-    int feature                 # number of a feature; -1: a leaf
-    int right                   # place of the right child; the left one is next to its parent. Of a
-                                #   leaf: its number as a node
-    int depth                   # 0 for the root
-    int left                    # whether x goes left
+cdef extern from "quadrature.h":
+    enum:
+        MOST_ROWS               # side by side
+        MOST_POINTS             # exact for 32 features on a path
+
+    ctypedef struct Step:               # 32 bytes
+        double value                # of one row, see `measure`: of a leaf, or the mean below
+        double weight               # of a leaf; `measure` sets that of an inner node: the sum below it
+        int feature                 # number of a feature; -1: a leaf
+        int right               # place of the right child; the left one is next to its parent. Of
+                                #   a leaf: its number as a node
+        int depth                   # 0 for the root
+        unsigned int left           # the rows that go left: a bit of each. Of a leaf: its number there
+
+    ctypedef struct Edge:               # to a node from the one above it, whose feature it has
+        int feature
+        int before                  # depth of the edge before it with the same feature, or 0: none
+        unsigned int agrees         # the rows for which o of the feature is 1: a bit of each
+        double share                # w of the feature
+        double step                 # share of the weight above that goes this way
+
+    ctypedef struct Level:              # an inner node on the path, and the edge that leads there
+        Edge edge
+        int below                   # feature of the node
+        int left                    # place of its left child
+        unsigned int goes_left      # the rows that go there
+        double inverse_weight       # 1 / weight of the node; 0: it has none
+        # Depth 0 stands for no edge. See `quadrature.h`:
+        double[2 * MOST_POINTS] inverses    # per point: 1 / (w + t (1 - w)), or 1 / (1 - t)
+        double[2 * MOST_POINTS] agreed
+        double[3 * MOST_POINTS] gains
+        unsigned char[MOST_ROWS] cases
+        # Per row and point, in the memory of the explainer:
+        double* products            # the product of the factors of all features
+        double* sums                # the sum over the leaves below of value times product
+
+    ctypedef struct Visit:          # of a tree: members of the explainer
+        const Step* steps
+        Level* levels
+        int* latest
+        const double* values
+        const double* means
+        double* lanes
+        double* phi
+        int n_steps
+        int deepest
+
+cdef enum:
+    MOST_TASKS = 16
 
 cdef struct Waiting:            # a right child that will be laid out
     int node
@@ -52,56 +97,42 @@ cdef struct Layout:             # of a tree that is being laid out; see `begin`
     int n_steps, n_leaves, n_waiting
     int deepest                 # depth of the deepest leaf
 
-cdef enum:
-    MOST_POINTS = 16            # exact for 32 features on a path
-    MOST_TASKS = 16
+cdef class Contributions:       # to the outputs for some rows
+    cdef readonly int n_features, n_rows
+    cdef double* phi            # phi[feature * n_rows + row]
+    cdef double* base           # base[row]: the sum of the means of the trees
 
-cdef struct Edge:               # to a node from the one above it, whose feature it has
-    int feature
-    int before                  # depth of the edge before it with the same feature, or 0: none
-    double agrees               # o of the feature
-    double share                # w of the feature
-
-cdef struct Level:              # an inner node on the path, and the edge that leads there
-    Edge edge
-    int below                   # feature of the node
-    int left                    # place of its left child
-    bint goes_left              # whether x goes there
-    double inverse_weight       # 1 / weight of the node; 0: it has none
-    # Per point. Depth 0 stands for no edge.
-    double[MOST_POINTS] inverses    # 1 / (w + t (o - w))
-    double[MOST_POINTS] products    # the product of the factors of all features
-    double[MOST_POINTS] sums        # the sum over the leaves below of value times product
+    cdef void add(self, const double* phi, const double* base) noexcept nogil
+    cdef void to_log_odds(self) noexcept nogil
+    cdef double output(self, int row) noexcept nogil
 
 cdef class Explainer:
-    cdef readonly int n_features
-    cdef readonly bint shapley  # else the path
-    cdef Team team              # threads that may help with `TreeExplanations`
-    cdef readonly double base   # sum of the means of the trees
-    cdef double* phi            # per feature: sum of the contributions
+    cdef int n_features, n_rows
+    cdef bint shapley           # else the path
+    cdef double* phi            # as in `Contributions`, of which it is
+    cdef double* base
     cdef Step* steps            # of the tree that is laid out
     cdef readonly int n_steps
     cdef int* leaves            # places of its leaves
     cdef int n_leaves
-    cdef int deepest            # depth of the deepest of these
+    cdef double* values         # values[i * n_rows + row], of leaves[i]; NaN: that of the root
+    cdef double* means          # means[row]: the value of the root
+    cdef int deepest            # depth of the deepest leaf
     cdef Waiting* waiting
     cdef int capacity           # number of allocated steps; there is room for half as many leaves
     cdef int n_levels           # number of allocated levels
     cdef int* latest            # per feature: depth of the last edge with it on the path, or 0.
                                 #   All are 0 between two trees
-    cdef Level* levels               # per depth, of the path
+    cdef Level* levels          # per depth, of the path
+    cdef double* lanes          # products and sums of the levels
 
     cdef int reserve_steps(self, int n_nodes) except -1 nogil
     cdef int reserve_levels(self, int n) except -1 nogil
-    cdef int lay_out(self, const Tree* tree, const double* row) except -1 nogil
+    cdef int lay_out(self, const Tree* tree, const double* rows) except -1 nogil
     cdef int finish(self) except -1 nogil
-    cdef void add(self, const double* phi, double base, double factor) noexcept nogil
-    cdef void to_log_odds(self) noexcept nogil
-    cdef double output(self) noexcept nogil
-    cdef void measure(self) noexcept nogil
-    cdef void add_path(self) noexcept nogil
-    cdef int points_needed(self) noexcept nogil
-    cdef void add_shapley(self, int n_points) noexcept nogil
+    cdef void measure(self, int row) noexcept nogil
+    cdef void add_path(self, int row) noexcept nogil
+    cdef void add_shapley(self) noexcept nogil
 
 
 cdef inline Layout begin(Explainer explainer, int root) noexcept nogil:
@@ -118,8 +149,8 @@ cdef inline void put_leaf(Layout* layout, double weight) noexcept nogil:
     """The node is a leaf. The next one is the right child of the last split without any."""
     cdef Step* step = &layout.steps[layout.n_steps]
     cdef const Waiting* next
-    step.value, step.weight, step.feature = NAN, weight, -1
-    step.right, step.depth, step.left = layout.node, layout.depth, 0
+    step.weight, step.feature = weight, -1
+    step.right, step.depth, step.left = layout.node, layout.depth, layout.n_leaves
     layout.leaves[layout.n_leaves] = layout.n_steps
     layout.deepest = max(layout.deepest, layout.depth)
     layout.n_steps += 1
@@ -134,7 +165,7 @@ cdef inline void put_leaf(Layout* layout, double weight) noexcept nogil:
     layout.node, layout.depth = next.node, step.depth + 1
 
 
-cdef inline void put_split(Layout* layout, int feature, bint goes_left, int left,
+cdef inline void put_split(Layout* layout, int feature, unsigned int goes_left, int left,
                            int right) noexcept nogil:
     """The node is split; `left` and `right` are nodes. The next one is the left one."""
     cdef Step* step = &layout.steps[layout.n_steps]
@@ -154,36 +185,49 @@ cdef inline int end(Explainer explainer, const Layout* layout) except -1 nogil:
     return explainer.reserve_levels(layout.deepest + 1)
 
 
-cdef class TreeExplanations(Job):
+cdef class Explanations(Job):
+    """The contributions to the predictions of a learner, for some rows."""
+    cdef Contributions total
+    cdef bint shapley
+    cdef Team team              # threads that may help
+
+    cdef int put_row(self, int row, const double* values, int code) except -1
+    cdef int finish(self) except -1
+
+
+cdef class TreeExplanations(Explanations):
     """The contributions in the trees of a table; a task takes some of them.
 
     What is divided is the mean of each tree; or, of its class shares, the sum of each times a
     factor. An empty leaf has the mean of its tree, unless it answers.
     """
     cdef list explainers        # per thread
-    cdef double* parts          # per task: the contributions of the features, then the base value
+    cdef double* parts          # per task: the contributions of the features, then the base values
     cdef int n_tasks            # number of these; it does not depend on that of the threads
     cdef int first, n           # the trees: first ... first + n - 1
     cdef Trees trees
-    cdef const double* row      # by column
-    cdef const double* weights  # per tree, of its contributions: 0 leaves it out; NULL: 1 each
-    cdef double[::1] factors    # per class; None in a regression
+    cdef double* rows           # rows[column * n_rows + row]
+    cdef double[:, ::1] weights     # per tree and row, of its contributions; None: 1 each
+    cdef double[:, ::1] factors     # per class and row; of a regression, one for the mean
+    cdef bint regression
     cdef bint empty_answers     # an empty leaf answers: its mean, or equal shares
     cdef bint by_majority       # the largest class of a leaf has the share 1
 
-    cdef int explain(self, int first, int n, Explainer total, double factor) except -1 nogil
+    cdef int explain(self, int first, int n) except -1 nogil
     cdef int explain_some(self, Explainer explainer, int task) except -1 nogil
     cdef int explain_tree(self, Explainer explainer, int tree) except -1 nogil
     cdef int add_up(self, int tree) except -1 nogil
-    cdef int lay_out(self, Explainer explainer, int tree, double weight,
-                     double of_empty) except -1 nogil
-    cdef void follow(self, Explainer explainer, int tree, double weight,
-                     double root) noexcept nogil
-    cdef double value_of(self, int tree, int node) noexcept nogil
+    cdef int lay_out(self, Explainer explainer, int tree) except -1 nogil
+    cdef void follow(self, Explainer explainer, int tree, int row) noexcept nogil
+    cdef double weight_in(self, int tree, int row) noexcept nogil
+    cdef void answer(self, int tree, int node, int row, int n, double* values) noexcept nogil
+    cdef double mean_in(self, int tree, int node) noexcept nogil
     cdef double mean_of_leaf(self, int tree, int leaf) noexcept nogil
-    cdef double of_shares(self, const Tree* tree, int leaf) noexcept nogil
-    cdef double of_no_sample(self) noexcept nogil
     cdef bint keeps_subtotals(self) noexcept nogil
+
+cdef class VoteExplanations(TreeExplanations):
+    """The contributions to a weighted mean of the trees: a number, or the log odds of a label."""
+    cdef VoteExplanations by(self, int n_labels)
 
 # The slope between two arguments of a function of one number (the rescale rule of DeepLIFT), which
 # is its derivative if both are equal. They do not lose digits if the arguments are close.

@@ -15,10 +15,11 @@ stops after a stretch of rows, or when the batch of the family is full.
 
 from libc.stdint cimport int64_t, uint8_t
 
-from .explain cimport Explainer
+from .explain cimport Contributions, Explanations
 from .table cimport RowReader
 from .guarded cimport Guarded
 from .schema cimport Labels, Schema
+from .team cimport Team
 
 # Number of rows in a stretch: the maximum that one call of `read_stretch` reads. Between two calls
 # Python handles signals, and other threads can use the model.
@@ -66,9 +67,8 @@ cdef class Learner(Guarded):
     cdef double* row_shares(self) except? NULL nogil
     # The number:
     cdef double row_number(self) except? -1.0 nogil
-    # Divides the output for the row that the schema encoded last among the columns: the number, or
-    # the log odds of a class.
-    cdef int explain_row(self, Explainer explainer, int code) except -1
+    # Divides outputs among the columns: numbers, or the log odds of classes.
+    cdef Explanations explanations(self, Contributions total, bint shapley, Team team)
     # Remembers a question: the row that the schema encoded last, which was just predicted.
     cdef int remember(self) except -1 nogil
     # The number of trees; the nodes of one tree in preorder, left before right, each a dict (see
@@ -95,5 +95,5 @@ cdef class Learner(Guarded):
     cdef bint read_rows(self, RowReader reader, Py_ssize_t stop) except -1
     cdef int learn_next(self, RowReader reader, bint is_known, double weight) except -1
     cdef int predict_row(self, RowReader reader) except -1 nogil
-    cdef int code_to_explain(self, object label) except -1
+    cdef int code_to_explain(self, object label) except? -1
     cdef int n_labels(self) noexcept nogil

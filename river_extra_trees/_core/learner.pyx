@@ -3,7 +3,7 @@
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint8_t
 
-from .explain cimport Explainer
+from .explain cimport MOST_ROWS, Contributions, Explanations
 from .table cimport RowReader, Table
 from .guarded cimport Guarded, Holder, begin_step, end_step, hold, release
 from .lists cimport length_of
@@ -442,13 +442,13 @@ cdef class Learner(Guarded):
         """The number that one tree predicts; only of families with linear models."""
         raise NotImplementedError
 
-    def explain(self, x, label=None, bint shapley=True, Team team=None):
-        """Divide a prediction among the columns of the schema: see `explain`.
+    def explain(self, list rows, label=None, bint shapley=True, Team team=None):
+        """Divide predictions among the columns of the schema: see `explain`.
 
         Parameters
         ----------
-        x
-            Features.
+        rows
+            Features of each row; at most `n_rows_explained`.
         label
             Label whose log odds are explained; None: the predicted one, or the number.
         shapley
@@ -458,26 +458,38 @@ cdef class Learner(Guarded):
 
         Returns
         -------
-        The label; the base value; and the contribution of each column.
+        The label of each row; the base values; and an array (rows, columns) of contributions.
         """
-        cdef Explainer explainer
-        cdef int code = 0
+        cdef Contributions total
+        cdef Explanations explanations
+        cdef list labels = []
+        cdef int row, given, code = 0
         with self.using():
-            self.schema.encode(x)
-            if not self.regression:
-                code = self.code_to_explain(label)
-                label = self.labels.labels[code]
-            explainer = Explainer(self.schema.n_columns, shapley, team or Team())
-            self.explain_row(explainer, code)
-        return label, explainer.base, explainer.contributions()
+            given = 0 if self.regression else self.code_to_explain(label)
+            total = Contributions(self.schema.n_columns, <int>len(rows))
+            explanations = self.explanations(total, shapley, team or Team())
+            for row, x in enumerate(rows):
+                self.schema.encode(x)
+                if not self.regression:
+                    code = given if given >= 0 else self.labels.code(
+                        self.labels.named(self.row_label()))
+                    labels.append(self.labels.labels[code])
+                explanations.put_row(row, self.schema.row, code)
+            explanations.finish()
+        return labels, *total.arrays()
 
-    cdef int code_to_explain(self, object label) except -1:
-        """The code of a label, or of the predicted one."""
+    @property
+    def n_rows_explained(self):
+        """Number of rows that `explain` takes at once; of many columns fewer, for their memory."""
+        return max(1, min(<int>MOST_ROWS, (1 << 16) // max(1, self.schema.n_columns)))
+
+    cdef int code_to_explain(self, object label) except? -1:
+        """The code of a label; -1: of each row the predicted one."""
         cdef int code
         if not self.labels.labels:
             raise ValueError("there is no prediction to explain before the first sample is learned")
         if label is None:
-            label = self.labels.named(self.row_label())
+            return -1
         code = self.labels.code(label)
         if code < 0:
             raise ValueError(f"the label {safe_repr(label)} has not been learned")
@@ -593,7 +605,7 @@ cdef class Learner(Guarded):
     cdef double row_number(self) except? -1.0 nogil:
         raise_missing()
 
-    cdef int explain_row(self, Explainer explainer, int code) except -1:
+    cdef Explanations explanations(self, Contributions total, bint shapley, Team team):
         raise NotImplementedError
 
     cdef int remember(self) except -1 nogil:

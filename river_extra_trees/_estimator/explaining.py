@@ -12,7 +12,7 @@ from river_extra_trees.explanation import Explanation
 
 from .inspection import Node, is_leaf
 from .parameters import check_choice
-from .rows import is_missing
+from .rows import without_missing
 
 if typing.TYPE_CHECKING:
     from river_extra_trees._core.learner import Learner
@@ -27,41 +27,45 @@ def explain_row(
     core: Learner, team: Team, x: Mapping[Hashable, typing.Any], label: typing.Any, method: str
 ) -> Explanation:
     """Explain the prediction for a sample, with some threads; `label` is None in a regression."""
-    check_choice("method", method, *METHODS)
-    label, base, parts = core.explain(x, label, method == "shapley", team)
-    features = [each for each in core.schema.features() if each[0] < len(parts)]
-    # A feature with numbers and other values has two columns.
-    places = {name: place for place, name in enumerate(dict.fromkeys(n for _, n in features))}
-    if len(places) == len(parts):
-        values = parts
-    else:
-        values = np.zeros(len(places))
-        for column, name in features:
-            values[places[name]] += parts[column]
-    data = np.empty(len(places), dtype=object)
-    for name, place in places.items():
-        value = x.get(name)
-        data[place] = None if is_missing(value) else value
-    return Explanation(base, values, data, tuple(places), label, method)
+    return explain_rows(core, team, [x], label, method)[0]
 
 
 def explain_rows(
     core: Learner,
     team: Team,
-    rows: Iterable[Mapping[Hashable, typing.Any]],
+    rows: list[Mapping[Hashable, typing.Any]],
     label: typing.Any,
     method: str,
 ) -> Explanation:
     """Explain the prediction for each of some samples."""
-    shape = explain_row(core, team, {}, label, method)  # raises for an invalid label or method
-    found = [explain_row(core, team, x, label, method) for x in rows]
-    n, d = len(found), len(shape.feature_names)
+    check_choice("method", method, *METHODS)
+    size, labels, bases, blocks = core.n_rows_explained, [], [], []
+    for first in range(0, max(1, len(rows)), size):
+        found = core.explain(rows[first : first + size], label, method == "shapley", team)
+        labels += found[0]
+        bases.append(found[1])
+        blocks.append(found[2])
+    # Another thread may have learned a new feature in between.
+    width = max(block.shape[1] for block in blocks)
+    parts = np.vstack([np.pad(each, ((0, 0), (0, width - each.shape[1]))) for each in blocks])
+    features = [each for each in core.schema.features() if each[0] < width]
+    # A feature with numbers and other values has two columns.
+    places = {name: place for place, name in enumerate(dict.fromkeys(n for _, n in features))}
+    if len(places) == width:
+        values = parts
+    else:
+        values = np.zeros((len(rows), len(places)))
+        for column, name in features:
+            values[:, places[name]] += parts[:, column]
+    data = np.empty(values.shape, dtype=object)
+    for place, x in enumerate(rows):
+        data[place] = without_missing([x.get(name) for name in places])
     return Explanation(
-        np.array([each.base_value for each in found], dtype=np.float64),
-        np.array([each.values for each in found], dtype=np.float64).reshape(n, d),
-        np.array([each.data for each in found], dtype=object).reshape(n, d),
-        shape.feature_names,
-        None if core.regression else [each.label for each in found],
+        np.concatenate(bases),
+        values,
+        data,
+        tuple(places),
+        None if core.regression else labels,
         method,
     )
 

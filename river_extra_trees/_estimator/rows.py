@@ -16,6 +16,7 @@ __all__ = [
     "probabilities_of",
     "rows_of",
     "values_by_name",
+    "without_missing",
 ]
 
 Values = list[typing.Any]

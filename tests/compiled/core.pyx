@@ -13,7 +13,7 @@ from river_extra_trees._core.dynamic.leaf_models cimport (
 )
 from river_extra_trees._core.dynamic.nominal cimport Bucket, cut_buckets
 from river_extra_trees._core.dynamic.particles cimport ALC, ALM, ENTROPY, Particles
-from river_extra_trees._core.explain cimport Explainer, Layout, Step, begin, end
+from river_extra_trees._core.explain cimport Contributions, Explainer, Layout, Step, begin, end
 from river_extra_trees._core.forests.extra_trees cimport ExtraTrees
 from river_extra_trees._core.forests.growth cimport DONE, SPLIT, Growth
 from river_extra_trees._core.forests.lane_rows cimport Lane
@@ -166,26 +166,38 @@ cdef class Stepped:
 # --- Explanations
 
 
-def explain(int n_features, nodes, bint shapley):
-    """The mean of a tree, and the contributions of its features.
+def explain(int n_features, nodes, bint shapley, int n_rows):
+    """The mean of a tree, and the contributions of its features, for some rows.
 
-    The nodes are in preorder: value and weight of a leaf, feature (-1: a leaf), place of the right
-    child, depth, whether the sample goes left.
+    The nodes are in preorder: values for each row, weight, feature (-1: a leaf), place of the right
+    child, depth, and for each row whether it goes left.
     """
-    cdef Explainer explainer = Explainer(n_features, shapley, None)
+    cdef Contributions total = Contributions(n_features, n_rows)
+    cdef Explainer explainer = Explainer(n_features, n_rows, shapley)
     cdef Layout layout
+    cdef Step* step
+    cdef unsigned int bits
+    explainer.phi, explainer.base = total.phi, total.base
     explainer.reserve_steps(<int>len(nodes))
     layout = begin(explainer, 0)
-    for i, (value, weight, feature, right, depth, left) in enumerate(nodes):
-        layout.steps[i] = Step(value, weight, feature, right, depth, left)
+    for i, (values, weight, feature, right, depth, left) in enumerate(nodes):
+        step = &layout.steps[i]
+        step.weight, step.feature, step.right, step.depth = weight, feature, right, depth
+        bits = 0
+        for row, goes in enumerate(left):
+            bits |= int(goes) << row
+        step.left = bits
         layout.deepest = max(layout.deepest, depth)
         if feature < 0:
+            for row in range(n_rows):
+                explainer.values[layout.n_leaves * n_rows + row] = values[row]
+            step.left = layout.n_leaves
             layout.leaves[layout.n_leaves] = <int>i
             layout.n_leaves += 1
     layout.n_steps = <int>len(nodes)
     end(explainer, &layout)
     explainer.finish()
-    return explainer.base, explainer.contributions()
+    return total.arrays()
 
 
 # --- Windows

@@ -31,7 +31,7 @@ def trees(draw: Any, depth: int = 5) -> naive.Tree:
 
 
 def explained(tree: naive.Tree, shapley: bool, n_features: int = 6) -> tuple[float, Any]:
-    base, parts = compiled.explain(n_features, list(naive.preorder(tree)), shapley)
+    (base,), (parts,) = compiled.explain(n_features, list(naive.preorder([tree])), shapley, 1)
     return base, parts
 
 
@@ -47,6 +47,23 @@ def test_one_tree(tree: naive.Tree) -> None:
         assert base + sum(parts) == pytest.approx(
             naive.output(tree, frozenset(naive.features(tree))), abs=1e-12
         )
+
+
+@given(tree=trees(), n=st.sampled_from([2, 3, 16]), data=st.data())
+def test_rows_side_by_side(tree: naive.Tree, n: int, data: Any) -> None:
+    """Rows that differ in their turns and in the values of the leaves do not change each other."""
+
+    def other(tree: naive.Tree) -> naive.Tree:
+        if naive.is_leaf(tree):
+            return tree[0], data.draw(VALUES) if tree[0] else tree[1]
+        return tree[0], data.draw(st.booleans()), other(tree[2]), other(tree[3])
+
+    rows = [tree, *(other(tree) for _ in range(n - 1))]
+    for shapley in (True, False):
+        bases, parts = compiled.explain(6, list(naive.preorder(rows)), shapley, n)
+        for row, base, part in zip(rows, bases, parts, strict=True):
+            wanted = explained(row, shapley)
+            assert (base, part.tolist()) == (wanted[0], wanted[1].tolist())
 
 
 @given(tree=trees(), other=st.integers(0, 5))

@@ -81,15 +81,17 @@ def path(tree: Tree) -> Parts:
     return found
 
 
-def preorder(tree: Tree, depth: int = 0, place: int = 0) -> Iterator[tuple[Any, ...]]:
-    """The nodes as `tests.compiled.explain` reads them."""
-    if is_leaf(tree):
-        yield math.nan if tree[1] is None else tree[1], tree[0], -1, -1, depth, 0
+def preorder(trees: list[Tree], depth: int = 0, place: int = 0) -> Iterator[tuple[Any, ...]]:
+    """The nodes as `tests.compiled.explain` reads them; the trees, one per row, differ only in the
+    values of their leaves and in where the row goes.
+    """
+    if is_leaf(trees[0]):
+        yield [math.nan if v is None else v for _, v in trees], trees[0][0], -1, -1, depth, []
         return
-    feature, goes_left, left, right = tree
+    left, right = ([tree[side] for tree in trees] for side in (2, 3))
     below = list(preorder(left, depth + 1, place + 1))
     place += 1 + len(below)
-    yield 0.0, 0.0, feature, place, depth, goes_left
+    yield [], 0.0, trees[0][0], place, depth, [tree[1] for tree in trees]
     yield from below
     yield from preorder(right, depth + 1, place)
 

@@ -8,13 +8,15 @@ from libc.string cimport memset
 
 from ..arrays cimport view
 from ..explain cimport (
-    Explainer, Layout, Step, begin, end, put_leaf, put_split, slope_of_limits,
+    Contributions, Explainer, Explanations, Layout, begin, end, put_leaf, put_split,
+    slope_of_limits,
 )
 from ..learner cimport Learner
 from ..linalg cimport MAX_REGRESSORS, Fit, LeafModel, fit, slopes_of
 from ..schema cimport MAX_COLUMNS, Labels, Schema
 from ..shares cimport first_largest
 from ..split cimport goes_left
+from ..team cimport Team
 from ..window cimport Window
 from .leaf_models cimport Predictive, class_share, mean_of, predictive
 from .particles cimport (
@@ -170,24 +172,13 @@ cdef class ParticleFilter(Particles):
                 answer[k] += self.hits[hit].share * class_share(&self.model, row, k)
         return answer
 
-    cdef int explain_row(self, Explainer explainer, int code) except -1:
-        """See `answer_leaves` for the trees; a linear leaf at x is divided by its slopes."""
-        cdef int particle, hit
-        cdef dict shares = {}       # per different tree
-        for particle in range(self.n_alive):
-            shares[self.roots[particle]] = (
-                shares.get(self.roots[particle], 0.0) + self.share[particle])
-        for root, share in shares.items():
-            lay_out(self, explainer, root)
-            answer_leaves(self, explainer, share, code)
-            explainer.finish()
-        if not self.regression:
-            explainer.to_log_odds()
-            return 0
-        self.find_row()
-        for hit in range(self.n_hits):
-            add_slopes(self, explainer, hit)
-        return 0
+    cdef Explanations explanations(self, Contributions total, bint shapley, Team team):
+        cdef FilterExplanations found = FilterExplanations()
+        found.total, found.shapley, found.team, found.filter = total, shapley, team, self
+        found.explainer = Explainer(total.n_features, 1, shapley)
+        found.one = Contributions(total.n_features, 1)
+        found.explainer.phi, found.explainer.base = found.one.phi, found.one.base
+        return found
 
     cdef int row_label(self) except -1 nogil:
         """The first of the largest probabilities, normalised first: rounding can make two equal."""
@@ -413,6 +404,44 @@ cdef class ParticleFilter(Particles):
 
 # --- Explanations -----------------------------------------------------------------------------
 
+cdef class FilterExplanations(Explanations):
+    """The contributions to the mean of the particles, row by row."""
+
+    cdef ParticleFilter filter
+    cdef Explainer explainer    # of a row
+    cdef Contributions one      # to its output
+
+    cdef int put_row(self, int row, const double* values, int code) except -1:
+        """See `answer_leaves` for the trees; a linear leaf at x is divided by its slopes."""
+        cdef ParticleFilter filter = self.filter
+        cdef Contributions one = self.one
+        cdef Py_ssize_t i
+        cdef int particle, hit
+        cdef dict shares = {}       # per different tree
+        memset(one.phi, 0, one.n_features * sizeof(double))
+        one.base[0] = 0.0
+        for particle in range(filter.n_alive):
+            shares[filter.roots[particle]] = (
+                shares.get(filter.roots[particle], 0.0) + filter.share[particle])
+        for root, share in shares.items():
+            lay_out(filter, self.explainer, root)
+            answer_leaves(filter, self.explainer, share, code)
+            self.explainer.finish()
+        if not filter.regression:
+            one.to_log_odds()
+        else:
+            filter.find_row()
+            for hit in range(filter.n_hits):
+                add_slopes(filter, one.phi, hit)
+        for i in range(one.n_features):
+            self.total.phi[i * self.total.n_rows + row] = one.phi[i]
+        self.total.base[row] = one.base[0]
+        return 0
+
+    cdef int finish(self) except -1:
+        return 0
+
+
 cdef int lay_out(ParticleFilter filter, Explainer explainer, int root) except -1:
     """Lay out a tree, for the row that the schema encoded last."""
     cdef Layout layout
@@ -433,17 +462,16 @@ cdef int lay_out(ParticleFilter filter, Explainer explainer, int root) except -1
 cdef void answer_leaves(ParticleFilter filter, Explainer explainer, double share,
                         int code) noexcept nogil:
     """Set the values of the leaves: share times the mean or the probability of a class."""
-    cdef Step* step
     cdef const double* row
-    cdef int i
+    cdef int i, node
     for i in range(explainer.n_leaves):
-        step = &explainer.steps[explainer.leaves[i]]
-        row = decayed(filter, filter.trees.nodes[step.right].leaf, 1)
-        step.value = share * (filter.clamped(mean_of(&filter.model, row)) if filter.regression
-                              else class_share(&filter.model, row, code))
+        node = explainer.steps[explainer.leaves[i]].right
+        row = decayed(filter, filter.trees.nodes[node].leaf, 1)
+        explainer.values[i] = share * (filter.clamped(mean_of(&filter.model, row)) if filter.regression
+                                       else class_share(&filter.model, row, code))
 
 
-cdef void add_slopes(ParticleFilter filter, Explainer explainer, int hit) noexcept nogil:
+cdef void add_slopes(ParticleFilter filter, double* phi, int hit) noexcept nogil:
     """Add the terms of the linear model of a leaf: slope times (value minus mean in the leaf).
 
     If the prediction is limited, the terms are limited in proportion.
@@ -465,7 +493,7 @@ cdef void add_slopes(ParticleFilter filter, Explainer explainer, int hit) noexce
     if not filter.published:
         factor *= slope_of_limits(total, mean, filter.lowest, filter.highest)
     for i in range(posterior.n_regressors):
-        explainer.phi[filter.regressors[i].feature] += factor * terms[i]
+        phi[filter.regressors[i].feature] += factor * terms[i]
 
 
 # --- Nodes as plain values --------------------------------------------------------------------

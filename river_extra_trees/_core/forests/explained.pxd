@@ -20,8 +20,8 @@ by their sum. With two classes there is one such share, and the rule is the resc
 without features have no contributions, and belong to the base value.
 """
 
-from ..explain cimport Explainer
+from ..explain cimport Contributions, Explanations
+from ..team cimport Team
 from .extra_trees cimport ExtraTrees
 
-cdef int explain_classes(ExtraTrees forest, Explainer explainer, int code) except -1
-cdef int explain_numbers(ExtraTrees forest, Explainer explainer) except -1
+cdef Explanations explanations_of(ExtraTrees forest, Contributions total, bint shapley, Team team)

@@ -5,10 +5,12 @@ import numpy as np
 from libc.math cimport INFINITY, exp, log
 from libc.string cimport memcpy
 
+from ..arrays cimport view
 from ..explain cimport (
-    Explainer, TreeExplanations, slope_of_exp, slope_of_limits, slope_of_log,
+    Contributions, Explanations, TreeExplanations, slope_of_exp, slope_of_limits, slope_of_log,
 )
 from ..subtotals cimport subtotal_of
+from ..team cimport Team
 from ..tree cimport UNUSED, Tree, add_leaf, is_leaf, mean_of
 from .extra_trees cimport ExtraTrees, Group
 from .mixtures cimport FLOOR, ClassPool, NumberMixture
@@ -17,53 +19,86 @@ from .naive_bayes cimport NaiveBayes
 
 cdef double ONLY_CLASS = 1e-6       # probability of all other classes where there are none
 
+
+cdef Explanations explanations_of(ExtraTrees forest, Contributions total, bint shapley, Team team):
+    """Explanations of predictions of a forest."""
+    if forest.regression:
+        return NumberExplanations(total, shapley, team, forest.trees).by_forest(forest)
+    return ClassExplanations(total, shapley, team, forest.trees).by_forest(forest)
+
+
+cdef class GroupExplanations(TreeExplanations):
+    """The contributions in the groups of a forest, each with factors of its own."""
+
+    cdef ExtraTrees forest
+    cdef double[:, :, ::1] of_groups    # the `factors` of each group
+    cdef double[:, ::1] base            # per group: the answer if no feature is known
+
+    cdef int finish(self) except -1:
+        cdef double[::1] base = view(self.total.base, "f8", (self.total.n_rows,)).copy()
+        cdef Group group
+        cdef int g
+        for g in range(self.forest.n_groups()):
+            group, self.factors = self.forest.groups[g], self.of_groups[g]
+            with nogil:
+                self.explain(group.first, group.n)
+        memcpy(self.total.base, &base[0], self.total.n_rows * sizeof(double))
+        return 0
+
 # --- Classes --------------------------------------------------------------------------------------
 
 
-cdef int explain_classes(ExtraTrees forest, Explainer explainer, int code) except -1:
-    """Divide the log odds of a class."""
-    cdef int width = forest.n_labels(), n = forest.n_groups(), g, k
-    cdef Group group
-    cdef TreeExplanations shares
-    cdef ClassPool pool = forest.pool
-    # Per group and class: predictions if no feature is known.
-    cdef double[:, ::1] base = np.zeros((n, width))
-    cdef double[::1] logs = np.zeros(pool.scratch_of(width))
-    # Per member and class: slope of F between base and prediction, for q_m(c).
-    cdef double[:, ::1] slopes = np.zeros((n + 3, width))
-    cdef double of_base
-    if width - pool.labels.n_free == 1:
-        explainer.base = log(1.0 - ONLY_CLASS) - log(ONLY_CLASS)
+cdef class ClassExplanations(GroupExplanations):
+    """The contributions to the log odds of a class."""
+
+    cdef double[::1] logs               # of the pool, if no feature is known
+
+    def by_forest(self, ExtraTrees forest):
+        cdef int width = forest.n_labels(), n = forest.n_groups()
+        cdef ClassPool pool = forest.pool
+        self.forest, self.empty_answers = forest, True
+        self.of_groups = np.zeros((n, width, self.total.n_rows))
+        self.factors, self.base = self.of_groups[0], np.zeros((n, width))
+        add_mean_shares(self)
+        self.logs = np.zeros(pool.scratch_of(width))
+        forest.naive.answer(
+            forest.schema.row, NULL, 0, pool.naive_answer(&self.logs[0], width))
+        pool.pool(&self.base[0, 0], &self.logs[0], width)
+        return self
+
+    cdef int put_row(self, int row, const double* values, int code) except -1:
+        cdef ExtraTrees forest = self.forest
+        cdef ClassPool pool = forest.pool
+        cdef int width = forest.n_labels(), n = forest.n_groups(), g, k
+        # Per member and class: slope of F between base and prediction, for q_m(c).
+        cdef double[:, ::1] slopes = np.zeros((n + 3, width))
+        cdef double[::1] logs = self.logs
+        TreeExplanations.put_row(self, row, values, code)
+        if width - pool.labels.n_free == 1:
+            self.total.base[row] = log(1.0 - ONLY_CLASS) - log(ONLY_CLASS)
+            return 0
+        forest.reserve_and_answer()
+        naive = naive_likelihoods(forest, forest.schema.n_filled, width)
+        if naive is None:           # its prediction is that of no features
+            logs = logs.copy()
+            memcpy(&logs[(n + 2) * width], forest.single.mixed + (n + 2) * width,
+                   width * sizeof(double))
+        self.total.base[row] = slopes_of_pool(pool, forest.single.mixed, &logs[0], code, slopes)
+        for k in range(width):
+            for g in range(n):
+                slopes[g, k] += pool.weights[g] * slopes[n, k]
+                self.of_groups[g, k, row] = slopes[g, k] / (<Group>forest.groups[g]).n
+        if naive is not None:
+            explain_naive(self, row, slopes[n + 2], naive)
         return 0
-    shares = TreeExplanations(explainer, forest.trees, slopes[0])
-    shares.row, shares.empty_answers = forest.schema.row, True
-    add_mean_shares(forest, shares, base)
-    forest.naive.answer(forest.schema.row, NULL, 0, pool.naive_answer(&logs[0], width))
-    pool.pool(&base[0, 0], &logs[0], width)
-    naive = naive_likelihoods(forest, forest.schema.n_filled, width)
-    if naive is None:           # its prediction is that of no features
-        memcpy(&logs[(n + 2) * width], forest.single.mixed + (n + 2) * width,
-               width * sizeof(double))
-    of_base = slopes_of_pool(pool, forest.single.mixed, &logs[0], code, slopes)
-    for k in range(width):
-        for g in range(n):
-            slopes[g, k] += pool.weights[g] * slopes[n, k]
-    for g in range(n):
-        group, shares.factors = forest.groups[g], slopes[g]
-        with nogil:
-            shares.explain(group.first, group.n, explainer, 1.0 / group.n)
-    if naive is not None:
-        explain_naive(forest, explainer, slopes[n + 2], naive)
-    explainer.base = of_base
-    return 0
 
 
-cdef int add_mean_shares(ExtraTrees forest, TreeExplanations shares,
-                         double[:, ::1] base) except -1:
+cdef int add_mean_shares(ClassExplanations shares) except -1:
     """Add the class shares of all samples in the trees of each group."""
+    cdef ExtraTrees forest = shares.forest
     cdef Group group
     cdef const Tree* this
-    cdef int g, k, tree, width = <int>base.shape[1]
+    cdef int g, k, tree, width = <int>shares.base.shape[1]
     cdef double[::1] totals = np.zeros(width + 1)
     for g in range(forest.n_groups()):
         group = forest.groups[g]
@@ -76,8 +111,8 @@ cdef int add_mean_shares(ExtraTrees forest, TreeExplanations shares,
             else:
                 count_samples(this, &totals[0])
             for k in range(width):
-                base[g, k] += (totals[k + 1] / totals[0] if totals[0] > 0.0
-                               else 1.0 / width) / group.n
+                shares.base[g, k] += (totals[k + 1] / totals[0] if totals[0] > 0.0
+                                      else 1.0 / width) / group.n
     return 0
 
 
@@ -139,9 +174,12 @@ cdef object naive_likelihoods(ExtraTrees forest, int n, int width):
     return sums if -INFINITY < log_sum(sums, -1) < INFINITY else None
 
 
-cdef int explain_naive(ExtraTrees forest, Explainer explainer, double[::1] slopes,
+cdef int explain_naive(ClassExplanations explanations, int row, double[::1] slopes,
                        double[::1] sums) except -1:
     """Add the contributions to naive Bayes, whose log likelihoods are sums over the columns."""
+    cdef ExtraTrees forest = explanations.forest
+    cdef Contributions contributions = explanations.total
+    cdef Py_ssize_t place
     cdef NaiveBayes naive = forest.naive
     cdef int i, k, width = <int>slopes.shape[0]
     cdef double[::1] prior = naive_likelihoods(forest, 0, width), each = np.zeros(width)
@@ -155,57 +193,66 @@ cdef int explain_naive(ExtraTrees forest, Explainer explainer, double[::1] slope
         total += weights[k]
     for i in range(forest.schema.n_filled):
         naive.log_likelihoods(forest.schema.row, forest.schema.filled + i, 1, &each[0])
+        place = forest.schema.filled[i] * <Py_ssize_t>contributions.n_rows + row
         for k in range(width):
-            explainer.phi[forest.schema.filled[i]] += (
+            contributions.phi[place] += (
                 slopes[k] - mean * weights[k] / total) * (each[k] - prior[k])
     return 0
 
 # --- Numbers --------------------------------------------------------------------------------------
 
 
-cdef int explain_numbers(ExtraTrees forest, Explainer explainer) except -1:
-    """Divide the predicted number."""
-    cdef int g, n = forest.n_groups()
-    cdef double[::1] base = np.zeros(n), factors = np.zeros(n)
-    cdef MeanExplanations means = MeanExplanations(explainer, forest.trees)
-    cdef Explainer of_group
-    cdef Group group
-    cdef list parts = []
-    means.forest, means.row, means.empty_answers = forest, forest.schema.row, True
-    for g in range(n):
-        group = forest.groups[g]
-        of_group = Explainer(explainer.n_features, explainer.shapley, explainer.team)
-        with nogil:
-            means.explain(group.first, group.n, of_group, 1.0 / group.n)
-        base[g] = of_group.base
-        parts.append(of_group)
-    explainer.base = factors_of_groups(
-        forest.mixture, forest.single.answers + 2 * forest.n_trees, &base[0], &factors[0])
-    for g in range(n):
-        of_group = parts[g]
-        explainer.add(of_group.phi, 0.0, factors[g])
-    return 0
-
-
-cdef class MeanExplanations(TreeExplanations):
-    """The contributions to the mean in a tree.
+cdef class NumberExplanations(GroupExplanations):
+    """The contributions to a number.
 
     The mean of a leaf is that of the residuals of its linear model; the model is added in closed
     form: slope times (value - mean of the feature among the samples of the tree).
     """
 
-    cdef ExtraTrees forest
+    cdef double[::1] terms              # of the linear models at a row, per column
+
+    def by_forest(self, ExtraTrees forest):
+        cdef int n = forest.n_groups(), g, tree
+        cdef double mean
+        cdef Group group
+        self.forest, self.empty_answers = forest, True
+        self.of_groups = np.zeros((n, 1, self.total.n_rows))
+        self.base = np.zeros((n, 1))
+        self.terms = np.zeros(self.total.n_features + 1)
+        self.factors = np.ones((1, self.total.n_rows))
+        for g in range(n):
+            group = forest.groups[g]
+            for tree in range(group.first, group.first + group.n):
+                self.add_up(tree)
+                self.answer(tree, 0, 0, 1, &mean)
+                self.base[g, 0] += mean / group.n
+        return self
+
+    cdef int put_row(self, int row, const double* values, int code) except -1:
+        cdef ExtraTrees forest = self.forest
+        cdef int n = forest.n_groups(), g, tree, i
+        cdef double[::1] factors = np.zeros(n)
+        cdef Group group
+        TreeExplanations.put_row(self, row, values, code)
+        forest.reserve_and_answer()
+        self.total.base[row] = factors_of_groups(
+            forest.mixture, forest.single.answers + 2 * forest.n_trees, &self.base[0, 0],
+            &factors[0])
+        self.terms[:] = 0.0
+        for g in range(n):
+            group = forest.groups[g]
+            self.of_groups[g, 0, row] = factors[g] / group.n
+            for tree in range(group.first, group.first + group.n):
+                (<LinearModels>forest.models_of(tree)).add_terms(
+                    forest.single.leaves[tree], values, forest.schema.n_columns,
+                    factors[g] / group.n, &self.terms[0])
+        for i in range(self.total.n_features):
+            self.total.phi[i * <Py_ssize_t>self.total.n_rows + row] = self.terms[i]
+        return 0
 
     cdef double mean_of_leaf(self, int tree, int leaf) noexcept nogil:
         return mean_of(&self.trees.trees[tree], leaf) + (
             <LinearModels>self.forest.models_of(tree)).in_middle(leaf)
-
-    cdef int explain_tree(self, Explainer explainer, int tree) except -1 nogil:
-        TreeExplanations.explain_tree(self, explainer, tree)
-        (<LinearModels>self.forest.models_of(tree)).add_terms(
-            self.forest.single.leaves[tree], self.row, self.forest.schema.n_columns, 1.0,
-            explainer.phi)
-        return 0
 
 
 cdef double factors_of_groups(NumberMixture mixture, const double* groups, const double* base,

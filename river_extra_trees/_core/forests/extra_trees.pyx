@@ -11,17 +11,18 @@ from ..ahead cimport AHEAD, Ahead
 from ..allocation cimport free, product, resized, zeroed
 from ..arrays cimport view
 from ..ensemble cimport Ensemble, RowPass
-from ..explain cimport Explainer
+from ..explain cimport Contributions, Explanations
 from ..table cimport RowReader
 from ..learner cimport Learner
 from ..max_features cimport SHARE, max_features_of, n_tried
 from ..schema cimport Labels, Schema
+from ..team cimport Team
 from ..tree cimport (
     Tree, begin_tree, bytes_of_tree, free_tree, reserve_samples, walk_trees,
 )
 from ..trees cimport Trees, table_of
 from .buffer cimport FEATURES, TARGET, Buffer, is_missing
-from .explained cimport explain_classes, explain_numbers
+from .explained cimport explanations_of
 from .growth cimport MOST_CELLS, Growth, are_few
 from .mixtures cimport ClassPool, NumberMixture
 from .model_trees cimport LinearModels, TreeGrowth, walk
@@ -477,11 +478,8 @@ cdef class ExtraTrees(Ensemble):
         self.reserve_and_answer()
         return self.prediction(self.single.mixed, 2)[0]
 
-    cdef int explain_row(self, Explainer explainer, int code) except -1:
-        self.reserve_and_answer()
-        if self.regression:
-            return explain_numbers(self, explainer)
-        return explain_classes(self, explainer, code)
+    cdef Explanations explanations(self, Contributions total, bint shapley, Team team):
+        return explanations_of(self, total, shapley, team)
 
     def predict_spread(self, x):
         """Of a predicted number: mean, expected squared error, size and square of the tails, count.

@@ -17,7 +17,7 @@ from ..ahead cimport Ahead
 from ..cart.splitter cimport Splitter
 from ..cart.value_history cimport ValueHistory
 from ..ensemble cimport Ensemble
-from ..explain cimport Explainer
+from ..explain cimport VoteExplanations
 from ..table cimport RowReader
 from ..rng cimport Rng
 from ..schema cimport Schema
@@ -97,11 +97,17 @@ cdef class Forest(Ensemble):
     cdef void add_votes(self, const Tree* tree, const int* leaves, int n, int n_labels,
                         double* votes, uint8_t* voted) noexcept nogil
 
-    # Explains factor times the answer of a tree: its mean, or the vote for a class.
+    # Whether a leaf votes for its largest class alone.
     cdef bint votes_by_majority(self) noexcept nogil
 
     cdef dict views(self)
     cdef int load(self, dict fields) except -1
+
+
+cdef class ForestExplanations(VoteExplanations):
+    """Trees whose leaf is empty do not vote; see `sum_votes`."""
+    cdef Forest forest
+    cdef VoteExplanations of_root   # for rows without a vote
 
 
 cdef class BatchGrowth(Job):

@@ -15,7 +15,7 @@ from ..allocation cimport free, product, resized, zeroed
 from ..cart.splitter cimport Splitter
 from ..cart.value_history cimport ValueHistory
 from ..ensemble cimport Ensemble, Walks
-from ..explain cimport Explainer, TreeExplanations
+from ..explain cimport Contributions, Explanations, VoteExplanations
 from ..guarded cimport begin_step, end_step
 from ..table cimport RowReader
 from ..learner cimport Learner
@@ -476,29 +476,14 @@ cdef class Forest(Ensemble):
 
     # --- Explanations -------------------------------------------------------------------------
 
-    cdef int explain_row(self, Explainer explainer, int code) except -1:
-        """Trees whose leaf is empty do not vote; see `sum_votes`."""
-        cdef const int* reached = self.find_leaves_of_row()
-        cdef int tree, n_trees = self.trees.n_trees, n_voters = 0
-        cdef double[::1] votes = np.zeros(n_trees + 1)
-        cdef double[::1] factors = None
-        cdef TreeExplanations trees
-        for tree in range(n_trees):
-            votes[tree] = weight_of(&self.trees.trees[tree], reached[tree]) > 0.0
-            n_voters += <int>votes[tree]
-        if not self.regression:
-            factors = np.zeros(self.n_labels())
-            factors[code] = 1.0
-        trees = TreeExplanations(explainer, self.trees if n_voters else self.root_statistics,
-                                 factors)
-        trees.row, trees.by_majority = self.schema.row, self.votes_by_majority()
-        if n_voters:
-            trees.weights = &votes[0]
-        with nogil:
-            trees.explain(0, n_trees if n_voters else 1, explainer, 1.0 / max(1, n_voters))
-        if not self.regression:
-            explainer.to_log_odds()
-        return 0
+    cdef Explanations explanations(self, Contributions total, bint shapley, Team team):
+        cdef ForestExplanations found = ForestExplanations(total, shapley, team, self.trees)
+        found.forest, found.by_majority = self, self.votes_by_majority()
+        found.by(self.n_labels())
+        found.of_root = VoteExplanations(total, shapley, team, self.root_statistics)
+        found.of_root.by_majority = found.by_majority
+        found.of_root.by(self.n_labels())
+        return found
 
     cdef bint votes_by_majority(self) noexcept nogil:
         """Whether a leaf votes for its largest class alone."""
@@ -591,6 +576,28 @@ cdef class Forest(Ensemble):
         self.history.check_codes(self.schema, -1 if self.regression else <int>len(self.labels))
         return self.window.check_codes(
             self.schema, -1 if self.regression else <int>len(self.labels))
+
+
+cdef class ForestExplanations(VoteExplanations):
+    """The contributions to the mean of the trees that vote for a row. See the header."""
+
+    cdef int put_row(self, int row, const double* values, int code) except -1:
+        cdef const int* reached = self.forest.find_leaves_of_row()
+        cdef int tree, n_trees = self.trees.n_trees, n_voters = 0
+        VoteExplanations.put_row(self, row, values, code)
+        self.of_root.put_row(row, values, code)
+        for tree in range(n_trees):
+            self.weights[tree, row] = weight_of(&self.trees.trees[tree], reached[tree]) > 0.0
+            n_voters += <int>self.weights[tree, row]
+        for tree in range(n_trees):
+            self.weights[tree, row] /= max(1, n_voters)
+        self.of_root.weights[0, row] = n_voters == 0
+        return 0
+
+    cdef int finish(self) except -1:
+        with nogil:
+            self.of_root.explain(0, 1)
+        return VoteExplanations.finish(self)
 
 
 cdef class BatchGrowth(Job):

@@ -30,7 +30,7 @@ from ..arrays cimport view
 from ..cart.splitter cimport Splitter
 from ..cart.value_history cimport ValueHistory
 from ..ensemble cimport Ensemble
-from ..explain cimport Explainer, TreeExplanations
+from ..explain cimport Contributions, Explanations, VoteExplanations
 from ..learner cimport Learner
 from ..max_features cimport MaxFeatures, max_features_of, n_tried
 from ..moments cimport follow_moments
@@ -38,6 +38,7 @@ from ..rng cimport FEATURES, rng_for
 from ..schema cimport Labels, Schema
 from ..shares cimport first_largest, softmax
 from ..table cimport RowReader
+from ..team cimport Team
 from ..tree cimport (
     UNUSED, Node, Tree, begin_tree, bytes_of_tree, copy_tree, first_cell, free_tree, is_leaf,
     learn, mean_of, n_nodes_of, plant, read_classes, reserve_pairs, walk_slot, walk_trees,
@@ -635,19 +636,13 @@ cdef class Shrubs(Ensemble):
     cdef double row_number(self) except? -1.0 nogil:
         return self.row_shares()[0]
 
-    cdef int explain_row(self, Explainer explainer, int code) except -1:
-        cdef double[::1] factors = None
-        cdef TreeExplanations trees
-        if not self.regression:
-            factors = np.zeros(self.n_labels())
-            factors[code] = 1.0
-        trees = TreeExplanations(explainer, self.trees, factors)
-        trees.row, trees.weights = self.schema.row, self.weights
-        with nogil:
-            trees.explain(0, self.trees.n_trees, explainer, 1.0)
-        if not self.regression:
-            explainer.to_log_odds()
-        return 0
+    cdef Explanations explanations(self, Contributions total, bint shapley, Team team):
+        cdef VoteExplanations found = VoteExplanations(total, shapley, team, self.trees)
+        cdef int tree
+        found.by(self.n_labels())
+        for tree in range(self.trees.n_trees):
+            found.weights[tree, :] = self.weights[tree]
+        return found
 
     cdef int prepare_run(self, RowReader reader) except -1:
         return 0 if reader.learns else Ensemble.prepare_run(self, reader)
