@@ -32,7 +32,7 @@ the object above it contains::
       |   |                  nominal values)
       |   |- TreePass      tree_pass: the trees predict and learn one row, or several of a table
       |   |- Transitions, Chain   members: what the last labels or targets tell (fading_ridge)
-      |   |- NaiveBayes    naive_bayes: a member of the pool, in a classification
+      |   |- LogisticRegression   logistic: a member of the pool, in a classification
       |   |- Questions     questions: rows that were predicted, until their labels come
       |   |- NoiseModel    noise: how large errors are at x, in a regression
       |   `- ClassPool or NumberMixture      mixtures: combines the predictions of the groups
