@@ -6,8 +6,8 @@ the samples until its replacement is due. In the meantime the leaves of the tree
 sample, and are split on the small batches of samples that reach them.
 
 The prediction of a group is the mean of its trees. `ClassPool` combines the predictions of the
-groups and of a logistic regression, with learned weights. In a regression the trees of a group may have
-linear models (`model_trees`), and `NumberMixture` combines the predictions of the groups.
+groups and of a logistic regression, with learned weights. Where targets are numbers, the trees of a
+group may have linear models (`model_trees`), and `NumberMixture` combines the predictions.
 
 Pickles and model files contain the state of a forest, without derived data. Loading finds the
 leaves of the latest samples again, and repeats what has been done of the growths.

@@ -44,8 +44,8 @@ cdef class LogisticRegression:
     cdef Slope* slopes              # ... and slopes[regressor * n_labels + class]
     cdef int n                      # number of regressors; 0: it is silent
     cdef int capacity               # of regressors
-    cdef int* slots                 # open addressing with linear probing: numbers of regressors,
-    cdef int n_slots                #   -1: empty; a power of two, at least twice the capacity
+    cdef int* slots                 # a hash table: places of regressors, -1: empty
+    cdef int n_slots                # a power of two, at least twice the capacity
 
     cdef int fit(self, Schema schema, int n_labels) except -1 nogil
     cdef int reserve(self, int capacity, int n_labels) except -1 nogil

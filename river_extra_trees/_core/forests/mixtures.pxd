@@ -5,7 +5,8 @@ Classes (`ClassPool`). Fixed share (Herbster and Warmuth 1998): the groups are m
     w_k <- (1 - s) w_k q_k(y)^(1/2) / sum + s / K.
 
 The groups, their mixture, the labels that followed the last label (`Transitions` in `members`) and
-a logistic regression (`logistic`) are the members of a logarithmic opinion pool (Genest and Zidek 1986),
+a logistic regression (`logistic`) are the members of a logarithmic opinion pool (Genest and Zidek
+1986),
 
     p(c) proportional to the product over the members of q_m(c)^e_m.
 

@@ -4,8 +4,8 @@
 
 where E is the running mean of the squared errors, u tells how far the trees spread at x (see
 `mixtures`), and z_k are the first MOST_FEATURES numeric features: standardised by running means and
-variances with a memory of 1,000 samples, within 3 (`running`); a missing value is 0. After each error
-e, all slopes take a step of normalised least mean squares (Nagumo and Noda 1967),
+variances with a memory of 1,000 samples, within 3 (`running`); a missing value is 0. After each
+error e, all slopes take a step of normalised least mean squares (Nagumo and Noda 1967),
 
     r = log(e^2 / v) - its running mean,        slope <- slope + RATE r d / (1 + sum of d^2),
 
