@@ -21,6 +21,7 @@ the object above it contains::
       |   |                  BatchGrowth: grows the trees on a batch, in threads
       |   |- Window        window: the samples of the batch, sorted by every column (sorting)
       |   |- ValueHistory  cart/value_history: what nominal values of earlier samples said
+      |   |                  (renewal: sets of values of a stream tree follow it)
       |   `- Trees         trees: a table of trees (tree: nodes, walks, statistics of the leaves)
       |
       |- ExtraTrees        forests/extra_trees: groups of trees; each group has its window size
