@@ -54,7 +54,8 @@ the object above it contains::
                              of published programs; workspace: the scratch memory)
 
 `Forest`, `ExtraTrees` and `Shrubs` inherit from `Learner` through `Ensemble` (ensemble: ranges of
-rows that are only predicted).
+rows that are only predicted), `Forest` and `Shrubs` through `WindowEnsemble`, which has the window
+and the `ValueHistory`.
 
 How one sample is learned::
 
