@@ -271,7 +271,8 @@ cdef class LogisticRegression:
         columns, codes, running = fields["columns"], fields["codes"], fields["running"]
         n, n_labels = len(columns), fields["n_labels"]
         require(n <= found.most(n_labels) and (n > 0) == (n_labels > 0)
-                and fields["weights"].shape == (n, n_labels) == fields["squares"].shape
+                and fields["weights"].shape == fields["squares"].shape
+                and fields["weights"].shape == (n, n_labels)
                 and np.all((columns < 0) == (np.arange(n) == 0))
                 and len(set(zip(columns.tolist(), codes.tolist()))) == n
                 and are_codes(codes, -1, LARGEST_CODE + 1)
