@@ -1,5 +1,8 @@
 """The compiled core. It does not import river and never calls an estimator.
 
+One class does: the base class of a watch, whose methods `predict_one` and `learn_one` call the
+model that is watched (answers; with evidence of changes in evidence, and of the columns in bins).
+
 Most modules are a pair of files: the `.pxd` declares the data layout, the `.pyx` the functions.
 
 Words. The *batch* of a family: the samples between two growths of its trees, as in the papers. A
