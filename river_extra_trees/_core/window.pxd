@@ -58,6 +58,7 @@ cdef class Window:
     cdef void begin_column(self, int column) noexcept nogil
     cdef void keep_live(self) noexcept nogil
     cdef bint has_value(self, int column) noexcept nogil
+    cdef int n_ordered(self, int column) noexcept nogil
     cdef void push(self, const double* values, Py_ssize_t stride, Schema schema, int n,
                    const double* targets, const double* weights, int* slots) noexcept nogil
     cdef void sort(self) noexcept nogil

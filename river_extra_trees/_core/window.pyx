@@ -211,6 +211,10 @@ cdef class Window:
                 return True
         return False
 
+    cdef int n_ordered(self, int column) noexcept nogil:
+        """The number of slots in the sorted order of a column."""
+        return self.n_sorted
+
     cdef void push(self, const double* values, Py_ssize_t stride, Schema schema, int n,
                    const double* targets, const double* weights, int* slots) noexcept nogil:
         """Store those of n rows that have a positive weight. slots[i] is the slot of row i, or -1.
@@ -362,7 +366,7 @@ cdef class Window:
 
     def check(self):
         """Raise a StateError if the window does not equal the one restored from its state."""
-        cdef Window other = Window.restored(self.state())
+        cdef Window other = self.restored(self.state())
         cdef int i, column
         slots = [self.slot_at(i) for i in range(self.capacity)]
         require(self.size == self.n_sorted + self.n_fresh <= self.capacity
@@ -379,8 +383,8 @@ cdef class Window:
         require(sorted(lines) == list(range(self.column_capacity)),
                 "Window: the lines are not all there once")
         for column in live:
-            require([self.order_of(column)[i] for i in range(self.n_sorted)]
-                    == [slots[other.order_of(column)[i]] for i in range(self.n_sorted)],
+            require([self.order_of(column)[i] for i in range(self.n_ordered(column))]
+                    == [slots[other.order_of(column)[i]] for i in range(other.n_ordered(column))],
                     "Window: a column is not sorted")
             require(all([is_nan(self.values_of(column)[slot]) for slot in slots[self.size:]]),
                     "Window: a free slot holds a value")
@@ -455,7 +459,7 @@ cdef class Window:
                 and np.all(arrival[:n - 1] < arrival[1:]),     # differences may overflow
                 "Window: the samples are not in order of arrival")
         require(not np.any(np.isinf(data)), "Window: a value is infinite")
-        window = Window(n)
+        window = cls(n)
         window.n_seen = n_seen
         window.fill(data, target, weight, arrival, state.whole("n_sorted", 0, n))
         return window

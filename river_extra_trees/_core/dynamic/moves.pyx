@@ -22,31 +22,17 @@ from libc.string cimport memcpy, memset
 from ..linalg cimport BATCH_SIZE, Fit, add_samples, merge
 from ..rng cimport MOVE, Rng, rng_for, uniform
 from ..split cimport NO_VALUE, goes_left
+from .active_samples cimport lowest_bit
 from .leaf_models cimport (
     add_to_cells, evidence, fit_batch, log_multinomial, published_score, to_cells,
 )
 from .particles cimport (
     LEAST_PROPOSALS, MOST_PROPOSALS, Column, Cut, LeafHit, LeafParent, Particles, SplitScan,
-    decays_by_leaf, finish_leaf, leaf_score, row_score, score_subtree, sum_subtree, v_of,
-    weigh_samples,
+    decays_by_leaf, finish_leaf, forget_ranks, leaf_score, ranked, row_score, score_subtree,
+    sum_subtree, v_of, weigh_samples,
 )
 from .nominal cimport place_nominal
 from .shared_trees cimport MAX_DEPTH, Leaf, Node
-
-cdef extern from *:
-    """
-    #ifdef _MSC_VER
-    #include <intrin.h>
-    static int lowest_bit(unsigned long long word) {
-        unsigned long place;
-        _BitScanForward64(&place, word);
-        return (int)place;
-    }
-    #else
-    #define lowest_bit __builtin_ctzll
-    #endif
-    """
-    int lowest_bit(unsigned long long word) noexcept nogil
 
 
 cdef int move_all(Particles filter, const double* x, int first, int stop) except -1 nogil:
@@ -244,6 +230,7 @@ cdef int propose_all(Particles filter, const LeafHit* hit, Rng* rng) noexcept no
     """
     cdef const Leaf* leaf = filter.trees.nodes[hit.node].leaf
     cdef int particle = hit.first, n = 0, i, n_columns = filter.pool.n_live, n_placed = 0
+    cdef int live
     cdef double u = uniform(rng), place
     cdef Cut* cut
     # Halved instead of doubling `min_samples_leaf`, which could overflow.
@@ -257,18 +244,21 @@ cdef int propose_all(Particles filter, const LeafHit* hit, Rng* rng) noexcept no
         particle = filter.next[particle]
     if not filter.published:
         n = min(max(n, LEAST_PROPOSALS), MOST_PROPOSALS)
-    for i in range(n_columns):
+    if filter.n_ranked + n > filter.most_ranked:
+        forget_ranks(filter)
+    for i in range(filter.n_ranked):
         filter.columns[i].n_present = -1
     filter.scan.has_signal = False
     weigh_samples(filter, leaf)
     for i in range(n):
         cut = &filter.cuts[i]
         place = (uniform(rng) if filter.published else (i + u) / n) * n_columns
-        cut.column = min(<int>place, n_columns - 1)
+        live = min(<int>place, n_columns - 1)
+        cut.column = ranked(filter, live)
         cut.odds, cut.grown, cut.correction = NULL, -1, 0.0
         if filter.columns[cut.column].n_present < 0:
             sort_leaf(filter, leaf, &filter.columns[cut.column])
-        if place_cut(filter, rng, leaf, cut, place - cut.column):
+        if place_cut(filter, rng, leaf, cut, place - live):
             cut.position = (
                 2 * <int64_t>cut.column + cut.split.missing_left << 32
                 | place_in_order(cut, i))
