@@ -63,6 +63,7 @@ cdef class Window:
                    const double* targets, const double* weights, int* slots) noexcept nogil
     cdef void sort(self) noexcept nogil
     cdef int slide(self, Schema schema, double target, double weight, int gone) noexcept nogil
+    cdef void arrive(self, int slot, double target, double weight, int gone) noexcept nogil
     cdef void release(self, const uint8_t* gone) noexcept nogil
     cdef void clear(self) noexcept nogil
     cdef int check_codes(self, Schema schema, int n_labels) except -1

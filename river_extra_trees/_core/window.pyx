@@ -313,17 +313,21 @@ cdef class Window:
             none_left |= is_nan(key[order[0]])
         if none_left:
             self.keep_live()
-        gap = 0 if gone >= 0 else n
-        while gone >= 0 and self.by_arrival[gap] != gone:
-            gap += 1
-        memmove(self.by_arrival + gap, self.by_arrival + gap + 1,
-                (self.n_sorted - 1 - gap) * sizeof(int))
+        self.arrive(slot, target, weight, gone)
+        return slot
+
+    cdef void arrive(self, int slot, double target, double weight, int gone) noexcept nogil:
+        """Make a slot that `slide` filled, in place of `gone` or -1, that of the last sample."""
+        cdef int place = self.n_sorted - 1 if gone < 0 else 0
+        while gone >= 0 and self.by_arrival[place] != gone:
+            place += 1
+        memmove(self.by_arrival + place, self.by_arrival + place + 1,
+                (self.n_sorted - 1 - place) * sizeof(int))
         self.by_arrival[self.n_sorted - 1] = slot
         self.target[slot] = target
         self.weight[slot] = weight
         self.arrival[slot] = self.n_seen
         self.n_seen += 1
-        return slot
 
     cdef void release(self, const uint8_t* gone) noexcept nogil:
         """Free the slots that `gone` marks, of sorted samples only."""

@@ -1,8 +1,8 @@
 """The active samples of a particle filter, which come and go one at a time.
 
 They are a window whose work for a sample depends on the values of the sample that comes and of the
-one that leaves. So it knows which lines each slot has a value in, and a sorted order holds the slots
-with a value only: what follows them in `Window.order` has no meaning.
+one that leaves. So it knows which lines each slot has a value in, and a sorted order holds only the
+slots with a value: what follows them in `Window.order` has no meaning.
 """
 
 from libc.stdint cimport uint64_t

@@ -2,7 +2,8 @@
 
 from libc.math cimport NAN
 from libc.stdint cimport uint8_t, uint64_t
-from libc.string cimport memcpy, memmove
+from libc.stdlib cimport qsort
+from libc.string cimport memmove
 
 from ..allocation cimport free, zeroed
 from ..schema cimport Schema
@@ -19,6 +20,10 @@ cdef inline uint64_t bit(int line) noexcept nogil:
 cdef size_t n_bytes(size_t capacity, size_t columns) noexcept nogil:
     """Bytes of the arrays that a window has not."""
     return (capacity * (columns // 64 + 1) * sizeof(uint64_t) + 2 * columns * sizeof(int))
+
+
+cdef int compare(const void* one, const void* other) noexcept nogil:
+    return (<const int*>one)[0] - (<const int*>other)[0]
 
 
 cdef class ActiveSamples(Window):
@@ -84,13 +89,28 @@ cdef class ActiveSamples(Window):
                 self.filled[<size_t>order[i] * self.n_words + line // 64] &= ~bit(line)
         Window.keep_columns(self, held)
 
+    cdef void release(self, const uint8_t* gone) noexcept nogil:
+        """Free the marked slots. The window keeps the order of those that stay."""
+        cdef int k, i, line, n
+        cdef const int* order
+        for k in range(self.n_live):
+            line, n = self.lines[self.live[k]], 0
+            order = self.order_of(self.live[k])
+            for i in range(self.n_present[line]):
+                if gone[order[i]]:
+                    self.filled[<size_t>order[i] * self.n_words + line // 64] &= ~bit(line)
+                else:
+                    n += 1
+            self.n_present[line] = n
+        Window.release(self, gone)
+
     cdef int slide(self, Schema schema, double target, double weight, int gone) noexcept nogil:
         """Add the row of the schema, into the slot `gone` in place of its sample unless it is -1.
 
         Returns the slot. `reserve` must have allocated the memory.
         """
         cdef const double* row = schema.row
-        cdef int slot = gone, n = self.n_sorted, place = n, k, word, line
+        cdef int slot = gone, k, word, line
         cdef bint none_left = False
         cdef uint64_t* filled
         cdef uint64_t rest
@@ -119,17 +139,7 @@ cdef class ActiveSamples(Window):
                 self.enter(line, slot, row[schema.filled[k]])
         if none_left:
             self.keep_live()
-        if gone >= 0:
-            place = 0
-            while self.by_arrival[place] != gone:
-                place += 1
-        memmove(self.by_arrival + place, self.by_arrival + place + 1,
-                (self.n_sorted - 1 - place) * sizeof(int))
-        self.by_arrival[self.n_sorted - 1] = slot
-        self.target[slot] = target
-        self.weight[slot] = weight
-        self.arrival[slot] = self.n_seen
-        self.n_seen += 1
+        self.arrive(slot, target, weight, gone)
         return slot
 
     cdef int place_of(self, int line, int slot) noexcept nogil:
@@ -177,16 +187,20 @@ cdef class ActiveSamples(Window):
         self.filled[<size_t>slot * self.n_words + line // 64] |= bit(line)
 
     cdef int columns_in(self, int slot, int* columns) noexcept nogil:
-        """Write the columns in which a slot has a value; return their number."""
+        """Write the columns in which a slot has a value, ascending; return their number."""
         cdef const uint64_t* filled = self.filled + <size_t>slot * self.n_words
         cdef uint64_t rest
         cdef int word, n = 0
+        cdef bint in_order = True
         for word in range(self.n_words):
             rest = filled[word]
             while rest:
                 columns[n] = self.column_of[64 * word + lowest_bit(rest)]
                 rest &= rest - 1
+                in_order &= n == 0 or columns[n - 1] < columns[n]
                 n += 1
+        if not in_order:
+            qsort(columns, n, sizeof(int), compare)
         return n
 
     cdef int fill(self, object data, object target, object weight, object arrival,
@@ -195,8 +209,8 @@ cdef class ActiveSamples(Window):
         Window.fill(self, data, target, weight, arrival, n_sorted)
         for k in range(self.n_live):
             line = self.lines[self.live[k]]
-            self.n_present[line] = rank(
-                self.order_of(self.live[k]), self.n_sorted, self.values_of(self.live[k]), NAN, False)
+            self.n_present[line] = rank(self.order_of(self.live[k]), self.n_sorted,
+                                        self.values_of(self.live[k]), NAN, False)
         self.move(self.capacity, self.column_capacity)      # which finds the lines of each slot
         return 0
 

@@ -411,6 +411,7 @@ cdef class ParticleFilter(Particles):
         return found
 
     cdef int check_structure(self) except -1:
+        self.pool.check()
         cdef ParticleFilter other = self.restored(captured(self.fields(), self.DEFAULTS))
         require(repr(self.derived()) == repr(other.derived()),     # also NaN, by their repr
                 "ParticleFilter: depths, sizes, references, shares or scores do not follow from "

@@ -35,7 +35,7 @@ cdef struct LeafParent:
     int pruned              # node of the leaf that replaces the parent, or -1
     double prune_odds       # odds of prune against stay; -1: not computed yet
 
-cdef struct Column:         # a live column with its ranks, and the samples of the current leaf in it
+cdef struct Column:         # a live column of the pool, and the samples of the current leaf in it
     int feature
     const double* x         # by slot
     const int* ranked       # the slots of the pool in sorted order
@@ -104,8 +104,9 @@ cdef class Particles(Learner):
     cdef double v[MAX_REGRESSORS + 1]   # scratch: v of the new sample, see `linalg`
     cdef double* x                  # scratch: features of an active sample, see `features_of`
     cdef int* x_columns             # the n_x columns with a value in `x`
+    cdef int* proposed              # scratch: the columns in which cuts are proposed
     cdef int n_x
-    cdef int n_columns              # capacity of these three
+    cdef int n_columns              # capacity of these four
     cdef double* active_v           # active_v[slot * (q + 1) ...]: v of an active sample
     cdef int* drawn                 # drawn[k], k < pool.size: slot that k stands for in a draw
     cdef int capacity               # of these two, in slots
@@ -159,7 +160,7 @@ cdef class Particles(Learner):
 
     cdef void* scratch              # memory of the following arrays, for the cuts of one leaf
     cdef size_t scratch_bytes
-    cdef int* ranked_as             # per live column: its place in `columns`, or -1
+    cdef int* ranked_as             # per line of the pool: its place in `columns`, or -1
     cdef Column* columns            # the n_ranked live columns that were ranked for this step
     cdef int n_ranked, most_ranked
     cdef uint64_t* bits             # for sorting: one bit per rank in the pool, 0 in between
@@ -214,7 +215,7 @@ cdef int sum_subtree(Particles filter, int node, double* row) noexcept nogil
 cdef int follow(Particles filter) except -1 nogil
 cdef int reshape(Particles filter, int n_classes, list regressors) except -1
 cdef int fit_scratch(Particles filter) except -1 nogil
-cdef int ranked(Particles filter, int i) noexcept nogil
+cdef int ranked(Particles filter, int feature) noexcept nogil
 cdef void forget_ranks(Particles filter) noexcept nogil
 
 # --- Particles

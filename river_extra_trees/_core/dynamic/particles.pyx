@@ -15,8 +15,8 @@ from .leaf_models cimport log_gamma, log_marginal, published_score
 from .shared_trees cimport MAX_DEPTH, Leaf, Node, SharedTrees, empty_leaf, pop, side
 
 LARGEST_REGRESSOR = 1e50
-# A numeric column is a regressor if one in so many active samples has a value, until one in twice as
-# many has none. So a sample with many names does not slow the model down for good.
+# A numeric column is a regressor if one in so many active samples has a value, until one in twice
+# as many has none. So a sample with many names does not slow the model down for good.
 cdef int RARE = 8
 # Active samples per sample of memory: those beyond have weights below exp(-REACH).
 cdef double REACH = 3.0
@@ -103,6 +103,7 @@ cdef class Particles(Learner):
         free(self.block)
         free(self.x)
         free(self.x_columns)
+        free(self.proposed)
         free(self.is_regressor)
         free(self.active_v)
         free(self.drawn)
@@ -113,7 +114,7 @@ cdef class Particles(Learner):
             5 * self.model.width + scratch_size(self.model.n_regressors) + self.n_columns
             + self.capacity * (self.model.n_regressors + 1))
         return (object.__sizeof__(self) + self.particle_bytes + self.scratch_bytes
-                + n_doubles * sizeof(double) + (self.capacity + self.n_columns) * sizeof(int)
+                + n_doubles * sizeof(double) + (self.capacity + 2 * self.n_columns) * sizeof(int)
                 + self.n_columns)
 
     cdef int hold_columns(self, uint8_t* held, int64_t* latest) except -1:
@@ -394,10 +395,11 @@ cdef inline bint is_common(Particles filter, int n_present) noexcept nogil:
 
 
 cdef bint may_join(Particles filter, int column) noexcept nogil:
-    """Whether a column with a value in the row of the schema is to become a regressor."""
-    return not filter.schema.has_codes(column) and not (
-        column < filter.n_columns and filter.is_regressor[column]) and is_common(
-        filter, filter.pool.present(column) + 1)
+    """Whether a column is to become a regressor, since the row of the schema has a value in it."""
+    return (
+        not isnan(filter.schema.row[column]) and not filter.schema.has_codes(column)
+        and not (column < filter.n_columns and filter.is_regressor[column])
+        and is_common(filter, filter.pool.present(column) + 1))
 
 
 cdef bint regressors_change(Particles filter) noexcept nogil:
@@ -467,6 +469,7 @@ cdef int reshape(Particles filter, int n_classes, list regressors) except -1:
     filter.model.scratch = block + 5 * width
     filter.x = <double*>resized(filter.x, max(1, n_columns), sizeof(double))
     filter.x_columns = <int*>resized(filter.x_columns, max(1, n_columns), sizeof(int))
+    filter.proposed = <int*>resized(filter.proposed, max(1, n_columns), sizeof(int))
     filter.is_regressor = <uint8_t*>resized(filter.is_regressor, max(1, n_columns), 1)
     memset(filter.is_regressor, 0, n_columns)
     for column in regressors:
@@ -558,12 +561,13 @@ cdef int fit_scratch(Particles filter) except -1 nogil:
     """
     cdef size_t capacity = filter.pool.capacity, width = filter.model.width, i
     cdef size_t n_live = filter.pool.n_live, n_words = capacity // 64 + 1
+    cdef size_t n_lines = filter.pool.column_capacity
     cdef size_t n_ranked = min(n_live, <size_t>max(filter.n_particles, <int>MOST_RANKED))
     cdef size_t size = filter.model.n_regressors + 1
     cdef size_t n_bytes = (
         ((4 + BATCH_SIZE) * width + capacity * (size + 2)) * sizeof(double)
         + n_words * sizeof(uint64_t) + n_ranked * sizeof(Column)
-        + ((2 * n_ranked + 1) * capacity + n_live) * sizeof(int)
+        + ((2 * n_ranked + 1) * capacity + n_lines) * sizeof(int)
     )
     cdef int* ranks
     if n_bytes > filter.scratch_bytes:
@@ -581,7 +585,7 @@ cdef int fit_scratch(Particles filter) except -1 nogil:
     filter.columns = <Column*>(filter.bits + n_words)
     filter.scan.chosen = <int*>(filter.columns + n_ranked)
     filter.ranked_as = filter.scan.chosen + capacity
-    ranks = filter.ranked_as + n_live
+    ranks = filter.ranked_as + n_lines
     for i in range(n_ranked):
         filter.columns[i].rank = ranks + 2 * i * capacity
         filter.columns[i].order = ranks + (2 * i + 1) * capacity
@@ -594,13 +598,13 @@ cdef void forget_ranks(Particles filter) noexcept nogil:
     """Let no column be ranked."""
     cdef int i
     filter.n_ranked = 0
-    for i in range(filter.pool.n_live):
+    for i in range(filter.pool.column_capacity):
         filter.ranked_as[i] = -1
 
 
-cdef int ranked(Particles filter, int i) noexcept nogil:
-    """The place of live column i in `Particles.columns`, with the ranks of all active samples."""
-    cdef int feature = filter.pool.live[i], k, n_present = filter.pool.present(feature)
+cdef int ranked(Particles filter, int feature) noexcept nogil:
+    """The place of a live column in `Particles.columns`, with the ranks of all active samples."""
+    cdef int i = filter.pool.lines[feature], k, n_present = filter.pool.present(feature)
     cdef Column* column
     if filter.ranked_as[i] < 0:
         column = &filter.columns[filter.n_ranked]
