@@ -1,5 +1,8 @@
 """The compiled core. It does not import river and never calls an estimator.
 
+One class does: the base class of a watch, whose methods `predict_one` and `learn_one` call the
+model that is watched (answers; with evidence of changes in evidence, and of the columns in bins).
+
 Most modules are a pair of files: the `.pxd` declares the data layout, the `.pyx` the functions.
 
 Words. The *batch* of a family: the samples between two growths of its trees, as in the papers. A
@@ -21,6 +24,7 @@ the object above it contains::
       |   |                  BatchGrowth: grows the trees on a batch, in threads
       |   |- Window        window: the samples of the batch, sorted by every column (sorting)
       |   |- ValueHistory  cart/value_history: what nominal values of earlier samples said
+      |   |                  (renewal: sets of values of a stream tree follow it)
       |   `- Trees         trees: a table of trees (tree: nodes, walks, statistics of the leaves)
       |
       |- ExtraTrees        forests/extra_trees: groups of trees; each group has its window size
@@ -32,7 +36,7 @@ the object above it contains::
       |   |                  nominal values)
       |   |- TreePass      tree_pass: the trees predict and learn one row, or several of a table
       |   |- Transitions, Chain   members: what the last labels or targets tell (fading_ridge)
-      |   |- NaiveBayes    naive_bayes: a member of the pool, in a classification
+      |   |- LogisticRegression   logistic: a member of the pool, in a classification
       |   |- Questions     questions: rows that were predicted, until their labels come
       |   |- NoiseModel    noise: how large errors are at x, in a regression
       |   `- ClassPool or NumberMixture      mixtures: combines the predictions of the groups
@@ -44,7 +48,7 @@ the object above it contains::
       |
       `- ParticleFilter    dynamic/filter: particles, each a version of one tree (particles: their
           |                  data; step and moves learn a sample; scores)
-          |- Window        the active samples
+          |- ActiveSamples dynamic/active_samples: a Window of which one sample leaves at a time
           `- SharedTrees   shared_trees: particles share their equal nodes
                              (leaf_models: the leaves' predictive distributions)
 
@@ -53,7 +57,8 @@ the object above it contains::
                              of published programs; workspace: the scratch memory)
 
 `Forest`, `ExtraTrees` and `Shrubs` inherit from `Learner` through `Ensemble` (ensemble: ranges of
-rows that are only predicted).
+rows that are only predicted), `Forest` and `Shrubs` through `WindowEnsemble`, which has the window
+and the `ValueHistory`.
 
 How one sample is learned::
 

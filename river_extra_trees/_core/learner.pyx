@@ -464,6 +464,8 @@ cdef class Learner(Guarded):
         cdef Explanations explanations
         cdef list labels = []
         cdef int row, given, code = 0
+        if len(rows) > MOST_ROWS:
+            raise ValueError(f"at most {<int>MOST_ROWS} rows are explained at once")
         with self.using():
             given = 0 if self.regression else self.code_to_explain(label)
             total = Contributions(self.schema.n_columns, <int>len(rows))

@@ -45,9 +45,13 @@ def explain_rows(
         labels += found[0]
         bases.append(found[1])
         blocks.append(found[2])
-    # Another thread may have learned a new feature in between.
-    width = max(block.shape[1] for block in blocks)
-    parts = np.vstack([np.pad(each, ((0, 0), (0, width - each.shape[1]))) for each in blocks])
+    # Another thread may have learned a new feature in between: it has no part in earlier blocks.
+    width = blocks[-1].shape[1]
+    parts = blocks[0]
+    if len(blocks) > 1:
+        parts = np.zeros((len(rows), width))
+        for place, block in enumerate(blocks):
+            parts[place * size : (place + 1) * size, : block.shape[1]] = block
     features = [each for each in core.schema.features() if each[0] < width]
     # A feature with numbers and other values has two columns.
     places = {name: place for place, name in enumerate(dict.fromkeys(n for _, n in features))}

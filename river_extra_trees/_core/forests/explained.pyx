@@ -13,9 +13,9 @@ from ..subtotals cimport subtotal_of
 from ..team cimport Team
 from ..tree cimport UNUSED, Tree, add_leaf, is_leaf, mean_of
 from .extra_trees cimport ExtraTrees, Group
+from .logistic cimport LogisticRegression
 from .mixtures cimport FLOOR, ClassPool, NumberMixture
 from .model_trees cimport LinearModels
-from .naive_bayes cimport NaiveBayes
 
 cdef double ONLY_CLASS = 1e-6       # probability of all other classes where there are none
 
@@ -61,8 +61,8 @@ cdef class ClassExplanations(GroupExplanations):
         self.factors, self.base = self.of_groups[0], np.zeros((n, width))
         add_mean_shares(self)
         self.logs = np.zeros(pool.scratch_of(width))
-        forest.naive.answer(
-            forest.schema.row, NULL, 0, pool.naive_answer(&self.logs[0], width))
+        forest.logistic.answer(forest.schema.row, NULL, 0, forest.schema,
+                               pool.logistic_answer(&self.logs[0], width), width)
         pool.pool(&self.base[0, 0], &self.logs[0], width)
         return self
 
@@ -72,24 +72,19 @@ cdef class ClassExplanations(GroupExplanations):
         cdef int width = forest.n_labels(), n = forest.n_groups(), g, k
         # Per member and class: slope of F between base and prediction, for q_m(c).
         cdef double[:, ::1] slopes = np.zeros((n + 3, width))
-        cdef double[::1] logs = self.logs
         TreeExplanations.put_row(self, row, values, code)
         if width - pool.labels.n_free == 1:
             self.total.base[row] = log(1.0 - ONLY_CLASS) - log(ONLY_CLASS)
             return 0
         forest.reserve_and_answer()
-        naive = naive_likelihoods(forest, forest.schema.n_filled, width)
-        if naive is None:           # its prediction is that of no features
-            logs = logs.copy()
-            memcpy(&logs[(n + 2) * width], forest.single.mixed + (n + 2) * width,
-                   width * sizeof(double))
-        self.total.base[row] = slopes_of_pool(pool, forest.single.mixed, &logs[0], code, slopes)
+        self.total.base[row] = slopes_of_pool(
+            pool, forest.single.mixed, &self.logs[0], code, slopes)
         for k in range(width):
             for g in range(n):
                 slopes[g, k] += pool.weights[g] * slopes[n, k]
                 self.of_groups[g, k, row] = slopes[g, k] / (<Group>forest.groups[g]).n
-        if naive is not None:
-            explain_naive(self, row, slopes[n + 2], naive)
+        if forest.logistic.speaks():
+            explain_logistic(self, row, slopes[n + 2])
         return 0
 
 
@@ -163,40 +158,33 @@ cdef double log_sum(double[::1] sums, int code) noexcept:
     return log(total) + largest
 
 
-cdef object naive_likelihoods(ExtraTrees forest, int n, int width):
-    """The log likelihoods of naive Bayes by the first n columns with a value; None if it does not
-    speak, or if they are not finite, where it predicts equal shares.
-    """
-    cdef double[::1] sums = np.zeros(width)
-    if not forest.naive.speaks:
-        return None
-    forest.naive.log_likelihoods(forest.schema.row, forest.schema.filled, n, &sums[0])
-    return sums if -INFINITY < log_sum(sums, -1) < INFINITY else None
-
-
-cdef int explain_naive(ClassExplanations explanations, int row, double[::1] slopes,
-                       double[::1] sums) except -1:
-    """Add the contributions to naive Bayes, whose log likelihoods are sums over the columns."""
+cdef int explain_logistic(ClassExplanations explanations, int row,
+                          double[::1] slopes) except -1:
+    """Add the contributions to the regression, whose scores are sums over the columns."""
     cdef ExtraTrees forest = explanations.forest
     cdef Contributions contributions = explanations.total
+    cdef LogisticRegression logistic = forest.logistic
+    cdef const double* values = forest.schema.row
+    cdef const int* columns = forest.schema.filled
     cdef Py_ssize_t place
-    cdef NaiveBayes naive = forest.naive
     cdef int i, k, width = <int>slopes.shape[0]
-    cdef double[::1] prior = naive_likelihoods(forest, 0, width), each = np.zeros(width)
+    cdef double[::1] scores = np.zeros(width), base = np.zeros(width), each = np.zeros(width)
     cdef double[::1] weights = np.zeros(width)
     cdef double others, base_others, mean = 0.0, total = 0.0
-    others, base_others = log_sum(sums, -1), log_sum(prior, -1)
-    for k in range(width):      # q = exp(log likelihood - log of the sum of all): as in the header
-        weights[k] = slope_of_exp(sums[k] - others, prior[k] - base_others)
+    logistic.scores(values, columns, forest.schema.n_filled, forest.schema, &scores[0])
+    logistic.scores(values, columns, 0, forest.schema, &base[0])
+    others, base_others = log_sum(scores, -1), log_sum(base, -1)
+    for k in range(width):      # q = exp(score - log of the sum of all): as in the header
+        weights[k] = slope_of_exp(scores[k] - others, base[k] - base_others)
         slopes[k] *= weights[k]
         mean += slopes[k]
         total += weights[k]
     for i in range(forest.schema.n_filled):
-        naive.log_likelihoods(forest.schema.row, forest.schema.filled + i, 1, &each[0])
-        place = forest.schema.filled[i] * <Py_ssize_t>contributions.n_rows + row
+        logistic.scores(values, columns + i, 1, forest.schema, &each[0])
+        place = columns[i] * <Py_ssize_t>contributions.n_rows + row
         for k in range(width):
             contributions.phi[place] += (
-                slopes[k] - mean * weights[k] / total) * (each[k] - prior[k])
+                slopes[k] - mean * weights[k] / total) * (each[k] - base[k])
     return 0
 
 # --- Numbers --------------------------------------------------------------------------------------
