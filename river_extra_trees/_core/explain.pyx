@@ -378,7 +378,7 @@ cdef class TreeExplanations(Explanations):
         """What a node answers n rows; its subtotal is known. NaN: it is empty."""
         cdef const Tree* this = &self.trees.trees[tree]
         cdef const double* total
-        cdef double weight
+        cdef double weight, inverse
         cdef int k, cell
         cdef bint first
         if self.regression:
@@ -391,10 +391,12 @@ cdef class TreeExplanations(Explanations):
                 return
             for k in range(<int>self.factors.shape[0]):
                 add_products(values, &self.factors[k, row], 1.0 / self.factors.shape[0], n, k == 0)
-        elif not is_leaf(&this.nodes[node]):
+            return
+        inverse = 1.0 / weight
+        if not is_leaf(&this.nodes[node]):
             total = subtotal_of(this, node)
             for k in range(<int>self.factors.shape[0]):
-                add_products(values, &self.factors[k, row], total[1 + k] / weight, n, k == 0)
+                add_products(values, &self.factors[k, row], total[1 + k] * inverse, n, k == 0)
         elif self.by_majority:
             add_products(values, &self.factors[majority(this, node), row], 1.0, n, True)
         elif this.nodes[node].left >= 0:
@@ -404,7 +406,7 @@ cdef class TreeExplanations(Explanations):
             first = True
             while cell >= 0:
                 add_products(values, &self.factors[this.cells[cell].code, row],
-                             this.cells[cell].weight / weight, n, first)
+                             this.cells[cell].weight * inverse, n, first)
                 cell, first = this.cells[cell].next, False
 
     cdef double mean_in(self, int tree, int node) noexcept nogil:

@@ -52,18 +52,20 @@ def explain_rows(
         parts = np.zeros((len(rows), width))
         for place, block in enumerate(blocks):
             parts[place * size : (place + 1) * size, : block.shape[1]] = block
-    features = [each for each in core.schema.features() if each[0] < width]
-    # A feature with numbers and other values has two columns.
-    places = {name: place for place, name in enumerate(dict.fromkeys(n for _, n in features))}
-    if len(places) == width:
-        values = parts
-    else:
+    columns = [(column, name) for column, name in core.schema.features() if column < width]
+    names = [name for _, name in columns]
+    places = dict.fromkeys(names)
+    values = parts
+    if len(places) < width:
+        # A feature with numbers and other values has two columns, and some columns are free.
+        places = {name: place for place, name in enumerate(places)}
         values = np.zeros((len(rows), len(places)))
-        for column, name in features:
+        for column, name in columns:
             values[:, places[name]] += parts[:, column]
     data = np.empty(values.shape, dtype=object)
-    for place, x in enumerate(rows):
-        data[place] = without_missing([x.get(name) for name in places])
+    for into, x in zip(data, rows, strict=True):
+        for place, value in enumerate(without_missing([x.get(name) for name in places])):
+            into[place] = value  # one by one: a value may be a tuple
     return Explanation(
         np.concatenate(bases),
         values,

@@ -1,6 +1,7 @@
 """How long an explanation takes, beside a prediction.
 
-Predictions and explanations of a model that has learned the stream take turns on the same samples.
+Predictions and explanations of a model that has learned the stream take turns on the same samples,
+one at a time, and all at once with `explain_many`.
 The table shows the medians in microseconds of CPU time per sample.
 
     python -m examples.benchmarks.costs explanations
@@ -13,6 +14,8 @@ import argparse
 import functools
 from collections.abc import Callable
 from typing import Any
+
+import pandas as pd
 
 import river_extra_trees
 from examples.benchmarks.common import streams, tables
@@ -51,18 +54,23 @@ def run(options: argparse.Namespace) -> None:
             for x, y in rows:
                 model.learn_one(x, y)
             asked = [x for x, _ in rows[-options.asked :]]
-            methods = {
-                "predict": model.predict_one,
-                "path": functools.partial(model.explain_one, method="path"),
-                "shapley": model.explain_one,
+            frame = pd.DataFrame(asked)
+            ways = {
+                way: functools.partial(ask_all, method, asked)
+                for way, method in {
+                    "predict": model.predict_one,
+                    "path": functools.partial(model.explain_one, method="path"),
+                    "shapley": model.explain_one,
+                }.items()
+            } | {
+                f"{method}, many": functools.partial(model.explain_many, frame, method=method)
+                for method in ("path", "shapley")
             }
             times = in_turns(
-                {
-                    way: functools.partial(functools.partial, ask_all, method, asked)
-                    for way, method in methods.items()
-                },
+                {name: functools.partial(functools.partial, way) for name, way in ways.items()},
                 options.repeats,
             )
-            each = [1e6 * times.median(way) / len(asked) for way in methods]
+            each = [1e6 * times.median(way) / len(asked) for way in ways]
             lines.append([stream, name, f"{model.n_nodes:,}", *(f"{time:,.0f}" for time in each)])
-    tables.show(["stream", "learner", "nodes", "predict_one, µs", "path, µs", "Shapley, µs"], lines)
+    head = ["stream", "learner", "nodes", "predict_one, µs", "path, µs", "Shapley, µs"]
+    tables.show([*head, "path of many, µs", "Shapley of many, µs"], lines)

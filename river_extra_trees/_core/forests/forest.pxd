@@ -104,7 +104,7 @@ cdef class Forest(WindowEnsemble):
 cdef class ForestExplanations(VoteExplanations):
     """Trees whose leaf is empty do not vote; see `sum_votes`."""
     cdef Forest forest
-    cdef VoteExplanations of_root   # for rows without a vote
+    cdef VoteExplanations of_root   # for rows without a vote, if there are any
 
 
 cdef class BatchGrowth(Job):

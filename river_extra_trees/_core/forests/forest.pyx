@@ -459,9 +459,6 @@ cdef class Forest(WindowEnsemble):
         cdef ForestExplanations found = ForestExplanations(total, shapley, team, self.trees)
         found.forest, found.by_majority = self, self.votes_by_majority()
         found.by(self.n_labels())
-        found.of_root = VoteExplanations(total, shapley, team, self.root_statistics)
-        found.of_root.by_majority = found.by_majority
-        found.of_root.by(self.n_labels())
         return found
 
     cdef bint votes_by_majority(self) noexcept nogil:
@@ -560,17 +557,23 @@ cdef class ForestExplanations(VoteExplanations):
         cdef const int* reached = self.forest.find_leaves_of_row()
         cdef int tree, n_trees = self.trees.n_trees, n_voters = 0
         VoteExplanations.put_row(self, row, values, code)
-        self.of_root.put_row(row, values, code)
         for tree in range(n_trees):
             self.weights[tree, row] = weight_of(&self.trees.trees[tree], reached[tree]) > 0.0
             n_voters += <int>self.weights[tree, row]
         for tree in range(n_trees):
             self.weights[tree, row] /= max(1, n_voters)
-        self.of_root.weights[0, row] = n_voters == 0
+        if n_voters == 0:
+            if self.of_root is None:
+                self.of_root = VoteExplanations(
+                    self.total, self.shapley, self.team, self.forest.root_statistics)
+                self.of_root.by_majority = self.by_majority
+                self.of_root.by(self.forest.n_labels())
+            self.of_root.put_row(row, values, code)
+            self.of_root.weights[0, row] = 1.0
         return 0
 
     cdef int finish(self) except -1:
-        with nogil:
+        if self.of_root is not None:
             self.of_root.explain(0, 1)
         return VoteExplanations.finish(self)
 
