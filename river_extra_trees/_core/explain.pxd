@@ -39,38 +39,38 @@ cdef extern from "quadrature.h":
         MOST_ROWS               # side by side
         MOST_POINTS             # exact for 32 features on a path
 
-    ctypedef struct Step:               # 32 bytes
-        double value                # of one row, see `measure`: of a leaf, or the mean below
-        double weight               # of a leaf; `measure` sets that of an inner node: the sum below it
-        int feature                 # number of a feature; -1: a leaf
-        int right               # place of the right child; the left one is next to its parent. Of
-                                #   a leaf: its number as a node
-        int depth                   # 0 for the root
-        unsigned int left           # the rows that go left: a bit of each. Of a leaf: its number there
+    ctypedef struct Step:       # 32 bytes
+        double value            # of one row, see `measure`: of a leaf, or the mean below
+        double weight           # of a leaf; `measure` sets that of an inner node: the sum below it
+        int feature             # number of a feature; -1: a leaf
+        int right               # place of the right child; the left one is next to its parent. Of a
+                                #   leaf: its number as a node
+        int depth               # 0 for the root
+        unsigned int left       # the rows that go left: a bit of each. Of a leaf: its number there
 
-    ctypedef struct Edge:               # to a node from the one above it, whose feature it has
+    ctypedef struct Edge:       # to a node from the one above it, whose feature it has
         int feature
-        int before                  # depth of the edge before it with the same feature, or 0: none
-        unsigned int agrees         # the rows for which o of the feature is 1: a bit of each
-        double share                # w of the feature
-        double step                 # share of the weight above that goes this way
+        int before              # depth of the edge before it with the same feature, or 0: none
+        unsigned int agrees     # the rows for which o of the feature is 1: a bit of each
+        double share            # w of the feature
+        double step             # share of the weight above that goes this way
 
-    ctypedef struct Level:              # an inner node on the path, and the edge that leads there
+    ctypedef struct Level:      # an inner node on the path, and the edge that leads there
         Edge edge
-        int below                   # feature of the node
-        int left                    # place of its left child
-        unsigned int goes_left      # the rows that go there
-        double inverse_weight       # 1 / weight of the node; 0: it has none
+        int below               # feature of the node
+        int left                # place of its left child
+        unsigned int goes_left  # the rows that go there
+        double inverse_weight   # 1 / weight of the node; 0: it has none
         # Depth 0 stands for no edge. See `quadrature.h`:
         double[2 * MOST_POINTS] inverses    # per point: 1 / (w + t (1 - w)), or 1 / (1 - t)
         double[2 * MOST_POINTS] agreed
         double[3 * MOST_POINTS] gains
         unsigned char[MOST_ROWS] cases
         # Per row and point, in the memory of the explainer:
-        double* products            # the product of the factors of all features
-        double* sums                # the sum over the leaves below of value times product
+        double* products        # the product of the factors of all features
+        double* sums            # the sum over the leaves below of value times product
 
-    ctypedef struct Visit:          # of a tree: members of the explainer
+    ctypedef struct Visit:      # of a tree: members of the explainer
         const Step* steps
         Level* levels
         int* latest

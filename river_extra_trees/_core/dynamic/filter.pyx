@@ -475,8 +475,9 @@ cdef void answer_leaves(ParticleFilter filter, Explainer explainer, double share
     for i in range(explainer.n_leaves):
         node = explainer.steps[explainer.leaves[i]].right
         row = decayed(filter, filter.trees.nodes[node].leaf, 1)
-        explainer.values[i] = share * (filter.clamped(mean_of(&filter.model, row)) if filter.regression
-                                       else class_share(&filter.model, row, code))
+        explainer.values[i] = share * (
+            filter.clamped(mean_of(&filter.model, row)) if filter.regression
+            else class_share(&filter.model, row, code))
 
 
 cdef void add_slopes(ParticleFilter filter, double* phi, int hit) noexcept nogil:
