@@ -33,20 +33,8 @@ from .particles cimport (
 from .nominal cimport place_nominal
 from .shared_trees cimport MAX_DEPTH, Leaf, Node
 
-cdef extern from *:
-    """
-    #ifdef _MSC_VER
-    #include <intrin.h>
-    static int lowest_bit(unsigned long long word) {
-        unsigned long place;
-        _BitScanForward64(&place, word);
-        return (int)place;
-    }
-    #else
-    #define lowest_bit __builtin_ctzll
-    #endif
-    """
-    int lowest_bit(unsigned long long word) noexcept nogil
+cdef extern from "bits.h":
+    int lowest_bit(uint64_t word) nogil
 
 
 cdef int move_all(Particles filter, const double* x, int first, int stop) except -1 nogil:

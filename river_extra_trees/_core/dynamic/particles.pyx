@@ -1,7 +1,7 @@
 """The data of a particle filter. See the header."""
 
 from libc.limits cimport INT_MAX
-from libc.math cimport INFINITY, NAN, isnan, log, log1p, pow
+from libc.math cimport INFINITY, isnan, log, log1p, pow
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy, memset
 
@@ -10,7 +10,6 @@ from ..linalg cimport (
     BATCH_SIZE, MAX_REGRESSORS, Fit, LeafModel, fit, merge, row_width, scale, scratch_size,
 )
 from ..allocation cimport free, product, resized, zeroed
-from ..sorting cimport rank
 from ..window cimport Window
 from .leaf_models cimport log_gamma, log_marginal, published_score
 from .shared_trees cimport MAX_DEPTH, Leaf, Node, SharedTrees, empty_leaf, pop, side
@@ -527,14 +526,14 @@ cdef void rank_column(Particles filter, Column* column, int feature) noexcept no
     cdef int i, n_present = count_present(filter, feature)
     column.feature = feature
     column.x, column.ranked = filter.pool.values_of(feature), filter.pool.order_of(feature)
-    for i in range(filter.pool.n_sorted):
-        column.rank[column.ranked[i]] = i if i < n_present else -1
+    memset(column.rank, 0xFF, filter.pool.capacity * sizeof(int))       # -1: missing
+    for i in range(n_present):
+        column.rank[column.ranked[i]] = i
 
 
 cdef int count_present(Particles filter, int column) noexcept nogil:
-    """Number of active samples with a value in a live column; missing values come last."""
-    return rank(filter.pool.order_of(column), filter.pool.n_sorted, filter.pool.values_of(column),
-                NAN, False)
+    """Number of active samples with a value in a live column."""
+    return filter.pool.n_growing(column)
 
 
 # --- Particles -----------------------------------------------------------------------------
