@@ -20,7 +20,8 @@ class StreamDecisionTreeClassifier(StreamLearner, TreeClassifier):
 
     Samples are collected in batches. When a batch is full, its samples are sent down to the leaves,
     and each leaf grows on its samples as in CART (Algorithm 1 of the paper[^1]). Splits are never
-    revised. Choose it for a single fast tree that can be drawn.
+    revised, but nominal values change sides if their samples speak for the other one. Choose it for
+    a single fast tree that can be drawn.
 
     Parameters
     ----------
@@ -127,8 +128,8 @@ class StreamDecisionTreeRegressor(StreamLearner, TreeRegressor):
 
     Samples are collected in batches. When a batch is full, its samples are sent down to the leaves,
     and each leaf grows on its samples as in CART (Algorithm 1 of the paper[^1]). Splits are never
-    revised. Leaves predict the mean of their targets, so predictions stay within the range of the
-    targets.
+    revised, but nominal values change sides if their samples speak for the other one. Leaves
+    predict the mean of their targets, so predictions stay within the range of the targets.
 
     Parameters
     ----------

@@ -21,6 +21,7 @@ the object above it contains::
       |   |                  BatchGrowth: grows the trees on a batch, in threads
       |   |- Window        window: the samples of the batch, sorted by every column (sorting)
       |   |- ValueHistory  cart/value_history: what nominal values of earlier samples said
+      |   |                  (renewal: sets of values of a stream tree follow it)
       |   `- Trees         trees: a table of trees (tree: nodes, walks, statistics of the leaves)
       |
       |- ExtraTrees        forests/extra_trees: groups of trees; each group has its window size
@@ -53,7 +54,8 @@ the object above it contains::
                              of published programs; workspace: the scratch memory)
 
 `Forest`, `ExtraTrees` and `Shrubs` inherit from `Learner` through `Ensemble` (ensemble: ranges of
-rows that are only predicted).
+rows that are only predicted), `Forest` and `Shrubs` through `WindowEnsemble`, which has the window
+and the `ValueHistory`.
 
 How one sample is learned::
 

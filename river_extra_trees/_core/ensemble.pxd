@@ -9,10 +9,12 @@ from cpython.object cimport PyObject
 from libc.stdint cimport uint64_t
 
 from .ahead cimport Ahead
+from .cart.value_history cimport ValueHistory
 from .learner cimport LONG_STRETCH, Learner
 from .table cimport RowReader
 from .team cimport Job
 from .trees cimport Trees
+from .window cimport Window
 
 cdef enum:
     LEAST_RANGE = 8         # rows of a range; the last one may be shorter
@@ -29,6 +31,17 @@ cdef class Ensemble(Learner):
     # `row` of the table. Threads predict different rows.
     cdef void answer_ahead(self, RowReader reader, Ahead ahead, Py_ssize_t row, int first, int n,
                            int n_labels) noexcept nogil
+
+cdef class WindowEnsemble(Ensemble):
+    """Trees that grow on a window, by the exact search for splits of `cart`."""
+    cdef readonly Window window
+    cdef readonly ValueHistory history      # of samples on which no tree grows any more
+
+    # The field "history" of a state, and the history of such a field.
+    cdef list saved_history(self)
+    cdef ValueHistory history_of(self, list saved)
+    # Raises a StateError if codes in window or history are unknown to the schema and the labels.
+    cdef int check_codes(self) except -1
 
 cdef class RowPass(Job):
     cdef Ahead ahead                # the rows

@@ -1,14 +1,18 @@
 """Trees that learn one stream and vote. See the header."""
 
 from cpython.object cimport PyObject
+from libc.stdint cimport int64_t, uint8_t
 
 from .ahead cimport AHEAD, Ahead
+from .cart.value_history cimport ValueHistory
 from .learner cimport Learner
 from .lists cimport item_of
 from .table cimport RowReader
 from .team cimport Job
 from .tree cimport Rows, rows_by_column, walk_rows
 from .trees cimport Trees
+
+from .state import require
 
 cdef enum:
     FEW = 1 << 15   # rows times trees that one thread predicts before another has begun
@@ -47,6 +51,48 @@ cdef class Ensemble(Learner):
 
     cdef tuple tree_sizes(self):
         return self.trees.n_nodes, self.trees.height
+
+
+cdef class WindowEnsemble(Ensemble):
+    """Trees that grow on a window, by the exact search for splits of `cart`."""
+
+    cdef int hold_columns(self, uint8_t* held, int64_t* latest) except -1:
+        self.trees.hold_columns(held)
+        self.window.find_latest(latest)
+        return 0
+
+    cdef void forget_columns(self, const uint8_t* held) noexcept:
+        self.window.keep_columns(held)
+        self.history.forget_columns(held)
+
+    cdef int hold_labels(self, uint8_t* held, uint8_t* met) except -1:
+        self.window.mark_classes(held)
+        self.trees.mark_classes(met)
+        return 0
+
+    cdef void forget_labels(self, const uint8_t* gone) noexcept:
+        self.trees.forget_classes(gone)
+        self.history.forget_classes(gone)
+
+    cdef void widen(self, int n_labels) noexcept:
+        self.trees.widen(n_labels)
+
+    @property
+    def n_seen(self):
+        """Number of samples learned."""
+        return self.window.n_seen
+
+    cdef list saved_history(self):
+        return [self.history] if self.history.n_learned else []
+
+    cdef ValueHistory history_of(self, list saved):
+        require(len(saved) <= 1, f"{type(self).__name__}: there are several histories of values")
+        return saved[0] if saved else ValueHistory(self.regression)
+
+    cdef int check_codes(self) except -1:
+        cdef int n_labels = -1 if self.regression else self.n_labels()
+        self.window.check_codes(self.schema, n_labels)
+        return self.history.check_codes(self.schema, n_labels)
 
 
 cdef class RowPass(Job):

@@ -104,6 +104,7 @@ cdef int reserve_pairs(Tree* tree, const Kind* kind, Py_ssize_t n) except -1 nog
 cdef int allocate_cells(Tree* tree, Py_ssize_t n) except -1 nogil
 cdef int copy_tree(Tree* to, const Tree* tree, const Kind* kind, int n_pairs) except -1 nogil
 cdef ValueSet* give_set(Tree* tree, int node, int n, bint others_left) except NULL nogil
+cdef void replace_set(Tree* tree, int node, ValueSet* values) noexcept nogil
 cdef size_t bytes_of_tree(const Tree* tree, const Kind* kind) noexcept nogil
 
 
@@ -147,6 +148,15 @@ cdef inline int depth_of(const Tree* tree, int node) noexcept nogil:
     return tree.depths[node >> 1]
 
 
+cdef inline int next_below(const Tree* tree, int node, int top) noexcept nogil:
+    """The next node in preorder, of those below `top`; -1: there is none."""
+    if not is_leaf(&tree.nodes[node]):
+        return tree.nodes[node].left
+    while node != top and node != tree.nodes[parent_of(tree, node)].left:
+        node = parent_of(tree, node)
+    return -1 if node == top else node ^ 1
+
+
 cdef inline int n_nodes_of(const Tree* tree) noexcept nogil:
     return tree.n_used - 2 * tree.n_free - 1
 
@@ -176,6 +186,18 @@ cdef inline unsigned int turn(const Node* node, double value, bint numeric) noex
         if node.nominal >= GROUP:
             other = value == value and not is_in_group(node.threshold, node.nominal, value)
     return ((other << 1 | (value != value)) & node.turns) != 0
+
+
+cdef inline bint reaches(const Tree* tree, int node, int column, double code) noexcept nogil:
+    """Whether no split above a node on a nominal column sends a value elsewhere."""
+    cdef int parent = parent_of(tree, node)
+    cdef const Node* above
+    while parent >= 0:
+        above = &tree.nodes[parent]
+        if above.feature == column and above.left ^ <int>turn(above, code, False) != node:
+            return False
+        node, parent = parent, parent_of(tree, parent)
+    return True
 
 
 cdef inline Rows rows_by_column(const double* values, Py_ssize_t stride) noexcept nogil:

@@ -162,6 +162,13 @@ cdef ValueSet* give_set(Tree* tree, int node, int n, bint others_left) except NU
     return values
 
 
+cdef void replace_set(Tree* tree, int node, ValueSet* values) noexcept nogil:
+    """Give a split by a set of values another one."""
+    free_set(tree, node)
+    tree.nodes[node].threshold = threshold_of(values)
+    tree.set_bytes += bytes_of(values.n)
+
+
 cdef void free_set(Tree* tree, int node) noexcept nogil:
     """Free the set of values of a split, if it has one; the node is to be replaced."""
     cdef ValueSet* values

@@ -11,8 +11,8 @@ from .split cimport GROUP, N_BUCKETS, VALUES
 from .tree cimport (
     LARGEST_ARENA, LARGEST_CELLS, MISSING_RIGHT, OTHERS_RIGHT, UNUSED, Kind, Node, Tree, add_leaf,
     begin_tree, bytes_of_tree, copy_tree, depth_of, first_cell, forget_in_leaves, free_tree,
-    give_set, hold_splits, is_leaf, mark_in_leaves, n_nodes_of, parent_of, plant, reserve_cells,
-    reserve_pairs, shrink, uproot,
+    give_set, hold_splits, is_leaf, mark_in_leaves, n_nodes_of, next_below, parent_of, plant,
+    reserve_cells, reserve_pairs, shrink, uproot,
 )
 from .value_sets cimport ValueSet, codes_of, values_at
 
@@ -215,12 +215,11 @@ cdef class Trees:
 
     cdef list below(self, const Tree* tree, int node):
         """Numbers of a node and of all nodes below it, in preorder."""
-        cdef list stack = [node], found = []
-        while stack:
-            node = stack.pop()
+        cdef list found = []
+        cdef int top = node
+        while node >= 0:
             found.append(node)
-            if not is_leaf(&tree.nodes[node]):
-                stack += [tree.nodes[node].left ^ 1, tree.nodes[node].left]
+            node = next_below(tree, node, top)
         return found
 
     cdef size_t n_bytes(self) noexcept nogil:
@@ -466,20 +465,16 @@ cdef int link_below(Tree* tree) except -1:
     """`link` for the nodes below the root, in preorder."""
     cdef int node = 0
     cdef const Node* this
-    while True:
+    while node >= 0:
         this = &tree.nodes[node]
         require(this.feature != UNUSED, "Trees: a node is in a tree and free")
-        if not is_leaf(this):
+        if is_leaf(this):
+            require(this.feature == 0 and this.nominal == 0, "Trees: a leaf has a feature")
+        else:
             require(this.turns & OTHERS_RIGHT, "Trees: nothing goes right at a split")
             meet(tree, this.left, node, depth_of(tree, node) + 1)
-            node = this.left
-            continue
-        require(this.feature == 0 and this.nominal == 0, "Trees: a leaf has a feature")
-        while node != 0 and node != tree.nodes[parent_of(tree, node)].left:
-            node = parent_of(tree, node)
-        if node == 0:
-            return 0
-        node ^= 1
+        node = next_below(tree, node, 0)
+    return 0
 
 
 cdef bint is_unused(const Node* node) noexcept nogil:

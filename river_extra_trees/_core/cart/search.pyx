@@ -15,7 +15,7 @@ from ..split cimport (
     ENTROPY, GINI, MANY_VALUES, NO_VALUE, SEVERAL_VALUES, VALUES, VARIANCE, Candidate, Split,
     goes_left, random_threshold,
 )
-from ..tree cimport Node, Tree, parent_of, turn
+from ..tree cimport reaches
 from ..value_sets cimport (
     N_CUTS, SMOOTH, Cuts, ValueSet, codes_of, cut_of, new_values, smoothed, threshold_of,
     trimmed_values,
@@ -633,18 +633,6 @@ cdef bint next_value(Workspace work, const Task* task, int column, int present, 
         if reaches(work.tree, task.node, work.name[column], met.code):
             return True
     return False
-
-
-cdef bint reaches(const Tree* tree, int node, int column, double code) noexcept nogil:
-    """Whether no split above a node on a nominal column sends a value elsewhere."""
-    cdef int parent = parent_of(tree, node)
-    cdef const Node* above
-    while parent >= 0:
-        above = &tree.nodes[parent]
-        if above.feature == column and above.left ^ <int>turn(above, code, False) != node:
-            return False
-        node, parent = parent, parent_of(tree, parent)
-    return True
 
 
 cdef bint name_values(Workspace work, const Task* task, Split* split) noexcept nogil:

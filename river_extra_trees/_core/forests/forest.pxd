@@ -15,8 +15,7 @@ from libc.stdint cimport int64_t, uint8_t, uint64_t
 
 from ..ahead cimport Ahead
 from ..cart.splitter cimport Splitter
-from ..cart.value_history cimport ValueHistory
-from ..ensemble cimport Ensemble
+from ..ensemble cimport WindowEnsemble
 from ..explain cimport Explainer
 from ..table cimport RowReader
 from ..rng cimport Rng
@@ -27,10 +26,8 @@ from ..trees cimport Trees
 from ..window cimport Window
 
 
-cdef class Forest(Ensemble):
+cdef class Forest(WindowEnsemble):
     cdef readonly int batch_size    # number of samples of a batch
-    cdef readonly Window window     # samples of the current batch
-    cdef readonly ValueHistory history      # of samples on which no tree grows any more
     cdef readonly Trees root_statistics     # one leaf with all samples: prediction of empty trees
     cdef readonly uint64_t n_batches    # number of batches on which the trees have grown
     cdef readonly int n_early       # samples of the first batch on which early trees grow or have

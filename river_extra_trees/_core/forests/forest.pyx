@@ -15,7 +15,7 @@ from ..allocation cimport free, product, resized, zeroed
 from ..cart.distinct cimport find_distinct
 from ..cart.splitter cimport Splitter
 from ..cart.value_history cimport ValueHistory
-from ..ensemble cimport Ensemble, Walks
+from ..ensemble cimport Ensemble, Walks, WindowEnsemble
 from ..explain cimport Explainer, TreeExplanations
 from ..guarded cimport begin_step, end_step
 from ..table cimport RowReader
@@ -51,7 +51,7 @@ FIELDS = {
 }
 
 
-cdef class Forest(Ensemble):
+cdef class Forest(WindowEnsemble):
     """Trees that learn in batches. Subclasses call `begin` in their constructor."""
 
     cdef int begin(self, int n_trees, bint regression, int batch_size, bint published,
@@ -83,27 +83,12 @@ cdef class Forest(Ensemble):
                 self.make_bags()
         return self.window.reserve_one(self.schema, self.batch_size)
 
-    cdef int hold_columns(self, uint8_t* held, int64_t* latest) except -1:
-        self.trees.hold_columns(held)
-        self.window.find_latest(latest)
-        return 0
-
-    cdef void forget_columns(self, const uint8_t* held) noexcept:
-        self.window.keep_columns(held)
-        self.history.forget_columns(held)
-
-    cdef int hold_labels(self, uint8_t* held, uint8_t* met) except -1:
-        self.window.mark_classes(held)
-        self.trees.mark_classes(met)
-        return 0
-
     cdef void forget_labels(self, const uint8_t* gone) noexcept:
-        self.trees.forget_classes(gone)
+        WindowEnsemble.forget_labels(self, gone)
         self.root_statistics.forget_classes(gone)
-        self.history.forget_classes(gone)
 
     cdef void widen(self, int n_labels) noexcept:
-        self.trees.widen(n_labels)
+        WindowEnsemble.widen(self, n_labels)
         self.root_statistics.widen(n_labels)
 
     cdef void store(self, const double* values, Py_ssize_t stride, int n, const double* targets,
@@ -328,11 +313,6 @@ cdef class Forest(Ensemble):
         """Number of the batch on which the trees grow."""
         return self.n_batches - (self.n_waiting > 0 and self.n_batches > 0)
 
-    @property
-    def n_seen(self):
-        """Number of samples learned."""
-        return self.window.n_seen
-
     # --- Rows of a batch without the GIL ------------------------------------------------------
 
     cdef int prepare_run(self, RowReader reader) except -1:
@@ -540,7 +520,7 @@ cdef class Forest(Ensemble):
 
     cdef dict views(self):
         """The fields that are no attributes; of the arrays, their memory."""
-        return {"plan": self.plan, "history": [self.history] if self.history.n_learned else []}
+        return {"plan": self.plan, "history": self.saved_history()}
 
     cdef dict fields(self):
         return fields_of(self, self.FIELDS, self.views())
@@ -562,9 +542,7 @@ cdef class Forest(Ensemble):
         self.n_batches, self.n_early = fields["n_batches"], fields["n_early"]
         self.schema, self.labels = fields["schema"], fields["labels"]
         self.window = fields["window"]
-        require(len(fields["history"]) <= 1, "Forest: there are several histories of values")
-        self.history = fields["history"][0] if fields["history"] else (
-            ValueHistory(self.regression))
+        self.history = self.history_of(fields["history"])
         self.n_waiting, self.n_per_step = fields["n_waiting"], fields["n_per_step"]
         self.n_tried, self.plan = fields["n_tried"], fields["plan"]
         self.trees = table_of(fields["trees"], self.new_trees())
@@ -594,9 +572,7 @@ cdef class Forest(Ensemble):
                 "Forest: trees wait that do not grow before the batch ends")
         require(len(self.plan) == (self.trees.n_trees if self.n_waiting else 0),
                 "Forest: trees wait without a plan")
-        self.history.check_codes(self.schema, -1 if self.regression else <int>len(self.labels))
-        return self.window.check_codes(
-            self.schema, -1 if self.regression else <int>len(self.labels))
+        return self.check_codes()
 
 
 cdef class BatchGrowth(Job):

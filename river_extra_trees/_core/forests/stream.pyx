@@ -8,6 +8,7 @@ from libc.string cimport memset
 from ..allocation cimport free, resized
 from ..arrays cimport view
 from ..cart.distinct cimport find_distinct
+from ..cart.renewal cimport renew_sets
 from ..cart.splitter cimport Splitter
 from ..learner cimport Learner
 from ..rng cimport FEATURES, RENEW, SWAP, Rng, below, rng_for, uniform
@@ -184,10 +185,13 @@ cdef class StreamForest(Forest):
 
     cdef int end_waiting(self) except -1:
         """Remember what the values of the batch say, which no tree grows on any more."""
+        cdef int64_t before = self.history.n_learned
         cdef int i
         if self.n_batches > 0 and not self.published:
             for i in range(self.full.size):
                 self.history.learn(self.full, self.full.slot_at(i), self.schema)
+            if self.trees.n_trees == 1:     # no other tree mends a split
+                renew_sets(self.trees.trees, self.trees.n_values, self.history, before)
         self.full = None
         return 0
 

@@ -30,7 +30,7 @@ from ..arrays cimport view
 from ..cart.distinct cimport find_distinct
 from ..cart.splitter cimport Splitter
 from ..cart.value_history cimport ValueHistory
-from ..ensemble cimport Ensemble
+from ..ensemble cimport Ensemble, WindowEnsemble
 from ..explain cimport Explainer, TreeExplanations
 from ..learner cimport Learner
 from ..max_features cimport MaxFeatures, max_features_of, n_tried
@@ -101,7 +101,7 @@ cdef size_t block_size(size_t stride, size_t window_size) noexcept nogil:
 
 
 @cython.final
-cdef class Shrubs(Ensemble):
+cdef class Shrubs(WindowEnsemble):
     """The trees, their weights, and the window of samples for both.
 
     Parameters
@@ -114,7 +114,6 @@ cdef class Shrubs(Ensemble):
         As in the estimators.
     """
 
-    cdef readonly Window window
     cdef readonly Splitter splitter
     # --- Settings, as in the estimators -------------------------------------------------------
     cdef readonly int n_models
@@ -181,7 +180,7 @@ cdef class Shrubs(Ensemble):
         """Set samples and trees of the ensemble and its splitter."""
         self.window = self.splitter.window = window
         self.trees = trees
-        self.splitter.history = history
+        self.history = self.splitter.history = history
 
     def set_steps(self, *, step_size, rho, int rounds, int update_interval, double l0, double l1,
                   double l2, double node_penalty):
@@ -234,27 +233,12 @@ cdef class Shrubs(Ensemble):
         self.window.reserve_rows(self.schema, self.window_size)
         return self.reserve_outputs(width)
 
-    cdef int hold_columns(self, uint8_t* held, int64_t* latest) except -1:
-        self.trees.hold_columns(held)
-        self.window.find_latest(latest)
-        return 0
-
-    cdef void forget_columns(self, const uint8_t* held) noexcept:
-        self.window.keep_columns(held)
-        self.splitter.history.forget_columns(held)
-
-    cdef int hold_labels(self, uint8_t* held, uint8_t* met) except -1:
-        self.window.mark_classes(held)
-        self.trees.mark_classes(met)
-        return 0
-
     cdef void forget_labels(self, const uint8_t* gone) noexcept:
-        self.trees.forget_classes(gone)
-        self.splitter.history.forget_classes(gone)
+        WindowEnsemble.forget_labels(self, gone)
         self.rebuild()
 
     cdef void widen(self, int n_labels) noexcept:
-        self.trees.widen(n_labels)
+        WindowEnsemble.widen(self, n_labels)
         self.width = n_labels
 
     cdef int update(self, double target, double weight) except -1 nogil:
@@ -289,7 +273,7 @@ cdef class Shrubs(Ensemble):
                 self.since_rebuild = REBUILD * self.window_size
             if self.sums_run():
                 self.count(slot, -1.0)
-            self.splitter.history.learn(self.window, slot, self.schema)
+            self.history.learn(self.window, slot, self.schema)
         slot = self.window.slide(self.schema, target, weight, slot)
         self.total_weight += weight
         self.evaluate(self.leaves + slot, spacing)
@@ -668,11 +652,6 @@ cdef class Shrubs(Ensemble):
 
     # --- Inspection ---------------------------------------------------------------------------
 
-    @property
-    def n_seen(self):
-        """Number of samples learned."""
-        return self.window.n_seen
-
     def tree_weights(self):
         """(number of the sample after which it was grown, weight) of every tree."""
         with self.using():
@@ -685,7 +664,7 @@ cdef class Shrubs(Ensemble):
         cdef Shrubs copy = Shrubs(
             **{**self.settings(), "n_models": max(1, n), "window_size": 1})
         copy.schema, copy.labels, trees = deepcopy((self.schema, self.labels, self.trees))
-        copy.let_grow(copy.window, trees, copy.splitter.history)
+        copy.let_grow(copy.window, trees, copy.history)
         copy.reserve_outputs(self.width)
         copy.width = self.width
         for k in range(n):
@@ -718,7 +697,7 @@ cdef class Shrubs(Ensemble):
         return fields_of(self, FIELDS, {
             **self.settings(), **self.views(), "room": np.zeros(self.window_size, np.uint8),
             "total_weight": self.total_weight, "since_rebuild": self.since_rebuild,
-            "history": [self.splitter.history] if self.splitter.history.n_learned else [],
+            "history": self.saved_history(),
         })
 
     DEFAULTS = {"history": []}
@@ -737,9 +716,8 @@ cdef class Shrubs(Ensemble):
     cdef int load(self, dict fields) except -1:
         cdef int k
         self.schema, self.labels = fields["schema"], fields["labels"]
-        require(len(fields["history"]) <= 1, "Shrubs: there are several histories of values")
         self.let_grow(fields["window"], table_of(fields["trees"], self.new_trees()),
-                      (fields["history"] or [self.splitter.history])[0])
+                      self.history_of(fields["history"]))
         require(self.window.size <= self.window_size, "Shrubs: too many samples")
         self.window.reserve(self.window_size, 0, 0)
         require(self.trees.n_trees == len(fields["weights"]) <= self.n_models,
@@ -781,8 +759,7 @@ cdef class Shrubs(Ensemble):
                 "Shrubs: the trees do not belong to this ensemble")
         require(self.window.n_fresh == 0 and self.window.capacity == self.window_size,
                 "Shrubs: the window does not belong to this ensemble")
-        self.window.check_codes(self.schema, -1 if self.regression else n_labels)
-        self.splitter.history.check_codes(self.schema, -1 if self.regression else n_labels)
+        self.check_codes()
         for k in range(self.trees.n_trees):
             for node in range(self.trees.trees[k].n_used):
                 this = &self.trees.trees[k].nodes[node]

@@ -36,7 +36,7 @@ def test_groups_of_many_values(criterion: str, splitter: str) -> None:
         ]
         rules = Rules(criterion, frozenset({0, 1}), min_samples_leaf=1 + seed % 3)
         options = {"batch_size": 160, "splitter": splitter, "max_features": None, "n_swaps": 0}
-        model = tree_learner(rules, 2, n_models=1, seed=7, **options)
+        model = tree_learner(rules, 2, n_models=2, seed=7, **options)
         learn(model, samples, rules)
         of_copies, of_features = (NaiveRng(7, 0, 0, use) for use in (BOOTSTRAP, FEATURES))
         copies = Counter(of_copies.below(160) for _ in range(160))

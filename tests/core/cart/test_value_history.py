@@ -16,19 +16,21 @@ from tests.naive.stream_tree import NaiveStreamTree
 from tests.naive.value_history import NaiveHistory
 from tests.tools.growing import CODES, assert_same_tree, learn, prime, tree_learner
 
+NOMINAL = frozenset({0, 2})
+
 
 def many_values(n: int, seed: int, of_numbers: bool) -> list[Sample]:
-    """Samples of a column of many values with an effect each, some missing, and of a number."""
+    """Samples of two columns of many values with an effect each, some missing, and of a number."""
     rng = np.random.default_rng(seed)
-    codes, effects = rng.integers(0, len(CODES), n), rng.normal(size=len(CODES))
-    y = effects[codes] + 0.3 * rng.normal(size=n)
+    codes, effects = rng.integers(0, len(CODES), (2, n)), rng.normal(size=len(CODES))
+    y = effects[codes[0]] + effects[-codes[1]] / 2 + 0.3 * rng.normal(size=n)
     if not of_numbers:
         y = np.floor(y).clip(-1, 1)
         y = np.array([[*dict.fromkeys(y)].index(each) for each in y], float)
-    x = np.where(rng.random(n) < 0.1, np.nan, np.array(CODES)[codes])
-    z, weights = rng.normal(size=n).round(1), rng.choice([0.5, 1.0, 3.0], n)
-    rows = zip(x.tolist(), z.tolist(), y.tolist(), weights.tolist(), strict=True)
-    return [Sample((value, number), target, weight) for value, number, target, weight in rows]
+    values = np.where(rng.random((2, n)) < 0.1, np.nan, np.array(CODES)[codes])
+    x, weights = [values[0], rng.normal(size=n).round(1), values[1]], rng.choice([0.5, 1.0, 3.0], n)
+    rows = zip(np.transpose(x).tolist(), y.tolist(), weights.tolist(), strict=True)
+    return [Sample(tuple(row), target, weight) for row, target, weight in rows]
 
 
 def labels_of(model: Any) -> list[int] | None:
@@ -54,10 +56,10 @@ def assert_same_history(core: Any, naive: NaiveHistory) -> None:
 @pytest.mark.parametrize("criterion", ["gini", "entropy", "variance"])
 @pytest.mark.parametrize("seed", range(3))
 def test_stream_trees_are_the_naive_ones(criterion: str, seed: int) -> None:
-    """Earlier batches order the values of a batch, and place those that it lacks."""
+    """Earlier batches order the values of a batch, place those that it lacks, and renew sets."""
     samples = many_values(300, seed, criterion == "variance")
-    rules = Rules(criterion, frozenset({0}), min_samples_leaf=1 + seed)
-    model, naive = tree_learner(rules, 2, batch_size=60), NaiveStreamTree(rules, 60)
+    rules = Rules(criterion, NOMINAL, min_samples_leaf=1 + seed)
+    model, naive = tree_learner(rules, 3, batch_size=60), NaiveStreamTree(rules, 60)
     for end in range(60, 301, 60):
         for sample in samples[end - 60 : end]:
             learn(model, [sample], rules)
@@ -70,10 +72,10 @@ def test_stream_trees_are_the_naive_ones(criterion: str, seed: int) -> None:
 @pytest.mark.parametrize("criterion", ["entropy", "variance"])
 def test_forgetful_trees_are_the_naive_ones(criterion: str) -> None:
     """They remember what the values of the samples said that they no longer retain."""
-    samples, rules = many_values(400, 0, criterion == "variance"), Rules(criterion, frozenset({0}))
+    samples, rules = many_values(400, 0, criterion == "variance"), Rules(criterion, NOMINAL)
     kind = "Regressor" if criterion == "variance" else "Classifier"
     model = getattr(ret, f"ForgetfulDecisionTree{kind}")(batch_size=40, max_retained=80)
-    prime(model._core.schema, 2, rules.nominal)
+    prime(model._core.schema, 3, rules.nominal)
     naive = NaiveTree(rules, 40, most=80)
     for sample in samples:
         learn(model, [sample], rules)
@@ -127,12 +129,17 @@ def test_the_published_programs_have_no_history() -> None:
 
 
 def test_values_seen_least_recently_are_forgotten() -> None:
+    """Also by the sets of a tree: their sizes are bounded, however many values pass by."""
     model: Any = ret.StreamDecisionTreeClassifier(batch_size=1_000)
-    for i in range(18_000):
-        model.learn_one({"id": f"v{i % 17_000}"}, i % 3 == 0)
+    for i in range(36_000):
+        model.learn_one({"id": f"v{i // 2 % 17_000}"}, i // 2 % 3 == 0)
     entries = model._core.history.entries()
     assert (1 << 13) <= len(entries) <= 1 << 14
-    assert sorted({seen for *_, seen in entries}) == list(range(18_000 - len(entries), 18_000))
+    latest = range(36_001 - 2 * len(entries), 36_000, 2)
+    assert sorted({seen for *_, seen in entries}) == list(latest)
+    _, named = model._core.trees.node(0)["threshold"]
+    assert len(named) > 1_000
+    assert named <= {code for _, code, *_ in entries}
 
 
 STATE = ValueHistory(False).state() | {
