@@ -34,8 +34,8 @@ class ExtraTreesClassifier(ExtraTreesLearner, TreeClassifier):
     $$w_k \leftarrow 0.995 \frac{w_k \sqrt{q_k(y)}}{\sum_j w_j \sqrt{q_j(y)}} + \frac{0.005}{K}$$
 
     The forest predicts a logarithmic opinion pool[^3] of the $q_k$, of their mixture, of a table
-    that counts which label followed which, and, if a feature is nominal, of a naive Bayes
-    classifier with a memory of 1,000 samples. After each sample the exponents of the pool take a
+    that counts which label followed which, and, if a feature is nominal, of a logistic
+    regression that AdaGrad[^4] learns. After each sample the exponents of the pool take a
     gradient step on the log loss. A known class never has probability zero.
 
     The work of regrowing a tree is spread over the samples until the next tree is due, so that the
@@ -97,6 +97,9 @@ class ExtraTreesClassifier(ExtraTreesLearner, TreeClassifier):
         pp. 151-178.
     [^3]: Genest, C. and Zidek, J.V., 1986. Combining Probability Distributions: A Critique and an
         Annotated Bibliography. Statistical Science, 1(1), pp. 114-135.
+    [^4]: Duchi, J., Hazan, E. and Singer, Y., 2011. Adaptive Subgradient Methods for Online
+        Learning and Stochastic Optimization. Journal of Machine Learning Research, 12,
+        pp. 2121-2159.
 
     Examples
     --------

@@ -1,5 +1,8 @@
 """The compiled core. It does not import river and never calls an estimator.
 
+One class does: the base class of a watch, whose methods `predict_one` and `learn_one` call the
+model that is watched (answers; with evidence of changes in evidence, and of the columns in bins).
+
 Most modules are a pair of files: the `.pxd` declares the data layout, the `.pyx` the functions.
 
 Words. The *batch* of a family: the samples between two growths of its trees, as in the papers. A
@@ -33,7 +36,7 @@ the object above it contains::
       |   |                  nominal values)
       |   |- TreePass      tree_pass: the trees predict and learn one row, or several of a table
       |   |- Transitions, Chain   members: what the last labels or targets tell (fading_ridge)
-      |   |- NaiveBayes    naive_bayes: a member of the pool, in a classification
+      |   |- LogisticRegression   logistic: a member of the pool, in a classification
       |   |- Questions     questions: rows that were predicted, until their labels come
       |   |- NoiseModel    noise: how large errors are at x, in a regression
       |   `- ClassPool or NumberMixture      mixtures: combines the predictions of the groups

@@ -1,9 +1,10 @@
 """The answers of a model that is watched, until their labels come, and the sum of their losses.
 
-This is what a watch does with every sample. It is little, so that a watched model takes hardly more
-time than the model alone; nearly all other work comes once per block.
+This is what a watch does with every sample. It is little, and compiled, so that a watched model
+takes hardly more time than the model alone; nearly all other work comes once per block.
 """
 
+from .bins cimport Bins
 from .evidence cimport Evidence
 
 cdef enum:
@@ -22,6 +23,14 @@ cdef class Answers:
 
     cpdef bint ask(self, object x, object answer)
     cpdef bint is_next(self, object x)
-    cpdef bint judge_next(self, object y) except -1
     cpdef bint judge(self, object answer, object y) except -1
     cpdef restart(self)
+
+cdef class Asked:
+    cdef public object model
+    cdef public Answers _answers
+    cdef public Bins _inputs
+
+    cpdef _asked(self, object x, object answer)
+    cpdef _see(self, object x)
+    cdef int look(self, object x) except -1

@@ -1,7 +1,10 @@
 # cython: binding=False
 """The answers of a model that is watched. See the header."""
 
+cimport cython
 from libc.math cimport fabs
+
+from .bins cimport SAMPLES
 
 STRIDE, BLOCK = SPACING, LOSSES
 HIGHEST = 5     # times that a block of losses may become twice as long
@@ -37,10 +40,6 @@ cdef class Answers:
         """Whether the label is that of the sample that was asked last, and labels come at once."""
         return x is self.x and self.late is None
 
-    cpdef bint judge_next(self, object y) except -1:
-        """Take the label for the last answer; return whether the losses have changed."""
-        return self.judge(self.answer, y)
-
     cpdef bint judge(self, object answer, object y) except -1:
         """Take the label for an answer; return whether the losses have changed."""
         cdef double mean
@@ -61,6 +60,77 @@ cdef class Answers:
         """Forget the losses so far."""
         self.total, self.n = 0.0, 0
         self.evidence.restart()
+
+
+cdef class Asked:
+    """What a watch does with every sample."""
+
+    @cython.binding(True)
+    def predict_one(self, x, **kwargs):
+        """Predict a sample with the model, and look at its features.
+
+        Parameters
+        ----------
+        x
+            Features by name.
+        kwargs
+            What else `predict_one` of the model takes.
+
+        Returns
+        -------
+        The prediction of the model.
+        """
+        answer = self.model.predict_one(x, **kwargs) if kwargs else self.model.predict_one(x)
+        self._asked(x, answer)
+        return answer
+
+    @cython.binding(True)
+    def learn_one(self, x, y, w=1.0):
+        """Learn a sample.
+
+        The prediction that was given for it is judged first; without one, the model is asked now.
+
+        Parameters
+        ----------
+        x
+            Features by name.
+        y
+            The label or target.
+        w
+            Weight of the sample.
+        """
+        cdef Answers answers = self._answers
+        cdef bint is_next = answers.is_next(x)
+        answer = answers.answer if is_next else self._answer_for(x)
+        if w == 1.0:    # some models of river have no weights
+            self.model.learn_one(x, y)
+        else:
+            self.model.learn_one(x, y, w)
+        if not is_next:
+            self._forget_question(x)
+        if answers.judge(answer, y):
+            self._raise_loss()
+
+    cpdef _asked(self, x, answer):
+        """Look at a question, and remember its answer."""
+        if self._answers.ask(x, answer):
+            if self._answers.n_samples % SPACING == 1:
+                self.look(x)
+            if self._answers.late is not None:
+                self._remember(x, answer)
+
+    cpdef _see(self, x):
+        """Look at the features of a sample, of one in SPACING in detail."""
+        self._answers.n_samples += 1
+        if self._answers.n_samples % SPACING == 1:
+            self.look(x)
+
+    cdef int look(self, object x) except -1:
+        """Look at the features of a sample in detail."""
+        self._inputs.add(x)
+        if self._answers.n_samples % SAMPLES == SAMPLES - SPACING + 1:
+            self._end_block()
+        return 0
 
 
 def restored(regression, n_samples, is_asked, late, evidence, total, n, x, answer):

@@ -1,17 +1,22 @@
-"""How often the values of some columns lie in each of their bins.
+"""The columns of a stream: how often their values are missing, unusual, or in each of some bins.
 
+names       of the columns from 1 on. Column 0 stands for the names themselves
+values      per column: a dict from usual values to bins, of a column of names; else None. It has
+            one item more than `names`, and none before there are bins
 counts      double[n_columns, N_BINS]: of the present block
 usual       the same, of the first REFERENCE blocks. Then it is fixed, so that the distances of
             blocks from it are exchangeable if nothing changes; else those of equal blocks would
             move with it
 recent      the same, of the latest blocks; earlier ones fade
-n_blocks    int[n_columns]: blocks since the usual values were begun
+n_usual     int[n_columns]: blocks in the usual counts, besides the first samples
 edges       double[n_columns, N_BINS - 2]: a number lies in bin 1 + the number of edges below it;
             +inf where there is no edge
+rows        samples that columns without bins wait for, N_ROWS at most
+waiting     these columns
 
-Bin 0 counts missing values. Columns of names have a dict from their usual values to bins, and no
-edges; any other value is in bin 1. Column 0 stands for the names of the columns: its value is in
-the last bin where a sample has a name that is not known, else in bin 1.
+Bin 0 counts missing values. In columns of names, any value that is not usual is in bin 1; they have
+no edges. Column 0 has its value in the last bin where a sample has a name that is not known, else
+in bin 1.
 """
 
 from .evidence cimport Evidence
@@ -19,15 +24,21 @@ from .evidence cimport Evidence
 cdef enum:
     N_BINS = 16
     REFERENCE = 16
+    N_ROWS = 64     # from which bins are made
+    SAMPLES = 64    # of a shortest block, of which some are looked at
 
 cdef class Bins:
-    cdef readonly object counts, usual, recent, edges, n_blocks     # numpy arrays
+    cdef readonly object counts, usual, recent, edges, n_usual      # numpy arrays
     cdef double[:, ::1] _counts, _usual, _recent, _edges
-    cdef int[::1] _n_blocks
-    cdef readonly list names        # of the columns from 1 on
-    cdef readonly list values       # per column: a dict from values to bins, or None
+    cdef int[::1] _n_usual
+    cdef readonly list names, values
+    cdef public list rows, waiting
+    cdef public list evidence       # that each column has changed
     cdef public set known           # names that are not new
+    cdef public long long n_blocks
 
+    cpdef add(self, x)
+    cdef int count(self, dict x) except -1
     cdef int bin_of(self, Py_ssize_t column, object value) except -1
     cdef int bin_of_number(self, Py_ssize_t column, double number) except -1
     cdef int bin_of_name(self, Py_ssize_t column, object value) except -1

@@ -1,4 +1,4 @@
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from typing import Any
 
 import numpy as np
@@ -6,28 +6,27 @@ import numpy.typing as npt
 
 from .evidence import Evidence
 
+BINS: int
+ROWS: int
+BLOCK: int
+
 class Bins:
     counts: npt.NDArray[np.float64]
     usual: npt.NDArray[np.float64]
     recent: npt.NDArray[np.float64]
     edges: npt.NDArray[np.float64]
-    n_blocks: npt.NDArray[np.intc]
+    n_usual: npt.NDArray[np.intc]
     names: list[Hashable]
     values: list[dict[Any, int] | None]
+    rows: list[dict[Any, Any]]
+    waiting: list[int]
+    evidence: list[Evidence]
     known: set[Hashable]
-    def __init__(self, names: list[Hashable]) -> None: ...
-    def state(self) -> dict[str, npt.NDArray[Any]]: ...
-    def add(self, x: dict[Any, Any]) -> None: ...
-    def begin(self, column: int, rows: list[dict[Any, Any]]) -> None: ...
-    def end_block(
-        self, evidence: list[Evidence], waiting: list[int], n_blocks: int
-    ) -> list[int]: ...
+    n_blocks: int
+    def set_columns(self, names: list[Hashable]) -> None: ...
+    def add(self, x: Mapping[Any, Any]) -> None: ...
+    def begin(self, column: int) -> None: ...
+    def changed(self) -> list[int]: ...
 
 def number_of(value: Any) -> float | None: ...
 def plain(value: Any) -> Any: ...
-def restored(
-    names: list[Hashable],
-    values: list[dict[Any, int] | None],
-    known: set[Hashable],
-    arrays: dict[str, npt.NDArray[Any]],
-) -> Bins: ...

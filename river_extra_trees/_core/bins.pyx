@@ -6,58 +6,66 @@ from .safe_repr import safe_repr
 from .evidence cimport WAITING, Evidence
 from .validation cimport is_missing
 
-from cpython.dict cimport PyDict_GetItem
+from cpython.dict cimport PyDict_GetItem, PyDict_Next
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
 from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_CheckExact
 from cpython.ref cimport PyObject
 
+BINS, ROWS, BLOCK = N_BINS, N_ROWS, SAMPLES
 cdef double FADING = 1.0 - 1.0 / WAITING    # of the recent counts, per block
 
 
 cdef class Bins:
-    """Counts of values per column and bin. See the header.
+    """Counts of values per column and bin. See the header."""
 
-    Parameters
-    ----------
-    names
-        The names of the columns.
-    """
+    def __cinit__(self, *args):
+        self.names, self.values, self.rows, self.waiting, self.evidence = [], [], [], [], []
+        self.known, self.n_blocks = set(), 0
 
-    def __init__(self, list names):
+    def set_columns(self, list names):
+        """Begin to look at some columns, of which none has bins."""
         cdef Py_ssize_t n = len(names) + 1
-        self.names, self.values, self.known = list(names), [None] * n, set(names)
+        self.names, self.values = list(names), [None] * n
         self.edges = np.full((n, N_BINS - 2), np.inf)
         self.counts, self.usual, self.recent = np.zeros((3, n, N_BINS))
-        self._edges, self._counts = self.edges, self.counts
+        self.n_usual = np.zeros(n, np.intc)
+        self._edges, self._counts, self._n_usual = self.edges, self.counts, self.n_usual
         self._usual, self._recent = self.usual, self.recent
-        self.n_blocks = np.zeros(n, np.intc)
-        self._n_blocks = self.n_blocks
 
-    def __reduce__(self):
-        return restored, (self.names, self.values, self.known, self.state())
+    cpdef add(self, x):
+        """Look at a sample of a block."""
+        cdef dict row = x if type(x) is dict else dict(x)
+        if self.values:
+            self.count(row)
+        if (self.waiting or not self.values) and len(self.rows) < N_ROWS:
+            self.rows.append({name: plain(value) for name, value in row.items()})
 
-    def state(self):
-        """Copies of the arrays by name."""
-        names = ("edges", "counts", "usual", "recent", "n_blocks")
-        return {name: getattr(self, name).copy() for name in names}
-
-    def add(self, dict x):
-        """Count a sample."""
-        cdef Py_ssize_t column, n_found = 0
-        cdef PyObject* value
-        for column in range(1, len(self.values)):
-            value = PyDict_GetItem(x, self.names[column - 1])
-            n_found += value != NULL
-            self._counts[column, 0 if value == NULL else self.bin_of(column, <object>value)] += 1.0
+    cdef int count(self, dict x) except -1:
+        """Count the values of a sample."""
+        cdef Py_ssize_t column, n = len(self.values), n_found = 0, place = 0
+        cdef PyObject* name
+        cdef PyObject* found
+        for column in range(1, n):
+            # Samples mostly have their columns in this order.
+            if (not PyDict_Next(x, &place, &name, &found)
+                    or name != <PyObject*>self.names[column - 1]):
+                found = PyDict_GetItem(x, self.names[column - 1])
+            if found == NULL:
+                self._counts[column, 0] += 1.0
+                continue
+            value = <object>found   # a reference: its methods may change the sample
+            self._counts[column, self.bin_of(column, value)] += 1.0
+            n_found += 1
         self._counts[0, 1 if n_found == len(x) or x.keys() <= self.known else N_BINS - 1] += 1.0
+        return 0
 
-    def begin(self, Py_ssize_t column, list rows):
-        """Take the values of a column in some samples as the usual ones."""
+    def begin(self, Py_ssize_t column):
+        """Take the values of a column in `rows` as the usual ones."""
         if not 0 <= column < len(self.values):
             raise IndexError(column)
         self.counts[column] = self.recent[column] = self.usual[column] = 0.0
-        self.n_blocks[column] = 0
-        for x in rows:
+        self.n_usual[column] = 0
+        for x in self.rows:
             if column:
                 self._usual[column, self.bin_of(column, x.get(self.names[column - 1]))] += 1.0
             else:
@@ -99,33 +107,20 @@ cdef class Bins:
             raise IndexError(found)
         return found
 
-    def end_block(self, list evidence, list waiting, long long n_blocks):
-        """End a shortest block.
-
-        Parameters
-        ----------
-        evidence
-            That of each column.
-        waiting
-            Columns without bins.
-        n_blocks
-            Number of shortest blocks so far.
-
-        Returns
-        -------
-        The columns that have changed.
-        """
+    def changed(self):
+        """End a shortest block; return the columns that have changed."""
         cdef Py_ssize_t column
         cdef Evidence each
         cdef double distance
-        changed = []
-        for column in range(min(len(evidence), len(self.values))):
-            each = evidence[column]
-            if each.ends(n_blocks) and column not in waiting:
+        found = []
+        self.n_blocks += 1
+        for column in range(min(len(self.evidence), len(self.values))):
+            each = self.evidence[column]
+            if each.ends(self.n_blocks) and column not in self.waiting:
                 distance = self.settle(column)
                 if distance >= 0.0 and each.update(distance):
-                    changed.append(column)
-        return changed
+                    found.append(column)
+        return found
 
     cdef double settle(self, Py_ssize_t column) noexcept:
         """End a block of a column.
@@ -136,7 +131,7 @@ cdef class Bins:
         cdef double* counts = &self._counts[column, 0]
         cdef double* usual = &self._usual[column, 0]
         cdef double* recent = &self._recent[column, 0]
-        cdef bint is_begun = self._n_blocks[column] == REFERENCE
+        cdef bint is_begun = self._n_usual[column] == REFERENCE
         cdef double n = 0.0, n_usual = 0.0, distance = 0.0, expected
         cdef int i
         for i in range(N_BINS):
@@ -149,7 +144,7 @@ cdef class Bins:
             if not is_begun:
                 usual[i] += counts[i]
             counts[i] = 0.0
-        self._n_blocks[column] += not is_begun
+        self._n_usual[column] += not is_begun
         return distance if is_begun else -1.0
 
 
@@ -173,13 +168,3 @@ cpdef plain(value):
     if number is not None:
         return None if number != number else number
     return None if is_missing(value) else safe_repr(value)
-
-
-def restored(names, values, known, arrays):
-    """Bins with such arrays, whose shapes fit the names."""
-    bins = Bins(names)
-    bins.values[:] = values
-    bins.known = known
-    for name, array in arrays.items():
-        getattr(bins, name)[...] = array
-    return bins

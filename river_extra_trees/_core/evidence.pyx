@@ -104,12 +104,12 @@ cdef class Evidence:
 
     cpdef double p_value(self, double number) except -1.0:
         """The conformal p-value of a number."""
-        cdef int i, n = self.n_compared, n_larger = 0, n_equal = 0
+        cdef int i, n = self.n_compared, n_larger = 0, n_least = 0
         cdef double drawn = self.rng.random()
         for i in range(n):
             n_larger += self.compared[i] > number
-            n_equal += self.compared[i] == number
-        return (n_larger + drawn * (n_equal + 1)) / (n + 1)
+            n_least += self.compared[i] >= number
+        return (n_larger + drawn * (n_least - n_larger + 1)) / (n + 1)
 
     cpdef keep(self, double number):
         """Let a number wait, and compare with the one that has waited longest."""

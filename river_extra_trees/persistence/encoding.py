@@ -20,10 +20,10 @@ from .._core.forests.buffer import Buffer
 from .._core.forests.extra_trees import ExtraTrees
 from .._core.forests.fading_ridge import FadingRidge
 from .._core.forests.forgetful import ForgetfulForest
+from .._core.forests.logistic import LogisticRegression
 from .._core.forests.members import Chain, Transitions
 from .._core.forests.mixtures import ClassPool, NumberMixture
 from .._core.forests.model_trees import LinearModels
-from .._core.forests.naive_bayes import NaiveBayes
 from .._core.forests.noise import NoiseModel
 from .._core.forests.questions import Questions
 from .._core.forests.stream import StreamForest
@@ -48,8 +48,8 @@ CORE_CLASSES: dict[str, Any] = {
     "buffer": Buffer,
     "labels": Labels,
     "linear_models": LinearModels,
+    "logistic_regression": LogisticRegression,
     "memory_forest": ExtraTrees,
-    "naive_bayes": NaiveBayes,
     "noise_model": NoiseModel,
     "number_mixture": NumberMixture,
     "questions": Questions,

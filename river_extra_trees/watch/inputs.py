@@ -11,35 +11,31 @@ from __future__ import annotations
 import collections
 import random
 import sys
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable
 from typing import Any
 
 import numpy as np
 
-from .._core.bins import Bins, number_of, plain
+from .._core.bins import BINS, BLOCK, ROWS, Bins, number_of
 from .._core.evidence import Evidence, restored
 from .._core.safe_repr import safe_repr
 from .._core.state import LARGEST_COUNT, State, StateError, require
 
-__all__ = ["BLOCK", "Inputs"]
+__all__ = ["Inputs"]
 
-BLOCK = 64  # samples of a shortest block
 HIGHEST = 4  # times that a block may become twice as long
-
-N_ROWS = 64  # from which bins are made
 MOST_COLUMNS = 1_000  # that are watched
-MISSING, LOW, USUAL, HIGH = 0, 1, 2, 15  # bins; LOW holds the other values of a nominal column
-N_BINS = HIGH + 1
+MISSING, LOW, USUAL, HIGH = 0, 1, 2, BINS - 1  # bins; LOW holds other values than usual names
 N_USUAL = HIGH - USUAL
-ARRAYS = ("edges", "counts", "usual", "recent")
+COUNTS = ("counts", "usual", "recent")
 PLAIN = (float, int, str, bytes, type(None))  # types of values in files
 LARGEST = sys.float_info.max
 
 Change = tuple[Hashable, float, str]
 
 
-class Inputs:
-    """The columns of a stream, of which some rows are looked at.
+class Inputs(Bins):
+    """The columns of a stream, of which some rows are looked at by `add`.
 
     Column 0 stands for the names: its value is in the bin HIGH where a row has a new name.
 
@@ -54,35 +50,22 @@ class Inputs:
     def __init__(self, run_length: float, rng: random.Random) -> None:
         self.run_length = run_length
         self.rng = rng
-        self.evidence: list[Evidence] = []  # per column, when there are bins
-        self.bins: Bins | None = None
-        self.rows: list[dict[Any, Any]] = []  # while columns wait for bins
-        self.waiting: list[int] = []  # these columns, when there are bins of others
-        self.n_blocks = 0
 
-    def add(self, x: Mapping[Any, Any]) -> None:
-        """Look at a row of a block."""
-        if self.bins is not None:
-            self.bins.add(x if type(x) is dict else dict(x))
-        if (self.bins is None or self.waiting) and len(self.rows) < N_ROWS:
-            self.rows.append(dict(x))
+    def __reduce__(self) -> tuple[Any, ...]:
+        return restored_inputs, (self.run_length, self.rng, self.state())
 
     def end_block(self) -> list[Change]:
         """End a block; return the name, the size and the text of each change."""
-        if len(self.rows) == N_ROWS:
-            self.begin()
-        if self.bins is None:
-            return []
-        self.n_blocks += 1
-        changed = self.bins.end_block(self.evidence, self.waiting, self.n_blocks)
-        return [self.take_change(self.bins, column) for column in changed]
+        if len(self.rows) == ROWS:
+            self.make_bins()
+        return [self.take_change(column) for column in self.changed()]
 
-    def take_change(self, bins: Bins, column: int) -> Change:
+    def take_change(self, column: int) -> Change:
         """Describe the change of a column; what follows is usual from now on.
 
         Its blocks become longer: a column that changes again and again moves by itself.
         """
-        change = describe(bins, column)
+        change = describe(self, column)
         self.evidence[column].restart()
         self.evidence[column].level += 1
         self.waiting.append(column)
@@ -91,52 +74,48 @@ class Inputs:
     @property
     def unwatched(self) -> list[Hashable]:
         """The names of the columns that are not watched because they move by themselves."""
-        names = [] if self.bins is None else self.bins.names
-        pairs = zip(names, self.evidence[1:], strict=True)
+        pairs = zip(self.names, self.evidence[1:], strict=True)
         return [name for name, each in pairs if not each.is_tested]
 
     # ------------------------------------------------------------------ bins
 
-    def begin(self) -> None:
-        """Make bins of the latest rows: of the columns that wait, or of all."""
-        if self.bins is None:
+    def make_bins(self) -> None:
+        """Divide the values of all columns in the latest rows, or of those that wait."""
+        if not self.values:
             names = list(dict.fromkeys(name for row in self.rows for name in row))
-            self.bins = Bins(names[:MOST_COLUMNS])
-            self.waiting = list(range(len(self.bins.values)))
-            self.evidence = self.new_evidence(len(self.waiting))
+            self.set_columns(names[:MOST_COLUMNS])
+            self.waiting = list(range(len(self.values)))
+            self.evidence = self.new_evidence()
         for column in self.waiting:
-            self.make_bins(self.bins, column)
-        self.waiting = []
-        self.rows = []
+            if column:
+                self.divide(column, [row.get(self.names[column - 1]) for row in self.rows])
+            else:
+                self.known = {*self.names, *(name for row in self.rows for name in row)}
+            self.begin(column)
+        self.waiting, self.rows = [], []
 
-    def new_evidence(self, n: int) -> list[Evidence]:
-        """Return the evidence of n columns that have not been looked at."""
+    def new_evidence(self) -> list[Evidence]:
+        """Return the evidence of columns that have not been looked at."""
+        n = len(self.values)
         return [Evidence(self.run_length * n / BLOCK, self.rng, HIGHEST) for _ in range(n)]
 
-    def make_bins(self, bins: Bins, column: int) -> None:
-        """Divide the values of a column in the latest rows; these are usual from now on."""
-        if column:
-            name = bins.names[column - 1]
-            bins.edges[column], bins.values[column] = np.inf, None
-            values = [plain(row.get(name)) for row in self.rows]
-            present = [value for value in values if value is not None]
-            numbers = [each for value in present if (each := number_of(value)) is not None]
-            if 2 * len(numbers) < len(present):
-                frequent = collections.Counter(present).most_common(N_USUAL)
-                bins.values[column] = {value: USUAL + i for i, (value, _) in enumerate(frequent)}
-            elif numbers:
-                quantiles = np.quantile(numbers, np.linspace(0.0, 1.0, N_USUAL + 1))
-                quantiles[0] = np.nextafter(min(numbers), -np.inf)
-                bins.edges[column] = quantiles
-        else:
-            bins.known = {*bins.names, *(name for row in self.rows for name in row)}
-        bins.begin(column, self.rows)
+    def divide(self, column: int, values: list[Any]) -> None:
+        """Make the bins of a column whose usual values are these."""
+        self.edges[column], self.values[column] = np.inf, None
+        present = [value for value in values if value is not None]
+        numbers = [each for value in present if (each := number_of(value)) is not None]
+        if 2 * len(numbers) < len(present):
+            frequent = collections.Counter(present).most_common(N_USUAL)
+            self.values[column] = {value: USUAL + i for i, (value, _) in enumerate(frequent)}
+        elif numbers:
+            quantiles = np.quantile(numbers, np.linspace(0.0, 1.0, N_USUAL + 1))
+            quantiles[0] = np.nextafter(min(numbers), -np.inf)
+            self.edges[column] = quantiles
 
     # ------------------------------------------------------------------ files
 
     def state(self) -> dict[str, Any]:
         """Return what model files hold."""
-        bins = self.bins
         names = list(dict.fromkeys(name for row in self.rows for name in row))
         return {
             "n_blocks": self.n_blocks,
@@ -144,18 +123,20 @@ class Inputs:
             "names": names,
             "columns": [written([row.get(name) for row in self.rows]) for name in names],
             "waiting": tuple(self.waiting),
-            "watched": None if bins is None else list(bins.names),
-            "known": None if bins is None else in_order(bins.known),
-            "values": [] if bins is None else [v and list(v.items()) for v in bins.values],
+            "watched": list(self.names) if self.values else None,
+            "known": in_order(self.known) if self.values else None,
+            "values": [v and list(v.items()) for v in self.values],
             "evidence": [each.state() for each in self.evidence],
-            "arrays": None if bins is None else bins.state(),
+            "arrays": {name: getattr(self, name).copy() for name in (*COUNTS, "edges", "n_usual")}
+            if self.values
+            else None,
         }
 
     def restore(self, values: Any) -> None:
         """Take over a state, which is checked."""
         state = State("the inputs", values, self.state())
         self.n_blocks = state.whole("n_blocks")
-        n = state.whole("n_rows", 0, N_ROWS)
+        n = state.whole("n_rows", 0, ROWS)
         names = state.items("names")
         columns = [read(each, n) for each in state.items("columns", len(names))]
         require_names(names)
@@ -171,23 +152,28 @@ class Inputs:
         n = len(watched) + 1
         waiting = state.value("waiting")
         require(type(waiting) is tuple, "the waiting columns are no tuple")
-        self.waiting = list(waiting)
-        whole = all(type(each) is int and 0 <= each < n for each in self.waiting)
-        require(whole and len(set(self.waiting)) == len(self.waiting), "a column waits for no bins")
-        bins = Bins(watched)
-        bins.known = set(known)
-        bins.values[:] = [found and values_of(found) for found in state.items("values", n)]
-        arrays = State("the bins", state.value("arrays"), (*ARRAYS, "n_blocks"))
-        for name in ARRAYS[1:]:
-            getattr(bins, name)[...] = arrays.numbers(name, n, N_BINS, least=0.0, most=LARGEST)
-        bins.n_blocks[...] = arrays.whole_numbers("n_blocks", np.intc, n, most=LARGEST_COUNT)
-        require(np.all(bins.usual.sum(axis=1) > 0.0), "a column has no usual values")
-        bins.edges[...] = arrays.numbers("edges", n, N_USUAL + 1, least=-LARGEST)
-        self.bins = bins
-        pairs = zip(self.new_evidence(n), state.items("evidence", n), strict=True)
+        whole = all(type(each) is int and 0 <= each < n for each in waiting)
+        require(whole and len(set(waiting)) == len(waiting), "a column waits for no bins")
+        self.set_columns(watched)
+        self.waiting, self.known = list(waiting), set(known)
+        self.values[:] = [found and values_of(found) for found in state.items("values", n)]
+        arrays = State("the bins", state.value("arrays"), (*COUNTS, "edges", "n_usual"))
+        for name in COUNTS:
+            getattr(self, name)[...] = arrays.numbers(name, n, BINS, least=0.0, most=LARGEST)
+        self.n_usual[...] = arrays.whole_numbers("n_usual", np.intc, n, most=LARGEST_COUNT)
+        require(np.all(self.usual.sum(axis=1) > 0.0), "a column has no usual values")
+        self.edges[...] = arrays.numbers("edges", n, N_USUAL + 1, least=-LARGEST)
+        pairs = zip(self.new_evidence(), state.items("evidence", n), strict=True)
         self.evidence = [
             restored(each.run_length, self.rng, HIGHEST, found) for each, found in pairs
         ]
+
+
+def restored_inputs(run_length: float, rng: random.Random, state: dict[str, Any]) -> Inputs:
+    """Return inputs with a state, which is checked."""
+    inputs = Inputs(run_length, rng)
+    inputs.restore(state)
+    return inputs
 
 
 # ---------------------------------------------------------------------- values in files
@@ -195,10 +181,9 @@ class Inputs:
 
 def written(values: list[Any]) -> Any:
     """Return the values of a column: an array if all are numbers or missing, else a tuple."""
-    found = [plain(value) for value in values]
-    if any(isinstance(value, str | bytes) for value in found):
-        return tuple(found)
-    return np.array([np.nan if value is None else value for value in found], float)
+    if any(isinstance(value, str | bytes) for value in values):
+        return tuple(values)
+    return np.array([np.nan if value is None else value for value in values], float)
 
 
 def read(values: Any, n: int) -> list[Any]:

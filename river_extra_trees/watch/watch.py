@@ -15,13 +15,14 @@ from river import base
 
 from .._core.answers import BLOCK as LOSSES
 from .._core.answers import HIGHEST as HIGHEST_LOSSES
-from .._core.answers import STRIDE, Answers
+from .._core.answers import Answers, Asked
+from .._core.bins import BLOCK
 from .._core.evidence import Evidence, restored
 from .._core.state import State, require
 from .._estimator.frames import readable_frame, values_of, weights_of
 from .._estimator.parameters import check_number, check_parameter, check_whole, plain_parameters
 from .._estimator.rows import rows_of, values_by_name
-from .inputs import BLOCK, Inputs
+from .inputs import Inputs
 
 if typing.TYPE_CHECKING:
     from .._estimator.frames import Frame, Series, Weights
@@ -72,7 +73,7 @@ class Alarm:
         return f"sample {self.n_samples:,}: {self.text}"
 
 
-class Watch(base.Wrapper[typing.Any]):
+class Watch(Asked, base.Wrapper[typing.Any]):
     """Watch a model, and raise an alarm when its predictions or its inputs change for the worse.
 
     Use it around a model in production, or in tests of a stream. It predicts and learns as the
@@ -152,6 +153,8 @@ class Watch(base.Wrapper[typing.Any]):
     inputs sensor 4281
     """
 
+    _inputs: Inputs
+
     @plain_parameters
     def __init__(
         self,
@@ -214,62 +217,15 @@ class Watch(base.Wrapper[typing.Any]):
 
     # ------------------------------------------------------------------ predictions
 
-    def predict_one(self, x: Sample, **kwargs: typing.Any) -> typing.Any:
-        """Predict a sample with the model, and look at its features.
-
-        Parameters
-        ----------
-        x
-            Features by name.
-        kwargs
-            What else `predict_one` of the model takes.
-
-        Returns
-        -------
-        The prediction of the model.
-        """
-        answer = self.model.predict_one(x, **kwargs) if kwargs else self.model.predict_one(x)
-        if self._answers.ask(x, answer):
-            self._attend(x, answer)
-        return answer
-
-    def _attend(self, x: Sample, answer: typing.Any) -> None:
-        """Look at a question in detail, and remember the answer if labels come late."""
-        answers = self._answers
-        if answers.n_samples % STRIDE == 1:
-            self._look(x)
-        if answers.late is not None and (key := key_of(x)) is not None:
-            answers.late.setdefault(key, answer)
-            if len(answers.late) > MOST_ASKED:
-                answers.late.popitem(last=False)
+    def _remember(self, x: Sample, answer: typing.Any) -> None:
+        """Remember an answer whose label comes late."""
+        late = self._answers.late
+        if late is not None and (key := key_of(x)) is not None:
+            late.setdefault(key, answer)
+            if len(late) > MOST_ASKED:
+                late.popitem(last=False)
 
     # ------------------------------------------------------------------ learning
-
-    def learn_one(self, x: Sample, y: typing.Any, w: float = 1.0) -> None:
-        """Learn a sample.
-
-        The prediction that was given for it is judged first; without one, the model is asked now.
-
-        Parameters
-        ----------
-        x
-            Features by name.
-        y
-            The label or target.
-        w
-            Weight of the sample.
-        """
-        answers = self._answers
-        is_next = answers.is_next(x)
-        answer = None if is_next else self._answer_for(x)
-        if w == 1.0:  # some models of river have no weights
-            self.model.learn_one(x, y)
-        else:
-            self.model.learn_one(x, y, w)
-        if not is_next:
-            self._forget_question(x)
-        if answers.judge_next(y) if is_next else answers.judge(answer, y):
-            self._raise_loss()
 
     def _answer_for(self, x: Sample) -> typing.Any:
         """Return the prediction that was given for a sample, or one that is made now."""
@@ -328,8 +284,7 @@ class Watch(base.Wrapper[typing.Any]):
         columns = values_by_name(frame)
         given = values_of(answers, "the predictions")
         for x, answer in zip(rows_of(columns, len(given)), given, strict=True):
-            if self._answers.ask(x, answer):
-                self._attend(x, answer)
+            self._asked(x, answer)
         return answers
 
     # ------------------------------------------------------------------ files
@@ -375,24 +330,16 @@ class Watch(base.Wrapper[typing.Any]):
 
     # ------------------------------------------------------------------ what is watched
 
-    def _see(self, x: Sample) -> None:
-        """Look at the features of a sample, of one in `STRIDE` in detail."""
-        self._answers.n_samples += 1
-        if self.n_samples % STRIDE == 1:
-            self._look(x)
-
-    def _look(self, x: Sample) -> None:
-        """Look at the features of a sample in detail."""
-        self._inputs.add(x)
-        if self.n_samples % BLOCK == BLOCK - STRIDE + 1:
-            changes: list[Change] = [(INPUTS, *change) for change in self._inputs.end_block()]
-            weights = self._weights
-            if weights is not None and weights.ends(self.n_samples // BLOCK):
-                memory = getattr(learner_of(self.model), MEMORY)
-                if weights.update(-math.log(memory)):  # which rises when the memory shrinks
-                    changes.append(describe_memory(*weights.means()))
-                    weights.restart()
-            self._raise_alarms(changes)
+    def _end_block(self) -> None:
+        """End a block of inputs and of the effective memory."""
+        changes: list[Change] = [(INPUTS, *change) for change in self._inputs.end_block()]
+        weights = self._weights
+        if weights is not None and weights.ends(self.n_samples // BLOCK):
+            memory = getattr(learner_of(self.model), MEMORY)
+            if weights.update(-math.log(memory)):  # which rises when the memory shrinks
+                changes.append(describe_memory(*weights.means()))
+                weights.restart()
+        self._raise_alarms(changes)
 
     def _judge(self, answer: typing.Any, y: typing.Any) -> None:
         """Take the answer to a question, whose label has come."""
@@ -456,8 +403,7 @@ class WatchedClassifier(Watch, base.Classifier):
         """
         shares: dict[typing.Any, float] = self.model.predict_proba_one(x, **kwargs)
         answer = max(shares, key=shares.__getitem__) if shares else None
-        if self._answers.ask(x, answer):
-            self._attend(x, answer)
+        self._asked(x, answer)
         return shares
 
 

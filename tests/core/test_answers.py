@@ -30,7 +30,7 @@ def test_losses_of_blocks(regression: bool) -> None:
         assert found.ask(x, answer) == (i % STRIDE == 0)
         assert found.is_next(x)
         assert not found.is_next(dict(x))
-        found.judge_next(y)
+        found.judge(answer, y)
         assert not found.is_next(x)
         losses.append(loss(regression, answer, y))
         if i == 2 * BLOCK + 3:
@@ -45,7 +45,7 @@ def test_a_sample_without_an_answer_has_no_loss() -> None:
     """As before the first label; and labels that come late belong to no last answer."""
     found = answers(regression=False)
     found.ask({}, None)
-    assert not found.judge_next("a")
+    assert not found.judge(None, "a")
     assert (found.n, found.total) == (0, 0.0)
     x: dict[str, Any] = {}
     found.ask(x, "a")

@@ -81,7 +81,7 @@ def test_sums_of_the_first_samples(case: tuple[str, int]) -> None:
 
 @pytest.mark.parametrize("name", ["ExtraTreesClassifier", "ExtraTreesRegressor"])
 def test_sums_of_extreme_numbers(name: str) -> None:
-    """Also where squares overflow, and naive Bayes has no answer."""
+    """Also where squares overflow."""
     case, rng = (name, 1), np.random.default_rng(1)
     model = make(case)
     for i, (x, y) in enumerate(stream(case, 200)):

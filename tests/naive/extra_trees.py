@@ -28,7 +28,7 @@ from tests.naive.extra_tree import (
     ridge,
     standard_of,
 )
-from tests.naive.naive_bayes import NaiveBayes
+from tests.naive.logistic import NaiveLogistic
 from tests.naive.noise import NaiveNoise
 from tests.naive.rng import NaiveRng
 
@@ -299,7 +299,7 @@ class NaiveExtraTrees(abc.ABC):
 
 
 class NaiveClassForest(NaiveExtraTrees):
-    """A pool of the groups, their mixture, the labels that followed the last one, naive Bayes."""
+    """A pool of the groups, their mixture, what followed the last label, and a regression."""
 
     FLOOR, LEARNING_RATE, SHARE = 0.01, 0.02, 0.005
     LABEL_MEMORY, PRIOR_COUNT = 500.0, 0.5
@@ -307,7 +307,7 @@ class NaiveClassForest(NaiveExtraTrees):
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
         self.labels: list[Any] = []
-        self.naive = NaiveBayes()
+        self.logistic = NaiveLogistic()
         self.last: int | None = None  # code of the last label
         self.followed: dict[int, list[int]] = {}  # after each label: the codes of the next ones
         n = len(self.groups)
@@ -344,8 +344,8 @@ class NaiveClassForest(NaiveExtraTrees):
     def member_logs(self, x: Sequence[float]) -> Values:
         """Per member of the pool the logarithms of its answer, kept away from zero."""
         groups, n = self.group_answers(x), len(self.labels)
-        naive = self.naive.answer(x, self.columns.nominal, n)
-        members = np.vstack([groups, self.weights @ groups, self.next_labels(), naive])
+        logistic = self.logistic.answer(row_of(x), self.columns.nominal, n)
+        members = np.vstack([groups, self.weights @ groups, self.next_labels(), logistic])
         return np.log((1.0 - self.FLOOR) * members + self.FLOOR / n)
 
     def answer_of(self, x: Sequence[float]) -> tuple[Values, Values, int | None]:
@@ -379,7 +379,9 @@ class NaiveClassForest(NaiveExtraTrees):
             self.followed.setdefault(last, []).append(code)
         self.last = code
         if self.columns.nominal:
-            self.naive.samples.append(sample)
+            self.logistic.learn(
+                row_of(sample.x), self.columns.nominal, len(self.labels), code, sample.weight
+            )
 
 
 class NaiveNumberForest(NaiveExtraTrees):

@@ -11,9 +11,9 @@ from ..explain cimport (
 from ..subtotals cimport subtotal_of
 from ..tree cimport UNUSED, Tree, add_leaf, is_leaf, mean_of
 from .extra_trees cimport ExtraTrees, Group
+from .logistic cimport LogisticRegression
 from .mixtures cimport FLOOR, ClassPool, NumberMixture
 from .model_trees cimport LinearModels
-from .naive_bayes cimport NaiveBayes
 
 cdef double ONLY_CLASS = 1e-6       # probability of all other classes where there are none
 
@@ -38,12 +38,9 @@ cdef int explain_classes(ExtraTrees forest, Explainer explainer, int code) excep
     shares = TreeExplanations(explainer, forest.trees, slopes[0])
     shares.row, shares.empty_answers = forest.schema.row, True
     add_mean_shares(forest, shares, base)
-    forest.naive.answer(forest.schema.row, NULL, 0, pool.naive_answer(&logs[0], width))
+    forest.logistic.answer(forest.schema.row, NULL, 0, forest.schema,
+                           pool.logistic_answer(&logs[0], width), width)
     pool.pool(&base[0, 0], &logs[0], width)
-    naive = naive_likelihoods(forest, forest.schema.n_filled, width)
-    if naive is None:           # its prediction is that of no features
-        memcpy(&logs[(n + 2) * width], forest.single.mixed + (n + 2) * width,
-               width * sizeof(double))
     of_base = slopes_of_pool(pool, forest.single.mixed, &logs[0], code, slopes)
     for k in range(width):
         for g in range(n):
@@ -52,8 +49,8 @@ cdef int explain_classes(ExtraTrees forest, Explainer explainer, int code) excep
         group, shares.factors = forest.groups[g], slopes[g]
         with nogil:
             shares.explain(group.first, group.n, explainer, 1.0 / group.n)
-    if naive is not None:
-        explain_naive(forest, explainer, slopes[n + 2], naive)
+    if forest.logistic.speaks():
+        explain_logistic(forest, explainer, slopes[n + 2])
     explainer.base = of_base
     return 0
 
@@ -128,36 +125,28 @@ cdef double log_sum(double[::1] sums, int code) noexcept:
     return log(total) + largest
 
 
-cdef object naive_likelihoods(ExtraTrees forest, int n, int width):
-    """The log likelihoods of naive Bayes by the first n columns with a value; None if it does not
-    speak, or if they are not finite, where it predicts equal shares.
-    """
-    cdef double[::1] sums = np.zeros(width)
-    if not forest.naive.speaks:
-        return None
-    forest.naive.log_likelihoods(forest.schema.row, forest.schema.filled, n, &sums[0])
-    return sums if -INFINITY < log_sum(sums, -1) < INFINITY else None
-
-
-cdef int explain_naive(ExtraTrees forest, Explainer explainer, double[::1] slopes,
-                       double[::1] sums) except -1:
-    """Add the contributions to naive Bayes, whose log likelihoods are sums over the columns."""
-    cdef NaiveBayes naive = forest.naive
+cdef int explain_logistic(ExtraTrees forest, Explainer explainer, double[::1] slopes) except -1:
+    """Add the contributions to the regression, whose scores are sums over the columns."""
+    cdef LogisticRegression logistic = forest.logistic
+    cdef const double* row = forest.schema.row
+    cdef const int* columns = forest.schema.filled
     cdef int i, k, width = <int>slopes.shape[0]
-    cdef double[::1] prior = naive_likelihoods(forest, 0, width), each = np.zeros(width)
+    cdef double[::1] scores = np.zeros(width), base = np.zeros(width), each = np.zeros(width)
     cdef double[::1] weights = np.zeros(width)
     cdef double others, base_others, mean = 0.0, total = 0.0
-    others, base_others = log_sum(sums, -1), log_sum(prior, -1)
-    for k in range(width):      # q = exp(log likelihood - log of the sum of all): as in the header
-        weights[k] = slope_of_exp(sums[k] - others, prior[k] - base_others)
+    logistic.scores(row, columns, forest.schema.n_filled, forest.schema, &scores[0])
+    logistic.scores(row, columns, 0, forest.schema, &base[0])
+    others, base_others = log_sum(scores, -1), log_sum(base, -1)
+    for k in range(width):      # q = exp(score - log of the sum of all): as in the header
+        weights[k] = slope_of_exp(scores[k] - others, base[k] - base_others)
         slopes[k] *= weights[k]
         mean += slopes[k]
         total += weights[k]
     for i in range(forest.schema.n_filled):
-        naive.log_likelihoods(forest.schema.row, forest.schema.filled + i, 1, &each[0])
+        logistic.scores(row, columns + i, 1, forest.schema, &each[0])
         for k in range(width):
-            explainer.phi[forest.schema.filled[i]] += (
-                slopes[k] - mean * weights[k] / total) * (each[k] - prior[k])
+            explainer.phi[columns[i]] += (
+                slopes[k] - mean * weights[k] / total) * (each[k] - base[k])
     return 0
 
 # --- Numbers --------------------------------------------------------------------------------------

@@ -6,8 +6,8 @@ the samples until its replacement is due. In the meantime the leaves of the tree
 sample, and are split on the small batches of samples that reach them.
 
 The prediction of a group is the mean of its trees. `ClassPool` combines the predictions of the
-groups and of naive Bayes, with learned weights. In a regression the trees of a group may have
-linear models (`model_trees`), and `NumberMixture` combines the predictions of the groups.
+groups and of a logistic regression, with learned weights. Where targets are numbers, the trees of a
+group may have linear models (`model_trees`), and `NumberMixture` combines the predictions.
 
 Pickles and model files contain the state of a forest, without derived data. Loading finds the
 leaves of the latest samples again, and repeats what has been done of the growths.
@@ -19,10 +19,10 @@ from libc.stdint cimport int64_t, uint8_t
 from ..ensemble cimport Ensemble
 from ..lists cimport item_of, length_of
 from ..max_features cimport MaxFeatures
-from .naive_bayes cimport NaiveBayes
 from ..tree cimport ClassShare, Tree
 from .buffer cimport Buffer
 from .growth cimport Growth
+from .logistic cimport LogisticRegression
 from .model_trees cimport LinearModels, TreeGrowth
 from .mixtures cimport ClassPool, NumberMixture
 from .questions cimport Questions
@@ -80,7 +80,7 @@ cdef struct Pass:               # rows that the trees predict and learn, see `tr
     double* answers             # answers[i * n_answers + group * n_classes + class] of row i; in a
                                 #   regression [mean, variance] per tree, then one mean per group
     Py_ssize_t n_answers
-    double* naive               # naive[i * width + class]: predictions of naive Bayes
+    double* logistic            # logistic[i * width + class]: those of the regression
     double* mixed               # predictions of the pool or the mixture for the last row
     double* row                 # scratch: a row by column; not used for one row
     bint is_shared              # whether several threads do the tasks
@@ -120,7 +120,7 @@ cdef class ExtraTrees(Ensemble):
     cdef Pass single                    # the pass of this row, as it was predicted
     cdef readonly ClassPool pool                 # None in a regression
     cdef readonly NumberMixture mixture          # None in a classification
-    cdef readonly NaiveBayes naive      # None in a regression
+    cdef readonly LogisticRegression logistic    # None in a regression
     cdef readonly Questions questions   # that wait for their labels, with what `mixed` was then
     cdef Py_ssize_t first_asked         # row of a frame that is predicted: first with a place ...
     cdef int first_place                # ... of its question, and this place; -1: no row has any

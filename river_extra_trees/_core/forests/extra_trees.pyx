@@ -23,9 +23,9 @@ from ..trees cimport Trees, table_of
 from .buffer cimport FEATURES, TARGET, Buffer, is_missing
 from .explained cimport explain_classes, explain_numbers
 from .growth cimport MOST_CELLS, Growth, are_few
+from .logistic cimport LogisticRegression
 from .mixtures cimport ClassPool, NumberMixture
 from .model_trees cimport LinearModels, TreeGrowth, walk
-from .naive_bayes cimport NaiveBayes
 from .questions cimport Pace, Questions, claim
 from .rotation cimport (
     advance, begin_again, interval_of, patience, reserve_group, start_growth,
@@ -44,8 +44,6 @@ cdef enum:
     BEGUN = 3               # in a state: its place among the fields of a growth
     GROWTH_FIELDS = 6
 
-cdef double NAIVE_MEMORY = 1000.0   # memory of naive Bayes, in samples
-
 LARGEST_WINDOW = (2**31 - 1) // 4       # sums of three still fit into 32 bits
 RULES = ("criterion", "max_depth", "min_samples_split", "min_samples_leaf")
 RULE = ("whole", 0, 2**31 - 1)
@@ -62,7 +60,7 @@ FIELDS = {
 }
 OF_CLASSES = {
     **FIELDS, "criterion": ("word", ("gini", "entropy")), "trees": ("part_or_parts", Trees),
-    "naive": ("part", NaiveBayes), "pool": ("part", ClassPool),
+    "logistic": ("part", LogisticRegression), "pool": ("part", ClassPool),
 }
 OF_NUMBERS = {
     **FIELDS, "criterion": ("word", ("variance",)), "trees": ("part_or_parts", Trees),
@@ -201,7 +199,7 @@ cdef class ExtraTrees(Ensemble):
         else:
             self.pool = ClassPool(len(self.groups))
             self.pool.labels = self.labels
-            self.naive = NaiveBayes(NAIVE_MEMORY)
+            self.logistic = LogisticRegression()
         self.questions = Questions()
         self.claims = <double*>zeroed(len(self.groups) + 1, sizeof(double))
         self.n_row = -1
@@ -269,8 +267,7 @@ cdef class ExtraTrees(Ensemble):
         self.reserve_answers(n_labels)
         if not self.regression:
             self.pool.transitions.reserve(n_labels)
-            if not self.naive.knows(self.schema.version, n_labels):
-                self.naive.fit(self.schema, n_labels)
+            self.logistic.fit(self.schema, n_labels)
         return 0
 
     cdef int n_visited(self, int n_columns, bint has_lists) noexcept nogil:
@@ -318,7 +315,7 @@ cdef class ExtraTrees(Ensemble):
         if self.regression:
             self.mixture.noise.forget_columns(held)
         else:
-            self.naive.forget_columns(held)
+            self.logistic.forget_columns(held)
 
     cdef int hold_labels(self, uint8_t* held, uint8_t* met) except -1:
         self.buffer.mark_classes(held)
@@ -328,7 +325,7 @@ cdef class ExtraTrees(Ensemble):
     cdef void forget_labels(self, const uint8_t* gone) noexcept:
         """The trees that grow have no other labels than those of stored samples."""
         self.trees.forget_classes(gone)
-        self.naive.forget_classes(gone)
+        self.logistic.forget_classes(gone)
         self.pool.transitions.forget(gone)
 
     cdef void widen(self, int n_labels) noexcept:
@@ -380,8 +377,7 @@ cdef class ExtraTrees(Ensemble):
         for k in range(self.n_row):
             self.row_columns[k] = self.schema.filled[k]
             self.row[k] = self.schema.row[self.schema.filled[k]]
-        walk_trees(self.trees.trees, self.n_trees, self.schema.row, self.schema.is_numeric(),
-                   rows.leaves)
+        walk_trees(self.trees.trees, self.n_trees, self.schema, rows.leaves)
         return pass_rows(self, rows, None, 0, None)
 
     cdef bint is_same_row(self) noexcept nogil:
@@ -398,7 +394,7 @@ cdef class ExtraTrees(Ensemble):
         return True
 
     cdef void combine(self, double* answers, double* mixed, int width) noexcept nogil:
-        """Combine the predictions of the groups and of naive Bayes, or of the trees."""
+        """Combine the predictions of the groups and of the regression, or of the trees."""
         if self.regression:
             combine_numbers(self, answers, mixed)
         elif width:
@@ -642,7 +638,7 @@ cdef class ExtraTrees(Ensemble):
         self.named = self.schema.version
         self.trees = table_of(fields["trees"], self.new_trees())
         self.models, self.mixture = fields.get("models", []), fields.get("mixture")
-        self.naive, self.pool = fields.get("naive"), fields.get("pool")
+        self.logistic, self.pool = fields.get("logistic"), fields.get("pool")
         if not self.regression:
             self.pool.labels = self.labels
         self.questions = fields["questions"]
@@ -723,9 +719,9 @@ cdef class ExtraTrees(Ensemble):
         require(not self.regression or self.mixture.noise.belongs_to(self.schema),
                 "ExtraTrees: the noise knows other columns")
         require(self.regression or (self.pool.transitions.n_labels == len(self.labels)
-                                    and self.naive.n_classes == len(self.labels)
-                                    and self.naive.belongs_to(self.schema)),
-                "ExtraTrees: the transitions or naive Bayes know other labels or columns")
+                                    and self.logistic.belongs_to(
+                                        self.schema, <int>len(self.labels))),
+                "ExtraTrees: the transitions or the regression know other labels or columns")
         return 0
 
     cdef int check_models(self) except -1:

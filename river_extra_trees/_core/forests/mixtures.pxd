@@ -5,7 +5,8 @@ Classes (`ClassPool`). Fixed share (Herbster and Warmuth 1998): the groups are m
     w_k <- (1 - s) w_k q_k(y)^(1/2) / sum + s / K.
 
 The groups, their mixture, the labels that followed the last label (`Transitions` in `members`) and
-naive Bayes are the members of a logarithmic opinion pool (Genest and Zidek 1986),
+a logistic regression (`logistic`) are the members of a logarithmic opinion pool (Genest and Zidek
+1986),
 
     p(c) proportional to the product over the members of q_m(c)^e_m.
 
@@ -82,8 +83,8 @@ cdef class ClassPool:
     cdef void weigh(self, const double* answers, double* logs, int code, int width,
                     const Pace* pace) noexcept nogil
 
-    cdef inline double* naive_answer(self, double* logs, int width) noexcept nogil:
-        """The memory to which the prediction of naive Bayes is written before `pool`."""
+    cdef inline double* logistic_answer(self, double* logs, int width) noexcept nogil:
+        """The memory to which the prediction of the regression is written before `pool`."""
         return logs + (self.n_groups + 2) * width
 
     cdef inline double* pooled(self, double* logs, int width) noexcept nogil:

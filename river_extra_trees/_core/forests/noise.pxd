@@ -4,8 +4,8 @@
 
 where E is the running mean of the squared errors, u tells how far the trees spread at x (see
 `mixtures`), and z_k are the first MOST_FEATURES numeric features: standardised by running means and
-variances with a memory of FEATURE_MEMORY samples, within 3; a missing value is 0. After each error
-e, all slopes take a step of normalised least mean squares (Nagumo and Noda 1967),
+variances with a memory of 1,000 samples, within 3 (`running`); a missing value is 0. After each
+error e, all slopes take a step of normalised least mean squares (Nagumo and Noda 1967),
 
     r = log(e^2 / v) - its running mean,        slope <- slope + RATE r d / (1 + sum of d^2),
 
@@ -15,6 +15,7 @@ with d = u - mean of u, or z_k. At first a is 1/2 and g is 0. `a` stays from 0 t
 from libc.stdint cimport uint8_t
 
 from ..schema cimport Schema
+from .running cimport Running
 
 cdef enum:
     MOST_FEATURES = 64
@@ -23,8 +24,7 @@ cdef double LARGEST_TILT        # of h
 
 cdef struct Feature:
     int column
-    double n                    # number of values, at most FEATURE_MEMORY
-    double mean, variance       # running ones
+    Running running
     double slope                # g_k
 
 cdef class NoiseModel:

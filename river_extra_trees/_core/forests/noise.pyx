@@ -2,10 +2,12 @@
 
 import numpy as np
 
-from libc.math cimport exp, isnan, log, sqrt
+from libc.math cimport exp, isnan, log
 from libc.stdint cimport uint8_t
+from libc.string cimport memset
 
 from ..schema cimport Schema
+from .running cimport RUNNING_MEMORY, follow_value, standardised
 
 from ..state import State, fields_of, reduced, require
 
@@ -18,19 +20,7 @@ cdef double FIRST_SLOPE = 0.5
 cdef double LARGEST_SLOPE = 2.0     # a
 cdef double LARGEST_G = 100.0
 LARGEST_TILT = 3.0
-cdef double LARGEST_Z = 3.0         # of a standardised feature
 cdef double LEAST_LOG = -6.0        # of e^2 / v: hits are not all alike
-cdef double FEATURE_MEMORY = 1000.0
-cdef double LARGEST_DIFFERENCE = 1e150      # of a value from the mean, so that squares are finite
-
-
-cdef inline double standardised(const Feature* feature, double value) noexcept nogil:
-    """z_k of a value; 0 if it is missing, or if all values were equal."""
-    cdef double z
-    if not feature.variance > 0.0:
-        return 0.0
-    z = (value - feature.mean) / sqrt(feature.variance)
-    return min(max(z, -LARGEST_Z), LARGEST_Z) if z == z else 0.0
 
 
 cdef class NoiseModel:
@@ -55,9 +45,8 @@ cdef class NoiseModel:
             if schema.has_codes(column) or self.has(column):
                 continue
             i = self.n_features
+            memset(&self.features[i], 0, sizeof(Feature))
             self.features[i].column = column
-            self.features[i].n = self.features[i].mean = 0.0
-            self.features[i].variance = self.features[i].slope = 0.0
             self.n_features += 1
         self.version = schema.version
 
@@ -87,7 +76,7 @@ cdef class NoiseModel:
         for i in range(self.n_features):
             if self.features[i].slope != 0.0 and self.features[i].column < n_columns:
                 h += self.features[i].slope * standardised(
-                    &self.features[i], row[self.features[i].column * stride])
+                    &self.features[i].running, row[self.features[i].column * stride])
         return min(max(h, -LARGEST_TILT), LARGEST_TILT)
 
     cdef double ratio(self, double u, double h) noexcept nogil:
@@ -108,7 +97,8 @@ cdef class NoiseModel:
         cdef double log_z2 = max(log(z2), LEAST_LOG) if z2 > 0.0 else LEAST_LOG
         cdef double distance = self.distance(u), total = 1.0 + distance * distance, step
         for i in range(self.n_features):
-            z[i] = standardised(&self.features[i], row[self.features[i].column * stride])
+            z[i] = standardised(
+                &self.features[i].running, row[self.features[i].column * stride])
             total += z[i] * z[i]
         self.n_residuals = RESIDUAL_DECAY * self.n_residuals + 1.0
         self.residual = RESIDUAL_DECAY * self.residual + log_z2
@@ -123,19 +113,11 @@ cdef class NoiseModel:
     cdef void follow(self, const double* row, Py_ssize_t stride) noexcept nogil:
         """Follow means and variances of the features, whether there was an error or not."""
         cdef int i
-        cdef double value, difference, share
-        cdef Feature* feature
+        cdef double value
         for i in range(self.n_features):
-            feature = &self.features[i]
-            value = row[feature.column * stride]
-            if isnan(value):
-                continue
-            feature.n = min(feature.n + 1.0, FEATURE_MEMORY)
-            share = 1.0 / feature.n
-            difference = min(max(value - feature.mean, -LARGEST_DIFFERENCE), LARGEST_DIFFERENCE)
-            feature.mean += share * difference
-            feature.variance = (1.0 - share) * (
-                feature.variance + share * difference * difference)
+            value = row[self.features[i].column * stride]
+            if not isnan(value):
+                follow_value(&self.features[i].running, value)
 
     # ---------------------------------------------------------------- state
 
@@ -161,8 +143,9 @@ cdef class NoiseModel:
     cdef dict views(self):
         """The features: columns; number of values, mean, variance and slope."""
         cdef int i
-        features = [(self.features[i].n, self.features[i].mean, self.features[i].variance,
-                     self.features[i].slope) for i in range(self.n_features)]
+        features = [(self.features[i].running.n, self.features[i].running.mean,
+                     self.features[i].running.variance, self.features[i].slope)
+                    for i in range(self.n_features)]
         return {
             "columns": np.array([self.features[i].column for i in range(self.n_features)],
                                 np.int32),
@@ -181,7 +164,7 @@ cdef class NoiseModel:
         cdef int i
         columns, features = fields["columns"], fields["features"]
         require(len(columns) <= MOST_FEATURES and np.all(features[:, 0] >= 0.0)
-                and np.all(features[:, 0] <= FEATURE_MEMORY) and np.all(features[:, 2] >= 0.0)
+                and np.all(features[:, 0] <= RUNNING_MEMORY) and np.all(features[:, 2] >= 0.0)
                 and np.all(np.abs(features[:, 3]) <= LARGEST_G),
                 "NoiseModel: there are no such features")
         found.slope, found.middle, found.n_middle = (
@@ -189,8 +172,8 @@ cdef class NoiseModel:
         found.residual, found.n_residuals = fields["residual"], fields["n_residuals"]
         for i in range(len(columns)):
             found.features[i].column = columns[i]
-            found.features[i].n, found.features[i].mean = features[i, 0], features[i, 1]
-            found.features[i].variance, found.features[i].slope = features[i, 2], features[i, 3]
+            found.features[i].running.n, found.features[i].running.mean = features[i, :2]
+            found.features[i].running.variance, found.features[i].slope = features[i, 2:]
         found.n_features = len(columns)
         return found
 

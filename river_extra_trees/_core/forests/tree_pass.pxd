@@ -9,7 +9,8 @@ phases of a pass:
     STORE       one thread pushes all samples into the buffer
     GROW        a task per group does the growths of all samples, which depend on the buffer alone
     LEARN       a task per tree predicts and learns all rows; after some of them it splits leaves,
-                or becomes one of the trees that GROW has finished. Another task: naive Bayes
+                or becomes one of the trees that GROW has finished. Another task: the logistic
+                regression
     ADD         a task per range of rows adds up the predictions of the trees, in a classification
     COMBINE     one thread combines the predictions of each row, and updates the weights
 

@@ -112,8 +112,7 @@ cdef class TreePass(RowPass):
             return 0
         tree = self.forest.n_trees - <int>task
         if tree == self.forest.n_trees:
-            do_naive(self.forest, rows)
-            return 0
+            return do_logistic(self.forest, rows)
         group = self.forest.group(g)
         while (<Group>group).first > tree:
             g -= 1
@@ -132,7 +131,7 @@ cdef int reserve_pass(ExtraTrees forest, Pass* rows, int room, int n_labels) exc
     if width > rows.capacity:
         rows.answers = <double*>resized(
             rows.answers, product(n_answers, forest.n_members()), sizeof(double))
-        rows.naive = <double*>resized(rows.naive, n_answers, sizeof(double))
+        rows.logistic = <double*>resized(rows.logistic, n_answers, sizeof(double))
         rows.mixed = <double*>resized(rows.mixed, forest.size_of_mixed(width), sizeof(double))
         rows.capacity = width
     return 0
@@ -140,7 +139,7 @@ cdef int reserve_pass(ExtraTrees forest, Pass* rows, int room, int n_labels) exc
 
 cdef void free_pass(Pass* rows) noexcept nogil:
     free(rows.answers)
-    free(rows.naive)
+    free(rows.logistic)
     free(rows.mixed)
 
 
@@ -187,7 +186,7 @@ cdef int pass_rows(ExtraTrees forest, Pass* rows, RowReader reader, Py_ssize_t r
                 continue
             for tree in range((<Group>group).first, (<Group>group).first + (<Group>group).n):
                 do_tree(forest, rows, <Group>group, g, tree, <SmallBatch>forest.small_of(0))
-        do_naive(forest, rows)
+        do_logistic(forest, rows)
     if rows.n_learned:
         for g in range(forest.n_groups()):
             (<Group>forest.group(g)).n_ready = 0
@@ -346,19 +345,22 @@ cdef inline double answer_number(ExtraTrees forest, Pass* rows, int tree, int le
     return slope
 
 
-cdef void do_naive(ExtraTrees forest, Pass* rows) noexcept nogil:
-    """Let naive Bayes predict all rows, and learn each of them after its prediction."""
+cdef int do_logistic(ExtraTrees forest, Pass* rows) except -1 nogil:
+    """Let the regression predict all rows, and learn each of them after its prediction."""
     cdef int i
+    cdef double* shares
     cdef const double* row
     if forest.regression or rows.width == 0:
-        return
+        return 0
     for i in range(rows.n):
-        row = row_of(rows, i, rows.row)
+        row, shares = row_of(rows, i, rows.row), rows.logistic + i * rows.width
         if not rows.is_answered:
-            forest.naive.answer(row, rows.columns, rows.n_columns, rows.naive + i * rows.width)
+            forest.logistic.answer(
+                row, rows.columns, rows.n_columns, forest.schema, shares, rows.width)
         if is_learned(rows, i):
-            forest.naive.learn(
-                row, rows.columns, rows.n_columns, <int>rows.targets[i], rows.weights[i])
+            forest.logistic.learn(row, rows.columns, rows.n_columns, forest.schema,
+                                  <int>rows.targets[i], rows.weights[i], shares)
+    return 0
 
 
 cdef void add_up(ExtraTrees forest, Pass* rows, int first, int stop) noexcept nogil:
@@ -393,7 +395,7 @@ cdef void combine(ExtraTrees forest, Pass* rows, RowReader reader, Py_ssize_t ro
                 forest.mixture.tilt(rows.mixed)[0] = forest.mixture.noise.answer(
                     rows.values + i, rows.stride, forest.schema.n_columns)
             else:
-                memcpy(forest.pool.naive_answer(rows.mixed, width), rows.naive + i * width,
+                memcpy(forest.pool.logistic_answer(rows.mixed, width), rows.logistic + i * width,
                        width * sizeof(double))
             forest.combine(answers, rows.mixed, width)
         if reader is not None:

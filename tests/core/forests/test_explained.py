@@ -109,14 +109,14 @@ def share_or_equal(leaf: Any, code: int, n_labels: int) -> float:
     return leaf["values"][code] / leaf["weight"] if leaf["weight"] else 1.0 / n_labels
 
 
-def log_odds_by_naive_bayes(model: Any, x: dict[Any, Any], label: Any) -> tuple[float, float]:
-    """The log odds of a model that only asks naive Bayes: as mixed, with its floor, and without."""
+def log_odds_by_regression(model: Any, x: dict[Any, Any], label: Any) -> tuple[float, float]:
+    """The log odds of a model that asks only the regression: with its floor, and without."""
     p = model.predict_proba_one(x)[label]
     q = (p - 0.005) / 0.99
     return math.log(p / (1.0 - p)), math.log(q / (1.0 - q))
 
 
-def test_naive_bayes() -> None:
+def test_logistic_regression() -> None:
     """Its log odds are a sum over the features, each of which a row that has only it tells."""
     rows = [(x, y == "low") for x, y in stream(("ExtraTreesClassifier", 0), 346)]
     model = ret.ExtraTreesClassifier(n_models=4, window_sizes=(20, 60), seed=1)
@@ -129,10 +129,10 @@ def test_naive_bayes() -> None:
     n_divided = 0
     for x, _ in rows[340:]:
         known = {name: value for name, value in x.items() if value is not None and value == value}
-        base, of_prior = log_odds_by_naive_bayes(model, {}, True)
-        output, whole = log_odds_by_naive_bayes(model, known, True)
+        base, of_prior = log_odds_by_regression(model, {}, True)
+        output, whole = log_odds_by_regression(model, known, True)
         parts = {
-            name: log_odds_by_naive_bayes(model, {name: value}, True)[1] - of_prior
+            name: log_odds_by_regression(model, {name: value}, True)[1] - of_prior
             for name, value in known.items()
         }
         assert sum(parts.values()) == pytest.approx(whole - of_prior, abs=1e-9)

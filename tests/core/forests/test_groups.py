@@ -46,7 +46,7 @@ def passing(regression: bool) -> Rows:
 def many_valued(regression: bool) -> Rows:
     """Nodes with many nominal values send groups of them left, missing values among them or not.
 
-    Most of the second feature are missing at first. Naive Bayes counts 64 values at most.
+    Most of the second feature are missing at first.
     """
     rng = random.Random(3)
     for i in range(220):

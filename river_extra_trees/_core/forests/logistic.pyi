@@ -1,5 +1,7 @@
 from typing import Any
 
-class NaiveBayes:
+class LogisticRegression:
+    n_labels: int
+    n_learned: int
+
     def state(self) -> dict[str, Any]: ...
-    def check(self) -> None: ...

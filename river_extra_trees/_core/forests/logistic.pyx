@@ -1,0 +1,292 @@
+"""Multinomial logistic regression. See the header."""
+
+import numpy as np
+
+from libc.math cimport sqrt
+from libc.stdint cimport int64_t, uint8_t
+from libc.string cimport memcpy, memset
+
+from ..allocation cimport free, product, resized, zeroed
+from ..arrays cimport view
+from ..schema cimport Schema
+from ..shares cimport softmax
+from .running cimport RUNNING_MEMORY, follow_value, standardised
+
+from ..state import LARGEST_CODE, State, are_codes, fields_of, put_back, reduced, require
+
+cdef enum:
+    INTERCEPT = -1
+    GONE = -2
+    FIRST_CAPACITY = 16
+
+cdef double NUMERIC = -1.0          # no code
+cdef double RATE = 0.2
+cdef double LEAST_SQUARES = 1e-12   # beside G, which may be 0
+cdef double LARGEST_SQUARES = 1e300
+
+FIELDS = {
+    "n_labels": ("whole", 0, 2**31 - 1), "n_learned": ("whole",),
+    "columns": ("whole_numbers", np.int32, "regressors", {"least": INTERCEPT, "most": 2**31 - 1}),
+    "codes": ("numbers", "regressors", {"least": NUMERIC, "most": float(LARGEST_CODE)}),
+    "seen": ("whole_numbers", np.int64, "regressors", {"most": 2**62}),
+    "running": ("numbers", "regressors", 3, {"least": -1e306, "most": 1e306}),
+    "weights": ("numbers", "regressors", None, {"least": -1e100, "most": 1e100}),
+    "squares": ("numbers", "regressors", None, {"least": 0.0, "most": LARGEST_SQUARES}),
+}
+
+
+cdef class LogisticRegression:
+    """Multinomial logistic regression, learned online. See the header."""
+
+    def __dealloc__(self):
+        free(self.regressors)
+        free(self.slopes)
+        free(self.slots)
+
+    # ---------------------------------------------------------------- memory
+
+    cdef int fit(self, Schema schema, int n_labels) except -1 nogil:
+        """Extend the weights to so many labels; begin with the first nominal column."""
+        if self.n == 0 and schema.is_numeric() or n_labels == self.n_labels:
+            return 0
+        while self.n > self.most(n_labels):
+            self.evict()
+        self.reserve(max(<int>FIRST_CAPACITY, min(self.capacity, self.most(n_labels))), n_labels)
+        if self.n == 0:
+            self.add(INTERCEPT, NUMERIC)
+        return 0
+
+    cdef int reserve(self, int capacity, int n_labels) except -1 nogil:
+        """Make room for so many regressors and labels."""
+        cdef int i, n_slots = 4
+        cdef Slope* slopes
+        while n_slots < 2 * capacity:
+            n_slots *= 2
+        self.slots = <int*>resized(self.slots, n_slots, sizeof(int))
+        self.n_slots = n_slots
+        self.compact()
+        self.regressors = <Regressor*>resized(self.regressors, capacity, sizeof(Regressor))
+        slopes = <Slope*>zeroed(product(capacity, n_labels), sizeof(Slope))
+        for i in range(self.n):
+            memcpy(slopes + <Py_ssize_t>i * n_labels,
+                   self.slopes + <Py_ssize_t>i * self.n_labels, self.n_labels * sizeof(Slope))
+        free(self.slopes)
+        self.slopes, self.n_labels, self.capacity = slopes, n_labels, capacity
+        return 0
+
+    cdef int add(self, int column, double code) except -1 nogil:
+        """Add a regressor; return its place."""
+        cdef int place
+        if self.n == self.most(self.n_labels):
+            self.evict()
+        if self.n == self.capacity:
+            self.reserve(min(2 * self.capacity, self.most(self.n_labels)), self.n_labels)
+        place = self.n
+        memset(&self.regressors[place], 0, sizeof(Regressor))
+        memset(self.slopes + <Py_ssize_t>place * self.n_labels, 0, self.n_labels * sizeof(Slope))
+        self.regressors[place].column, self.regressors[place].code = column, code
+        self.n += 1
+        self.put(place)
+        return place
+
+    cdef int place_of(self, int column, double code) noexcept nogil:
+        """The place of a regressor; -1 if it is not known."""
+        cdef int slot = self.first_slot(column, code), place
+        while True:
+            place = self.slots[slot]
+            if place < 0 or (self.regressors[place].column == column
+                             and self.regressors[place].code == code):
+                return place
+            slot = (slot + 1) & (self.n_slots - 1)
+
+    cdef void put(self, int place) noexcept nogil:
+        """Put a regressor into the table of slots."""
+        cdef int slot = self.first_slot(
+            self.regressors[place].column, self.regressors[place].code)
+        while self.slots[slot] >= 0:
+            slot = (slot + 1) & (self.n_slots - 1)
+        self.slots[slot] = place
+
+    cdef void evict(self) noexcept nogil:
+        """Forget the regressors met least recently; at most half of the others stay."""
+        cdef int64_t low = -1, high = self.n_learned, middle
+        cdef int i, n
+        while high - low > 1:       # at most half were seen after `high`
+            middle = low + (high - low) // 2
+            n = 0
+            for i in range(1, self.n):
+                n += self.regressors[i].seen > middle
+            if 2 * n > self.n:
+                low = middle
+            else:
+                high = middle
+        for i in range(1, self.n):
+            if self.regressors[i].seen <= high:
+                self.regressors[i].column = GONE
+        self.compact()
+
+    cdef void compact(self) noexcept nogil:
+        """Leave out the regressors that are gone, and put the others into empty slots."""
+        cdef int i, n = 0
+        cdef Py_ssize_t width = self.n_labels
+        memset(self.slots, -1, self.n_slots * sizeof(int))
+        for i in range(self.n):
+            if self.regressors[i].column == GONE:
+                continue
+            if i > n:
+                self.regressors[n] = self.regressors[i]
+                memcpy(self.slopes + n * width, self.slopes + i * width, width * sizeof(Slope))
+            self.put(n)
+            n += 1
+        self.n = n
+
+    cdef void forget_columns(self, const uint8_t* held) noexcept nogil:
+        """Forget the columns that are not marked."""
+        cdef int i
+        for i in range(1, self.n):
+            if not held[self.regressors[i].column]:
+                self.regressors[i].column = GONE
+        if self.n:
+            self.compact()
+
+    cdef void forget_classes(self, const uint8_t* gone) noexcept nogil:
+        """Forget the marked classes."""
+        cdef int i, c
+        for i in range(self.n):
+            for c in range(self.n_labels):
+                if gone[c]:
+                    memset(&self.slopes[<Py_ssize_t>i * self.n_labels + c], 0, sizeof(Slope))
+
+    # ---------------------------------------------------------------- answers
+
+    cdef void answer(self, const double* row, const int* columns, int n, Schema schema,
+                     double* answers, int width) noexcept nogil:
+        """Write the probability of every class for a row; uniform if nothing was learned."""
+        if self.speaks():
+            self.scores(row, columns, n, schema, answers)
+        else:
+            memset(answers, 0, width * sizeof(double))
+        softmax(answers, width)
+
+    cdef void scores(self, const double* row, const int* columns, int n, Schema schema,
+                     double* answers) noexcept nogil:
+        """Write b_c + sum_j w_jc z_j for each class."""
+        cdef int k, c, place, column, width = self.n_labels
+        cdef bint is_nominal
+        cdef double z
+        cdef const Slope* slopes = self.slopes
+        for c in range(width):
+            answers[c] = slopes[c].weight
+        for k in range(n):
+            column = columns[k]
+            if row[column] != row[column]:
+                continue
+            is_nominal = schema.has_codes(column)
+            place = self.place_of(column, row[column] if is_nominal else NUMERIC)
+            if place < 0:
+                continue
+            z = 1.0 if is_nominal else standardised(&self.regressors[place].running, row[column])
+            slopes = self.slopes + <Py_ssize_t>place * width
+            for c in range(width):
+                answers[c] += z * slopes[c].weight
+
+    # ---------------------------------------------------------------- learning
+
+    cdef int learn(self, const double* row, const int* columns, int n, Schema schema, int code,
+                   double weight, const double* shares) except -1 nogil:
+        """Learn a row, after `fit`."""
+        cdef int k, place, column
+        cdef bint is_nominal
+        cdef double z
+        if not self.speaks():
+            return 0
+        self.step(0, weight, shares, code)
+        for k in range(n):
+            column = columns[k]
+            if row[column] != row[column]:
+                continue
+            is_nominal = schema.has_codes(column)
+            place = self.place_of(column, row[column] if is_nominal else NUMERIC)
+            if place < 0:
+                place = self.add(column, row[column] if is_nominal else NUMERIC)
+            self.regressors[place].seen = self.n_learned
+            z = 1.0
+            if not is_nominal:
+                z = standardised(&self.regressors[place].running, row[column])
+                follow_value(&self.regressors[place].running, row[column])
+            self.step(place, weight * z, shares, code)
+        self.n_learned += 1
+        return 0
+
+    cdef void step(self, int place, double factor, const double* shares, int code) noexcept nogil:
+        """A step down the gradient: `factor` is v z, see the header."""
+        cdef int c
+        cdef double gradient
+        cdef Slope* slopes = self.slopes + <Py_ssize_t>place * self.n_labels
+        for c in range(self.n_labels):
+            gradient = factor * (shares[c] - (c == code))
+            slopes[c].squares = min(slopes[c].squares + gradient * gradient, LARGEST_SQUARES)
+            slopes[c].weight -= RATE * gradient / sqrt(slopes[c].squares + LEAST_SQUARES)
+
+    # ---------------------------------------------------------------- state
+
+    cdef bint belongs_to(self, Schema schema, int n_labels) except -1:
+        """Whether it knows these labels, and its columns have the same kinds in the schema."""
+        cdef int i
+        for i in range(1, self.n):
+            if (self.regressors[i].column >= schema.n_columns or self.n_labels != n_labels
+                    or schema.has_codes(self.regressors[i].column)
+                    != (self.regressors[i].code != NUMERIC)):
+                return False
+        return self.n == 0 or self.n_labels == n_labels
+
+    def __sizeof__(self):
+        return object.__sizeof__(self) + self.n_slots * sizeof(int) + self.capacity * (
+            sizeof(Regressor) + <size_t>self.n_labels * sizeof(Slope))
+
+    cdef dict views(self):
+        """The arrays over the regressors."""
+        cdef int size = sizeof(Regressor), n = self.n, room = self.capacity
+        cdef Regressor* first = self.regressors
+        cdef Slope* slopes = self.slopes
+        strides = (self.n_labels * sizeof(Slope), sizeof(Slope))
+        return {
+            "columns": view(&first.column, "i4", (room,), (size,))[:n],
+            "codes": view(&first.code, "f8", (room,), (size,))[:n],
+            "seen": view(&first.seen, "i8", (room,), (size,))[:n],
+            "running": view(&first.running, "f8", (room, 3), (size, sizeof(double)))[:n],
+            "weights": view(&slopes.weight, "f8", (room, self.n_labels), strides)[:n],
+            "squares": view(&slopes.squares, "f8", (room, self.n_labels), strides)[:n],
+        }
+
+    def state(self):
+        """The counts, and the arrays over the regressors."""
+        return fields_of(self, FIELDS, self.views())
+
+    @classmethod
+    def restored(cls, values):
+        """The regression of a state. The owner checks that its columns and labels exist."""
+        cdef dict fields = State("LogisticRegression", values, FIELDS).read(FIELDS)
+        cdef LogisticRegression found = LogisticRegression()
+        columns, codes, running = fields["columns"], fields["codes"], fields["running"]
+        n, n_labels = len(columns), fields["n_labels"]
+        require(n <= found.most(n_labels) and (n > 0) == (n_labels > 0)
+                and fields["weights"].shape == fields["squares"].shape
+                and fields["weights"].shape == (n, n_labels)
+                and np.all((columns < 0) == (np.arange(n) == 0))
+                and len(set(zip(columns.tolist(), codes.tolist()))) == n
+                and are_codes(codes, -1, LARGEST_CODE + 1)
+                and np.all(fields["seen"] <= fields["n_learned"])
+                and np.all((running[:, 0] >= 0.0) & (running[:, 0] <= RUNNING_MEMORY)
+                           & (running[:, 2] >= 0.0)),
+                "LogisticRegression: there are no such regressors")
+        found.n_learned = fields["n_learned"]
+        if n:
+            found.reserve(n, n_labels)
+            found.n = n
+            put_back(found.views(), fields)
+            found.compact()
+        return found
+
+    def __reduce__(self):
+        return reduced(type(self), self.state())

@@ -1,0 +1,88 @@
+"""The logistic regression, a member of the pool."""
+
+import pickle
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+
+import river_extra_trees as ret
+from tests.naive.logistic import NaiveLogistic
+from tests.tools.crowded import crowded
+
+
+def learned(model: Any, naive: NaiveLogistic, n: int, n_labels: int) -> None:
+    """Let both learn samples whose values hardly ever return, but for those of a feature."""
+    rng = random.Random(n_labels)
+    known: list[int] = []
+    for i in range(n):
+        x = {"often": f"o{i % 9}", "a": rng.random(), "b": float(i % 5), "id": f"once {i}"}
+        x |= {f"rare {j}": f"{rng.randrange(400)}" for j in range(3) if rng.random() < 0.7}
+        y, w = (i if i < n_labels else rng.randrange(n_labels)), rng.choice([1.0, 0.5, 3.0])
+        known += [y] if y not in known else []
+        model.learn_one(x, y, w=w)
+        nominal = {c for c, codes in enumerate(model._core.schema.codes) if codes is not None}
+        row = [(c, v) for c, v in enumerate(model._core.row_of(x)) if v == v]
+        naive.learn(tuple(row), nominal, len(known), known.index(y), w)
+
+
+@pytest.mark.parametrize(("n", "n_labels"), [(60, 1), (300, 2), (700, 350)])
+def test_it_learns_what_the_naive_one_learns(n: int, n_labels: int) -> None:
+    """Also where values are forgotten: with 350 labels, there are at most 748 regressors."""
+    model, naive = ret.ExtraTreesClassifier(n_models=1, window_sizes=(30,), seed=1), NaiveLogistic()
+    learned(model, naive, n, n_labels)
+    found = model._core.logistic.state()
+    assert found["n_learned"] == n == naive.n_learned
+    keys = [
+        (column, None if code < 0 else code)
+        for column, code in zip(found["columns"].tolist(), found["codes"].tolist(), strict=True)
+    ]
+    assert keys == list(naive.regressors)
+    for i, each in enumerate(naive.regressors.values()):
+        slopes = [each.slopes.get(code, 0.0) for code in range(n_labels)]
+        assert found["weights"][i] == pytest.approx(slopes, rel=1e-7, abs=1e-9)
+    assert (n_labels < 350) == (len(keys) > n), "all values of the feature that differs are known"
+
+
+def test_it_is_silent_without_nominal_features() -> None:
+    model = ret.ExtraTreesClassifier(n_models=1, window_sizes=(30,), seed=1)
+    for i in range(40):
+        model.learn_one({"a": float(i % 7)}, i % 3 == 0)
+    assert model._core.logistic.state()["n_learned"] == 0
+
+
+def test_many_columns_values_and_labels_take_a_fixed_memory() -> None:
+    """At most 4 MB for slopes, and 4,096 regressors of 64 bytes with their places."""
+    model: Any = ret.ExtraTreesClassifier(n_models=1, window_sizes=(30,), seed=1)
+    for i in range(300):
+        model.learn_one({j: f"value {i} {j}" for j in range(100)}, i)
+    logistic = model._core.logistic
+    assert len(logistic.state()["columns"]) <= 2**18 // 300
+    assert logistic.__sizeof__() < 2**22 + 4096 * (64 + 16)
+    copy = pickle.loads(pickle.dumps(model))
+    x: dict[Any, Any] = {j: f"value 299 {j}" for j in range(100)}
+    assert copy.predict_proba_one(x) == model.predict_proba_one(x)
+
+
+@pytest.mark.parametrize("value", [1e308, -1e308, 5e-324])
+def test_extreme_values_and_weights_leave_finite_slopes(value: float) -> None:
+    model = ret.ExtraTreesClassifier(n_models=1, window_sizes=(30,), seed=1)
+    for i in range(60):
+        x = {"a": value if i % 2 else 0.0, "b": value * (i % 3 - 1.0), "c": f"{i % 2}"}
+        model.learn_one(x, i % 3, w=[1.0, 1e100, 1e-300][i % 3])
+    weights = model._core.logistic.state()["weights"]
+    assert np.isfinite(weights).all()
+    assert np.abs(weights).max() <= 60 * 0.2
+
+
+@pytest.mark.filterwarnings("ignore:the model holds")
+def test_a_new_feature_has_no_slopes_of_the_one_that_had_its_column() -> None:
+    model = crowded(ret.ExtraTreesClassifier(n_models=1, window_sizes=(30,), seed=1), n_columns=8)
+    for i in range(400):
+        model.learn_one({"a": f"{i % 2}", f"passing {i // 30}": "same", "b": i % 3}, i % 2)
+    (column,) = (c for c, name in enumerate(model._core.schema.names) if name == "passing 13")
+    (passing,) = np.flatnonzero(model._core.logistic.state()["columns"] == column)
+    squares = model._core.logistic.state()["squares"][passing]
+    assert model._core.schema.n_columns == 8
+    assert squares.max() <= 10, "it has learned some ten samples of its own"

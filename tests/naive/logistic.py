@@ -1,0 +1,78 @@
+"""Multinomial logistic regression, as one would explain it: a dict of regressors."""
+
+import math
+from collections.abc import Set
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from tests.naive.noise import Feature, Row
+
+RATE, MOST_REGRESSORS, MOST_CELLS = 0.2, 4096, 2**18
+INTERCEPT = (-1, None)
+
+Key = tuple[int, float | None]  # a column; of a nominal one, with a code
+
+
+@dataclass
+class Regressor:
+    slopes: dict[int, float] = field(default_factory=dict)  # of the classes
+    squares: dict[int, float] = field(default_factory=dict)
+    seen: int = 0
+    feature: Feature = field(default_factory=Feature)  # of a numeric column
+
+    def step(self, z: float, errors: list[float]) -> None:
+        """AdaGrad."""
+        for code, error in enumerate(errors):
+            self.squares[code] = self.squares.get(code, 0.0) + (z * error) ** 2
+            step = RATE * z * error / math.sqrt(self.squares[code] + 1e-12)
+            self.slopes[code] = self.slopes.get(code, 0.0) - step
+
+
+class NaiveLogistic:
+    """It is silent until it learns a first sample."""
+
+    def __init__(self) -> None:
+        self.regressors: dict[Key, Regressor] = {}
+        self.n_learned = 0
+
+    def keys(self, row: Row, nominal: Set[int]) -> list[tuple[Key, float]]:
+        return [((c, value if c in nominal else None), value) for c, value in row]
+
+    def answer(self, row: Row, nominal: Set[int], n_classes: int) -> list[float]:
+        scores = np.zeros(n_classes)
+        for key, value in [(INTERCEPT, 0.0), *self.keys(row, nominal)]:
+            found = self.regressors.get(key)
+            for code, slope in found.slopes.items() if found else ():
+                scores[code] += slope * self.z(key, value)
+        shares = np.exp(scores - scores.max())
+        return [float(share) for share in shares / shares.sum()]
+
+    def z(self, key: Key, value: float) -> float:
+        is_numeric = key[1] is None and key != INTERCEPT
+        return self.regressors[key].feature.standardised(value) if is_numeric else 1.0
+
+    def learn(self, row: Row, nominal: Set[int], n_classes: int, y: int, weight: float) -> None:
+        shares = self.answer(row, nominal, n_classes)
+        errors = [share - (code == y) for code, share in enumerate(shares)]
+        self.regressors.setdefault(INTERCEPT, Regressor()).step(weight, errors)
+        for key, value in self.keys(row, nominal):
+            if key not in self.regressors:
+                if len(self.regressors) == min(MOST_REGRESSORS, MOST_CELLS // n_classes):
+                    self.forget()
+                self.regressors[key] = Regressor()
+            self.regressors[key].seen = self.n_learned
+            z = self.z(key, value)
+            self.regressors[key].feature.follow(value)
+            self.regressors[key].step(weight * z, errors)
+        self.n_learned += 1
+
+    def forget(self) -> None:
+        """Those met least recently go, so that at most half of all stay."""
+        times = sorted(each.seen for key, each in self.regressors.items() if key != INTERCEPT)
+        latest = times[-1 - len(self.regressors) // 2]
+        self.regressors = {
+            key: each
+            for key, each in self.regressors.items()
+            if key == INTERCEPT or each.seen > latest
+        }
