@@ -13,8 +13,8 @@ import river_extra_trees as ret
 from river_extra_trees import persistence
 from river_extra_trees._core.forests.extra_trees import ExtraTrees
 from river_extra_trees._core.state import StateError
-from tests.tools.crowded import crowded
 from tests.core.forests.test_groups import assert_same_answers, both, learn, rows
+from tests.tools.crowded import crowded
 
 Pair = tuple[dict[str, Any], Any]
 
