@@ -88,7 +88,7 @@ cdef class Window:
     cdef void sort(self) noexcept nogil
     cdef int slide(self, Schema schema, double target, double weight, int gone) noexcept nogil
     cdef void release(self, const uint8_t* gone) noexcept nogil
-    cdef int columns_of(self, int slot) noexcept nogil
+    cdef int columns_of(self, int slot, int* columns) noexcept nogil
     cdef int check_codes(self, Schema schema, int n_labels) except -1
     cdef int slot_at(self, int i) noexcept nogil
 
@@ -104,6 +104,12 @@ cdef class Window:
         """Number of samples of a growth with a value in a live column."""
         cdef int line = self.lines[column]
         return self.n_ordered[line] if self.n_sorted else self.n_held[line]
+
+    cdef inline int present(self, int column) noexcept nogil:
+        """Number of samples of a growth with a value in a column."""
+        if column >= self.n_columns or self.lines[column] < 0:
+            return 0
+        return self.n_growing(column)
 
     cdef inline bint is_few(self, int n) noexcept nogil:
         """Whether a column is sparse that so many samples of a growth have."""

@@ -4,6 +4,7 @@ import numpy as np
 
 from libc.math cimport NAN
 from libc.stdint cimport int64_t, uint8_t, uint64_t
+from libc.stdlib cimport qsort
 from libc.string cimport memcpy, memmove, memset
 
 from .allocation cimport free, resized, zeroed
@@ -22,7 +23,6 @@ cdef extern from "bits.h":
 cdef enum:
     LARGEST_WINDOW = 1 << 30    # slots: twice this number fits into 32 bits
     MANY_FREE = 64              # number of free lines that are always kept
-    MANY_COLUMNS = 64           # of a sample, see `columns_of`
 
 
 cdef size_t block_size(size_t capacity, size_t columns) noexcept nogil:
@@ -42,6 +42,10 @@ cdef inline int place_of(const int* order, int n, const double* key, int slot) n
     while order[at] != slot:
         at += 1
     return at
+
+
+cdef int compare(const void* one, const void* other) noexcept nogil:
+    return (<const int*>one)[0] - (<const int*>other)[0]
 
 
 cdef inline bint is_nan(double value) noexcept nogil:
@@ -435,33 +439,22 @@ cdef class Window:
         self.keep_live()
         self.is_stale = True
 
-    cdef int columns_of(self, int slot) noexcept nogil:
-        """Write the columns in which a sample has a value to `table`, ascending; return how many.
-
-        Of a sample with many, all live columns are visited.
-        """
+    cdef int columns_of(self, int slot, int* columns) noexcept nogil:
+        """Write the columns in which a sample has a value, ascending; return their number."""
         cdef const uint64_t* lines = self.lines_of + slot * self.n_words
-        cdef int* columns = self.table
-        cdef int n = 0, k, column
+        cdef uint64_t rest
         cdef Py_ssize_t word
-        cdef uint64_t bits
+        cdef int n = 0
+        cdef bint in_order = True
         for word in range(self.n_words):
-            bits = lines[word]
-            while bits and n < MANY_COLUMNS:
-                column = self.column_of[64 * word + lowest_bit(bits)]
-                bits &= bits - 1
-                k = n
-                while k > 0 and columns[k - 1] > column:
-                    columns[k] = columns[k - 1]
-                    k -= 1
-                columns[k] = column
+            rest = lines[word]
+            while rest:
+                columns[n] = self.column_of[64 * word + lowest_bit(rest)]
+                rest &= rest - 1
+                in_order &= n == 0 or columns[n - 1] < columns[n]
                 n += 1
-        if n < MANY_COLUMNS:
-            return n
-        n = 0
-        for k in range(self.n_live):
-            columns[n] = self.live[k]
-            n += self.is_marked(self.live[k], slot)
+        if not in_order:
+            qsort(columns, n, sizeof(int), compare)
         return n
 
     def slots(self):
@@ -476,7 +469,7 @@ cdef class Window:
 
     def check(self):
         """Raise a StateError if the window does not equal the one restored from its state."""
-        cdef Window other = Window.restored(self.state())
+        cdef Window other = self.restored(self.state())
         cdef int i, column
         slots = [self.slot_at(i) for i in range(self.capacity)]
         require(self.size == self.n_sorted + self.n_fresh <= self.capacity
@@ -583,7 +576,7 @@ cdef class Window:
                 and np.all(arrival[:n - 1] < arrival[1:]),     # differences may overflow
                 "Window: the samples are not in order of arrival")
         require(not np.any(np.isinf(data)), "Window: a value is infinite")
-        window = Window(n)
+        window = cls(n)
         window.n_seen = n_seen
         window.fill(data, target, weight, arrival, state.whole("n_sorted", 0, n))
         return window

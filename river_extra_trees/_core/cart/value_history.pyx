@@ -55,7 +55,7 @@ cdef class ValueHistory:
         if schema.is_numeric():
             return 0
         self.reserve(window.n_columns)
-        for k in range(window.columns_of(slot)):
+        for k in range(window.columns_of(slot, window.table)):
             column = window.table[k]
             if schema.has_codes(column):
                 self.learn_value(column, window.values_of(column)[slot], window.target[slot],
