@@ -378,8 +378,8 @@ INLINE void visit_leaves(const Visit *tree, int n, const double *points, const d
     if (n_rows == 1) visit_leaves(tree, n, points, weights, 1);                                    \
     else visit_leaves(tree, n, points, weights, n_rows)
 
-static void visit(const Visit *tree, int n, const double *points, const double *weights,
-                  int n_rows) {
+static inline void visit(const Visit *tree, int n, const double *points, const double *weights,
+                         int n_rows) {
     if (n == 4) { VISIT(4); }
     else if (n == 8) { VISIT(8); }
     else if (n == 12) { VISIT(12); }

@@ -345,7 +345,7 @@ class TreeLearner(base.Estimator):
         """Explain the prediction for each row of a frame; `label` is None in a regression."""
         frame = readable_frame(X)
         self._core.reader(table_of(frame))  # an error names the row
-        rows = list(rows_of(values_by_name(frame), len(frame)))
+        rows: list[Sample] = list(rows_of(values_by_name(frame), len(frame)))
         with self._team() as team:
             return explain_rows(self._core, team, rows, label, method)
 
