@@ -10,7 +10,7 @@ from ..rng cimport DISCARD, Rng, below, rng_for
 from ..window cimport Window
 from .leaf_models cimport class_share
 from .particles cimport (
-    ALC, ALM, ENTROPY, OLDEST, RANDOM, Particles, Policy, count_present, decay_ahead, decayed, v_of,
+    ALC, ALM, ENTROPY, OLDEST, RANDOM, Particles, Policy, decay_ahead, decayed, v_of,
 )
 from .shared_trees cimport Leaf, Node, SharedTrees
 
@@ -65,8 +65,7 @@ cdef class Acquisition:
                 continue
             order = pool.order_of(column)
             box[2 * i] = pool.values_of(column)[order[0]]
-            box[2 * i + 1] = pool.values_of(column)[
-                order[count_present(self.filter, column) - 1]]
+            box[2 * i + 1] = pool.values_of(column)[order[pool.present(column) - 1]]
 
     cdef void pass_down(self, int node, int child, bint left) noexcept nogil:
         """Pass share and box of a node to one of its children."""
