@@ -7,7 +7,7 @@ from libc.string cimport memset
 from ..allocation cimport resized
 from ..schema cimport Schema
 from ..split cimport VARIANCE
-from .buffer cimport BLOCK, Entry
+from .buffer cimport Entry
 
 cdef extern from "bits.h":
     int lowest_bit(uint64_t word) nogil
