@@ -116,12 +116,13 @@ class DynamicTreeRegressor(DynamicTreeLearner, DistributionRegressor):
     samples count in the evidence of a tree like active ones. A retirement therefore changes neither
     predictions nor the odds of staying and pruning, but with `published` the odds.
 
-    Linear leaves use the first 64 numeric features and replace a missing value by the mean of its
-    feature. At a split, missing values go to the side that was drawn for them. Nominal features are
-    split by groups of values, or one against the rest where a leaf has up to three; see [the
-    page](../algorithms/dynamic_trees.md#one-sample). The number that `predict_one` returns stays
-    within the range of the targets; the distribution is that of the leaves, which extrapolate. New
-    features may appear at any time, up to 16,384 columns.
+    Linear leaves use the first 64 numeric features that one in eight active samples has, until only
+    one in sixteen has them, and replace a missing value by the mean of its feature. At a split,
+    missing values go to the side that was drawn for them. Nominal features are split by groups of
+    values, or one against the rest where a leaf has up to three; see
+    [the page](../algorithms/dynamic_trees.md#one-sample). The number that `predict_one` returns
+    stays within the range of the targets; the distribution is that of the leaves, which
+    extrapolate. New features may appear at any time, up to 16,384 columns.
 
     References
     ----------

@@ -48,8 +48,7 @@ cdef inline void combine(const LeafModel* model, double* row, const double* othe
     for i in range(size):
         factor = part * before * step[i]
         if addend == NULL:
-            for j in range(i + 1):
-                products[j] += factor * step[j]
+            add_multiple(products, factor, step, i + 1)
         else:
             for j in range(i + 1):
                 products[j] += share * addend[j] + factor * step[j]
@@ -108,7 +107,7 @@ cdef Fit fit(const LeafModel* model, const double* row, bint linear) noexcept no
     """
     cdef Fit result
     cdef int size = model.n_regressors + 1, n_cells = size * (size + 1) // 2
-    cdef int i, j, k
+    cdef int i, k
     cdef double* factor = model.scratch
     cdef double* means = factor + n_cells
     cdef double* diagonal = means + size
@@ -148,8 +147,7 @@ cdef Fit fit(const LeafModel* model, const double* row, bint linear) noexcept no
         for i in range(k + 1, size):
             ratio = column[i] / pivot
             target_row[k] = ratio
-            for j in range(k + 1, i + 1):
-                target_row[j] -= ratio * column[j]
+            add_multiple(target_row + k + 1, -ratio, column + k + 1, i - k)
             target_row += i + 1
         pivot_row += k + 1
     result.sse = max(factor[n_cells - 1], RESIDUAL_TOLERANCE * diagonal[size - 1])      # r - R
@@ -207,12 +205,9 @@ cdef double leverage(const LeafModel* model, const Fit* fit, const double* v,
 
 cdef void substitute_back(const double* factor, int n, double* b) noexcept nogil:
     """Replace the n numbers b by the solution of L' u = b; L by rows, without its diagonal."""
-    cdef const double* line
-    cdef int i, k
+    cdef int k
     for k in range(n - 1, -1, -1):
-        line = factor + k * (k + 1) // 2
-        for i in range(k):
-            b[i] -= line[i] * b[k]
+        add_multiple(b, -b[k], factor + k * (k + 1) // 2, k)
 
 
 cdef void slopes_of(const LeafModel* model, const Fit* fit, double* slopes) noexcept nogil:

@@ -74,6 +74,16 @@ cdef class Schema:
         """Whether no column is nominal."""
         return size_of(<PyObject*>self.nominal) == 0
 
+    cdef inline bint is_complete(self) noexcept nogil:
+        """Whether the row has a value in every column; `filled` may have columns without one."""
+        cdef int column
+        if self.n_filled < self.n_columns:
+            return False
+        for column in range(self.n_columns):
+            if self.row[column] != self.row[column]:
+                return False
+        return True
+
     cdef inline void put(self, int column, double number) noexcept nogil:
         """Put a value into a column of the row."""
         if number == number:

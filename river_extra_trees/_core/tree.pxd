@@ -27,6 +27,7 @@ from libc.math cimport NAN
 from libc.stdint cimport uint8_t, uint16_t
 
 from .moments cimport follow_moments
+from .schema cimport Schema
 from .split cimport GROUP, ONE_VALUE, Split, is_in_group
 from .value_sets cimport ValueSet
 from .window cimport Window
@@ -42,6 +43,11 @@ cdef enum:
     MISSING_RIGHT = 1       # missing values go right
     OTHERS_RIGHT = 2        # so do present values that do not go left
     UNUSED = 0xFFFF         # `feature` of a node that is not in the tree
+
+cdef enum RowKind:
+    ANY = 0
+    NUMERIC = 1             # no column is nominal
+    COMPLETE = 2            # besides, no value is missing
 
 cdef const double FAINTEST = 1e-200     # a decayed class weight below this becomes 0
 
@@ -234,14 +240,15 @@ cdef inline int walk_slot(const Tree* tree, Window window, int slot) noexcept no
     return node
 
 
-cdef inline void descend(const Tree* trees, int n, const double* row, bint numeric,
+cdef inline void descend(const Tree* trees, int n, const double* row, RowKind kind,
                          int* leaves) noexcept nogil:
     """Find the leaves that a row reaches in n trees, at most LANES; the other lanes are idle."""
     cdef (const Node*)[LANES] roots
     cdef (const Node*)[LANES] reached
     cdef const Node* this
     cdef size_t next, go
-    cdef unsigned int going = 1
+    cdef unsigned int right, going = 1
+    cdef double value
     cdef int k, _
     for k in range(LANES):
         roots[k] = reached[k] = trees[min(k, n - 1)].nodes
@@ -249,8 +256,11 @@ cdef inline void descend(const Tree* trees, int n, const double* row, bint numer
         for _ in range(STEPS):
             for k in range(LANES):
                 this = reached[k]
-                next = <size_t>(
-                    roots[k] + (this.left ^ <int>turn(this, row[this.feature], numeric)))
+                value = row[this.feature]
+                # In a leaf this may be wrong if the row is complete: it does not matter.
+                right = (value > this.threshold if kind == COMPLETE
+                         else turn(this, value, kind == NUMERIC))
+                next = <size_t>(roots[k] + (this.left ^ <int>right))
                 # All bits of `go` are set in a split, none in a leaf.
                 go = -<size_t>(this.turns // OTHERS_RIGHT)
                 reached[k] = <const Node*>(<size_t>this ^ ((<size_t>this ^ next) & go))
@@ -261,16 +271,21 @@ cdef inline void descend(const Tree* trees, int n, const double* row, bint numer
         leaves[k] = <int>(reached[k] - roots[k])
 
 
-cdef inline void walk_trees(const Tree* trees, int n, const double* row, bint numeric,
-                            int* leaves) noexcept nogil:
-    """Find the leaves that a row, by column, reaches in n trees."""
+cdef inline void walk_trees(const Tree* trees, int n, Schema schema, int* leaves) noexcept nogil:
+    """Find the leaves that the row of a schema reaches in n trees."""
+    cdef const double* row = schema.row
     cdef Rows rows = rows_by_column(row, 1)
+    cdef RowKind kind = ANY
     cdef int tree = 0
+    if schema.is_numeric():
+        kind = COMPLETE if schema.is_complete() else NUMERIC
     while n - tree > FEW_WALKS:
-        if numeric:
-            descend(trees + tree, n - tree, row, True, leaves + tree)
+        if kind == COMPLETE:
+            descend(trees + tree, n - tree, row, COMPLETE, leaves + tree)
+        elif kind == NUMERIC:
+            descend(trees + tree, n - tree, row, NUMERIC, leaves + tree)
         else:
-            descend(trees + tree, n - tree, row, False, leaves + tree)
+            descend(trees + tree, n - tree, row, ANY, leaves + tree)
         tree += LANES
     for tree in range(tree, n):         # for a few, other lanes would be in vain
         walk_rows(trees + tree, &rows, NULL, 1, leaves + tree)

@@ -58,10 +58,12 @@ cdef class Window:
     cdef void begin_column(self, int column) noexcept nogil
     cdef void keep_live(self) noexcept nogil
     cdef bint has_value(self, int column) noexcept nogil
+    cdef int n_ordered(self, int column) noexcept nogil
     cdef void push(self, const double* values, Py_ssize_t stride, Schema schema, int n,
                    const double* targets, const double* weights, int* slots) noexcept nogil
     cdef void sort(self) noexcept nogil
     cdef int slide(self, Schema schema, double target, double weight, int gone) noexcept nogil
+    cdef void arrive(self, int slot, double target, double weight, int gone) noexcept nogil
     cdef void release(self, const uint8_t* gone) noexcept nogil
     cdef void clear(self) noexcept nogil
     cdef int check_codes(self, Schema schema, int n_labels) except -1

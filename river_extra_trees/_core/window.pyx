@@ -211,6 +211,10 @@ cdef class Window:
                 return True
         return False
 
+    cdef int n_ordered(self, int column) noexcept nogil:
+        """The number of slots in the sorted order of a column."""
+        return self.n_sorted
+
     cdef void push(self, const double* values, Py_ssize_t stride, Schema schema, int n,
                    const double* targets, const double* weights, int* slots) noexcept nogil:
         """Store those of n rows that have a positive weight. slots[i] is the slot of row i, or -1.
@@ -309,17 +313,21 @@ cdef class Window:
             none_left |= is_nan(key[order[0]])
         if none_left:
             self.keep_live()
-        gap = 0 if gone >= 0 else n
-        while gone >= 0 and self.by_arrival[gap] != gone:
-            gap += 1
-        memmove(self.by_arrival + gap, self.by_arrival + gap + 1,
-                (self.n_sorted - 1 - gap) * sizeof(int))
+        self.arrive(slot, target, weight, gone)
+        return slot
+
+    cdef void arrive(self, int slot, double target, double weight, int gone) noexcept nogil:
+        """Make a slot that `slide` filled, in place of `gone` or -1, that of the last sample."""
+        cdef int place = self.n_sorted - 1 if gone < 0 else 0
+        while gone >= 0 and self.by_arrival[place] != gone:
+            place += 1
+        memmove(self.by_arrival + place, self.by_arrival + place + 1,
+                (self.n_sorted - 1 - place) * sizeof(int))
         self.by_arrival[self.n_sorted - 1] = slot
         self.target[slot] = target
         self.weight[slot] = weight
         self.arrival[slot] = self.n_seen
         self.n_seen += 1
-        return slot
 
     cdef void release(self, const uint8_t* gone) noexcept nogil:
         """Free the slots that `gone` marks, of sorted samples only."""
@@ -362,7 +370,7 @@ cdef class Window:
 
     def check(self):
         """Raise a StateError if the window does not equal the one restored from its state."""
-        cdef Window other = Window.restored(self.state())
+        cdef Window other = self.restored(self.state())
         cdef int i, column
         slots = [self.slot_at(i) for i in range(self.capacity)]
         require(self.size == self.n_sorted + self.n_fresh <= self.capacity
@@ -379,8 +387,8 @@ cdef class Window:
         require(sorted(lines) == list(range(self.column_capacity)),
                 "Window: the lines are not all there once")
         for column in live:
-            require([self.order_of(column)[i] for i in range(self.n_sorted)]
-                    == [slots[other.order_of(column)[i]] for i in range(self.n_sorted)],
+            require([self.order_of(column)[i] for i in range(self.n_ordered(column))]
+                    == [slots[other.order_of(column)[i]] for i in range(other.n_ordered(column))],
                     "Window: a column is not sorted")
             require(all([is_nan(self.values_of(column)[slot]) for slot in slots[self.size:]]),
                     "Window: a free slot holds a value")
@@ -455,7 +463,7 @@ cdef class Window:
                 and np.all(arrival[:n - 1] < arrival[1:]),     # differences may overflow
                 "Window: the samples are not in order of arrival")
         require(not np.any(np.isinf(data)), "Window: a value is infinite")
-        window = Window(n)
+        window = cls(n)
         window.n_seen = n_seen
         window.fill(data, target, weight, arrival, state.whole("n_sorted", 0, n))
         return window

@@ -84,8 +84,6 @@ def test_new_features_are_learned_in_a_long_life(name: str) -> None:
     parameters: dict[str, Any] = {}
     if name.startswith("Dynamic"):
         parameters = {"n_particles": 20, "window": 200}
-    if name == "DynamicTreeRegressor":
-        parameters["leaf"] = "constant"  # linear leaves keep the first names as regressors
     if name.startswith("Extra"):
         parameters["window_sizes"] = (50, 200)  # trees of large windows hold all 320 for long
     n_right = []

@@ -14,7 +14,7 @@ from tests.tools.forest_samples import passing_names
 SMALL = [case for case in TIGHTEST if not case[0].startswith("Dynamic")]
 
 
-@pytest.mark.parametrize("case", SMALL, ids=str)
+@pytest.mark.parametrize("case", TIGHTEST, ids=str)
 def test_columns_that_come_and_go(case: tuple[str, int]) -> None:
     """A model that was copied has found its live columns anew, and goes on as the other does."""
     model, copied = make(case), make(case)

@@ -205,6 +205,20 @@ def test_frames_are_learned_as_their_rows(
             assert repr(rows_of_shares(model.predict_proba_many(X), labels)) == repr(now)
 
 
+@pytest.mark.parametrize("name", ["ExtraTreesClassifier", "ShrubEnsembleClassifier"])
+def test_gaps_in_rows_of_numbers(name: str) -> None:
+    """Rows with gaps, some with a new label, reach the leaves that their dicts reach."""
+    rng = random.Random(3)
+    X = pd.DataFrame(
+        {key: [rng.choice([rng.random(), math.nan]) for _ in range(300)] for key in "abc"}
+    )
+    y = [f"label {i // 25}" if rng.random() < 0.5 else "other" for i in range(300)]
+    model, by_rows = (getattr(ret, name)(seed=1) for _ in range(2))
+    expected, _ = naive.learn_many(by_rows, X, y)
+    assert shown(model.predict_learn_many(X, y)) == repr(expected)
+    assert frozen(model) == frozen(by_rows)
+
+
 # --- However a library lays them out
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from tests.naive.noise import Feature, Row
 
-RATE, MOST_REGRESSORS, MOST_CELLS = 0.2, 4096, 2**18
+RATE, MOST_REGRESSORS, MOST_CELLS = 0.2, 4096, 2**19
 INTERCEPT = (-1, None)
 
 Key = tuple[int, float | None]  # a column; of a nominal one, with a code

@@ -16,6 +16,7 @@ from ..schema cimport MAX_COLUMNS, Labels, Schema
 from ..shares cimport first_largest
 from ..split cimport goes_left
 from ..window cimport Window
+from .active_samples cimport ActiveSamples
 from .leaf_models cimport Predictive, class_share, mean_of, predictive
 from .particles cimport (
     ALC, ALM, ENTROPY, LARGEST_REGRESSOR, MAX_DECAYS, OLDEST, RANDOM, Particles, Regressor,
@@ -27,7 +28,7 @@ from .shared_trees cimport Leaf, Node, restored_trees
 from .step cimport learn_row, rejuvenate, retire_slot
 
 from ..state import (
-    LARGEST_FLOAT, LARGEST_TARGET, State, captured, fields_of, put_back, require,
+    LARGEST_FLOAT, LARGEST_TARGET, Captured, State, captured, fields_of, put_back, require,
 )
 from .shared_trees import FIELDS as TREES
 
@@ -300,6 +301,7 @@ cdef class ParticleFilter(Particles):
         return fields_of(self, FIELDS, {
             **self.settings(), **views, **self.trees.state(self.roots, self.n_alive, number),
             "drawn": np.array([number[self.drawn[i]] for i in range(n)], np.int32),
+            "pool": Captured(Window, self.pool.state()),
         })
 
     cdef Learner serving_copy(self):
@@ -341,14 +343,16 @@ cdef class ParticleFilter(Particles):
         """Fill an empty filter from a state."""
         cdef int i, n
         parts = state.read(PARTS)
-        self.schema, self.labels, self.pool = parts["schema"], parts["labels"], parts["pool"]
+        self.schema, self.labels = parts["schema"], parts["labels"]
+        self.pool = ActiveSamples.restored(parts["pool"].state())
         n = self.pool.size
         require(not self.regression or len(self.labels) == 0,
                 "ParticleFilter: a regression has labels")
         self.pool.check_codes(self.schema, -1 if self.regression else <int>len(self.labels))
         require(self.pool.n_fresh == 0 and n <= self.window,
                 "ParticleFilter: the pool is not its own")
-        self.shape_by(state.whole_numbers("columns", np.int32, None, most=MAX_COLUMNS - 1).tolist())
+        self.shape_by(state.whole_numbers("columns", np.int32, None, most=MAX_COLUMNS - 1).tolist(),
+                      len(state.numbers("fill", None)))
         fields = state.read(
             CONTENT, row=self.model.width, prior=self.model.width if self.regression else 0,
             samples=n, regressors=self.model.n_regressors, rules=n_rules(self),
@@ -378,17 +382,20 @@ cdef class ParticleFilter(Particles):
                 finish_leaf(self, self.trees.nodes[i].leaf)
         return 0
 
-    cdef int shape_by(self, list columns) except -1:
-        """Take the shape of a state with these regressors; with none, of the first numeric columns.
+    cdef int shape_by(self, list columns, int n_regressors) except -1:
+        """Take the shape of a state with so many regressors, which are in these columns.
 
-        Files of before have none.
+        Files of before have none of these: there, the first numeric columns are meant.
         """
+        if not columns:
+            columns = [column for column in range(self.schema.n_columns)
+                       if not self.schema.has_codes(column)][:n_regressors]
         require(len(columns) <= MAX_REGRESSORS * self.linear and all([
             column < self.schema.n_columns and not self.schema.has_codes(column)
-            for column in columns]) and all([a < b for a, b in zip(columns, columns[1:])]),
+            for column in columns]) and len(set(columns)) == len(columns),
             "ParticleFilter: the regressors are no numeric columns")
-        reshape(self, max(self.model.n_classes, <int>len(self.labels)), columns or None)
-        return follow(self)
+        reshape(self, max(self.model.n_classes, <int>len(self.labels)), columns)
+        return 0
 
     cdef list derived(self):
         """What a restored filter computes anew, of particles and nodes."""
@@ -404,6 +411,7 @@ cdef class ParticleFilter(Particles):
         return found
 
     cdef int check_structure(self) except -1:
+        self.pool.check()
         cdef ParticleFilter other = self.restored(captured(self.fields(), self.DEFAULTS))
         require(repr(self.derived()) == repr(other.derived()),     # also NaN, by their repr
                 "ParticleFilter: depths, sizes, references, shares or scores do not follow from "

@@ -14,7 +14,7 @@ are collected and scored in batches.
 """
 
 from libc.limits cimport INT_MAX
-from libc.math cimport INFINITY, exp, isfinite
+from libc.math cimport INFINITY, exp, fmod, isfinite
 from libc.stdint cimport int64_t, uint64_t
 from libc.stdlib cimport qsort
 from libc.string cimport memcpy, memset
@@ -22,31 +22,17 @@ from libc.string cimport memcpy, memset
 from ..linalg cimport BATCH_SIZE, Fit, add_samples, merge
 from ..rng cimport MOVE, Rng, rng_for, uniform
 from ..split cimport NO_VALUE, goes_left
+from .active_samples cimport lowest_bit
 from .leaf_models cimport (
     add_to_cells, evidence, fit_batch, log_multinomial, published_score, to_cells,
 )
 from .particles cimport (
     LEAST_PROPOSALS, MOST_PROPOSALS, Column, Cut, LeafHit, LeafParent, Particles, SplitScan,
-    decays_by_leaf, finish_leaf, leaf_score, row_score, score_subtree, sum_subtree, v_of,
-    weigh_samples,
+    decays_by_leaf, finish_leaf, forget_ranks, leaf_score, ranked, row_score, score_subtree,
+    sum_subtree, v_of, weigh_samples,
 )
 from .nominal cimport place_nominal
 from .shared_trees cimport MAX_DEPTH, Leaf, Node
-
-cdef extern from *:
-    """
-    #ifdef _MSC_VER
-    #include <intrin.h>
-    static int lowest_bit(unsigned long long word) {
-        unsigned long place;
-        _BitScanForward64(&place, word);
-        return (int)place;
-    }
-    #else
-    #define lowest_bit __builtin_ctzll
-    #endif
-    """
-    int lowest_bit(unsigned long long word) noexcept nogil
 
 
 cdef int move_all(Particles filter, const double* x, int first, int stop) except -1 nogil:
@@ -239,36 +225,49 @@ cdef int propose_all(Particles filter, const LeafHit* hit, Rng* rng) noexcept no
     """Draw the proposals at one leaf into `Particles.cuts`, score them, return their number.
 
     Each is uniform over columns and places (section 2.2). Together they are spread evenly over both
-    by systematic sampling. In dynaTree, each particle has its own, independent proposal. Columns of
-    which no active sample has a value are left out, since they have no place for a cut.
+    by systematic sampling. The columns are those in which some sample of the leaf has a value: so a
+    column that hardly any sample has is hardly ever proposed, and one sample with many names does
+    not keep the trees from growing. In dynaTree, each particle has its own, independent proposal,
+    in any column in which an active sample has a value.
     """
     cdef const Leaf* leaf = filter.trees.nodes[hit.node].leaf
-    cdef int particle = hit.first, n = 0, i, n_columns = filter.pool.n_live, n_placed = 0
+    cdef int particle = hit.first, n = 0, i, n_columns, n_placed = 0, column
     cdef double u = uniform(rng), place
+    cdef const int* columns
     cdef Cut* cut
     # Halved instead of doubling `min_samples_leaf`, which could overflow.
     if (
         leaf.n_active // 2 < filter.min_samples_leaf or filter.alpha <= 0.0
-        or n_columns == 0 or filter.trees.nodes[hit.node].depth >= MAX_DEPTH
+        or filter.trees.nodes[hit.node].depth >= MAX_DEPTH
     ):
+        return 0
+    if filter.published:
+        columns, n_columns = filter.pool.live, filter.pool.n_live
+    else:
+        columns = filter.proposed
+        n_columns = filter.pool.columns_in(leaf.slots[some(u, leaf.n_active)], filter.proposed)
+    if n_columns == 0:
         return 0
     while particle >= 0:
         n += 1
         particle = filter.next[particle]
     if not filter.published:
         n = min(max(n, LEAST_PROPOSALS), MOST_PROPOSALS)
-    for i in range(n_columns):
+    if filter.n_ranked + n > filter.most_ranked:
+        forget_ranks(filter)
+    for i in range(filter.n_ranked):
         filter.columns[i].n_present = -1
     filter.scan.has_signal = False
     weigh_samples(filter, leaf)
     for i in range(n):
         cut = &filter.cuts[i]
         place = (uniform(rng) if filter.published else (i + u) / n) * n_columns
-        cut.column = min(<int>place, n_columns - 1)
+        column = min(<int>place, n_columns - 1)
+        cut.column = ranked(filter, columns[column])
         cut.odds, cut.grown, cut.correction = NULL, -1, 0.0
         if filter.columns[cut.column].n_present < 0:
             sort_leaf(filter, leaf, &filter.columns[cut.column])
-        if place_cut(filter, rng, leaf, cut, place - cut.column):
+        if place_cut(filter, rng, leaf, cut, place - column):
             cut.position = (
                 2 * <int64_t>cut.column + cut.split.missing_left << 32
                 | place_in_order(cut, i))
@@ -276,6 +275,11 @@ cdef int propose_all(Particles filter, const LeafHit* hit, Rng* rng) noexcept no
             n_placed += 1
     score_cuts(filter, hit.node, n_placed)
     return n
+
+
+cdef inline int some(double u, int n) noexcept nogil:
+    """One of n things, by the lower digits of a uniform number, whose upper ones say another."""
+    return <int>(fmod(65536.0 * u, 1.0) * n)
 
 
 cdef int place_in_order(const Cut* cut, int number) noexcept nogil:

@@ -12,7 +12,7 @@ from libc.stdint cimport int64_t, uint8_t, uint64_t
 from ..learner cimport Learner
 from ..linalg cimport MAX_REGRESSORS, LeafModel
 from ..split cimport Split
-from ..window cimport Window
+from .active_samples cimport ActiveSamples
 from .leaf_models cimport BATCH_PAIRS
 from .shared_trees cimport MAX_DEPTH, Leaf, SharedTrees
 
@@ -75,6 +75,7 @@ cdef enum:
     # Cuts proposed per leaf and step: one per particle with the leaf, within these bounds.
     LEAST_PROPOSALS = 4     # fills a batch of leaf models
     MOST_PROPOSALS = 100
+    MOST_RANKED = 128       # columns at once; at least one per proposal
     MAX_DECAYS = 8
     MAX_RULES = 2           # see `SWITCH` in `step`
     N_POWERS = 512
@@ -90,7 +91,7 @@ cdef enum Policy:           # which active sample retires from a full window
 cdef double LARGEST_REGRESSOR       # larger values are replaced by this one
 
 cdef class Particles(Learner):
-    cdef readonly Window pool       # the active samples
+    cdef readonly ActiveSamples pool
     cdef SharedTrees trees
     cdef LeafModel model
     cdef double* block              # memory of the following rows, of the row of the prior, and of
@@ -99,9 +100,13 @@ cdef class Particles(Learner):
     cdef double* row_other          # scratch: two rows
     cdef double* row_decayed        # scratch: see `decayed`
     cdef Regressor regressors[MAX_REGRESSORS]
+    cdef uint8_t* is_regressor      # per column
     cdef double v[MAX_REGRESSORS + 1]   # scratch: v of the new sample, see `linalg`
     cdef double* x                  # scratch: features of an active sample, see `features_of`
-    cdef int n_columns              # capacity of `x`
+    cdef int* x_columns             # the n_x columns with a value in `x`
+    cdef int* proposed              # scratch: the columns in which cuts are proposed
+    cdef int n_x
+    cdef int n_columns              # capacity of these four
     cdef double* active_v           # active_v[slot * (q + 1) ...]: v of an active sample
     cdef int* drawn                 # drawn[k], k < pool.size: slot that k stands for in a draw
     cdef int capacity               # of these two, in slots
@@ -155,7 +160,9 @@ cdef class Particles(Learner):
 
     cdef void* scratch              # memory of the following arrays, for the cuts of one leaf
     cdef size_t scratch_bytes
-    cdef Column* columns            # the n_live live columns
+    cdef int* ranked_as             # per line of the pool: its place in `columns`, or -1
+    cdef Column* columns            # the n_ranked live columns that were ranked for this step
+    cdef int n_ranked, most_ranked
     cdef uint64_t* bits             # for sorting: one bit per rank in the pool, 0 in between
     cdef const double* sample_weight    # per slot: weight in the current leaf; in the pool, or in
                                         #   `decayed_weight` if samples decay
@@ -176,6 +183,11 @@ cdef inline bint is_active(Particles filter, int slot, int stratum) noexcept nog
 cdef inline int prior_window(Particles filter) noexcept nogil:
     """The prior of the leaves follows about ten times so many samples."""
     return min(filter.window, <int>PRIOR_WINDOW)
+
+cdef inline bint is_due(Particles filter) noexcept nogil:
+    """Whether it is time for what is done rarely: at doubling intervals, at most `prior_window`."""
+    return (filter.pool.n_seen % prior_window(filter) == 0
+            or filter.pool.n_seen & (filter.pool.n_seen - 1) == 0)
 
 cdef inline bint fades(Particles filter, const Leaf* leaf) noexcept nogil:
     """Whether weights in a leaf decay per sample of the stream."""
@@ -201,9 +213,10 @@ cdef double score_subtree(Particles filter, int node, bint read_only) noexcept n
 cdef int sum_subtree(Particles filter, int node, double* row) noexcept nogil
 
 cdef int follow(Particles filter) except -1 nogil
-cdef int reshape(Particles filter, int n_classes, list regressors=*) except -1
+cdef int reshape(Particles filter, int n_classes, list regressors) except -1
 cdef int fit_scratch(Particles filter) except -1 nogil
-cdef int count_present(Particles filter, int column) noexcept nogil
+cdef int ranked(Particles filter, int feature) noexcept nogil
+cdef void forget_ranks(Particles filter) noexcept nogil
 
 # --- Particles
 cdef int add_roots(Particles filter, int first) except -1

@@ -10,12 +10,14 @@ from ..linalg cimport (
     BATCH_SIZE, MAX_REGRESSORS, Fit, LeafModel, fit, merge, row_width, scale, scratch_size,
 )
 from ..allocation cimport free, product, resized, zeroed
-from ..sorting cimport rank
-from ..window cimport Window
+from .active_samples cimport ActiveSamples
 from .leaf_models cimport log_gamma, log_marginal, published_score
 from .shared_trees cimport MAX_DEPTH, Leaf, Node, SharedTrees, empty_leaf, pop, side
 
 LARGEST_REGRESSOR = 1e50
+# A numeric column is a regressor if one in so many active samples has a value, until one in twice
+# as many has none. So a sample with many names does not slow the model down for good.
+cdef int RARE = 8
 # Active samples per sample of memory: those beyond have weights below exp(-REACH).
 cdef double REACH = 3.0
 
@@ -78,7 +80,7 @@ cdef class Particles(Learner):
                 self.powers[k][age] = pow(self.decays[k], <double>age)
         sum_beliefs(self)
         self.lowest, self.highest = INFINITY, -INFINITY
-        self.pool, self.trees = Window(), SharedTrees()
+        self.pool, self.trees = ActiveSamples(), SharedTrees()
         self.particle_bytes = (
             n * (2 * sizeof(double) + sizeof(LeafHit) + sizeof(LeafParent) + 5 * sizeof(int))
             + n_cuts * (sizeof(Cut) + sizeof(Cut*)))
@@ -93,13 +95,16 @@ cdef class Particles(Learner):
         self.pair_of = self.resampled_pairs + n
         self.next = self.pair_of + n
         self.roots = self.next + n
-        reshape(self, classifier)
+        reshape(self, classifier, [])
         add_roots(self, 0)
 
     def __dealloc__(self):
         free(self.weights)
         free(self.block)
         free(self.x)
+        free(self.x_columns)
+        free(self.proposed)
+        free(self.is_regressor)
         free(self.active_v)
         free(self.drawn)
         free(self.scratch)
@@ -109,7 +114,8 @@ cdef class Particles(Learner):
             5 * self.model.width + scratch_size(self.model.n_regressors) + self.n_columns
             + self.capacity * (self.model.n_regressors + 1))
         return (object.__sizeof__(self) + self.particle_bytes + self.scratch_bytes
-                + n_doubles * sizeof(double) + self.capacity * sizeof(int))
+                + n_doubles * sizeof(double) + (self.capacity + 2 * self.n_columns) * sizeof(int)
+                + self.n_columns)
 
     cdef int hold_columns(self, uint8_t* held, int64_t* latest) except -1:
         cdef int i
@@ -372,38 +378,82 @@ cdef int sum_subtree(Particles filter, int node, double* row) noexcept nogil:
 cdef int follow(Particles filter) except -1 nogil:
     """Adapt the filter to the columns and labels learned, and to the capacity of the pool."""
     cdef int n_classes = max(filter.model.n_classes, filter.n_labels())
-    if filter.schema.n_columns != filter.n_columns or n_classes != filter.model.n_classes:
+    if (
+        filter.schema.n_columns != filter.n_columns or n_classes != filter.model.n_classes
+        or (filter.linear and regressors_change(filter))
+    ):
         with gil:
-            reshape(filter, n_classes)
+            reshape(filter, n_classes, chosen_regressors(filter))
     elif filter.pool.capacity != filter.capacity:
-        move_active(filter, filter.model.n_regressors)
+        move_active(filter, filter.model.n_regressors, NULL)
     return 0
 
 
-cdef int reshape(Particles filter, int n_classes, list regressors=None) except -1:
+cdef inline bint is_common(Particles filter, int n_present) noexcept nogil:
+    """Whether so many active samples with a value make a column a regressor."""
+    return <int64_t>RARE * n_present >= filter.pool.size
+
+
+cdef bint may_join(Particles filter, int column) noexcept nogil:
+    """Whether a column is to become a regressor, since the row of the schema has a value in it."""
+    return (
+        not isnan(filter.schema.row[column]) and not filter.schema.has_codes(column)
+        and not (column < filter.n_columns and filter.is_regressor[column])
+        and is_common(filter, filter.pool.present(column) + 1))
+
+
+cdef bint regressors_change(Particles filter) noexcept nogil:
+    """Whether a regressor has become rare, or a column of the row that is none is not rare."""
+    cdef int i
+    if is_due(filter):
+        for i in range(filter.model.n_regressors):
+            if not is_common(filter, 2 * filter.pool.present(filter.regressors[i].feature)):
+                return True
+    for i in range(filter.schema.n_filled if filter.model.n_regressors < MAX_REGRESSORS else 0):
+        if may_join(filter, filter.schema.filled[i]):
+            return True
+    return False
+
+
+cdef list chosen_regressors(Particles filter):
+    """The columns of the regressors from the next sample on: the earlier ones come first."""
+    cdef int i
+    if not filter.linear:
+        return []
+    chosen = [filter.regressors[i].feature for i in range(filter.model.n_regressors)]
+    if is_due(filter):
+        chosen = [column for column in chosen
+                  if is_common(filter, 2 * filter.pool.present(column))]
+    fresh = [filter.schema.filled[i] for i in range(filter.schema.n_filled)]
+    return (chosen + sorted([column for column in fresh if may_join(filter, column)])
+            )[:MAX_REGRESSORS]
+
+
+cdef int reshape(Particles filter, int n_classes, list regressors) except -1:
     """Change the shape of all data that depend on the columns and the classes.
 
-    New numeric columns become regressors, or those in the list. A new feature is missing in earlier
-    samples; their statistics have the value 0 for it.
+    A new regressor is missing in earlier samples; their statistics have the value 0 for it.
     """
-    cdef int n_columns = filter.schema.n_columns, q = filter.model.n_regressors, column, width
-    cdef int node
+    cdef int n_columns = filter.schema.n_columns, q = <int>len(regressors), column, width, node
+    cdef int[MAX_REGRESSORS] source     # per regressor: its number so far, or -1
+    cdef Regressor[MAX_REGRESSORS] before
     cdef double* block
     cdef Leaf* leaf
     cdef Leaf* wider
-    if regressors is None:
-        regressors = [column for column in range(filter.n_columns, n_columns)
-                      if filter.linear and not filter.schema.has_codes(column)]
-    for column in regressors[:MAX_REGRESSORS - q]:
-        memset(&filter.regressors[q], 0, sizeof(Regressor))
-        filter.regressors[q].feature = column
-        q += 1
+    memcpy(before, filter.regressors, sizeof(before))
+    known = [before[i].feature for i in range(filter.model.n_regressors)]
+    memset(filter.regressors, 0, sizeof(before))
+    for i in range(q):
+        source[i] = known.index(regressors[i]) if regressors[i] in known else -1
+        if source[i] >= 0:
+            filter.regressors[i] = before[source[i]]
+        filter.regressors[i].feature = regressors[i]
     width = row_width(filter.model.multinomial, q, n_classes)
     for node in range(filter.trees.n_nodes):
         leaf = filter.trees.nodes[node].leaf
         if leaf != NULL:
             wider = empty_leaf(width)
-            copy_rows(filter, leaf.total, wider.total, width, q)
+            copy_rows(filter, leaf.total, wider.total, width, q, source)
             leaf.total, leaf.retired = wider.total, wider.retired
             wider[0] = leaf[0]
             filter.trees.nodes[node].leaf = wider
@@ -411,15 +461,23 @@ cdef int reshape(Particles filter, int n_classes, list regressors=None) except -
     filter.trees.width = width
     block = <double*>zeroed(5 * width + scratch_size(q), sizeof(double))
     if filter.block != NULL:
-        copy_rows(filter, filter.block, block, width, q)
+        copy_rows(filter, filter.block, block, width, q, source)
     free(filter.block)
     filter.block = filter.global_statistics = block
     filter.model.prior = block + width
     filter.row_other, filter.row_decayed = block + 2 * width, block + 4 * width
     filter.model.scratch = block + 5 * width
     filter.x = <double*>resized(filter.x, max(1, n_columns), sizeof(double))
+    filter.x_columns = <int*>resized(filter.x_columns, max(1, n_columns), sizeof(int))
+    filter.proposed = <int*>resized(filter.proposed, max(1, n_columns), sizeof(int))
+    filter.is_regressor = <uint8_t*>resized(filter.is_regressor, max(1, n_columns), 1)
+    memset(filter.is_regressor, 0, n_columns)
+    for column in regressors:
+        filter.is_regressor[column] = True
+    for column in range(filter.n_columns, n_columns):
+        filter.x[column] = NAN
     filter.n_columns = n_columns
-    move_active(filter, q)
+    move_active(filter, q, source)
     filter.model.n_regressors, filter.model.n_classes, filter.model.width = q, n_classes, width
     set_split_prior(filter)
     if filter.leaves_follow:
@@ -449,55 +507,67 @@ cdef int least_leaf(Particles filter) noexcept nogil:
     return 2 * q + 4 if filter.published else max(4, min(q + 3, filter.window // 8))
 
 
-cdef int move_active(Particles filter, int n_regressors) except -1 nogil:
+cdef int move_active(Particles filter, int n_regressors, const int* source) except -1 nogil:
     """Move v of the active samples to memory with the capacity of the pool; new cells are 0."""
     cdef size_t size = n_regressors + 1, capacity = filter.pool.capacity, slot
     cdef double* moved
     filter.drawn = <int*>resized(filter.drawn, capacity, sizeof(int))
     moved = <double*>zeroed(product(capacity, size), sizeof(double))
     for slot in range(min(<size_t>filter.capacity, capacity)):
-        copy_v(filter, v_of(filter, slot), moved + slot * size, n_regressors)
+        copy_v(filter, v_of(filter, slot), moved + slot * size, n_regressors, source)
     free(filter.active_v)
     filter.active_v, filter.capacity = moved, filter.pool.capacity
     return 0
 
 
-cdef void copy_v(Particles filter, const double* v, double* into, int n_regressors) noexcept nogil:
-    """Copy regressors and target of the current shape; new regressors are before the target."""
-    memcpy(into, v, filter.model.n_regressors * sizeof(double))
+cdef void copy_v(Particles filter, const double* v, double* into, int n_regressors,
+                 const int* source) noexcept nogil:
+    """Copy regressors and target of the current shape into zeroed ones; NULL: of the same shape."""
+    cdef int i
+    for i in range(n_regressors):
+        if source == NULL:
+            into[i] = v[i]
+        elif source[i] >= 0:
+            into[i] = v[source[i]]
     into[n_regressors] = v[filter.model.n_regressors]
 
 
 cdef void copy_rows(Particles filter, const double* rows, double* into, int width,
-                    int n_regressors) noexcept nogil:
+                    int n_regressors, const int* source) noexcept nogil:
     """Copy two rows of the current shape into zeroed rows of a new shape."""
-    cdef size_t old = filter.model.n_regressors
-    cdef size_t triangle = old * (old + 1) // 2
+    cdef int old = filter.model.n_regressors, i, j, row, column
     for _ in range(2):
         into[0] = rows[0]
         if filter.model.multinomial:
             memcpy(into, rows, filter.model.width * sizeof(double))
         else:
-            copy_v(filter, rows + 1, into + 1, n_regressors)
-            memcpy(into + 2 + n_regressors, rows + 2 + old, triangle * sizeof(double))
-            copy_v(filter, rows + 2 + old + triangle,
-                   into + 2 + n_regressors + n_regressors * (n_regressors + 1) // 2, n_regressors)
+            copy_v(filter, rows + 1, into + 1, n_regressors, source)
+            for i in range(n_regressors + 1):
+                row = source[i] if i < n_regressors else old
+                for j in range(i + 1):
+                    column = source[j] if j < n_regressors else old
+                    if row >= 0 and column >= 0:
+                        into[2 + n_regressors + i * (i + 1) // 2 + j] = rows[
+                            2 + old + max(row, column) * (max(row, column) + 1) // 2
+                            + min(row, column)]
         rows += filter.model.width
         into += width
 
 
 cdef int fit_scratch(Particles filter) except -1 nogil:
-    """Allocate the scratch memory for a leaf with all samples of the pool; rank them by column.
+    """Allocate the scratch memory for a leaf with all samples of the pool.
 
     See `Particles` and `SplitScan` for its parts.
     """
     cdef size_t capacity = filter.pool.capacity, width = filter.model.width, i
     cdef size_t n_live = filter.pool.n_live, n_words = capacity // 64 + 1
+    cdef size_t n_lines = filter.pool.column_capacity
+    cdef size_t n_ranked = min(n_live, <size_t>max(filter.n_particles, <int>MOST_RANKED))
     cdef size_t size = filter.model.n_regressors + 1
     cdef size_t n_bytes = (
         ((4 + BATCH_SIZE) * width + capacity * (size + 2)) * sizeof(double)
-        + n_words * sizeof(uint64_t) + n_live * sizeof(Column)
-        + (2 * n_live + 1) * capacity * sizeof(int)
+        + n_words * sizeof(uint64_t) + n_ranked * sizeof(Column)
+        + ((2 * n_ranked + 1) * capacity + n_lines) * sizeof(int)
     )
     cdef int* ranks
     if n_bytes > filter.scratch_bytes:
@@ -513,28 +583,40 @@ cdef int fit_scratch(Particles filter) except -1 nogil:
     filter.bits = <uint64_t*>(filter.scan.signal + capacity)
     memset(filter.bits, 0, n_words * sizeof(uint64_t))
     filter.columns = <Column*>(filter.bits + n_words)
-    filter.scan.chosen = <int*>(filter.columns + n_live)
-    ranks = filter.scan.chosen + capacity
-    for i in range(n_live):
+    filter.scan.chosen = <int*>(filter.columns + n_ranked)
+    filter.ranked_as = filter.scan.chosen + capacity
+    ranks = filter.ranked_as + n_lines
+    for i in range(n_ranked):
         filter.columns[i].rank = ranks + 2 * i * capacity
         filter.columns[i].order = ranks + (2 * i + 1) * capacity
-        rank_column(filter, &filter.columns[i], filter.pool.live[i])
+    filter.most_ranked = <int>n_ranked
+    forget_ranks(filter)
     return 0
 
 
-cdef void rank_column(Particles filter, Column* column, int feature) noexcept nogil:
-    """Rank the samples of the pool by a live column."""
-    cdef int i, n_present = count_present(filter, feature)
-    column.feature = feature
-    column.x, column.ranked = filter.pool.values_of(feature), filter.pool.order_of(feature)
-    for i in range(filter.pool.n_sorted):
-        column.rank[column.ranked[i]] = i if i < n_present else -1
+cdef void forget_ranks(Particles filter) noexcept nogil:
+    """Let no column be ranked."""
+    cdef int i
+    filter.n_ranked = 0
+    for i in range(filter.pool.column_capacity):
+        filter.ranked_as[i] = -1
 
 
-cdef int count_present(Particles filter, int column) noexcept nogil:
-    """Number of active samples with a value in a live column; missing values come last."""
-    return rank(filter.pool.order_of(column), filter.pool.n_sorted, filter.pool.values_of(column),
-                NAN, False)
+cdef int ranked(Particles filter, int feature) noexcept nogil:
+    """The place of a live column in `Particles.columns`, with the ranks of all active samples."""
+    cdef int i = filter.pool.lines[feature], k, n_present = filter.pool.present(feature)
+    cdef Column* column
+    if filter.ranked_as[i] < 0:
+        column = &filter.columns[filter.n_ranked]
+        filter.ranked_as[i] = filter.n_ranked
+        filter.n_ranked += 1
+        column.feature, column.n_present = feature, -1
+        column.x, column.ranked = filter.pool.values_of(feature), filter.pool.order_of(feature)
+        if n_present < filter.pool.size:
+            memset(column.rank, -1, filter.pool.capacity * sizeof(int))     # -1: missing
+        for k in range(n_present):
+            column.rank[column.ranked[k]] = k
+    return filter.ranked_as[i]
 
 
 # --- Particles -----------------------------------------------------------------------------
@@ -591,9 +673,12 @@ cdef void set_shares(Particles filter, int first) noexcept nogil:
 
 cdef const double* features_of(Particles filter, int slot) noexcept nogil:
     """The features of an active sample, until the next call."""
-    cdef int column
-    for column in range(filter.n_columns):
-        filter.x[column] = filter.pool.value(column, slot)
+    cdef int i
+    for i in range(filter.n_x):
+        filter.x[filter.x_columns[i]] = NAN
+    filter.n_x = filter.pool.columns_in(slot, filter.x_columns)
+    for i in range(filter.n_x):
+        filter.x[filter.x_columns[i]] = filter.pool.value(filter.x_columns[i], slot)
     return filter.x
 
 

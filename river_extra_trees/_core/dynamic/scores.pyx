@@ -7,10 +7,10 @@ from libc.string cimport memcpy
 
 from ..linalg cimport Fit, LeafModel, fit, leverage, solved_of, substitute_back
 from ..rng cimport DISCARD, Rng, below, rng_for
-from ..window cimport Window
+from .active_samples cimport ActiveSamples
 from .leaf_models cimport class_share
 from .particles cimport (
-    ALC, ALM, ENTROPY, OLDEST, RANDOM, Particles, Policy, count_present, decay_ahead, decayed, v_of,
+    ALC, ALM, ENTROPY, OLDEST, RANDOM, Particles, Policy, decay_ahead, decayed, v_of,
 )
 from .shared_trees cimport Leaf, Node, SharedTrees
 
@@ -54,7 +54,7 @@ cdef class Acquisition:
 
     cdef void range_of_all(self, int node) noexcept:
         """The box of a root: the range of the active samples."""
-        cdef Window pool = self.filter.pool
+        cdef ActiveSamples pool = self.filter.pool
         cdef int i, column
         cdef const int* order
         cdef double* box = self.box_of(node)
@@ -65,8 +65,7 @@ cdef class Acquisition:
                 continue
             order = pool.order_of(column)
             box[2 * i] = pool.values_of(column)[order[0]]
-            box[2 * i + 1] = pool.values_of(column)[
-                order[count_present(self.filter, column) - 1]]
+            box[2 * i + 1] = pool.values_of(column)[order[pool.present(column) - 1]]
 
     cdef void pass_down(self, int node, int child, bint left) noexcept nogil:
         """Pass share and box of a node to one of its children."""

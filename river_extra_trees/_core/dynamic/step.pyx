@@ -23,7 +23,7 @@ from .leaf_models cimport log_marginal
 from .moves cimport move_all
 from .particles cimport (
     MAX_DECAYS, MAX_RULES, Particles, Regressor, add_roots, decays_by_leaf, divide_particles,
-    features_of, fill_v, finish_leaf, fit_scratch, gather, is_active, limited, n_rules,
+    features_of, fill_v, finish_leaf, fit_scratch, gather, is_active, is_due, limited, n_rules,
     prior_window, refresh, set_shares, sum_beliefs, update_time, v_of, weigh_samples, weight_at,
 )
 from .shared_trees cimport Leaf, SharedTrees, side
@@ -70,10 +70,7 @@ cdef int learn_row(Particles filter, double target, double weight, int gone) exc
     retire_aged(filter)
     filter.log_evidence += filter.log_predictive            # p(y^T | x^T), section 2.3
     filter.n_alive = filter.n_particles
-    if (
-        filter.pool.n_seen % prior_window(filter) == 0
-        or filter.pool.n_seen & (filter.pool.n_seen - 1) == 0
-    ):
+    if is_due(filter):
         refresh(filter)
     return 0
 

@@ -156,27 +156,34 @@ cdef class Buffer:
         """Whether the values of a column are stored as doubles."""
         return 0 <= column < self.n_features and self.columns[column].width == DOUBLE
 
-    cdef inline void gather(self, int column, const int* places, int n,
-                            double* values) noexcept nogil:
-        """Read a feature of several samples."""
+    cdef inline void gather(self, int column, const int* places, int n, double* values,
+                            int step) noexcept nogil:
+        """Read a feature of several samples, NaN where it is missing: values[i * step]."""
         cdef const Store* this = &self.columns[column]
         cdef int i
         if column >= self.n_features:
             for i in range(n):
-                values[i] = NAN
+                values[i * step] = NAN
         elif this.width == DOUBLE:
-            gather_as(<double*>NULL, this.blocks, places, n, values)
+            gather_as(<double*>NULL, this.blocks, places, n, values, step)
         else:
-            gather_as(<float*>NULL, this.blocks, places, n, values)
+            gather_as(<float*>NULL, this.blocks, places, n, values, step)
+
+    cdef inline void read(self, const int* columns, int n_columns, const int* places, int n,
+                          double* rows, int size) noexcept nogil:
+        """Read some features of several samples: rows[i * size + k] of sample i."""
+        cdef int k
+        for k in range(n_columns):
+            self.gather(columns[k], places, n, rows + k, size)
 
     cdef inline void gather_floats(self, int column, const int* places, int n,
                                    float* values) noexcept nogil:
         """Read a feature of several samples whose values are floats."""
         cdef const Store* this = &self.columns[column]
         if this.width == DOUBLE:
-            gather_as(<double*>NULL, this.blocks, places, n, values)
+            gather_as(<double*>NULL, this.blocks, places, n, values, 1)
         else:
-            gather_as(<float*>NULL, this.blocks, places, n, values)
+            gather_as(<float*>NULL, this.blocks, places, n, values, 1)
 
     cdef inline int n_present_at(self, int place) noexcept nogil:
         """How many values a sample has."""
@@ -210,10 +217,11 @@ ctypedef fused Number:
 
 
 cdef inline void gather_as(const Value* kind, void* const* blocks, const int* places, int n,
-                           Number* values) noexcept nogil:
+                           Number* values, int step) noexcept nogil:
     """Read values of the type `kind`; the pointer only selects the type."""
     cdef const Value* of_block
     cdef int i
     for i in range(n):
         of_block = <const Value*>blocks[places[i] >> BLOCK_BITS]
-        values[i] = <Number>of_block[places[i] & (BLOCK - 1)] if of_block != NULL else <Number>NAN
+        values[i * step] = (
+            <Number>of_block[places[i] & (BLOCK - 1)] if of_block != NULL else <Number>NAN)

@@ -49,7 +49,7 @@ cdef class Candidates(LaneRows):
         cdef const int* items = self.own_items()
         for i in range(self.task.n):
             self.spare[i] = self.places[items[i]]
-        self.buffer.gather(column, self.spare, self.task.n, self.values)
+        self.buffer.gather(column, self.spare, self.task.n, self.values, 1)
 
     # ---------------------------------------------------------------- columns
 

@@ -375,8 +375,7 @@ cdef class ExtraTrees(Ensemble):
         for k in range(self.n_row):
             self.row_columns[k] = self.schema.filled[k]
             self.row[k] = self.schema.row[self.schema.filled[k]]
-        walk_trees(self.trees.trees, self.n_trees, self.schema.row, self.schema.is_numeric(),
-                   rows.leaves)
+        walk_trees(self.trees.trees, self.n_trees, self.schema, rows.leaves)
         return pass_rows(self, rows, None, 0, None)
 
     cdef bint is_same_row(self) noexcept nogil:

@@ -418,8 +418,7 @@ cdef class Forest(WindowEnsemble):
 
     cdef const int* find_leaves_of_row(self) noexcept nogil:
         """The leaf in each tree that the row encoded last reaches; valid until the next call."""
-        walk_trees(self.trees.trees, self.trees.n_trees, self.schema.row,
-                   self.schema.is_numeric(), self.reached)
+        walk_trees(self.trees.trees, self.trees.n_trees, self.schema, self.reached)
         return self.reached
 
     cdef double* row_shares(self) except? NULL nogil:

@@ -410,26 +410,33 @@ cdef class Growth(ColumnLists):
 
     cdef bint read_targets(self) noexcept nogil:
         """Compute the whole targets of the task; return whether they differ."""
-        cdef int i, n = self.task.n, bits = BITS_OF_SUM
+        cdef int i, n = self.task.n, bits = BITS_OF_SUM, sum_of_whole = 0
         cdef const int* items = self.own_items()
-        cdef double low = INFINITY, high = -INFINITY, total = 0.0, weights = 0.0
-        cdef double number, weight
+        cdef const double* numbers = self.numbers
+        cdef double* own = self.values              # no column is read yet
+        cdef int* whole = self.whole_targets
+        cdef double low = INFINITY, high = -INFINITY, total = 0.0, weights = n
+        cdef double number, weight, center, grain
         for i in range(n):
-            number = self.numbers[items[i]]
+            own[i] = number = numbers[items[i]]
             low, high = min(low, number), max(high, number)
-            weight = 1.0 if self.is_plain else self.weight(items[i])
-            total += weight * number
-            weights += weight
+            total += number
         if low == high:
             return False
-        self.center = total / weights
+        if not self.is_plain:
+            total = weights = 0.0
+            for i in range(n):
+                weight = self.weight(items[i])
+                total += weight * own[i]
+                weights += weight
+        self.center = center = total / weights
         while 1 << (BITS_OF_SUM - bits) < n:
             bits -= 1
-        self.grain = ldexp(power_below(max(self.center - low, high - self.center)), bits)
-        self.total = 0
+        self.grain = grain = ldexp(power_below(max(center - low, high - center)), bits)
         for i in range(n):
-            self.whole_targets[i] = <int>((self.numbers[items[i]] - self.center) * self.grain)
-            self.total += self.whole_targets[i]
+            whole[i] = <int>((own[i] - center) * grain)
+            sum_of_whole += whole[i]
+        self.total = sum_of_whole
         return True
 
     cdef void leave(self, Tree* tree) noexcept nogil:
@@ -445,8 +452,8 @@ cdef class Growth(ColumnLists):
         if self.is_wide and not self.only_counts:
             self.list_rows(task)
         if self.criterion == VARIANCE:
+            memcpy(self.order + task.start, items, task.n * sizeof(int))
             for i in range(task.n):
-                self.order[task.start + i] = items[i]
                 learn_number(tree, task.node, self.numbers[items[i]],
                              self.buffer.weight(self.places[items[i]]), 1.0)
             return

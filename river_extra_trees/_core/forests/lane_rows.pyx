@@ -45,7 +45,7 @@ cdef inline const void* read_values(LaneRows rows, int column, bint is_double, i
         if values == NULL or is_double == rows.buffer.has_doubles(column):
             return values
     if is_double:
-        rows.buffer.gather(column, rows.places + at, n, gathered.doubles)
+        rows.buffer.gather(column, rows.places + at, n, gathered.doubles, 1)
     else:
         rows.buffer.gather_floats(column, rows.places + at, n, gathered.floats)
     return gathered

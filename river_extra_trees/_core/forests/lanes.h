@@ -137,6 +137,8 @@ INLINE Doubles multiply_doubles(Doubles a, Doubles b) { return _mm_mul_pd(a, b);
 INLINE Doubles or_missing(Doubles missing, Doubles a, Doubles b) {
     return _mm_or_pd(missing, _mm_cmpunord_pd(a, b));
 }
+/* b, but 0 where a is missing */
+INLINE Doubles where_present(Doubles a, Doubles b) { return _mm_and_pd(_mm_cmpord_pd(a, a), b); }
 INLINE int any_missing(Doubles missing) { return _mm_movemask_pd(missing) != 0; }
 INLINE Floats four_floats(Doubles a, Doubles b) {
     return _mm_movelh_ps(_mm_cvtpd_ps(a), _mm_cvtpd_ps(b));
@@ -226,6 +228,9 @@ INLINE Doubles subtract_doubles(Doubles a, Doubles b) { EACH(2, Doubles, a.of[i]
 INLINE Doubles multiply_doubles(Doubles a, Doubles b) { EACH(2, Doubles, a.of[i] * b.of[i]); }
 INLINE Doubles or_missing(Doubles missing, Doubles a, Doubles b) {
     EACH(2, Doubles, a.of[i] != a.of[i] || b.of[i] != b.of[i] ? NAN : missing.of[i]);
+}
+INLINE Doubles where_present(Doubles a, Doubles b) {
+    EACH(2, Doubles, a.of[i] == a.of[i] ? b.of[i] : 0.0);
 }
 INLINE int any_missing(Doubles a) { return a.of[0] != a.of[0] || a.of[1] != a.of[1]; }
 INLINE Floats four_floats(Doubles a, Doubles b) {
@@ -705,6 +710,29 @@ static inline void encode_floats(const float *const *values, int n, const int *p
         float x[4];
         x[0] = a[i], x[1] = b[i], x[2] = c[i], x[3] = d[i];
         memcpy(lane + (size_t)positions[i] * size, x, sizeof(x));
+    }
+}
+
+/* ------------------------------------------------------------------------------- regressors */
+
+INLINE Doubles standardised(Doubles value, Doubles center, Doubles scale, double limit) {
+    Doubles z = multiply_doubles(subtract_doubles(value, center), scale);
+    return where_present(z, least_doubles(largest_doubles(z, all_doubles(-limit)), all_doubles(limit)));
+}
+
+/* Replace n values by (value - center) * scale, at most `limit` in size; missing ones by 0. */
+static inline void standardise(double *values, int n, const double *centers, const double *scales,
+                               double limit) {
+    int i;
+    for (i = 0; i + 2 <= n; i += 2)
+        store_doubles(values + i, standardised(load_doubles(values + i), load_doubles(centers + i),
+                                               load_doubles(scales + i), limit));
+    if (n & 1) {
+        double each[2];
+        i = n - 1;
+        store_doubles(each, standardised(all_doubles(values[i]), all_doubles(centers[i]),
+                                         all_doubles(scales[i]), limit));
+        values[i] = each[0];
     }
 }
 

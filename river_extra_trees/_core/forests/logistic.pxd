@@ -25,7 +25,7 @@ from .running cimport Running
 
 cdef enum:
     MOST_REGRESSORS = 4096
-    MOST_CELLS = 1 << 18    # regressors times classes
+    MOST_CELLS = 1 << 19    # regressors times classes
 
 cdef struct Regressor:
     int column              # -1: the intercept, which is the first regressor; GONE: forgotten
@@ -41,7 +41,8 @@ cdef class LogisticRegression:
     cdef readonly int n_labels      # 0 if it is silent
     cdef readonly int64_t n_learned     # number of samples
     cdef Regressor* regressors      # in the order in which they came ...
-    cdef Slope* slopes              # ... and slopes[regressor * n_labels + class]
+    cdef Slope* slopes              # ... and slopes[regressor * width + class]
+    cdef int width                  # at least n_labels
     cdef int n                      # number of regressors; 0: it is silent
     cdef int capacity               # of regressors
     cdef int* slots                 # a hash table: places of regressors, -1: empty

@@ -6,7 +6,7 @@ from libc.math cimport sqrt
 from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memcpy, memset
 
-from ..allocation cimport free, product, resized, zeroed
+from ..allocation cimport enough, free, product, resized, zeroed
 from ..arrays cimport view
 from ..schema cimport Schema
 from ..shares cimport softmax
@@ -51,14 +51,17 @@ cdef class LogisticRegression:
             return 0
         while self.n > self.most(n_labels):
             self.evict()
-        self.reserve(max(<int>FIRST_CAPACITY, min(self.capacity, self.most(n_labels))), n_labels)
+        if n_labels > self.width:
+            self.reserve(
+                max(<int>FIRST_CAPACITY, min(self.capacity, self.most(n_labels))), n_labels)
+        self.n_labels = n_labels
         if self.n == 0:
             self.add(INTERCEPT, NUMERIC)
         return 0
 
     cdef int reserve(self, int capacity, int n_labels) except -1 nogil:
         """Make room for so many regressors and labels."""
-        cdef int i, n_slots = 4
+        cdef int i, n_slots = 4, width = <int>enough(n_labels, self.width)
         cdef Slope* slopes
         while n_slots < 2 * capacity:
             n_slots *= 2
@@ -66,12 +69,12 @@ cdef class LogisticRegression:
         self.n_slots = n_slots
         self.compact()
         self.regressors = <Regressor*>resized(self.regressors, capacity, sizeof(Regressor))
-        slopes = <Slope*>zeroed(product(capacity, n_labels), sizeof(Slope))
+        slopes = <Slope*>zeroed(product(capacity, width), sizeof(Slope))
         for i in range(self.n):
-            memcpy(slopes + <Py_ssize_t>i * n_labels,
-                   self.slopes + <Py_ssize_t>i * self.n_labels, self.n_labels * sizeof(Slope))
+            memcpy(slopes + <Py_ssize_t>i * width, self.slopes + <Py_ssize_t>i * self.width,
+                   self.n_labels * sizeof(Slope))
         free(self.slopes)
-        self.slopes, self.n_labels, self.capacity = slopes, n_labels, capacity
+        self.slopes, self.width, self.capacity = slopes, width, capacity
         return 0
 
     cdef int add(self, int column, double code) except -1 nogil:
@@ -83,7 +86,7 @@ cdef class LogisticRegression:
             self.reserve(min(2 * self.capacity, self.most(self.n_labels)), self.n_labels)
         place = self.n
         memset(&self.regressors[place], 0, sizeof(Regressor))
-        memset(self.slopes + <Py_ssize_t>place * self.n_labels, 0, self.n_labels * sizeof(Slope))
+        memset(self.slopes + <Py_ssize_t>place * self.width, 0, self.width * sizeof(Slope))
         self.regressors[place].column, self.regressors[place].code = column, code
         self.n += 1
         self.put(place)
@@ -128,7 +131,7 @@ cdef class LogisticRegression:
     cdef void compact(self) noexcept nogil:
         """Leave out the regressors that are gone, and put the others into empty slots."""
         cdef int i, n = 0
-        cdef Py_ssize_t width = self.n_labels
+        cdef Py_ssize_t width = self.width
         memset(self.slots, -1, self.n_slots * sizeof(int))
         for i in range(self.n):
             if self.regressors[i].column == GONE:
@@ -155,7 +158,7 @@ cdef class LogisticRegression:
         for i in range(self.n):
             for c in range(self.n_labels):
                 if gone[c]:
-                    memset(&self.slopes[<Py_ssize_t>i * self.n_labels + c], 0, sizeof(Slope))
+                    memset(&self.slopes[<Py_ssize_t>i * self.width + c], 0, sizeof(Slope))
 
     # ---------------------------------------------------------------- answers
 
@@ -171,11 +174,11 @@ cdef class LogisticRegression:
     cdef void scores(self, const double* row, const int* columns, int n, Schema schema,
                      double* answers) noexcept nogil:
         """Write b_c + sum_j w_jc z_j for each class."""
-        cdef int k, c, place, column, width = self.n_labels
+        cdef int k, c, place, column, n_labels = self.n_labels
         cdef bint is_nominal
         cdef double z
         cdef const Slope* slopes = self.slopes
-        for c in range(width):
+        for c in range(n_labels):
             answers[c] = slopes[c].weight
         for k in range(n):
             column = columns[k]
@@ -186,8 +189,8 @@ cdef class LogisticRegression:
             if place < 0:
                 continue
             z = 1.0 if is_nominal else standardised(&self.regressors[place].running, row[column])
-            slopes = self.slopes + <Py_ssize_t>place * width
-            for c in range(width):
+            slopes = self.slopes + <Py_ssize_t>place * self.width
+            for c in range(n_labels):
                 answers[c] += z * slopes[c].weight
 
     # ---------------------------------------------------------------- learning
@@ -222,7 +225,7 @@ cdef class LogisticRegression:
         """A step down the gradient: `factor` is v z, see the header."""
         cdef int c
         cdef double gradient
-        cdef Slope* slopes = self.slopes + <Py_ssize_t>place * self.n_labels
+        cdef Slope* slopes = self.slopes + <Py_ssize_t>place * self.width
         for c in range(self.n_labels):
             gradient = factor * (shares[c] - (c == code))
             slopes[c].squares = min(slopes[c].squares + gradient * gradient, LARGEST_SQUARES)
@@ -242,21 +245,21 @@ cdef class LogisticRegression:
 
     def __sizeof__(self):
         return object.__sizeof__(self) + self.n_slots * sizeof(int) + self.capacity * (
-            sizeof(Regressor) + <size_t>self.n_labels * sizeof(Slope))
+            sizeof(Regressor) + <size_t>self.width * sizeof(Slope))
 
     cdef dict views(self):
         """The arrays over the regressors."""
-        cdef int size = sizeof(Regressor), n = self.n, room = self.capacity
+        cdef int size = sizeof(Regressor), n = self.n, k = self.n_labels, room = self.capacity
         cdef Regressor* first = self.regressors
         cdef Slope* slopes = self.slopes
-        strides = (self.n_labels * sizeof(Slope), sizeof(Slope))
+        strides = (self.width * sizeof(Slope), sizeof(Slope))
         return {
             "columns": view(&first.column, "i4", (room,), (size,))[:n],
             "codes": view(&first.code, "f8", (room,), (size,))[:n],
             "seen": view(&first.seen, "i8", (room,), (size,))[:n],
             "running": view(&first.running, "f8", (room, 3), (size, sizeof(double)))[:n],
-            "weights": view(&slopes.weight, "f8", (room, self.n_labels), strides)[:n],
-            "squares": view(&slopes.squares, "f8", (room, self.n_labels), strides)[:n],
+            "weights": view(&slopes.weight, "f8", (room, self.width), strides)[:n, :k],
+            "squares": view(&slopes.squares, "f8", (room, self.width), strides)[:n, :k],
         }
 
     def state(self):
@@ -283,7 +286,7 @@ cdef class LogisticRegression:
         found.n_learned = fields["n_learned"]
         if n:
             found.reserve(n, n_labels)
-            found.n = n
+            found.n, found.n_labels = n, n_labels
             put_back(found.views(), fields)
             found.compact()
         return found

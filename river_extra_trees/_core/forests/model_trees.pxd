@@ -69,7 +69,10 @@ cdef class LinearModels:
     cdef int renumber(self) except -1
     cdef dict views(self)
     cdef double* add(self, int node) noexcept nogil
-    cdef void standardise(self, Buffer buffer, int place, double* z) noexcept nogil
+    cdef void read(self, Buffer buffer, const int* places, int n, double* z) noexcept nogil
+    cdef void standardise(self, double* z) noexcept nogil
+    cdef void read_row(self, const double* row, Py_ssize_t stride, int n_columns,
+                       double* z) noexcept nogil
     cdef double slope(self, const double* model, const double* z) noexcept nogil
     cdef double at_place(self, int leaf, Buffer buffer, int place) noexcept nogil
     cdef double at_row(self, int leaf, const double* row, Py_ssize_t stride,
@@ -113,7 +116,6 @@ cdef class LinearModels:
 cdef class Ridge:
     cdef LeafModel model
     cdef double* row                    # sums of the samples, see `linalg`
-    cdef double* v                      # z of a sample, and its target
     cdef int capacity                   # number of regressors for which there is room
     cdef int n                          # number of samples
     cdef double weight                  # total weight of the samples
@@ -121,7 +123,7 @@ cdef class Ridge:
 
     cdef int reserve(self, int n_regressors) except -1 nogil
     cdef void begin(self, int n_regressors) noexcept nogil
-    cdef void add(self, double target, double weight) noexcept nogil
+    cdef void add(self, const double* v, double weight) noexcept nogil
     cdef void solve(self, double* coefficients) noexcept nogil
     cdef size_t n_bytes(self)
 
@@ -148,7 +150,8 @@ cdef class TreeGrowth:
     cdef int at                         # index of the next sample
     cdef int start, leaf                # SUM and LEARN: index of the first sample, and the leaf
     cdef int stop                       # LEARN: end of the samples of the leaf
-    cdef double* weights                # MEASURE: per feature, weight of the present values
+    cdef double* weights                # MEASURE: per feature, weight of the present values ...
+    cdef bint has_gaps                  # ... which may differ, since a value was missing
     cdef int capacity
 
     cdef int reserve(self, int n_labels, int64_t first, int n_samples,
@@ -163,11 +166,16 @@ cdef class TreeGrowth:
     cdef bint finish(self, int max_nodes) except -1 nogil
     cdef void begin(self, int64_t first, int n_samples, Rng rng) noexcept nogil
     cdef bint advance(self, int64_t n_steps, int max_nodes) except -1 nogil
-    cdef void measure(self, LinearModels models) noexcept nogil
+    cdef int n_next(self, int n, int64_t cost, int64_t until) noexcept nogil
+    cdef void measure(self, LinearModels models, int64_t until) noexcept nogil
+    cdef void begin_measure(self, LinearModels models) noexcept nogil
+    cdef void measure_sample(self, LinearModels models, const double* values, double weight,
+                             bint is_complete) noexcept nogil
     cdef void keep_varying(self, LinearModels models) noexcept nogil
     cdef void begin_leaf(self) noexcept nogil
-    cdef void sum_sample(self) noexcept nogil
-    cdef void learn_sample(self) noexcept nogil
+    cdef void sum_samples(self, int64_t until) noexcept nogil
+    cdef void fit_leaf(self) noexcept nogil
+    cdef void learn_samples(self, int64_t until) noexcept nogil
     cdef int leaf_of(self, int i) noexcept nogil
     cdef size_t n_bytes(self)
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from libc.math cimport INFINITY, sqrt
+from libc.math cimport INFINITY, NAN, sqrt
 from libc.stdint cimport int64_t
 from libc.string cimport memset
 
@@ -12,7 +12,7 @@ from ..linalg cimport (
     MAX_REGRESSORS, add_sample, init_model, row_width, scratch_size, solve_ridge,
 )
 from ..allocation cimport free, product, resized, trimmed
-from ..moments cimport follow_moments
+from ..moments cimport follow_all, follow_moments
 from ..rng cimport Rng
 from ..schema cimport MAX_COLUMNS, Schema
 from ..split cimport VARIANCE
@@ -28,7 +28,12 @@ from ..state import (
     FINITE, LARGEST_FLOAT, LARGEST_TARGET, State, fields_of, put_back, reduced, require,
 )
 
+cdef extern from "lanes.h":
+    void standardise(double* values, int n, const double* centers, const double* scales,
+                     double limit) nogil
+
 cdef enum:
+    RUN = 16                    # samples of which the features are read together
     LEAST_SAMPLES = 10          # minimum number of samples of a leaf with a model
     SAMPLES_PER_REGRESSOR = 3   # minimum number of samples per coefficient
     MOST_COLUMNS = 1024         # of which a tree takes those, too, that one sample has
@@ -44,14 +49,6 @@ FIELDS = {
     "coefficients": ("numbers", None, None, FINITE),
     "of_nodes": ("whole_numbers", np.int32, None, {"least": -1, "most": 2**31 - 1}),
 }
-
-
-cdef inline double standardised(double value, double center, double scale) noexcept nogil:
-    """z of a value: (value - mean) / standard deviation; 0 if the value is missing."""
-    cdef double z = (value - center) * scale
-    if z != z:
-        return 0.0
-    return min(max(z, -LARGEST_Z), LARGEST_Z)
 
 
 cdef class LinearModels:
@@ -116,12 +113,16 @@ cdef class LinearModels:
 
     # ---------------------------------------------------------------- predictions
 
-    cdef void standardise(self, Buffer buffer, int place, double* z) noexcept nogil:
-        """Write the regressors z of a stored sample."""
-        cdef int i
-        for i in range(self.n_regressors):
-            z[i] = standardised(
-                buffer.value(self.columns[i], place), self.centers[i], self.scales[i])
+    cdef void read(self, Buffer buffer, const int* places, int n, double* z) noexcept nogil:
+        """Write the regressors of n stored samples, `n_regressors` + 1 numbers apart."""
+        cdef int i, size = self.n_regressors + 1
+        buffer.read(self.columns, self.n_regressors, places, n, z, size)
+        for i in range(n):
+            self.standardise(z + i * size)
+
+    cdef inline void standardise(self, double* z) noexcept nogil:
+        """Replace the values of the regressors by z, missing ones by 0."""
+        standardise(z, self.n_regressors, self.centers, self.scales, LARGEST_Z)
 
     cdef double slope(self, const double* model, const double* z) noexcept nogil:
         """The slope of a model: the term beside the mean of its leaf."""
@@ -137,7 +138,7 @@ cdef class LinearModels:
         cdef const double* model = self.model_of(leaf)
         if model == NULL:
             return 0.0
-        self.standardise(buffer, place, z)
+        self.read(buffer, &place, 1, z)
         return self.slope(model, z)
 
     cdef double at_row(self, int leaf, const double* row, Py_ssize_t stride,
@@ -145,14 +146,18 @@ cdef class LinearModels:
         """The slope in a leaf at the row with values row[column * stride]; 0 without a model."""
         cdef double[MAX_REGRESSORS] z
         cdef const double* model = self.model_of(leaf)
-        cdef int i, column
         if model == NULL:
             return 0.0
-        for i in range(self.n_regressors):
-            column = self.columns[i]
-            z[i] = 0.0 if column >= n_columns else standardised(
-                row[column * stride], self.centers[i], self.scales[i])
+        self.read_row(row, stride, n_columns, z)
         return self.slope(model, z)
+
+    cdef inline void read_row(self, const double* row, Py_ssize_t stride, int n_columns,
+                              double* z) noexcept nogil:
+        """Write the regressors of the row with values row[column * stride]."""
+        cdef int i
+        for i in range(self.n_regressors):
+            z[i] = row[self.columns[i] * stride] if self.columns[i] < n_columns else NAN
+        self.standardise(z)
 
     cdef double in_middle(self, int leaf) noexcept nogil:
         """The slope in a leaf if all features are missing, or have their means in the tree."""
@@ -170,15 +175,14 @@ cdef class LinearModels:
         cdef const double* model = self.model_of(leaf)
         cdef double middle, total, limit
         cdef double[MAX_REGRESSORS] terms
-        cdef int i, column
+        cdef int i
         if model == NULL:
             return
+        self.read_row(row, 1, n_columns, terms)
         middle, limit = -model[self.n_regressors], model[self.n_regressors + 1]
         total = middle
         for i in range(self.n_regressors):
-            column = self.columns[i]
-            terms[i] = 0.0 if column >= n_columns else model[i] * standardised(
-                row[column], self.centers[i], self.scales[i])
+            terms[i] *= model[i]
             total += terms[i]
         factor *= slope_of_limits(total, middle, -limit, limit)
         for i in range(self.n_regressors):
@@ -248,7 +252,6 @@ cdef class Ridge:
 
     def __dealloc__(self):
         free(self.row)
-        free(self.v)
         free(self.model.scratch)
 
     cdef int reserve(self, int n_regressors) except -1 nogil:
@@ -256,7 +259,6 @@ cdef class Ridge:
         if n_regressors > self.capacity or self.row == NULL:
             self.row = <double*>resized(
                 self.row, row_width(False, n_regressors, 0), sizeof(double))
-            self.v = <double*>resized(self.v, n_regressors + 1, sizeof(double))
             self.model.scratch = <double*>resized(
                 self.model.scratch, scratch_size(n_regressors), sizeof(double))
             self.capacity = n_regressors
@@ -266,8 +268,7 @@ cdef class Ridge:
         """Number of allocated bytes."""
         if self.row == NULL:
             return 0
-        return sizeof(double) * (row_width(False, self.capacity, 0) + self.capacity + 1
-                                 + scratch_size(self.capacity))
+        return sizeof(double) * (row_width(False, self.capacity, 0) + scratch_size(self.capacity))
 
     cdef void begin(self, int n_regressors) noexcept nogil:
         """Remove all samples."""
@@ -276,13 +277,13 @@ cdef class Ridge:
         self.n, self.weight = 0, 0.0
         self.lowest, self.highest = INFINITY, -INFINITY
 
-    cdef void add(self, double target, double weight) noexcept nogil:
-        """Add a sample, whose z is in `v`."""
-        self.v[self.model.n_regressors] = target
+    cdef void add(self, const double* v, double weight) noexcept nogil:
+        """Add a sample: its z, then its target."""
+        cdef double target = v[self.model.n_regressors]
         self.lowest, self.highest = min(self.lowest, target), max(self.highest, target)
         self.n += 1
         self.weight += weight
-        add_sample(&self.model, self.row, self.v, weight)
+        add_sample(&self.model, self.row, v, weight)
 
     cdef void solve(self, double* coefficients) noexcept nogil:
         """Write a model, see `LinearModels.coefficients`. This overwrites the sums."""
@@ -438,11 +439,11 @@ cdef class TreeGrowth:
         cdef int64_t until = self.n_steps() + n_steps
         while self.phase != DONE and self.n_steps() < until:
             if self.phase == MEASURE:
-                self.measure(self.models)
+                self.measure(self.models, until)
             elif self.phase == SUM:
-                self.sum_sample()
+                self.sum_samples(until)
             elif self.phase == LEARN:
-                self.learn_sample()
+                self.learn_samples(until)
             elif self.growth.advance(&self.tree, until - self.n_steps()):
                 shrink(&self.tree, max_nodes)
                 self.phase = DONE
@@ -453,31 +454,27 @@ cdef class TreeGrowth:
 
     # ---------------------------------------------------------------- linear models
 
-    cdef void measure(self, LinearModels models) noexcept nogil:
-        """Add one sample to the means and variances of the features."""
-        cdef int i, column, place
-        cdef double value, weight
+    cdef int n_next(self, int n, int64_t cost, int64_t until) noexcept nogil:
+        """How many of the next n samples are read together: not more than one after the other."""
+        return <int>min(<int64_t>min(n, <int>RUN), (until - self.n_steps() + cost - 1) // cost)
+
+    cdef void measure(self, LinearModels models, int64_t until) noexcept nogil:
+        """Add the next samples to the means and variances of the features."""
+        cdef double[RUN * (MAX_REGRESSORS + 1)] rows
+        cdef int i, n, q, place
+        cdef const int* places = self.growth.places + self.at
         if self.at == 0:
-            models.n_regressors = 0
-            for i in range(self.growth.n_offered):
-                column = self.growth.columns[i]
-                if not self.growth.nominal[column] and models.n_regressors < self.n_regressors:
-                    models.columns[models.n_regressors] = column
-                    models.n_regressors += 1
-            if models.n_regressors > 0:     # else there is no memory for any
-                memset(self.weights, 0, models.n_regressors * sizeof(double))
-                memset(models.centers, 0, models.n_regressors * sizeof(double))
-                memset(models.scales, 0, models.n_regressors * sizeof(double))
-        place = self.growth.places[self.at]
-        weight = self.growth.buffer.weight(place)
-        self.n_own_steps += 1 + models.n_regressors
-        for i in range(models.n_regressors):
-            value = self.growth.buffer.value(models.columns[i], place)
-            if value == value:
-                self.weights[i] += weight
-                follow_moments(
-                    &models.centers[i], &models.scales[i], value, weight, self.weights[i])
-        self.at += 1
+            self.begin_measure(models)
+        q = models.n_regressors
+        n = self.n_next(self.n_samples - self.at, 1 + q, until)
+        self.growth.buffer.read(models.columns, q, places, n, rows, q + 1)
+        for i in range(n):
+            place = places[i]
+            self.measure_sample(
+                models, rows + i * (q + 1), self.growth.buffer.weight(place),
+                self.growth.buffer.n_present_at(place) == self.growth.buffer.n_features)
+        self.n_own_steps += <int64_t>n * (1 + q)
+        self.at += n
         if self.at == self.n_samples:
             self.keep_varying(models)
             self.at = 0
@@ -485,6 +482,37 @@ cdef class TreeGrowth:
                 self.begin_leaf()
             else:
                 self.phase = GROW
+
+    cdef void begin_measure(self, LinearModels models) noexcept nogil:
+        """Choose the numeric columns; begin their means and variances."""
+        cdef int i, column
+        models.n_regressors = 0
+        for i in range(self.growth.n_offered):
+            column = self.growth.columns[i]
+            if not self.growth.nominal[column] and models.n_regressors < self.n_regressors:
+                models.columns[models.n_regressors] = column
+                models.n_regressors += 1
+        self.has_gaps = False
+        if models.n_regressors > 0:     # else there is no memory for any
+            memset(self.weights, 0, models.n_regressors * sizeof(double))
+            memset(models.centers, 0, models.n_regressors * sizeof(double))
+            memset(models.scales, 0, models.n_regressors * sizeof(double))
+
+    cdef inline void measure_sample(self, LinearModels models, const double* values, double weight,
+                                    bint is_complete) noexcept nogil:
+        """Add a sample to the means and variances of the features."""
+        cdef int i, q = models.n_regressors
+        self.has_gaps |= not is_complete
+        for i in range(q):
+            if not self.has_gaps or values[i] == values[i]:
+                self.weights[i] += weight
+        if not self.has_gaps and q > 0:     # all features have the same total
+            follow_all(models.centers, models.scales, values, q, weight, self.weights[0])
+            return
+        for i in range(q):
+            if values[i] == values[i]:
+                follow_moments(
+                    &models.centers[i], &models.scales[i], values[i], weight, self.weights[i])
 
     cdef void keep_varying(self, LinearModels models) noexcept nogil:
         """Remove the features without a finite mean and a positive, finite variance."""
@@ -509,31 +537,52 @@ cdef class TreeGrowth:
         """The leaf of a sample; those of a leaf are adjacent in the order of the growth."""
         return walk(&self.tree, self.growth.buffer, self.growth.places[self.growth.order[i]])
 
-    cdef void sum_sample(self) noexcept nogil:
-        """Add one sample to the sums of its leaf; after the last one fit the model."""
-        cdef int i, place
-        if self.at < self.n_samples and self.leaf_of(self.at) == self.leaf:
-            i = self.growth.order[self.at]
-            place = self.growth.places[i]
-            self.models.standardise(self.growth.buffer, place, self.ridge.v)
-            self.ridge.add(self.growth.numbers[i], self.growth.buffer.weight(place))
-            self.n_own_steps += <int64_t>steps_of_sum(self.models.n_regressors)
-            self.at += 1
+    cdef void sum_samples(self, int64_t until) noexcept nogil:
+        """Add the next samples to the sums of their leaf; after the last one fit the model."""
+        cdef double[RUN * (MAX_REGRESSORS + 1)] rows
+        cdef int[RUN] places
+        cdef int i, n = 0, most, q = self.models.n_regressors
+        cdef int64_t cost = <int64_t>steps_of_sum(q)
+        most = self.n_next(self.n_samples - self.at, cost, until)
+        while n < most and self.leaf_of(self.at + n) == self.leaf:
+            places[n] = self.growth.places[self.growth.order[self.at + n]]
+            n += 1
+        if n == 0:
+            self.fit_leaf()
             return
+        self.models.read(self.growth.buffer, places, n, rows)
+        for i in range(n):
+            rows[i * (q + 1) + q] = self.growth.numbers[self.growth.order[self.at + i]]
+            self.ridge.add(rows + i * (q + 1), self.growth.buffer.weight(places[i]))
+        self.n_own_steps += n * cost
+        self.at += n
+
+    cdef void fit_leaf(self) noexcept nogil:
+        """Fit the model of a leaf, whose samples then learn its residuals."""
         self.ridge.solve(self.models.add(self.leaf))
         self.n_own_steps += 1 + <int64_t>self.models.n_regressors**3 // 16
         clear(&self.tree, self.leaf)
         self.phase, self.stop, self.at = LEARN, self.at, self.start
 
-    cdef void learn_sample(self) noexcept nogil:
-        """Let a leaf learn the residual of its model."""
-        cdef int i = self.growth.order[self.at], place = self.growth.places[i]
-        self.n_own_steps += 1 + self.models.n_regressors
-        self.growth.numbers[i] = remainder(
-            self.growth.numbers[i], self.models.at_place(self.leaf, self.growth.buffer, place))
-        learn_number(&self.tree, self.leaf, self.growth.numbers[i],
-                     self.growth.buffer.weight(place), 1.0)
-        self.at += 1
+    cdef void learn_samples(self, int64_t until) noexcept nogil:
+        """Let a leaf learn the residuals of its model at the next samples."""
+        cdef double[RUN * (MAX_REGRESSORS + 1)] rows
+        cdef int[RUN] places
+        cdef int i, k, q = self.models.n_regressors
+        cdef int n = self.n_next(self.stop - self.at, 1 + q, until)
+        cdef const double* model = self.models.model_of(self.leaf)
+        cdef const int* order = self.growth.order + self.at
+        cdef double* numbers = self.growth.numbers
+        for i in range(n):
+            places[i] = self.growth.places[order[i]]
+        self.models.read(self.growth.buffer, places, n, rows)
+        for i in range(n):
+            k = order[i]
+            numbers[k] = remainder(numbers[k], self.models.slope(model, rows + i * (q + 1)))
+            learn_number(&self.tree, self.leaf, numbers[k],
+                         self.growth.buffer.weight(places[i]), 1.0)
+        self.n_own_steps += <int64_t>n * (1 + q)
+        self.at += n
         if self.at < self.stop:
             return
         if self.at < self.n_samples:

@@ -318,8 +318,7 @@ cdef class Shrubs(WindowEnsemble):
     cdef void evaluate(self, int* leaves, Py_ssize_t spacing) noexcept nogil:
         """Find the leaf of the row that the schema encoded last in every tree."""
         cdef int k
-        walk_trees(self.trees.trees, self.trees.n_trees, self.schema.row,
-                   self.schema.is_numeric(), self.answering)
+        walk_trees(self.trees.trees, self.trees.n_trees, self.schema, self.answering)
         for k in range(self.trees.n_trees):
             leaves[k * spacing] = self.answering[k]
 
