@@ -51,7 +51,7 @@ DETECTORS: dict[str, Callable[[], Any]] = {
     "PageHinkley": drift.PageHinkley,
     "DDM": binary.DDM,  # of errors that are 0 or 1
 }
-PART = 128  # samples
+PART = 32  # samples
 RUNS = 8
 MOST_DELAY = 3_000  # samples until an alarm for a change
 CHANGES = ("labels", "column", "unit")
@@ -216,8 +216,8 @@ def cost(options: argparse.Namespace) -> None:
     """Measure the CPU time of watching beside that of the forest.
 
     Both do the same in each run, so that the least time of a part in several runs is that without
-    what other processes do to the caches. They change places, because the first one gets the rows
-    from memory.
+    what other processes do to the caches. They change places after each part, because the first one
+    gets the rows from memory.
     """
     lines = []
     for name in options.streams:
@@ -226,7 +226,7 @@ def cost(options: argparse.Namespace) -> None:
         for run in range(RUNS):
             models = [learner(name), ret.Watch(learner(name), seed=1)]
             for i, start in enumerate(range(0, len(rows), PART)):
-                for j in (run % 2, 1 - run % 2):
+                for j in ((run + i) % 2, (run + i + 1) % 2):
                     model, times = models[j], least[j]
                     begun = time.process_time()
                     for x, y in rows[start : start + PART]:
