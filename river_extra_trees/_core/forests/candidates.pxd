@@ -5,10 +5,10 @@ criterion is the entropy, and those of a wide growth. The candidates of a column
 threshold, with the missing values on either side, or a random cut of nominal values, see
 `node_values`. The best of a column counts.
 
-A nominal column may say nothing, and a cut of its ordered values would win by chance. So in a growth
-of LEAST_TOLD samples or more that has rows, it is a candidate from the node on where it *tells*
-something, see `NodeValues.tell`; above, only where no other column allows a split. Fewer samples
-cannot show that a column says nothing.
+A nominal column may say nothing, and a cut of its ordered values would win by chance. So in a
+growth of LEAST_TOLD samples or more that has rows, it is a candidate from the node on where it
+*tells* something, see `NodeValues.tell`; above, only where no other column allows a split. Fewer
+samples cannot show that a column says nothing.
 """
 
 cimport cython

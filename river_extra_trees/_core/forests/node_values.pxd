@@ -4,11 +4,11 @@ The values have numbers, in the order in which they come; a missing value is one
 make one split. If there are more, their order by mean target is cut at one random border, see
 `value_sets`, as a numeric column has one random threshold.
 
-A column *tells* something if the targets of its values differ by more than chance. Let B be the sum
-over the values of their (sum of targets)^2 / weight, C the same for the node, and S the sum of
-squared targets; in a classification these are sums over the indicators of the classes. If the column
-says nothing, (n - 1) (B - C) / (S - C) has the mean k - 1 for k values, and a standard deviation of
-at most sqrt(2 (k - 1)). Two of these above the mean are no chance.
+A column *tells* something if the targets of its values differ by more than chance. Let B be the
+sum over the values of their (sum of targets)^2 / weight, C the same for the node, and S the sum of
+squared targets; in a classification these are sums over the indicators of the classes. If the
+column says nothing, (n - 1) (B - C) / (S - C) has the mean k - 1 for k values, and a standard
+deviation of at most sqrt(2 (k - 1)). Two of these above the mean are no chance.
 """
 
 cimport cython
