@@ -86,3 +86,14 @@ def test_a_new_feature_has_no_slopes_of_the_one_that_had_its_column() -> None:
     columns = model._core.logistic.state()["columns"].tolist()
     assert model._core.schema.n_columns == 8
     assert columns.index(column) == len(columns) - 1, "the last sample has brought it"
+
+
+@pytest.mark.filterwarnings("ignore:the model tells")
+def test_a_new_label_has_no_slopes_of_the_one_that_had_its_code() -> None:
+    """The sample that brings it has taught the regressors of its own values only."""
+    model = crowded(ret.ExtraTreesClassifier(n_models=1, window_sizes=(30,), seed=1), n_labels=6)
+    for i in range(1201):
+        model.learn_one({"a": f"{i % 5}"}, i // 150)
+    state, code = model._core.logistic.state(), model._core.labels.labels.index(8)
+    assert len(model._core.labels.labels) == 6 and len(state["columns"]) == 6
+    assert np.flatnonzero(state["squares"][:, code]).tolist() == [0, 1]
