@@ -48,7 +48,7 @@ the object above it contains::
       |
       `- ParticleFilter    dynamic/filter: particles, each a version of one tree (particles: their
           |                  data; step and moves learn a sample; scores)
-          |- ActiveSamples dynamic/active_samples: a Window of which one sample leaves at a time
+          |- Window        the active samples
           `- SharedTrees   shared_trees: particles share their equal nodes
                              (leaf_models: the leaves' predictive distributions)
 

@@ -6,11 +6,16 @@ the growth of trees need not sort them again.
 
 A column is live if a stored sample has a value in it, and only then it has a line, with memory for
 values and a sorted order. So time and memory depend on the samples in the window, not on what was
-ever seen. All values of other columns are missing.
+ever seen. All values of other columns are missing. An order lists only the samples with a value,
+and a sample lists its columns: so what comes and goes costs what it holds.
+
+The samples of a growth are the sorted ones or, if none is sorted, all. A column is *sparse* if at
+most a quarter of them have a value in it. Of sparse columns that are equal, as all those are that
+only one sample has, a growth is offered the first: `distinct`. One wide sample adds one column.
 """
 
 from libc.math cimport NAN
-from libc.stdint cimport int64_t, uint8_t
+from libc.stdint cimport int64_t, uint8_t, uint64_t
 
 from .schema cimport Schema
 
@@ -21,8 +26,11 @@ cdef class Window:
     cdef double* target         # per slot: code of the class, or the number
     cdef double* weight         # per slot: weight of the sample, > 0
     cdef int64_t* arrival       # per slot: number of the sample in the stream, or -1 if free
-    cdef int* order             # order[line * capacity + rank] = slot: ascending, missing values
-                                #   last, ties in order of arrival
+    cdef uint64_t* lines_of     # lines_of[slot * n_words : (slot + 1) * n_words]: a bit per line in
+                                #   which the sample has a value
+    cdef int* order             # order[line * capacity + rank] = slot: of the n_ordered[line]
+                                #   sorted samples with a value, ascending, ties in order of
+                                #   arrival; then of the fresh ones, in that order
     cdef int* by_arrival        # the n_sorted slots of `order`, in order of arrival
     cdef int* fresh             # the n_fresh slots pushed since the last `sort`, in that order
     cdef int* free_slots        # stack of capacity - size free slots
@@ -32,9 +40,19 @@ cdef class Window:
     cdef int* lines             # per column: its line, or -1 if it is not live
     cdef int* live              # the n_live live columns, ascending
     cdef int* free_lines        # stack of column_capacity - n_live free lines
+    cdef int* column_of         # per line: its column, if it is live
+    cdef int* n_held            # per line: number of stored samples with a value
+    cdef int* n_ordered         # per line: number of sorted samples with a value
+    cdef int* distinct          # the n_distinct columns that a growth is offered, ascending, from
+                                #   `cart/distinct`
+    cdef int* table             # scratch: 2 * column_capacity
     cdef int capacity
     cdef readonly int n_columns     # columns pushed so far (the schema may have newer ones)
     cdef readonly int n_live
+    cdef readonly int n_distinct
+    cdef bint is_stale          # whether a sparse column has changed since `distinct` was found
+    cdef int n_rated            # the power of two below the number of samples of a growth then
+    cdef Py_ssize_t n_words     # of `lines_of`, per slot
     cdef readonly int size          # number of stored samples
     cdef readonly int n_fresh
     cdef readonly int n_sorted      # size - n_fresh
@@ -55,17 +73,22 @@ cdef class Window:
     cdef int fill(self, object data, object target, object weight, object arrival,
                   int n_sorted) except -1
     cdef int move(self, int capacity, int column_capacity) except -1 nogil
-    cdef void begin_column(self, int column) noexcept nogil
     cdef void keep_live(self) noexcept nogil
-    cdef bint has_value(self, int column) noexcept nogil
-    cdef int n_ordered(self, int column) noexcept nogil
+    cdef void begin_column(self, int column) noexcept nogil
+    cdef void mark(self, int line, int slot) noexcept nogil
+    cdef void unmark(self, int line, int slot) noexcept nogil
+    cdef void hold(self, int line, int slot) noexcept nogil
+    cdef void insert(self, int line, int slot, double value) noexcept nogil
+    cdef void remove(self, int line, int slot) noexcept nogil
+    cdef void replace(self, int line, int slot, double value) noexcept nogil
+    cdef tuple counts(self, int column)
+    cdef bint is_marked(self, int column, int slot) noexcept nogil
     cdef void push(self, const double* values, Py_ssize_t stride, Schema schema, int n,
                    const double* targets, const double* weights, int* slots) noexcept nogil
     cdef void sort(self) noexcept nogil
     cdef int slide(self, Schema schema, double target, double weight, int gone) noexcept nogil
-    cdef void arrive(self, int slot, double target, double weight, int gone) noexcept nogil
     cdef void release(self, const uint8_t* gone) noexcept nogil
-    cdef void clear(self) noexcept nogil
+    cdef int columns_of(self, int slot, int* columns) noexcept nogil
     cdef int check_codes(self, Schema schema, int n_labels) except -1
     cdef int slot_at(self, int i) noexcept nogil
 
@@ -76,6 +99,25 @@ cdef class Window:
     cdef inline int* order_of(self, int column) noexcept nogil:
         """The sorted slots of a live column."""
         return self.order + <Py_ssize_t>self.lines[column] * self.capacity
+
+    cdef inline int n_growing(self, int column) noexcept nogil:
+        """Number of samples of a growth with a value in a live column."""
+        cdef int line = self.lines[column]
+        return self.n_ordered[line] if self.n_sorted else self.n_held[line]
+
+    cdef inline int present(self, int column) noexcept nogil:
+        """Number of samples of a growth with a value in a column."""
+        if column >= self.n_columns or self.lines[column] < 0:
+            return 0
+        return self.n_growing(column)
+
+    cdef inline bint is_few(self, int n) noexcept nogil:
+        """Whether a column is sparse that so many samples of a growth have."""
+        return 4 * <int64_t>n <= self.n_rated
+
+    cdef inline bint is_sparse(self, int column) noexcept nogil:
+        """Whether a live column is sparse."""
+        return self.is_few(self.n_growing(column))
 
     cdef inline double value(self, Py_ssize_t column, int slot) noexcept nogil:
         if column >= self.n_columns or self.lines[column] < 0:

@@ -3,8 +3,9 @@
 import numpy as np
 
 from libc.math cimport NAN
-from libc.stdint cimport int64_t, uint8_t
-from libc.string cimport memcpy, memmove
+from libc.stdint cimport int64_t, uint8_t, uint64_t
+from libc.stdlib cimport qsort
+from libc.string cimport memcpy, memmove, memset
 
 from .allocation cimport free, resized, zeroed
 from .arrays cimport view
@@ -16,6 +17,9 @@ from .state import (
     require_codes, without_defaults,
 )
 
+cdef extern from "bits.h":
+    int lowest_bit(uint64_t word) nogil
+
 cdef enum:
     LARGEST_WINDOW = 1 << 30    # slots: twice this number fits into 32 bits
     MANY_FREE = 64              # number of free lines that are always kept
@@ -24,7 +28,24 @@ cdef enum:
 cdef size_t block_size(size_t capacity, size_t columns) noexcept nogil:
     """Bytes of the memory block that contains all arrays of a window."""
     return capacity * (columns * (sizeof(double) + sizeof(int))
-                       + 3 * sizeof(double) + 5 * sizeof(int)) + 2 * columns * sizeof(int)
+                       + words_of(columns) * sizeof(uint64_t)
+                       + 3 * sizeof(double) + 5 * sizeof(int)) + 8 * columns * sizeof(int)
+
+
+cdef inline size_t words_of(size_t columns) noexcept nogil:
+    return (columns + 63) // 64
+
+
+cdef inline int place_of(const int* order, int n, const double* key, int slot) noexcept nogil:
+    """The place of a slot in a sorted order."""
+    cdef int at = rank(order, n, key, key[slot], False)
+    while order[at] != slot:
+        at += 1
+    return at
+
+
+cdef int compare(const void* one, const void* other) noexcept nogil:
+    return (<const int*>one)[0] - (<const int*>other)[0]
 
 
 cdef inline bint is_nan(double value) noexcept nogil:
@@ -55,24 +76,29 @@ cdef class Window:
         """Move all arrays into a larger block. After a MemoryError the window is unchanged."""
         cdef char* block = <char*>zeroed(block_size(capacity, column_capacity), 1)
         cdef size_t cells = <size_t>capacity * column_capacity
-        cdef Py_ssize_t line
-        cdef int slot, n_free = self.capacity - self.size
+        cdef Py_ssize_t line, old
+        cdef int slot, i, n_free = self.capacity - self.size
         cdef double* data = <double*>block
         cdef double* target = data + cells
         cdef int64_t* arrival = <int64_t*>(target + 2 * <size_t>capacity)
-        cdef int* order = <int*>(arrival + capacity)
+        cdef uint64_t* lines_of = <uint64_t*>(arrival + capacity)
+        cdef int* order = <int*>(lines_of + capacity * words_of(column_capacity))
         cdef int* by_arrival = order + cells
         cdef int* free_slots = by_arrival + 2 * <size_t>capacity
         cdef int* live = free_slots + 3 * <size_t>capacity
+        cdef int* column_of = live + 2 * <size_t>column_capacity
+        cdef int* n_held = column_of + column_capacity
+        cdef int* n_ordered = n_held + column_capacity
         for line in range(self.n_live):
+            old = self.lines[self.live[line]]
             memcpy(data + line * capacity, self.values_of(self.live[line]),
                    self.capacity * sizeof(double))
             for slot in range(self.capacity, capacity):
                 data[line * capacity + slot] = NAN
             memcpy(order + line * capacity, self.order_of(self.live[line]),
-                   self.n_sorted * sizeof(int))
-            live[line] = self.live[line]
-            self.lines[live[line]] = <int>line
+                   self.n_held[old] * sizeof(int))
+            n_held[line], n_ordered[line] = self.n_held[old], self.n_ordered[old]
+            live[line] = column_of[line] = self.live[line]
         for line in range(self.n_live, column_capacity):
             live[2 * <Py_ssize_t>column_capacity - 1 - line] = <int>line
         for slot in range(self.capacity, capacity):
@@ -92,8 +118,17 @@ cdef class Window:
         self.arrival, self.order, self.by_arrival = arrival, order, by_arrival
         self.fresh, self.free_slots = by_arrival + capacity, free_slots
         self.merged = self.leaf = free_slots + capacity
-        self.live, self.free_lines = live, live + column_capacity
+        self.live, self.free_lines, self.column_of = live, live + column_capacity, column_of
+        self.n_held, self.n_ordered = n_held, n_ordered
+        self.distinct = n_ordered + column_capacity
+        self.table = self.distinct + column_capacity
+        self.lines_of, self.n_words = lines_of, words_of(column_capacity)
         self.capacity, self.column_capacity = capacity, column_capacity
+        self.is_stale = True
+        for line in range(self.n_live):
+            self.lines[live[line]] = <int>line
+            for i in range(n_held[line]):
+                self.mark(<int>line, order[line * capacity + i])
         return 0
 
     cdef int reserve(self, int capacity, int n_columns, int n_live) except -1 nogil:
@@ -157,25 +192,37 @@ cdef class Window:
         cdef double* data = self.data + <Py_ssize_t>line * self.capacity
         for slot in range(self.capacity):
             data[slot] = NAN
-        memcpy(self.order + <Py_ssize_t>line * self.capacity, self.by_arrival,
-               self.n_sorted * sizeof(int))
         while i > 0 and self.live[i - 1] > column:
             i -= 1
         memmove(self.live + i + 1, self.live + i, (self.n_live - i) * sizeof(int))
-        self.live[i] = column
+        self.live[i] = self.column_of[line] = column
         self.lines[column] = line
+        self.n_held[line] = self.n_ordered[line] = 0
         self.n_live += 1
+
+    cdef inline void mark(self, int line, int slot) noexcept nogil:
+        """Note that a sample has a value in a line."""
+        self.lines_of[slot * self.n_words + (line >> 6)] |= <uint64_t>1 << (line & 63)
+
+    cdef inline void unmark(self, int line, int slot) noexcept nogil:
+        self.lines_of[slot * self.n_words + (line >> 6)] &= ~(<uint64_t>1 << (line & 63))
+
+    cdef inline void hold(self, int line, int slot) noexcept nogil:
+        """List a fresh sample that has a value in a line."""
+        cdef int n = self.n_held[line]
+        self.order[<Py_ssize_t>line * self.capacity + n] = slot
+        self.n_held[line] = n + 1
+        self.is_stale |= self.n_sorted == 0 and self.is_few(n)
+        self.mark(line, slot)
 
     cdef void find_latest(self, int64_t* latest) noexcept nogil:
         """Write the number of the latest sample with a value in each live column."""
         cdef int i, k
-        cdef const double* data
+        cdef const int* order
         for k in range(self.n_live):
-            data = self.values_of(self.live[k])
-            i = self.size - 1
-            while i >= 0 and is_nan(data[self.slot_at(i)]):
-                i -= 1
-            latest[self.live[k]] = self.arrival[self.slot_at(i)] if i >= 0 else -1
+            order = self.order_of(self.live[k])
+            for i in range(self.n_held[self.lines[self.live[k]]]):
+                latest[self.live[k]] = max(latest[self.live[k]], self.arrival[order[i]])
 
     cdef void mark_classes(self, uint8_t* held) noexcept nogil:
         """Mark the classes of the samples."""
@@ -189,31 +236,22 @@ cdef class Window:
 
     cdef void keep_columns(self, const uint8_t* held) noexcept nogil:
         """Free the lines of the columns without a value, or of those that are not marked."""
-        cdef int i, column, n = self.n_live
+        cdef int i, j, column, line, n = self.n_live
+        cdef const int* order
         self.n_live = 0
         for i in range(n):
             column = self.live[i]
-            if (held != NULL and held[column]) or (held == NULL and self.has_value(column)):
+            line = self.lines[column]
+            if (held != NULL and held[column]) or (held == NULL and self.n_held[line] > 0):
                 self.live[self.n_live] = column
                 self.n_live += 1
-            else:
-                self.free_lines[self.column_capacity - n + i - self.n_live] = self.lines[column]
-                self.lines[column] = -1
-
-    cdef bint has_value(self, int column) noexcept nogil:
-        """Whether a sample has a value in a live column."""
-        cdef const double* data = self.values_of(column)
-        cdef int i
-        if self.n_sorted and not is_nan(data[self.order_of(column)[0]]):    # missing: last
-            return True
-        for i in range(self.n_fresh):
-            if not is_nan(data[self.fresh[i]]):
-                return True
-        return False
-
-    cdef int n_ordered(self, int column) noexcept nogil:
-        """The number of slots in the sorted order of a column."""
-        return self.n_sorted
+                continue
+            order = self.order_of(column)
+            for j in range(self.n_held[line]):
+                self.unmark(line, order[j])
+            self.free_lines[self.column_capacity - n + i - self.n_live] = line
+            self.lines[column] = -1
+        self.is_stale |= self.n_live < n
 
     cdef void push(self, const double* values, Py_ssize_t stride, Schema schema, int n,
                    const double* targets, const double* weights, int* slots) noexcept nogil:
@@ -223,7 +261,7 @@ cdef class Window:
         missing. Call `reserve` before.
         """
         cdef Py_ssize_t column
-        cdef int i, k, slot
+        cdef int i, k, slot, line
         cdef bint adjacent = n > 1      # whether slot follows slot, as in an empty window
         cdef double* data
         for i in range(n):
@@ -249,43 +287,83 @@ cdef class Window:
                 if i == n:
                     continue
                 self.begin_column(<int>column)
-            data = self.values_of(<int>column)
+            line, data = self.lines[column], self.values_of(<int>column)
             if adjacent:
                 memcpy(data + slots[0], values + column * stride, n * sizeof(double))
-                continue
             for i in range(n):
-                if slots[i] >= 0:
+                if slots[i] >= 0 and not is_nan(values[column * stride + i]):
                     data[slots[i]] = values[column * stride + i]
+                    self.hold(line, slots[i])
 
     cdef void sort(self) noexcept nogil:
         """Merge the fresh samples into the sorted orders."""
-        cdef int k
+        cdef int k, line, n, n_new
         cdef const double* key
         cdef int* slots = self.merged
         cdef int* order
         if self.n_fresh == 0:
             return
         for k in range(self.n_live):
+            line = self.lines[self.live[k]]
+            n, n_new = self.n_ordered[line], self.n_held[line] - self.n_ordered[line]
+            if n_new == 0:
+                continue
             key, order = self.values_of(self.live[k]), self.order_of(self.live[k])
-            memcpy(slots, self.fresh, self.n_fresh * sizeof(int))
-            sort_slots(slots, slots + self.n_fresh, key, self.n_fresh)
-            merge_slots(order, order, self.n_sorted, slots, self.n_fresh, key)
+            memcpy(slots, order + n, n_new * sizeof(int))
+            sort_slots(slots, slots + n_new, key, n_new)
+            merge_slots(order, order, n, slots, n_new, key)
+            self.n_ordered[line] = self.n_held[line]
         memcpy(self.by_arrival + self.n_sorted, self.fresh, self.n_fresh * sizeof(int))
         self.n_sorted += self.n_fresh
         self.n_fresh = 0
+        self.is_stale = True
+
+    cdef void insert(self, int line, int slot, double value) noexcept nogil:
+        """Give a sorted sample its value in a line."""
+        cdef int* order = self.order + <Py_ssize_t>line * self.capacity
+        cdef double* key = self.data + <Py_ssize_t>line * self.capacity
+        cdef int n = self.n_ordered[line], at = rank(order, n, key, value, True)
+        memmove(order + at + 1, order + at, (n - at) * sizeof(int))
+        order[at], key[slot] = slot, value
+        self.n_ordered[line] = self.n_held[line] = n + 1
+        self.is_stale |= self.is_few(n)
+
+    cdef void remove(self, int line, int slot) noexcept nogil:
+        """Take its value in a line from a sorted sample."""
+        cdef int* order = self.order + <Py_ssize_t>line * self.capacity
+        cdef double* key = self.data + <Py_ssize_t>line * self.capacity
+        cdef int n = self.n_ordered[line], at = place_of(order, n, key, slot)
+        n -= 1
+        memmove(order + at, order + at + 1, (n - at) * sizeof(int))
+        key[slot] = NAN
+        self.n_ordered[line] = self.n_held[line] = n
+        self.is_stale |= self.is_few(n)
+
+    cdef void replace(self, int line, int slot, double value) noexcept nogil:
+        """`remove` and `insert`: only the slots between both places move."""
+        cdef int* order = self.order + <Py_ssize_t>line * self.capacity
+        cdef double* key = self.data + <Py_ssize_t>line * self.capacity
+        cdef int n = self.n_ordered[line], gap = place_of(order, n, key, slot)
+        cdef int to = rank(order, n, key, value, True)
+        if to > gap:
+            to -= 1
+            memmove(order + gap, order + gap + 1, (to - gap) * sizeof(int))
+        else:
+            memmove(order + to + 1, order + to, (gap - to) * sizeof(int))
+        order[to], key[slot] = slot, value
+        self.is_stale |= self.is_few(n)
 
     cdef int slide(self, Schema schema, double target, double weight, int gone) noexcept nogil:
         """Add the row of the schema and, unless `gone` is -1, remove that slot in the same pass.
 
-        Returns the slot of the new sample. Per column one binary search finds the removed slot and
-        another the position of the new one; only the slots between them move. `reserve` must have
-        allocated the memory, and there must be no fresh samples.
+        Returns the slot of the new sample. Only columns in which either has a value change.
+        `reserve` must have allocated the memory, and there must be no fresh samples.
         """
         cdef const double* row = schema.row
-        cdef int n = self.n_sorted, slot = gone, gap = n, to, k, column
+        cdef int n = self.n_sorted, slot = gone, gap = n, k, column, line
+        cdef Py_ssize_t word
+        cdef uint64_t* lines
         cdef bint none_left = False
-        cdef double* key
-        cdef int* order
         for k in range(schema.n_filled):
             column = schema.filled[k]
             if self.lines[column] < 0 and not is_nan(row[column]):
@@ -295,68 +373,89 @@ cdef class Window:
             slot = self.free_slots[self.capacity - self.size - 1]
             self.size += 1
             self.n_sorted += 1
-        for k in range(self.n_live):
-            column = self.live[k]
-            key, order = self.values_of(column), self.order_of(column)
-            if gone >= 0:
-                gap = rank(order, n, key, key[gone], False)
-                while order[gap] != gone:
-                    gap += 1
-            to = rank(order, n, key, row[column], True)
-            if to > gap:
-                to -= 1
-                memmove(order + gap, order + gap + 1, (to - gap) * sizeof(int))
+        lines = self.lines_of + slot * self.n_words
+        for k in range(schema.n_filled):
+            column = schema.filled[k]
+            if is_nan(row[column]):
+                continue
+            line = self.lines[column]
+            if lines[line >> 6] >> (line & 63) & 1:
+                self.replace(line, slot, row[column])
+                self.unmark(line, slot)
             else:
-                memmove(order + to + 1, order + to, (gap - to) * sizeof(int))
-            order[to] = slot
-            key[slot] = row[column]
-            none_left |= is_nan(key[order[0]])
+                self.insert(line, slot, row[column])
+        for word in range(self.n_words):    # the columns that only the former sample has
+            while lines[word]:
+                line = <int>(64 * word) + lowest_bit(lines[word])
+                lines[word] &= lines[word] - 1
+                self.remove(line, slot)
+                none_left |= self.n_held[line] == 0
+        for k in range(schema.n_filled):
+            if not is_nan(row[schema.filled[k]]):
+                self.mark(self.lines[schema.filled[k]], slot)
         if none_left:
             self.keep_live()
-        self.arrive(slot, target, weight, gone)
-        return slot
-
-    cdef void arrive(self, int slot, double target, double weight, int gone) noexcept nogil:
-        """Make a slot that `slide` filled, in place of `gone` or -1, that of the last sample."""
-        cdef int place = self.n_sorted - 1 if gone < 0 else 0
-        while gone >= 0 and self.by_arrival[place] != gone:
-            place += 1
-        memmove(self.by_arrival + place, self.by_arrival + place + 1,
-                (self.n_sorted - 1 - place) * sizeof(int))
+        gap = 0 if gone >= 0 else n
+        while gone >= 0 and self.by_arrival[gap] != gone:
+            gap += 1
+        memmove(self.by_arrival + gap, self.by_arrival + gap + 1,
+                (self.n_sorted - 1 - gap) * sizeof(int))
         self.by_arrival[self.n_sorted - 1] = slot
         self.target[slot] = target
         self.weight[slot] = weight
         self.arrival[slot] = self.n_seen
         self.n_seen += 1
+        return slot
 
     cdef void release(self, const uint8_t* gone) noexcept nogil:
         """Free the slots that `gone` marks, of sorted samples only."""
-        cdef int i, k, slot, first = self.capacity - self.size
-        cdef double* data
+        cdef int i, k, slot, line
+        cdef Py_ssize_t word
+        cdef uint64_t* lines
+        cdef int* n_gone = self.table
+        memset(n_gone, 0, self.column_capacity * sizeof(int))
         for i in range(self.n_sorted - 1, -1, -1):      # so that the oldest slot is reused first
             slot = self.by_arrival[i]
-            if gone[slot]:
-                self.arrival[slot] = -1
-                self.free_slots[self.capacity - self.size] = slot
-                self.size -= 1
+            if not gone[slot]:
+                continue
+            self.arrival[slot] = -1
+            self.free_slots[self.capacity - self.size] = slot
+            self.size -= 1
+            lines = self.lines_of + slot * self.n_words
+            for word in range(self.n_words):
+                while lines[word]:
+                    line = <int>(64 * word) + lowest_bit(lines[word])
+                    lines[word] &= lines[word] - 1
+                    self.data[<Py_ssize_t>line * self.capacity + slot] = NAN
+                    n_gone[line] += 1
         for k in range(self.n_live):
-            data = self.values_of(self.live[k])
-            for i in range(first, self.capacity - self.size):
-                data[self.free_slots[i]] = NAN
-            keep(self.order_of(self.live[k]), self.n_sorted, self.arrival)
+            line = self.lines[self.live[k]]
+            if n_gone[line]:
+                self.n_held[line] = keep(self.order_of(self.live[k]), self.n_held[line],
+                                         self.arrival)
+                self.n_ordered[line] -= n_gone[line]
         self.n_sorted = keep(self.by_arrival, self.n_sorted, self.arrival)
         self.n_lately = self.n_live
         self.keep_live()
+        self.is_stale = True
 
-    cdef void clear(self) noexcept nogil:
-        """Remove all samples."""
-        cdef int slot
-        for slot in range(self.capacity):
-            self.arrival[slot] = -1
-            self.free_slots[slot] = self.capacity - 1 - slot
-        self.size = self.n_fresh = self.n_sorted = 0
-        self.n_lately = self.n_live
-        self.keep_live()
+    cdef int columns_of(self, int slot, int* columns) noexcept nogil:
+        """Write the columns in which a sample has a value, ascending; return their number."""
+        cdef const uint64_t* lines = self.lines_of + slot * self.n_words
+        cdef uint64_t rest
+        cdef Py_ssize_t word
+        cdef int n = 0
+        cdef bint in_order = True
+        for word in range(self.n_words):
+            rest = lines[word]
+            while rest:
+                columns[n] = self.column_of[64 * word + lowest_bit(rest)]
+                rest &= rest - 1
+                in_order &= n == 0 or columns[n - 1] < columns[n]
+                n += 1
+        if not in_order:
+            qsort(columns, n, sizeof(int), compare)
+        return n
 
     def slots(self):
         """The slots in use, in order of arrival."""
@@ -387,11 +486,25 @@ cdef class Window:
         require(sorted(lines) == list(range(self.column_capacity)),
                 "Window: the lines are not all there once")
         for column in live:
-            require([self.order_of(column)[i] for i in range(self.n_ordered(column))]
-                    == [slots[other.order_of(column)[i]] for i in range(other.n_ordered(column))],
+            require(self.counts(column) == other.counts(column) and (
+                        [self.order_of(column)[i] for i in range(self.counts(column)[1])]
+                        == [slots[other.order_of(column)[i]]
+                            for i in range(other.counts(column)[1])]),
                     "Window: a column is not sorted")
+            require([slot for slot in range(self.capacity) if self.is_marked(column, slot)]
+                    == [slot for slot in range(self.capacity)
+                        if not is_nan(self.values_of(column)[slot])],
+                    "Window: a sample does not list its columns")
             require(all([is_nan(self.values_of(column)[slot]) for slot in slots[self.size:]]),
                     "Window: a free slot holds a value")
+
+    cdef tuple counts(self, int column):
+        """Number of sorted samples, and of all, with a value in a live column."""
+        return self.n_ordered[self.lines[column]], self.n_held[self.lines[column]]
+
+    cdef bint is_marked(self, int column, int slot) noexcept nogil:
+        cdef int line = self.lines[column]
+        return self.lines_of[slot * self.n_words + (line >> 6)] >> (line & 63) & 1
 
     cdef int check_codes(self, Schema schema, int n_labels) except -1:
         """Raise a StateError for columns that a schema lacks, for numbers that are no codes, or for
@@ -479,6 +592,9 @@ cdef class Window:
         for column in present:
             self.begin_column(column)
             view(self.values_of(column), "f8", room)[:n] = data[column]
+            for i in range(n_sorted):
+                if not is_nan(self.values_of(column)[i]):
+                    self.hold(self.lines[column], i)
         put_back({
             "target": view(self.target, "f8", room)[:n],
             "weight": view(self.weight, "f8", room)[:n],
@@ -491,6 +607,10 @@ cdef class Window:
         for i in range(n):
             self.fresh[i] = n_sorted + i if i < self.n_fresh else -1
             self.leaf[i] = -1
+        for column in present:
+            for i in range(n_sorted, n):
+                if not is_nan(self.values_of(column)[i]):
+                    self.hold(self.lines[column], i)
         return 0
 
     def __reduce__(self):

@@ -221,11 +221,11 @@ def release(Window window, slots):
 
 
 def ranked(Window window, int column):
-    """The sorted slots of a column; in order of arrival if it is not live."""
+    """The slots that have a value of a column, sorted."""
     assert 0 <= column < window.n_columns
     if window.lines[column] < 0:
-        return [window.by_arrival[i] for i in range(window.n_sorted)]
-    return [window.order_of(column)[i] for i in range(window.n_sorted)]
+        return []
+    return [window.order_of(column)[i] for i in range(window.n_ordered[window.lines[column]])]
 
 
 # --- Groups of nominal values

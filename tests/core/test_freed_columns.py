@@ -123,3 +123,24 @@ def test_a_warning_that_is_an_error_leaves_the_model_as_it_was() -> None:
         model.learn_one({"c": 1.0}, True)
     assert [name for _, name in model._core.schema.features()] == ["c", "b"]
     assert "crowded" in model._repr_html_()
+
+
+@pytest.mark.filterwarnings("ignore:the model holds")
+def test_trees_that_wait_grow_on_the_names_of_their_batch(monkeypatch: Any) -> None:
+    """A new feature that takes a column of the batch on which trees wait takes its values away."""
+    model = crowded(ret.StreamDecisionForestClassifier(10, batch_size=30, seed=1), 66)
+    monkeypatch.setattr(type(model), "_trees_per_step", lambda self, n: 1)
+    before: dict[int, Any] = {}
+    n_held = 0
+    for i in range(300):
+        model.learn_one({f"n{i}": 1.0, f"m{i}": "a", "z": i % 2}, i % 2 == 0)
+        full = model._core.state().get("full", [])
+        held = {
+            column: model._core.schema.names[column]
+            for column, values in enumerate(full[0].values["data"] if full else [])
+            if any(value == value for value in values)
+        }
+        assert not before or held.items() <= before.items()
+        before, n_held = held, n_held + len(held)
+        model._core.check()
+    assert n_held > 0

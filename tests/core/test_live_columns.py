@@ -51,6 +51,23 @@ def test_max_features_counts_the_columns_with_a_value() -> None:
     assert n_equal > 10
 
 
+@pytest.mark.parametrize("case", [case for case in SMALL if "Extra" not in case[0]], ids=str)
+def test_equal_columns_of_few_samples_count_once(case: tuple[str, int]) -> None:
+    """A wide sample is drawn and split as one name, and so are two with the same names."""
+    one, wide = make(case), make(case)
+    rng = random.Random(2)
+    for i in range(300):
+        x = {name: rng.random() for name in "abcd"}
+        y = int(x["a"] + x["b"] * x["c"] > 0.7)
+        n_names = 40 if i in (5, 17, 90, 171) else 0
+        one.learn_one({**x, **{f"n{k}": 1.0 for k in range(min(1, n_names))}}, y)
+        wide.learn_one({**x, **{f"n{k}": 1.0 for k in range(n_names)}}, y)
+        assert one.predict_one(x) == wide.predict_one(x)
+        if i % 50 == 0:
+            wide = pickle.loads(pickle.dumps(wide))
+    wide._core.check()
+
+
 def seconds(model: Any, n: int, seed: int) -> float:
     """CPU time of learning n samples of few features."""
     rng = random.Random(seed)

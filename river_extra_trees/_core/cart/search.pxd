@@ -28,6 +28,8 @@ cdef inline double threshold_between(Workspace work, double value,
 
 cdef double x_log_x(double x) noexcept nogil
 cdef double node_score(Workspace work) noexcept nogil
+cdef void load(Workspace work, const Task* task, int column) noexcept nogil
+cdef void unload(Workspace work) noexcept nogil
 cdef void rank(Workspace work, const Task* task, int column) noexcept nogil
 cdef bint name_values(Workspace work, const Task* task, Split* split) noexcept nogil
 cdef int count_missing(Workspace work, const Task* task, int column) noexcept nogil

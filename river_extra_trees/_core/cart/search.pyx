@@ -4,7 +4,7 @@ A scan moves samples one after the other from the right side of a candidate spli
 Its functions are inline, because it moves every sample of a node for every column.
 """
 
-from libc.math cimport INFINITY, log
+from libc.math cimport INFINITY, NAN, log
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy, memmove, memset
 
@@ -110,24 +110,66 @@ cdef inline void move_samples(Workspace work, const int* ranked, int start,
 cdef Candidate find_split(Workspace work, const Task* task) noexcept nogil:
     """The best split of a node over the features that are visited."""
     cdef Candidate best
-    cdef int i, j, column, n_visited = 0
-    work.in_random_order = work.shuffled or work.random or work.max_features < task.n_active
+    cdef int i, j, column, n_visited = 0, n = task.n_active + work.n_linked
+    cdef int* columns = work.columns
+    if work.n_linked:
+        columns = work.visited
+        memcpy(columns, work.columns, task.n_active * sizeof(int))
+        for i in range(work.n_linked):
+            columns[task.n_active + i] = work.n_chosen + work.linked[i]
+    work.in_random_order = work.shuffled or work.random or work.max_features < n
     best.split.feature, best.score = -1, -INFINITY
     best.split.threshold, best.split.nominal, best.split.missing_left = 0.0, 0, 0
-    for i in range(task.n_active):
+    for i in range(n):
         if n_visited >= work.max_features and best.split.feature >= 0:
             break
         if work.in_random_order:
-            j = i + <int>below(&work.rng, task.n_active - i)
-            work.columns[i], work.columns[j] = work.columns[j], work.columns[i]
-        column = work.columns[i]
+            j = i + <int>below(&work.rng, n - i)
+            columns[i], columns[j] = columns[j], columns[i]
+        column = columns[i]
         n_visited += 1
-        if is_perfect(work, &best) and (work.in_random_order or column > best.split.feature):
+        if is_perfect(work, &best) and (
+                work.in_random_order or not comes_first(work, column, best.split.feature)):
             continue
-        if work.bit[column] < 0 and not is_ranked(work, task):
+        if column >= work.n_chosen:
+            load(work, task, column)
+        elif work.bit[column] < 0 and not is_ranked(work, task):
             rank(work, task, column)
         try_column(work, task, column, &best)
     return best
+
+
+cdef inline bint comes_first(Workspace work, int a, int b) noexcept nogil:
+    """Whether one column is before another in the window."""
+    return work.name[a] < work.name[b]
+
+
+cdef void load(Workspace work, const Task* task, int column) noexcept nogil:
+    """Read the values of a sparse column in a node, and sort its samples; leave full ones alone."""
+    cdef int c = column - work.n_chosen, e, n = 0
+    cdef int* ranked = work.sparse_ranked + task.start
+    if c < 0 or work.loaded == c:
+        return
+    unload(work)
+    work.loaded = c
+    e = work.head[c]
+    while e >= 0:
+        work.sparse_values[work.entries[e].sample] = work.entries[e].value
+        ranked[n] = work.entries[e].sample
+        n += 1
+        e = work.entries[e].next
+    sort_slots(ranked, work.spare, work.sparse_values, n)
+    if n < task.end - task.start:
+        ranked[task.end - task.start - 1] = ~n
+
+
+cdef void unload(Workspace work) noexcept nogil:
+    """Forget the values of the sparse column that is loaded."""
+    cdef int e = work.head[work.loaded] if work.loaded >= 0 else -1
+    while e >= 0:
+        work.sparse_values[work.entries[e].sample] = NAN
+        e = work.entries[e].next
+    work.loaded = -1
 
 
 cdef inline void try_column(Workspace work, const Task* task, int column,
@@ -149,8 +191,8 @@ cdef bint has_many(Workspace work, const Task* task, int column) noexcept nogil:
     """Whether a nominal column has many values in a node or its history, or several and few samples
     of each.
     """
-    cdef const double* data = work.values + <Py_ssize_t>column * work.n
-    cdef const int* ranked = work.ranked + <Py_ssize_t>column * work.n
+    cdef const double* data = work.values_of(column)
+    cdef const int* ranked = work.ranked_of(column)
     cdef int i, n_values = 1, n = task.end - count_missing(work, task, column) - task.start
     if n_known(work, column) > MANY_VALUES:
         return True
@@ -183,7 +225,7 @@ cdef void try_numeric(Workspace work, const Task* task, int column,
     When all present samples are on the left, the right side is that of the missing values, so these
     are never moved one by one: most columns of sparse samples are missing in most of them.
     """
-    cdef const int* ranked = work.ranked + <Py_ssize_t>column * work.n
+    cdef const int* ranked = work.ranked_of(column)
     cdef int n_missing = count_missing(work, task, column)
     cdef int present = task.end - n_missing, missing_left
     cdef bint one_by_one = work.published == NONE and (
@@ -217,7 +259,7 @@ cdef void try_numeric(Workspace work, const Task* task, int column,
 cdef void scan_numbers(Workspace work, int column, const int* ranked, int n, bint missing_left,
                        Candidate* best) noexcept nogil:
     """Consider every threshold between n sorted samples; move all but the last one left."""
-    cdef const double* data = work.values + <Py_ssize_t>column * work.n
+    cdef const double* data = work.values_of(column)
     cdef double value, following = data[ranked[0]]
     cdef int i
     for i in range(n - 1):
@@ -237,7 +279,7 @@ cdef void scan_classes(Workspace work, int column, const int* ranked, int n, bin
     of the run (Fayyad and Irani 1992), so it is not considered. The exception is a
     min_samples_leaf that could forbid the thresholds at the ends.
     """
-    cdef const double* data = work.values + <Py_ssize_t>column * work.n
+    cdef const double* data = work.values_of(column)
     cdef bint skip = work.min_samples_leaf <= 1 and work.published != STREAM, mixed = False
     cdef int k = ranked[0], first = work.code[k], code = first, i
     cdef int64_t copies = 0
@@ -277,7 +319,7 @@ cdef inline void scan_whole(Workspace work, int column, const int* ranked, int n
     no processor can predict; it is rarely considered, because most thresholds are worse than the
     best one so far. The counts per class of the two sides stay as they are.
     """
-    cdef const double* data = work.values + <Py_ssize_t>column * work.n
+    cdef const double* data = work.values_of(column)
     cdef const int* codes = work.code
     cdef const int* copies = work.copies
     cdef int* left_counts = work.whole_counts
@@ -380,7 +422,7 @@ cdef inline bint was_tried(Workspace work, int sample) noexcept nogil:
 cdef void try_nominal(Workspace work, const Task* task, int column,
                       Candidate* best) noexcept nogil:
     """Try every value against the rest, and the missing values against all others."""
-    cdef const double* data = work.values + <Py_ssize_t>column * work.n
+    cdef const double* data = work.values_of(column)
     cdef const int* ranked = with_missing(work, task, column)
     cdef int n_missing = count_missing(work, task, column)
     cdef int present = task.end - n_missing, i, j, missing_left
@@ -412,8 +454,8 @@ cdef int first_behind(Workspace work, const Task* task, int column, int i,
 
     The missing values, from `present` on, are one run.
     """
-    cdef const double* data = work.values + <Py_ssize_t>column * work.n
-    cdef const int* ranked = work.ranked + <Py_ssize_t>column * work.n
+    cdef const double* data = work.values_of(column)
+    cdef const int* ranked = work.ranked_of(column)
     cdef int j = i + 1
     if i >= present:
         return task.end
@@ -432,7 +474,7 @@ cdef double sum_run(Workspace work, int column, const int* ranked, int i, int j,
     """The sum of the targets of a run and of the history of its value, and the weight of both."""
     cdef double total = 0.0
     cdef const Entries* past = history_of(work, column)
-    cdef double code = work.values[<Py_ssize_t>column * work.n + ranked[i]]
+    cdef double code = work.values_of(column)[ranked[i]]
     cdef int place
     weight[0] = 0.0
     for i in range(i, j):
@@ -572,8 +614,8 @@ cdef bint next_value(Workspace work, const Task* task, int column, int present, 
 
     Of the values that only the history has, these are the ones that reach the node.
     """
-    cdef const double* data = work.values + <Py_ssize_t>column * work.n
-    cdef const int* ranked = work.ranked + <Py_ssize_t>column * work.n
+    cdef const double* data = work.values_of(column)
+    cdef const int* ranked = work.ranked_of(column)
     cdef const Entries* past = history_of(work, column)
     cdef int first, n_past = past.n if past != NULL and lists_history(work, task) else 0
     while met.i < present or met.place < n_past:
@@ -636,7 +678,7 @@ cdef inline void reverse(double* numbers, int n) noexcept nogil:
 
 cdef void try_random(Workspace work, const Task* task, int column, Candidate* best) noexcept nogil:
     """Try one random threshold, or the nominal value of one random sample."""
-    cdef const double* data = work.values + <Py_ssize_t>column * work.n
+    cdef const double* data = work.values_of(column)
     cdef const int* ranked = with_missing(work, task, column)
     cdef int n_missing = count_missing(work, task, column)
     cdef int present = task.end - n_missing, i, missing_left
@@ -658,8 +700,8 @@ cdef void try_random(Workspace work, const Task* task, int column, Candidate* be
 
 cdef void rank(Workspace work, const Task* task, int column) noexcept nogil:
     """Sort the samples of a node that have a value of a column, ties in order of arrival."""
-    cdef const double* values = work.values + <Py_ssize_t>column * work.n
-    cdef int* ranked = work.ranked + <Py_ssize_t>column * work.n + task.start
+    cdef const double* values = work.values_of(column)
+    cdef int* ranked = work.ranked_of(column) + task.start
     cdef int i, k, size = task.end - task.start, n_present = 0
     for i in range(task.start, task.end):
         k = work.samples[i]
@@ -672,8 +714,8 @@ cdef void rank(Workspace work, const Task* task, int column) noexcept nogil:
 
 cdef const int* with_missing(Workspace work, const Task* task, int column) noexcept nogil:
     """The sorted order of a column, with the samples that have no value behind the others."""
-    cdef const double* values = work.values + <Py_ssize_t>column * work.n
-    cdef const int* ranked = work.ranked + <Py_ssize_t>column * work.n
+    cdef const double* values = work.values_of(column)
+    cdef const int* ranked = work.ranked_of(column)
     cdef int i, k, n = task.end - count_missing(work, task, column)
     if n == task.end:
         return ranked
@@ -687,7 +729,7 @@ cdef const int* with_missing(Workspace work, const Task* task, int column) noexc
 
 
 cdef int count_missing(Workspace work, const Task* task, int column) noexcept nogil:
-    cdef int last = work.ranked[<Py_ssize_t>column * work.n + task.end - 1]
+    cdef int last = work.ranked_of(column)[task.end - 1]
     if work.bit[column] >= 0 or last >= 0:
         return 0
     return task.end - task.start - ~last
@@ -752,8 +794,9 @@ cdef void consider(Workspace work, int column, double threshold, int nominal, bi
         lead = score - best.score
         if lead < -work.tie:
             return
-        # A lower column comes later only if drop_constant has changed the order.
-        if lead <= work.tie and (work.in_random_order or column >= best.split.feature):
+        # A lower column comes later if drop_constant has changed the order, or it is sparse.
+        if lead <= work.tie and (
+                work.in_random_order or not comes_first(work, column, best.split.feature)):
             return
     best.score, work.removed = score, removed
     best.split.feature, best.split.threshold = column, threshold

@@ -6,6 +6,7 @@ a split, the children that may be split become new tasks.
 
 cimport cython
 from libc.float cimport DBL_EPSILON
+from libc.math cimport NAN
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy, memset
 
@@ -19,11 +20,11 @@ from ..tree cimport (
 )
 from .published cimport impurity_of_leaf, impurity_to_decrease
 from .search cimport (
-    count_missing, find_split, is_open, is_ranked, name_values, node_score, rank,
-    threshold_between, x_log_x,
+    count_missing, find_split, is_open, is_ranked, load, name_values, node_score, rank,
+    threshold_between, unload, x_log_x,
 )
 from .workspace cimport (
-    FEW_SAMPLES, FORGETFUL, LISTED, NONE, STREAM, TABLE, LeafRange, Side, Task, Workspace,
+    FEW_SAMPLES, FORGETFUL, LISTED, NONE, STREAM, TABLE, Entry, LeafRange, Side, Task, Workspace,
 )
 
 cdef dict CRITERIA = {"gini": GINI, "entropy": ENTROPY, "variance": VARIANCE}
@@ -103,7 +104,8 @@ cdef class Splitter(Workspace):
                   const int* leaves=NULL) except -1 nogil:
         """Grow the leaves of a tree that the samples of `window` reach.
 
-        The growth uses the sorted samples or, if no sample is sorted, all samples. The statistics
+        The growth uses the sorted samples or, if no sample is sorted, all samples, and the columns
+        that `find_distinct` has found among them. The statistics
         of existing nodes must contain them already (`learn`); new nodes get the statistics of
         the samples in the window. Optional arrays: `copies`, per slot the number of copies of the
         sample (NULL: one each); `chosen`, per column whether it may be split (NULL: all);
@@ -116,7 +118,7 @@ cdef class Splitter(Workspace):
         self.tree, self.kind, self.n_values = tree, kind, n_values
         self.prepare(schema, chosen, members, n_members)
         self.step, self.rng = step, rng
-        self.max_features = max_features if max_features > 0 else self.n_chosen
+        self.max_features = max_features if max_features > 0 else self.n_chosen + self.n_sparse
         assign_leaves(self, copies, leaves)
         n_tasks = make_tasks(self)
         while n_tasks > 0:
@@ -127,7 +129,7 @@ cdef class Splitter(Workspace):
     cdef int prepare(self, Schema schema, const uint8_t* chosen, const int* members,
                      int n_members) except -1 nogil:
         """Allocate memory in the tree and the scratch, and set the arrays per column."""
-        cdef int i, column
+        cdef int i, column, n_sparse, n_entries
         self.members, self.n_members = members, n_members
         if members == NULL:
             self.members = self.window.by_arrival if self.window.n_sorted else self.window.fresh
@@ -135,17 +137,34 @@ cdef class Splitter(Workspace):
         reserve_pairs(self.tree, self.kind, self.n_members)
         if not self.kind.regression:
             reserve_cells(self.tree, self.n_members)
+        n_sparse = n_entries = 0
+        for i in range(self.window.n_distinct):
+            column = self.window.distinct[i]
+            if (chosen == NULL or chosen[column]) and self.window.is_sparse(column):
+                n_sparse += 1
+                n_entries += self.window.n_growing(column)
         self.reserve(self.tree.capacity, self.window.size, self.window.capacity,
-                     self.window.n_live, self.n_values)
-        self.n_chosen = 0
-        for i in range(self.window.n_live):
-            column = self.window.live[i]
-            if chosen == NULL or chosen[column]:
-                self.name[self.n_chosen] = column
-                self.nominal[self.n_chosen] = schema.has_codes(column)
+                     self.window.n_distinct - n_sparse, n_sparse, n_entries, self.n_values)
+        self.n_chosen, self.n_sparse, self.n_entries = 0, n_sparse, n_entries
+        for i in range(self.window.n_distinct):
+            column = self.window.distinct[i]
+            if (chosen == NULL or chosen[column]) and not self.window.is_sparse(column):
                 self.columns[self.n_chosen] = self.n_chosen
+                add_column(self, schema, column, self.n_chosen)
                 self.n_chosen += 1
+        n_sparse = 0
+        for i in range(self.window.n_distinct if self.n_sparse else 0):
+            column = self.window.distinct[i]
+            if (chosen == NULL or chosen[column]) and self.window.is_sparse(column):
+                add_column(self, schema, column, self.n_chosen + n_sparse)
+                self.head[n_sparse] = -1
+                n_sparse += 1
+        self.loaded, self.n_linked = -1, 0
         return 0
+
+
+cdef inline void add_column(Workspace work, Schema schema, int name, int column) noexcept nogil:
+    work.name[column], work.nominal[column], work.bit[column] = name, schema.has_codes(name), -1
 
 
 # --- Assignment of samples to leaves --------------------------------------------------------------
@@ -228,6 +247,7 @@ cdef int make_tasks(Workspace work) noexcept nogil:
             task = &work.tasks[n_tasks]
             task.node, task.start, task.end = here.node, here.start, here.start + here.size
             task.copies, task.n_active, task.is_new = here.copies, work.n_chosen, False
+            task.is_open = True
             n_tasks += 1
     if n_tasks:
         number_samples(work)
@@ -255,9 +275,42 @@ cdef void number_samples(Workspace work) noexcept nogil:
         work.mass[k] = work.window.weight[slot] * copies
         if work.criterion != VARIANCE:
             work.code[k] = <int>work.target[k]
+    if work.n_sparse:
+        list_entries(work)
     work.n_bytes = work.n_chosen // 8 + 1
     memset(work.bits, 0, work.n * work.n_bytes)
     memset(work.counters, 0, work.n_values * work.n_bytes * sizeof(uint64_t))
+
+
+cdef void list_entries(Workspace work) noexcept nogil:
+    """List the entries of every sample, by ascending column."""
+    cdef int i, c, k, n, at = 0
+    cdef int* ends = work.first_entry
+    cdef const int* order
+    cdef const double* data
+    cdef Entry* entry
+    memset(ends, 0, (work.n + 1) * sizeof(int))
+    for c in range(work.n_sparse):
+        order = work.window.order_of(work.name[work.n_chosen + c])
+        for i in range(work.window.n_growing(work.name[work.n_chosen + c])):
+            k = work.sample_of[order[i]]
+            if k >= 0:
+                ends[k + 1] += 1
+    for k in range(work.n):         # one place behind: where the next entry of a sample is stored
+        n = ends[k + 1]
+        ends[k + 1] = at
+        at += n
+    for c in range(work.n_sparse):
+        order = work.window.order_of(work.name[work.n_chosen + c])
+        data = work.window.values_of(work.name[work.n_chosen + c])
+        for i in range(work.window.n_growing(work.name[work.n_chosen + c])):
+            k = work.sample_of[order[i]]
+            if k >= 0:
+                entry = &work.entries[ends[k + 1]]
+                ends[k + 1] += 1
+                entry.value, entry.column, entry.sample = data[order[i]], c, k
+    for k in range(work.n):
+        work.sparse_values[k] = NAN
 
 
 cdef void rank_samples(Workspace work, int n_tasks) noexcept nogil:
@@ -281,45 +334,40 @@ cdef void rank_samples(Workspace work, int n_tasks) noexcept nogil:
         if not any_ranked:
             continue
         if work.window.n_sorted:
-            rank_by_range(work, n_tasks, work.window.order_of(work.name[column]), values,
-                          work.ranked + <Py_ssize_t>column * work.n)
+            rank_by_range(work, n_tasks, work.window.order_of(work.name[column]),
+                          work.window.n_growing(work.name[column]), work.ranked_of(column))
         else:
             for i in range(n_tasks):
                 if is_ranked(work, &work.tasks[i]):
                     rank(work, &work.tasks[i], column)
 
 
-cdef void rank_by_range(Workspace work, int n_tasks, const int* order, const double* values,
+cdef void rank_by_range(Workspace work, int n_tasks, const int* order, int n_present,
                         int* ranked) noexcept nogil:
     """Copy a sorted order of the window, divided into the ranges."""
     cdef int i = 0, g, k, placed = 0
+    cdef const Task* task
     if work.n_ranges == 1:          # no branch that depends on the sample
-        while placed < work.n:
+        while placed < work.n and i < n_present:
             k = work.sample_of[order[i]]
             ranked[placed] = k
             placed += k >= 0
             i += 1
+        work.spare[0] = placed
     else:
         for g in range(work.n_ranges):
             work.spare[g] = work.ranges[g].start
-        for i in range(work.window.n_sorted):
+        for i in range(n_present):
             k = work.sample_of[order[i]]
             if k >= 0:
                 g = work.range_of_slot[order[i]]
                 ranked[work.spare[g]] = k
                 work.spare[g] += 1
-    for i in range(n_tasks):
-        leave_out_missing(&work.tasks[i], values, ranked)
-
-
-cdef inline void leave_out_missing(const Task* task, const double* values,
-                                   int* ranked) noexcept nogil:
-    """Shorten a sorted range to the samples that have a value."""
-    cdef int stop = task.end
-    while stop > task.start and values[ranked[stop - 1]] != values[ranked[stop - 1]]:
-        stop -= 1
-    if stop < task.end:
-        ranked[task.end - 1] = ~(stop - task.start)
+    for i in range(n_tasks):        # a range is shortened to the samples that have a value
+        task = &work.tasks[i]
+        placed = work.spare[work.range_of_leaf[task.node]]
+        if placed < task.end:
+            ranked[task.end - 1] = ~(placed - task.start)
 
 
 cdef bint give_bit(Workspace work, int column, const double* values) noexcept nogil:
@@ -353,31 +401,86 @@ cdef bint give_bit(Workspace work, int column, const double* values) noexcept no
 
 cdef void grow_leaf(Workspace work, Task task, int* n_tasks) noexcept nogil:
     """Split one leaf if a split is found, and add the children that may be split as tasks."""
-    cdef Candidate best
     cdef Task left, right
+    left.is_open = right.is_open = False
     if work.n_bits:
         count_high(work, &task)
     drop_constant(work, &task)
-    if task.n_active == 0:
-        return
-    weigh_node(work, &task)
+    if work.n_sparse:
+        link_entries(work, &task)
+    if task.n_active + work.n_linked > 0:
+        split_task(work, &task, &left, &right)
+    if work.n_sparse:
+        unlink_entries(work)
+    if right.is_open:
+        work.tasks[n_tasks[0]] = right
+        n_tasks[0] += 1
+    if left.is_open:                # on top: the left side is grown first
+        work.tasks[n_tasks[0]] = left
+        n_tasks[0] += 1
+
+
+cdef void split_task(Workspace work, Task* task, Task* left, Task* right) noexcept nogil:
+    """Split one leaf if a split is found."""
+    cdef Candidate best
+    weigh_node(work, task)
     if work.published == STREAM:
         work.impurity_before = impurity_to_decrease(work, task.node)
-    best = find_split(work, &task)
+    best = find_split(work, task)
     if best.split.feature < 0 or (
         work.published == STREAM
         and work.node.weight / work.batch_weight * work.removed + DBL_EPSILON < 0.0
     ):
         return
-    if best.split.nominal == VALUES and not name_values(work, &task, &best.split):
+    load(work, task, best.split.feature)
+    if best.split.nominal == VALUES and not name_values(work, task, &best.split):
         return                      # without memory it stays a leaf
-    divide(work, &task, &best, &left, &right)
-    if right.n_active > 0:
-        work.tasks[n_tasks[0]] = right
-        n_tasks[0] += 1
-    if left.n_active > 0:           # on top: the left side is grown first
-        work.tasks[n_tasks[0]] = left
-        n_tasks[0] += 1
+    divide(work, task, &best, left, right)
+
+
+cdef void link_entries(Workspace work, const Task* task) noexcept nogil:
+    """Link the entries of the samples by columns; list the sparse columns that vary in the node."""
+    cdef int i, k, e, c, kept = 0
+    cdef Entry* entry
+    work.n_found = 0
+    for i in range(task.end - 1, task.start - 1, -1):
+        k = work.samples[i]
+        for e in range(work.first_entry[k], work.first_entry[k + 1]):
+            entry = &work.entries[e]
+            c = entry.column
+            if work.head[c] < 0:
+                work.linked[work.n_found] = c
+                work.n_found += 1
+                work.n_present[c] = 0
+            entry.next = work.head[c]
+            work.head[c] = e
+            work.n_present[c] += 1
+    for i in range(work.n_found):
+        c = work.linked[i]
+        if work.n_present[c] < task.end - task.start or has_two_values(work, c):
+            work.linked[i] = work.linked[kept]
+            work.linked[kept] = c
+            kept += 1
+    work.n_linked = kept
+
+
+cdef bint has_two_values(Workspace work, int c) noexcept nogil:
+    """Whether the entries of a sparse column differ."""
+    cdef int e = work.head[c]
+    cdef double first = work.entries[e].value
+    while e >= 0:
+        if work.entries[e].value != first:
+            return True
+        e = work.entries[e].next
+    return False
+
+
+cdef void unlink_entries(Workspace work) noexcept nogil:
+    """Be ready for another node."""
+    cdef int i
+    unload(work)
+    for i in range(work.n_found):
+        work.head[work.linked[i]] = -1
 
 
 cdef void drop_constant(Workspace work, Task* task) noexcept nogil:
@@ -510,10 +613,7 @@ cdef void centre(Workspace work, const Task* task) noexcept nogil:
 
 cdef void divide(Workspace work, const Task* task, const Candidate* best, Task* left,
                  Task* right) noexcept nogil:
-    """Create the children of a leaf with their statistics, and partition every order.
-
-    n_active = 0 marks a child that must not be split.
-    """
+    """Create the children of a leaf with their statistics, and partition every order."""
     cdef Split split = best.split
     cdef double impurity = 0.0
     if work.published == STREAM:
@@ -526,18 +626,17 @@ cdef void divide(Workspace work, const Task* task, const Candidate* best, Task* 
     left.is_new = right.is_new = True
     left.start, right.end = task.start, task.end
     fill_children(work, task, best, left, right)
-    left.n_active = task.n_active if left.n_active else 0
-    right.n_active = task.n_active if right.n_active else 0
+    left.n_active = right.n_active = task.n_active
     if count_missing(work, task, best.split.feature) == 0:
         send_missing(work.tree, task.node,
                      weight_of(work.tree, left.node) >= weight_of(work.tree, right.node))
-    if left.n_active or right.n_active:
+    if left.is_open or right.is_open:
         partition_all(work, task, best, left, right)
 
 
 cdef void fill_children(Workspace work, const Task* task, const Candidate* best, Task* left,
                         Task* right) noexcept nogil:
-    """Set the statistics of both sides, and n_active = 0 for a side that must not be split."""
+    """Set the statistics of both sides, and whether they may be split."""
     cdef int n_left = mark_sides(work, task, &best.split)
     cdef bint[2] varies
     if work.kind.regression:
@@ -548,13 +647,13 @@ cdef void fill_children(Workspace work, const Task* task, const Candidate* best,
         work.tree.visited[left.node] = work.tree.visited[right.node] = work.step
     left.end = right.start = task.start + n_left
     right.copies = task.copies - left.copies
-    left.n_active = is_open(work, left.node, left.copies, varies[1])
-    right.n_active = is_open(work, right.node, right.copies, varies[0])
+    left.is_open = is_open(work, left.node, left.copies, varies[1])
+    right.is_open = is_open(work, right.node, right.copies, varies[0])
 
 
 cdef int mark_sides(Workspace work, const Task* task, const Split* split) noexcept nogil:
     """Mark the side of each sample; return the number of samples on the left."""
-    cdef const double* data = work.values + <Py_ssize_t>split.feature * work.n
+    cdef const double* data = work.values_of(split.feature)
     cdef double threshold = split.threshold
     cdef int bit = work.bit[split.feature], byte, mask, i, k, n_left = 0
     if bit >= 0:
@@ -627,7 +726,7 @@ cdef void fill_numbers(Workspace work, const Task* task, Task* left, Task* right
 
 cdef bint is_kept(Workspace work, const Task* child) noexcept nogil:
     """Whether a child needs the sorted orders of its samples."""
-    return child.n_active > 0 and is_ranked(work, child)
+    return child.is_open and is_ranked(work, child)
 
 
 cdef void partition_all(Workspace work, const Task* task, const Candidate* best, const Task* left,

@@ -52,15 +52,14 @@ cdef class ValueHistory:
     cdef int learn(self, Window window, int slot, Schema schema) except -1 nogil:
         """Learn the values of a sample of a window."""
         cdef int k, column
-        cdef double code
         if schema.is_numeric():
             return 0
         self.reserve(window.n_columns)
-        for k in range(window.n_live):
-            column = window.live[k]
-            code = window.values_of(column)[slot]
-            if code == code and schema.has_codes(column):
-                self.learn_value(column, code, window.target[slot], window.weight[slot])
+        for k in range(window.columns_of(slot, window.table)):
+            column = window.table[k]
+            if schema.has_codes(column):
+                self.learn_value(column, window.values_of(column)[slot], window.target[slot],
+                                 window.weight[slot])
         self.n_learned += 1
         return 0
 

@@ -8,6 +8,10 @@ The range of a sorted order lists only the p samples that have a value. If that 
 its last number is ~p, which is negative, and those in between are undefined: the cost of a column
 depends on its values, not on the size of the node.
 
+A sparse column (`window`) has no order. Each sample lists its *entries*, its values in such
+columns, and a node links the entries of its samples by their columns. It knows only the columns
+that it finds there, so what no sample of a node has costs nothing in it.
+
 Nodes with at most `few` samples have no sorted orders: such a node sorts only the columns that it
 visits, which is faster than partitioning all orders.
 
@@ -15,6 +19,7 @@ The sorted orders of the leaves come from those of the window. If the window has
 samples are used for growth only once, each leaf that may be split sorts its samples.
 """
 
+cimport cython
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 from ..rng cimport Rng
 from ..tree cimport Kind, Tree
@@ -31,10 +36,17 @@ cdef enum Program:          # published program whose splits are reproduced, wit
     STREAM = 1              # the published program of stream decision trees
     FORGETFUL = 2           # the published program of forgetful trees
 
+cdef struct Entry:          # a value of a sample in a sparse column
+    double value
+    int column
+    int sample
+    int next                # the next one of the column in a node, by arrival; -1: the end
+
 cdef struct Task:           # a leaf to grow
     int node
     int start, end          # range of its samples
-    int n_active            # columns[:n_active] contains all columns that may vary in the leaf
+    bint is_open            # whether it may be split
+    int n_active            # columns[:n_active] contains all full columns that may vary in the leaf
     int64_t copies          # number of copies of its samples in all
     bint is_new             # created in this call: its statistics are those of its samples
 
@@ -81,7 +93,11 @@ cdef class Workspace:
     cdef double mean                    # of the targets in the node (variance)
     cdef double spread                  # sum of squared deviations in the node (variance)
     cdef double tie                     # scores of this node count as equal within this tolerance
-    cdef int n_chosen                   # number of columns that may be split
+    cdef int n_chosen                   # number of full columns that may be split
+    cdef int n_sparse                   # number of sparse ones
+    cdef int n_entries                  # of the sparse ones
+    cdef int n_linked                   # number of sparse columns that vary in the node
+    cdef int loaded                     # sparse column whose values are in `sparse_values`, or -1
     cdef bint unit_weights              # classes; all weights are 1, at most 255 copies of each
     cdef bint in_table                  # unit_weights, and x log x of all weights is tabulated
     cdef int few                        # maximum size of a node without sorted orders
@@ -106,12 +122,23 @@ cdef class Workspace:
     # Per slot of the window.
     cdef int* range_of_slot             # number of its range, or -1
     cdef int* sample_of                 # number of the sample, or -1
-    # Per column that may be split: live in the window, and chosen. Here they have the numbers
-    # 0 .. n_chosen-1, in the order of the window.
+    # Per column that may be split: distinct in the window, and chosen. Here the full ones have the
+    # numbers 0 .. n_chosen-1, in the order of the window, and the sparse ones those that follow.
     cdef int* name                      # its number in the window and in the trees
-    cdef int* columns                   # a permutation of the columns
+    cdef int* columns                   # a permutation of the full columns
+    cdef int* visited                   # scratch: the columns that vary in a node with sparse ones
     cdef int* bit                       # its bit, if a two-valued column is counted; else -1
     cdef uint8_t* nominal
+    # Sparse columns:
+    cdef Entry* entries                 # entries[first_entry[k] : first_entry[k + 1]]: of sample k
+    cdef int* first_entry
+    cdef int* head                      # per column: its first entry in the node; -1: it has none
+    cdef int* n_present                 # per column: number of its entries in the node
+    cdef int* linked                    # the n_linked sparse columns that vary, then those that do
+                                        #   not, n_found in all
+    cdef int n_found
+    cdef double* sparse_values          # per sample: its value in the column `loaded`, or NaN
+    cdef int* sparse_ranked             # as a row of `ranked`
     # Per class or side.
     cdef double* counts                 # 3 x classes: memory of the counts of the sides below
     cdef int* whole_counts              # 2 x classes: left and total counts in `scan_whole`
@@ -130,6 +157,20 @@ cdef class Workspace:
     cdef int* spare                     # the larger of n and n_columns
 
     cdef int reserve(self, size_t n_nodes, size_t n, size_t n_slots, size_t n_columns,
-                     size_t n_classes) except -1 nogil
+                     size_t n_sparse, size_t n_entries, size_t n_classes) except -1 nogil
     cdef size_t lay_out(self, size_t n_nodes, size_t n, size_t n_slots, size_t n_columns,
-                        size_t n_classes) except 0 nogil
+                        size_t n_sparse, size_t n_entries, size_t n_classes) except 0 nogil
+
+    @cython.final
+    cdef inline const double* values_of(self, int column) noexcept nogil:
+        """The values of a full column, or of the sparse one that is loaded, by sample."""
+        if column >= self.n_chosen:
+            return self.sparse_values
+        return self.values + <Py_ssize_t>column * self.n
+
+    @cython.final
+    cdef inline int* ranked_of(self, int column) noexcept nogil:
+        """The sorted samples of a full column, or of the sparse one that is loaded."""
+        if column >= self.n_chosen:
+            return self.sparse_ranked
+        return self.ranked + <Py_ssize_t>column * self.n

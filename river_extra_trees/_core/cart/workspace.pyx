@@ -16,24 +16,27 @@ cdef class Workspace:
         return object.__sizeof__(self) + self.block_bytes
 
     cdef int reserve(self, size_t n_nodes, size_t n, size_t n_slots, size_t n_columns,
-                     size_t n_classes) except -1 nogil:
+                     size_t n_sparse, size_t n_entries, size_t n_classes) except -1 nogil:
         """Allocate memory for the growth of a tree of up to n_nodes nodes on n samples."""
-        cdef size_t bytes = self.lay_out(n_nodes, n, n_slots, n_columns, n_classes)
+        cdef size_t bytes = self.lay_out(n_nodes, n, n_slots, n_columns, n_sparse, n_entries,
+                                         n_classes)
         if bytes > self.block_bytes:
             bytes += bytes // 2
             free(self.block)
             self.block, self.block_bytes = NULL, 0
             self.block = <char*>resized(NULL, bytes, 1)
             self.block_bytes = bytes
-            self.lay_out(n_nodes, n, n_slots, n_columns, n_classes)
+            self.lay_out(n_nodes, n, n_slots, n_columns, n_sparse, n_entries, n_classes)
         return 0
 
     cdef size_t lay_out(self, size_t n_nodes, size_t n, size_t n_slots, size_t n_columns,
-                        size_t n_classes) except 0 nogil:
+                        size_t n_sparse, size_t n_entries, size_t n_classes) except 0 nogil:
         """Divide the block, parts with the strictest alignment first; return its size in bytes."""
         cdef size_t n_bytes = n_columns // 8 + 1
         cdef size_t begin = <size_t>self.block, end = begin
         self.values = <double*>carve(&end, product(n_columns, n), sizeof(double))
+        self.sparse_values = <double*>carve(&end, n if n_sparse else 0, sizeof(double))
+        self.entries = <Entry*>carve(&end, n_entries, sizeof(Entry))
         self.target = <double*>carve(&end, n, sizeof(double))
         self.mass = <double*>carve(&end, n, sizeof(double))
         self.centred = <double*>carve(&end, n, sizeof(double))
@@ -53,13 +56,19 @@ cdef class Workspace:
         self.slot_of = <int*>carve(&end, n, sizeof(int))
         self.range_of_slot = <int*>carve(&end, n_slots, sizeof(int))
         self.sample_of = <int*>carve(&end, n_slots, sizeof(int))
-        self.name = <int*>carve(&end, n_columns, sizeof(int))
+        self.sparse_ranked = <int*>carve(&end, n if n_sparse else 0, sizeof(int))
+        self.first_entry = <int*>carve(&end, n + 1 if n_sparse else 0, sizeof(int))
+        self.head = <int*>carve(&end, n_sparse, sizeof(int))
+        self.n_present = <int*>carve(&end, n_sparse, sizeof(int))
+        self.linked = <int*>carve(&end, n_sparse, sizeof(int))
+        self.visited = <int*>carve(&end, n_columns + n_sparse if n_sparse else 0, sizeof(int))
+        self.name = <int*>carve(&end, n_columns + n_sparse, sizeof(int))
         self.columns = <int*>carve(&end, n_columns, sizeof(int))
-        self.bit = <int*>carve(&end, n_columns, sizeof(int))
+        self.bit = <int*>carve(&end, n_columns + n_sparse, sizeof(int))
         self.spare = <int*>carve(&end, max(n, n_columns), sizeof(int))
         self.range_of_leaf = <int*>carve(&end, n_nodes, sizeof(int))
         self.high = <int*>carve(&end, product(n_classes, 8 * n_bytes), sizeof(int))
-        self.nominal = <uint8_t*>carve(&end, n_columns, 1)
+        self.nominal = <uint8_t*>carve(&end, n_columns + n_sparse, 1)
         self.goes_left = <uint8_t*>carve(&end, n, 1)
         self.bits = <uint8_t*>carve(&end, product(n, n_bytes), 1)
         self.left.counts = self.counts

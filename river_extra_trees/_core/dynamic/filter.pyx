@@ -16,7 +16,6 @@ from ..schema cimport MAX_COLUMNS, Labels, Schema
 from ..shares cimport first_largest
 from ..split cimport goes_left
 from ..window cimport Window
-from .active_samples cimport ActiveSamples
 from .leaf_models cimport Predictive, class_share, mean_of, predictive
 from .particles cimport (
     ALC, ALM, ENTROPY, LARGEST_REGRESSOR, MAX_DECAYS, OLDEST, RANDOM, Particles, Regressor,
@@ -28,7 +27,7 @@ from .shared_trees cimport Leaf, Node, restored_trees
 from .step cimport learn_row, rejuvenate, retire_slot
 
 from ..state import (
-    LARGEST_FLOAT, LARGEST_TARGET, Captured, State, captured, fields_of, put_back, require,
+    LARGEST_FLOAT, LARGEST_TARGET, State, captured, fields_of, put_back, require,
 )
 from .shared_trees import FIELDS as TREES
 
@@ -301,7 +300,6 @@ cdef class ParticleFilter(Particles):
         return fields_of(self, FIELDS, {
             **self.settings(), **views, **self.trees.state(self.roots, self.n_alive, number),
             "drawn": np.array([number[self.drawn[i]] for i in range(n)], np.int32),
-            "pool": Captured(Window, self.pool.state()),
         })
 
     cdef Learner serving_copy(self):
@@ -343,8 +341,7 @@ cdef class ParticleFilter(Particles):
         """Fill an empty filter from a state."""
         cdef int i, n
         parts = state.read(PARTS)
-        self.schema, self.labels = parts["schema"], parts["labels"]
-        self.pool = ActiveSamples.restored(parts["pool"].state())
+        self.schema, self.labels, self.pool = parts["schema"], parts["labels"], parts["pool"]
         n = self.pool.size
         require(not self.regression or len(self.labels) == 0,
                 "ParticleFilter: a regression has labels")

@@ -22,7 +22,6 @@ from libc.string cimport memcpy, memset
 from ..linalg cimport BATCH_SIZE, Fit, add_samples, merge
 from ..rng cimport MOVE, Rng, rng_for, uniform
 from ..split cimport NO_VALUE, goes_left
-from .active_samples cimport lowest_bit
 from .leaf_models cimport (
     add_to_cells, evidence, fit_batch, log_multinomial, published_score, to_cells,
 )
@@ -33,6 +32,9 @@ from .particles cimport (
 )
 from .nominal cimport place_nominal
 from .shared_trees cimport MAX_DEPTH, Leaf, Node
+
+cdef extern from "bits.h":
+    int lowest_bit(uint64_t word) nogil
 
 
 cdef int move_all(Particles filter, const double* x, int first, int stop) except -1 nogil:
@@ -245,7 +247,7 @@ cdef int propose_all(Particles filter, const LeafHit* hit, Rng* rng) noexcept no
         columns, n_columns = filter.pool.live, filter.pool.n_live
     else:
         columns = filter.proposed
-        n_columns = filter.pool.columns_in(leaf.slots[some(u, leaf.n_active)], filter.proposed)
+        n_columns = filter.pool.columns_of(leaf.slots[some(u, leaf.n_active)], filter.proposed)
     if n_columns == 0:
         return 0
     while particle >= 0:

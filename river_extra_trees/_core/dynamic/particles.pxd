@@ -12,7 +12,7 @@ from libc.stdint cimport int64_t, uint8_t, uint64_t
 from ..learner cimport Learner
 from ..linalg cimport MAX_REGRESSORS, LeafModel
 from ..split cimport Split
-from .active_samples cimport ActiveSamples
+from ..window cimport Window
 from .leaf_models cimport BATCH_PAIRS
 from .shared_trees cimport MAX_DEPTH, Leaf, SharedTrees
 
@@ -91,7 +91,7 @@ cdef enum Policy:           # which active sample retires from a full window
 cdef double LARGEST_REGRESSOR       # larger values are replaced by this one
 
 cdef class Particles(Learner):
-    cdef readonly ActiveSamples pool
+    cdef readonly Window pool
     cdef SharedTrees trees
     cdef LeafModel model
     cdef double* block              # memory of the following rows, of the row of the prior, and of

@@ -10,7 +10,7 @@ from ..linalg cimport (
     BATCH_SIZE, MAX_REGRESSORS, Fit, LeafModel, fit, merge, row_width, scale, scratch_size,
 )
 from ..allocation cimport free, product, resized, zeroed
-from .active_samples cimport ActiveSamples
+from ..window cimport Window
 from .leaf_models cimport log_gamma, log_marginal, published_score
 from .shared_trees cimport MAX_DEPTH, Leaf, Node, SharedTrees, empty_leaf, pop, side
 
@@ -80,7 +80,7 @@ cdef class Particles(Learner):
                 self.powers[k][age] = pow(self.decays[k], <double>age)
         sum_beliefs(self)
         self.lowest, self.highest = INFINITY, -INFINITY
-        self.pool, self.trees = ActiveSamples(), SharedTrees()
+        self.pool, self.trees = Window(), SharedTrees()
         self.particle_bytes = (
             n * (2 * sizeof(double) + sizeof(LeafHit) + sizeof(LeafParent) + 5 * sizeof(int))
             + n_cuts * (sizeof(Cut) + sizeof(Cut*)))
@@ -676,7 +676,7 @@ cdef const double* features_of(Particles filter, int slot) noexcept nogil:
     cdef int i
     for i in range(filter.n_x):
         filter.x[filter.x_columns[i]] = NAN
-    filter.n_x = filter.pool.columns_in(slot, filter.x_columns)
+    filter.n_x = filter.pool.columns_of(slot, filter.x_columns)
     for i in range(filter.n_x):
         filter.x[filter.x_columns[i]] = filter.pool.value(filter.x_columns[i], slot)
     return filter.x

@@ -7,7 +7,7 @@ from libc.string cimport memcpy
 
 from ..linalg cimport Fit, LeafModel, fit, leverage, solved_of, substitute_back
 from ..rng cimport DISCARD, Rng, below, rng_for
-from .active_samples cimport ActiveSamples
+from ..window cimport Window
 from .leaf_models cimport class_share
 from .particles cimport (
     ALC, ALM, ENTROPY, OLDEST, RANDOM, Particles, Policy, decay_ahead, decayed, v_of,
@@ -54,7 +54,7 @@ cdef class Acquisition:
 
     cdef void range_of_all(self, int node) noexcept:
         """The box of a root: the range of the active samples."""
-        cdef ActiveSamples pool = self.filter.pool
+        cdef Window pool = self.filter.pool
         cdef int i, column
         cdef const int* order
         cdef double* box = self.box_of(node)

@@ -26,7 +26,7 @@ from .growth cimport MOST_CELLS, Growth, are_few
 from .logistic cimport LogisticRegression
 from .mixtures cimport ClassPool, NumberMixture
 from .model_trees cimport LinearModels, TreeGrowth, walk
-from .questions cimport Pace, Questions, claim, hash_of
+from .questions cimport Pace, Questions, claim
 from .rotation cimport (
     advance, begin_again, interval_of, patience, reserve_group, start_growth,
 )
@@ -297,6 +297,7 @@ cdef class ExtraTrees(Ensemble):
     cdef int hold_columns(self, uint8_t* held, int64_t* latest) except -1:
         cdef LinearModels models
         cdef int i
+        self.questions.reserve_columns(self.schema.n_columns)
         self.buffer.find_latest(latest)
         self.trees.hold_columns(held)
         for models in self.models:
@@ -307,6 +308,7 @@ cdef class ExtraTrees(Ensemble):
     cdef void forget_columns(self, const uint8_t* held) noexcept:
         cdef Group group
         self.n_row = -1
+        self.questions.forget_columns(held)
         if self.buffer.keep_columns(held):
             for group in self.groups:
                 begin_again(self, group)
@@ -410,7 +412,8 @@ cdef class ExtraTrees(Ensemble):
         cdef double* asked = NULL
         if self.questions.waits() or self.questions.n_first > 0:
             asked = self.questions.take(
-                hash_of(row, stride, columns, n), n_seen, self.schema.version == self.named)
+                self.questions.hash_of(row, stride, columns, n), n_seen,
+                self.schema.version == self.named)
         if asked != NULL:
             answers, mixed = NULL, asked
         pace = self.questions.pace()
@@ -433,7 +436,7 @@ cdef class ExtraTrees(Ensemble):
 
     cdef int remember(self) except -1 nogil:
         self.questions.keep(
-            hash_of(self.schema.row, 1, self.schema.filled, self.schema.n_filled),
+            self.questions.hash_of(self.schema.row, 1, self.schema.filled, self.schema.n_filled),
             self.buffer.n_seen, self.single.mixed, self.size_of_mixed(self.n_values()))
         return 0
 
@@ -738,6 +741,8 @@ cdef class ExtraTrees(Ensemble):
 
     cdef int check_questions(self) except -1:
         """Refuse questions whose answers are none of this forest."""
+        require(self.questions.n_columns <= self.schema.n_columns,
+                "Questions: a column was freed that is not there")
         answers = self.questions.check_answers(
             self.size_of_mixed(self.n_values()), self.buffer.n_seen)
         least, most = (self.mixture.bounds() if self.regression

@@ -72,6 +72,7 @@ cdef class Forest(WindowEnsemble):
     cdef int64_t bag_size(self, Rng* rng) noexcept nogil
     cdef const int* copies_of(self, int tree) noexcept nogil
     cdef int mark_columns(self, int tree, uint8_t* chosen) except -1
+    cdef void find_offered(self) noexcept
     cdef Tree* new_tree(self, int tree) except NULL nogil
     cdef int learn_root(self, Tree* tree, Window window, int n, const int* copies) except -1 nogil
     cdef int reserve_sums(self, int n_labels) except -1

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..ahead cimport AHEAD, Ahead
 from ..allocation cimport free, product, resized, zeroed
+from ..cart.distinct cimport find_distinct
 from ..cart.splitter cimport Splitter
 from ..cart.value_history cimport ValueHistory
 from ..ensemble cimport Ensemble, Walks, WindowEnsemble
@@ -131,8 +132,9 @@ cdef class Forest(WindowEnsemble):
 
     @property
     def n_offered(self):
-        """Number of columns with a value in the window: only these are offered to growth."""
-        return self.window.n_live
+        """Number of columns that are offered to growth: distinct ones with a value."""
+        self.find_offered()
+        return self.window.n_distinct
 
     @property
     def n_ahead(self):
@@ -195,6 +197,10 @@ cdef class Forest(WindowEnsemble):
         """Mark the columns that a tree may split."""
         memset(chosen, 1, self.window.n_columns)
         return 0
+
+    cdef void find_offered(self) noexcept:
+        """Find the columns of the window that are offered to growth."""
+        find_distinct(self.window, self.schema, self.history)
 
     cdef Tree* new_tree(self, int tree) except NULL nogil:
         """Make a tree one empty leaf again."""
@@ -578,6 +584,7 @@ cdef class BatchGrowth(Job):
     cdef int run(self) except -1:
         """Grow all trees. No Python code runs here, so signals are handled at the end."""
         cdef Team team = Team(len(self.splitters))
+        self.forest.find_offered()
         begin_step(self.forest)
         try:
             with nogil:

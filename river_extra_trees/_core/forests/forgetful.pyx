@@ -439,10 +439,10 @@ cdef class ForgetfulForest(Forest):
         """Mark the columns that a tree looks at: m of f, m uniform in [floor(sqrt(f)) + 2, f].
 
         Section 3.3 defines this range, as the integers in (floor(sqrt(f)) + 1, f].
-        These are the columns with a value in the window. A column keeps its random number; if
-        others come or go, only the range of m changes.
+        These are the columns that a growth is offered. A column keeps its random number; if others
+        come or go, only the range of m changes.
         """
-        cdef int column, i, f = self.window.n_live, least, m
+        cdef int column, i, f = self.window.n_distinct, least, m
         cdef Rng rng, of_column
         if not self.subsets:
             memset(chosen, 1, self.window.n_columns)
@@ -452,8 +452,8 @@ cdef class ForgetfulForest(Forest):
         m = least + <int>(uniform(&rng) * (f - least + 1))
         keys = []
         for i in range(f):
-            of_column = skipped(rng, self.window.live[i])
-            keys.append((next_word(&of_column), self.window.live[i]))
+            of_column = skipped(rng, self.window.distinct[i])
+            keys.append((next_word(&of_column), self.window.distinct[i]))
         memset(chosen, 0, self.window.n_columns)
         for _, column in sorted(keys)[:m]:
             chosen[column] = 1

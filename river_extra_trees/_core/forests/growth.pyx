@@ -15,11 +15,13 @@ from .column_lists cimport ColumnLists, Link
 from .lane_rows cimport Lane, Lanes, Range, Segment, Task, power_below
 from .node_values cimport NodeValues
 
+cdef extern from "bits.h":
+    int lowest_bit(uint64_t word) nogil
+
 cdef extern from "lanes.h":
     int has_lane(const uint64_t* set, int lane) nogil
     int count_lanes(const uint64_t* set, int n_words) nogil
     int lane_at(const uint64_t* set, int at) nogil
-    int lowest_bit(uint64_t word) nogil
     int bit_length(uint32_t number) nogil
     void draw_thresholds(const Lanes* lanes, const uint8_t* rows, int n, const uint64_t* words,
                          uint8_t* thresholds, uint64_t* vary) nogil

@@ -9,8 +9,10 @@ from ..schema cimport Schema
 from ..split cimport VARIANCE
 from .buffer cimport BLOCK, Entry
 
-cdef extern from "lanes.h":
+cdef extern from "bits.h":
     int lowest_bit(uint64_t word) nogil
+
+cdef extern from "lanes.h":
     void extend_floats(Range* range, const float* values, int n) nogil
     void extend_doubles(Range* range, const double* values, int n) nogil
     void encode_doubles(const double* const* values, int n, const int* positions, uint8_t* lane,

@@ -22,12 +22,7 @@ the same operations in the same order. */
 #define SSE2
 #endif
 
-#ifdef _MSC_VER
-#include <intrin.h>
-#define INLINE static __forceinline
-#else
-#define INLINE static inline __attribute__((always_inline))
-#endif
+#include "bits.h"
 
 typedef struct {
     int n_bytes;                /* units of byte lanes ... */
@@ -243,16 +238,6 @@ INLINE Floats four_floats(Doubles a, Doubles b) {
 
 INLINE void put_lanes(uint64_t *set, int lane, uint64_t bits) { set[lane >> 6] |= bits << (lane & 63); }
 INLINE int has_lane(const uint64_t *set, int lane) { return set[lane >> 6] >> (lane & 63) & 1; }
-
-INLINE int lowest_bit(uint64_t word) {          /* of a word that is not 0 */
-#ifdef _MSC_VER
-    unsigned long at;
-    _BitScanForward64(&at, word);
-    return (int)at;
-#else
-    return __builtin_ctzll(word);
-#endif
-}
 
 INLINE int bit_length(uint32_t number) {        /* of a number that is not 0 */
 #ifdef _MSC_VER

@@ -11,6 +11,9 @@ samples that were learned between the question and the label; D is its running m
 
     D <- D + (delay - D) / MEMORY.
 
+A column that was freed gets another feature: then its values have other hashes, so that no question
+of the former feature is found.
+
 Questions that were asked before anything was learned have no answer, and no columns that could tell
 one row from another. They are counted. The first labels are theirs, until one finds its question,
 or comes without a question since the label before. New labels, and labels of samples with a new
@@ -30,7 +33,7 @@ proportion to (m / (m + D))^2, because its youngest samples are D old. With D = 
 one.
 """
 
-from libc.stdint cimport int64_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint64_t
 
 cdef struct Pace:
     double step                 # factor of learning rates
@@ -48,6 +51,8 @@ cdef class Questions:
     cdef int64_t* moments               # number of samples learned before it; -1: it is answered
     cdef double* answers                # answers[place * width + ...]
     cdef int capacity                   # number of places
+    cdef int* freed                     # per column: how often it was freed
+    cdef int n_columns                  # others have never been
 
     cdef int most(self, int width) noexcept nogil
     cdef int keep(self, uint64_t row, int64_t n_seen, const double* answer,
@@ -61,6 +66,10 @@ cdef class Questions:
     cdef double* take(self, uint64_t row, int64_t n_seen, bint is_known) noexcept nogil
     cdef void take_first(self, int64_t n_seen, bint is_known) noexcept nogil
     cdef void forget(self) noexcept nogil
+    cdef int reserve_columns(self, int n_columns) except -1
+    cdef void forget_columns(self, const uint8_t* held) noexcept
+    cdef uint64_t hash_of(self, const double* row, Py_ssize_t stride, const int* columns,
+                          int n) noexcept nogil
     cdef Pace pace(self) noexcept nogil
     cdef object check_answers(self, int width, int64_t n_seen)
     cdef dict views(self)
@@ -73,6 +82,3 @@ cdef inline double claim(int window_size, double delay) noexcept nogil:
     """What a window gets of the share s, in any unit."""
     cdef double part = window_size / (window_size + delay)
     return part * part
-
-cdef uint64_t hash_of(const double* row, Py_ssize_t stride, const int* columns,
-                      int n) noexcept nogil

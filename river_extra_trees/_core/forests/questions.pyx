@@ -3,7 +3,7 @@
 import numpy as np
 
 from libc.math cimport fabs, sqrt
-from libc.stdint cimport int64_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy, memmove
 
 from ..allocation cimport free, product, resized
@@ -26,26 +26,14 @@ FIELDS = {
     "moments": ("whole_numbers", np.int64, "questions", {"most": LARGEST_COUNT}),
     "ages": ("whole_numbers", np.int64, "questions", {"most": MOST - 1}),
     "answers": ("array", np.float64, "questions", None),
+    "freed": ("whole_numbers", np.int32, None, {"most": 2**31 - 1}),
 }
-DEFAULTS = {"n_first": 0, "asked_at": -1}      # of earlier files
+DEFAULTS = {"n_first": 0, "asked_at": -1, "freed": np.empty(0, np.int32)}
 
 
 cdef union Bits:
     double value
     uint64_t bits
-
-
-cdef uint64_t hash_of(const double* row, Py_ssize_t stride, const int* columns,
-                      int n) noexcept nogil:
-    """A hash of row[column * stride] in n columns, in any order; missing values do not count."""
-    cdef uint64_t total = 0
-    cdef Bits cell
-    cdef int k
-    for k in range(n):
-        cell.value = row[columns[k] * stride] + 0.0     # -0.0 becomes 0.0
-        if cell.value == cell.value:
-            total += mix(cell.bits ^ mix(<uint64_t>columns[k] + 1))
-    return total
 
 
 cdef class Questions:
@@ -64,6 +52,7 @@ cdef class Questions:
         free(self.rows)
         free(self.moments)
         free(self.answers)
+        free(self.freed)
 
     # ---------------------------------------------------------------- questions
 
@@ -173,6 +162,37 @@ cdef class Questions:
         """Forget all questions."""
         self.first = self.end = 0
 
+    cdef int reserve_columns(self, int n_columns) except -1:
+        """Allocate memory for `forget_columns`."""
+        cdef int column
+        if n_columns > self.n_columns:
+            self.freed = <int*>resized(self.freed, n_columns, sizeof(int))
+            for column in range(self.n_columns, n_columns):
+                self.freed[column] = 0
+            self.n_columns = n_columns
+        return 0
+
+    cdef void forget_columns(self, const uint8_t* held) noexcept:
+        """Note that the columns that are not marked were freed."""
+        cdef int column
+        for column in range(self.n_columns):
+            self.freed[column] += not held[column]
+
+    cdef uint64_t hash_of(self, const double* row, Py_ssize_t stride, const int* columns,
+                          int n) noexcept nogil:
+        """A hash of row[column * stride] in n columns, in any order; without missing values."""
+        cdef uint64_t total = 0, name
+        cdef Bits cell
+        cdef int k
+        for k in range(n):
+            cell.value = row[columns[k] * stride] + 0.0     # -0.0 becomes 0.0
+            if cell.value == cell.value:
+                name = columns[k]
+                if columns[k] < self.n_columns:
+                    name |= <uint64_t>self.freed[columns[k]] << 32
+                total += mix(cell.bits ^ mix(name + 1))
+        return total
+
     cdef Pace pace(self) noexcept nogil:
         """How fast weights follow the next label; the owner adds the claims."""
         cdef Pace pace
@@ -209,6 +229,7 @@ cdef class Questions:
         return fields_of(self, FIELDS, {
             "is_closed": bool(self.is_closed), "n_first": self.n_first,
             "asked_at": self.asked_at, "ages": ages[waits],
+            "freed": view(self.freed, "i4", (self.n_columns,)).copy(),
             **{name: values[waits] for name, values in views.items()}})
 
     @classmethod
@@ -221,18 +242,21 @@ cdef class Questions:
         found.n_first, found.asked_at = fields["n_first"], fields["asked_at"]
         require(np.all(np.diff(ages) < 0) and np.all(ages < found.most(found.width)),
                 "Questions: the ages do not descend, or are too high")
+        found.reserve_columns(<int>len(fields["freed"]))
+        view(found.freed, "i4", (found.n_columns,))[...] = fields["freed"]
         if len(ages):
             found.end = 1 + int(ages[0])
             found.reserve(found.end)
             views = found.views()
             views["moments"][...] = -1
-            for name, view in views.items():
-                view[found.end - 1 - ages] = fields[name]
+            for name, values in views.items():
+                values[found.end - 1 - ages] = fields[name]
         return found
 
     def __sizeof__(self):
         return object.__sizeof__(self) + (
-            self.capacity * (sizeof(uint64_t) + sizeof(int64_t) + self.width * sizeof(double)))
+            self.capacity * (sizeof(uint64_t) + sizeof(int64_t) + self.width * sizeof(double))
+            + self.n_columns * sizeof(int))
 
     def __reduce__(self):
         return reduced(type(self), self.state())

@@ -7,6 +7,7 @@ from libc.string cimport memset
 
 from ..allocation cimport free, resized
 from ..arrays cimport view
+from ..cart.distinct cimport find_distinct
 from ..cart.renewal cimport renew_sets
 from ..cart.splitter cimport Splitter
 from ..learner cimport Learner
@@ -73,6 +74,23 @@ cdef class StreamForest(Forest):
         return 0
 
     # --- One sample ---------------------------------------------------------------------------
+
+    cdef int hold_columns(self, uint8_t* held, int64_t* latest) except -1:
+        if self.full is not None:
+            self.full.find_latest(latest)
+        return Forest.hold_columns(self, held, latest)
+
+    cdef void forget_columns(self, const uint8_t* held) noexcept:
+        if self.full is not None:
+            self.full.keep_columns(held)
+        Forest.forget_columns(self, held)
+
+    cdef void find_offered(self) noexcept:
+        """Trees that wait grow on the last batch."""
+        if self.full is None:
+            Forest.find_offered(self)
+        else:
+            find_distinct(self.full, self.schema, self.history)
 
     cdef int hold_labels(self, uint8_t* held, uint8_t* met) except -1:
         if self.full is not None:

@@ -17,7 +17,6 @@ from ..tree cimport (
 )
 from .extra_trees cimport Answers, ExtraTrees, Group, Pass, SmallBatch
 from .model_trees cimport LinearModels, remainder
-from .questions cimport hash_of
 from .rotation cimport change_tree, grow_group, splits_leaves
 
 cdef enum:
@@ -406,7 +405,8 @@ cdef void combine(ExtraTrees forest, Pass* rows, RowReader reader, Py_ssize_t ro
             if rows.targets == NULL and forest.first_place >= 0 and place >= 0:
                 forest.questions.put(
                     forest.first_place + <int>place,
-                    hash_of(rows.values + i, rows.stride, rows.columns, rows.n_columns),
+                    forest.questions.hash_of(
+                        rows.values + i, rows.stride, rows.columns, rows.n_columns),
                     forest.buffer.n_seen, rows.mixed)
         if is_learned(rows, i):
             forest.n_row = -1       # its predictions are those of other weights

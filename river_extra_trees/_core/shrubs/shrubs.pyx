@@ -27,6 +27,7 @@ from libc.string cimport memmove, memset
 from ..ahead cimport AHEAD, Ahead
 from ..allocation cimport free, resized, zeroed
 from ..arrays cimport view
+from ..cart.distinct cimport find_distinct
 from ..cart.splitter cimport Splitter
 from ..cart.value_history cimport ValueHistory
 from ..ensemble cimport Ensemble, WindowEnsemble
@@ -299,9 +300,10 @@ cdef class Shrubs(WindowEnsemble):
             slot = self.window.by_arrival[i]
             learn(this, &self.trees.kind, 0, self.window.target[slot], self.window.weight[slot],
                   step)
+        find_distinct(self.window, self.schema, self.splitter.history)
         n_splits = self.splitter.grow(
             this, &self.trees.kind, self.trees.n_values, self.schema, NULL,
-            n_tried(&self.rule_of_features, self.window.n_live), step,
+            n_tried(&self.rule_of_features, self.window.n_distinct), step,
             rng_for(self.seed, 0, step, FEATURES))
         copy_tree(&self.trees.trees[tree], this, &self.trees.kind, 0)
         self.weights[tree] = 0.0

@@ -10,7 +10,7 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from river_extra_trees import StreamDecisionTreeClassifier, persistence
-from tests.naive.cart import VALUES, DrawnCart, Rules, Sample
+from tests.naive.cart import VALUES, Cart, DrawnCart, Rules, Sample
 from tests.naive.rng import NaiveRng
 from tests.tools.growing import CODES, assert_same_tree, growth, learn, splits_of, tree_learner
 
@@ -150,3 +150,28 @@ def test_deep_trees_need_no_recursion() -> None:
     assert model.n_leaves == n
     assert model.height > 2_000
     assert pickle.loads(pickle.dumps(model)).predict_one({"a": 3.0}) == 1
+
+
+@pytest.mark.parametrize("criterion", ["gini", "entropy", "variance"])
+@pytest.mark.parametrize("seed", range(8))
+def test_sparse_columns(criterion: str, seed: int) -> None:
+    """Few samples have a column of either kind, some columns are equal: the trees are naive."""
+    rng = np.random.default_rng(seed)
+    n, n_columns = 120, 10
+    x = rng.integers(0, 3, (n, n_columns)).astype(float)
+    x[:, 1:6][rng.random((n, 5)) < rng.choice([0.8, 0.97])] = np.nan
+    x[:, 6:9] = x[:, [1, 1, 2]]
+    x[rng.integers(n), 9] = np.nan
+    nominal = frozenset({2, 3, 8}) if seed % 2 else frozenset()
+    for column in nominal:
+        known = ~np.isnan(x[:, column])
+        x[known, column] = np.array(CODES)[x[known, column].astype(int)]
+    y = np.nan_to_num(x[:, 1]) + (np.isnan(x[:, 4]) * rng.integers(0, 2, n))
+    y = np.array([[*dict.fromkeys(y)].index(each) for each in y], float)
+    weights = rng.choice([0.5, 1.0, 3.0], n) if seed % 3 == 0 else np.ones(n)
+    samples = [Sample(tuple(a), b, c) for a, b, c in zip(x, y, weights, strict=True)]
+    rules = Rules(criterion, nominal, min_samples_leaf=1 + seed % 2)
+    model = tree_learner(rules, n_columns, batch_size=n)
+    learn(model, samples, rules)
+    cart = Cart(rules)
+    assert_same_tree(model._core.trees[0], cart.tree(samples), labels_of(model))

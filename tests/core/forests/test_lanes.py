@@ -9,8 +9,8 @@ import pytest
 
 import river_extra_trees
 
-HEADER = Path(river_extra_trees.__file__).parent / "_core" / "forests"
-FLAGS = ("-O2", "-ffp-contract=off", "-Werror", "-Wall", f"-I{HEADER}")
+CORE = Path(river_extra_trees.__file__).parent / "_core"
+FLAGS = ("-O2", "-ffp-contract=off", "-Werror", "-Wall", f"-I{CORE}", f"-I{CORE / 'forests'}")
 
 # Random rows of every layout go through all passes, which print what they write.
 PROGRAM = r"""

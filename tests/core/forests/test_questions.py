@@ -14,6 +14,7 @@ from river_extra_trees import persistence
 from river_extra_trees._core.forests.extra_trees import ExtraTrees
 from river_extra_trees._core.state import StateError
 from tests.core.forests.test_groups import assert_same_answers, both, learn, rows
+from tests.tools.crowded import crowded
 
 Pair = tuple[dict[str, Any], Any]
 
@@ -239,3 +240,16 @@ def test_impossible_questions_are_refused(task: str, change: Any) -> None:
     state["questions"].values = {**values, **change(values)}
     with pytest.raises(StateError, match="Questions"):
         ExtraTrees.restored(state)
+
+
+@pytest.mark.filterwarnings("ignore:the model holds")
+def test_no_question_of_a_former_feature_is_found() -> None:
+    """A new feature that takes a freed column makes other rows, also in a copy."""
+    model = crowded(ret.ExtraTreesClassifier(seed=1), 8)
+    for i in range(200):
+        model.learn_one({f"n{i}": 1.0}, i % 2 == 0)
+        model.predict_one({f"n{i}": 1.0})
+        if i % 40 == 0:
+            model = persistence.load_bytes(persistence.save_bytes(model))
+    assert model._core.schema.n_columns == 8
+    assert model._core.questions.delay == 0.0
