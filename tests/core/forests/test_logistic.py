@@ -92,8 +92,8 @@ def test_a_new_feature_has_no_slopes_of_the_one_that_had_its_column() -> None:
 def test_a_new_label_has_no_slopes_of_the_one_that_had_its_code() -> None:
     """The sample that brings it has taught the regressors of its own values only."""
     model = crowded(ret.ExtraTreesClassifier(n_models=1, window_sizes=(30,), seed=1), n_labels=6)
-    for i in range(1201):
-        model.learn_one({"a": f"{i % 5}"}, i // 150)
-    state, code = model._core.logistic.state(), model._core.labels.labels.index(8)
-    assert len(model._core.labels.labels) == 6 and len(state["columns"]) == 6
+    for i in range(2401):
+        model.learn_one({"a": f"{i % 5}"}, i // 400)
+    state, code = model._core.logistic.state(), model._core.labels.labels.index(6)
+    assert len(model._core.labels.labels) == len(state["columns"]) == 6
     assert np.flatnonzero(state["squares"][:, code]).tolist() == [0, 1]
