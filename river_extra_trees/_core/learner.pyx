@@ -377,18 +377,29 @@ cdef class Learner(Guarded):
         return 0
 
     def foresee(self, y, set coming):
-        """Add a new label to those that are going to be learned; raise if there may be too many."""
+        """Add a label to those that are going to be learned; raise if there may be too many.
+
+        A known label that no stored sample has counts as a new one: it may lose its code to others
+        before its sample is learned.
+        """
         cdef bytearray held, met
         cdef Labels labels = self.labels
         with self.using():
-            if labels.code(y) >= 0 or y in coming:
+            labels.code(y)          # an error if it is no label
+            if y in coming:
                 return
-            if len(labels.known) + len(coming) >= labels.max_labels:
-                held, met = [bytearray(self.n_labels()) for _ in range(2)]
-                self.hold_labels(held, met)
-                if sum(held) + len(coming) >= labels.max_labels:
-                    labels.refuse(y)
-        coming.add(y)
+            coming.add(y)
+            if len(labels.known) + len(coming) <= labels.max_labels:
+                return
+            if len(labels.known) + len(coming - labels.known.keys()) <= labels.max_labels:
+                return
+            held, met = [bytearray(self.n_labels()) for _ in range(2)]
+            self.hold_labels(held, met)
+            others = [each for each in coming
+                      if labels.code(each) < 0 or not held[labels.code(each)]]
+            if sum(held) + len(others) > labels.max_labels:
+                coming.remove(y)
+                labels.refuse(y)
 
     def validate(self, x, y, w):
         """Raise the error that learning this sample would raise, without learning it."""

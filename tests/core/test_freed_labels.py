@@ -185,6 +185,24 @@ def test_a_frame_stops_at_the_label_that_finds_no_place() -> None:
 
 
 @pytest.mark.filterwarnings(f"ignore:{FULL}")
+def test_samples_that_wait_are_refused_as_they_would_be_in_turn() -> None:
+    """A known label that no stored sample has takes a place again, too."""
+    model = crowded(ret.StreamDecisionTreeClassifier(seed=1, batch_size=40), n_labels=3)
+    for i in range(42):
+        model.learn_one({"f": i}, "abc"[i % 3] if i < 40 else "c")
+    coming: set[Any] = set()
+    for y in "axca":
+        model._check_label(y, coming)
+    with pytest.raises(ValueError, match="the label 'y' is one too many"):
+        model._check_label("y", coming)
+    model._check_label("x", coming)
+    for i, y in enumerate("axcax"):
+        model.learn_one({"f": i}, y)
+    with pytest.raises(ValueError, match="the label 'y' is one too many"):
+        model.learn_one({"f": 1}, "y")
+
+
+@pytest.mark.filterwarnings(f"ignore:{FULL}")
 @pytest.mark.parametrize("name", SMALL)
 def test_explanations_while_codes_are_free(name: str) -> None:
     """They add up to the log odds that the shares say; a free code is no label."""

@@ -13,10 +13,12 @@ from typing import Any
 import numpy as np
 import pytest
 import safetensors.numpy
+from river import base
 
 import river_extra_trees as ret
 from river_extra_trees import persistence
 from tests.tools import damage
+from tests.tools.crowded import crowded
 
 TREE = "StreamDecisionTreeClassifier"
 
@@ -125,6 +127,41 @@ def test_damage_of_the_right_hash_does_no_harm(name: str) -> None:
     old_and_new = [damage.small_file(name, n) for n in damage.AGES]
     counts = sum((damage.nasty_outcomes(each, 101) for each in old_and_new), Counter())
     assert counts["refused"] > counts["sound"] > 0
+
+
+def full_file(name: str) -> bytes:
+    """The file of a small model whose features and labels have taken the places of others."""
+    n_labels, every = (90, 16) if name.startswith("Extra") else (6, 50)
+    is_classifier = name.endswith("Classifier")
+    model = crowded(damage.small(name), 8, n_labels if is_classifier else None)
+    for i in range((n_labels + 9) * every):
+        x = {f"n{i // 30}": i % 5, f"m{i // 40}": "ab"[i % 2], "z": i % 7}
+        model.learn_one(x, f"label {i // every}" if is_classifier else float(i % 7))
+    return persistence.save_bytes(model)
+
+
+def use_full(model: Any) -> None:
+    """Let a model learn features and labels for which it may have no place."""
+    is_classifier = isinstance(model, base.Classifier)
+    for i in range(12):
+        x, y = {f"q{i}": 1.0, "z": i % 7, "m17": "a"}, f"new {i // 2}" if is_classifier else 1.0
+        model.predict_one(x)
+        try:
+            model._check_label(y, set())
+            model.learn_one(x, y)
+        except ValueError as error:
+            assert "one too many" in str(error)
+    model._state()["core"].check()
+    persistence.save_bytes(model)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:the model")
+@pytest.mark.parametrize("name", damage.SMALL)
+def test_damage_of_full_models_does_no_harm(name: str) -> None:
+    """Their files hold free columns and codes, when labels were learned, and what is crowded."""
+    said = damage.nasty_outcomes(full_file(name), 97, use_full)
+    assert said["refused"] > said["sound"] > 0
 
 
 VAGUE = "not a valid model file"

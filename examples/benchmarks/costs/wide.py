@@ -58,6 +58,8 @@ def line_of(name: str, n_names: int) -> list[str]:
 
 def run(options: argparse.Namespace) -> None:
     """Print a line for each learner."""
-    names = options.learner or [name for name in ret.__all__ if name != "ColumnKinds"]
+    names = options.learner or [
+        name for name in ret.__all__ if hasattr(getattr(ret, name), "snapshot")
+    ]
     heads = ["µs per sample", "before", "wide sample", "next 500", "after 3,000"]
     tables.show(heads, [line_of(name, options.names) for name in names])
