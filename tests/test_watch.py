@@ -298,7 +298,7 @@ def test_the_callback_gets_each_alarm() -> None:
     watch = ret.Watch(tree(), on_alarm=got.append)
     fed(watch, stream(6_000, change=lambda x, y: (x, not y)))
     assert got == list(watch.alarms) != []
-    assert str(got[0]).startswith(f"sample {got[0].n_samples:,}: the mean loss")
+    assert str(got[0]).startswith(f"sample {got[0].n_samples:,}: the error of the latest 256 samples")
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 import random
 from typing import Any
 
+LATEST: int
 LEAST: int
 STRENGTHS: tuple[float, ...]
 

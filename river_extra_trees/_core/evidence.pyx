@@ -8,6 +8,7 @@ import numpy as np
 
 from .state import FINITE, LARGEST_COUNT, LARGEST_FLOAT, State, require
 
+LATEST = WAITING
 LEAST = 20      # numbers that a number is compared with, at least
 cdef int CHECKED = 30       # numbers between two tests of whether they depend on each other
 # Numbers depend on each other if their autocorrelation exceeds this by so many deviations.

@@ -108,15 +108,11 @@ cdef void begin_tree(Tree* tree) noexcept nogil
 cdef void free_tree(Tree* tree) noexcept nogil
 cdef int reserve_pairs(Tree* tree, const Kind* kind, Py_ssize_t n) except -1 nogil
 cdef int allocate_cells(Tree* tree, Py_ssize_t n) except -1 nogil
-cdef int copy_tree(Tree* to, const Tree* tree, const Kind* kind, int n_pairs) except -1 nogil
+cdef int copy_tree(Tree* to, const Tree* tree, const Kind* kind) except -1 nogil
+cdef void trim(Tree* tree, const Kind* kind, int n_pairs) noexcept nogil
 cdef ValueSet* give_set(Tree* tree, int node, int n, bint others_left) except NULL nogil
 cdef void replace_set(Tree* tree, int node, ValueSet* values) noexcept nogil
 cdef size_t bytes_of_tree(const Tree* tree, const Kind* kind) noexcept nogil
-
-
-cdef inline int trim(Tree* tree, const Kind* kind) except -1 nogil:
-    """Let a tree take no more memory than it needs."""
-    return copy_tree(tree, tree, kind, 0)
 
 
 cdef inline int reserve_cells(Tree* tree, Py_ssize_t n) except -1 nogil:

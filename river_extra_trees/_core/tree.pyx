@@ -5,10 +5,10 @@ This module does not choose splits.
 
 from libc.math cimport NAN
 from libc.stdint cimport uint8_t, uint16_t
-from libc.string cimport memcpy, memset
+from libc.string cimport memcpy, memmove, memset
 
 from .ahead cimport AHEAD
-from .allocation cimport enough, free, raise_memory_error, resized
+from .allocation cimport enough, free, raise_memory_error, resized, trimmed
 from .moments cimport join_moments
 from .split cimport VALUES, Split
 from .value_sets cimport ValueSet, bytes_of, codes_of, new_values, threshold_of, values_at
@@ -59,6 +59,12 @@ cdef void copy_part(double* part, const double* source, size_t n) noexcept nogil
         memset(part, 0, n * sizeof(double))
 
 
+cdef void move_part(double* part, const double* source, size_t n) noexcept nogil:
+    """Move a part of a tree within its memory, if its kind has it."""
+    if part != NULL:
+        memmove(part, source, n * sizeof(double))
+
+
 cdef int move_to(Tree* tree, const Tree* source, const Kind* kind, size_t n) except -1 nogil:
     """Copy the nodes of a tree to a new block for n nodes, which replaces that of `tree`."""
     cdef Tree new
@@ -104,27 +110,48 @@ cdef int allocate_cells(Tree* tree, Py_ssize_t n) except -1 nogil:
     return 0
 
 
-cdef int copy_tree(Tree* tree, const Tree* source, const Kind* kind, int n_pairs) except -1 nogil:
-    """Replace a tree by a copy of another one, with room for n more pairs and as many cells.
-
-    A tree can be replaced by itself, so that it takes no more memory than it needs.
-    """
-    cdef size_t n = source.n_cells_used, room = n + 2 * n_pairs if n > 0 else 0
+cdef int copy_tree(Tree* tree, const Tree* source, const Kind* kind) except -1 nogil:
+    """Replace a tree by a copy of another one."""
+    cdef int n = source.n_cells_used
     cdef Cell* cells = NULL
-    if tree != source:
-        uproot(tree)
-    move_to(tree, source, kind, source.n_used + 2 * <size_t>n_pairs)
+    uproot(tree)
+    move_to(tree, source, kind, source.n_used)
     if n > 0:
-        cells = <Cell*>resized(NULL, room, sizeof(Cell))
+        cells = <Cell*>resized(NULL, n, sizeof(Cell))
         memcpy(cells, source.cells, n * sizeof(Cell))
     free(tree.cells)
-    tree.cells, tree.cell_capacity = cells, <int>room
+    tree.cells, tree.cell_capacity = cells, n
     tree.n_used, tree.free_pair, tree.n_free = source.n_used, source.free_pair, source.n_free
     tree.n_cells_used, tree.free_cell, tree.n_free_cells = (
         source.n_cells_used, source.free_cell, source.n_free_cells)
-    if tree != source and source.set_bytes:
+    if source.set_bytes:
         copy_sets(tree, source)
     return 0
+
+
+cdef void trim(Tree* tree, const Kind* kind, int n_pairs) noexcept nogil:
+    """Give back the memory of a tree but for n more pairs and as many cells.
+
+    The nodes stay where they are, as far as possible: new memory takes long when it is used first.
+    """
+    cdef Tree new
+    cdef size_t used = tree.n_used, n = used + 2 * n_pairs, bytes
+    cdef int room = tree.n_cells_used + 2 * n_pairs
+    if 0 < n < <size_t>tree.capacity:
+        bytes = lay_out(&new, kind, <char*>tree.nodes, n)
+        move_part(new.moments, tree.moments, 2 * used)      # in their order in memory
+        move_part(new.visited, tree.visited, used)
+        move_part(new.gains, tree.gains, used // 2)
+        move_part(new.impurities, tree.impurities, used // 2)
+        memmove(new.parents, tree.parents, used // 2 * sizeof(int))
+        memmove(new.depths, tree.depths, used // 2 * sizeof(int))
+        lay_out(tree, kind, <char*>trimmed(tree.nodes, bytes), n)
+    if tree.n_cells_used == 0:
+        free(tree.cells)
+        tree.cells, tree.cell_capacity = NULL, 0
+    elif room < tree.cell_capacity:
+        tree.cells = <Cell*>trimmed(tree.cells, room * sizeof(Cell))
+        tree.cell_capacity = room
 
 
 cdef size_t bytes_of_tree(const Tree* tree, const Kind* kind) noexcept nogil:

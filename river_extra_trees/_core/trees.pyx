@@ -138,7 +138,7 @@ cdef class Trees:
         if not 0 <= tree < self.n_trees:
             raise IndexError(tree)
         copy.add_tree()
-        copy_tree(copy.trees, &self.trees[tree], &self.kind, 0)
+        copy_tree(copy.trees, &self.trees[tree], &self.kind)
         return copy
 
     def shrink(self, int max_nodes, int tree=0):
@@ -433,7 +433,7 @@ cdef Trees table_of(list tables, Trees empty):
                 "Trees: a tree is of another kind")
         empty.reserve_trees(empty.n_trees + each.n_trees)
         for i in range(each.n_trees):
-            copy_tree(&empty.trees[empty.n_trees], &each.trees[i], &empty.kind, 0)
+            copy_tree(&empty.trees[empty.n_trees], &each.trees[i], &empty.kind)
             empty.n_trees += 1
     return empty
 

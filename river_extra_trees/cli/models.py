@@ -13,6 +13,7 @@ from rich.text import Text
 from river_extra_trees import persistence
 from river_extra_trees._estimator.inspection import in_bytes
 from river_extra_trees.cli import UserError, options, outputs
+from river_extra_trees.column_kinds import parted
 from river_extra_trees.persistence.atomic import replace_file
 from river_extra_trees.serving.description import description_of
 from river_extra_trees.watch import Watch, learner_of, unwatched
@@ -47,7 +48,9 @@ def rows_of(model: Any) -> list[tuple[str, str]]:
         [] if found["labels"] is None else [("labels", ", ".join(found["labels"]) or "none yet")]
     )
     weights = learner_of(model).summary.get("window_weights")
-    watch, _ = unwatched(model)
+    watch, bare = unwatched(model)
+    kinds, _ = parted(bare)
+    columns = {} if kinds is None else kinds.summary
     return [
         ("model", found["model"]),
         ("task", found["task"]),
@@ -56,7 +59,7 @@ def rows_of(model: Any) -> list[tuple[str, str]]:
         ("features", ", ".join(found["features"]) or "none yet"),
         *([] if found["crowded"] is None else [("no free place for", found["crowded"])]),
         *([] if found["crowded_label"] is None else [("no free code for", found["crowded_label"])]),
-        *(() if found["columns"] is None else columns_of(found["columns"])),
+        *([("columns", "; ".join(map(": ".join, columns.items())))] if columns else []),
         *labels,
         *((name, f"{value:,}") for name, value in found["size"].items()),
         ("memory", in_bytes(found["memory_bytes"])),
@@ -70,16 +73,6 @@ def alarms_of(watch: Watch) -> str:
     """Return the latest alarms of a watched model."""
     texts = [str(alarm) for alarm in list(watch.alarms)[-MOST_ALARMS:]]
     return "; ".join(texts) or "none"
-
-
-def columns_of(found: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return the kinds of columns, and the columns with missing values, line by line."""
-    shares = {name: each["missing"] for name, each in found.items()}
-    missing = (f"{name} {share:.0%}" for name, share in shares.items() if share > 0)
-    return [
-        ("columns", ", ".join(f"{name}: {each['kind']}" for name, each in found.items())),
-        ("missing", ", ".join(missing) or "none"),
-    ]
 
 
 def require_file(model: Any) -> None:

@@ -17,7 +17,7 @@ from .._core.answers import BLOCK as LOSSES
 from .._core.answers import HIGHEST as HIGHEST_LOSSES
 from .._core.answers import Answers, Asked
 from .._core.bins import BLOCK
-from .._core.evidence import Evidence, restored
+from .._core.evidence import LATEST, Evidence, restored
 from .._core.state import State, require
 from .._estimator.frames import readable_frame, values_of, weights_of
 from .._estimator.parameters import check_number, check_parameter, check_whole, plain_parameters
@@ -350,8 +350,10 @@ class Watch(Asked, base.Wrapper[typing.Any]):
         """Raise the alarm that the losses have changed."""
         evidence = self._answers.evidence
         recent, usual = evidence.means()
+        n = LATEST * LOSSES << evidence.level
         evidence.restart()
-        text = f"the mean loss of the latest samples is {recent:.3g}; {usual:.3g} was usual"
+        what = "mean absolute error" if self._answers.regression else "error"
+        text = f"the {what} of the latest {n:,} samples is {recent:.3g}; {usual:.3g} was usual"
         self._raise_alarms([(LOSS, None, recent - usual, text)])
 
     def _raise_alarms(self, changes: list[Change]) -> None:

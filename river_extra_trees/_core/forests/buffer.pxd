@@ -38,6 +38,7 @@ cdef struct Entry:              # a value of a sample
 cdef struct Present:            # the values of the samples of a block
     Entry* entries              # of the samples with few values, one after the other
     int n, capacity             # of `entries`
+    int n_values                # of its samples, in all
     int[BLOCK] starts           # per sample: where its entries start; -1: it has many
     int[BLOCK] counts           # per sample: how many it has
 
@@ -89,6 +90,10 @@ cdef class Buffer:
         """The place of the sample after that at a place, without a slow division."""
         return place + 1 if place + 1 < self.n_blocks * BLOCK else 0
 
+    cdef inline int n_adjacent(self, int place, int n) noexcept nogil:
+        """How many of the next n samples from a place on are in its block."""
+        return min(n, <int>BLOCK - (place & (BLOCK - 1)))
+
     cdef inline int next_live(self, int column, int64_t first) noexcept nogil:
         """The first column from `column` on with a value in sample number `first` or a later one.
 
@@ -122,11 +127,16 @@ cdef class Buffer:
 
     cdef inline int64_t n_values(self, int64_t first, int n) noexcept nogil:
         """How many values n samples have, from number `first` in the stream on."""
-        cdef int _, place = self.place_of(first)
+        cdef int k, part, place = self.place_of(first)
         cdef int64_t found = 0
-        for _ in range(n):
-            found += self.n_present_at(place)
-            place = self.place_after(place)
+        while n > 0:
+            part = self.n_adjacent(place, n)
+            if part == BLOCK:
+                found += self.presents[place >> BLOCK_BITS].n_values
+            else:
+                for k in range(part):
+                    found += self.n_present_at(place + k)
+            place, n = self.place_after(place + part - 1), n - part
         return found
 
     cdef inline double value(self, int column, int place) noexcept nogil:
@@ -194,6 +204,10 @@ cdef class Buffer:
         cdef const Present* this = self.presents[place >> BLOCK_BITS]
         cdef int start = this.starts[place & (BLOCK - 1)]
         return NULL if start < 0 else this.entries + start
+
+    cdef inline const double* targets_at(self, int place) noexcept nogil:
+        """The targets from a place to the end of its block."""
+        return self.targets[place >> BLOCK_BITS] + (place & (BLOCK - 1))
 
     cdef inline double target(self, int place) noexcept nogil:
         return self.targets[place >> BLOCK_BITS][place & (BLOCK - 1)]

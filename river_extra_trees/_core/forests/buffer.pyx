@@ -166,8 +166,10 @@ cdef class Buffer:
                            int n_features) noexcept nogil:
         """List the values of the sample to be pushed, if they are few."""
         cdef int k
-        this.n = 0 if at == 0 else this.n
+        if at == 0:
+            this.n = this.n_values = 0
         this.starts[at], this.counts[at] = -1, self.n_present
+        this.n_values += self.n_present
         if FEW * self.n_present <= n_features:
             this.starts[at] = this.n
             for k in range(self.n_present):
@@ -224,10 +226,13 @@ cdef class Buffer:
     cdef void drop(self, int column, int block) noexcept nogil:
         """Remove the values of a column from a block."""
         cdef Store* this = &self.columns[column]
+        cdef Present* present = self.presents[block]
         cdef int at
+        cdef bint has_value
         for at in range(BLOCK):
-            self.presents[block].counts[at] -= not is_missing(
-                value_at(this.blocks[block], this.width, at))
+            has_value = not is_missing(value_at(this.blocks[block], this.width, at))
+            present.counts[at] -= has_value
+            present.n_values -= has_value
         free(this.blocks[block])
         this.blocks[block] = NULL
         self.n_bytes -= <size_t>BLOCK * this.width
@@ -280,6 +285,9 @@ cdef class Buffer:
             assert self.columns[column].width in (SINGLE, DOUBLE)
         for arrival in range(self.oldest, self.n_seen):
             self.check_present(self.place_of(arrival))
+        assert self.n_values(self.oldest, <int>(self.n_seen - self.oldest)) == sum(
+            self.n_present_at(self.place_of(arrival))
+            for arrival in range(self.oldest, self.n_seen))
 
     cdef object check_present(self, int place):
         """Raise AssertionError if the entries of a sample are not its values."""

@@ -299,7 +299,7 @@ cdef class Forest(WindowEnsemble):
             else:                   # no copy of any of the samples
                 self.learn_root(this, self.window, self.n_early, NULL)
             self.catch_up(tree, self.n_early)
-            trim(this, &self.trees.kind)
+            trim(this, &self.trees.kind, 0)
         return 0
 
     cdef int catch_up(self, int tree, int first) except -1 nogil:

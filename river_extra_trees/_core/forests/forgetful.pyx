@@ -309,7 +309,7 @@ cdef class ForgetfulForest(Forest):
         self.grow_anew(this, tree, splitter, self.created_at[tree])
         with nogil:
             self.catch_up(tree, 0)
-            trim(this, &self.trees.kind)
+            trim(this, &self.trees.kind, 0)
         return 0
 
     cdef int catch_up(self, int tree, int first) except -1 nogil:

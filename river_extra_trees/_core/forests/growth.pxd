@@ -59,6 +59,12 @@ cdef inline bint are_few(int64_t n_values, int64_t n_cells) noexcept nogil:
     """Whether a growth lists the samples with a value of a column."""
     return SPARSE * n_values < n_cells and n_values <= MOST_VALUES
 
+cdef inline void count_up(int* numbers, int n) noexcept nogil:
+    """Write 0, 1, 2 ..."""
+    cdef int i
+    for i in range(n):
+        numbers[i] = i
+
 cdef enum Phase:            # what a growth does next
     SORT = 0                # bring the samples into the order of their classes
     MEASURE = 1             # find the range of a column

@@ -295,15 +295,15 @@ cdef class Growth(ColumnLists):
         cdef int* codes = self.codes
         cdef int* counts = self.class_counts
         cdef double* const* targets = self.buffer.targets
-        cdef double weight, first = self.buffer.weight(places[0]), largest = first
-        cdef bint is_pure = True
-        self.is_plain = self.criterion != ENTROPY
+        cdef double first = self.buffer.weight(places[0]), largest = first
+        cdef bint is_pure = True, are_equal = True
         for i in range(1, n):
-            weight = targets[places[i] >> BLOCK_BITS][BLOCK + (places[i] & (BLOCK - 1))]
-            self.is_plain &= weight == first
-            largest = max(largest, weight)
+            are_equal &= (
+                targets[places[i] >> BLOCK_BITS][BLOCK + (places[i] & (BLOCK - 1))] == first)
+        for i in range(0 if are_equal else n):
+            largest = max(largest, self.buffer.weight(places[i]))
         self.unit = 2.0 * power_below(largest)
-        self.is_plain &= largest * self.unit == 1.0
+        self.is_plain = self.criterion != ENTROPY and are_equal and largest * self.unit == 1.0
         self.has_items = (self.is_wide or self.has_nominal or not self.is_plain
                           or self.criterion == VARIANCE)
         memset(counts, 0, self.n_classes * sizeof(int))
@@ -311,7 +311,9 @@ cdef class Growth(ColumnLists):
             counts[0] = n
             memset(codes, 0, n * sizeof(int))
             for i in range(1, n):
-                is_pure &= self.numbers[i] == self.numbers[0]
+                if self.numbers[i] != self.numbers[0]:
+                    is_pure = False
+                    break
         else:
             for i in range(n):
                 code = <int>targets[places[i] >> BLOCK_BITS][places[i] & (BLOCK - 1)]
@@ -349,6 +351,12 @@ cdef class Growth(ColumnLists):
         cdef const int* codes = self.codes
         cdef int* class_of = self.class_of if self.is_wide else NULL
         cdef int i, at
+        if self.n_classes == 1:
+            count_up(positions, self.n_samples)
+            count_up(items, self.n_samples)
+            if class_of != NULL:
+                memset(class_of, 0, self.n_samples * sizeof(int))
+            return
         for i in range(self.n_samples):
             at = next_of[codes[i]]
             next_of[codes[i]] = at + 1

@@ -7,7 +7,7 @@ from libc.string cimport memset
 from ..allocation cimport resized
 from ..schema cimport Schema
 from ..split cimport VARIANCE
-from .buffer cimport BLOCK, Entry
+from .buffer cimport Entry
 
 cdef extern from "bits.h":
     int lowest_bit(uint64_t word) nogil
@@ -99,13 +99,18 @@ cdef class LaneRows:
 
         These are adjacent in a block of the buffer; or any, if most samples have no neighbours.
         """
-        cdef int i
+        cdef const int* places = self.places
+        cdef int i = 0, n
         self.n_runs = 0
-        for i in range(self.n_samples):
-            if (i == 0 or self.places[i] != self.places[i - 1] + 1
-                    or self.places[i] & (BLOCK - 1) == 0):
-                self.spare[self.n_runs] = i
-                self.n_runs += 1
+        while i < self.n_samples:
+            self.spare[self.n_runs] = i
+            self.n_runs += 1
+            n = self.buffer.n_adjacent(places[i], self.n_samples - i)
+            if places[i + n - 1] != places[i] + n - 1:      # places are in the order of arrival
+                n = 1
+                while places[i + n] == places[i] + n:
+                    n += 1
+            i += n
         self.is_scattered = 4 * self.n_runs > self.n_samples
         if self.is_scattered:
             self.n_runs = (self.n_samples + GATHERED - 1) // GATHERED

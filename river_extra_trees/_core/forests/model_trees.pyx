@@ -4,7 +4,7 @@ import numpy as np
 
 from libc.math cimport INFINITY, NAN, sqrt
 from libc.stdint cimport int64_t
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 from ..arrays cimport view
 from ..explain cimport slope_of_limits
@@ -22,7 +22,7 @@ from ..tree cimport (
 )
 from ..trees cimport Trees
 from .buffer cimport Buffer
-from .growth cimport Growth
+from .growth cimport Growth, count_up
 
 from ..state import (
     FINITE, LARGEST_FLOAT, LARGEST_TARGET, State, fields_of, put_back, reduced, require,
@@ -420,15 +420,20 @@ cdef class TreeGrowth:
 
     cdef void begin(self, int64_t first, int n_samples, Rng rng) noexcept nogil:
         """Begin to grow a tree on n_samples samples, from number `first` in the stream on."""
-        cdef int i, place = self.growth.buffer.place_of(first)
+        cdef int i = 0, k, n, place = self.growth.buffer.place_of(first)
+        cdef int* places = self.growth.places
         self.n_samples, self.n_own_steps = n_samples, 0
         plant(&self.tree)
-        for i in range(n_samples):
-            self.growth.places[i] = place
+        while i < n_samples:
+            n = self.growth.buffer.n_adjacent(place, n_samples - i)
+            for k in range(n):
+                places[i + k] = place + k
             if self.growth.criterion == VARIANCE:
-                self.growth.numbers[i] = self.growth.buffer.target(place)
-                self.growth.order[i] = i
-            place = self.growth.buffer.place_after(place)
+                memcpy(self.growth.numbers + i, self.growth.buffer.targets_at(place),
+                       n * sizeof(double))
+            place, i = self.growth.buffer.place_after(place + n - 1), i + n
+        if self.growth.criterion == VARIANCE:
+            count_up(self.growth.order, n_samples)
         # With a model in the root, that knows the residuals.
         self.growth.begin(0, 0, self.kind == IN_ROOT, n_samples, rng)
         self.at = 0

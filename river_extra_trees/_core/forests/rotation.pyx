@@ -9,8 +9,8 @@ from libc.string cimport memcpy, memset
 
 from ..rng cimport BRANCH, RENEW, rng_for
 from ..tree cimport (
-    Tree, begin_tree, copy_tree, depth_of, free_tree, learn, n_nodes_of, reserve_cells,
-    reserve_samples, shrink,
+    Tree, begin_tree, depth_of, free_tree, learn, n_nodes_of, reserve_cells, reserve_samples,
+    shrink, trim,
 )
 from .buffer cimport is_missing
 from .growth cimport Growth, are_few
@@ -164,14 +164,15 @@ cdef bint catch_up(ExtraTrees forest, Group group, int64_t n, int64_t n_seen) ex
     return group.caught_up == n_seen
 
 
-cdef int end_growth(ExtraTrees forest, Group group, int64_t n_seen) except -1 nogil:
+cdef void end_growth(ExtraTrees forest, Group group, int64_t n_seen) noexcept nogil:
     """Let the tree that was grown wait until it replaces the oldest tree of the group.
 
     The Python objects stay where they are, because references to them may not change here.
     """
     cdef int version = group.n_ready
-    copy_tree(&group.ready[version], &group.growth.tree, &forest.trees.kind, forest.batch_size)
-    free_tree(&group.growth.tree)
+    trim(&group.growth.tree, &forest.trees.kind, forest.batch_size)
+    group.ready[version] = group.growth.tree
+    begin_tree(&group.growth.tree)
     if forest.regression:
         (<LinearModels>group.ready_models_of(version)).take_models(group.growth.models)
     group.ready_at[version] = n_seen
@@ -179,7 +180,6 @@ cdef int end_growth(ExtraTrees forest, Group group, int64_t n_seen) except -1 no
     group.is_growing = False
     group.growth.growth.release()
     group.turn = (group.turn + 1) % group.n
-    return 0
 
 
 # --- A tree of the forest --------------------------------------------------------------------

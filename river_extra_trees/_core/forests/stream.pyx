@@ -231,7 +231,7 @@ cdef class StreamForest(Forest):
             shrink(this, max_nodes)
             self.draw_bag(tree, self.n_batches)
             self.catch_up(tree, 0)
-            trim(this, &self.trees.kind)
+            trim(this, &self.trees.kind, 0)
         return 0
 
     cdef void draw(self, int tree, int* counts) noexcept nogil:

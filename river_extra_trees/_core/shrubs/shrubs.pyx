@@ -305,7 +305,7 @@ cdef class Shrubs(WindowEnsemble):
             this, &self.trees.kind, self.trees.n_values, self.schema, NULL,
             n_tried(&self.rule_of_features, self.window.n_distinct), step,
             rng_for(self.seed, 0, step, FEATURES))
-        copy_tree(&self.trees.trees[tree], this, &self.trees.kind, 0)
+        copy_tree(&self.trees.trees[tree], this, &self.trees.kind)
         self.weights[tree] = 0.0
         self.sizes[tree] = 2 * n_splits + 1
         self.births[tree] = step - 1
