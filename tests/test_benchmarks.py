@@ -151,7 +151,10 @@ def test_many_values() -> None:
 
 @pytest.mark.parametrize(
     ("table", "n_lines"),
-    [("values", 2), ("batches", 7), ("passing", 8), ("labels", 8), ("useless", 5), ("columns", 2)],
+    [
+        *[("values", 2), ("history", 7), ("batches", 7), ("passing", 8), ("labels", 8)],
+        *[("useless", 13), ("columns", 2)],
+    ],
 )
 def test_categories(table: str, n_lines: int) -> None:
     """A line for each learner or stream; shares are shares."""

@@ -15,6 +15,7 @@ import river_extra_trees as ret
 from river_extra_trees._core.answers import Answers
 from river_extra_trees._core.evidence import STRENGTHS, Evidence, bet
 from river_extra_trees.watch import Alarm
+from river_extra_trees.watch.inputs import Inputs
 from tests.naive import evidence as naive
 
 Row = tuple[dict[Any, Any], Any]
@@ -179,6 +180,22 @@ def test_a_change_is_found_and_named(case: str) -> None:
     assert all(0 < alarm.size < math.inf for alarm in watch.alarms)
 
 
+def test_the_order_of_columns_is_no_change() -> None:
+    """Samples have their columns in any order; some lack one."""
+    inputs = [Inputs(1e9, random.Random(0)) for _ in range(2)]
+    rng = random.Random(1)
+    for i, (x, _) in enumerate(stream(640)):
+        x = {name: value for name, value in x.items() if rng.random() < 0.8}
+        names = rng.sample(sorted(x), len(x)) if i >= 64 else list(x)
+        for each, row in zip(inputs, (x, {name: x[name] for name in names}), strict=True):
+            each.add(row)
+            if i % 8 == 7:
+                each.end_block()
+    states = [pickle.dumps(each.state()) for each in inputs]
+    assert states[0] == states[1]
+    assert inputs[0].counts.sum() == 0.0 < inputs[0].usual.sum()
+
+
 def test_the_effective_memory_is_watched() -> None:
     """Weights that move to small windows are a signal of their own."""
     watch = ret.Watch(ret.ExtraTreesClassifier(n_models=10, window_sizes=(30, 3_000), seed=1))
@@ -298,7 +315,9 @@ def test_the_callback_gets_each_alarm() -> None:
     watch = ret.Watch(tree(), on_alarm=got.append)
     fed(watch, stream(6_000, change=lambda x, y: (x, not y)))
     assert got == list(watch.alarms) != []
-    assert str(got[0]).startswith(f"sample {got[0].n_samples:,}: the error of the latest 256 samples")
+    assert str(got[0]).startswith(
+        f"sample {got[0].n_samples:,}: the error of the latest 256 samples"
+    )
 
 
 @pytest.mark.parametrize(

@@ -33,6 +33,7 @@ Float = np.float32
 Best = tuple[Float, Split]  # a split and its score
 Weighed = tuple[Split, list[Sample], list[Sample]]  # a split and the sides that are scored
 MAX_REGRESSORS = 64
+LEAST_TOLD = 500  # samples of a growth whose nominal columns have to tell something
 MOST_CELLS = 2**23  # of a growth that takes all columns at once
 MOST_ENTRIES = 2**22  # of a growth that lists the samples with a value of a column
 
@@ -255,16 +256,18 @@ class Growth:
         self.units = [] if self.is_wide else self.units_of(samples, offered)
         # Wide: the columns that may vary first, in the order drawn, and the listed ones of a node.
         columns = [column for column in offered if column not in self.listed]
-        tasks = [(leaf, samples, len(columns), list(self.listed))] if offered else []
+        self.takes_any = len(samples) < LEAST_TOLD or not self.nominal & set(offered)
+        told: frozenset[int] = frozenset()
+        tasks = [(leaf, samples, len(columns), list(self.listed), told)] if offered else []
         while tasks:
-            node, samples, n_active, listed = tasks.pop()
+            node, samples, n_active, listed, told = tasks.pop()
             if not may_split(samples, node.depth, self.rules):
                 continue
             self.prepare(samples)
             if self.is_wide:
                 best, n_active = self.best_of_columns(samples, columns, n_active, listed)
             else:
-                best = self.best_of_lanes(samples)
+                best, told = self.best_of_lanes(samples, told)
             if best is None:
                 continue
             left, right = sides(samples, best)
@@ -278,8 +281,8 @@ class Growth:
             if n_active or listed:
                 is_left = self.n_entries(left) <= self.n_entries(right)
                 of_lighter = self.listed_in(left if is_left else right)
-                tasks.append((node.right, right, n_active, listed if is_left else of_lighter))
-                tasks.append((node.left, left, n_active, of_lighter if is_left else listed))
+                tasks.append((node.right, right, n_active, listed if is_left else of_lighter, told))
+                tasks.append((node.left, left, n_active, of_lighter if is_left else listed, told))
 
     def prepare(self, samples: list[Sample]) -> None:
         """The targets of the node as whole numbers: their sums have no rounding."""
@@ -389,25 +392,51 @@ class Growth:
             left.pop()
         return set(range(n)) - drawn if leaves_out else drawn
 
-    def best_of_lanes(self, samples: list[Sample]) -> Split | None:
+    def best_of_lanes(
+        self, samples: list[Sample], told: frozenset[int]
+    ) -> tuple[Split | None, frozenset[int]]:
         """The best split of some lanes that vary, a random one of equals.
 
-        If none of them allows a split, all others are tried.
+        Nominal columns are tried if they tell something, here or in a node above; they join those
+        that `told`. If no lane allows a split, those are tried that tell nothing, then all others.
         """
         varying = self.thresholds(samples)
         chosen = self.choose(len(varying), 1 if len(samples) == 2 else self.n_visited)
-        for tried in (chosen, set(range(len(varying))) - chosen):
+        passes = [(chosen, True), (set(range(len(varying))) - chosen, True)]
+        for tried, takes_any in passes if self.takes_any else [(chosen, False), *passes]:
             found = []
             for i in sorted(tried):
                 lane, threshold = varying[i]
+                if not takes_any and lane.column in self.nominal - told:
+                    if not self.tells(lane.column, samples):
+                        continue
+                    told |= {lane.column}
                 found.append(self.best_of(self.splits_of(lane, threshold, samples)))
             bests = [best for best in found if best is not None]
             if bests:
                 most = max(value for value, _ in bests)
                 equal = [split for value, split in bests if value == most]
                 at = (self.rng.next_word() >> 32) * len(equal) >> 32 if len(equal) > 1 else 0
-                return equal[at]
-        return None
+                return equal[at], told
+        return None, told
+
+    def tells(self, column: int, samples: list[Sample]) -> bool:
+        """Whether the targets of the values differ by more than chance."""
+        values = [value_of(sample.x, column) for sample in samples]
+        y = np.array([float(self.whole[s.y]) if self.of_numbers else s.y for s in samples])
+        codes = [0.0] if self.of_numbers else np.unique(y).tolist()
+        targets = y[:, None] if self.of_numbers else y[:, None] == codes
+        weights = np.array([[sample.weight * self.unit] for sample in samples])
+        numbers = np.unique(np.nan_to_num(values, nan=-1.0), return_inverse=True)[1]
+        sums = np.zeros((numbers.max() + 1, len(codes)))
+        masses = np.zeros((len(sums), 1))
+        np.add.at(sums, numbers, weights * targets)
+        np.add.at(masses, numbers, weights)
+        of_node = ((weights * targets).sum(0) ** 2).sum() / weights.sum()
+        between = (sums**2 / masses).sum() - of_node
+        within_all = (weights * targets * targets).sum() - of_node
+        k = len(sums) - 1
+        return bool((len(samples) - 1) * between > within_all * (k + 2.0 * math.sqrt(2.0 * k)))
 
     def splits_of(self, lane: Lane, threshold: Float, samples: list[Sample]) -> list[Weighed]:
         values = [value_of(sample.x, lane.column) for sample in samples]

@@ -1,9 +1,10 @@
 """Columns of many values, values and labels that come and go, and columns that say nothing.
 
 The streams are made: values have a label each, and 5 % of the labels are wrong, so that nothing can
-be right more often than .95. The columns show accuracy.
+be right more often than .95. The columns show accuracy, of `useless` also the mean absolute error.
 
     python -m examples.benchmarks.studies.categories values
+    python -m examples.benchmarks.studies.categories history
     python -m examples.benchmarks.studies.categories batches
     python -m examples.benchmarks.studies.categories passing
     python -m examples.benchmarks.studies.categories labels
@@ -26,6 +27,16 @@ from examples.benchmarks.common import tables
 
 Samples = Iterable[tuple[dict[str, Any], Any]]
 FOREST = "StreamDecisionForestClassifier"
+# Learners that remember what values said, and numbers of values.
+REMEMBERING = [
+    (300, "ForgetfulDecisionTreeClassifier"),
+    (300, "ForgetfulRandomForestClassifier"),
+    (300, "ShrubEnsembleClassifier"),
+    (300, FOREST),
+    (900, FOREST),
+    (900, "StreamDecisionTreeClassifier"),
+    (3000, "StreamDecisionTreeClassifier"),
+]
 # Learners with parameters that give them several samples per value at a time.
 LARGER: list[tuple[int, str, dict[str, int]]] = [
     (300, "ForgetfulDecisionTreeClassifier", {"batch_size": 1000}),
@@ -60,6 +71,15 @@ def hits(model: Any, samples: Samples) -> list[bool]:
     found = []
     for x, y in samples:
         found.append(model.predict_one(x) == y)
+        model.learn_one(x, y)
+    return found
+
+
+def errors(model: Any, samples: Samples) -> list[float]:
+    """Return the absolute errors of a regressor on the samples, each before it learns it."""
+    found = []
+    for x, y in samples:
+        found.append(abs(model.predict_one(x) - y))
         model.learn_one(x, y)
     return found
 
@@ -119,15 +139,15 @@ def passing_labels(n: int, every: int) -> Iterator[tuple[dict[str, Any], Any]]:
         yield {"a": (k % 10) + 0.6 * rng.random(), "z": rng.random()}, f"label {k}"
 
 
-def beside_numbers(n: int, n_columns: int, n_values: int) -> Iterator[tuple[dict[str, Any], bool]]:
-    """Yield five numbers that tell the label, and columns that do not; 0 values: numbers."""
+def beside_numbers(n: int, n_columns: int, n_values: int) -> Iterator[tuple[dict[str, Any], float]]:
+    """Yield five numbers that tell the target, and columns that do not; 0 values: numbers."""
     numbers = np.random.default_rng(0).normal(size=(n, 6))
     rng = np.random.default_rng(7)
     for row in numbers:
         x: dict[str, Any] = dict(zip("abcde", row[:5].tolist(), strict=True))
         for k in range(n_columns):
             x[f"id{k}"] = f"u{rng.integers(n_values)}" if n_values else float(rng.normal())
-        yield x, bool(row[0] + row[1] * row[2] + 0.3 * row[5] > 0)
+        yield x, row[0] + row[1] * row[2] + 0.3 * row[5]
 
 
 def one_hot(samples: Samples) -> Iterator[tuple[dict[str, Any], Any]]:
@@ -145,6 +165,14 @@ def of_values(n: int) -> None:
         [f"{n_values:,}", *(
             share(hits(learner(name), with_labels(n, n_values, True)), n // 3) for name in names
         )] for n_values in (900, 3000)
+    ])  # fmt: skip
+
+
+def of_history(n: int) -> None:
+    tables.show(["values", "learner", "accuracy"], [
+        [f"{n_values:,}", name, share(
+            hits(learner(name), with_labels(n, n_values, n_values > 300)), n // 3)]
+        for n_values, name in REMEMBERING
     ])  # fmt: skip
 
 
@@ -177,12 +205,14 @@ def of_labels(n: int) -> None:
 
 
 def of_useless(n: int) -> None:
-    lines = []
-    for n_columns, n_values in [(0, 0), (1, 0), (1, 200), (3, 0), (3, 200)]:
-        found = hits(learner("ExtraTreesClassifier"), beside_numbers(n, n_columns, n_values))
-        lines.append([str(n_columns), f"{n_values} values" if n_values else "numbers",
-                      share(found, 3 * n // 5)])  # fmt: skip
-    tables.show(["columns", "of", "accuracy"], lines)
+    lines, cases = [], [(0, 0), *((k, v) for k in (1, 3) for v in (0, 2, 4, 16, 200, 1000))]
+    for n_columns, n_values in cases:
+        samples = list(beside_numbers(n, n_columns, n_values))
+        found = hits(learner("ExtraTreesClassifier"), ((x, y > 0) for x, y in samples))
+        error = np.mean(errors(learner("ExtraTreesRegressor"), samples)[-3 * n // 5 :])
+        lines.append([str(n_columns), f"{n_values:,} values" if n_values else "numbers",
+                      share(found, 3 * n // 5), f"{error:.3f}"])  # fmt: skip
+    tables.show(["columns", "of", "accuracy", "mean absolute error"], lines)
 
 
 def of_columns(n: int) -> None:
@@ -206,6 +236,7 @@ def without_noise(n: int) -> Samples:
 
 TABLES: dict[str, tuple[Callable[[int], None], int]] = {
     "values": (of_values, 30_000),
+    "history": (of_history, 30_000),
     "batches": (of_batches, 30_000),
     "passing": (of_passing, 40_000),
     "labels": (of_labels, 40_000),

@@ -4,6 +4,11 @@ These are the nominal columns, those with missing values, all columns if the wei
 criterion is the entropy, and those of a wide growth. The candidates of a column are a random
 threshold, with the missing values on either side, or a random cut of nominal values, see
 `node_values`. The best of a column counts.
+
+A nominal column may say nothing, and a cut of its ordered values would win by chance. So in a
+growth of LEAST_TOLD samples or more that has rows, it is a candidate from the node on where it
+*tells* something, see `NodeValues.tell`; above, only where no other column allows a split. Fewer
+samples cannot show that a column says nothing.
 """
 
 cimport cython
@@ -17,6 +22,10 @@ from .node_values cimport NodeValues
 
 cdef extern from "lanes.h":
     float ratio_of(float sum_left, float sum_right, float n_left, float n_right) nogil
+
+cdef enum:
+    LEAST_TOLD = 500
+    NOWHERE = 1 << 30       # larger than any depth
 
 cdef struct Side:           # statistics of the samples on one side of a candidate
     double weight
@@ -35,6 +44,7 @@ cdef class Candidates(LaneRows):
     cdef Segment* own                   # segments of the current task
     cdef bint is_listed                 # codes, targets and weights are those of the task
     cdef Candidate best                 # of a visited lane; wide: of all so far
+    cdef bint takes_any                 # whether nominal columns are candidates that tell nothing
     # Per sample of the current task, in the order of its rows:
     cdef int* whole_targets
     cdef int* codes                     # number of its segment; 0 in a regression
@@ -45,6 +55,8 @@ cdef class Candidates(LaneRows):
     cdef uint8_t* thresholds            # in the form of a row
     cdef float* scores
     cdef Split* splits                  # the best of each visited lane
+    cdef int* told_at                   # depth of the node, at or above the task, from which on
+                                        #   a nominal column tells something; or NOWHERE
     # Others:
     cdef Side node, left, missing, right
     cdef NodeValues node_values         # of a nominal column
@@ -54,7 +66,9 @@ cdef class Candidates(LaneRows):
     cdef void read_column(self, int column) noexcept nogil
     cdef void visit_lane(self, int lane) noexcept nogil
     cdef void visit_numeric(self, int column, int n, double threshold) noexcept nogil
-    cdef bint visit_nominal(self, int column, int n) noexcept nogil
+    cdef bint tells(self, int lane) noexcept nogil
+    cdef void forget_told(self) noexcept nogil
+    cdef void visit_nominal(self, int column, int n) noexcept nogil
     cdef void number_values(self, int n) noexcept nogil
     cdef const double* own_targets(self) noexcept nogil
     cdef void visit_value(self, int column, int n, int number) noexcept nogil

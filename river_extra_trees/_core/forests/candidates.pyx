@@ -60,7 +60,9 @@ cdef class Candidates(LaneRows):
         self.read_lane(lane)
         self.best.split.feature = -1
         if self.nominal[column]:
-            self.visit_nominal(column, n)
+            self.number_values(n)
+            if self.takes_any or self.tells(lane):
+                self.visit_nominal(column, n)
         else:
             self.visit_numeric(column, n, float_at(self.thresholds + self.byte_of(lane)))
         self.scores[lane] = -INFINITY
@@ -84,14 +86,26 @@ cdef class Candidates(LaneRows):
         else:
             self.offer(column, threshold, 0, self.left.weight >= self.right.weight)
 
-    cdef bint visit_nominal(self, int column, int n) noexcept nogil:
-        """Evaluate the split of a nominal column; return whether the column varies."""
-        self.number_values(n)
+    cdef bint tells(self, int lane) noexcept nogil:
+        """Whether a nominal column, whose values have numbers, told something on the way here."""
+        if self.told_at[lane] == NOWHERE and self.node_values.tell(
+                self.spare, self.weights, self.codes, self.own_targets()):
+            self.told_at[lane] = self.task.depth
+        return self.told_at[lane] != NOWHERE
+
+    cdef void forget_told(self) noexcept nogil:
+        """Forget what columns told in nodes that are not above the task."""
+        cdef int lane
+        for lane in range(self.lanes.n_fast, self.lanes.n_lanes):
+            if self.told_at[lane] >= self.task.depth:
+                self.told_at[lane] = NOWHERE
+
+    cdef void visit_nominal(self, int column, int n) noexcept nogil:
+        """Evaluate the split of a nominal column, whose values have numbers."""
         if self.node_values.n_values == 2:
             self.visit_value(column, n, 0)
         elif self.node_values.n_values > 2:
             self.visit_cut(column, n)
-        return self.node_values.n_values > 1
 
     cdef void number_values(self, int n) noexcept nogil:
         """Number the nominal values that were read; `spare` lists the numbers."""

@@ -186,7 +186,9 @@ cdef class ColumnLists(Candidates):
             self.list_samples()
         self.read_column(column)
         if self.nominal[column]:
-            varies = self.visit_nominal(column, n)
+            self.number_values(n)
+            self.visit_nominal(column, n)
+            varies = self.node_values.n_values > 1
         else:
             for i in range(n):
                 value = self.values[i]

@@ -10,7 +10,7 @@ from ..rng cimport Rng, next_word
 from ..split cimport ENTROPY, VALUES, VARIANCE, Split, goes_left
 from ..tree cimport Kind, Tree, add_class, learn_number, reserve_pairs, split_leaf
 from .buffer cimport BLOCK, BLOCK_BITS
-from .candidates cimport float_at
+from .candidates cimport LEAST_TOLD, NOWHERE, float_at
 from .column_lists cimport ColumnLists, Link
 from .lane_rows cimport Lane, Lanes, Range, Segment, Task, power_below
 from .node_values cimport NodeValues
@@ -149,6 +149,7 @@ cdef class Growth(ColumnLists):
         self.sums = <int*>carve(&end, n_lanes, sizeof(int))
         self.scores = <float*>carve(&end, n_lanes, sizeof(float))
         self.varying = <int*>carve(&end, n_lanes, sizeof(int))
+        self.told_at = <int*>carve(&end, n_lanes, sizeof(int))
         self.segments = <Segment*>carve(&end, n + self.n_classes, sizeof(Segment))
         self.left_segments = <Segment*>carve(&end, self.n_classes, sizeof(Segment))
         self.lefts = <int*>carve(&end, self.n_classes, sizeof(int))
@@ -274,6 +275,8 @@ cdef class Growth(ColumnLists):
             self.at += 1
             if self.at == self.n_offered:
                 self.assign_lanes()
+                for n in range(self.lanes.n_lanes):
+                    self.told_at[n] = NOWHERE
                 self.trim()
                 self.phase, self.at = ENCODE, 0
         elif self.phase == LIST:
@@ -404,6 +407,7 @@ cdef class Growth(ColumnLists):
         if not self.take_task():
             return
         self.is_listed = self.is_counted = False
+        self.takes_any = not self.has_nominal or self.n_samples < LEAST_TOLD
         self.lane = self.best.split.feature = -1
         self.n_left, self.n_visited = self.task.n_active, 0
         self.n_steps += 10
@@ -416,6 +420,8 @@ cdef class Growth(ColumnLists):
                 return
         if self.is_wide:
             self.open_lists()
+        else:
+            self.forget_told()
         self.phase = VISIT if self.is_wide else DRAW
 
     cdef bint read_targets(self) noexcept nogil:
@@ -592,15 +598,19 @@ cdef class Growth(ColumnLists):
             self.split_other(tree, &self.splits[self.lane])
 
     cdef void choose_others(self, Tree* tree) noexcept nogil:
-        """Choose the lanes that were not chosen, since none of the chosen ones allows a split."""
+        """Choose the lanes that were not chosen, since none of the chosen ones allows a split.
+
+        The first time, these are visited again, whatever they tell.
+        """
         cdef int i
-        cdef bint are_left = False
+        cdef bint are_left = not self.takes_any
         for i in range(self.n_words):
-            self.vary[i] &= ~self.chosen[i]
-            self.chosen[i] = self.vary[i]
+            if self.takes_any:
+                self.vary[i] &= ~self.chosen[i]
+                self.chosen[i] = self.vary[i]
             self.best_lanes[i] = 0
             are_left |= self.vary[i] != 0
-        self.phase = COUNT
+        self.takes_any, self.phase = True, COUNT
         if not are_left:
             self.leave(tree)
 

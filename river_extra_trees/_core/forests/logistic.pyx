@@ -35,6 +35,16 @@ FIELDS = {
 }
 
 
+cdef inline double code_of(Schema schema, int column, double value) noexcept nogil:
+    """The code of the regressor of a value."""
+    return value if schema.has_codes(column) else NUMERIC
+
+
+cdef inline double z_of(const Regressor* regressor, double value) noexcept nogil:
+    """z_j of a value."""
+    return standardised(&regressor.running, value) if regressor.code == NUMERIC else 1.0
+
+
 cdef class LogisticRegression:
     """Multinomial logistic regression, learned online. See the header."""
 
@@ -175,7 +185,6 @@ cdef class LogisticRegression:
                      double* answers) noexcept nogil:
         """Write b_c + sum_j w_jc z_j for each class."""
         cdef int k, c, place, column, n_labels = self.n_labels
-        cdef bint is_nominal
         cdef double z
         cdef const Slope* slopes = self.slopes
         for c in range(n_labels):
@@ -184,11 +193,10 @@ cdef class LogisticRegression:
             column = columns[k]
             if row[column] != row[column]:
                 continue
-            is_nominal = schema.has_codes(column)
-            place = self.place_of(column, row[column] if is_nominal else NUMERIC)
+            place = self.place_of(column, code_of(schema, column, row[column]))
             if place < 0:
                 continue
-            z = 1.0 if is_nominal else standardised(&self.regressors[place].running, row[column])
+            z = z_of(&self.regressors[place], row[column])
             slopes = self.slopes + <Py_ssize_t>place * self.width
             for c in range(n_labels):
                 answers[c] += z * slopes[c].weight
@@ -199,8 +207,8 @@ cdef class LogisticRegression:
                    double weight, const double* shares) except -1 nogil:
         """Learn a row, after `fit`."""
         cdef int k, place, column
-        cdef bint is_nominal
-        cdef double z
+        cdef double value
+        cdef Regressor* regressor
         if not self.speaks():
             return 0
         self.step(0, weight, shares, code)
@@ -208,16 +216,15 @@ cdef class LogisticRegression:
             column = columns[k]
             if row[column] != row[column]:
                 continue
-            is_nominal = schema.has_codes(column)
-            place = self.place_of(column, row[column] if is_nominal else NUMERIC)
+            value = code_of(schema, column, row[column])
+            place = self.place_of(column, value)
             if place < 0:
-                place = self.add(column, row[column] if is_nominal else NUMERIC)
-            self.regressors[place].seen = self.n_learned
-            z = 1.0
-            if not is_nominal:
-                z = standardised(&self.regressors[place].running, row[column])
-                follow_value(&self.regressors[place].running, row[column])
-            self.step(place, weight * z, shares, code)
+                place = self.add(column, value)
+            regressor = &self.regressors[place]
+            regressor.seen = self.n_learned
+            self.step(place, weight * z_of(regressor, row[column]), shares, code)
+            if regressor.code == NUMERIC:
+                follow_value(&regressor.running, row[column])
         self.n_learned += 1
         return 0
 

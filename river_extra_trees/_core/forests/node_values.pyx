@@ -1,7 +1,7 @@
 """The nominal values of a node of a growing tree. See the header."""
 
 cimport cython
-from libc.math cimport INFINITY
+from libc.math cimport INFINITY, sqrt
 from libc.stdint cimport uint64_t
 from libc.string cimport memset
 
@@ -61,6 +61,38 @@ cdef class NodeValues:
         self.codes[self.n_values], self.sizes[self.n_values] = code, 0
         self.n_values += 1
         return self.n_values - 1
+
+    cdef bint tell(self, const int* numbers, const double* weights, const int* segments,
+                   const double* targets) noexcept nogil:
+        """Whether the targets of the values differ by more than chance, see the header.
+
+        The samples of a segment are adjacent. Its indicator is the target if `targets` is NULL.
+        """
+        cdef double of_values = 0.0, of_node = 0.0, squares = 0.0, weight = 0.0, target, own
+        cdef double freedom = self.n_values - 1
+        cdef int i, j
+        memset(self.weights, 0, self.n_values * sizeof(double))
+        memset(self.totals, 0, self.n_values * sizeof(double))
+        for i in range(self.n_samples):
+            self.weights[numbers[i]] += weights[i]
+            weight += weights[i]
+        i = 0
+        while i < self.n_samples:
+            j, own = i, 0.0
+            while j < self.n_samples and segments[j] == segments[i]:
+                target = 1.0 if targets == NULL else targets[j]
+                self.totals[numbers[j]] += weights[j] * target
+                own += weights[j] * target
+                squares += weights[j] * target * target
+                j += 1
+            of_node += own * own / weight
+            for i in range(i, j):
+                own = self.totals[numbers[i]]
+                of_values += own * own / self.weights[numbers[i]]
+                self.totals[numbers[i]] = 0.0
+            i = j
+        return ((self.n_samples - 1) * (of_values - of_node)
+                > (squares - of_node) * (freedom + 2.0 * sqrt(2.0 * freedom)))
 
     cdef bint order(self, const int* numbers, const double* weights, const int* segments,
                     const double* targets, int top, double mean) noexcept nogil:

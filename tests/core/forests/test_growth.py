@@ -98,6 +98,21 @@ def test_one_of_many(settings: dict[str, Any], regression: bool) -> None:
     )
 
 
+@pytest.mark.parametrize("regression", [False, True])
+@pytest.mark.parametrize("weights", [[1.0], [0.5, 2.0]])
+def test_nominal_columns_that_tell_nothing(weights: list[float], regression: bool) -> None:
+    """They are candidates where they tell something: at the root, in a part, or nowhere."""
+    told: list[Maker] = [
+        lambda r, i: r.random(),
+        lambda r, i: r.random(),
+        lambda r, i: r.choice("abcdefg"),
+        lambda r, i: r.choice(["a", "b", "c", MISSING]),
+        lambda r, i: r.choice(["a", *[MISSING] * 5]),
+    ]
+    rules = {"min_samples_leaf": 4, "max_depth": 7}
+    check(told, regression, 620, [(600, 2)], weights, rules=rules, max_features=3)
+
+
 def test_more_samples_of_a_class_than_a_byte_counts() -> None:
     check([lambda r, i: float(r.randrange(256))] * 5, False, 1100, [(1050, 1)], batch_size=900)
 

@@ -80,10 +80,20 @@ def test_extreme_values_and_weights_leave_finite_slopes(value: float) -> None:
 @pytest.mark.filterwarnings("ignore:the model holds")
 def test_a_new_feature_has_no_slopes_of_the_one_that_had_its_column() -> None:
     model = crowded(ret.ExtraTreesClassifier(n_models=1, window_sizes=(30,), seed=1), n_columns=8)
-    for i in range(400):
+    for i in range(391):
         model.learn_one({"a": f"{i % 2}", f"passing {i // 30}": "same", "b": i % 3}, i % 2)
     (column,) = (c for c, name in enumerate(model._core.schema.names) if name == "passing 13")
-    (passing,) = np.flatnonzero(model._core.logistic.state()["columns"] == column)
-    squares = model._core.logistic.state()["squares"][passing]
+    columns = model._core.logistic.state()["columns"].tolist()
     assert model._core.schema.n_columns == 8
-    assert squares.max() <= 10, "it has learned some ten samples of its own"
+    assert columns.index(column) == len(columns) - 1, "the last sample has brought it"
+
+
+@pytest.mark.filterwarnings("ignore:the model tells")
+def test_a_new_label_has_no_slopes_of_the_one_that_had_its_code() -> None:
+    """The sample that brings it has taught the regressors of its own values only."""
+    model = crowded(ret.ExtraTreesClassifier(n_models=1, window_sizes=(30,), seed=1), n_labels=6)
+    for i in range(2401):
+        model.learn_one({"a": f"{i % 5}"}, i // 400)
+    state, code = model._core.logistic.state(), model._core.labels.labels.index(6)
+    assert len(model._core.labels.labels) == len(state["columns"]) == 6
+    assert np.flatnonzero(state["squares"][:, code]).tolist() == [0, 1]
