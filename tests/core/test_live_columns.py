@@ -118,3 +118,13 @@ def test_moves_propose_no_cuts_in_columns_without_values() -> None:
         model.learn_one({"c": 1.0}, True)
     assert model._core.pool.n_live == 1
     model._core.check()
+
+
+def test_columns_are_equal_whatever_the_signs_of_their_zeros() -> None:
+    """A hash of the sign would find some of them equal, and others in a copy."""
+    model = ret.StreamDecisionForestClassifier(5, batch_size=60, seed=1)
+    rng = random.Random(1)
+    for i in range(59):
+        zeros = {f"n{k}": rng.choice([0.0, -0.0]) for k in range(40 if i % 12 == 0 else 0)}
+        model.learn_one({"a": rng.random(), **zeros}, i % 2)
+    assert model._core.n_offered == 2

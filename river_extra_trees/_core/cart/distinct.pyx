@@ -63,8 +63,10 @@ cdef bint are_equal(Window window, Schema schema, int a, int b, int n) noexcept 
 cdef uint64_t hash_of(const double* values, const int* order, int n) noexcept nogil:
     """A hash of the values and their samples."""
     cdef uint64_t found = n, bits
+    cdef double value
     cdef int i
     for i in range(n):
-        memcpy(&bits, &values[order[i]], sizeof(bits))
+        value = values[order[i]] + 0.0      # -0.0 becomes 0.0, which is equal
+        memcpy(&bits, &value, sizeof(bits))
         found = mix(found ^ mix(bits ^ <uint64_t>order[i]))
     return found

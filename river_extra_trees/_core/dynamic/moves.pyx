@@ -255,8 +255,8 @@ cdef int propose_all(Particles filter, const LeafHit* hit, Rng* rng) noexcept no
         particle = filter.next[particle]
     if not filter.published:
         n = min(max(n, LEAST_PROPOSALS), MOST_PROPOSALS)
-    if filter.n_ranked + n > filter.most_ranked:
-        forget_ranks(filter)
+    if filter.n_ranked + n > filter.most_ranked and filter.most_ranked < filter.pool.n_live:
+        forget_ranks(filter)            # there may be no room
     for i in range(filter.n_ranked):
         filter.columns[i].n_present = -1
     filter.scan.has_signal = False

@@ -276,16 +276,22 @@ cdef int offer_present(ExtraTrees forest, const int* places, int n, int64_t firs
                        Growth growth) except -1 nogil:
     """Offer the columns to a growth that have a value among n samples, all from `first` on."""
     cdef int i, n_marked = 0, column
+    cdef int64_t n_left = 0         # values that were not found yet, ...
+    cdef bint are_counted           # ... if the samples have few of the columns
     growth.reserve_columns(forest.schema.n_columns)
     growth.n_offered = 0
     for i in range(n):
         n_marked += growth.mark_entries(places[i])
+        n_left += forest.buffer.n_present_at(places[i])
+    are_counted = n_left < forest.buffer.n_features
     column = forest.buffer.next_live(0, first) if n_marked < n else forest.buffer.n_features
-    while column < forest.buffer.n_features:
+    while column < forest.buffer.n_features and n_left > 0:
         for i in range(n):
             if not is_missing(forest.buffer.value(column, places[i])):
                 growth.mark(column)
-                break
+                if not are_counted:
+                    break
+                n_left -= 1
         column = forest.buffer.next_live(column + 1, first)
     growth.offer_marked(forest.schema)
     return 0
