@@ -87,7 +87,7 @@ cdef class LaneRows:
         """Offer the columns that are marked, in ascending order; mark none."""
         cdef int i
         cdef uint64_t word
-        for i in range(schema.n_columns // 64 + 1):
+        for i in range((schema.n_columns + 63) // 64):      # none, if there is no feature
             word = self.marks[i]
             self.marks[i] = 0
             while word:

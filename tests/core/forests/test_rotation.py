@@ -81,3 +81,15 @@ def test_a_growth_that_is_due_at_another_time_is_refused(late: float) -> None:
     ExtraTrees.restored({**state, "due": np.array([float(due)])})
     with pytest.raises(StateError, match="a growth contradicts the number"):
         ExtraTrees.restored({**state, "due": np.array([max(due * (late > 0.0), 1.0) + late])})
+
+
+@pytest.mark.parametrize("kind", ["Classifier", "Regressor"])
+def test_samples_without_features(kind: str) -> None:
+    """Leaves that samples of several labels reach have no column to be split by."""
+    model = getattr(ret, f"ExtraTrees{kind}")(
+        n_models=6, batch_size=4, window_sizes=(9, 30), seed=1
+    )
+    for i in range(60):
+        model.learn_one({}, i % 3)
+    model._core.check()
+    assert model._core.trees.n_nodes == model._core.trees.n_trees
