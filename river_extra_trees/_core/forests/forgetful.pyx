@@ -374,6 +374,7 @@ cdef class ForgetfulForest(Forest):
             successor = successors.trees
             answers = np.zeros(self.batch_size)
             splitter.max_depth = max_depth
+            self.find_offered()
             self.grow_anew(successor, tree, splitter, self.n_batches)
             for position in range(self.window.n_fresh):
                 leaf = walk_slot(successor, self.window, self.window.fresh[position])
