@@ -215,7 +215,7 @@ class Service:
             try:
                 x = before_learner(self.model, sample.x)
                 self.learner._check_next(x, sample.y, sample.w, new_labels)
-                if self.fixed_labels:
+                if self.fixed_labels and self.classifies:
                     self._check_label(sample.y)
             except input_errors(self.model) as error:
                 raise at_line(sample.line, error, REJECTED) from None
@@ -223,9 +223,7 @@ class Service:
         return read
 
     def _check_label(self, label: Any) -> None:
-        new: set[Hashable] = set()
-        self.learner._check_label(label, new)
-        if new:
+        if label not in self.learner._labels():
             raise ValueError(f"y is {safe_repr(label)}, a label that the model has not learned")
 
     @property
