@@ -8,5 +8,6 @@ from matplotlib import pyplot
 
 @pytest.fixture(autouse=True)
 def _close_figures() -> Iterator[None]:
+    pyplot.close("all")  # those of a page that was run before
     yield
     pyplot.close("all")
