@@ -332,3 +332,12 @@ def test_the_callback_gets_each_alarm() -> None:
 def test_parameters_are_checked(parameters: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         ret.Watch(**{"model": tree(), **parameters})
+
+
+@pytest.mark.parametrize("missing", ["_answers", "_inputs"])
+def test_a_watch_without_its_parts_raises(missing: str) -> None:
+    """The methods of every sample are compiled, where None has to be told from an object."""
+    watched = ret.watch.Watch(ret.ExtraTreesClassifier())
+    delattr(watched, missing)
+    with pytest.raises(AttributeError):
+        watched.predict_one({"a": 1})

@@ -1,4 +1,4 @@
-# cython: binding=False
+# cython: binding=False, nonecheck=True
 """The answers of a model that is watched. See the header."""
 
 cimport cython

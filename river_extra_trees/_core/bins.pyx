@@ -1,3 +1,4 @@
+# cython: nonecheck=True
 """Counts of values in bins. See the header."""
 
 import numpy as np
