@@ -453,9 +453,7 @@ class Growth:
         if len(samples) == 2 or not are_few(n_values, len(offered) * len(samples)):
             return []
         return [
-            column
-            for column in offered
-            if 0 < 2 * len(present(samples, column)) <= len(samples)
+            column for column in offered if 0 < 2 * len(present(samples, column)) <= len(samples)
         ]
 
     def listed_in(self, samples: list[Sample]) -> list[int]:

@@ -84,7 +84,7 @@ cdef class LaneRows:
     cdef int reserve_columns(self, int n_columns) except -1 nogil
     cdef void offer_column(self, Schema schema, int column) noexcept nogil
     cdef bint mark_entries(self, int place) noexcept nogil
-    cdef void offer_marked(self, Schema schema) noexcept nogil
+    cdef void offer_marked(self, Schema schema, int wide) noexcept nogil
     cdef void offer_set(self, Schema schema, const uint64_t* set, int most) noexcept nogil
     cdef void find_runs(self) noexcept nogil
     cdef void measure_column(self, int k) noexcept nogil

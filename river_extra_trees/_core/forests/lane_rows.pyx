@@ -7,7 +7,7 @@ from libc.string cimport memset
 from ..allocation cimport resized
 from ..schema cimport Schema
 from ..split cimport VARIANCE
-from .buffer cimport Entry
+from .buffer cimport Entry, is_missing
 
 cdef extern from "bits.h":
     int lowest_bit(uint64_t word) nogil
@@ -85,14 +85,24 @@ cdef class LaneRows:
             self.mark(entries[i].column)
         return entries != NULL
 
-    cdef void offer_marked(self, Schema schema) noexcept nogil:
+    cdef void offer_marked(self, Schema schema, int wide) noexcept nogil:
         """Offer the columns that are marked, in ascending order; mark none.
 
         If these are too many, only those that two samples have: what one sample alone has only
-        tells this sample from all others.
+        tells this sample from all others. `wide` is the place of a sample that has too many and
+        has not marked them, or -1.
         """
-        self.offer_set(schema, self.marks, MOST_COLUMNS)
-        if self.n_offered > MOST_COLUMNS:
+        cdef uint64_t word
+        cdef int i, column
+        for i in range((schema.n_columns + 63) // 64 if wide >= 0 else 0):
+            word = self.marks[i]
+            while word:
+                column = 64 * i + lowest_bit(word)
+                if not is_missing(self.buffer.value(column, wide)):
+                    self.mark(column)
+                word &= word - 1
+        self.offer_set(schema, self.marks, -1 if wide >= 0 else MOST_COLUMNS)
+        if wide >= 0 or self.n_offered > MOST_COLUMNS:
             self.n_offered = 0
             self.offer_set(schema, self.marks_again, schema.n_columns)
         memset(self.marks, 0, 2 * (self.marks_again - self.marks) * sizeof(uint64_t))

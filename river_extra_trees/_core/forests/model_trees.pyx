@@ -397,13 +397,12 @@ cdef class TreeGrowth:
         for _ in range(n_samples):
             self.growth.mark_entries(place)
             place = self.growth.buffer.place_after(place)
-        self.growth.offer_marked(schema)
+        self.growth.offer_marked(schema, -1)
         return True
 
     cdef void offer(self, Schema schema, int64_t first, int n_samples, int least,
                     int most) noexcept nogil:
-        """Offer the columns that at least so many of the samples have; one more than `most` ends it.
-        """
+        """Offer the columns that at least so many samples have; one more than `most` ends it."""
         cdef int column = self.growth.buffer.next_live(0, first)
         while column < self.growth.buffer.n_features and self.growth.n_offered <= most:
             if self.growth.buffer.n_values_of(column, first, n_samples) >= least:

@@ -288,9 +288,10 @@ cdef int offer_present(ExtraTrees forest, const int* places, int n, int64_t firs
                        Growth growth) except -1 nogil:
     """Offer the columns to a growth that have a value among n samples, all from `first` on.
 
-    If these are too many, only those that two of the samples have.
+    If these are too many, only those that two of the samples have. So the columns of a wide sample
+    need not be visited, only those of the others.
     """
-    cdef int i, column, n_present, n_listed = 0
+    cdef int i, column, n_present, n_listed = 0, wide = -1
     cdef int64_t n_left = 0         # values that were not found yet, ...
     cdef int64_t n_values = 0
     cdef bint are_counted           # ... if the samples have few of the columns
@@ -301,20 +302,23 @@ cdef int offer_present(ExtraTrees forest, const int* places, int n, int64_t firs
         n_values += n_present
         if growth.mark_entries(places[i]):
             n_listed += 1
+        elif wide < 0 and n_present > MOST_COLUMNS:
+            wide = places[i]
         else:
             n_left += n_present
     are_counted = n_left < forest.buffer.n_features or n_values > MOST_COLUMNS
     column = forest.buffer.next_live(0, first)
     while column < forest.buffer.n_features and n_left > 0:
         for i in range(n):
-            if (n_listed == 0 or forest.buffer.entries_at(places[i]) == NULL) and not is_missing(
-                    forest.buffer.value(column, places[i])):
+            if places[i] != wide and (
+                    n_listed == 0 or forest.buffer.entries_at(places[i]) == NULL) and (
+                    not is_missing(forest.buffer.value(column, places[i]))):
                 growth.mark(column)
                 if not are_counted:
                     break
                 n_left -= 1
         column = forest.buffer.next_live(column + 1, first)
-    growth.offer_marked(forest.schema)
+    growth.offer_marked(forest.schema, wide)
     return 0
 
 
