@@ -12,8 +12,8 @@ n_usual     int[n_columns]: blocks in the usual counts, besides the first sample
 edges       double[n_columns, N_BINS - 2]: a number lies in bin 1 + the number of edges below it;
             +inf where there is no edge
 held        double[N_HELD, n_columns]: numbers of `n_held` samples that are not counted yet, NaN
-            where there is none. They are counted together, column by column: when a sample comes, the
-            caches hold neither edges nor counts
+            where there is none. They are counted together, column by column: when a sample
+            comes, the caches hold neither edges nor counts
 rows        samples that columns without bins wait for, N_ROWS at most
 waiting     these columns
 
