@@ -152,12 +152,13 @@ cdef class Ranges(Job):
         cdef RowPass each
         cdef Py_ssize_t n = reader.n - reader.row
         cdef size_t n_cells = self.ensemble.schema.n_columns + self.ensemble.size_of_answers()
+        cdef int n_ahead = <int>min(n, <Py_ssize_t>LONG_AHEAD, <Py_ssize_t>(LONG_CELLS // n_cells))
         self.n_threads = reader.team.n_threads if n * self.ensemble.trees.n_trees > FEW else 1
         while len(self.passes) < self.n_threads:
             self.passes.append(self.ensemble.new_pass(
                 reader, Ahead() if self.passes else reader.ahead))
         for each in self.passes:
-            each.ahead.least = <int>min(n, <Py_ssize_t>LONG_AHEAD, <Py_ssize_t>(LONG_CELLS // n_cells))
+            each.ahead.least = n_ahead
             each.ahead.reserve(self.ensemble.schema.n_columns)
             each.prepare()
         return 0

@@ -366,8 +366,8 @@ cdef class Forest(WindowEnsemble):
         for i in range(n):
             self.answer_ahead(reader, reader.ahead, reader.row, i, 1, n_labels)
             if slots[i] >= 0:
-                self.learn_rows(leaves + i, reader.ahead.stride, targets + i, weights + i, slots + i, 1,
-                                position, n_labels)
+                self.learn_rows(leaves + i, reader.ahead.stride, targets + i, weights + i,
+                                slots + i, 1, position, n_labels)
                 position += 1
         return 0
 
