@@ -302,7 +302,7 @@ class NaiveClassForest(NaiveExtraTrees):
     """A pool of the groups, their mixture, what followed the last label, and a regression."""
 
     FLOOR, SHARE = 0.01, 0.005
-    RATE, FIRST_SQUARES, MOST_SQUARES = 0.3, 5.0, 500.0
+    RATE, FIRST_SQUARES, MOST_SQUARES = 0.3, 4.0, 500.0
     LABEL_MEMORY, PRIOR_COUNT = 500.0, 0.5
 
     def __init__(self, **settings: Any) -> None:
@@ -376,8 +376,8 @@ class NaiveClassForest(NaiveExtraTrees):
             slopes = logs @ self.pool(logs) - logs[:, code]
             self.squares = np.minimum(self.squares + slopes**2, self.MOST_SQUARES)
             first = self.FIRST_SQUARES * (1.0 + self.delay)
-            rates = self.RATE * self.step / np.sqrt(
-                np.minimum(first + self.squares, self.MOST_SQUARES)
+            rates = (
+                self.RATE * self.step / np.sqrt(np.minimum(first + self.squares, self.MOST_SQUARES))
             )
             self.exponents = np.maximum(self.exponents - rates * slopes, 0.0)
             raised = self.weights * np.maximum(groups[:, code], self.FLOOR) ** (0.5 * self.step)

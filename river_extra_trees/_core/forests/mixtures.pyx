@@ -22,7 +22,7 @@ from ..state import (
 cdef double CLASS_SHARE = 0.005     # s for classes
 FLOOR = 0.01
 cdef double RATE = 0.3              # of the exponents
-cdef double FIRST_SQUARES = 5.0     # beside G
+cdef double FIRST_SQUARES = 4.0     # beside G
 cdef double MOST_SQUARES = 500.0    # of both
 cdef double LARGEST_EXPONENT = 1e6
 
