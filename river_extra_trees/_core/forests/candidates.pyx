@@ -131,8 +131,7 @@ cdef class Candidates(LaneRows):
                 target = self.targets[i] if self.criterion == VARIANCE else self.codes[i] == top
                 self.add(&self.left if self.node_values.is_left_without(
                     self.spare[i], self.weights[i], target, cut) else &self.right, i)
-            if (self.left.counts[top] * self.right.weight
-                    < self.right.counts[top] * self.left.weight):
+            if self.is_smaller_left(top):
                 self.offer(column, cut, VALUES, False)
                 return
         self.visit_value(column, n, self.spare[below(&self.rng, n)])

@@ -378,8 +378,7 @@ cdef class ColumnLists(Candidates):
             self.find_others(&self.missing)
             self.join(&self.left if self.node_values.is_left(self.node_values.missing, cut)
                       else &self.right)
-        if (self.left.counts[top] * self.right.weight
-                < self.right.counts[top] * self.left.weight):
+        if self.is_smaller_left(top):
             self.offer(head.list, cut, VALUES, False)
             return True
         return False
