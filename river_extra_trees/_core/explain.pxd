@@ -23,7 +23,7 @@ each number of a row takes a multiplication on the way down, and one with two ad
 up. The bits do not depend on the other rows.
 
 How a family explains rows: its `Explanations` take one row after the other, as the schema encodes
-it (`put_row`), and then explain all (`finish`). A tree is laid out by `begin`, `put_leaf`,
+it and the learner answers it (`put_row`), and then explain all (`finish`). A tree is laid out by `begin`, `put_leaf`,
 `put_split` and `end`; then the family sets the values of the leaves; `finish` of the `Explainer`
 adds the contributions. `TreeExplanations` does so for a table of trees, in threads. It takes
 weights and means of inner nodes from their `subtotals`, and for the path does not lay the trees out
@@ -207,8 +207,10 @@ cdef class TreeExplanations(Explanations):
     cdef int first, n           # the trees: first ... first + n - 1
     cdef Trees trees
     cdef double* rows           # rows[column * n_rows + row]
-    cdef double[:, ::1] weights     # per tree and row, of its contributions; None: 1 each
-    cdef double[:, ::1] factors     # per class and row; of a regression, one for the mean
+    cdef double* weights        # weights[tree * n_rows + row], of its contributions; NULL: 1 each
+    cdef int n_classes          # of a regression 1: the mean
+    cdef const double* factors  # factors[class * n_rows + row]; NULL: 1 for the class codes[row],
+    cdef int* codes             #   0 for all others. Of a regression codes are 0
     cdef bint regression
     cdef bint empty_answers     # an empty leaf answers: its mean, or equal shares
     cdef bint by_majority       # the largest class of a leaf has the share 1
@@ -221,6 +223,7 @@ cdef class TreeExplanations(Explanations):
     cdef void follow(self, Explainer explainer, int tree, int row) noexcept nogil
     cdef double weight_in(self, int tree, int row) noexcept nogil
     cdef void answer(self, int tree, int node, int row, int n, double* values) noexcept nogil
+    cdef double answer_empty(self, int row) noexcept nogil
     cdef double mean_in(self, int tree, int node) noexcept nogil
     cdef double mean_of_leaf(self, int tree, int leaf) noexcept nogil
     cdef bint keeps_subtotals(self) noexcept nogil

@@ -623,10 +623,11 @@ cdef class Shrubs(WindowEnsemble):
 
     cdef Explanations explanations(self, Contributions total, bint shapley, Team team):
         cdef VoteExplanations found = VoteExplanations(total, shapley, team, self.trees)
-        cdef int tree
+        cdef int tree, row
         found.by(self.n_labels())
         for tree in range(self.trees.n_trees):
-            found.weights[tree, :] = self.weights[tree]
+            for row in range(total.n_rows):
+                found.weights[tree * <Py_ssize_t>total.n_rows + row] = self.weights[tree]
         return found
 
     cdef int prepare_run(self, RowReader reader) except -1:
