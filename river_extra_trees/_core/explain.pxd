@@ -207,6 +207,7 @@ cdef class TreeExplanations(Explanations):
     cdef int first, n           # the trees: first ... first + n - 1
     cdef Trees trees
     cdef double* rows           # rows[column * n_rows + row]
+    cdef int* leaves            # leaves[tree * n_rows + row]: that the row reaches
     cdef double* weights        # weights[tree * n_rows + row], of its contributions; NULL: 1 each
     cdef int n_classes          # of a regression 1: the mean
     cdef const double* factors  # factors[class * n_rows + row]; NULL: 1 for the class codes[row],
@@ -220,7 +221,8 @@ cdef class TreeExplanations(Explanations):
     cdef int explain_tree(self, Explainer explainer, int tree) except -1 nogil
     cdef int add_up(self, int tree) except -1 nogil
     cdef int lay_out(self, Explainer explainer, int tree) except -1 nogil
-    cdef void follow(self, Explainer explainer, int tree, int row) noexcept nogil
+    cdef void reach(self, int row, const int* leaves) noexcept
+    cdef void climb(self, Explainer explainer, int tree, int row) noexcept nogil
     cdef double weight_in(self, int tree, int row) noexcept nogil
     cdef void answer(self, int tree, int node, int row, int n, double* values) noexcept nogil
     cdef double answer_empty(self, int row) noexcept nogil

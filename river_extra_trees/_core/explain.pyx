@@ -10,11 +10,12 @@ from .allocation cimport free, product, resized, zeroed
 from .arrays cimport view
 from .lists cimport item_of
 from .subtotals cimport (
-    MOST_CLASSES, add_classes, mean_below, next_unknown, reserve_subtotals, subtotal_of,
+    MOST_CLASSES, add_classes, are_known, mean_below, next_unknown, reserve_subtotals, subtotal_of,
 )
 from .team cimport Job, Team
 from .tree cimport (
-    Node, Tree, first_cell, forget_subtotals, is_leaf, majority, mean_of, turn, weight_of,
+    Node, Tree, first_cell, forget_subtotals, is_leaf, majority, mean_of, parent_of, turn,
+    weight_of,
 )
 from .trees cimport Trees
 
@@ -66,8 +67,8 @@ cdef class Contributions:
 
     def arrays(self):
         """The base value of each row, and the contributions: an array (rows, features)."""
-        return (view(self.base, "f8", (self.n_rows,)).copy(),
-                view(self.phi, "f8", (self.n_features, self.n_rows)).T.copy())
+        found = view(self.phi, "f8", (self.n_features + 1, self.n_rows)).T.copy()
+        return found[:, self.n_features], found[:, :self.n_features]
 
     cdef void add(self, const double* phi, const double* base) noexcept nogil:
         cdef Py_ssize_t i
@@ -258,11 +259,13 @@ cdef class TreeExplanations(Explanations):
         self.parts = <double*>zeroed(product(MOST_TASKS, size), sizeof(double))
         self.rows = <double*>zeroed(product(columns, total.n_rows), sizeof(double))
         self.codes = <int*>zeroed(total.n_rows, sizeof(int))
+        self.leaves = <int*>zeroed(product(max(1, trees.n_trees), total.n_rows), sizeof(int))
 
     def __dealloc__(self):
         free(self.parts)
         free(self.rows)
         free(self.codes)
+        free(self.leaves)
         free(self.weights)
 
     cdef int put_row(self, int row, const double* values, int code) except -1:
@@ -271,6 +274,12 @@ cdef class TreeExplanations(Explanations):
             self.rows[i * self.total.n_rows + row] = values[i]
         self.codes[row] = code
         return 0
+
+    cdef void reach(self, int row, const int* leaves) noexcept:
+        """Take the leaf in each tree that a row reaches."""
+        cdef int tree
+        for tree in range(self.trees.n_trees):
+            self.leaves[tree * <Py_ssize_t>self.total.n_rows + row] = leaves[tree]
 
     cdef int explain(self, int first, int n) except -1 nogil:
         """Add the contributions in the trees first ... first + n - 1."""
@@ -318,7 +327,7 @@ cdef class TreeExplanations(Explanations):
             explainer.add_shapley()
         else:
             for row in range(n_rows):
-                self.follow(explainer, tree, row)
+                self.climb(explainer, tree, row)
         return 0
 
     cdef double weight_in(self, int tree, int row) noexcept nogil:
@@ -340,25 +349,24 @@ cdef class TreeExplanations(Explanations):
                 memcpy(values, explainer.means, n_rows * sizeof(double))
         return 0
 
-    cdef void follow(self, Explainer explainer, int tree, int row) noexcept nogil:
-        """Add the change of the mean at each split on the path of the row: as `add_path`."""
+    cdef void climb(self, Explainer explainer, int tree, int row) noexcept nogil:
+        """Add the change of the mean at each split on the path of the row: as `add_path`.
+
+        From the leaf up, since the prediction has found it: a step needs no value of the row.
+        """
         cdef const Tree* this = &self.trees.trees[tree]
-        cdef const Node* here = this.nodes
-        cdef double mean = explainer.means[row], above = mean, below
-        cdef double weight = self.weight_in(tree, row)
-        cdef Py_ssize_t place
-        cdef int node
-        while not is_leaf(here):
-            place = here.feature * <Py_ssize_t>self.total.n_rows + row
-            node = here.left ^ <int>turn(here, self.rows[place], False)
-            here = &this.nodes[node]
-            if is_leaf(here):
-                self.answer(tree, node, row, 1, &below)
-            else:
-                below = answer_below(self, subtotal_of(this, node), row)
-            below = mean if below != below else below * weight
-            explainer.phi[place] += below - above
-            above = below
+        cdef double mean = explainer.means[row], weight = self.weight_in(tree, row), above, below
+        cdef Py_ssize_t n_rows = self.total.n_rows
+        cdef int node = self.leaves[tree * n_rows + row]
+        self.answer(tree, node, row, 1, &below)
+        below = mean if below != below else below * weight
+        while node > 0:
+            node = parent_of(this, node)
+            above = answer_below(self, subtotal_of(this, node), row) * weight if node else mean
+            if above != above:
+                above = mean
+            explainer.phi[this.nodes[node].feature * n_rows + row] += below - above
+            below = above
 
     cdef bint keeps_subtotals(self) noexcept nogil:
         return self.regression or (self.n_classes <= MOST_CLASSES and not self.by_majority)
@@ -368,9 +376,10 @@ cdef class TreeExplanations(Explanations):
         cdef Tree* this = &self.trees.trees[tree]
         cdef double* total
         cdef int node, left
-        if is_leaf(this.nodes):
+        cdef int n_values = 2 if self.regression else 1 + self.n_classes
+        if is_leaf(this.nodes) or are_known(this, n_values):
             return 0
-        reserve_subtotals(this, 2 if self.regression else 1 + self.n_classes)
+        reserve_subtotals(this, n_values)
         node = next_unknown(this, -1)
         while node >= 0:
             if not self.regression:

@@ -491,7 +491,8 @@ cdef class Learner(Guarded):
         cdef RowReader reader = rows if isinstance(rows, RowReader) else None
         cdef list labels = []
         cdef int row, n_rows, most, given, code = 0
-        with self.using():
+        hold(self)
+        try:
             # Of many columns fewer rows, for their memory.
             most = max(1, min(<int>MOST_ROWS, (1 << 16) // max(1, self.schema.n_columns)))
             if reader is None:
@@ -515,6 +516,8 @@ cdef class Learner(Guarded):
                     labels.append(self.labels.labels[code])
                 explanations.put_row(row, self.schema.row, code)
             explanations.finish()
+        finally:
+            release(self)
         return labels, *total.arrays()
 
     cdef int code_to_explain(self, object label) except? -1:

@@ -11,10 +11,11 @@ import numpy.typing as npt
 from river_extra_trees._core.safe_repr import safe_repr
 from river_extra_trees.explanation import Explanation
 
+from .frames import opened
 from .inspection import Node, is_leaf
 from .parameters import check_choice
-from .rows import values_by_name, without_missing
-from .tables import table_of
+from .rows import objects, values_by_name
+from .tables import block_in, table_of
 
 if typing.TYPE_CHECKING:
     from river_extra_trees._core.learner import Learner
@@ -55,10 +56,7 @@ def explain_rows(
         parts[first : first + len(block), : block.shape[1]] = block
         first += len(block)
     names, values = by_feature(core, parts)
-    data, columns = np.empty(values.shape, dtype=object), values_by_name(frame)
-    for place, name in enumerate(names):
-        if name in columns:
-            data[:, place] = objects(columns[name])
+    data = objects_by_name(frame, names)
     labels = [each for found, *_ in blocks for each in found]
     bases = np.concatenate([found for _, found, _ in blocks])
     return Explanation(bases, values, data, names, None if core.regression else labels, method)
@@ -78,9 +76,28 @@ def by_feature(core: Learner, parts: Numbers) -> tuple[tuple[Hashable, ...], Num
     return names, values
 
 
-def objects(values: list[typing.Any]) -> npt.NDArray[typing.Any]:
-    """Return an array of these values, of which some may be tuples; None if one is missing."""
-    return np.fromiter(without_missing(values), dtype=object, count=len(values))
+def objects_by_name(
+    frame: typing.Any, names: tuple[Hashable, ...]
+) -> npt.NDArray[np.object_]:
+    """Return the values in the named columns, an array (rows, names); None if one is missing."""
+    native, library = opened(frame)
+    found = np.empty((len(frame), len(names)), dtype=object)
+    in_frame, block = block_in(native, library) if library != "numpy" else ([], None)
+    if block is None:
+        columns = values_by_name(frame)
+        for place, name in enumerate(names):
+            if name in columns:
+                found[:, place] = objects(columns[name])
+        return found
+    numbers = native.to_numpy(object, copy=True) if library == "pandas" else block.astype(object)
+    numbers[block != block] = None
+    if tuple(in_frame) == names:
+        return numbers
+    places = {name: place for place, name in enumerate(in_frame)}
+    for place, name in enumerate(names):
+        if name in places:
+            found[:, place] = numbers[:, places[name]]
+    return found
 
 
 def trees_for_shap(

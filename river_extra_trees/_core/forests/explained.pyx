@@ -99,6 +99,7 @@ cdef class ClassExplanations(GroupExplanations):
         if width - pool.labels.n_free == 1:
             self.total.base[row] = log(1.0 - ONLY_CLASS) - log(ONLY_CLASS)
             return 0
+        self.reach(row, forest.single.leaves)
         self.total.base[row] = find_slopes(self, forest.single.mixed, code)
         for g in range(n):
             factors = self.factors_of(g) + row
@@ -248,6 +249,7 @@ cdef class NumberExplanations(GroupExplanations):
         cdef double* factors = self.scratch
         cdef Group group
         TreeExplanations.put_row(self, row, values, code)
+        self.reach(row, forest.single.leaves)
         self.total.base[row] = find_factors(
             forest.mixture, forest.single.answers + 2 * forest.n_trees, self.base, factors)
         memset(self.terms, 0, self.total.n_features * sizeof(double))

@@ -566,6 +566,7 @@ cdef class ForestExplanations(VoteExplanations):
         cdef int tree, n_trees = self.trees.n_trees, n_voters = 0
         cdef double vote
         VoteExplanations.put_row(self, row, values, code)
+        self.reach(row, reached)
         for tree in range(n_trees):
             n_voters += weight_of(&self.trees.trees[tree], reached[tree]) > 0.0
         vote = 1.0 / max(1, n_voters)
