@@ -8,6 +8,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from river_extra_trees import (
@@ -55,7 +56,9 @@ def declare_classes(model: Any, n_classes: int) -> None:
     for _ in range(len(forest.trees)):
         trees.add_tree()
     root.add_tree()
-    labels = Labels.restored({"labels": list(range(n_classes))})
+    labels = Labels.restored(
+        {"labels": list(range(n_classes)), "latest": np.zeros(n_classes, np.int64)}
+    )
     changed = {"labels": labels, "trees": trees, "root_statistics": root}
     model._core = forest.restored({**state, **changed})
 

@@ -6,6 +6,7 @@ import random
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -27,7 +28,9 @@ def core(n_classes: int | None, **parameters: Any) -> Shrubs:
     shrubs = Shrubs(regression=n_classes is None, **{"seed": 1, **parameters})
     if n_classes is None:
         return shrubs
-    labels = Labels.restored({"labels": list(range(n_classes))})
+    labels = Labels.restored(
+        {"labels": list(range(n_classes)), "latest": np.zeros(n_classes, np.int64)}
+    )
     return Shrubs.restored({**shrubs.state(), "labels": labels, "trees": Trees(n_classes)})
 
 

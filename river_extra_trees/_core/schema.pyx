@@ -470,9 +470,6 @@ cdef class Schema:
         """The schema of a state."""
         cdef Schema schema
         cdef set unused = set()
-        require(type(values) is not dict or "categories" not in values,
-                "the model has nominal features and was saved by an earlier version, which numbered"
-                " their values in another way: train it again")
         state = State("Schema", values, ("names", *cls.DEFAULTS), cls.DEFAULTS)
         schema = Schema(state.whole("max_columns", 1, MAX_COLUMNS))
         names, freed = state.items("names"), state.items("free")
@@ -664,7 +661,8 @@ cdef class Labels:
         """Number of codes, free ones included."""
         return len(self.labels)
 
-    DEFAULTS = {"latest": None, "n_learned": 0, "crowded": [], "max_labels": MAX_LABELS}
+    DEFAULTS = {"latest": np.empty(0, np.int64), "n_learned": 0, "crowded": [],
+                "max_labels": MAX_LABELS}
 
     def state(self):
         """The labels in the order of their codes, None for a free one."""
@@ -677,15 +675,14 @@ cdef class Labels:
 
     @classmethod
     def restored(cls, values):
-        """The labels of a state; former files do not say when they were learned."""
+        """The labels of a state."""
         state = State("Labels", values, ("labels", *cls.DEFAULTS), cls.DEFAULTS)
         items, n_learned = state.items("labels"), state.whole("n_learned")
         cdef Labels labels = Labels(state.whole("max_labels", 1, MAX_LABELS))
         cdef int code, n = len(items)
         require(n <= labels.max_labels and (n == 0 or any([each is not None for each in items])),
                 "Labels: there are too many, or none")
-        latest = np.zeros(n, np.int64) if state.values["latest"] is None else (
-            state.whole_numbers("latest", np.int64, n, least=-1, most=n_learned))
+        latest = state.whole_numbers("latest", np.int64, n, least=-1, most=n_learned)
         labels.reserve(n)
         view(labels.latest, "i8", (labels.capacity,))[:n] = latest
         labels.labels, labels.n_learned = items, n_learned

@@ -324,13 +324,6 @@ class State:
             self.refuse(name, f"of type {kind.__name__}")
         return value
 
-    def part_or_parts(self, name: str, kind: type[Part]) -> list[Part]:
-        """One core object of the given class, or several, each different; as a list."""
-        value = self.values[name]
-        if type(value) is list and value:
-            return self.parts(name, kind)
-        return [self.part(name, kind)]
-
     def parts(self, name: str, kind: type[Part], length: int | None = None) -> list[Part]:
         """A list of different core objects of the given class."""
         values = [restore(value) for value in self.items(name, length)]

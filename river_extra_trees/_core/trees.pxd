@@ -17,7 +17,6 @@ cdef class Trees:
                                     #   nodes in use, but keep their memory
     cdef Kind kind
     cdef readonly int n_values      # number of known classes, or 2 (moments)
-    cdef readonly bint is_former    # whether the nodes had other numbers in a file, see `renewed`
 
     cdef int reserve_trees(self, int n) except -1 nogil
     cdef void widen(self, int n_values) noexcept nogil
@@ -32,5 +31,3 @@ cdef class Trees:
     cdef list below(self, const Tree* tree, int node)
     cdef dict views(self, const Tree* tree)
     cdef int fill(self, dict fields) except -1
-
-cdef Trees table_of(list tables, Trees empty)

@@ -3,7 +3,6 @@ from typing import Any, Self
 class Trees:
     n_values: int
     n_trees: int
-    is_former: bool
     def __new__(
         cls,
         n_values: int = 0,
@@ -19,10 +18,9 @@ class Trees:
     def shrink(self, max_nodes: int, tree: int = 0) -> None: ...
     def fits(
         self,
+        empty: Trees,
         codes: list[dict[Any, int] | None],
-        regression: bool,
         n_labels: int,
-        fading: float = 1.0,
     ) -> bool: ...
     @property
     def n_nodes(self) -> int: ...

@@ -16,7 +16,6 @@ from .tree cimport (
 )
 from .value_sets cimport ValueSet, codes_of, values_at
 
-from .former_trees import is_former, renewed
 from .state import (
     FAINTEST_WEIGHT, LARGEST_CODE, LARGEST_FLOAT, LARGEST_TARGET, State, are_codes, put_back,
     reduced, require, without_defaults,
@@ -148,16 +147,18 @@ cdef class Trees:
 
     # ---------------------------------------------------------------- description as Python values
 
-    def fits(self, codes, bint regression, int n_labels, double fading=1.0):
-        """Whether trees can belong to a learner with this schema, these labels and this decay.
+    def fits(self, Trees empty, codes, int n_labels):
+        """Whether trees can belong to a learner with this empty table, this schema, these labels.
 
         `codes` are those of the schema: per column None if it is numeric. All columns of splits
         must exist, and nominal splits be those of nominal columns.
         """
         cdef int i, tree
         cdef const Node* this
-        if (self.kind.regression != regression or self.n_values != (2 if regression else n_labels)
-                or (regression and n_labels) or self.kind.fading != fading):
+        cdef dict kind = self.kind, expected = empty.kind
+        cdef bint regression = self.kind.regression
+        if (kind != expected or self.n_values != (2 if regression else n_labels)
+                or (regression and n_labels)):
             return False
         for tree in range(self.n_trees):
             for i in range(self.trees[tree].n_used):
@@ -272,7 +273,7 @@ cdef class Trees:
         "set_codes": ("array", np.float64, None), "set_sizes": ("array", np.int32, "sets"),
         "set_others": ("whole_numbers", np.uint8, "sets", {"most": 1}),
     }
-    # Of one tree of one empty leaf. `counts` tells former trees from others.
+    # Of one tree of one empty leaf.
     DEFAULTS = {
         "threshold": np.zeros(2), "left": np.full(2, -1, np.int32),
         "feature": np.array([0, UNUSED], np.uint16), "nominal": np.zeros(2, np.uint8),
@@ -343,15 +344,11 @@ cdef class Trees:
         """The trees of a state. The owner checks that the features of the splits exist."""
         cdef Trees trees
         cdef dict fields
-        cdef bint former = is_former(values)
-        if former:
-            values = renewed(values)
         fields = State("Trees", values, cls.FIELDS, cls.DEFAULTS).read(cls.FIELDS)
         trees = cls(fields["n_values"], fields["regression"], fields["fading"],
                     with_visits=fields["with_visits"],
                     with_impurities=fields["with_impurities"])
         trees.fill(fields)
-        trees.is_former = former
         return trees
 
     cdef int fill(self, dict fields) except -1:
@@ -414,28 +411,6 @@ cdef class Trees:
 
     def __reduce__(self):
         return reduced(type(self), self.state())
-
-
-cdef Trees table_of(list tables, Trees empty):
-    """One table, of the kind of an empty one, of the trees of several tables.
-
-    Files of before have a table per tree, with parts that not all owners need.
-    """
-    cdef Trees first = tables[0], each
-    cdef int i
-    if len(tables) == 1 and (first.kind.with_visits == empty.kind.with_visits
-                             and first.kind.with_impurities == empty.kind.with_impurities):
-        return first
-    empty.n_values, empty.is_former = first.n_values, first.is_former
-    for each in tables:
-        require(each.kind.regression == empty.kind.regression
-                and each.kind.fading == empty.kind.fading and each.n_values == empty.n_values,
-                "Trees: a tree is of another kind")
-        empty.reserve_trees(empty.n_trees + each.n_trees)
-        for i in range(each.n_trees):
-            copy_tree(&empty.trees[empty.n_trees], &each.trees[i], &empty.kind)
-            empty.n_trees += 1
-    return empty
 
 
 # --- Checks of a restored tree ------------------------------------------------------------------

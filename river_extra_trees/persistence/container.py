@@ -50,8 +50,8 @@ def signed(content: bytes) -> bytes:
     return content.replace(UNSIGNED.encode(), digest.encode(), 1)
 
 
-def unpack(content: bytes, versions: range) -> tuple[Any, dict[str, NDArray[Any]]]:
-    """Read the description of the model and the arrays of a file.
+def unpack(content: bytes, known: int) -> tuple[Any, dict[str, NDArray[Any]]]:
+    """Read the description of the model and the arrays of a file of a known version.
 
     Raises
     ------
@@ -67,10 +67,10 @@ def unpack(content: bytes, versions: range) -> tuple[Any, dict[str, NDArray[Any]
         digest, version, model = document["sha256"], document["version"], document["model"]
     except (KeyError, TypeError):
         raise DamagedError("it is another kind of file") from None
-    if type(version) is not int or version not in versions:
+    if type(version) is not int or version != known:
         raise DamagedError(
-            f"it has version {version!a} of the format; this package reads versions {versions[0]} "
-            f"to {versions[-1]}"
+            f"it has version {version!a} of the format; this package reads version {known}: use "
+            "the package that saved it, or train the model again"
         )
     if type(digest) is not str or len(digest) != len(UNSIGNED):
         raise DamagedError("its hash is missing")

@@ -41,7 +41,6 @@ __all__ = ["Decoder", "Encoder", "is_plain"]
 CORE_CLASSES: dict[str, Any] = {
     "chain": Chain,
     "class_pool": ClassPool,
-    "compact_trees": Trees,  # in files of before
     "dynamic_trees": ParticleFilter,
     "fading_ridge": FadingRidge,
     "forgetful_forest": ForgetfulForest,

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ModelFileError", "load", "load_bytes", "save", "save_bytes"]
 
-VERSION = 2  # of the format; in version 1, nominal values had other codes
+VERSION = 2  # of the format; version 1 was never released
 FIELDS = ("class", "parameters", "state")
 WATCHED = ("false_alarms_per", "seed")  # parameters of a watch in a file
 WATCHES = ("WatchedClassifier", "WatchedRegressor")
@@ -153,7 +153,7 @@ def load_bytes(content: bytes | bytearray | memoryview) -> Any:
 
 def model_from(content: bytes, largest_count: int) -> Any:
     """Load a model; raise DamagedError or StateError with the reason if that fails."""
-    code, arrays = unpack(content, range(1, VERSION + 1))
+    code, arrays = unpack(content, VERSION)
     decoder = Decoder(arrays, largest_count)
     file = State("the file", decoder.decode(code), FIELDS)
     require(not decoder.arrays, "it has arrays that nothing refers to")

@@ -119,7 +119,7 @@ def test_what_is_never_met_again_is_refused(value: Any) -> None:
         model.learn_one({"a": 1.0}, value)
     assert model._core.labels.labels == ["x"]
     with pytest.raises(StateError, match="a label must not be missing"):
-        Labels.restored({"labels": [value]})
+        Labels.restored({"labels": [value], "latest": np.zeros(1, np.int64)})
 
 
 @pytest.mark.parametrize("name", [HUGE, (1, HUGE)], ids=safe_repr)

@@ -180,13 +180,6 @@ def test_stored_files_load_for_ever(path: Path) -> None:
     model._state()["core"].check()
 
 
-def test_nominal_values_of_version_1_are_refused() -> None:
-    """Their codes were numbers in the order in which the values came."""
-    path = stored_models.FOLDER / "version_1" / "StreamDecisionTreeClassifier_0.model"
-    with pytest.raises(persistence.ModelFileError, match=r"by an earlier version.* train it again"):
-        persistence.load(path)
-
-
 def test_stored_files_stay_as_they_are() -> None:
     """Whoever writes one anew has to change the list of their hashes, too."""
     assert stored_models.hashes() == (stored_models.FOLDER / "SHA256SUMS").read_text()

@@ -124,7 +124,7 @@ def scrambled(content: bytes, rng: random.Random) -> bytes:
 
 def opened(content: bytes) -> File:
     """The description and the arrays of a file."""
-    return container.unpack(content, range(1, 3))
+    return container.unpack(content, files.VERSION)
 
 
 def closed(file: File) -> bytes:

@@ -339,8 +339,7 @@ cdef class ParticleFilter(Particles):
         self.pool.check_codes(self.schema, -1 if self.regression else <int>len(self.labels))
         require(self.pool.n_fresh == 0 and n <= self.window,
                 "ParticleFilter: the pool is not its own")
-        self.shape_by(state.whole_numbers("columns", np.int32, None, most=MAX_COLUMNS - 1).tolist(),
-                      len(state.numbers("fill", None)))
+        self.shape_by(state.whole_numbers("columns", np.int32, None, most=MAX_COLUMNS - 1).tolist())
         fields = state.read(
             CONTENT, row=self.model.width, prior=self.model.width if self.regression else 0,
             samples=n, regressors=self.model.n_regressors, rules=n_rules(self),
@@ -370,14 +369,8 @@ cdef class ParticleFilter(Particles):
                 finish_leaf(self, self.trees.nodes[i].leaf)
         return 0
 
-    cdef int shape_by(self, list columns, int n_regressors) except -1:
-        """Take the shape of a state with so many regressors, which are in these columns.
-
-        Files of before have none of these: there, the first numeric columns are meant.
-        """
-        if not columns:
-            columns = [column for column in range(self.schema.n_columns)
-                       if not self.schema.has_codes(column)][:n_regressors]
+    cdef int shape_by(self, list columns) except -1:
+        """Take the shape of a state whose regressors are in these columns."""
         require(len(columns) <= MAX_REGRESSORS * self.linear and all([
             column < self.schema.n_columns and not self.schema.has_codes(column)
             for column in columns]) and len(set(columns)) == len(columns),

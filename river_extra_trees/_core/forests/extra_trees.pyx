@@ -20,7 +20,7 @@ from ..team cimport Team
 from ..tree cimport (
     Tree, begin_tree, bytes_of_tree, free_tree, reserve_samples, walk_trees,
 )
-from ..trees cimport Trees, table_of
+from ..trees cimport Trees
 from .buffer cimport FEATURES, TARGET, Buffer, is_missing
 from .explained cimport explanations_of
 from .growth cimport MOST_CELLS, Growth, are_few
@@ -60,11 +60,11 @@ FIELDS = {
     "questions": ("part", Questions),
 }
 OF_CLASSES = {
-    **FIELDS, "criterion": ("word", ("gini", "entropy")), "trees": ("part_or_parts", Trees),
+    **FIELDS, "criterion": ("word", ("gini", "entropy")), "trees": ("part", Trees),
     "logistic": ("part", LogisticRegression), "pool": ("part", ClassPool),
 }
 OF_NUMBERS = {
-    **FIELDS, "criterion": ("word", ("variance",)), "trees": ("part_or_parts", Trees),
+    **FIELDS, "criterion": ("word", ("variance",)), "trees": ("part", Trees),
     "models": ("parts", LinearModels), "linear": ("items",), "mixture": ("part", NumberMixture),
 }
 
@@ -603,7 +603,7 @@ cdef class ExtraTrees(Ensemble):
         table = OF_NUMBERS if is_regression else OF_CLASSES
         cdef dict fields = State("ExtraTrees", values, table).read(table)
         growths = fields["growths"]
-        n_trees = sum([trees.n_trees for trees in fields["trees"]])
+        n_trees = fields["trees"].n_trees
         require(np.all((growths[:, 0] >= 1) & (growths[:, 0] <= LARGEST_WINDOW)
                        & (growths[:, 1] >= 1) & (growths[:, 1] <= n_trees))
                 and n_trees > 0 and sum(growths[:, 1].tolist()) == n_trees
@@ -634,7 +634,7 @@ cdef class ExtraTrees(Ensemble):
         self.store_in(buffer)
         self.schema, self.labels = fields["schema"], fields["labels"]
         self.named = self.schema.version
-        self.trees = table_of(fields["trees"], self.new_trees())
+        self.trees = fields["trees"]
         self.models, self.mixture = fields.get("models", []), fields.get("mixture")
         self.logistic, self.pool = fields.get("logistic"), fields.get("pool")
         if not self.regression:
@@ -649,8 +649,6 @@ cdef class ExtraTrees(Ensemble):
             group.due = fields["due"][i]
             group.turn, group.begun = growths[i, 2], growths[i, BEGUN]
             group.n_columns, group.n_labels = growths[i, 4], growths[i, 5]
-        for models in self.models if self.trees.is_former else []:
-            (<LinearModels>models).renumber()
         self.check_structure()
         for group in self.groups:
             if group.begun > 0:
@@ -702,7 +700,7 @@ cdef class ExtraTrees(Ensemble):
         cdef Group group
         cdef int i
         cdef int64_t n_seen = self.buffer.n_seen
-        require(self.trees.fits(self.schema.codes, self.regression, len(self.labels), self.fading),
+        require(self.trees.fits(self.new_trees(), self.schema.codes, len(self.labels)),
                 "ExtraTrees: a tree does not belong to it")
         for i in range(self.n_trees):
             require(0 <= self.births[i] <= n_seen, "ExtraTrees: a tree comes later")

@@ -27,7 +27,7 @@ from ..tree cimport (
     Tree, first_cell, free_tree, is_leaf, learn, mean_of, plant, reserve_pairs, shrink, trim,
     walk_trees, weight_of,
 )
-from ..trees cimport Trees, table_of
+from ..trees cimport Trees
 from ..window cimport Window
 
 from ..state import State, fields_of, require
@@ -43,7 +43,7 @@ FIELDS = {
     "batch_size": ("whole", 1, 2**31 - 1), "fading": ("number", 0.0, 1.0),
     "seed": ("whole", 0, 2**64 - 1), "n_batches": ("whole",), "n_early": ("whole", 0, 2**31 - 1),
     "schema": ("part", Schema), "labels": ("part", Labels), "window": ("part", Window),
-    "trees": ("part_or_parts", Trees), "root_statistics": ("part_or_parts", Trees),
+    "trees": ("part", Trees), "root_statistics": ("part", Trees),
     "n_waiting": ("whole", 0, 2**31 - 1), "n_per_step": ("whole", 0, 2**31 - 1),
     "n_tried": ("whole", 0, 2**31 - 1),
     "history": ("parts", ValueHistory),
@@ -526,8 +526,8 @@ cdef class Forest(WindowEnsemble):
         self.history = self.history_of(fields["history"])
         self.n_waiting, self.n_per_step = fields["n_waiting"], fields["n_per_step"]
         self.n_tried, self.plan = fields["n_tried"], fields["plan"]
-        self.trees = table_of(fields["trees"], self.new_trees())
-        self.root_statistics = table_of(fields["root_statistics"], Trees(0, self.regression))
+        self.trees = fields["trees"]
+        self.root_statistics = fields["root_statistics"]
         require(self.n_gathered() <= self.batch_size, "Forest: the batch has too many samples")
         return 0
 
@@ -536,8 +536,9 @@ cdef class Forest(WindowEnsemble):
         require(self.trees.n_trees > 0, "Forest: there is no tree")
         require(self.root_statistics.n_trees == 1 and is_leaf(self.root_statistics.trees.nodes),
                 "Forest: the root statistics are no leaf")
-        for trees, fading in ((self.root_statistics, 1.0), (self.trees, self.fading)):
-            require(trees.fits(self.schema.codes, self.regression, len(self.labels), fading),
+        for trees, empty in ((self.root_statistics, Trees(0, self.regression)),
+                             (self.trees, self.new_trees())):
+            require(trees.fits(empty, self.schema.codes, len(self.labels)),
                     "Forest: a tree does not belong to it")
         require(self.n_batches > 0 or self.n_early <= self.n_gathered(),
                 "Forest: the first trees have grown on samples that are not there")

@@ -66,7 +66,6 @@ cdef class LinearModels:
 
     cdef int reserve(self, int n_regressors, size_t n_cells, int n_nodes) except -1 nogil
     cdef void trim(self) noexcept nogil
-    cdef int renumber(self) except -1
     cdef dict views(self)
     cdef double* add(self, int node) noexcept nogil
     cdef void read(self, Buffer buffer, const int* places, int n, double* z) noexcept nogil

@@ -90,17 +90,6 @@ cdef class LinearModels:
             self.node_capacity = self.n_nodes
             self.of_nodes = <int*>trimmed(self.of_nodes, self.n_nodes * sizeof(int))
 
-    cdef int renumber(self) except -1:
-        """Give the nodes of a former tree, except the root, the next numbers; see `renewed`."""
-        cdef int node
-        if self.n_nodes > 1:
-            self.reserve(0, 0, self.n_nodes + 1)
-            for node in range(self.n_nodes, 1, -1):
-                self.of_nodes[node] = self.of_nodes[node - 1]
-            self.of_nodes[1] = -1
-            self.n_nodes += 1
-        return 0
-
     cdef double* add(self, int node) noexcept nogil:
         """The memory for the model of a node without a model; call `reserve` before."""
         if self.kind == IN_LEAVES:

@@ -45,7 +45,7 @@ from ..tree cimport (
     learn, mean_of, n_nodes_of, plant, read_classes, reserve_pairs, walk_slot, walk_trees,
     weight_of, weight_of_class,
 )
-from ..trees cimport Trees, table_of
+from ..trees cimport Trees
 from ..window cimport Window
 from .proximal cimport hard_threshold, position_to_drop, project_simplex, soft_threshold
 
@@ -86,7 +86,7 @@ SETTINGS = {        # the arguments of the constructor: how they are read
 FIELDS = {
     **SETTINGS, "schema": ("part", Schema), "labels": ("part", Labels), "window": ("part", Window),
     "room": ("array", np.uint8, "window_size"),     # so that the file bounds the memory
-    "trees": ("part_or_parts", Trees), "weights": ("numbers", "trees"),
+    "trees": ("part", Trees), "weights": ("numbers", "trees"),
     "hits": ("numbers", "trees", SUMS),
     "births": ("array", np.int64, "trees"), "gram": ("numbers", "trees", "trees", SUMS),
     "total_weight": ("number", SUMS), "since_rebuild": ("whole", 0, 2**31 - 1),
@@ -712,8 +712,7 @@ cdef class Shrubs(WindowEnsemble):
     cdef int load(self, dict fields) except -1:
         cdef int k
         self.schema, self.labels = fields["schema"], fields["labels"]
-        self.let_grow(fields["window"], table_of(fields["trees"], self.new_trees()),
-                      self.history_of(fields["history"]))
+        self.let_grow(fields["window"], fields["trees"], self.history_of(fields["history"]))
         require(self.window.size <= self.window_size, "Shrubs: too many samples")
         self.window.reserve(self.window_size, 0, 0)
         require(self.trees.n_trees == len(fields["weights"]) <= self.n_models,
@@ -750,7 +749,7 @@ cdef class Shrubs(WindowEnsemble):
         """Check that trees and window fit the schema and the labels."""
         cdef int k, node, n_labels = len(self.labels)
         cdef const Node* this
-        require(self.trees.fits(self.schema.codes, self.regression, n_labels)
+        require(self.trees.fits(self.new_trees(), self.schema.codes, n_labels)
                 and self.width == (1 if self.regression else n_labels),
                 "Shrubs: the trees do not belong to this ensemble")
         require(self.window.n_fresh == 0 and self.window.capacity == self.window_size,
