@@ -23,11 +23,12 @@ each number of a row takes a multiplication on the way down, and one with two ad
 up. The bits do not depend on the other rows.
 
 How a family explains rows: its `Explanations` take one row after the other, as the schema encodes
-it and the learner answers it (`put_row`), and then explain all (`finish`). A tree is laid out by `begin`, `put_leaf`,
-`put_split` and `end`; then the family sets the values of the leaves; `finish` of the `Explainer`
-adds the contributions. `TreeExplanations` does so for a table of trees, in threads. It takes
-weights and means of inner nodes from their `subtotals`, and for the path does not lay the trees out
-at all. Features are columns of the schema.
+it and the learner answers it (`put_row`), and then explain all (`finish`). A tree is laid out by
+`begin`, `put_leaf`, `put_split` and `end`; then the family sets the values of the leaves; `finish`
+of the `Explainer` adds the contributions. `TreeExplanations` does so for a table of trees, in
+threads. It takes weights and means of inner nodes from their `subtotals`; for the path it does not
+lay the trees out, but climbs from the leaf that the answer found. Features are columns of the
+schema.
 """
 
 from .team cimport Job, Team
@@ -210,8 +211,9 @@ cdef class TreeExplanations(Explanations):
     cdef int* leaves            # leaves[tree * n_rows + row]: that the row reaches
     cdef double* weights        # weights[tree * n_rows + row], of its contributions; NULL: 1 each
     cdef int n_classes          # of a regression 1: the mean
+    cdef int* codes             # per row: the class that is explained; 0 of a regression
     cdef const double* factors  # factors[class * n_rows + row]; NULL: 1 for the class codes[row],
-    cdef int* codes             #   0 for all others. Of a regression codes are 0
+                                #   0 for all others
     cdef bint regression
     cdef bint empty_answers     # an empty leaf answers: its mean, or equal shares
     cdef bint by_majority       # the largest class of a leaf has the share 1

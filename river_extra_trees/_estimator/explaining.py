@@ -76,9 +76,7 @@ def by_feature(core: Learner, parts: Numbers) -> tuple[tuple[Hashable, ...], Num
     return names, values
 
 
-def objects_by_name(
-    frame: typing.Any, names: tuple[Hashable, ...]
-) -> npt.NDArray[np.object_]:
+def objects_by_name(frame: typing.Any, names: tuple[Hashable, ...]) -> npt.NDArray[np.object_]:
     """Return the values in the named columns, an array (rows, names); None if one is missing."""
     native, library = opened(frame)
     found = np.empty((len(frame), len(names)), dtype=object)

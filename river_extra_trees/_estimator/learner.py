@@ -25,7 +25,7 @@ from .explaining import explain_row, explain_rows
 from .frames import Sample, readable_frame
 from .parameters import n_threads_of
 from .snapshot import Snapshot
-from .tables import labelled_table_of, table_of
+from .tables import labelled_table_of
 
 if typing.TYPE_CHECKING:
     from .frames import Frame, Series, Weights
