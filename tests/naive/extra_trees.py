@@ -378,10 +378,9 @@ class NaiveClassForest(NaiveExtraTrees):
         if last is not None:
             self.followed.setdefault(last, []).append(code)
         self.last = code
-        if self.columns.nominal:
-            self.logistic.learn(
-                row_of(sample.x), self.columns.nominal, len(self.labels), code, sample.weight
-            )
+        self.logistic.learn(
+            row_of(sample.x), self.columns.nominal, len(self.labels), code, sample.weight
+        )
 
 
 class NaiveNumberForest(NaiveExtraTrees):

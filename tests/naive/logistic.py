@@ -9,6 +9,7 @@ import numpy as np
 from tests.naive.noise import Feature, Row
 
 RATE, MOST_REGRESSORS, MOST_CELLS = 0.2, 4096, 2**19
+FIRST_SAMPLES = 30
 INTERCEPT = (-1, None)
 
 Key = tuple[int, float | None]  # a column; of a nominal one, with a code
@@ -20,6 +21,7 @@ class Regressor:
     squares: dict[int, float] = field(default_factory=dict)
     seen: int = 0
     feature: Feature = field(default_factory=Feature)  # of a numeric column
+    is_indicator: bool = True  # of a numeric column: all its values are 0 or 1
 
     def step(self, z: float, errors: list[float]) -> None:
         """AdaGrad."""
@@ -30,7 +32,7 @@ class Regressor:
 
 
 class NaiveLogistic:
-    """It is silent until it learns a first sample."""
+    """It is silent where columns are numbers, unless the first samples have many indicators."""
 
     def __init__(self) -> None:
         self.regressors: dict[Key, Regressor] = {}
@@ -49,23 +51,43 @@ class NaiveLogistic:
         return [float(share) for share in shares / shares.sum()]
 
     def z(self, key: Key, value: float) -> float:
-        is_numeric = key[1] is None and key != INTERCEPT
-        return self.regressors[key].feature.standardised(value) if is_numeric else 1.0
+        if key[1] is not None or key == INTERCEPT:
+            return 1.0
+        found = self.regressors[key]
+        if found.is_indicator and value in (0.0, 1.0):
+            return value
+        return found.feature.standardised(value)
 
     def learn(self, row: Row, nominal: Set[int], n_classes: int, y: int, weight: float) -> None:
+        decided = self.n_learned >= FIRST_SAMPLES or len(nominal) > 0
+        if decided and not nominal and not self.regressors:
+            return
         shares = self.answer(row, nominal, n_classes)
         errors = [share - (code == y) for code, share in enumerate(shares)]
-        self.regressors.setdefault(INTERCEPT, Regressor()).step(weight, errors)
+        self.regressors.setdefault(INTERCEPT, Regressor())
+        if decided:
+            self.regressors[INTERCEPT].step(weight, errors)
         for key, value in self.keys(row, nominal):
             if key not in self.regressors:
                 if len(self.regressors) == min(MOST_REGRESSORS, MOST_CELLS // n_classes):
                     self.forget()
                 self.regressors[key] = Regressor()
             self.regressors[key].seen = self.n_learned
-            z = self.z(key, value)
-            self.regressors[key].feature.follow(value)
-            self.regressors[key].step(weight * z, errors)
+            found, z = self.regressors[key], self.z(key, value)
+            found.feature.follow(value)
+            if decided:
+                found.step(weight * z, errors)
+            if key[1] is None and found.is_indicator and value not in (0.0, 1.0):
+                found.is_indicator, found.slopes, found.squares = False, {}, {}
         self.n_learned += 1
+        if not decided and self.n_learned == FIRST_SAMPLES and not self.has_indicators():
+            self.regressors = {}
+
+    def has_indicators(self) -> bool:
+        """Whether of the columns with other values than 0, most have only had 0 and 1."""
+        columns = [each for key, each in self.regressors.items() if key != INTERCEPT]
+        n_others = sum(not each.is_indicator for each in columns)
+        return sum(each.is_indicator and each.feature.mean > 0.0 for each in columns) > n_others
 
     def forget(self) -> None:
         """Those met least recently go, so that at most half of all stay."""

@@ -2,8 +2,9 @@
 
     q(c) proportional to exp(b_c + sum_j w_jc z_j),
 
-where the regressors j are the numeric columns, standardised by running means and variances
-(`running`), and the values of the nominal columns, for which z_j is 1. A missing value is no
+where the regressors j are the values of the nominal columns, for which z_j is 1; the numeric
+columns whose values are all 0 or 1, the *indicators*, for which z_j is the value; and the other
+numeric columns, standardised by running means and variances (`running`). A missing value is no
 regressor of a sample. After a sample with the class y and the weight v, the slopes take a step down
 the gradient of the log loss,
 
@@ -13,8 +14,10 @@ and so does the intercept b, with z = 1: AdaGrad (Duchi, Hazan and Singer 2011).
 than RATE, whatever the values.
 
 It learns, and tells classes apart, from the first nominal column on: trees need many splits for
-many values, but few for a number. A sample costs its own regressors only, however many are known.
-If a new one makes them too many, those met least recently are forgotten, half of them at least.
+many values, but few for a number. Many indicators are like nominal values: if they are more than
+the other columns that the first FIRST_SAMPLES had other values than 0 in, it learns from then on. A
+sample costs its own regressors only, however many are known. If a new one makes them too many,
+those met least recently are forgotten, half of them at least.
 """
 
 from libc.stdint cimport int64_t, uint8_t, uint64_t
@@ -24,11 +27,13 @@ from ..schema cimport Schema
 from .running cimport Running
 
 cdef enum:
+    FIRST_SAMPLES = 30      # they tell whether columns of numbers are mostly indicators
     MOST_REGRESSORS = 4096
     MOST_CELLS = 1 << 19    # regressors times classes
 
 cdef struct Regressor:
     int column              # -1: the intercept, which is the first regressor; GONE: forgotten
+    bint is_indicator       # of a numeric column: whether it has had no value but 0 and 1
     double code             # of the nominal value; NUMERIC: the column is numeric
     int64_t seen            # samples learned before the last one that has it
     Running running         # of a numeric column
@@ -39,7 +44,7 @@ cdef struct Slope:
 
 cdef class LogisticRegression:
     cdef readonly int n_labels      # 0 if it is silent
-    cdef readonly int64_t n_learned     # number of samples
+    cdef readonly int64_t n_learned     # number of samples, FIRST_SAMPLES in a silent one
     cdef Regressor* regressors      # in the order in which they came ...
     cdef Slope* slopes              # ... and slopes[regressor * width + class]
     cdef int width                  # at least n_labels
@@ -51,10 +56,13 @@ cdef class LogisticRegression:
     cdef int fit(self, Schema schema, int n_labels) except -1 nogil
     cdef int reserve(self, int capacity, int n_labels) except -1 nogil
     cdef int add(self, int column, double code) except -1 nogil
+    cdef void forget_slopes(self, int place) noexcept nogil
     cdef int place_of(self, int column, double code) noexcept nogil
     cdef void put(self, int place) noexcept nogil
     cdef void evict(self) noexcept nogil
     cdef void compact(self) noexcept nogil
+    cdef bint has_indicators(self) noexcept nogil
+    cdef void clear(self) noexcept nogil
     cdef void forget_columns(self, const uint8_t* held) noexcept nogil
     cdef void forget_classes(self, const uint8_t* gone) noexcept nogil
     cdef void step(self, int place, double factor, const double* shares, int code) noexcept nogil

@@ -28,6 +28,7 @@ FIELDS = {
     "n_labels": ("whole", 0, 2**31 - 1), "n_learned": ("whole",),
     "columns": ("whole_numbers", np.int32, "regressors", {"least": INTERCEPT, "most": 2**31 - 1}),
     "codes": ("numbers", "regressors", {"least": NUMERIC, "most": float(LARGEST_CODE)}),
+    "indicators": ("whole_numbers", np.int32, "regressors", {"most": 1}),
     "seen": ("whole_numbers", np.int64, "regressors", {"most": 2**62}),
     "running": ("numbers", "regressors", 3, {"least": -1e306, "most": 1e306}),
     "weights": ("numbers", "regressors", None, {"least": -1e100, "most": 1e100}),
@@ -42,7 +43,15 @@ cdef inline double code_of(Schema schema, int column, double value) noexcept nog
 
 cdef inline double z_of(const Regressor* regressor, double value) noexcept nogil:
     """z_j of a value."""
-    return standardised(&regressor.running, value) if regressor.code == NUMERIC else 1.0
+    if regressor.code != NUMERIC:
+        return 1.0
+    if regressor.is_indicator and is_bit(value):
+        return value
+    return standardised(&regressor.running, value)
+
+
+cdef inline bint is_bit(double value) noexcept nogil:
+    return value == 0.0 or value == 1.0
 
 
 cdef class LogisticRegression:
@@ -56,8 +65,9 @@ cdef class LogisticRegression:
     # ---------------------------------------------------------------- memory
 
     cdef int fit(self, Schema schema, int n_labels) except -1 nogil:
-        """Extend the weights to so many labels; begin with the first nominal column."""
-        if self.n == 0 and schema.is_numeric() or n_labels == self.n_labels:
+        """Extend the weights to so many labels; begin with a stream or its first nominal column."""
+        if n_labels == self.n_labels or (
+                self.n == 0 and schema.is_numeric() and self.n_learned >= FIRST_SAMPLES):
             return 0
         while self.n > self.most(n_labels):
             self.evict()
@@ -96,11 +106,15 @@ cdef class LogisticRegression:
             self.reserve(min(2 * self.capacity, self.most(self.n_labels)), self.n_labels)
         place = self.n
         memset(&self.regressors[place], 0, sizeof(Regressor))
-        memset(self.slopes + <Py_ssize_t>place * self.width, 0, self.width * sizeof(Slope))
+        self.forget_slopes(place)
         self.regressors[place].column, self.regressors[place].code = column, code
+        self.regressors[place].is_indicator = column >= 0 and code == NUMERIC
         self.n += 1
         self.put(place)
         return place
+
+    cdef void forget_slopes(self, int place) noexcept nogil:
+        memset(self.slopes + <Py_ssize_t>place * self.width, 0, self.width * sizeof(Slope))
 
     cdef int place_of(self, int column, double code) noexcept nogil:
         """The place of a regressor; -1 if it is not known."""
@@ -152,6 +166,24 @@ cdef class LogisticRegression:
             self.put(n)
             n += 1
         self.n = n
+
+    cdef bint has_indicators(self) noexcept nogil:
+        """Whether indicators are most of the columns that have had other values than 0."""
+        cdef int i, n = 0
+        for i in range(1, self.n):
+            if not self.regressors[i].is_indicator:
+                n -= 1
+            elif self.regressors[i].running.mean > 0.0:
+                n += 1
+        return n > 0
+
+    cdef void clear(self) noexcept nogil:
+        """Become silent."""
+        free(self.regressors)
+        free(self.slopes)
+        free(self.slots)
+        self.regressors, self.slopes, self.slots = NULL, NULL, NULL
+        self.n = self.capacity = self.n_slots = self.width = self.n_labels = 0
 
     cdef void forget_columns(self, const uint8_t* held) noexcept nogil:
         """Forget the columns that are not marked."""
@@ -209,9 +241,11 @@ cdef class LogisticRegression:
         cdef int k, place, column
         cdef double value
         cdef Regressor* regressor
+        cdef bint is_decided = self.n_learned >= FIRST_SAMPLES or not schema.is_numeric()
         if not self.speaks():
             return 0
-        self.step(0, weight, shares, code)
+        if is_decided:
+            self.step(0, weight, shares, code)
         for k in range(n):
             column = columns[k]
             if row[column] != row[column]:
@@ -222,10 +256,16 @@ cdef class LogisticRegression:
                 place = self.add(column, value)
             regressor = &self.regressors[place]
             regressor.seen = self.n_learned
-            self.step(place, weight * z_of(regressor, row[column]), shares, code)
+            if is_decided:
+                self.step(place, weight * z_of(regressor, row[column]), shares, code)
             if regressor.code == NUMERIC:
                 follow_value(&regressor.running, row[column])
+                if regressor.is_indicator and not is_bit(row[column]):
+                    regressor.is_indicator = False
+                    self.forget_slopes(place)       # they belong to other z
         self.n_learned += 1
+        if not is_decided and self.n_learned == FIRST_SAMPLES and not self.has_indicators():
+            self.clear()
         return 0
 
     cdef void step(self, int place, double factor, const double* shares, int code) noexcept nogil:
@@ -233,6 +273,8 @@ cdef class LogisticRegression:
         cdef int c
         cdef double gradient
         cdef Slope* slopes = self.slopes + <Py_ssize_t>place * self.width
+        if factor == 0.0:
+            return
         for c in range(self.n_labels):
             gradient = factor * (shares[c] - (c == code))
             slopes[c].squares = min(slopes[c].squares + gradient * gradient, LARGEST_SQUARES)
@@ -263,6 +305,7 @@ cdef class LogisticRegression:
         return {
             "columns": view(&first.column, "i4", (room,), (size,))[:n],
             "codes": view(&first.code, "f8", (room,), (size,))[:n],
+            "indicators": view(&first.is_indicator, "i4", (room,), (size,))[:n],
             "seen": view(&first.seen, "i8", (room,), (size,))[:n],
             "running": view(&first.running, "f8", (room, 3), (size, sizeof(double)))[:n],
             "weights": view(&slopes.weight, "f8", (room, self.width), strides)[:n, :k],
@@ -286,6 +329,7 @@ cdef class LogisticRegression:
                 and np.all((columns < 0) == (np.arange(n) == 0))
                 and len(set(zip(columns.tolist(), codes.tolist()))) == n
                 and are_codes(codes, -1, LARGEST_CODE + 1)
+                and np.all((columns >= 0) & (codes == NUMERIC) >= fields["indicators"])
                 and np.all(fields["seen"] <= fields["n_learned"])
                 and np.all((running[:, 0] >= 0.0) & (running[:, 0] <= RUNNING_MEMORY)
                            & (running[:, 2] >= 0.0)),

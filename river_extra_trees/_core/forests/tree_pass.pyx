@@ -62,7 +62,10 @@ cdef class TreePass(RowPass):
 
     cdef int run(self, RowReader reader, Py_ssize_t stop, int n_labels) except -1 nogil:
         """Predict and learn rows until Python has to handle one; see `Learner.run`."""
-        self.forest.reserve_answers(n_labels)
+        if self.learns:
+            self.forest.reserve(n_labels)
+        else:
+            self.forest.reserve_answers(n_labels)
         while reader.row < stop and not reader.answered:
             self.n = reader.read_ahead(stop, <int>STRETCH, self.forest.regression)
             if self.n == 0:

@@ -5,11 +5,13 @@ import random
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import river_extra_trees as ret
 from tests.naive.logistic import NaiveLogistic
 from tests.tools.crowded import crowded
+from tests.tools.estimators import frozen
 
 
 def learned(model: Any, naive: NaiveLogistic, n: int, n_labels: int) -> None:
@@ -19,6 +21,7 @@ def learned(model: Any, naive: NaiveLogistic, n: int, n_labels: int) -> None:
     for i in range(n):
         x = {"often": f"o{i % 9}", "a": rng.random(), "b": float(i % 5), "id": f"once {i}"}
         x |= {f"rare {j}": f"{rng.randrange(400)}" for j in range(3) if rng.random() < 0.7}
+        x |= {"flag": rng.randrange(2), "late": rng.randrange(2) if i < 40 else rng.random()}
         y, w = (i if i < n_labels else rng.randrange(n_labels)), rng.choice([1.0, 0.5, 3.0])
         known += [y] if y not in known else []
         model.learn_one(x, y, w=w)
@@ -46,11 +49,49 @@ def test_it_learns_what_the_naive_one_learns(n: int, n_labels: int) -> None:
     assert n_known == n if n_labels < 350 else n_known < n
 
 
-def test_it_is_silent_without_nominal_features() -> None:
+def numbers(n: int, n_bits: int, n_others: int) -> list[tuple[dict[str, Any], bool]]:
+    """Samples of numbers, some of which are only 0 and 1, or only 0."""
+    rng, samples = random.Random(1), []
+    for _ in range(n):
+        x: dict[str, Any] = {f"bit {j}": rng.randrange(2) for j in range(n_bits)}
+        x |= {f"number {j}": rng.randrange(3) for j in range(n_others)}
+        samples.append((x | {"nothing": 0, "zero": 0.0}, sum(x.values()) > n_bits / 2 + n_others))
+    return samples
+
+
+@pytest.mark.parametrize(
+    ("n_bits", "n_others", "speaks"), [(0, 3, False), (3, 3, False), (4, 3, True), (1, 0, True)]
+)
+def test_columns_of_numbers_are_learned_if_most_are_indicators(
+    n_bits: int, n_others: int, speaks: bool
+) -> None:
+    """The first 30 samples decide, one by one or in a frame; a copy goes on alike."""
+    model, naive = ret.ExtraTreesClassifier(n_models=1, window_sizes=(30,), seed=1), NaiveLogistic()
+    samples = numbers(60, n_bits, n_others)
+    frames = pickle.loads(pickle.dumps(model))
+    known: list[bool] = []
+    for i, (x, y) in enumerate(samples):
+        model.learn_one(x, y)
+        known += [y] if y not in known else []
+        row = tuple((c, v) for c, v in enumerate(model._core.row_of(x)) if v == v)
+        naive.learn(row, frozenset(), len(known), known.index(y), 1.0)
+        if i in (10, 29, 30):
+            model = pickle.loads(pickle.dumps(model))
+    found = model._core.logistic.state()
+    assert len(found["columns"]) == len(naive.regressors) == (n_bits + n_others + 3) * speaks
+    for weights, each in zip(found["weights"], naive.regressors.values(), strict=True):
+        assert weights == pytest.approx([each.slopes.get(c, 0.0) for c in (0, 1)], abs=1e-9)
+    frames.learn_many(pd.DataFrame([x for x, _ in samples]), pd.Series([y for _, y in samples]))
+    assert frozen(frames) == frozen(model)
+
+
+def test_a_nominal_column_wakes_it() -> None:
     model = ret.ExtraTreesClassifier(n_models=1, window_sizes=(30,), seed=1)
-    for i in range(40):
-        model.learn_one({"a": float(i % 7)}, i % 3 == 0)
-    assert model._core.logistic.state()["n_learned"] == 0
+    for x, y in numbers(40, 1, 3):
+        model.learn_one(x, y)
+    assert len(model._core.logistic.state()["columns"]) == 0
+    model.learn_one({"bit 0": 1, "text": "a"}, True)
+    assert len(model._core.logistic.state()["columns"]) == 3
 
 
 def test_many_columns_values_and_labels_take_a_fixed_memory() -> None:
