@@ -19,8 +19,8 @@ NOTEBOOKS := $(filter-out $(SKIPPED),$(patsubst %.py,%.ipynb,$(wildcard examples
 SOURCES := $(shell find river_extra_trees -name "*.py" -o -name "*.pyx" -o -name "*.pxd")
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo notebooks docs test test-quick checked checked-core asan coverage machine mutants soak speed \
-	fuzz lint format clean
+.PHONY: help build demo notebooks docs test test-quick checked checked-core asan coverage machine mutants soak before speed \
+	ratios fuzz lint format clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -119,11 +119,16 @@ soak: build ## run ten million samples through each family: memory, latency, pre
 	@$(RUN) -m examples.benchmarks.costs soak --samples $(SAMPLES)
 
 BEFORE ?= HEAD~1
-speed: build ## count instructions; fail if a learner takes 5 % more than in an earlier revision (BEFORE=)
+before: build
 	@test -d build/before || git clone --quiet --shared --no-checkout . build/before
 	@git -C build/before checkout --quiet --detach $$(git rev-parse $(BEFORE))
 	@cd build/before && $(CURDIR)/$(RUN) setup.py --quiet build_ext --inplace
+
+speed: before ## count instructions; fail if a learner takes 5 % more than in an earlier revision (BEFORE=)
 	@$(RUN) -m examples.benchmarks.costs instructions --guard --against build/before $(ARGS)
+
+ratios: before ## times and memory of the default forest beside those of an earlier revision (BEFORE=)
+	@$(RUN) -m examples.benchmarks.costs ratios --against build/before $(ARGS)
 
 SECONDS ?= 60
 fuzz: build $(VENV)/installed/test $(VENV)/installed/fuzz ## fuzz the loader of model files (SECONDS=600)

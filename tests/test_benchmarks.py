@@ -178,6 +178,10 @@ COSTS: dict[str, tuple[list[object], str]] = {
         ["--streams", "Phishing", "--samples", 40, "--ways", "loop", "--", TREE],
         f"| {TREE} | Phishing | loop |",
     ),
+    "ratios": (
+        ["--streams", "Phishing", "--samples", 100, "--repeats", 1, "--against", ROOT],
+        "| Phishing | ratio  | ",
+    ),
     "keyed": (["--samples", 500, "--keys", 9, "--repeats", 1], f"| {TREE} "),
     "serve": (["--seconds", 0.2, "--clients", 1, "--learners", TREE], "| /predict-learn | 100 "),
 }

@@ -7,6 +7,7 @@ import statistics
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 from river import compose, evaluate, linear_model, metrics, preprocessing
@@ -194,6 +195,30 @@ def test_the_order_of_columns_is_no_change() -> None:
     states = [pickle.dumps(each.state()) for each in inputs]
     assert states[0] == states[1]
     assert inputs[0].counts.sum() == 0.0 < inputs[0].usual.sum()
+
+
+def test_values_are_counted_in_their_bins() -> None:
+    """A number by the edges below it, even one on an edge; a copy in a block counts the same."""
+    inputs, rng = Inputs(1e9, random.Random(0)), random.Random(1)
+    for x, _ in stream(64):
+        inputs.add(x)
+    inputs.end_block()
+    edges, known = inputs.edges[2].copy(), inputs.values[3]
+    assert known is not None
+    expected = np.zeros_like(inputs.counts)
+    for i in range(20):
+        b: Any = rng.choice([*edges, -9.0, 9.0, 2, None, "?", rng.gauss(0, 1)])
+        c = rng.choice(["u", "w", "z", None])
+        inputs.add({"b": b, "c": c})
+        is_number = isinstance(b, float | int)
+        expected[0, 1] += 1
+        expected[1, 0] += 1
+        expected[2, 1 + np.searchsorted(edges, b) if is_number else 0] += 1
+        expected[3, 0 if c is None else known.get(c, 1)] += 1
+        if i == 13:
+            inputs = pickle.loads(pickle.dumps(inputs))
+    inputs.count()
+    assert np.array_equal(inputs.counts, expected)
 
 
 def test_the_effective_memory_is_watched() -> None:

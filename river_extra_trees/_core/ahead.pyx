@@ -23,10 +23,10 @@ cdef class Ahead:
     cdef int reserve(self, size_t n_columns) except -1:
         """Allocate memory for rows of n_columns columns, all missing if there was none."""
         cdef size_t cell, n_cells, n_rows = min(<size_t>AHEAD, CELLS // max(n_columns, <size_t>1))
-        if <int>n_columns == self.n_columns:
+        if <int>n_columns == self.n_columns and self.least <= self.stride:
             return 0
         self.n_columns = -1
-        n_rows = max(n_rows, <size_t>FEWEST)
+        n_rows = max(n_rows, <size_t>FEWEST, <size_t>self.least)
         n_cells = product(max(n_columns, <size_t>1), n_rows)
         if n_cells > self.n_cells:
             self.values = <double*>resized(self.values, n_cells, sizeof(double))
@@ -43,13 +43,14 @@ cdef class Ahead:
 
         There is memory even without trees or labels, because C functions accept no null pointers.
         """
-        n_trees, n_labels = max(n_trees, <size_t>1), max(n_labels, <size_t>1)
-        if n_trees > self.n_trees:
-            self.leaves = <int*>resized(self.leaves, product(n_trees, AHEAD), sizeof(int))
-            self.n_trees = n_trees
-        if n_labels > self.n_labels:
-            self.votes = <double*>resized(self.votes, product(n_labels, AHEAD), sizeof(double))
-            self.n_labels = n_labels
+        cdef size_t n_leaves = product(max(n_trees, <size_t>1), self.stride)
+        cdef size_t n_votes = product(max(n_labels, <size_t>1), self.stride)
+        if n_leaves > self.n_leaves:
+            self.leaves = <int*>resized(self.leaves, n_leaves, sizeof(int))
+            self.n_leaves = n_leaves
+        if n_votes > self.n_votes:
+            self.votes = <double*>resized(self.votes, n_votes, sizeof(double))
+            self.n_votes = n_votes
         return 0
 
     cdef void copy(self, int i, double* row, const int* columns, int n) noexcept nogil:

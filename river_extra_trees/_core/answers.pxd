@@ -4,6 +4,8 @@ This is what a watch does with every sample. It is little, and compiled, so that
 takes hardly more time than the model alone; nearly all other work comes once per block.
 """
 
+cimport cython
+
 from .bins cimport Bins
 from .evidence cimport Evidence
 
@@ -11,6 +13,7 @@ cdef enum:
     SPACING = 8             # one sample in eight is looked at in detail
     LOSSES = 16             # losses of a shortest block
 
+@cython.final
 cdef class Answers:
     cdef readonly bint regression
     cdef public long long n_samples     # that were asked, or learned without a question
@@ -21,8 +24,8 @@ cdef class Answers:
     cdef public int n                   # number of these
     cdef readonly object x, answer      # the sample that was asked last, and its answer
 
-    cpdef bint ask(self, object x, object answer)
-    cpdef bint is_next(self, object x)
+    cpdef bint ask(self, object x, object answer) noexcept
+    cpdef bint is_next(self, object x) noexcept
     cpdef bint judge(self, object answer, object y) except -1
     cpdef restart(self)
 
@@ -31,6 +34,5 @@ cdef class Asked:
     cdef public Answers _answers
     cdef public Bins _inputs
 
-    cpdef _asked(self, object x, object answer)
-    cpdef _see(self, object x)
+    cdef int asked(self, object x, object answer) except -1
     cdef int look(self, object x) except -1

@@ -1,6 +1,6 @@
 from collections import OrderedDict
 from collections.abc import Hashable, Mapping
-from typing import Any
+from typing import Any, final
 
 from .bins import Bins
 from .evidence import Evidence
@@ -9,6 +9,7 @@ STRIDE: int
 BLOCK: int
 HIGHEST: int
 
+@final
 class Answers:
     regression: bool
     n_samples: int

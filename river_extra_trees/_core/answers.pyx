@@ -10,6 +10,7 @@ STRIDE, BLOCK = SPACING, LOSSES
 HIGHEST = 5     # times that a block of losses may become twice as long
 
 
+@cython.final
 cdef class Answers:
     """The answers to questions whose labels have not come.
 
@@ -29,14 +30,14 @@ cdef class Answers:
         fields = self.n_samples, self.is_asked, self.late, *losses, self.x, self.answer
         return restored, (self.regression, *fields)
 
-    cpdef bint ask(self, object x, object answer):
+    cpdef bint ask(self, object x, object answer) noexcept:
         """Take a question and its answer; return whether there is more to do with it."""
         self.x, self.answer = x, answer
         self.n_samples += 1
         self.is_asked = True
         return self.n_samples % SPACING == 1 or self.late is not None
 
-    cpdef bint is_next(self, object x):
+    cpdef bint is_next(self, object x) noexcept:
         """Whether the label is that of the sample that was asked last, and labels come at once."""
         return x is self.x and self.late is None
 
@@ -48,7 +49,7 @@ cdef class Answers:
             return False
         if self.regression:
             self.total += fabs(<double>float(answer) - <double>float(y))
-        elif answer != y:
+        elif answer is not y and answer != y:
             self.total += 1.0
         self.n += 1
         if self.n < LOSSES << self.evidence.level:
@@ -81,7 +82,7 @@ cdef class Asked:
         The prediction of the model.
         """
         answer = self.model.predict_one(x, **kwargs) if kwargs else self.model.predict_one(x)
-        self._asked(x, answer)
+        self.asked(x, answer)
         return answer
 
     @cython.binding(True)
@@ -111,15 +112,19 @@ cdef class Asked:
         if answers.judge(answer, y):
             self._raise_loss()
 
-    cpdef _asked(self, x, answer):
+    def _asked(self, x, answer):
         """Look at a question, and remember its answer."""
+        self.asked(x, answer)
+
+    cdef int asked(self, object x, object answer) except -1:
         if self._answers.ask(x, answer):
             if self._answers.n_samples % SPACING == 1:
                 self.look(x)
             if self._answers.late is not None:
                 self._remember(x, answer)
+        return 0
 
-    cpdef _see(self, x):
+    def _see(self, x):
         """Look at the features of a sample, of one in SPACING in detail."""
         self._answers.n_samples += 1
         if self._answers.n_samples % SPACING == 1:

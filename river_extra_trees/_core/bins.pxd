@@ -11,6 +11,9 @@ recent      the same, of the latest blocks; earlier ones fade
 n_usual     int[n_columns]: blocks in the usual counts, besides the first samples
 edges       double[n_columns, N_BINS - 2]: a number lies in bin 1 + the number of edges below it;
             +inf where there is no edge
+held        double[N_HELD, n_columns]: numbers of `n_held` samples that are not counted yet, NaN
+            where there is none. They are counted together, column by column: when a sample
+            comes, the caches hold neither edges nor counts
 rows        samples that columns without bins wait for, N_ROWS at most
 waiting     these columns
 
@@ -25,12 +28,14 @@ cdef enum:
     N_BINS = 16
     REFERENCE = 16
     N_ROWS = 64     # from which bins are made
+    N_HELD = 8
     SAMPLES = 64    # of a shortest block, of which some are looked at
 
 cdef class Bins:
     cdef readonly object counts, usual, recent, edges, n_usual      # numpy arrays
-    cdef double[:, ::1] _counts, _usual, _recent, _edges
+    cdef double[:, ::1] _counts, _usual, _recent, _edges, _held
     cdef int[::1] _n_usual
+    cdef int n_held
     cdef readonly list names, values
     cdef public list rows, waiting
     cdef public list evidence       # that each column has changed
@@ -38,8 +43,9 @@ cdef class Bins:
     cdef public long long n_blocks
 
     cpdef add(self, x)
-    cdef int count(self, dict x) except -1
+    cpdef count(self)
+    cdef int hold(self, dict x) except -1
     cdef int bin_of(self, Py_ssize_t column, object value) except -1
-    cdef int bin_of_number(self, Py_ssize_t column, double number) except -1
+    cdef int bin_of_number(self, Py_ssize_t column, double number) noexcept
     cdef int bin_of_name(self, Py_ssize_t column, object value) except -1
     cdef double settle(self, Py_ssize_t column) noexcept

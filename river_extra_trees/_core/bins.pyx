@@ -8,9 +8,15 @@ from .evidence cimport WAITING, Evidence
 from .validation cimport is_missing
 
 from cpython.dict cimport PyDict_GetItem, PyDict_Next
-from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
 from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_CheckExact
 from cpython.ref cimport PyObject
+from libc.math cimport NAN
+
+cdef extern from "Python.h":
+    # Without references to the names and values: their counts are not in the caches.
+    PyObject* PyList_GET_ITEM(object, Py_ssize_t)
+    bint PyFloat_CheckExact(PyObject*)
+    double PyFloat_AS_DOUBLE(PyObject*)
 
 BINS, ROWS, BLOCK = N_BINS, N_ROWS, SAMPLES
 cdef double FADING = 1.0 - 1.0 / WAITING    # of the recent counts, per block
@@ -27,7 +33,8 @@ cdef class Bins:
         """Begin to look at some columns, of which none has bins."""
         cdef Py_ssize_t n = len(names) + 1
         self.names, self.values = list(names), [None] * n
-        self.edges = np.full((n, N_BINS - 2), np.inf)
+        self.edges, self._held = np.full((n, N_BINS - 2), np.inf), np.empty((N_HELD, n))
+        self.n_held = 0
         self.counts, self.usual, self.recent = np.zeros((3, n, N_BINS))
         self.n_usual = np.zeros(n, np.intc)
         self._edges, self._counts, self._n_usual = self.edges, self.counts, self.n_usual
@@ -37,28 +44,46 @@ cdef class Bins:
         """Look at a sample of a block."""
         cdef dict row = x if type(x) is dict else dict(x)
         if self.values:
-            self.count(row)
+            self.hold(row)
         if (self.waiting or not self.values) and len(self.rows) < N_ROWS:
             self.rows.append({name: plain(value) for name, value in row.items()})
 
-    cdef int count(self, dict x) except -1:
-        """Count the values of a sample."""
+    cdef int hold(self, dict x) except -1:
+        """Keep the numbers of a sample until they are counted; count its names at once."""
         cdef Py_ssize_t column, n = len(self.values), n_found = 0, place = 0
         cdef PyObject* name
         cdef PyObject* found
+        if self.n_held == N_HELD:
+            self.count()
         for column in range(1, n):
             # Samples mostly have their columns in this order.
             if (not PyDict_Next(x, &place, &name, &found)
-                    or name != <PyObject*>self.names[column - 1]):
+                    or name != PyList_GET_ITEM(self.names, column - 1)):
                 found = PyDict_GetItem(x, self.names[column - 1])
-            if found == NULL:
-                self._counts[column, 0] += 1.0
-                continue
-            value = <object>found   # a reference: its methods may change the sample
-            self._counts[column, self.bin_of(column, value)] += 1.0
-            n_found += 1
+            n_found += found != NULL
+            if PyList_GET_ITEM(self.values, column) != <PyObject*>None:
+                value = None if found == NULL else <object>found
+                self._counts[column, self.bin_of(column, value)] += 1.0
+            elif found == NULL:
+                self._held[self.n_held, column] = NAN
+            elif PyFloat_CheckExact(found):
+                self._held[self.n_held, column] = PyFloat_AS_DOUBLE(found)
+            else:
+                value = <object>found   # a reference: its methods may change the sample
+                self._held[self.n_held, column] = number_in(value)
         self._counts[0, 1 if n_found == len(x) or x.keys() <= self.known else N_BINS - 1] += 1.0
+        self.n_held += 1
         return 0
+
+    cpdef count(self):
+        """Count the numbers of the samples that are held."""
+        cdef Py_ssize_t column, n = len(self.values)
+        cdef int i
+        for column in range(1, n):
+            if PyList_GET_ITEM(self.values, column) == <PyObject*>None:
+                for i in range(self.n_held):
+                    self._counts[column, self.bin_of_number(column, self._held[i, column])] += 1.0
+        self.n_held = 0
 
     def begin(self, Py_ssize_t column):
         """Take the values of a column in `rows` as the usual ones."""
@@ -74,31 +99,25 @@ cdef class Bins:
 
     cdef int bin_of(self, Py_ssize_t column, object value) except -1:
         """The bin of a value."""
-        cdef long long whole
-        cdef int overflow = 0
-        if PyFloat_CheckExact(value):
-            return self.bin_of_number(column, PyFloat_AS_DOUBLE(value))
-        if PyLong_CheckExact(value):
-            whole = PyLong_AsLongLongAndOverflow(value, &overflow)
-            if not overflow:
-                return self.bin_of_number(column, <double>whole)
+        cdef double number = number_in(value)
+        if self.values[column] is None:
+            return self.bin_of_number(column, number)
+        if number == number:
+            return self.bin_of_name(column, number)
         value = plain(value)
-        if value is None:
-            return 0
-        if PyFloat_CheckExact(value):
-            return self.bin_of_number(column, PyFloat_AS_DOUBLE(value))
-        return 0 if self.values[column] is None else self.bin_of_name(column, value)
+        return 0 if value is None else self.bin_of_name(column, value)
 
-    cdef int bin_of_number(self, Py_ssize_t column, double number) except -1:
+    cdef int bin_of_number(self, Py_ssize_t column, double number) noexcept:
+        """The bin of a number, by the edges below it."""
         cdef const double* edges = &self._edges[column, 0]
-        cdef int i, found = 1
+        cdef int n_below
         if number != number:
             return 0
-        if self.values[column] is not None:
-            return self.bin_of_name(column, number)
-        for i in range(N_BINS - 2):
-            found += number > edges[i]
-        return found
+        n_below = 8 * (number > edges[7])
+        n_below += 4 * (number > edges[n_below + 3])
+        n_below += 2 * (number > edges[n_below + 1])
+        n_below += n_below < N_BINS - 2 and number > edges[n_below]
+        return 1 + n_below
 
     cdef int bin_of_name(self, Py_ssize_t column, object value) except -1:
         """The bin of a value of a column of names."""
@@ -147,6 +166,20 @@ cdef class Bins:
             counts[i] = 0.0
         self._n_usual[column] += not is_begun
         return distance if is_begun else -1.0
+
+
+cdef double number_in(value) except? -1.0:
+    """A value as a number; NaN if it is missing or a name."""
+    cdef long long whole
+    cdef int overflow = 0
+    if type(value) is float:
+        return value
+    if PyLong_CheckExact(value):
+        whole = PyLong_AsLongLongAndOverflow(value, &overflow)
+        if not overflow:
+            return <double>whole
+    value = plain(value)
+    return value if type(value) is float else NAN
 
 
 cpdef number_of(value):

@@ -26,6 +26,8 @@ cdef class Ensemble(Learner):
     cdef readonly uint64_t seed     # seed of the streams of random numbers
 
     cdef Trees new_trees(self)
+    # Number of cells that a pass needs for the predictions of a row, at least 1.
+    cdef size_t size_of_answers(self) noexcept
     cdef RowPass new_pass(self, RowReader reader, Ahead ahead)
     # Stores the predictions for n rows, from `first` on, from their leaves; row 0 in `ahead` is
     # `row` of the table. Threads predict different rows.

@@ -3,7 +3,7 @@
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint8_t
 
-from .ahead cimport AHEAD, Ahead
+from .ahead cimport LONG_AHEAD, Ahead
 from .cart.value_history cimport ValueHistory
 from .learner cimport Learner
 from .lists cimport item_of
@@ -15,7 +15,8 @@ from .trees cimport Trees
 from .state import require
 
 cdef enum:
-    FEW = 1 << 15   # rows times trees that one thread predicts before another has begun
+    FEW = 1 << 15           # rows times trees that one thread predicts before another has begun
+    LONG_CELLS = 1 << 18    # numbers (2 MB), of the features and the predictions of rows read ahead
 
 
 cdef class Ensemble(Learner):
@@ -42,6 +43,9 @@ cdef class Ensemble(Learner):
     cdef void answer_ahead(self, RowReader reader, Ahead ahead, Py_ssize_t row, int first, int n,
                            int n_labels) noexcept nogil:
         pass
+
+    cdef size_t size_of_answers(self) noexcept:
+        return self.trees.n_trees + self.n_labels() + 1
 
     cdef int count_trees(self) noexcept:
         return self.trees.n_trees
@@ -126,7 +130,7 @@ cdef class Walks(RowPass):
     cdef int do(self, long tree, int thread) except -1 nogil:
         cdef Rows rows = rows_by_column(self.ahead.values, self.ahead.stride)
         walk_rows(&self.ensemble.trees.trees[tree], &rows, NULL, self.n,
-                  self.ahead.leaves + tree * AHEAD)
+                  self.ahead.leaves + tree * self.ahead.stride)
         return 0
 
     cdef int predict(self, RowReader reader, Py_ssize_t row) except -1 nogil:
@@ -147,11 +151,14 @@ cdef class Ranges(Job):
         """Allocate the memory of each thread."""
         cdef RowPass each
         cdef Py_ssize_t n = reader.n - reader.row
+        cdef size_t n_cells = self.ensemble.schema.n_columns + self.ensemble.size_of_answers()
+        cdef int n_ahead = <int>min(n, <Py_ssize_t>LONG_AHEAD, <Py_ssize_t>(LONG_CELLS // n_cells))
         self.n_threads = reader.team.n_threads if n * self.ensemble.trees.n_trees > FEW else 1
         while len(self.passes) < self.n_threads:
             self.passes.append(self.ensemble.new_pass(
                 reader, Ahead() if self.passes else reader.ahead))
         for each in self.passes:
+            each.ahead.least = n_ahead
             each.ahead.reserve(self.ensemble.schema.n_columns)
             each.prepare()
         return 0

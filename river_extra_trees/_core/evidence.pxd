@@ -24,11 +24,14 @@ waiting     double[WAITING]: the latest numbers, a ring; they wait to be compare
 ratios      double[N_BETS]: R_s for each strength s
 """
 
+cimport cython
+
 cdef enum:
     MOST = 256      # numbers that one is compared with
     WAITING = 16    # a number waits for so many: those after a change differ
     N_BETS = 3
 
+@cython.final
 cdef class Evidence:
     cdef readonly double run_length
     cdef readonly object rng

@@ -1,10 +1,11 @@
 import random
-from typing import Any
+from typing import Any, final
 
 LATEST: int
 LEAST: int
 STRENGTHS: tuple[float, ...]
 
+@final
 class Evidence:
     run_length: float
     rng: random.Random

@@ -1,5 +1,6 @@
 """Evidence of changes of a signal. See the header."""
 
+cimport cython
 from libc.math cimport pow, sqrt
 
 import math
@@ -21,6 +22,7 @@ cdef double[N_BETS] factors = [math.sin(math.pi * s) / (math.pi * s) for s in ST
 cdef double NEAREST = 1e-12     # of a p-value to 0 and 1
 
 
+@cython.final
 cdef class Evidence:
     """Evidence of changes of one signal.
 

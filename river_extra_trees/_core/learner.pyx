@@ -295,8 +295,8 @@ cdef class Learner(Guarded):
             if n_careful > 0:
                 n_careful -= 1
             elif not self.batch_is_full():
-                self.prepare_run(reader)
                 reader.ahead.reserve(self.schema.n_columns)
+                self.prepare_run(reader)
                 reader.blank_row()
                 row, n_labels = reader.row, self.n_labels()
                 with nogil:

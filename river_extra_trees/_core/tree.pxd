@@ -37,7 +37,6 @@ cdef enum:
     LARGEST_CELLS = 1 << 30
     LANES = 8               # walks of a row side by side
     FEW_WALKS = 2           # so many go alone
-    FEW_ROWS = 16           # so many rows are not divided by the nodes that they reach
     STEPS = 3               # steps of all lanes between two tests whether they have ended
     # Bits of `turns`. A leaf has none, a split has OTHERS_RIGHT:
     MISSING_RIGHT = 1       # missing values go right

@@ -7,7 +7,7 @@ from libc.math cimport NAN
 from libc.stdint cimport uint8_t, uint16_t
 from libc.string cimport memcpy, memmove, memset
 
-from .ahead cimport AHEAD
+from .ahead cimport LONG_AHEAD
 from .allocation cimport enough, free, raise_memory_error, resized, trimmed
 from .moments cimport join_moments
 from .split cimport VALUES, Split
@@ -331,6 +331,19 @@ cdef void hold_splits(const Tree* tree, uint8_t* held) noexcept nogil:
 
 # --- Walks ----------------------------------------------------------------------------------------
 
+cdef extern from *:
+    """
+    #ifdef _MSC_VER
+    #define FETCH(ADDRESS) ((void)(ADDRESS))
+    #else
+    #define FETCH(ADDRESS) __builtin_prefetch(ADDRESS)
+    #endif
+    """
+    void fetch "FETCH"(const void* address) noexcept nogil      # into the cache, for later
+
+cdef enum:
+    FEW_ROWS = 8            # so many rows are not divided by the nodes that they reach
+
 cdef struct Range:          # rows[start : start + n] of those that reach a node
     int node
     int start, n
@@ -342,15 +355,15 @@ cdef struct Walk:
 
 cdef void walk_rows(const Tree* tree, const Rows* rows, const int* which, int n,
                     int* leaves) noexcept nogil:
-    """Find the leaves of n rows, at most AHEAD; that of row i is written to leaves[i].
+    """Find the leaves of n rows, at most LONG_AHEAD; that of row i is written to leaves[i].
 
     The rows are those with the numbers in `which`, or the first n if it is NULL. Each node divides
     the rows that reach it, so that the next ones need not wait for its memory. If they become few,
     the cost of a node would prevail, and they walk alone.
     """
-    cdef int[2][AHEAD] divided
-    cdef Range[AHEAD] waiting
-    cdef Walk[AHEAD] alone
+    cdef int[2][LONG_AHEAD] divided
+    cdef Range[LONG_AHEAD] waiting
+    cdef Walk[LONG_AHEAD] alone
     cdef Range here, right
     cdef const Node* this
     cdef const double* column
@@ -372,6 +385,7 @@ cdef void walk_rows(const Tree* tree, const Rows* rows, const int* which, int n,
                 alone[n_alone].node, alone[n_alone].row = here.node, found[i]
                 n_alone += 1
             continue
+        fetch(&tree.nodes[this.left])
         column = column_in(rows, this.feature)
         if column == NULL:          # all its values are missing
             waiting[n_waiting].node = this.left ^ <int>turn(this, NAN, False)
@@ -413,19 +427,23 @@ cdef inline int divide(const Node* split, const double* column, const int* found
 
 cdef inline void walk_alone(const Node* nodes, const Rows* rows, Walk* walks, int n,
                             int* leaves) noexcept nogil:
-    """Let rows go on to their leaves, side by side; those that have reached one are left out."""
+    """Let rows go on to their leaves, side by side; those that have reached one are left out.
+
+    The node that a row reaches is read in its next step, when its memory has come into the cache.
+    """
     cdef const Node* this
     cdef const double* column
     cdef int i, node, row, n_left
     while n > 0:
         n_left = 0
         for i in range(n):
-            this, row = &nodes[walks[i].node], walks[i].row
+            node, row = walks[i].node, walks[i].row
+            this, leaves[row] = &nodes[node], node
             column = column_in(rows, this.feature)
             node = this.left ^ <int>turn(this, column[row] if column != NULL else NAN, False)
-            leaves[row] = walks[n_left].node = node
-            walks[n_left].row = row
-            n_left += nodes[node].turns != 0
+            fetch(&nodes[node])
+            walks[n_left].node, walks[n_left].row = node, row
+            n_left += this.turns != 0
         n = n_left
 
 

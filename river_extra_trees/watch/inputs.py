@@ -56,6 +56,7 @@ class Inputs(Bins):
 
     def end_block(self) -> list[Change]:
         """End a block; return the name, the size and the text of each change."""
+        self.count()
         if len(self.rows) == ROWS:
             self.make_bins()
         return [self.take_change(column) for column in self.changed()]
@@ -116,6 +117,7 @@ class Inputs(Bins):
 
     def state(self) -> dict[str, Any]:
         """Return what model files hold."""
+        self.count()
         names = list(dict.fromkeys(name for row in self.rows for name in row))
         return {
             "n_blocks": self.n_blocks,

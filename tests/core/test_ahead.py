@@ -33,6 +33,19 @@ def targets_of(name: str, scores: Any) -> list[Any]:
     return list(scores if name.endswith("Regressor") else np.minimum(scores * 2, 5).astype(int))
 
 
+@pytest.mark.parametrize("name", MODELS)
+def test_long_frames(name: str) -> None:
+    """Rows that are only predicted are read ahead by the thousand; some lie far outside."""
+    X = np.random.default_rng(1).random((5000, 3))
+    X[::7, 0] = np.nan
+    X[3::50, 1] *= 1e4
+    model = made(name)
+    model.learn_many(X[:400], targets_of(name, X[:400, 1]))
+    rows = [*range(0, 5000, 20), 2047, 2048, 4095, 4096, 4999]
+    expected = [model.predict_one(dict(enumerate(X[i].tolist()))) for i in rows]
+    assert np.array(model.predict_many(X))[rows].tolist() == expected
+
+
 @pytest.mark.parametrize("name", ["StreamDecisionTreeClassifier", "ExtraTreesRegressor"])
 def test_many_columns(name: str) -> None:
     """Fewer rows are read at once if they have many columns."""

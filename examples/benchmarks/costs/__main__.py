@@ -25,6 +25,7 @@ MEASUREMENTS = (
     "threads",
     "wide",
     "instructions",
+    "ratios",
     "keyed",
     "serve",
     "soak",

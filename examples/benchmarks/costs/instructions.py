@@ -55,6 +55,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--guard", action="store_true", help="fail if one takes 5 %% more")
 
 
+def other_tree(folder: Path) -> Path:
+    """Return the folder of a source tree that is compared with this one."""
+    # Without the package there, Python would import that of this tree.
+    if not (folder / "river_extra_trees" / "__init__.py").exists():
+        raise UserError(f"{folder} is not a source tree of river_extra_trees")
+    return folder.resolve()
+
+
+def settled(tree: Path) -> dict[str, str]:
+    """Return the environment in which a source tree is measured."""
+    fixed = {"PYTHONPATH": str(tree), "PYTHONHASHSEED": "0", "OPENBLAS_NUM_THREADS": "1"}
+    return os.environ | fixed
+
+
 def made(task: streams.Task) -> list[Any]:
     """Return a stream that is the same everywhere: numbers, a nominal value, gaps, noise."""
     rng = random.Random(1)
@@ -93,10 +107,7 @@ def instructions(tree: Path, name: str, way: str, rows: list[Any]) -> float:
         command = ["valgrind", "--tool=callgrind", "--instr-atstart=no", "--quiet"]
         command += [f"--callgrind-out-file={found}", sys.executable]
         command += [str(Path(__file__).with_name("counted.py")), str(job)]
-        settled = {"PYTHONPATH": str(tree), "PYTHONHASHSEED": "0", "OPENBLAS_NUM_THREADS": "1"}
-        done = subprocess.run(
-            command, cwd=tree, env=os.environ | settled, capture_output=True, text=True
-        )
+        done = subprocess.run(command, cwd=tree, env=settled(tree), capture_output=True, text=True)
         if done.returncode:
             raise UserError(f"{name} with {tree} failed: {done.stderr[-1000:]}")
         totals = re.findall(r"^totals: (\d+)", found.read_text(), re.M)
@@ -107,14 +118,11 @@ def run(options: argparse.Namespace) -> int:
     """Print a line for each learner, stream and way; return how many the guard refuses."""
     if shutil.which("valgrind") is None:
         raise UserError("valgrind is not installed; run: sudo apt-get install valgrind")
-    # Without the package there, Python would import that of this tree.
-    if options.against and not (options.against / "river_extra_trees" / "__init__.py").exists():
-        raise UserError(f"{options.against} is not a source tree of river_extra_trees")
+    trees = [HERE, *([other_tree(options.against)] if options.against else [])]
     if options.guard and not options.against:
         raise UserError("--guard needs another tree; name it with --against, or run: make speed")
     if options.guard:
         return check_guarded(options)
-    trees = [HERE, *([options.against.resolve()] if options.against else [])]
     heads = ["learner", "stream", "way", "thousands", *(["before", "ratio"] if trees[1:] else [])]
     lines = []
     learners = [name for name in river_extra_trees.__all__ if name.endswith(("ifier", "ressor"))]

@@ -76,10 +76,12 @@ cdef struct Pass:               # rows that the trees predict and learn, see `tr
     int at                      # ... modulo the size of a small batch
     # The predictions:
     int width                   # number of values of a prediction, see `ExtraTrees.n_values`
-    int capacity                # `width` for which there is memory
-    double* answers             # answers[i * n_answers + group * n_classes + class] of row i; in a
-                                #   regression [mean, variance] per tree, then one mean per group
-    Py_ssize_t n_answers
+    int capacity                # `width` for which there is memory ...
+    int room                    # ... and number of rows
+    double* answers             # answers[(group * room + i) * width + class] of row i; in a
+                                #   regression (tree * room + i) * 2: mean, variance. If there is
+                                #   one row, one mean per group follows
+    double* of_row              # the same for the row that is combined, as if there was only one
     double* logistic            # logistic[i * width + class]: those of the regression
     double* mixed               # predictions of the pool or the mixture for the last row
     double* row                 # scratch: a row by column; not used for one row

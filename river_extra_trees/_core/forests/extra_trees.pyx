@@ -361,6 +361,9 @@ cdef class ExtraTrees(Ensemble):
             self.n_row = -1
         return 0
 
+    cdef size_t size_of_answers(self) noexcept:
+        return <size_t>self.n_members() * max(1, self.n_values())
+
     cdef int n_members(self) noexcept nogil:
         """Number of groups; in a regression of trees and groups."""
         return self.n_groups() + (self.n_trees if self.regression else 0)
@@ -553,7 +556,7 @@ cdef class ExtraTrees(Ensemble):
                             + sizeof(double))
             + self.row_capacity * (sizeof(double) + 2 * sizeof(int))
             + (<size_t>len(self.groups) + 1) * sizeof(double)
-            + bytes_of_pass(self, &self.single, 1))
+            + bytes_of_pass(self, &self.single))
         for small in self.small:
             size += small.n_bytes + small.growth.block_bytes
         for group in self.groups:

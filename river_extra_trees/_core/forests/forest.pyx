@@ -10,7 +10,7 @@ from copy import deepcopy
 
 import numpy as np
 
-from ..ahead cimport AHEAD, Ahead
+from ..ahead cimport AHEAD, LONG_AHEAD, Ahead
 from ..allocation cimport free, product, resized, zeroed
 from ..cart.distinct cimport find_distinct
 from ..cart.splitter cimport Splitter
@@ -362,12 +362,12 @@ cdef class Forest(WindowEnsemble):
         self.store(reader.ahead.values, reader.ahead.stride, n, targets, weights, slots)
         if not reader.asks:
             return self.learn_rows(
-                leaves, AHEAD, targets, weights, slots, n, position, n_labels)
+                leaves, reader.ahead.stride, targets, weights, slots, n, position, n_labels)
         for i in range(n):
             self.answer_ahead(reader, reader.ahead, reader.row, i, 1, n_labels)
             if slots[i] >= 0:
-                self.learn_rows(leaves + i, AHEAD, targets + i, weights + i, slots + i, 1,
-                                position, n_labels)
+                self.learn_rows(leaves + i, reader.ahead.stride, targets + i, weights + i,
+                                slots + i, 1, position, n_labels)
                 position += 1
         return 0
 
@@ -387,10 +387,10 @@ cdef class Forest(WindowEnsemble):
         cdef double mean
         cdef int i
         if not self.regression:
-            self.sum_votes(leaves, AHEAD, n, n_labels, votes)
+            self.sum_votes(leaves, ahead.stride, n, n_labels, votes)
         for i in range(n):
             if self.regression:
-                mean = self.mean_of_trees(leaves + i, AHEAD)
+                mean = self.mean_of_trees(leaves + i, ahead.stride)
                 reader.store_prediction(row + first + i, &mean, 1)
             else:
                 reader.store_prediction(
@@ -434,7 +434,7 @@ cdef class Forest(WindowEnsemble):
     cdef void sum_votes(self, const int* leaves, Py_ssize_t spacing, int n, int n_labels,
                         double* votes) noexcept nogil:
         """The sums of the class frequencies in the leaves of n rows; see `learn_rows`."""
-        cdef uint8_t[AHEAD] voted
+        cdef uint8_t[LONG_AHEAD] voted
         cdef int i, tree, root = 0
         memset(voted, 0, n)
         memset(votes, 0, <size_t>n * n_labels * sizeof(double))

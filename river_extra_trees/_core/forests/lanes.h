@@ -126,6 +126,7 @@ INLINE Doubles two_doubles(double a, double b) { return _mm_set_pd(b, a); }
 /* b if one of both is missing */
 INLINE Doubles least_doubles(Doubles a, Doubles b) { return _mm_min_pd(a, b); }
 INLINE Doubles largest_doubles(Doubles a, Doubles b) { return _mm_max_pd(a, b); }
+INLINE Doubles add_doubles(Doubles a, Doubles b) { return _mm_add_pd(a, b); }
 INLINE Doubles subtract_doubles(Doubles a, Doubles b) { return _mm_sub_pd(a, b); }
 INLINE Doubles multiply_doubles(Doubles a, Doubles b) { return _mm_mul_pd(a, b); }
 /* NaN where a or b is missing, or `missing` is NaN */
@@ -219,6 +220,7 @@ INLINE Doubles all_doubles(double a) { EACH(2, Doubles, a); }
 INLINE Doubles two_doubles(double a, double b) { EACH(2, Doubles, i == 0 ? a : b); }
 INLINE Doubles least_doubles(Doubles a, Doubles b) { EACH(2, Doubles, a.of[i] < b.of[i] ? a.of[i] : b.of[i]); }
 INLINE Doubles largest_doubles(Doubles a, Doubles b) { EACH(2, Doubles, a.of[i] > b.of[i] ? a.of[i] : b.of[i]); }
+INLINE Doubles add_doubles(Doubles a, Doubles b) { EACH(2, Doubles, a.of[i] + b.of[i]); }
 INLINE Doubles subtract_doubles(Doubles a, Doubles b) { EACH(2, Doubles, a.of[i] - b.of[i]); }
 INLINE Doubles multiply_doubles(Doubles a, Doubles b) { EACH(2, Doubles, a.of[i] * b.of[i]); }
 INLINE Doubles or_missing(Doubles missing, Doubles a, Doubles b) {
@@ -718,6 +720,26 @@ static inline void standardise(double *values, int n, const double *centers, con
         store_doubles(each, standardised(all_doubles(values[i]), all_doubles(centers[i]),
                                          all_doubles(scales[i]), limit));
         values[i] = each[0];
+    }
+}
+
+/* Add the term of a regressor in the model of each of n rows. */
+static inline void add_terms(double *totals, const double *const *models, int regressor,
+                             const double *values, int n, double center, double scale,
+                             double limit) {
+    Doubles centers = all_doubles(center), scales = all_doubles(scale);
+    double last[2];
+    int i;
+    for (i = 0; i + 2 <= n; i += 2) {
+        Doubles z = standardised(load_doubles(values + i), centers, scales, limit);
+        Doubles of_model = two_doubles(models[i][regressor], models[i + 1][regressor]);
+        store_doubles(totals + i, add_doubles(load_doubles(totals + i),
+                                              multiply_doubles(of_model, z)));
+    }
+    if (n & 1) {
+        i = n - 1;
+        store_doubles(last, standardised(all_doubles(values[i]), centers, scales, limit));
+        totals[i] += models[i][regressor] * last[0];
     }
 }
 

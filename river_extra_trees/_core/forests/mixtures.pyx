@@ -50,6 +50,8 @@ cdef class ClassPool:
         """The logarithmic opinion pool of all members; answers[group * width + class]."""
         cdef int c, g, n_groups = self.n_groups
         cdef double* mixture = logs + n_groups * width
+        cdef double least = log(FLOOR / width)      # of a class that no tree knows: most of many
+        cdef double last = 0.0, of_last = least     # some members tell of most classes the same
         logs[(n_groups + 4) * width] = self.transitions.last
         memset(mixture, 0, width * sizeof(double))
         for g in range(n_groups):
@@ -58,7 +60,9 @@ cdef class ClassPool:
         memcpy(logs, answers, n_groups * width * sizeof(double))
         self.transitions.answer(self.transitions.last, mixture + width, width)
         for c in range((n_groups + 3) * width):
-            logs[c] = log((1.0 - FLOOR) * logs[c] + FLOOR / width)
+            if logs[c] != last and logs[c] != 0.0:
+                last, of_last = logs[c], log((1.0 - FLOOR) * logs[c] + FLOOR / width)
+            logs[c] = of_last if logs[c] == last else least
         self.pool_logs(logs, width)
 
     cdef void pool_logs(self, double* logs, int width) noexcept nogil:

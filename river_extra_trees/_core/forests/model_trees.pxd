@@ -77,6 +77,8 @@ cdef class LinearModels:
     cdef double at_row(self, int leaf, const double* row, Py_ssize_t stride,
                        int n_columns) noexcept nogil
 
+    cdef void at_rows(self, const int* leaves, const double* rows, Py_ssize_t stride, int n,
+                      int n_columns, double* slopes) noexcept nogil
     cdef double in_middle(self, int leaf) noexcept nogil
     cdef void add_terms(self, int leaf, const double* row, int n_columns, double factor,
                         double* phi) noexcept nogil

@@ -31,9 +31,12 @@ from ..state import (
 cdef extern from "lanes.h":
     void standardise(double* values, int n, const double* centers, const double* scales,
                      double limit) nogil
+    void add_terms(double* totals, const double* const* models, int regressor, const double* values,
+                   int n, double center, double scale, double limit) nogil
 
 cdef enum:
     RUN = 16                    # samples of which the features are read together
+    ROWS = 64                   # of which the slopes are computed together
     LEAST_SAMPLES = 10          # minimum number of samples of a leaf with a model
     SAMPLES_PER_REGRESSOR = 3   # minimum number of samples per coefficient
     MOST_COLUMNS = 1024         # of which a tree takes those, too, that one sample has
@@ -139,6 +142,32 @@ cdef class LinearModels:
             return 0.0
         self.read_row(row, stride, n_columns, z)
         return self.slope(model, z)
+
+    cdef void at_rows(self, const int* leaves, const double* rows, Py_ssize_t stride, int n,
+                      int n_columns, double* slopes) noexcept nogil:
+        """As `at_row`, for n rows: slopes[i] is that of row i in leaves[i]."""
+        cdef (const double*)[ROWS] models
+        cdef double[MAX_REGRESSORS + 2] none
+        cdef int i = 0, k, size
+        if self.n_models == 0:
+            memset(slopes, 0, n * sizeof(double))
+            return
+        memset(none, 0, (self.n_regressors + 2) * sizeof(double))
+        while i < n:
+            size = min(n - i, <int>ROWS)
+            for k in range(size):
+                models[k] = self.model_of(leaves[i + k])
+                if models[k] == NULL:
+                    models[k] = none
+                slopes[i + k] = -models[k][self.n_regressors]
+            for k in range(self.n_regressors):
+                if self.columns[k] < n_columns:     # else all values are missing
+                    add_terms(slopes + i, models, k, rows + self.columns[k] * stride + i, size,
+                              self.centers[k], self.scales[k], LARGEST_Z)
+            for k in range(size):
+                slopes[i + k] = min(max(slopes[i + k], -models[k][self.n_regressors + 1]),
+                                    models[k][self.n_regressors + 1])
+            i += size
 
     cdef inline void read_row(self, const double* row, Py_ssize_t stride, int n_columns,
                               double* z) noexcept nogil:

@@ -47,7 +47,7 @@ cdef class TreePass(RowPass):
 
 cdef int reserve_pass(ExtraTrees forest, Pass* rows, int room, int n_labels) except -1 nogil
 cdef void free_pass(Pass* rows) noexcept nogil
-cdef size_t bytes_of_pass(ExtraTrees forest, const Pass* rows, int room) noexcept nogil
+cdef size_t bytes_of_pass(ExtraTrees forest, const Pass* rows) noexcept nogil
 cdef int pass_rows(ExtraTrees forest, Pass* rows, RowReader reader, Py_ssize_t row,
                    TreePass job) except -1 nogil
 cdef void combine_numbers(ExtraTrees forest, double* answers, double* mixed) noexcept nogil

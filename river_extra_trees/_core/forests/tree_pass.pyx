@@ -5,7 +5,7 @@ from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy, memset
 
-from ..ahead cimport AHEAD, Ahead
+from ..ahead cimport AHEAD, LONG_AHEAD, Ahead
 from ..allocation cimport free, product, resized, zeroed
 from ..ensemble cimport RowPass
 from ..guarded cimport begin_step, end_step
@@ -54,7 +54,8 @@ cdef class TreePass(RowPass):
     cdef int prepare(self) except -1:
         """Allocate memory for the predictions."""
         cdef size_t n_columns = self.forest.schema.n_columns
-        reserve_pass(self.forest, &self.rows, AHEAD, self.forest.n_labels())
+        # Not a power of two: the cache has few places for lines whose addresses differ by one.
+        reserve_pass(self.forest, &self.rows, self.ahead.stride + 4, self.forest.n_labels())
         if n_columns > self.row_capacity:
             self.rows.row = <double*>resized(self.rows.row, n_columns, sizeof(double))
             self.row_capacity = n_columns
@@ -131,26 +132,30 @@ cdef int reserve_pass(ExtraTrees forest, Pass* rows, int room, int n_labels) exc
     """Allocate memory for the predictions for so many rows and labels."""
     cdef int width = 2 if forest.regression else max(1, n_labels)
     cdef size_t n_answers = product(room, width)
-    if width > rows.capacity:
+    if width > rows.capacity or room > rows.room:
         rows.answers = <double*>resized(
             rows.answers, product(n_answers, forest.n_members()), sizeof(double))
+        if room > 1:
+            rows.of_row = <double*>resized(
+                rows.of_row, product(width, forest.n_members()), sizeof(double))
         rows.logistic = <double*>resized(rows.logistic, n_answers, sizeof(double))
         rows.mixed = <double*>resized(rows.mixed, forest.size_of_mixed(width), sizeof(double))
-        rows.capacity = width
+        rows.capacity, rows.room = width, room
     return 0
 
 
 cdef void free_pass(Pass* rows) noexcept nogil:
     free(rows.answers)
+    free(rows.of_row)
     free(rows.logistic)
     free(rows.mixed)
 
 
-cdef size_t bytes_of_pass(ExtraTrees forest, const Pass* rows, int room) noexcept nogil:
-    """Number of bytes that `reserve_pass` allocated."""
+cdef size_t bytes_of_pass(ExtraTrees forest, const Pass* rows) noexcept nogil:
+    """Number of bytes that `reserve_pass` allocated for one row."""
     if rows.capacity == 0:
         return 0
-    return (<size_t>room * rows.capacity * (forest.n_members() + 1)
+    return (<size_t>rows.capacity * (forest.n_members() + 1)
             + forest.size_of_mixed(rows.capacity)) * sizeof(double)
 
 
@@ -167,12 +172,12 @@ cdef int pass_rows(ExtraTrees forest, Pass* rows, RowReader reader, Py_ssize_t r
     cdef int g, tree
     cdef PyObject* group
     rows.first, rows.width = forest.buffer.n_seen, forest.n_values()
-    rows.n_answers = <Py_ssize_t>forest.n_members() * rows.width
     rows.at = <int>(rows.first % forest.batch_size)
     if rows.n_learned:
         store(forest, rows)
-    if not rows.is_answered:
-        memset(rows.answers, 0, rows.n * rows.n_answers * sizeof(double))
+    if not rows.is_answered and not forest.regression:
+        for g in range(forest.n_groups()):
+            memset(answers_of(rows, g, 0), 0, <size_t>rows.n * rows.width * sizeof(double))
     if rows.is_shared:
         if rows.n_learned:
             job.do_all(reader, GROW, forest.n_groups())
@@ -211,6 +216,11 @@ cdef inline const double* row_of(const Pass* rows, int i, double* row) noexcept 
     return row
 
 
+cdef inline double* answers_of(const Pass* rows, int member, int i) noexcept nogil:
+    """The prediction of a group, or of a tree of a regression, for row i."""
+    return rows.answers + (<Py_ssize_t>member * rows.room + i) * rows.width
+
+
 cdef int store(ExtraTrees forest, Pass* rows) except -1 nogil:
     """Push the samples into the buffer. Its values in other columns are those of the schema's."""
     cdef int i, n_columns = forest.schema.n_columns
@@ -231,11 +241,16 @@ cdef int do_row(ExtraTrees forest, Pass* rows, Group group, int g) except -1 nog
     It has reached its leaves already.
     """
     cdef int tree, size = forest.batch_size, first = group.first, stop = first + group.n
+    cdef double slope
     cdef int next_split = first + (rows.at + 1 + size - first % size) % size
     cdef double target = 0.0
     if not rows.is_answered:
         for tree in range(first, stop):
-            answer(forest, rows, group, g, tree, rows.leaves[tree], 0)
+            slope = 0.0
+            if forest.regression:
+                slope = rows.slopes[tree] = (<LinearModels>forest.models_of(tree)).at_row(
+                    rows.leaves[tree], rows.values, 1, forest.schema.n_columns)
+            answer(forest, rows, group, g, tree, rows.leaves[tree], 0, slope)
         return 0
     for tree in range(first, stop):
         target = rows.targets[0]
@@ -256,11 +271,12 @@ cdef int do_tree(ExtraTrees forest, Pass* rows, Group group, int g, int tree,
 
     Between two changes of its splits, all rows go down the tree together.
     """
-    cdef int[AHEAD] leaves
+    cdef int[LONG_AHEAD] leaves
+    cdef double[LONG_AHEAD] slopes
     cdef Rows part
     cdef int i = 0, k, stop = rows.n, at = rows.at, version = group.first_version(tree)
     cdef int64_t n_seen = rows.first, change = -1, coming
-    cdef double slope, target
+    cdef double target
     if rows.is_shared and not forest.regression:
         rows.trees[tree].n = 0
     while i < rows.n:
@@ -272,12 +288,15 @@ cdef int do_tree(ExtraTrees forest, Pass* rows, Group group, int g, int tree,
                 stop += 1
         part = rows_by_column(rows.values + i, rows.stride)
         walk_rows(&forest.trees.trees[tree], &part, NULL, stop - i, leaves)
+        if forest.regression:
+            (<LinearModels>forest.models_of(tree)).at_rows(
+                leaves, rows.values + i, rows.stride, stop - i, forest.schema.n_columns, slopes)
         for k in range(stop - i):
-            slope = answer(forest, rows, group, g, tree, leaves[k], i + k)
+            answer(forest, rows, group, g, tree, leaves[k], i + k, slopes[k])
             if is_learned(rows, i + k):
                 target = rows.targets[i + k]
                 if forest.regression:
-                    target = remainder(target, slope)
+                    target = remainder(target, slopes[k])
                 learn_row(forest, tree, leaves[k], at, target, rows.weights[i + k])
                 n_seen += 1
                 at = at + 1 if at + 1 < forest.batch_size else 0
@@ -313,17 +332,17 @@ cdef inline int64_t next_change(ExtraTrees forest, Group group, int tree, int64_
     return found
 
 
-cdef inline double answer(ExtraTrees forest, Pass* rows, Group group, int g, int tree, int leaf,
-                          int i) except? -1.0 nogil:
-    """Store the prediction of a tree for row i; return the slope of its linear model."""
+cdef inline int answer(ExtraTrees forest, Pass* rows, Group group, int g, int tree, int leaf,
+                       int i, double slope) except -1 nogil:
+    """Store the prediction of a tree for row i, with the slope of its linear model."""
     cdef Answers* found
     cdef const Tree* this = &forest.trees.trees[tree]
-    cdef double* answers = rows.answers + i * rows.n_answers
     if forest.regression:
-        return answer_number(forest, rows, tree, leaf, i, answers + 2 * tree)
+        answer_number(this, leaf, slope, answers_of(rows, tree, i))
+        return 0
     if not rows.is_shared:      # all trees so far have added theirs
-        add_shares(this, leaf, group.n, rows.width, answers + g * rows.width)
-        return 0.0
+        add_shares(this, leaf, group.n, rows.width, answers_of(rows, g, i))
+        return 0
     found = &rows.trees[tree]
     if found.n + rows.width > found.capacity:
         found.shares = <ClassShare*>resized(
@@ -331,21 +350,15 @@ cdef inline double answer(ExtraTrees forest, Pass* rows, Group group, int g, int
         found.capacity = max(2 * (found.n + rows.width), <size_t>AHEAD)
     found.n += list_shares(this, leaf, group.n, rows.width, found.shares + found.n)
     found.ends[i] = found.n
-    return 0.0
+    return 0
 
 
-cdef inline double answer_number(ExtraTrees forest, Pass* rows, int tree, int leaf, int i,
-                                 double* answer) noexcept nogil:
-    """Write mean and variance in a leaf; return the slope of its linear model, which is added."""
-    cdef const Tree* this = &forest.trees.trees[tree]
-    cdef double slope = (<LinearModels>forest.models_of(tree)).at_row(
-        leaf, rows.values + i, rows.stride, forest.schema.n_columns)
-    answer[0] = mean_of(this, leaf) + slope
-    answer[1] = squares_of(this, leaf) / weight_of(this, leaf) if (
-        weight_of(this, leaf) > 0.0) else 0.0
-    if rows.slopes != NULL:
-        rows.slopes[tree] = slope
-    return slope
+cdef inline void answer_number(const Tree* tree, int leaf, double slope,
+                               double* answer) noexcept nogil:
+    """Write mean and variance in a leaf; the slope of its linear model is added."""
+    answer[0] = mean_of(tree, leaf) + slope
+    answer[1] = squares_of(tree, leaf) / weight_of(tree, leaf) if (
+        weight_of(tree, leaf) > 0.0) else 0.0
 
 
 cdef int do_logistic(ExtraTrees forest, Pass* rows) except -1 nogil:
@@ -377,13 +390,28 @@ cdef void add_up(ExtraTrees forest, Pass* rows, int first, int stop) noexcept no
         group = forest.group(g)
         for tree in range((<Group>group).first, (<Group>group).first + (<Group>group).n):
             found = &rows.trees[tree]
-            answers = rows.answers + first * rows.n_answers + g * rows.width
+            answers = answers_of(rows, g, first)
             k = found.ends[first - 1] if first > 0 else 0
             for i in range(first, stop):
                 while k < found.ends[i]:
                     answers[found.shares[k].code] += found.shares[k].share
                     k += 1
-                answers += rows.n_answers
+                answers += rows.width
+
+
+cdef double* gathered(ExtraTrees forest, const Pass* rows, int i) noexcept nogil:
+    """The predictions of all members for row i, one after the other."""
+    cdef int member
+    cdef const double* answer
+    if rows.room == 1:
+        return rows.answers
+    for member in range(0 if forest.regression else forest.n_groups()):
+        memcpy(rows.of_row + <Py_ssize_t>member * rows.width, answers_of(rows, member, i),
+               rows.width * sizeof(double))
+    for member in range(forest.n_trees if forest.regression else 0):
+        answer = answers_of(rows, member, i)
+        rows.of_row[2 * member], rows.of_row[2 * member + 1] = answer[0], answer[1]
+    return rows.of_row
 
 
 cdef void combine(ExtraTrees forest, Pass* rows, RowReader reader, Py_ssize_t row) noexcept nogil:
@@ -391,8 +419,9 @@ cdef void combine(ExtraTrees forest, Pass* rows, RowReader reader, Py_ssize_t ro
     cdef int i, width = rows.width
     cdef int64_t n_seen = rows.first
     cdef Py_ssize_t place
-    cdef double* answers = rows.answers
+    cdef double* answers
     for i in range(rows.n):
+        answers = gathered(forest, rows, i)
         if not rows.is_answered:
             if forest.regression:
                 forest.mixture.tilt(rows.mixed)[0] = forest.mixture.noise.answer(
@@ -416,7 +445,6 @@ cdef void combine(ExtraTrees forest, Pass* rows, RowReader reader, Py_ssize_t ro
             forest.learn_weights(rows.values + i, rows.stride, rows.columns, rows.n_columns, n_seen,
                                  answers, rows.mixed, rows.targets[i], width)
             n_seen += 1
-        answers += rows.n_answers
 
 
 cdef void combine_numbers(ExtraTrees forest, double* answers, double* mixed) noexcept nogil:

@@ -24,7 +24,7 @@ from libc.math cimport INFINITY, fabs, sqrt
 from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memmove, memset
 
-from ..ahead cimport AHEAD, Ahead
+from ..ahead cimport Ahead
 from ..allocation cimport free, resized, zeroed
 from ..arrays cimport view
 from ..cart.distinct cimport find_distinct
@@ -643,7 +643,7 @@ cdef class Shrubs(WindowEnsemble):
                            int n_labels) noexcept nogil:
         cdef int i
         for i in range(first, first + n):
-            self.mix(ahead.leaves + i, AHEAD, ahead.votes)
+            self.mix(ahead.leaves + i, ahead.stride, ahead.votes)
             reader.store_prediction(row + i, ahead.votes, n_labels)
 
     # --- Inspection ---------------------------------------------------------------------------
