@@ -301,7 +301,8 @@ class NaiveExtraTrees(abc.ABC):
 class NaiveClassForest(NaiveExtraTrees):
     """A pool of the groups, their mixture, what followed the last label, and a regression."""
 
-    FLOOR, LEARNING_RATE, SHARE = 0.01, 0.02, 0.005
+    FLOOR, SHARE = 0.01, 0.005
+    RATE, FIRST_SQUARES, MOST_SQUARES = 0.3, 4.0, 500.0
     LABEL_MEMORY, PRIOR_COUNT = 500.0, 0.5
 
     def __init__(self, **settings: Any) -> None:
@@ -313,6 +314,7 @@ class NaiveClassForest(NaiveExtraTrees):
         n = len(self.groups)
         self.weights = np.full(n, 1.0 / n)
         self.exponents = np.array([0.0] * n + [1.0, 0.0, 0.0])  # of the members of the pool
+        self.squares = np.zeros(n + 3)  # sums of their squared slopes
 
     def target(self, y: Any) -> float:
         if y not in self.labels:
@@ -367,14 +369,19 @@ class NaiveClassForest(NaiveExtraTrees):
         return dict(zip(self.labels, answer, strict=True))
 
     def weigh(self, sample: Sample) -> None:
-        """Fixed share of the groups' weights, and a gradient step of the pool's exponents."""
+        """Fixed share of the groups' weights, and AdaGrad for the pool's exponents."""
         code = int(sample.y)
         logs, groups, last = self.asked(sample.x)
-        slopes = logs @ self.pool(logs) - logs[:, code]
-        rate = self.LEARNING_RATE * self.step
-        self.exponents = np.maximum(self.exponents - rate * slopes, 0.0)
-        raised = self.weights * np.maximum(groups[:, code], self.FLOOR) ** (0.5 * self.step)
-        self.weights = self.shared(raised, self.SHARE, self.claims())
+        if code in {known.y for known in self.samples}:
+            slopes = logs @ self.pool(logs) - logs[:, code]
+            self.squares = np.minimum(self.squares + slopes**2, self.MOST_SQUARES)
+            first = self.FIRST_SQUARES * (1.0 + self.delay)
+            rates = (
+                self.RATE * self.step / np.sqrt(np.minimum(first + self.squares, self.MOST_SQUARES))
+            )
+            self.exponents = np.maximum(self.exponents - rates * slopes, 0.0)
+            raised = self.weights * np.maximum(groups[:, code], self.FLOOR) ** (0.5 * self.step)
+            self.weights = self.shared(raised, self.SHARE, self.claims())
         if last is not None:
             self.followed.setdefault(last, []).append(code)
         self.last = code
