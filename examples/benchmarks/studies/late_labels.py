@@ -2,8 +2,8 @@
 
 Every sample is predicted, and learned after `delay` others were predicted. The table shows the mean
 accuracy and log loss, or R2, over the streams on which defaults were chosen, of the default and of
-forests without the smallest windows, beside a stream decision forest. A second table lists where the
-default is behind the best of the three forests by more than .003.
+forests without the smallest windows, beside a stream decision forest. A second table lists where
+the default is behind the best of the three forests by more than .003.
 
     python -m examples.benchmarks.studies.late_labels                      the classifier
     python -m examples.benchmarks.studies.late_labels --task regression
