@@ -123,7 +123,8 @@ class NaiveExtraTrees(abc.ABC):
                 Group(window_size, range(len(self.trees), len(self.trees) + n), kind)
             )
             self.trees += [Tree(kind) for _ in range(n)]
-            if isinstance(self, NaiveNumberForest):  # growths of several groups begin at different samples
+            # Growths of several groups begin at different samples.
+            if isinstance(self, NaiveNumberForest):
                 interval = max(1.0, min(FIRST_GROWTH, window_size) / n)
                 self.groups[-1].due += interval * ((len(self.groups) - 1) * GOLDEN % 1.0)
 
