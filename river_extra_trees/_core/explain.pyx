@@ -235,14 +235,14 @@ cdef class Explainer:
 cdef int most_features(Explainer explainer) noexcept nogil:
     """The largest number of different features on a path; a bound if there are many features."""
     cdef const Step* step = explainer.steps
-    cdef int i, n, most = min(explainer.n_features, explainer.deepest)
+    cdef int _, n, most = min(explainer.n_features, explainer.deepest)
     # Per depth: the features above, a bit of each, and their number.
     cdef uint64_t[MOST_MARKED] above
     cdef int[MOST_MARKED] counts
     if most <= 8 or explainer.n_features > 64 or explainer.deepest >= MOST_MARKED:
         return most
     above[0] = counts[0] = most = 0
-    for i in range(explainer.n_steps):
+    for _ in range(explainer.n_steps):
         n = step.depth
         if step.feature < 0:
             most = max(most, counts[n])
