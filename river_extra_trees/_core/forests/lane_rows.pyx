@@ -184,6 +184,8 @@ cdef class LaneRows:
                         or range_.high < 0.0 and range_.low >= 2.0 * range_.high):
                     this.offset = range_.low        # the differences are exact
                 largest = max(fabs(range_.low - this.offset), fabs(range_.high - this.offset))
+                if largest == 0.0:      # one value: later ones may differ from it
+                    largest = fabs(range_.low)
                 if not 1e-30 < largest < 1e30:
                     this.scale = power_below(largest)
             lane += 1
