@@ -36,6 +36,7 @@ Row = tuple[tuple[int, float], ...]
 
 RENEW, BRANCH = 10, 11  # purposes of random numbers
 FIRST_GROWTH = 10
+GOLDEN = 0.6180339887498949
 LEAST_SAMPLES = 10
 SAMPLES_PER_REGRESSOR = 3
 
@@ -122,6 +123,10 @@ class NaiveExtraTrees(abc.ABC):
                 Group(window_size, range(len(self.trees), len(self.trees) + n), kind)
             )
             self.trees += [Tree(kind) for _ in range(n)]
+            # Growths of several groups begin at different samples.
+            if isinstance(self, NaiveNumberForest):
+                interval = max(1.0, min(FIRST_GROWTH, window_size) / n)
+                self.groups[-1].due += interval * ((len(self.groups) - 1) * GOLDEN % 1.0)
 
     @property
     def n_seen(self) -> int:
