@@ -29,8 +29,8 @@ from .leaf_models cimport (
 )
 from .particles cimport (
     LEAST_PROPOSALS, MOST_PROPOSALS, Column, Cut, LeafHit, LeafParent, Particles, SplitScan,
-    decays_by_leaf, finish_leaf, forget_ranks, leaf_score, drop_proposals, ranked, row_score, score_subtree,
-    sum_subtree, v_of, weigh_samples,
+    decays_by_leaf, drop_proposals, finish_leaf, forget_ranks, leaf_score, ranked, row_score,
+    score_subtree, sum_subtree, v_of, weigh_samples,
 )
 from .nominal cimport place_nominal, reserve_values
 from .shared_trees cimport MAX_DEPTH, Leaf, Node

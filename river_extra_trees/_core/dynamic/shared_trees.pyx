@@ -388,8 +388,9 @@ cdef SharedTrees restored_trees(int width, Schema schema, bint published, dict f
             "SharedTrees: two leaves of a region")
     require(len(nominal) in (0, n), "SharedTrees: some splits have no kind")
     sets = read_sets(fields)
-    require(np.all((nominal.base <= ONE_VALUE) | (nominal.base == VALUES) & inner)
-            and np.count_nonzero(nominal.base == VALUES) == len(fields["set_of"]),
+    is_set = nominal.base == VALUES
+    require(np.count_nonzero(is_set) == len(fields["set_of"])
+            and (len(nominal) == 0 or np.all((nominal.base <= ONE_VALUE) | is_set & inner)),
             "SharedTrees: a set of values is missing")
     made = {}       # an owner of each set
     for i in range(n):
@@ -457,17 +458,19 @@ cdef list read_sets(dict fields):
 cdef int give_set(SharedTrees trees, int node, int number, list sets, dict made) except -1:
     """Give a split a set, which is made for the first of its owners."""
     cdef ValueSet* values
+    cdef const double[::1] codes
     cdef Node* here = &trees.nodes[node]
     if number in made:
         values = values_at(trees.nodes[<int>made[number]].split.threshold)
         values.n_owners += 1
     else:
         codes, others_left = sets[number]
-        values = new_values(<int>len(codes), others_left)
+        values = new_values(<int>codes.shape[0], others_left)
         if values == NULL:
             raise_memory_error()
         values.n_owners = 1
-        view(codes_of(values), "f8", (values.n,))[...] = codes
+        memcpy(codes_of(values), &codes[0] if codes.shape[0] else NULL,
+               codes.shape[0] * sizeof(double))
         made[number] = node
     here.split.threshold, here.split.nominal = threshold_of(values), VALUES
     return 0
