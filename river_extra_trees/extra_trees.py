@@ -236,7 +236,7 @@ class ExtraTreesRegressor(ExtraTreesLearner, DistributionRegressor):
     >>> model = ret.ExtraTreesRegressor(seed=42)
     >>> metric = metrics.MAE()
     >>> evaluate.progressive_val_score(dataset, model, metric)
-    MAE: 0.197769
+    MAE: 0.20004
 
     The prediction can be a whole distribution:
 

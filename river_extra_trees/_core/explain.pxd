@@ -23,11 +23,12 @@ each number of a row takes a multiplication on the way down, and one with two ad
 up. The bits do not depend on the other rows.
 
 How a family explains rows: its `Explanations` take one row after the other, as the schema encodes
-it (`put_row`), and then explain all (`finish`). A tree is laid out by `begin`, `put_leaf`,
-`put_split` and `end`; then the family sets the values of the leaves; `finish` of the `Explainer`
-adds the contributions. `TreeExplanations` does so for a table of trees, in threads. It takes
-weights and means of inner nodes from their `subtotals`, and for the path does not lay the trees out
-at all. Features are columns of the schema.
+it and the learner answers it (`put_row`), and then explain all (`finish`). A tree is laid out by
+`begin`, `put_leaf`, `put_split` and `end`; then the family sets the values of the leaves; `finish`
+of the `Explainer` adds the contributions. `TreeExplanations` does so for a table of trees, in
+threads. It takes weights and means of inner nodes from their `subtotals`; for the path it does not
+lay the trees out, but climbs from the leaf that the answer found. Features are columns of the
+schema.
 """
 
 from .team cimport Job, Team
@@ -207,8 +208,12 @@ cdef class TreeExplanations(Explanations):
     cdef int first, n           # the trees: first ... first + n - 1
     cdef Trees trees
     cdef double* rows           # rows[column * n_rows + row]
-    cdef double[:, ::1] weights     # per tree and row, of its contributions; None: 1 each
-    cdef double[:, ::1] factors     # per class and row; of a regression, one for the mean
+    cdef int* leaves            # leaves[tree * n_rows + row]: that the row reaches
+    cdef double* weights        # weights[tree * n_rows + row], of its contributions; NULL: 1 each
+    cdef int n_classes          # of a regression 1: the mean
+    cdef int* codes             # per row: the class that is explained; 0 of a regression
+    cdef const double* factors  # factors[class * n_rows + row]; NULL: 1 for the class codes[row],
+                                #   0 for all others
     cdef bint regression
     cdef bint empty_answers     # an empty leaf answers: its mean, or equal shares
     cdef bint by_majority       # the largest class of a leaf has the share 1
@@ -218,9 +223,11 @@ cdef class TreeExplanations(Explanations):
     cdef int explain_tree(self, Explainer explainer, int tree) except -1 nogil
     cdef int add_up(self, int tree) except -1 nogil
     cdef int lay_out(self, Explainer explainer, int tree) except -1 nogil
-    cdef void follow(self, Explainer explainer, int tree, int row) noexcept nogil
+    cdef void reach(self, int row, const int* leaves) noexcept
+    cdef void climb(self, Explainer explainer, int tree, int row) noexcept nogil
     cdef double weight_in(self, int tree, int row) noexcept nogil
     cdef void answer(self, int tree, int node, int row, int n, double* values) noexcept nogil
+    cdef double answer_empty(self, int row) noexcept nogil
     cdef double mean_in(self, int tree, int node) noexcept nogil
     cdef double mean_of_leaf(self, int tree, int leaf) noexcept nogil
     cdef bint keeps_subtotals(self) noexcept nogil

@@ -10,11 +10,12 @@ from .allocation cimport free, product, resized, zeroed
 from .arrays cimport view
 from .lists cimport item_of
 from .subtotals cimport (
-    MOST_CLASSES, add_classes, mean_below, next_unknown, reserve_subtotals, subtotal_of,
+    MOST_CLASSES, add_classes, are_known, mean_below, next_unknown, reserve_subtotals, subtotal_of,
 )
 from .team cimport Job, Team
 from .tree cimport (
-    Node, Tree, first_cell, forget_subtotals, is_leaf, majority, mean_of, turn, weight_of,
+    Node, Tree, first_cell, forget_subtotals, is_leaf, majority, mean_of, parent_of, turn,
+    weight_of,
 )
 from .trees cimport Trees
 
@@ -66,8 +67,8 @@ cdef class Contributions:
 
     def arrays(self):
         """The base value of each row, and the contributions: an array (rows, features)."""
-        return (view(self.base, "f8", (self.n_rows,)).copy(),
-                view(self.phi, "f8", (self.n_features, self.n_rows)).T.copy())
+        found = view(self.phi, "f8", (self.n_features + 1, self.n_rows)).T.copy()
+        return found[:, self.n_features], found[:, :self.n_features]
 
     cdef void add(self, const double* phi, const double* base) noexcept nogil:
         cdef Py_ssize_t i
@@ -231,7 +232,10 @@ cdef class Explanations(Job):
     """The contributions to the predictions of a learner, for some rows. See the header."""
 
     cdef int put_row(self, int row, const double* values, int code) except -1:
-        """Take a row by column, the one that the schema encoded last, and the label to explain."""
+        """Take a row by column, and the label to explain.
+
+        The schema encoded this row last, and the learner answered it last.
+        """
         raise NotImplementedError
 
     cdef int finish(self) except -1:
@@ -249,21 +253,33 @@ cdef class TreeExplanations(Explanations):
     def __cinit__(self, Contributions total, bint shapley, Team team, Trees trees):
         cdef size_t columns = max(1, total.n_features), size = product(columns + 1, total.n_rows)
         self.total, self.shapley, self.team, self.trees = total, shapley, team, trees
-        self.regression, self.weights = trees.kind.regression, None
+        self.regression, self.n_classes = trees.kind.regression, 1
         self.explainers = [Explainer(total.n_features, total.n_rows, shapley)
                            for _ in range(team.n_threads)]
         self.parts = <double*>zeroed(product(MOST_TASKS, size), sizeof(double))
         self.rows = <double*>zeroed(product(columns, total.n_rows), sizeof(double))
+        self.codes = <int*>zeroed(total.n_rows, sizeof(int))
+        self.leaves = <int*>zeroed(product(max(1, trees.n_trees), total.n_rows), sizeof(int))
 
     def __dealloc__(self):
         free(self.parts)
         free(self.rows)
+        free(self.codes)
+        free(self.leaves)
+        free(self.weights)
 
     cdef int put_row(self, int row, const double* values, int code) except -1:
         cdef Py_ssize_t i
         for i in range(self.total.n_features):
             self.rows[i * self.total.n_rows + row] = values[i]
+        self.codes[row] = code
         return 0
+
+    cdef void reach(self, int row, const int* leaves) noexcept:
+        """Take the leaf in each tree that a row reaches."""
+        cdef int tree
+        for tree in range(self.trees.n_trees):
+            self.leaves[tree * <Py_ssize_t>self.total.n_rows + row] = leaves[tree]
 
     cdef int explain(self, int first, int n) except -1 nogil:
         """Add the contributions in the trees first ... first + n - 1."""
@@ -311,12 +327,13 @@ cdef class TreeExplanations(Explanations):
             explainer.add_shapley()
         else:
             for row in range(n_rows):
-                self.follow(explainer, tree, row)
+                self.climb(explainer, tree, row)
         return 0
 
     cdef double weight_in(self, int tree, int row) noexcept nogil:
         """The weight of the contributions in a tree."""
-        return 1.0 if self.weights is None else self.weights[tree, row]
+        return 1.0 if self.weights == NULL else (
+            self.weights[tree * <Py_ssize_t>self.total.n_rows + row])
 
     cdef int lay_out(self, Explainer explainer, int tree) except -1 nogil:
         """Lay out a tree, whose leaves answer."""
@@ -326,41 +343,43 @@ cdef class TreeExplanations(Explanations):
         for i in range(explainer.n_leaves):
             values = explainer.values + <Py_ssize_t>i * n_rows
             self.answer(tree, explainer.steps[explainer.leaves[i]].right, 0, n_rows, values)
-            if self.weights is not None:
-                for row in range(n_rows):
-                    values[row] *= self.weights[tree, row]
+            for row in range(n_rows):
+                values[row] *= self.weight_in(tree, row)
             if values[0] != values[0] and self.keeps_subtotals():
                 memcpy(values, explainer.means, n_rows * sizeof(double))
         return 0
 
-    cdef void follow(self, Explainer explainer, int tree, int row) noexcept nogil:
-        """Add the change of the mean at each split on the path of the row: as `add_path`."""
+    cdef void climb(self, Explainer explainer, int tree, int row) noexcept nogil:
+        """Add the change of the mean at each split on the path of the row: as `add_path`.
+
+        From the leaf up, since the prediction has found it: a step needs no value of the row.
+        """
         cdef const Tree* this = &self.trees.trees[tree]
-        cdef const Node* here = this.nodes
-        cdef double mean = explainer.means[row], above = mean, below
-        cdef double weight = self.weight_in(tree, row)
-        cdef Py_ssize_t place
-        cdef int node
-        while not is_leaf(here):
-            place = here.feature * <Py_ssize_t>self.total.n_rows + row
-            node = here.left ^ <int>turn(here, self.rows[place], False)
-            self.answer(tree, node, row, 1, &below)
-            below = mean if below != below else below * weight
-            explainer.phi[place] += below - above
-            here, above = &this.nodes[node], below
+        cdef double mean = explainer.means[row], weight = self.weight_in(tree, row), above, below
+        cdef Py_ssize_t n_rows = self.total.n_rows
+        cdef int node = self.leaves[tree * n_rows + row]
+        self.answer(tree, node, row, 1, &below)
+        below = mean if below != below else below * weight
+        while node > 0:
+            node = parent_of(this, node)
+            above = answer_below(self, subtotal_of(this, node), row) * weight if node else mean
+            if above != above:
+                above = mean
+            explainer.phi[this.nodes[node].feature * n_rows + row] += below - above
+            below = above
 
     cdef bint keeps_subtotals(self) noexcept nogil:
-        return self.regression or (
-            self.factors.shape[0] <= MOST_CLASSES and not self.by_majority)
+        return self.regression or (self.n_classes <= MOST_CLASSES and not self.by_majority)
 
     cdef int add_up(self, int tree) except -1 nogil:
         """Compute the subtotals of a tree that are not known."""
         cdef Tree* this = &self.trees.trees[tree]
         cdef double* total
         cdef int node, left
-        if is_leaf(this.nodes):
+        cdef int n_values = 2 if self.regression else 1 + self.n_classes
+        if is_leaf(this.nodes) or are_known(this, n_values):
             return 0
-        reserve_subtotals(this, 2 if self.regression else 1 + <int>self.factors.shape[0])
+        reserve_subtotals(this, n_values)
         node = next_unknown(this, -1)
         while node >= 0:
             if not self.regression:
@@ -377,37 +396,38 @@ cdef class TreeExplanations(Explanations):
     cdef void answer(self, int tree, int node, int row, int n, double* values) noexcept nogil:
         """What a node answers n rows; its subtotal is known. NaN: it is empty."""
         cdef const Tree* this = &self.trees.trees[tree]
-        cdef const double* total
-        cdef double weight, inverse
-        cdef int k, cell
-        cdef bint first
-        if self.regression:
-            add_products(values, &self.factors[0, row], self.mean_in(tree, node), n, True)
-            return
-        weight = weight_below(this, node)
-        if not weight > 0.0:
-            if not self.empty_answers:
-                add_products(values, &self.factors[0, row], NAN, n, True)
-                return
-            for k in range(<int>self.factors.shape[0]):
-                add_products(values, &self.factors[k, row], 1.0 / self.factors.shape[0], n, k == 0)
-            return
-        inverse = 1.0 / weight
+        cdef double share
+        cdef int i, cell
         if not is_leaf(&this.nodes[node]):
-            total = subtotal_of(this, node)
-            for k in range(<int>self.factors.shape[0]):
-                add_products(values, &self.factors[k, row], total[1 + k] * inverse, n, k == 0)
+            for i in range(n):
+                values[i] = answer_below(self, subtotal_of(this, node), row + i)
+        elif self.regression:
+            answer_shares(self, row, n, values, 0, self.mean_in(tree, node), True)
+        elif not weight_of(this, node) > 0.0:
+            for i in range(n):
+                values[i] = self.answer_empty(row + i)
         elif self.by_majority:
-            add_products(values, &self.factors[majority(this, node), row], 1.0, n, True)
+            answer_shares(self, row, n, values, majority(this, node), 1.0, True)
         elif this.nodes[node].left >= 0:
-            add_products(values, &self.factors[this.nodes[node].left, row], 1.0, n, True)
+            answer_shares(self, row, n, values, this.nodes[node].left, 1.0, True)
         else:
-            cell = first_cell(this, node)
-            first = True
+            cell, share = first_cell(this, node), 1.0 / weight_of(this, node)
+            for i in range(n):
+                values[i] = 0.0
             while cell >= 0:
-                add_products(values, &self.factors[this.cells[cell].code, row],
-                             this.cells[cell].weight * inverse, n, first)
-                cell, first = this.cells[cell].next, False
+                answer_shares(self, row, n, values, this.cells[cell].code,
+                              this.cells[cell].weight * share, False)
+                cell = this.cells[cell].next
+
+    cdef double answer_empty(self, int row) noexcept nogil:
+        """What a node without samples answers a row: equal shares, or NaN."""
+        cdef double answer = 0.0
+        cdef int k
+        if not self.empty_answers:
+            return NAN
+        for k in range(self.n_classes):
+            answer += factor(self, k, row)
+        return answer / self.n_classes
 
     cdef double mean_in(self, int tree, int node) noexcept nogil:
         """The mean that a node answers, whose subtotal is known. NaN: it is empty."""
@@ -427,16 +447,11 @@ cdef class VoteExplanations(TreeExplanations):
     """The contributions to a weighted mean of the trees. See the header."""
 
     cdef VoteExplanations by(self, int n_labels):
-        """Give each tree the weight 0, and each of so many labels the factor 0."""
-        self.weights = np.zeros((self.trees.n_trees, self.total.n_rows))
-        self.factors = (np.ones((1, self.total.n_rows)) if self.regression
-                        else np.zeros((n_labels, self.total.n_rows)))
+        """Give each tree the weight 0."""
+        self.n_classes = 1 if self.regression else n_labels
+        self.weights = <double*>zeroed(
+            product(self.trees.n_trees, self.total.n_rows), sizeof(double))
         return self
-
-    cdef int put_row(self, int row, const double* values, int code) except -1:
-        TreeExplanations.put_row(self, row, values, code)
-        self.factors[code, row] = 1.0
-        return 0
 
     cdef int finish(self) except -1:
         with nogil:
@@ -446,14 +461,37 @@ cdef class VoteExplanations(TreeExplanations):
         return 0
 
 
-cdef inline void add_products(double* values, const double* factors, double share, int n,
-                              bint first) noexcept nogil:
-    """Add factors times a share to the values of n rows, which the first ones replace."""
-    cdef int row
-    for row in range(n):
-        values[row] = (0.0 if first else values[row]) + factors[row] * share
-
-
 cdef inline double weight_below(const Tree* tree, int node) noexcept nogil:
     """The weight of a node, whose subtotal is known."""
     return weight_of(tree, node) if is_leaf(&tree.nodes[node]) else subtotal_of(tree, node)[0]
+
+
+cdef inline double factor(TreeExplanations self, int k, int row) noexcept nogil:
+    """The factor of a class."""
+    if self.factors == NULL:
+        return self.codes[row] == k
+    return self.factors[k * <Py_ssize_t>self.total.n_rows + row]
+
+
+cdef inline void answer_shares(TreeExplanations self, int row, int n, double* values, int k,
+                               double share, bint first) noexcept nogil:
+    """Add the share of a class to the answers for n rows, which the first one replaces."""
+    cdef int i
+    for i in range(n):
+        values[i] = (0.0 if first else values[i]) + factor(self, k, row + i) * share
+
+
+cdef inline double answer_below(TreeExplanations self, const double* total,
+                                int row) noexcept nogil:
+    """What an inner node with this subtotal answers a row."""
+    cdef double answer = 0.0
+    cdef int k
+    if self.regression:
+        return total[1] * factor(self, 0, row)
+    if not total[0] > 0.0:
+        return self.answer_empty(row)
+    if self.factors == NULL:
+        return total[1 + self.codes[row]] / total[0]
+    for k in range(self.n_classes):
+        answer += total[1 + k] * self.factors[k * <Py_ssize_t>self.total.n_rows + row]
+    return answer / total[0]

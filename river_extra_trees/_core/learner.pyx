@@ -73,6 +73,20 @@ class ValueGroup:
         return (code in self.codes) != self.others_left
 
 
+cdef int answer_to_explain(Learner learner, int given) except -1:
+    """Answer the row that the schema encoded last; return the code of the label to explain.
+
+    That is the given one, or the predicted one if it is -1.
+    """
+    if learner.regression:
+        learner.row_number()
+    elif given >= 0:
+        learner.row_shares()
+    else:
+        given = learner.labels.code(learner.labels.named(learner.row_label()))
+    return given
+
+
 cdef class Learner(Guarded):
     """The base class of the core objects of all families. See the header."""
 
@@ -432,13 +446,14 @@ cdef class Learner(Guarded):
         """The number that one tree predicts; only of families with linear models."""
         raise NotImplementedError
 
-    def explain(self, list rows, label=None, bint shapley=True, Team team=None):
+    def explain(self, rows, label=None, bint shapley=True, Team team=None):
         """Divide predictions among the columns of the schema: see `explain`.
 
         Parameters
         ----------
         rows
-            Features of each row; at most `n_rows_explained`.
+            Features of each row; or a reader, of which some rows are explained, from the next one
+            on.
         label
             Label whose log odds are explained; None: the predicted one, or the number.
         shapley
@@ -452,28 +467,37 @@ cdef class Learner(Guarded):
         """
         cdef Contributions total
         cdef Explanations explanations
+        cdef RowReader reader = rows if isinstance(rows, RowReader) else None
         cdef list labels = []
-        cdef int row, given, code = 0
-        if len(rows) > MOST_ROWS:
-            raise ValueError(f"at most {<int>MOST_ROWS} rows are explained at once")
-        with self.using():
+        cdef int row, n_rows, most, given, code = 0
+        hold(self)
+        try:
+            # Of many columns fewer rows, for their memory.
+            most = max(1, min(<int>MOST_ROWS, (1 << 16) // max(1, self.schema.n_columns)))
+            if reader is None:
+                n_rows = <int>len(rows)
+                if n_rows > MOST_ROWS:
+                    raise ValueError(f"at most {<int>MOST_ROWS} rows are explained at once")
+            else:
+                n_rows = <int>min(reader.n - reader.row, most)
+                reader.link(self.schema, self.labels, self.n_seen)
             given = 0 if self.regression else self.code_to_explain(label)
-            total = Contributions(self.schema.n_columns, <int>len(rows))
+            total = Contributions(self.schema.n_columns, n_rows)
             explanations = self.explanations(total, shapley, team or Team())
-            for row, x in enumerate(rows):
-                self.schema.encode(x)
+            for row in range(n_rows):
+                if reader is None:
+                    self.schema.encode(rows[row])
+                else:
+                    reader.read()
+                    reader.row += 1
+                code = answer_to_explain(self, given)
                 if not self.regression:
-                    code = given if given >= 0 else self.labels.code(
-                        self.labels.named(self.row_label()))
                     labels.append(self.labels.labels[code])
                 explanations.put_row(row, self.schema.row, code)
             explanations.finish()
+        finally:
+            release(self)
         return labels, *total.arrays()
-
-    @property
-    def n_rows_explained(self):
-        """Number of rows that `explain` takes at once; of many columns fewer, for their memory."""
-        return max(1, min(<int>MOST_ROWS, (1 << 16) // max(1, self.schema.n_columns)))
 
     cdef int code_to_explain(self, object label) except? -1:
         """The code of a label; -1: of each row the predicted one."""

@@ -157,6 +157,10 @@ cdef class Labels:
     cdef inline bint is_free(self, int code) noexcept nogil:
         return self.latest[code] < 0
 
+    cdef inline bint is_new(self, int code) noexcept nogil:
+        """Whether the sample that is being learned has brought this label."""
+        return self.latest[code] == self.n_learned
+
     cdef inline void note(self, int code) noexcept nogil:
         """Note that a sample with this label is learned."""
         self.latest[code] = self.n_learned

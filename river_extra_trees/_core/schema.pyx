@@ -409,6 +409,20 @@ cdef class Schema:
         cdef set unused = set(self.free)
         return [pair for pair in enumerate(self.names) if pair[0] not in unused]
 
+    def by_feature(self, int n_columns):
+        """The names of the features in the first columns, and which of them has each column.
+
+        The latter are a list of columns and one of places in the names; None if each of the columns
+        has its own feature, in this order.
+        """
+        if n_columns == self.n_columns and not self.free and (
+                self.numeric.keys().isdisjoint(self.nominal)):
+            return tuple(self.names), None
+        pairs = [pair for pair in self.features() if pair[0] < n_columns]
+        places = dict.fromkeys(name for _, name in pairs)
+        places = {name: place for place, name in enumerate(places)}
+        return tuple(places), ([column for column, _ in pairs], [places[name] for _, name in pairs])
+
     def check(self):
         """Raise a StateError if an invariant is broken; the last step of loading."""
         require(len(self.names) == len(self.codes) == self.n_columns

@@ -29,6 +29,15 @@ cdef inline double* subtotal_of(const Tree* tree, int node) noexcept nogil:
     return tree.subtotals + <Py_ssize_t>(tree.nodes[node].left >> 1) * tree.n_subtotals
 
 
+cdef inline bint are_known(const Tree* tree, int n_values) noexcept nogil:
+    """Whether all subtotals of a tree that is split are known: that of the root forgets last."""
+    cdef double weight
+    if tree.n_subtotals != n_values or tree.subtotals == NULL:
+        return False
+    weight = subtotal_of(tree, 0)[0]
+    return weight == weight
+
+
 cdef inline double mean_below(double left_weight, double left, double right_weight,
                               double right) noexcept nogil:
     """The mean of an inner node, from the weights and means of its children."""

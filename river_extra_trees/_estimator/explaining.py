@@ -6,13 +6,16 @@ import typing
 from collections.abc import Callable, Hashable, Iterable, Mapping
 
 import numpy as np
+import numpy.typing as npt
 
 from river_extra_trees._core.safe_repr import safe_repr
 from river_extra_trees.explanation import Explanation
 
+from .frames import opened
 from .inspection import Node, is_leaf
 from .parameters import check_choice
-from .rows import without_missing
+from .rows import objects, values_by_name
+from .tables import block_in, table_of
 
 if typing.TYPE_CHECKING:
     from river_extra_trees._core.learner import Learner
@@ -22,58 +25,77 @@ __all__ = ["explain_row", "explain_rows", "trees_for_shap"]
 
 METHODS = ("shapley", "path")
 
+Numbers = npt.NDArray[np.float64]
+
 
 def explain_row(
     core: Learner, team: Team, x: Mapping[Hashable, typing.Any], label: typing.Any, method: str
 ) -> Explanation:
     """Explain the prediction for a sample, with some threads; `label` is None in a regression."""
-    return explain_rows(core, team, [x], label, method)[0]
+    check_choice("method", method, *METHODS)
+    labels, bases, parts = core.explain([x], label, method == "shapley", team)
+    names, values = by_feature(core, parts)
+    data = objects([x.get(name) for name in names])
+    label = None if core.regression else labels[0]
+    return Explanation(float(bases[0]), values[0], data, names, label, method)
 
 
 def explain_rows(
-    core: Learner,
-    team: Team,
-    rows: list[Mapping[Hashable, typing.Any]],
-    label: typing.Any,
-    method: str,
+    core: Learner, team: Team, frame: typing.Any, label: typing.Any, method: str
 ) -> Explanation:
-    """Explain the prediction for each of some samples."""
+    """Explain the prediction for each row of a frame, a result of `readable_frame`."""
     check_choice("method", method, *METHODS)
-    size, labels, bases, blocks = core.n_rows_explained, [], [], []
-    for first in range(0, max(1, len(rows)), size):
-        found = core.explain(rows[first : first + size], label, method == "shapley", team)
-        labels += found[0]
-        bases.append(found[1])
-        blocks.append(found[2])
+    reader = core.reader(table_of(frame))  # an error names the row
+    blocks = [core.explain(reader, label, method == "shapley", team)]
+    while reader.row < reader.n:
+        blocks.append(core.explain(reader, label, method == "shapley", team))
     # Another thread may have learned a new feature in between: it has no part in earlier blocks.
-    width = blocks[-1].shape[1]
-    parts = blocks[0]
-    if len(blocks) > 1:
-        parts = np.zeros((len(rows), width))
-        for place, block in enumerate(blocks):
-            parts[place * size : (place + 1) * size, : block.shape[1]] = block
-    columns = [(column, name) for column, name in core.schema.features() if column < width]
-    names = [name for _, name in columns]
-    places = dict.fromkeys(names)
-    values = parts
-    if len(places) < width:
-        # A feature with numbers and other values has two columns, and some columns are free.
-        places = {name: place for place, name in enumerate(places)}
-        values = np.zeros((len(rows), len(places)))
-        for column, name in columns:
-            values[:, places[name]] += parts[:, column]
-    data = np.empty(values.shape, dtype=object)
-    for into, x in zip(data, rows, strict=True):
-        for place, value in enumerate(without_missing([x.get(name) for name in places])):
-            into[place] = value  # one by one: a value may be a tuple
-    return Explanation(
-        np.concatenate(bases),
-        values,
-        data,
-        tuple(places),
-        None if core.regression else labels,
-        method,
-    )
+    parts = np.zeros((reader.n, blocks[-1][2].shape[1]))
+    first = 0
+    for _, _, block in blocks:
+        parts[first : first + len(block), : block.shape[1]] = block
+        first += len(block)
+    names, values = by_feature(core, parts)
+    data = objects_by_name(frame, names)
+    labels = [each for found, *_ in blocks for each in found]
+    bases = np.concatenate([found for _, found, _ in blocks])
+    return Explanation(bases, values, data, names, None if core.regression else labels, method)
+
+
+def by_feature(core: Learner, parts: Numbers) -> tuple[tuple[Hashable, ...], Numbers]:
+    """Add up the contributions of the columns of each feature; return its name, too.
+
+    A feature with numbers and other values has two columns, and some columns are free.
+    """
+    names, places = core.schema.by_feature(parts.shape[1])
+    if places is None:
+        return names, parts
+    values = np.zeros((len(parts), len(names)))
+    for column, place in zip(*places, strict=True):
+        values[:, place] += parts[:, column]
+    return names, values
+
+
+def objects_by_name(frame: typing.Any, names: tuple[Hashable, ...]) -> npt.NDArray[np.object_]:
+    """Return the values in the named columns, an array (rows, names); None if one is missing."""
+    native, library = opened(frame)
+    found = np.empty((len(frame), len(names)), dtype=object)
+    in_frame, block = block_in(native, library) if library != "numpy" else ([], None)
+    if block is None:
+        columns = values_by_name(frame)
+        for place, name in enumerate(names):
+            if name in columns:
+                found[:, place] = objects(columns[name])
+        return found
+    numbers = native.to_numpy(object, copy=True) if library == "pandas" else block.astype(object)
+    numbers[block != block] = None
+    if tuple(in_frame) == names:
+        return numbers
+    places = {name: place for place, name in enumerate(in_frame)}
+    for place, name in enumerate(names):
+        if name in places:
+            found[:, place] = numbers[:, places[name]]
+    return found
 
 
 def trees_for_shap(

@@ -176,6 +176,8 @@ def values_of(values: typing.Any, name: str) -> list[typing.Any]:
     """
     if type(values) is list:
         return values.copy()
+    if package_of(values) == "pandas" and isinstance(getattr(values, "dtype", None), np.dtype):
+        return list(values.to_list())  # as narwhals does, which takes longer than a short column
     import narwhals
 
     values = flat(values)

@@ -24,9 +24,8 @@ from . import inspection
 from .explaining import explain_row, explain_rows
 from .frames import Sample, readable_frame
 from .parameters import n_threads_of
-from .rows import rows_of, values_by_name
 from .snapshot import Snapshot
-from .tables import labelled_table_of, table_of
+from .tables import labelled_table_of
 
 if typing.TYPE_CHECKING:
     from .frames import Frame, Series, Weights
@@ -343,11 +342,8 @@ class TreeLearner(base.Estimator):
 
     def _explain_many(self, X: Frame, label: typing.Any, method: str) -> Explanation:
         """Explain the prediction for each row of a frame; `label` is None in a regression."""
-        frame = readable_frame(X)
-        self._core.reader(table_of(frame))  # an error names the row
-        rows: list[Sample] = list(rows_of(values_by_name(frame), len(frame)))
         with self._team() as team:
-            return explain_rows(self._core, team, rows, label, method)
+            return explain_rows(self._core, team, readable_frame(X), label, method)
 
     def debug_one(self, x: Sample, tree: int | None = None) -> str:
         """Explain a prediction as text.

@@ -13,6 +13,7 @@ from .frames import columns_in, values_of
 __all__ = [
     "is_missing",
     "labels_of_codes",
+    "objects",
     "probabilities_of",
     "rows_of",
     "values_by_name",
@@ -72,6 +73,11 @@ def is_missing(value: typing.Any) -> bool:
 def values_by_name(frame: typing.Any) -> dict[Hashable, Values]:
     """Return the columns of a frame or an array by name, as lists of Python values."""
     return {name: values_of(each, "a column") for name, each in columns_in(frame)}
+
+
+def objects(values: Values) -> npt.NDArray[np.object_]:
+    """Return an array of these values, of which some may be tuples; None if one is missing."""
+    return np.fromiter(without_missing(values), dtype=object, count=len(values))
 
 
 # --- Answers

@@ -39,6 +39,7 @@ from .frames import (
 )
 
 __all__ = [
+    "block_in",
     "check_lengths",
     "column_of",
     "labelled_table_of",

@@ -36,6 +36,7 @@ Row = tuple[tuple[int, float], ...]
 
 RENEW, BRANCH = 10, 11  # purposes of random numbers
 FIRST_GROWTH = 10
+GOLDEN = 0.6180339887498949
 LEAST_SAMPLES = 10
 SAMPLES_PER_REGRESSOR = 3
 
@@ -122,6 +123,10 @@ class NaiveExtraTrees(abc.ABC):
                 Group(window_size, range(len(self.trees), len(self.trees) + n), kind)
             )
             self.trees += [Tree(kind) for _ in range(n)]
+            # Growths of several groups begin at different samples.
+            if isinstance(self, NaiveNumberForest):
+                interval = max(1.0, min(FIRST_GROWTH, window_size) / n)
+                self.groups[-1].due += interval * ((len(self.groups) - 1) * GOLDEN % 1.0)
 
     @property
     def n_seen(self) -> int:
@@ -301,7 +306,8 @@ class NaiveExtraTrees(abc.ABC):
 class NaiveClassForest(NaiveExtraTrees):
     """A pool of the groups, their mixture, what followed the last label, and a regression."""
 
-    FLOOR, LEARNING_RATE, SHARE = 0.01, 0.02, 0.005
+    FLOOR, SHARE = 0.01, 0.005
+    RATE, FIRST_SQUARES, MOST_SQUARES = 0.3, 4.0, 500.0
     LABEL_MEMORY, PRIOR_COUNT = 500.0, 0.5
 
     def __init__(self, **settings: Any) -> None:
@@ -313,6 +319,7 @@ class NaiveClassForest(NaiveExtraTrees):
         n = len(self.groups)
         self.weights = np.full(n, 1.0 / n)
         self.exponents = np.array([0.0] * n + [1.0, 0.0, 0.0])  # of the members of the pool
+        self.squares = np.zeros(n + 3)  # sums of their squared slopes
 
     def target(self, y: Any) -> float:
         if y not in self.labels:
@@ -367,14 +374,19 @@ class NaiveClassForest(NaiveExtraTrees):
         return dict(zip(self.labels, answer, strict=True))
 
     def weigh(self, sample: Sample) -> None:
-        """Fixed share of the groups' weights, and a gradient step of the pool's exponents."""
+        """Fixed share of the groups' weights, and AdaGrad for the pool's exponents."""
         code = int(sample.y)
         logs, groups, last = self.asked(sample.x)
-        slopes = logs @ self.pool(logs) - logs[:, code]
-        rate = self.LEARNING_RATE * self.step
-        self.exponents = np.maximum(self.exponents - rate * slopes, 0.0)
-        raised = self.weights * np.maximum(groups[:, code], self.FLOOR) ** (0.5 * self.step)
-        self.weights = self.shared(raised, self.SHARE, self.claims())
+        if code in {known.y for known in self.samples}:
+            slopes = logs @ self.pool(logs) - logs[:, code]
+            self.squares = np.minimum(self.squares + slopes**2, self.MOST_SQUARES)
+            first = self.FIRST_SQUARES * (1.0 + self.delay)
+            rates = (
+                self.RATE * self.step / np.sqrt(np.minimum(first + self.squares, self.MOST_SQUARES))
+            )
+            self.exponents = np.maximum(self.exponents - rates * slopes, 0.0)
+            raised = self.weights * np.maximum(groups[:, code], self.FLOOR) ** (0.5 * self.step)
+            self.weights = self.shared(raised, self.SHARE, self.claims())
         if last is not None:
             self.followed.setdefault(last, []).append(code)
         self.last = code

@@ -10,8 +10,8 @@ twice that, as the sides have no names.
 
 In a classification, the samples that have left the pool tell what the values of columns with many
 say (`value_history`): they order the values with those of the leaf, p is what they alone say, and
-values of which the leaf has no sample go to the side for which they speak. Otherwise p is 1 / 2, and
-such values go to the heavier side.
+values of which the leaf has no sample go to the side for which they speak. Otherwise p is 1 / 2,
+and such values go to the heavier side.
 """
 
 from libc.math cimport exp, log
@@ -112,8 +112,8 @@ cdef int sum_values(Particles filter, const Leaf* leaf, const Column* column, in
                     int* n_met, double* squares) noexcept nogil:
     """Sum the samples of a leaf and the history by value into `met`; return how many are its own.
 
-    The n_met - n values of which the leaf has no sample follow. The signal of a sample is its target,
-    without what a linear leaf predicts from its features, or whether it has the label.
+    The n_met - n values of which the leaf has no sample follow. The signal of a sample is its
+    target, without what a linear leaf predicts from its features, or whether it has the label.
     """
     cdef const int* order = column.order
     cdef const Entries* entries = filter.history.entries_of(column.feature)

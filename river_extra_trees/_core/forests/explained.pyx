@@ -1,11 +1,9 @@
 """Explanations of extra trees. See the header."""
 
-import numpy as np
-
 from libc.math cimport INFINITY, exp, log
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memset
 
-from ..arrays cimport view
+from ..allocation cimport free, product, zeroed
 from ..explain cimport (
     Contributions, Explanations, TreeExplanations, slope_of_exp, slope_of_limits, slope_of_log,
 )
@@ -19,6 +17,9 @@ from .model_trees cimport LinearModels
 
 cdef double ONLY_CLASS = 1e-6       # probability of all other classes where there are none
 
+cdef enum:
+    WORK = 4            # scratch of a class: its numbers in `explain_logistic`
+
 
 cdef Explanations explanations_of(ExtraTrees forest, Contributions total, bint shapley, Team team):
     """Explanations of predictions of a forest."""
@@ -31,18 +32,39 @@ cdef class GroupExplanations(TreeExplanations):
     """The contributions in the groups of a forest, each with factors of its own."""
 
     cdef ExtraTrees forest
-    cdef double[:, :, ::1] of_groups    # the `factors` of each group
-    cdef double[:, ::1] base            # per group: the answer if no feature is known
+    cdef double* of_groups      # the `factors` of each group
+    cdef double* base           # base[group * n_classes + class]: the answer without any feature
+    cdef double* saved          # the base values of the rows
+    cdef double* scratch        # all four are one piece of memory
+
+    def __dealloc__(self):
+        free(self.of_groups)
+
+    cdef int reserve(self, ExtraTrees forest, int n_classes, Py_ssize_t n_scratch) except -1:
+        """Allocate the numbers of the groups, all 0, and more for scratch."""
+        cdef Py_ssize_t n = forest.n_groups() * <Py_ssize_t>n_classes, n_rows = self.total.n_rows
+        self.forest, self.empty_answers, self.n_classes = forest, True, n_classes
+        self.of_groups = <double*>zeroed(
+            product(n + 1, n_rows) + n + n_scratch, sizeof(double))
+        self.base = self.of_groups + n * n_rows
+        self.saved = self.base + n
+        self.scratch = self.saved + n_rows
+        self.factors = self.of_groups
+        return 0
+
+    cdef double* factors_of(self, int group) noexcept:
+        """The factors of a group."""
+        return self.of_groups + group * <Py_ssize_t>self.n_classes * self.total.n_rows
 
     cdef int finish(self) except -1:
-        cdef double[::1] base = view(self.total.base, "f8", (self.total.n_rows,)).copy()
         cdef Group group
         cdef int g
+        memcpy(self.saved, self.total.base, self.total.n_rows * sizeof(double))
         for g in range(self.forest.n_groups()):
-            group, self.factors = self.forest.groups[g], self.of_groups[g]
+            group, self.factors = self.forest.groups[g], self.factors_of(g)
             with nogil:
                 self.explain(group.first, group.n)
-        memcpy(self.total.base, &base[0], self.total.n_rows * sizeof(double))
+        memcpy(self.total.base, self.saved, self.total.n_rows * sizeof(double))
         return 0
 
 # --- Classes --------------------------------------------------------------------------------------
@@ -51,40 +73,42 @@ cdef class GroupExplanations(TreeExplanations):
 cdef class ClassExplanations(GroupExplanations):
     """The contributions to the log odds of a class."""
 
-    cdef double[::1] logs               # of the pool, if no feature is known
+    cdef double* logs           # of the pool, if no feature is known
+    cdef double* slopes         # slopes[member * n_classes + class]: of F between base and
+                                #   prediction, for q_m(c)
 
     def by_forest(self, ExtraTrees forest):
         cdef int width = forest.n_labels(), n = forest.n_groups()
         cdef ClassPool pool = forest.pool
-        self.forest, self.empty_answers = forest, True
-        self.of_groups = np.zeros((n, width, self.total.n_rows))
-        self.factors, self.base = self.of_groups[0], np.zeros((n, width))
+        cdef Py_ssize_t n_logs = pool.scratch_of(width)
+        self.reserve(forest, width, n_logs + (n + 3 + WORK) * <Py_ssize_t>width)
+        self.logs, self.slopes = self.scratch, self.scratch + n_logs
+        self.scratch = self.slopes + (n + 3) * width
         add_mean_shares(self)
-        self.logs = np.zeros(pool.scratch_of(width))
         forest.logistic.answer(forest.schema.row, NULL, 0, forest.schema,
-                               pool.logistic_answer(&self.logs[0], width), width)
-        pool.pool(&self.base[0, 0], &self.logs[0], width)
+                               pool.logistic_answer(self.logs, width), width)
+        pool.pool(self.base, self.logs, width)
         return self
 
     cdef int put_row(self, int row, const double* values, int code) except -1:
         cdef ExtraTrees forest = self.forest
         cdef ClassPool pool = forest.pool
-        cdef int width = forest.n_labels(), n = forest.n_groups(), g, k
-        # Per member and class: slope of F between base and prediction, for q_m(c).
-        cdef double[:, ::1] slopes = np.zeros((n + 3, width))
+        cdef int width = self.n_classes, n = forest.n_groups(), g, k
+        cdef double* factors
         TreeExplanations.put_row(self, row, values, code)
         if width - pool.labels.n_free == 1:
             self.total.base[row] = log(1.0 - ONLY_CLASS) - log(ONLY_CLASS)
             return 0
-        forest.reserve_and_answer()
-        self.total.base[row] = slopes_of_pool(
-            pool, forest.single.mixed, &self.logs[0], code, slopes)
-        for k in range(width):
-            for g in range(n):
-                slopes[g, k] += pool.weights[g] * slopes[n, k]
-                self.of_groups[g, k, row] = slopes[g, k] / (<Group>forest.groups[g]).n
+        self.reach(row, forest.single.leaves)
+        self.total.base[row] = find_slopes(self, forest.single.mixed, code)
+        for g in range(n):
+            factors = self.factors_of(g) + row
+            for k in range(width):
+                factors[k * <Py_ssize_t>self.total.n_rows] = (
+                    self.slopes[g * width + k] + pool.weights[g] * self.slopes[n * width + k]
+                ) / (<Group>forest.groups[g]).n
         if forest.logistic.speaks():
-            explain_logistic(self, row, slopes[n + 2])
+            explain_logistic(self, row, self.slopes + (n + 2) * width)
         return 0
 
 
@@ -93,21 +117,23 @@ cdef int add_mean_shares(ClassExplanations shares) except -1:
     cdef ExtraTrees forest = shares.forest
     cdef Group group
     cdef const Tree* this
-    cdef int g, k, tree, width = <int>shares.base.shape[1]
-    cdef double[::1] totals = np.zeros(width + 1)
+    cdef int g, k, tree, width = shares.n_classes
+    cdef double* totals = shares.scratch
+    cdef double* base = shares.base
     for g in range(forest.n_groups()):
         group = forest.groups[g]
         for tree in range(group.first, group.first + group.n):
             this = &forest.trees.trees[tree]
-            totals[:] = 0.0
             if shares.keeps_subtotals() and not is_leaf(this.nodes):
                 shares.add_up(tree)
-                memcpy(&totals[0], subtotal_of(this, 0), (width + 1) * sizeof(double))
+                memcpy(totals, subtotal_of(this, 0), (width + 1) * sizeof(double))
             else:
-                count_samples(this, &totals[0])
+                memset(totals, 0, (width + 1) * sizeof(double))
+                count_samples(this, totals)
             for k in range(width):
-                shares.base[g, k] += (totals[k + 1] / totals[0] if totals[0] > 0.0
-                                      else 1.0 / width) / group.n
+                base[k] += (totals[k + 1] / totals[0] if totals[0] > 0.0
+                            else 1.0 / width) / group.n
+        base += width
     return 0
 
 
@@ -119,12 +145,16 @@ cdef void count_samples(const Tree* tree, double* totals) noexcept nogil:
             add_leaf(tree, node, totals, totals + 1)
 
 
-cdef double slopes_of_pool(ClassPool pool, const double* logs, const double* base, int code,
-                           double[:, ::1] slopes) except? -1.0:
-    """Compute the slope of F for q_m(c); return F at the base."""
-    cdef int m, k, n_members = <int>slopes.shape[0], width = <int>slopes.shape[1]
-    cdef double[::1] sums = np.zeros(width), base_sums = np.zeros(width), weights = np.zeros(width)
-    cdef double others, base_others
+cdef double find_slopes(ClassExplanations explanations, const double* logs, int code) noexcept:
+    """Compute the slopes of F for q_m(c); return F at the base."""
+    cdef ClassPool pool = explanations.forest.pool
+    cdef const double* base = explanations.logs
+    cdef int m, k, width = explanations.n_classes, n_members = explanations.forest.n_groups() + 3
+    cdef double* sums = explanations.scratch
+    cdef double* base_sums = sums + width
+    cdef double* weights = base_sums + width
+    cdef double others, base_others, total = 0.0
+    memset(sums, 0, 3 * width * sizeof(double))
     for m in range(n_members):
         for k in range(width):
             sums[k] += pool.exponents[m] * logs[m * width + k]
@@ -132,34 +162,34 @@ cdef double slopes_of_pool(ClassPool pool, const double* logs, const double* bas
     for k in range(width if pool.labels.n_free else 0):
         if pool.labels.is_free(k):      # no label: it has no share, see `pool`
             sums[k] = base_sums[k] = -INFINITY
-    others, base_others = log_sum(sums, code), log_sum(base_sums, code)
+    others, base_others = log_sum(sums, width, code), log_sum(base_sums, width, code)
     for k in range(width):
         if k != code and not pool.labels.is_free(k):
             weights[k] = slope_of_exp(sums[k] - others, base_sums[k] - base_others)
-    total = np.sum(weights)
+            total += weights[k]
     for k in range(width):
         weights[k] = 1.0 if k == code else -weights[k] / total
         for m in range(n_members):
-            slopes[m, k] = weights[k] * pool.exponents[m] * (1.0 - FLOOR) * slope_of_log(
-                exp(logs[m * width + k]), exp(base[m * width + k]))
+            explanations.slopes[m * width + k] = (
+                weights[k] * pool.exponents[m] * (1.0 - FLOOR) * slope_of_log(
+                    exp(logs[m * width + k]), exp(base[m * width + k])))
     return base_sums[code] - base_others
 
 
-cdef double log_sum(double[::1] sums, int code) noexcept:
-    """The log of the sum of exp(sums), without that of a class; -1 for all classes."""
+cdef double log_sum(const double* sums, int n, int code) noexcept:
+    """The log of the sum of n numbers exp(sums[k]), without that of a class; -1 for all classes."""
     cdef int k
     cdef double largest = -INFINITY, total = 0.0
-    for k in range(sums.shape[0]):
+    for k in range(n):
         if k != code:
             largest = max(largest, sums[k])
-    for k in range(sums.shape[0]):
+    for k in range(n):
         if k != code:
             total += exp(sums[k] - largest)
     return log(total) + largest
 
 
-cdef int explain_logistic(ClassExplanations explanations, int row,
-                          double[::1] slopes) except -1:
+cdef int explain_logistic(ClassExplanations explanations, int row, double* slopes) except -1:
     """Add the contributions to the regression, whose scores are sums over the columns."""
     cdef ExtraTrees forest = explanations.forest
     cdef Contributions contributions = explanations.total
@@ -167,20 +197,22 @@ cdef int explain_logistic(ClassExplanations explanations, int row,
     cdef const double* values = forest.schema.row
     cdef const int* columns = forest.schema.filled
     cdef Py_ssize_t place
-    cdef int i, k, width = <int>slopes.shape[0]
-    cdef double[::1] scores = np.zeros(width), base = np.zeros(width), each = np.zeros(width)
-    cdef double[::1] weights = np.zeros(width)
+    cdef int i, k, width = explanations.n_classes
+    cdef double* scores = explanations.scratch
+    cdef double* base = scores + width
+    cdef double* each = base + width
+    cdef double* weights = each + width
     cdef double others, base_others, mean = 0.0, total = 0.0
-    logistic.scores(values, columns, forest.schema.n_filled, forest.schema, &scores[0])
-    logistic.scores(values, columns, 0, forest.schema, &base[0])
-    others, base_others = log_sum(scores, -1), log_sum(base, -1)
+    logistic.scores(values, columns, forest.schema.n_filled, forest.schema, scores)
+    logistic.scores(values, columns, 0, forest.schema, base)
+    others, base_others = log_sum(scores, width, -1), log_sum(base, width, -1)
     for k in range(width):      # q = exp(score - log of the sum of all): as in the header
         weights[k] = slope_of_exp(scores[k] - others, base[k] - base_others)
         slopes[k] *= weights[k]
         mean += slopes[k]
         total += weights[k]
     for i in range(forest.schema.n_filled):
-        logistic.scores(values, columns + i, 1, forest.schema, &each[0])
+        logistic.scores(values, columns + i, 1, forest.schema, each)
         place = columns[i] * <Py_ssize_t>contributions.n_rows + row
         for k in range(width):
             contributions.phi[place] += (
@@ -197,43 +229,37 @@ cdef class NumberExplanations(GroupExplanations):
     form: slope times (value - mean of the feature among the samples of the tree).
     """
 
-    cdef double[::1] terms              # of the linear models at a row, per column
+    cdef double* terms          # of the linear models at a row, per column
 
     def by_forest(self, ExtraTrees forest):
         cdef int n = forest.n_groups(), g, tree
-        cdef double mean
         cdef Group group
-        self.forest, self.empty_answers = forest, True
-        self.of_groups = np.zeros((n, 1, self.total.n_rows))
-        self.base = np.zeros((n, 1))
-        self.terms = np.zeros(self.total.n_features + 1)
-        self.factors = np.ones((1, self.total.n_rows))
+        self.reserve(forest, 1, n + 2 * forest.mixture.scratch_of() + self.total.n_features)
+        self.terms = self.scratch + n + 2 * forest.mixture.scratch_of()
         for g in range(n):
             group = forest.groups[g]
             for tree in range(group.first, group.first + group.n):
                 self.add_up(tree)
-                self.answer(tree, 0, 0, 1, &mean)
-                self.base[g, 0] += mean / group.n
+                self.base[g] += self.mean_in(tree, 0) / group.n
         return self
 
     cdef int put_row(self, int row, const double* values, int code) except -1:
         cdef ExtraTrees forest = self.forest
         cdef int n = forest.n_groups(), g, tree, i
-        cdef double[::1] factors = np.zeros(n)
+        cdef double* factors = self.scratch
         cdef Group group
         TreeExplanations.put_row(self, row, values, code)
-        forest.reserve_and_answer()
-        self.total.base[row] = factors_of_groups(
-            forest.mixture, forest.single.answers + 2 * forest.n_trees, &self.base[0, 0],
-            &factors[0])
-        self.terms[:] = 0.0
+        self.reach(row, forest.single.leaves)
+        self.total.base[row] = find_factors(
+            forest.mixture, forest.single.answers + 2 * forest.n_trees, self.base, factors)
+        memset(self.terms, 0, self.total.n_features * sizeof(double))
         for g in range(n):
             group = forest.groups[g]
-            self.of_groups[g, 0, row] = factors[g] / group.n
+            self.factors_of(g)[row] = factors[g] / group.n
             for tree in range(group.first, group.first + group.n):
                 (<LinearModels>forest.models_of(tree)).add_terms(
                     forest.single.leaves[tree], values, forest.schema.n_columns,
-                    factors[g] / group.n, &self.terms[0])
+                    factors[g] / group.n, self.terms)
         for i in range(self.total.n_features):
             self.total.phi[i * <Py_ssize_t>self.total.n_rows + row] = self.terms[i]
         return 0
@@ -243,31 +269,34 @@ cdef class NumberExplanations(GroupExplanations):
             <LinearModels>self.forest.models_of(tree)).in_middle(leaf)
 
 
-cdef double factors_of_groups(NumberMixture mixture, const double* groups, const double* base,
-                              double* factors) except? -1.0:
-    """Compute the slope of the mixture for each group; return the mixture at the base."""
+cdef double find_factors(NumberMixture mixture, const double* groups, const double* base,
+                         double* factors) noexcept:
+    """Compute the slope of the mixture for each group; return the mixture at the base.
+
+    Behind the factors is scratch for two predictions of the mixture.
+    """
     cdef int k, n = mixture.n_groups
-    cdef double[::1] answers = np.zeros(mixture.scratch_of())
-    cdef double[::1] base_answers = np.zeros(mixture.scratch_of())
+    cdef double* answers = factors + n
+    cdef double* base_answers = answers + mixture.scratch_of()
     cdef const double* c = mixture.stack.slopes
     cdef double low = mixture.lowest, high = mixture.highest, mean_slope = 0.0, of_stack
     cdef double mean = 0.0, base_mean = 0.0, slope
-    mixture.answer(groups, 0.0, &answers[0])
-    mixture.answer(base, 0.0, &base_answers[0])
+    mixture.answer(groups, 0.0, answers)
+    mixture.answer(base, 0.0, base_answers)
     for k in range(n):
         mean_slope += c[k] / n
-    of_stack = slope_of_limits(stacked(mixture, &answers[0]), stacked(mixture, &base_answers[0]),
+    of_stack = slope_of_limits(stacked(mixture, answers), stacked(mixture, base_answers),
                                low, high)
     for k in range(n + 1):
         mean += mixture.weights[k] * answers[k]
         base_mean += mixture.weights[k] * base_answers[k]
     slope = slope_of_limits(mean, base_mean, low, high) * slope_of_chain(
-        mixture, &answers[0], &base_answers[0])
+        mixture, answers, base_answers)
     for k in range(n):
         factors[k] = slope * slope_of_limits(groups[k], base[k], low, high) * (
             mixture.weights[k]
             + mixture.weights[n] * of_stack * (1.0 / n + c[k] - mean_slope))
-    return mixture.mean(&base_answers[0])[0]
+    return mixture.mean(base_answers)[0]
 
 
 cdef double slope_of_chain(NumberMixture mixture, const double* answers,

@@ -45,6 +45,8 @@ cdef enum:
     BEGUN = 3               # in a state: its place among the fields of a growth
     GROWTH_FIELDS = 6
 
+cdef double GOLDEN = 0.6180339887498949     # multiples of it, modulo 1, lie far apart
+
 LARGEST_WINDOW = (2**31 - 1) // 4       # sums of three still fit into 32 bits
 RULES = ("criterion", "max_depth", "min_samples_split", "min_samples_leaf")
 RULE = ("whole", 0, 2**31 - 1)
@@ -126,6 +128,11 @@ cdef class Group:
         return <int>min(self.begun, <int64_t>self.window_size)
 
 
+cdef void stagger(Group group, int g) noexcept:
+    """Let the growths of group g begin at other samples than those of the other groups."""
+    group.due += interval_of(group, <int64_t>group.due) * (g * GOLDEN % 1.0)
+
+
 cdef class SmallBatch:
     """Scratch memory for splits on small batches. See the header."""
 
@@ -183,6 +190,9 @@ cdef class ExtraTrees(Ensemble):
             self.groups.append(Group(window_size, first, n, growth))
             first += n
         self.n_trees = n_trees = first
+        if regression:      # else all groups would write the first pages of their memory at once
+            for first, group in enumerate(self.groups):
+                stagger(group, first)
         self.trees = self.new_trees()
         self.trees.reserve_trees(n_trees)
         for _ in range(n_trees):

@@ -561,14 +561,19 @@ cdef class ForestExplanations(VoteExplanations):
     """The contributions to the mean of the trees that vote for a row. See the header."""
 
     cdef int put_row(self, int row, const double* values, int code) except -1:
-        cdef const int* reached = self.forest.find_leaves_of_row()
+        cdef const int* reached = self.forest.reached
+        cdef double* weights = self.weights + row
+        cdef Py_ssize_t n_rows = self.total.n_rows
         cdef int tree, n_trees = self.trees.n_trees, n_voters = 0
+        cdef double vote
         VoteExplanations.put_row(self, row, values, code)
+        self.reach(row, reached)
         for tree in range(n_trees):
-            self.weights[tree, row] = weight_of(&self.trees.trees[tree], reached[tree]) > 0.0
-            n_voters += <int>self.weights[tree, row]
+            n_voters += weight_of(&self.trees.trees[tree], reached[tree]) > 0.0
+        vote = 1.0 / max(1, n_voters)
         for tree in range(n_trees):
-            self.weights[tree, row] /= max(1, n_voters)
+            weights[tree * n_rows] = (
+                vote if weight_of(&self.trees.trees[tree], reached[tree]) > 0.0 else 0.0)
         if n_voters == 0:
             if self.of_root is None:
                 self.of_root = VoteExplanations(
@@ -576,7 +581,7 @@ cdef class ForestExplanations(VoteExplanations):
                 self.of_root.by_majority = self.by_majority
                 self.of_root.by(self.forest.n_labels())
             self.of_root.put_row(row, values, code)
-            self.of_root.weights[0, row] = 1.0
+            self.of_root.weights[row] = 1.0
         return 0
 
     cdef int finish(self) except -1:

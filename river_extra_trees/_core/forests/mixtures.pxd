@@ -10,11 +10,14 @@ a logistic regression (`logistic`) are the members of a logarithmic opinion pool
 
     p(c) proportional to the product over the members of q_m(c)^e_m.
 
-The exponents take a step down the gradient of the log loss after each sample,
+After each sample, the exponents take a step down the gradient g of the log loss, and are clipped at
+0 (AdaGrad: Duchi, Hazan and Singer 2011),
 
-    d(-log p(y)) / de_m = sum_c p(c) log q_m(c) - log q_m(y),
+    g_m = sum_c p(c) log q_m(c) - log q_m(y),    G_m <- min(G_m + g_m^2, MOST_SQUARES),
+    e_m <- max(0, e_m - RATE g_m / min(FIRST_SQUARES (1 + D) + G_m, MOST_SQUARES)^(1/2)),
 
-and are clipped at 0 (projected online gradient descent: Zinkevich 2003).
+where D is the mean delay of the labels. MOST_SQUARES keeps them learning in a long stream. A sample
+with a new label changes no weight and no exponent: no member could know it.
 
 Numbers (`NumberMixture`). The members of the mixture are the groups, with predictions m_1 ... m_K,
 and their stacked prediction. All predictions are clipped to the range of the targets seen.
@@ -70,7 +73,8 @@ cdef double FLOOR           # share of a uniform distribution in each member of 
 cdef class ClassPool:
     cdef readonly int n_groups
     cdef double* weights                # per group
-    cdef double* exponents              # of the members of the pool, in this order
+    cdef double* exponents              # e, of the members of the pool, in this order
+    cdef double* squares                # G
     cdef readonly Transitions transitions
     cdef Labels labels                  # of the forest: free codes get no share
 
@@ -82,6 +86,8 @@ cdef class ClassPool:
     cdef void pool_logs(self, double* logs, int width) noexcept nogil
     cdef void weigh(self, const double* answers, double* logs, int code, int width,
                     const Pace* pace) noexcept nogil
+    cdef void learn_exponents(self, const double* logs, int code, int width,
+                              double step) noexcept nogil
 
     cdef inline double* logistic_answer(self, double* logs, int width) noexcept nogil:
         """The memory to which the prediction of the regression is written before `pool`."""

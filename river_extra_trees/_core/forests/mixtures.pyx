@@ -21,7 +21,9 @@ from ..state import (
 
 cdef double CLASS_SHARE = 0.005     # s for classes
 FLOOR = 0.01
-cdef double LEARNING_RATE = 0.02    # of the exponents
+cdef double RATE = 0.3              # of the exponents
+cdef double FIRST_SQUARES = 4.0     # beside G
+cdef double MOST_SQUARES = 500.0    # of both
 cdef double LARGEST_EXPONENT = 1e6
 
 
@@ -37,6 +39,7 @@ cdef class ClassPool:
         self.n_groups = n_groups
         self.weights = <double*>zeroed(n_groups, sizeof(double))
         self.exponents = <double*>zeroed(n_groups + 3, sizeof(double))
+        self.squares = <double*>zeroed(n_groups + 3, sizeof(double))
         for g in range(n_groups):
             self.weights[g] = 1.0 / n_groups
         self.exponents[n_groups] = 1.0
@@ -45,6 +48,7 @@ cdef class ClassPool:
     def __dealloc__(self):
         free(self.weights)
         free(self.exponents)
+        free(self.squares)
 
     cdef void pool(self, const double* answers, double* logs, int width) noexcept nogil:
         """The logarithmic opinion pool of all members; answers[group * width + class]."""
@@ -84,23 +88,34 @@ cdef class ClassPool:
 
         The predictions of a question, of which only the logs are known, are pooled again.
         """
-        cdef int c, g, n_groups = self.n_groups
-        cdef const double* pooled = logs + (n_groups + 3) * width
-        cdef double slope, share
-        if answers == NULL:
-            self.pool_logs(logs, width)
-        for g in range(n_groups + 3):
-            slope = -logs[g * width + code]
-            for c in range(width):
-                slope += pooled[c] * logs[g * width + c]
-            self.exponents[g] = max(0.0, self.exponents[g] - LEARNING_RATE * pace.step * slope)
-        for g in range(n_groups):
-            share = max(answers[g * width + code] if answers != NULL
-                        else exp(logs[g * width + code]), FLOOR)
-            self.weights[g] *= sqrt(share) if pace.step == 1.0 else exp(
-                0.5 * pace.step * log(share))
-        share_weights(self.weights, n_groups, CLASS_SHARE * pace.share, pace.claims)
+        cdef int g, n_groups = self.n_groups
+        cdef double share
+        if not self.labels.is_new(code):
+            if answers == NULL:
+                self.pool_logs(logs, width)
+            self.learn_exponents(logs, code, width, pace.step)
+            for g in range(n_groups):
+                share = max(answers[g * width + code] if answers != NULL
+                            else exp(logs[g * width + code]), FLOOR)
+                self.weights[g] *= sqrt(share) if pace.step == 1.0 else exp(
+                    0.5 * pace.step * log(share))
+            share_weights(self.weights, n_groups, CLASS_SHARE * pace.share, pace.claims)
         self.transitions.learn(<int>logs[(n_groups + 4) * width], code)
+
+    cdef void learn_exponents(self, const double* logs, int code, int width,
+                              double step) noexcept nogil:
+        """AdaGrad, see the header; `step` is (1 + D)^(-1/2)."""
+        cdef int c, member
+        cdef const double* pooled = logs + (self.n_groups + 3) * width
+        cdef double slope, squares, first = FIRST_SQUARES / (step * step)
+        for member in range(self.n_groups + 3):
+            slope = -logs[member * width + code]
+            for c in range(width):
+                slope += pooled[c] * logs[member * width + c]
+            squares = min(self.squares[member] + slope * slope, MOST_SQUARES)
+            self.squares[member] = squares
+            self.exponents[member] = max(0.0, self.exponents[member] - RATE * step * slope / sqrt(
+                min(first + squares, MOST_SQUARES)))
 
     # ---------------------------------------------------------------- state
 
@@ -112,7 +127,8 @@ cdef class ClassPool:
     cdef dict views(self):
         """The arrays of a state."""
         return {"weights": view(self.weights, "f8", (self.n_groups,)),
-                "exponents": view(self.exponents, "f8", (self.n_groups + 3,))}
+                "exponents": view(self.exponents, "f8", (self.n_groups + 3,)),
+                "squares": view(self.squares, "f8", (self.n_groups + 3,))}
 
     cdef tuple bounds(self, int width):
         """The smallest and the largest numbers of `logs`."""
@@ -122,11 +138,12 @@ cdef class ClassPool:
         return least, most
 
     def __sizeof__(self):
-        return object.__sizeof__(self) + sizeof(double) * (2 * self.n_groups + 3)
+        return object.__sizeof__(self) + sizeof(double) * 3 * (self.n_groups + 2)
 
     FIELDS = {
         "weights": ("numbers", "groups", {"least": 0.0, "most": 1.0}),
-        "exponents": ("numbers", None, {"least": 0.0, "most": LARGEST_EXPONENT}),
+        "exponents": ("numbers", "members", {"least": 0.0, "most": LARGEST_EXPONENT}),
+        "squares": ("numbers", "members", {"least": 0.0, "most": MOST_SQUARES}),
         "transitions": ("part", Transitions),
     }
 

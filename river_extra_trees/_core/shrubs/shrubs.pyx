@@ -622,11 +622,13 @@ cdef class Shrubs(WindowEnsemble):
         return self.row_shares()[0]
 
     cdef Explanations explanations(self, Contributions total, bint shapley, Team team):
-        cdef VoteExplanations found = VoteExplanations(total, shapley, team, self.trees)
-        cdef int tree
+        cdef ShrubExplanations found = ShrubExplanations(total, shapley, team, self.trees)
+        cdef int tree, row
+        found.shrubs = self
         found.by(self.n_labels())
         for tree in range(self.trees.n_trees):
-            found.weights[tree, :] = self.weights[tree]
+            for row in range(total.n_rows):
+                found.weights[tree * <Py_ssize_t>total.n_rows + row] = self.weights[tree]
         return found
 
     cdef int prepare_run(self, RowReader reader) except -1:
@@ -774,4 +776,15 @@ cdef class Shrubs(WindowEnsemble):
                     "Shrubs: a tree is born after the last sample")
             total += self.weights[k]
         require(n == 0 or fabs(total - 1.0) < 1e-9, "Shrubs: the weights do not sum to one")
+        return 0
+
+
+cdef class ShrubExplanations(VoteExplanations):
+    """The contributions to the weighted mean of the trees."""
+
+    cdef Shrubs shrubs
+
+    cdef int put_row(self, int row, const double* values, int code) except -1:
+        VoteExplanations.put_row(self, row, values, code)
+        self.reach(row, self.shrubs.answering)
         return 0

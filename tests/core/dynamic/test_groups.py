@@ -96,7 +96,7 @@ def share_right(n_values: int, window: int) -> float:
 
 
 def test_values_that_have_left_the_window_are_remembered() -> None:
-    """A window holds half a sample of each value; the order and the other values follow the rest."""
+    """A window holds half a sample of each value; order and sides follow the rest."""
     assert share_right(60, 30) > 0.9
 
 

@@ -37,6 +37,39 @@ def test_impossible_weights_are_refused(mixture: type) -> None:
         mixture.restored({**state, "weights": 0.9 * state["weights"]})
 
 
+@pytest.mark.parametrize("squares", [np.zeros(5), np.full(6, -1.0), np.full(6, 501.0)])
+def test_impossible_squares_are_refused(squares: np.ndarray) -> None:
+    """Of a damaged file: too few for the six members, negative, or above their bound."""
+    with pytest.raises(StateError, match="squares"):
+        ClassPool.restored({**ClassPool(3).state(), "squares": squares})
+
+
+def test_exponents_learn_however_much_was_learned() -> None:
+    """The squares of their slopes are bounded."""
+    core, _ = both(False)
+    for row in rows(False, 120):
+        core.learn(*row)
+    state = core.pool.state()
+    full = ClassPool.restored({**state, "squares": np.full_like(state["squares"], 500.0)})
+    late = ExtraTrees.restored({**core.state(), "pool": full})
+    for row in rows(False, 60, seed=4):
+        late.learn(*row)
+    assert late.pool.state()["squares"].max() == 500.0
+    assert np.abs(late.pool.state()["exponents"] - state["exponents"]).max() > 0.05
+
+
+def test_a_new_label_changes_no_weight() -> None:
+    """No member could know it."""
+    core, _ = both(False)
+    for i in range(60):
+        core.learn({"a": float(i % 7)}, i % 7 > 3, 1.0)
+    before = core.pool.state()
+    core.learn({"a": 3.0}, "new", 1.0)
+    after = core.pool.state()
+    for name in ("weights", "exponents", "squares"):
+        np.testing.assert_array_equal(after[name], before[name])
+
+
 @pytest.mark.parametrize("n", [-1.0, 1001.0, 5.0])
 @pytest.mark.parametrize("variance", [-1.0, 1.0])
 @pytest.mark.parametrize("slope", [-101.0, 1.0])
