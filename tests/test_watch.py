@@ -221,6 +221,29 @@ def test_values_are_counted_in_their_bins() -> None:
     assert np.array_equal(inputs.counts, expected)
 
 
+class AddsAnother(float):
+    """A number that adds a sample to inputs while it is read."""
+
+    inputs: Inputs
+
+    def __float__(self) -> float:
+        self.inputs.add({"a": 0.5, "b": 0.5, "c": "u"})
+        return 0.5
+
+
+def test_a_value_may_add_another_sample() -> None:
+    """There is room for eight that are held, and the ninth would not be in it."""
+    inputs = AddsAnother.inputs = Inputs(1e9, random.Random(0))
+    for x, _ in stream(64):
+        inputs.add(x)
+    inputs.end_block()
+    for _ in range(7):
+        inputs.add({"b": 0.5})
+    inputs.add({"b": AddsAnother(0.5)})
+    inputs.count()
+    assert inputs.counts[2].sum() == 8.0
+
+
 def test_the_effective_memory_is_watched() -> None:
     """Weights that move to small windows are a signal of their own."""
     watch = ret.Watch(ret.ExtraTreesClassifier(n_models=10, window_sizes=(30, 3_000), seed=1))

@@ -53,8 +53,10 @@ cdef class Bins:
         cdef Py_ssize_t column, n = len(self.values), n_found = 0, place = 0
         cdef PyObject* name
         cdef PyObject* found
+        cdef int at
         if self.n_held == N_HELD:
             self.count()
+        at = self.n_held    # the methods of a value may add other samples
         for column in range(1, n):
             # Samples mostly have their columns in this order.
             if (not PyDict_Next(x, &place, &name, &found)
@@ -65,14 +67,14 @@ cdef class Bins:
                 value = None if found == NULL else <object>found
                 self._counts[column, self.bin_of(column, value)] += 1.0
             elif found == NULL:
-                self._held[self.n_held, column] = NAN
+                self._held[at, column] = NAN
             elif PyFloat_CheckExact(found):
-                self._held[self.n_held, column] = PyFloat_AS_DOUBLE(found)
+                self._held[at, column] = PyFloat_AS_DOUBLE(found)
             else:
                 value = <object>found   # a reference: its methods may change the sample
-                self._held[self.n_held, column] = number_in(value)
+                self._held[at, column] = number_in(value)
         self._counts[0, 1 if n_found == len(x) or x.keys() <= self.known else N_BINS - 1] += 1.0
-        self.n_held += 1
+        self.n_held = at + 1
         return 0
 
     cpdef count(self):

@@ -4,6 +4,7 @@ import numpy as np
 
 from cpython.object cimport PyObject
 from libc.math cimport NAN, exp, expm1, log, log1p
+from libc.stdint cimport uint64_t
 from libc.string cimport memcpy, memset
 
 from .allocation cimport free, product, resized, zeroed
@@ -24,6 +25,9 @@ cdef extern from "quadrature.h":
                int n_rows) noexcept nogil
 
 cdef double LEAST = 1e-6        # limit of probabilities in log odds
+
+cdef enum:
+    MOST_MARKED = 256           # depth of trees whose features on a path are counted
 
 # Points and weights of the quadrature on [0, 1], for 4, 8, 12 and 16 points.
 cdef double[4][MOST_POINTS] POINTS, WEIGHTS
@@ -221,11 +225,32 @@ cdef class Explainer:
 
     cdef void add_shapley(self) noexcept nogil:
         """Add the Shapley values."""
-        cdef int most = min(self.n_features, self.deepest)      # features on a path
+        cdef int most = most_features(self)
         cdef int k = max(0, min((most - 1) // 8, 3))
         cdef Visit tree = Visit(self.steps, self.levels, self.latest, self.values, self.means,
                                 self.lanes, self.phi, self.n_steps, self.deepest)
         visit(&tree, 4 * (k + 1), POINTS[k], WEIGHTS[k], self.n_rows)
+
+
+cdef int most_features(Explainer explainer) noexcept nogil:
+    """The largest number of different features on a path; a bound if there are many features."""
+    cdef const Step* step = explainer.steps
+    cdef int _, n, most = min(explainer.n_features, explainer.deepest)
+    # Per depth: the features above, a bit of each, and their number.
+    cdef uint64_t[MOST_MARKED] above
+    cdef int[MOST_MARKED] counts
+    if most <= 8 or explainer.n_features > 64 or explainer.deepest >= MOST_MARKED:
+        return most
+    above[0] = counts[0] = most = 0
+    for _ in range(explainer.n_steps):
+        n = step.depth
+        if step.feature < 0:
+            most = max(most, counts[n])
+        else:
+            above[n + 1] = above[n] | <uint64_t>1 << step.feature
+            counts[n + 1] = counts[n] + (above[n + 1] != above[n])
+        step += 1
+    return most
 
 
 cdef class Explanations(Job):

@@ -134,7 +134,7 @@ INLINE void find_gains(int n, int n_cases, const double *points, const double *w
     Two t, weight, inverse, gain, earlier;
     double constant, slope;
     int k, q;
-    for (k = n_cases > 1 ? 1 : 0; k < n_cases; k++) {       /* as in case 1, and as in case 2 */
+    for (k = n_cases > 1 ? 2 : 0; k < n_cases; k++) {       /* case 1: see `begin_path` */
         constant = AGREES ? share : 1.0;
         slope = AGREES ? 1.0 - share : -1.0;
         for (q = 0; q < n; q += 2) {
@@ -272,13 +272,18 @@ INLINE void begin_level(Level *level, const Step *steps, int place) {
 }
 
 /* Begin at the root: as if all rows agreed on a feature of the share 1. */
-INLINE void begin_path(const Visit *tree, int n, int n_rows) {
+INLINE void begin_path(const Visit *tree, int n, const double *points, const double *weights,
+                       int n_rows) {
     const Edge none = {-1, 0, (1u << n_rows) - 1u, 1.0, 1.0};
     Level *level = tree->levels;
-    int q;
-    for (q = 0; q <= tree->deepest; q++) {
-        level[q].products = tree->lanes + (size_t)2 * n * n_rows * q;
-        level[q].sums = level[q].products + n * n_rows;
+    int depth, q;
+    for (depth = 0; depth <= tree->deepest; depth++) {
+        level[depth].products = tree->lanes + (size_t)2 * n * n_rows * depth;
+        level[depth].sums = level[depth].products + n * n_rows;
+        for (q = 0; q < n; q++) {           /* of rows that do not agree: the same at all edges */
+            level[depth].inverses[q] = 1.0 / (1.0 - points[q]);
+            level[depth].agreed[q] = -weights[q] * level[depth].inverses[q];
+        }
     }
     level->edge = none;
     begin_level(level, tree->steps, 0);
@@ -359,7 +364,7 @@ INLINE void visit_leaves(const Visit *tree, int n, const double *points, const d
     const Step *steps = tree->steps;
     int i, depth, at = 0;
     if (steps[0].feature < 0) return;
-    begin_path(tree, n, n_rows);
+    begin_path(tree, n, points, weights, n_rows);
     for (i = 1; i < tree->n_steps; i++) {
         depth = steps[i].depth;
         for (; at >= depth; at--) leave(tree, at, n, n_rows);

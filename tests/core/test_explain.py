@@ -83,11 +83,11 @@ def test_features_change_names(tree: naive.Tree, other: int) -> None:
     )
 
 
-def chain(n: int) -> naive.Tree:
-    """A path of n different features; the sample agrees with every other one."""
+def chain(n: int, n_features: int = 100) -> naive.Tree:
+    """A path of n splits, on so many features; the sample agrees with every other one."""
     tree: naive.Tree = (1.0, 1.0)
     for i in range(n):
-        tree = (i, i % 2 == 0, tree, (0.1 + i % 3, math.cos(i)))
+        tree = (i % n_features, i % 2 == 0, tree, (0.1 + i % 3, math.cos(i)))
     return tree
 
 
@@ -122,3 +122,11 @@ def test_long_paths(n: int, bound: float) -> None:
     """The quadrature is exact for 32 features on a path, and very nearly so for 60."""
     tree = chain(n)
     assert np.abs(explained(tree, True, n)[1] - exact(tree, n)).max() < bound
+
+
+@pytest.mark.parametrize("n_features", [9, 16, 17, 25])
+def test_features_come_again(n_features: int) -> None:
+    """As many points as a path has different features are enough; of more than 64, the depth."""
+    tree = chain(60, n_features)
+    wanted = explained(tree, True, 65)[1][:n_features]
+    assert explained(tree, True, n_features)[1] == pytest.approx(wanted, abs=1e-14)

@@ -10,6 +10,7 @@ from tests.naive.noise import Feature, Row
 
 RATE, MOST_REGRESSORS, MOST_CELLS = 0.2, 4096, 2**19
 FIRST_SAMPLES = 30
+LARGEST_WEIGHT, MEMORY = 10.0, 100
 INTERCEPT = (-1, None)
 
 Key = tuple[int, float | None]  # a column; of a nominal one, with a code
@@ -37,6 +38,7 @@ class NaiveLogistic:
     def __init__(self) -> None:
         self.regressors: dict[Key, Regressor] = {}
         self.n_learned = 0
+        self.level = 0.0  # running mean of the logarithms of the weights
 
     def keys(self, row: Row, nominal: Set[int]) -> list[tuple[Key, float]]:
         return [((c, value if c in nominal else None), value) for c, value in row]
@@ -62,6 +64,8 @@ class NaiveLogistic:
         decided = self.n_learned >= FIRST_SAMPLES or len(nominal) > 0
         if decided and not nominal and not self.regressors:
             return
+        self.level += (math.log(weight) - self.level) / min(self.n_learned + 1, MEMORY)
+        weight = min(weight / math.exp(self.level), LARGEST_WEIGHT)
         shares = self.answer(row, nominal, n_classes)
         errors = [share - (code == y) for code, share in enumerate(shares)]
         self.regressors.setdefault(INTERCEPT, Regressor())

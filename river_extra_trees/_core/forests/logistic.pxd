@@ -5,13 +5,15 @@
 where the regressors j are the values of the nominal columns, for which z_j is 1; the numeric
 columns whose values are all 0 or 1, the *indicators*, for which z_j is the value; and the other
 numeric columns, standardised by running means and variances (`running`). A missing value is no
-regressor of a sample. After a sample with the class y and the weight v, the slopes take a step down
-the gradient of the log loss,
+regressor of a sample. After a sample with the class y, the slopes take a step down the gradient of
+the log loss,
 
     g_c = v z_j (q(c) - [c = y]),    G_jc <- G_jc + g_c^2,    w_jc <- w_jc - RATE g_c / G_jc^(1/2),
 
 and so does the intercept b, with z = 1: AdaGrad (Duchi, Hazan and Singer 2011). No step is longer
-than RATE, whatever the values.
+than RATE, whatever the values. Here v is the weight of the sample, divided by the running geometric
+mean of the weights, and at most LARGEST_WEIGHT: G keeps the square of v, so one enormous weight
+would all but end the steps.
 
 It learns, and tells classes apart, from the first nominal column on: trees need many splits for
 many values, but few for a number. Many indicators are like nominal values: if they are more than
@@ -45,6 +47,7 @@ cdef struct Slope:
 cdef class LogisticRegression:
     cdef readonly int n_labels      # 0 if it is silent
     cdef readonly int64_t n_learned     # number of samples, FIRST_SAMPLES in a silent one
+    cdef readonly double level      # running mean of the logarithms of the weights
     cdef Regressor* regressors      # in the order in which they came ...
     cdef Slope* slopes              # ... and slopes[regressor * width + class]
     cdef int width                  # at least n_labels
@@ -65,6 +68,7 @@ cdef class LogisticRegression:
     cdef void clear(self) noexcept nogil
     cdef void forget_columns(self, const uint8_t* held) noexcept nogil
     cdef void forget_classes(self, const uint8_t* gone) noexcept nogil
+    cdef double relative(self, double weight) noexcept nogil
     cdef void step(self, int place, double factor, const double* shares, int code) noexcept nogil
     cdef dict views(self)
     cdef bint belongs_to(self, Schema schema, int n_labels) except -1

@@ -3,5 +3,6 @@ from typing import Any
 class LogisticRegression:
     n_labels: int
     n_learned: int
+    level: float
 
     def state(self) -> dict[str, Any]: ...

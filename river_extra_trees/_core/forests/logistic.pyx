@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from libc.math cimport sqrt
+from libc.math cimport exp, log, sqrt
 from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memcpy, memset
 
@@ -18,14 +18,17 @@ cdef enum:
     INTERCEPT = -1
     GONE = -2
     FIRST_CAPACITY = 16
+    LEVEL_MEMORY = 100      # of the level, in samples
 
 cdef double NUMERIC = -1.0          # no code
 cdef double RATE = 0.2
+cdef double LARGEST_WEIGHT = 10.0
 cdef double LEAST_SQUARES = 1e-12   # beside G, which may be 0
 cdef double LARGEST_SQUARES = 1e300
 
 FIELDS = {
     "n_labels": ("whole", 0, 2**31 - 1), "n_learned": ("whole",),
+    "level": ("number", -1000.0, 1000.0),
     "columns": ("whole_numbers", np.int32, "regressors", {"least": INTERCEPT, "most": 2**31 - 1}),
     "codes": ("numbers", "regressors", {"least": NUMERIC, "most": float(LARGEST_CODE)}),
     "indicators": ("whole_numbers", np.int32, "regressors", {"most": 1}),
@@ -244,6 +247,7 @@ cdef class LogisticRegression:
         cdef bint is_decided = self.n_learned >= FIRST_SAMPLES or not schema.is_numeric()
         if not self.speaks():
             return 0
+        weight = self.relative(weight)
         if is_decided:
             self.step(0, weight, shares, code)
         for k in range(n):
@@ -267,6 +271,12 @@ cdef class LogisticRegression:
         if not is_decided and self.n_learned == FIRST_SAMPLES and not self.has_indicators():
             self.clear()
         return 0
+
+    cdef double relative(self, double weight) noexcept nogil:
+        """v of a weight, whose logarithm the level follows first."""
+        cdef double size = log(weight)
+        self.level += (size - self.level) / min(self.n_learned + 1, <int64_t>LEVEL_MEMORY)
+        return min(exp(size - self.level), LARGEST_WEIGHT)
 
     cdef void step(self, int place, double factor, const double* shares, int code) noexcept nogil:
         """A step down the gradient: `factor` is v z, see the header."""
@@ -334,7 +344,7 @@ cdef class LogisticRegression:
                 and np.all((running[:, 0] >= 0.0) & (running[:, 0] <= RUNNING_MEMORY)
                            & (running[:, 2] >= 0.0)),
                 "LogisticRegression: there are no such regressors")
-        found.n_learned = fields["n_learned"]
+        found.n_learned, found.level = fields["n_learned"], fields["level"]
         if n:
             found.reserve(n, n_labels)
             found.n, found.n_labels = n, n_labels

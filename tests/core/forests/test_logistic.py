@@ -118,6 +118,18 @@ def test_extreme_values_and_weights_leave_finite_slopes(value: float) -> None:
     assert np.abs(weights).max() <= 60 * 0.2
 
 
+@pytest.mark.parametrize("weight", [1e100, 1e-100])
+@pytest.mark.parametrize("when", [0, 199])
+def test_one_enormous_weight_does_not_end_the_steps(weight: float, when: int) -> None:
+    """Of four values, the classes are exchanged after 200 samples; 400 later, it knows them."""
+    model = ret.ExtraTreesClassifier(n_models=1, window_sizes=(30,), seed=1)
+    for i in range(600):
+        y = i % 2 if i < 200 else 1 - i % 2
+        model.learn_one({"a": "abcd"[i % 4]}, y, w=weight if i == when else 1.0)
+    first = model._core.logistic.state()["weights"][1:, 0]
+    assert (np.sign(first) == [-1.0, 1.0, -1.0, 1.0]).all()
+
+
 @pytest.mark.filterwarnings("ignore:the model holds")
 def test_a_new_feature_has_no_slopes_of_the_one_that_had_its_column() -> None:
     model = crowded(ret.ExtraTreesClassifier(n_models=1, window_sizes=(30,), seed=1), n_columns=8)
