@@ -1,8 +1,8 @@
 """The latest samples of a stream, in a circular buffer of blocks.
 
 A block contains BLOCK samples: their targets and weights as doubles, and their values of each
-feature. A feature stores its values as floats, until one comes that a float does not represent
-exactly; from then on, as doubles. A block has memory only for the features of which it has a
+feature. A feature stores its values as bytes, floats or doubles: the smallest type that represents
+exactly all values that came so far. A block has memory only for the features of which it has a
 value. It also lists the values of each sample that has few of them. The buffer allocates its blocks
 one by one. When all blocks are allocated, it overwrites the oldest samples, so `push` never copies
 older samples.
@@ -24,8 +24,12 @@ cdef enum:
     FEW = 4                     # a sample has few values if it has one of so many at most
 
 cdef enum Width:                # bytes per value of a feature
+    BYTE = 1                    # whole numbers from 0 to 254; MISSING_BYTE is a missing value
     SINGLE = 4
     DOUBLE = 8
+
+cdef enum:
+    MISSING_BYTE = 255
 
 cdef struct Store:              # of a feature
     void** blocks               # blocks[place >> BLOCK_BITS][place % BLOCK]; NULL: all missing
@@ -166,6 +170,10 @@ cdef class Buffer:
         """Whether the values of a column are stored as doubles."""
         return 0 <= column < self.n_features and self.columns[column].width == DOUBLE
 
+    cdef inline bint has_bytes(self, int column) noexcept nogil:
+        """Whether the values of a column are stored as bytes."""
+        return 0 <= column < self.n_features and self.columns[column].width == BYTE
+
     cdef inline void gather(self, int column, const int* places, int n, double* values,
                             int step) noexcept nogil:
         """Read a feature of several samples, NaN where it is missing: values[i * step]."""
@@ -176,8 +184,10 @@ cdef class Buffer:
                 values[i * step] = NAN
         elif this.width == DOUBLE:
             gather_as(<double*>NULL, this.blocks, places, n, values, step)
-        else:
+        elif this.width == SINGLE:
             gather_as(<float*>NULL, this.blocks, places, n, values, step)
+        else:
+            gather_as(<uint8_t*>NULL, this.blocks, places, n, values, step)
 
     cdef inline void read(self, const int* columns, int n_columns, const int* places, int n,
                           double* rows, int size) noexcept nogil:
@@ -188,12 +198,14 @@ cdef class Buffer:
 
     cdef inline void gather_floats(self, int column, const int* places, int n,
                                    float* values) noexcept nogil:
-        """Read a feature of several samples whose values are floats."""
+        """Read a feature of several samples whose values floats represent."""
         cdef const Store* this = &self.columns[column]
         if this.width == DOUBLE:
             gather_as(<double*>NULL, this.blocks, places, n, values, 1)
-        else:
+        elif this.width == SINGLE:
             gather_as(<float*>NULL, this.blocks, places, n, values, 1)
+        else:
+            gather_as(<uint8_t*>NULL, this.blocks, places, n, values, 1)
 
     cdef inline int n_present_at(self, int place) noexcept nogil:
         """How many values a sample has."""
@@ -218,12 +230,22 @@ cdef class Buffer:
 
 cdef inline double value_at(const void* values, int width, int at) noexcept nogil:
     """One of the values of a block, as a double."""
-    return (<const double*>values)[at] if width == DOUBLE else (<const float*>values)[at]
+    if width == DOUBLE:
+        return (<const double*>values)[at]
+    if width == SINGLE:
+        return (<const float*>values)[at]
+    return number_of((<const uint8_t*>values)[at])
+
+
+cdef inline double number_of(uint8_t byte) noexcept nogil:
+    """The value that a byte stands for."""
+    return NAN if byte == MISSING_BYTE else <double>byte
 
 
 ctypedef fused Value:
     double
     float
+    uint8_t
 
 ctypedef fused Number:
     double
@@ -237,5 +259,9 @@ cdef inline void gather_as(const Value* kind, void* const* blocks, const int* pl
     cdef int i
     for i in range(n):
         of_block = <const Value*>blocks[places[i] >> BLOCK_BITS]
-        values[i * step] = (
-            <Number>of_block[places[i] & (BLOCK - 1)] if of_block != NULL else <Number>NAN)
+        if of_block == NULL:
+            values[i * step] = <Number>NAN
+        elif Value is uint8_t:
+            values[i * step] = <Number>number_of(of_block[places[i] & (BLOCK - 1)])
+        else:
+            values[i * step] = <Number>of_block[places[i] & (BLOCK - 1)]

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from libc.math cimport NAN
+from libc.math cimport NAN, signbit
 from libc.stdint cimport int64_t, uint8_t
 
 from ..allocation cimport free, resized, zeroed
@@ -120,7 +120,7 @@ cdef class Buffer:
         self.present = <int*>resized(self.present, n_features, sizeof(int))
         for column in range(self.capacity, n_features):
             self.columns[column].blocks = <void**>zeroed(self.n_allocated, sizeof(void*))
-            self.columns[column].width = SINGLE
+            self.columns[column].width = BYTE
             self.latest[column] = self.previous[column] = -1
             if column % GROUP_OF == 0:
                 self.latest_of[column >> GROUP_BITS] = -1
@@ -282,7 +282,7 @@ cdef class Buffer:
             assert self.latest[column] == -1 or self.latest[column] >= self.oldest
             assert self.latest[column] <= self.latest_of[column >> GROUP_BITS] < self.n_seen
         for column in range(self.capacity):
-            assert self.columns[column].width in (SINGLE, DOUBLE)
+            assert self.columns[column].width in (BYTE, SINGLE, DOUBLE)
         for arrival in range(self.oldest, self.n_seen):
             self.check_present(self.place_of(arrival))
         assert self.n_values(self.oldest, <int>(self.n_seen - self.oldest)) == sum(
@@ -353,11 +353,14 @@ cdef class Buffer:
         return reduced(type(self), self.state())
 
 
-# --- Values as floats or doubles --------------------------------------------------------------
+# --- Values as bytes, floats or doubles -------------------------------------------------------
 
 cdef int width_of(double value) noexcept nogil:
     """The smallest width that represents a value exactly; see `Width`."""
-    if value != value or (-3e38 < value < 3e38 and value == <double><float>value):
+    if value != value or (0.0 <= value < MISSING_BYTE and value == <uint8_t>value
+                          and not signbit(value)):
+        return BYTE
+    if -3e38 < value < 3e38 and value == <double><float>value:
         return SINGLE
     return DOUBLE
 
@@ -380,5 +383,7 @@ cdef inline void write(void* values, int width, int at, double value) noexcept n
     """Store a value in a block; its width must be sufficient."""
     if width == DOUBLE:
         (<double*>values)[at] = value
-    else:
+    elif width == SINGLE:
         (<float*>values)[at] = <float>value
+    else:
+        (<uint8_t*>values)[at] = MISSING_BYTE if value != value else <uint8_t>value

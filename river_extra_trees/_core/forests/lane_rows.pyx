@@ -7,7 +7,7 @@ from libc.string cimport memset
 from ..allocation cimport resized
 from ..schema cimport Schema
 from ..split cimport VARIANCE
-from .buffer cimport Entry
+from .buffer cimport BLOCK, Entry
 
 cdef extern from "bits.h":
     int lowest_bit(uint64_t word) nogil
@@ -15,6 +15,7 @@ cdef extern from "bits.h":
 cdef extern from "lanes.h":
     void extend_floats(Range* range, const float* values, int n) nogil
     void extend_doubles(Range* range, const double* values, int n) nogil
+    void read_bytes(const uint8_t* values, int n, float* floats) nogil
     void encode_doubles(const double* const* values, int n, const int* positions, uint8_t* lane,
                         int size, const double* offsets, const double* scales) nogil
     void encode_floats(const float* const* values, int n, const int* positions, uint8_t* lane,
@@ -39,12 +40,20 @@ cdef inline const void* read_values(LaneRows rows, int column, bint is_double, i
                                     Values* gathered) noexcept nogil:
     """The values of n samples of a run from number `at` on, as doubles or as floats.
 
+    At most GATHERED, unless they are read where they are.
+
     NULL if all of them are missing, since their block has no value of the column.
     """
     cdef const void* values
     if not rows.is_scattered:
         values = rows.buffer.values_at(column, rows.places[at])
-        if values == NULL or is_double == rows.buffer.has_doubles(column):
+        if values == NULL:
+            return values
+        if rows.buffer.has_bytes(column):
+            if not is_double:
+                read_bytes(<const uint8_t*>values, n, gathered.floats)
+                return gathered
+        elif is_double == rows.buffer.has_doubles(column):
             return values
     if is_double:
         rows.buffer.gather(column, rows.places + at, n, gathered.doubles, 1)
@@ -121,7 +130,8 @@ cdef class LaneRows:
     cdef void measure_column(self, int k) noexcept nogil:
         """Find the range of the values of an offered column."""
         cdef Range* range_ = &self.ranges[k]
-        cdef int column = self.columns[k], run, at, n
+        cdef int column = self.columns[k], run, at, n, stop
+        cdef int most = GATHERED if self.buffer.has_bytes(column) else BLOCK    # read together
         cdef bint is_double
         cdef const void* values
         cdef Values gathered
@@ -132,14 +142,17 @@ cdef class LaneRows:
             return
         is_double = self.buffer.has_doubles(column)
         for run in range(self.n_runs):
-            at, n = self.spare[run], self.spare[run + 1] - self.spare[run]
-            values = read_values(self, column, is_double, at, n, &gathered)
-            if values == NULL:
-                range_.has_missing = True
-            elif is_double:
-                extend_doubles(range_, <const double*>values, n)
-            else:
-                extend_floats(range_, <const float*>values, n)
+            at, stop = self.spare[run], self.spare[run + 1]
+            while at < stop:
+                n = min(stop - at, most)
+                values = read_values(self, column, is_double, at, n, &gathered)
+                if values == NULL:
+                    range_.has_missing = True
+                elif is_double:
+                    extend_doubles(range_, <const double*>values, n)
+                else:
+                    extend_floats(range_, <const float*>values, n)
+                at += n
         if self.is_plain and not range_.has_missing:
             range_.kind = BYTES if range_.is_small and self.criterion != VARIANCE else FULL
 
@@ -184,6 +197,8 @@ cdef class LaneRows:
                         or range_.high < 0.0 and range_.low >= 2.0 * range_.high):
                     this.offset = range_.low        # the differences are exact
                 largest = max(fabs(range_.low - this.offset), fabs(range_.high - this.offset))
+                if largest == 0.0:      # one value: later ones may differ from it
+                    largest = fabs(range_.low)
                 if not 1e-30 < largest < 1e30:
                     this.scale = power_below(largest)
             lane += 1

@@ -662,6 +662,12 @@ static inline void extend_floats(Range *range, const float *values, int n) {
     range->is_small &= bits_of(small) == 15;
 }
 
+/* The values that a column stores as bytes; see `Width`. */
+static inline void read_bytes(const uint8_t *values, int n, float *floats) {
+    int i;
+    for (i = 0; i < n; i++) floats[i] = values[i] == 255 ? NAN : (float)values[i];
+}
+
 INLINE float encoded(double value, double offset, double scale) {
     return (float)((value - offset) * scale);
 }

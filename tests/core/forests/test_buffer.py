@@ -16,6 +16,8 @@ import river_extra_trees as ret
 
 MISSING = math.nan
 VALUES: dict[str, list[float]] = {
+    "byte": [0.0, 7.0, 254.0, MISSING],
+    "too large": [254.0, 255.0, 256.0, -1.0],
     "negative zero": [-0.0, 0.0, MISSING],
     "single": [0.5, -1.25e-30, 3.0e37, 16777216.0, MISSING],
     "double": [0.1, 1e300, 5e-324, 16777217.0, -1e-40, MISSING],
@@ -78,7 +80,16 @@ def test_values_are_kept_to_the_bit(phases: list[tuple[list[str], int]]) -> None
 
 @pytest.mark.parametrize(
     ("value", "width"),
-    [(1.0, 4), (-0.0, 4), (16777216.0, 4), (0.1, 8), (16777217.0, 8)],
+    [
+        (1.0, 1),
+        (254.0, 1),
+        (255.0, 4),
+        (-1.0, 4),
+        (-0.0, 4),
+        (16777216.0, 4),
+        (0.1, 8),
+        (16777217.0, 8),
+    ],
 )
 def test_a_value_takes_as_few_bytes_as_it_needs(value: float, width: int) -> None:
     """Target, weight and number of values take 24 bytes a sample, and a feature its width.

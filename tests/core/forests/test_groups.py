@@ -169,14 +169,15 @@ def test_same_as_naive(regression: bool, stream: Any, settings: dict[str, Any]) 
 # --- States, and what needs no naive forest
 
 
+@pytest.mark.parametrize("seed", [4, 6, 7, 9])
 @pytest.mark.parametrize("exponent", [-300, 300])
 @pytest.mark.parametrize("what", ["targets", "features", "weights"])
-def test_units_do_not_matter(what: str, exponent: int) -> None:
+def test_units_do_not_matter(what: str, exponent: int, seed: int) -> None:
     """Multiplied by a power of two, targets scale the answers; features and weights do nothing."""
     factor = 2.0**exponent
     unit = factor if what == "targets" else 1.0
     one, other = both(True)[0], both(True)[0]
-    for i, (x, y, w) in enumerate(rows(True, 200, 1)):
+    for i, (x, y, w) in enumerate(rows(True, 200, seed)):
         scaled = dict(x)
         for name in {"a", "b", "late"} & set(x) if what == "features" else ():
             if isinstance(x[name], float):
