@@ -66,6 +66,11 @@ cdef struct ClassShare:     # of a class in a leaf
     double share
     int code
 
+cdef struct Leap:           # 16 bytes; see `leaps`
+    int start, feature
+    int node                # where it ends; 0: a free slot
+    int depth               # of that; of a leap to the end of a chain: its number of splits
+
 cdef struct Kind:           # of all trees of a forest
     bint regression
     bint with_visits        # whether leaves know when they were visited
@@ -100,6 +105,9 @@ cdef struct Tree:
                             #   weight, NaN if they are not known, then other sums. NULL: none
     int n_subtotals         # number of these values per pair
     int subtotal_pairs      # number of pairs with memory for them
+    Leap* leaps             # 1 << leap_bits slots of a hash table; NULL: there are none
+    int leap_bits
+    int n_leapt             # number of nodes when they were made, or found to be none
 
 # --- Memory ---------------------------------------------------------------------------------------
 
@@ -130,6 +138,7 @@ cdef inline int reserve_samples(Tree* tree, Py_ssize_t n) except -1 nogil:
 
 cdef void uproot(Tree* tree) noexcept nogil
 cdef void forget_subtotals(Tree* tree) noexcept nogil
+cdef void forget_leaps(Tree* tree) noexcept nogil
 cdef void plant(Tree* tree) noexcept nogil
 cdef int split_leaf(Tree* tree, int leaf, const Split* split, double gain) noexcept nogil
 cdef void send_missing(Tree* tree, int node, bint left) noexcept nogil

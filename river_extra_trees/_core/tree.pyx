@@ -27,6 +27,7 @@ cdef void free_tree(Tree* tree) noexcept nogil:
     free(tree.nodes)
     free(tree.cells)
     free(tree.subtotals)
+    free(tree.leaps)
     begin_tree(tree)
 
 
@@ -158,7 +159,8 @@ cdef size_t bytes_of_tree(const Tree* tree, const Kind* kind) noexcept nogil:
     """Number of allocated bytes."""
     cdef Tree layout
     return (lay_out(&layout, kind, NULL, tree.capacity) + tree.cell_capacity * sizeof(Cell)
-            + <size_t>tree.subtotal_pairs * tree.n_subtotals * sizeof(double) + tree.set_bytes)
+            + <size_t>tree.subtotal_pairs * tree.n_subtotals * sizeof(double) + tree.set_bytes
+            + ((<size_t>1 << tree.leap_bits) * sizeof(Leap) if tree.leaps != NULL else 0))
 
 
 # --- Sets of values -------------------------------------------------------------------------------
@@ -219,6 +221,8 @@ cdef void uproot(Tree* tree) noexcept nogil:
     """Remove all nodes; their memory stays."""
     free_sets(tree)
     forget_subtotals(tree)
+    forget_leaps(tree)
+    tree.n_leapt = 0
     tree.n_used = tree.n_free = tree.n_cells_used = tree.n_free_cells = 0
     tree.free_pair = tree.free_cell = -1
 
@@ -227,6 +231,11 @@ cdef void forget_subtotals(Tree* tree) noexcept nogil:
     free(tree.subtotals)
     tree.subtotals = NULL
     tree.n_subtotals = tree.subtotal_pairs = 0
+
+
+cdef void forget_leaps(Tree* tree) noexcept nogil:
+    free(tree.leaps)
+    tree.leaps, tree.leap_bits = NULL, 0
 
 
 cdef void plant(Tree* tree) noexcept nogil:
@@ -458,6 +467,8 @@ cdef int shrink(Tree* tree, int max_nodes) except -1 nogil:
     splits as could be necessary, so the cost per removed node is small. The root is kept.
     """
     cdef int n, _, at, node, first, excess = n_nodes_of(tree) - max(max_nodes, 1)
+    if excess > 0:
+        forget_leaps(tree)
     while excess > 0:
         n = list_bottom_splits(tree, &first)
         at = first

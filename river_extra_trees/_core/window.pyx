@@ -22,6 +22,7 @@ cdef extern from "bits.h":
 
 cdef enum:
     LARGEST_WINDOW = 1 << 30    # slots: twice this number fits into 32 bits
+    WIDE = 1 << 10              # a row with more values is wide
     MANY_FREE = 64              # number of free lines that are always kept
 
 
@@ -167,10 +168,17 @@ cdef class Window:
                             self.count_live(schema.filled, schema.n_filled))
 
     cdef int reserve_one(self, Schema schema, int most=LARGEST_WINDOW) except -1 nogil:
-        """Allocate memory for one more row of the schema: double the capacity, up to `most`."""
+        """Allocate memory for one more row of the schema: double the capacity, up to `most`.
+
+        To move the columns of a wide row again would take long, so it gets all of the capacity.
+        """
         cdef int capacity = self.capacity
         if self.size == capacity:
             capacity = 2 * capacity if capacity >= most else min(2 * capacity, most)
+        if schema.n_filled > WIDE and most < LARGEST_WINDOW:
+            self.reserve_lines(schema.n_columns)
+            if self.count_live(schema.filled, schema.n_filled) > self.column_capacity:
+                capacity = max(capacity, most)
         return self.reserve_rows(schema, capacity)
 
     cdef int count_live(self, const int* columns, int n) noexcept nogil:

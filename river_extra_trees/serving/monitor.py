@@ -71,10 +71,12 @@ class Monitor:
         self.learned: dict[str, Any] = {}
         self.next_learned = 0.0
 
-    def note_prediction(self, x: dict[str, Any], y: Any, name: str = "") -> None:
-        """Count a prediction."""
+    def note_prediction(
+        self, given: dict[str, Any], x: dict[str, Any], y: Any, name: str = ""
+    ) -> None:
+        """Count a prediction for a sample, which the page shows as it was given."""
         self.n_predicted += 1
-        self._show(x, y, name)
+        self._show(given, y, name)
         self.watch._see(x)
 
     def note_learned(self, x: dict[str, Any]) -> None:

@@ -111,10 +111,10 @@ class Service:
             except input_errors(self.model) as error:
                 raise at_line(sample.line, error, REJECTED) from None
         self._note_features(samples, read)
-        for sample, each in zip(samples, answers, strict=True):
+        for given, sample, each in zip(samples, read, answers, strict=True):
             if self.learns:
-                each["id"] = self.answers.add(sample.text, each["y"])
-            self.monitor.note_prediction(sample.x, each["y"], each.get("id", ""))
+                each["id"] = self.answers.add(given.text, each["y"])
+            self.monitor.note_prediction(given.x, sample.x, each["y"], each.get("id", ""))
         return answers
 
     def labels(self, labels: Sequence[Sample]) -> dict[str, Any]:
@@ -157,8 +157,8 @@ class Service:
             answers.append(self._answer(sample, wanted))
             y = answers[-1]["y"]
             self._learn(given, sample)
-            self.monitor.note_prediction(sample.x, y)
-            self.monitor.note_target(sample.x, y, sample.y)
+            self.monitor.note_prediction(given.x, sample.x, y)
+            self.monitor.note_target(given.x, y, sample.y)
         return answers
 
     def _read(self, samples: Sequence[Sample], learned: bool = False) -> Sequence[Sample]:

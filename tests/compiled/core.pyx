@@ -17,6 +17,7 @@ from river_extra_trees._core.explain cimport Contributions, Explainer, Layout, S
 from river_extra_trees._core.forests.extra_trees cimport ExtraTrees
 from river_extra_trees._core.forests.growth cimport DONE, SPLIT, Growth
 from river_extra_trees._core.forests.lane_rows cimport Lane
+from river_extra_trees._core.leaps cimport Present, add_present, leap
 from river_extra_trees._core.linalg cimport (
     BATCH_SIZE, MAX_REGRESSORS, Fit, LeafModel, add_sample, merge, row_width, scale,
     scratch_size,
@@ -28,7 +29,9 @@ from river_extra_trees._core.shrubs.proximal cimport (
 )
 from river_extra_trees._core.split cimport Split
 from river_extra_trees._core.team cimport Job, Team
-from river_extra_trees._core.tree cimport Tree, begin_tree, free_tree, plant, reserve_samples
+from river_extra_trees._core.tree cimport (
+    Rows, Tree, begin_tree, free_tree, plant, reserve_samples, rows_by_column, walk_rows,
+)
 from river_extra_trees._core.window cimport Window
 
 # --- Teams
@@ -164,6 +167,24 @@ cdef class Stepped:
         return [self.growth.columns[i] for i in range(self.growth.task.n_active)]
 
 # --- Explanations
+
+
+def leaps(ExtraTrees forest, values):
+    """Of each tree with leaps: the leaf that a row {column: value} reaches by leaps, and by steps."""
+    cdef double[::1] row = np.full(max(forest.schema.n_columns, *values, 0) + 1, np.nan)
+    cdef Rows rows = rows_by_column(&row[0], 1)
+    cdef Present present
+    cdef int tree, leaf
+    present.n, present.marks = 0, 0
+    for column, value in values.items():
+        add_present(&present, column, value)
+        row[column] = value
+    found = []
+    for tree in range(forest.n_trees):
+        if forest.trees.trees[tree].leaps != NULL:
+            walk_rows(&forest.trees.trees[tree], &rows, NULL, 1, &leaf)
+            found.append((leap(&forest.trees.trees[tree], &present), leaf))
+    return found
 
 
 def explain(int n_features, nodes, bint shapley, int n_rows):

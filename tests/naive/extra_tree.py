@@ -447,15 +447,13 @@ class Growth:
     # --- Many columns, one after the other
 
     def listed_of(self, samples: list[Sample], offered: list[int]) -> list[int]:
-        """The numeric columns that at most half of the samples have, if there are few values."""
+        """The columns that at most half of the samples have, if there are few values."""
         values = [value for sample in samples for value in sample.x]
         n_values = sum(not math.isnan(value) for value in values)
         if len(samples) == 2 or not are_few(n_values, len(offered) * len(samples)):
             return []
         return [
-            column
-            for column in offered
-            if column not in self.nominal and 2 * len(present(samples, column)) <= len(samples)
+            column for column in offered if 0 < 2 * len(present(samples, column)) <= len(samples)
         ]
 
     def listed_in(self, samples: list[Sample]) -> list[int]:
@@ -510,7 +508,7 @@ class Growth:
                 continue
             n_visited += 1
             if column in self.nominal:
-                splits = self.nominal_splits(column, values, samples)
+                splits = self.nominal_splits(column, values, samples, is_listed)
             else:
                 low, high = min(own), max(own)
                 is_drawn = not is_listed or low < high
@@ -522,23 +520,32 @@ class Growth:
     # --- The splits of a column
 
     def nominal_splits(
-        self, column: int, values: list[float], samples: list[Sample]
+        self, column: int, values: list[float], samples: list[Sample], is_listed: bool = False
     ) -> list[Weighed]:
         """A cut of the order of the values, or one value, possibly the missing one, and the others.
 
-        Of two values it is the first; of more, if no cut has evidence, that of a random sample.
+        Of two values it is the first; of more, if no cut has evidence, that of a random sample. In
+        a list, samples without a value come last.
         """
+        if is_listed:
+            order = sorted(range(len(values)), key=lambda i: math.isnan(values[i]))
+            values, samples = [values[i] for i in order], [samples[i] for i in order]
         code = values[0]
         if len({None if math.isnan(value) else value for value in values}) > 2:
-            if cuts := self.cuts_of(column, values, samples):
+            if cuts := self.cuts_of(column, values, samples, is_listed):
                 return cuts
             code = values[self.rng.below(len(values))]
         is_missing = math.isnan(code)
         split = Split(column, NO_CODE if is_missing else code, True, is_missing)
         return [(split, *sides(samples, split))]
 
-    def cuts_of(self, column: int, values: list[float], samples: list[Sample]) -> list[Weighed]:
-        """A random cut of the order of the values by mean target, see `Cart.group_splits`."""
+    def cuts_of(
+        self, column: int, values: list[float], samples: list[Sample], is_listed: bool
+    ) -> list[Weighed]:
+        """A random cut of the order of the values by mean target, see `Cart.group_splits`.
+
+        In a list, all samples without a value are on the side of the missing value.
+        """
         cut = self.rng.below(N_CUTS - 1)
         targets = [float(self.whole[s.y]) if self.of_numbers else s.y for s in samples]
         if not self.of_numbers:  # then the share of the most frequent class in the node counts
@@ -585,6 +592,9 @@ class Growth:
             w, t = sums_of[value]
             for i in of:
                 own = weights[i] * targets[i]
+                if is_listed and value is None:
+                    without[is_left(means[value])].append(i)
+                    continue
                 without[is_left((t - own + prior) / (w - weights[i] + 1.0))].append(i)
         (w, t), (w_right, t_right) = sums(sorted(without[True])), sums(sorted(without[False]))
         if not t * w_right < t_right * w:

@@ -70,18 +70,16 @@ def row_of(x: Sequence[float]) -> Row:
     return tuple((column, value) for column, value in enumerate(x) if not math.isnan(value))
 
 
-def offered_columns(samples: list[Sample]) -> list[int]:
-    """The columns with a value among the samples of a growth: only these are offered to it."""
-    return sorted({column for sample in samples for column, _ in row_of(sample.x)})
-
-
 def has_few(samples: list[Sample], offered: list[int]) -> bool:
     """Whether few columns have a value in most samples."""
     return are_few(sum(len(row_of(sample.x)) for sample in samples), len(offered) * len(samples))
 
 
-def offered_to_tree(samples: list[Sample]) -> list[int]:
-    """The same for a whole tree; of too many columns, those that two samples have."""
+def offered_columns(samples: list[Sample]) -> list[int]:
+    """The columns with a value among the samples of a growth: only these are offered to it.
+
+    Of too many, those that two samples have.
+    """
     found = Counter(column for sample in samples for column, _ in row_of(sample.x))
     least = 2 if len(found) > MOST_COLUMNS else 1
     return sorted(column for column, n in found.items() if n >= least)
@@ -273,7 +271,7 @@ class NaiveExtraTrees(abc.ABC):
         """A tree of the latest samples when its growth began; it learns what came meanwhile."""
         tree, rules = Tree(group.kind), self.rules
         samples = self.samples[max(0, group.begun - group.window_size) : group.begun]
-        offered = offered_to_tree(samples)
+        offered = offered_columns(samples)
         numeric = [c for c in offered if c not in self.columns.nominal]
         if tree.kind == "leaves":
             n = min(len(numeric), MAX_REGRESSORS)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from tests.naive.cart import Sample, value_of
 
 MEMORY = 16  # samples of a value
+MOST_OF_SAMPLE = 1024  # nominal values of a sample that is remembered
 
 
 @dataclass
@@ -26,9 +27,10 @@ class NaiveHistory:
     def learn(self, sample: Sample) -> None:
         if not self.nominal:
             return
-        for column in sorted(self.nominal):
-            if not math.isnan(value := value_of(sample.x, column)):
-                self.learn_value(column, value, sample)
+        values = {column: value_of(sample.x, column) for column in sorted(self.nominal)}
+        own = {column: value for column, value in values.items() if not math.isnan(value)}
+        for column, value in own.items() if len(own) <= MOST_OF_SAMPLE else ():
+            self.learn_value(column, value, sample)
         self.n_learned += 1
 
     def learn_value(self, column: int, value: float, sample: Sample) -> None:

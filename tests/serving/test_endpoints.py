@@ -111,6 +111,25 @@ def test_explanations(tmp_path: Path) -> None:
             assert asked(app, f"/explanation?{query}").status == status
 
 
+@pytest.mark.parametrize("path", ["/predict", "/predict-learn"])
+def test_a_date_is_shown_as_it_was_sent(tmp_path: Path, path: str) -> None:
+    """The page explains it when it is clicked, and its watch looks at what the model reads."""
+    model = ret.ColumnKinds({"day": "date parts %d.%m.%Y"}) | classifier(batch_size=20)
+    for day in range(1, 29):
+        model.learn_one({"day": f"{day}.02.2026"}, day > 14)
+    app, sent = application(tmp_path, model), {"day": "17.02.2026"}
+    y = {"y": True} if path == "/predict-learn" else {}
+    assert asked(app, path, body_of({"x": sent, **y})).status == 200
+    (latest,) = asked(app, "/status").json["latest"]
+    assert latest["x"] == "day 17.02.2026"
+    explained = asked(app, f"/explanation?time={latest['time']!r}")
+    assert explained.json["contributions"][0]["feature"].startswith("day")
+    seen: list[dict[str, Any]] = []
+    app.service.monitor.watch._see = seen.append  # type: ignore[method-assign]
+    asked(app, path, body_of({"x": sent, **y}))
+    assert {type(x["day"]) for x in seen} == {float}
+
+
 @pytest.mark.parametrize(
     "model",
     [ret.DynamicTreeRegressor(n_particles=20, seed=1), ret.ExtraTreesRegressor(n_models=8, seed=1)],

@@ -7,6 +7,7 @@ the default is behind the best of the three forests by more than .003.
 
     python -m examples.benchmarks.studies.late_labels                      the classifier
     python -m examples.benchmarks.studies.late_labels --task regression
+    python -m examples.benchmarks.studies.late_labels --learners ExtraTreesClassifier ARFClassifier
 """
 
 from __future__ import annotations
@@ -78,6 +79,7 @@ def main() -> None:
     )
     parser.add_argument("--task", choices=streams.SEEN, default="classification")
     parser.add_argument("--streams", nargs="+", help="by default all on which defaults were chosen")
+    parser.add_argument("--learners", nargs="+", help="by default those of the tables above")
     parser.add_argument("--limit", type=int, default=5_000, help="samples per stream")
     parser.add_argument("--delays", nargs="+", type=int, default=[0, 24, 100, 200, 1000])
     parser.add_argument("--seed", type=int, default=1)
@@ -87,13 +89,14 @@ def main() -> None:
     found: dict[tuple[str, int], list[dict[str, float]]] = collections.defaultdict(list)
     compared: dict[tuple[str, int], dict[str, float]] = collections.defaultdict(dict)
     wanted = options.streams or streams.SEEN[task]
+    names = options.learners or LEARNERS[task]
     for stream, rows in streams.loaded(
         wanted, lambda name: streams.load(name, task, options.limit)
     ):
         for delay in options.delays:
             if len(rows) <= delay + 200:
                 continue
-            for learner in LEARNERS[task]:
+            for learner in names:
                 model = learners.make_learner(learner, task, seed=options.seed)
                 scores = scores_of(model, rows, task, delay)
                 found[learner, delay].append(scores)
@@ -104,7 +107,8 @@ def main() -> None:
         means = [f"{statistics.fmean(run[name] for run in runs):.4f}" for name in SCORES[task]]
         lines.append([f"mean of {len(runs)}", f"{delay}", learner, *means])
     tables.show(["stream", "delay", "learner", *SCORES[task]], lines)
-    tables.show(["delay", "behind the best"], behind(compared, LEARNERS[task][:3]))
+    if not options.learners:
+        tables.show(["delay", "behind the best"], behind(compared, LEARNERS[task][:3]))
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ so a sample says nothing about its own value.
 
 With each sample of a value, its earlier ones fade, so a value remembers some MEMORY samples of its
 own, however rare it is. If the entries are too many, the values seen least recently are forgotten.
+A sample of more than MOST_OF_SAMPLE values is not remembered: it would displace what others said.
 """
 
 from libc.stdint cimport int64_t, uint8_t
@@ -18,6 +19,7 @@ from ..window cimport Window
 cdef enum:
     MEMORY = 16             # samples of a value, see `Window of m samples`
     MOST_ENTRIES = 1 << 14  # of all columns
+    MOST_OF_SAMPLE = 1 << 10    # nominal values of a sample that is remembered
 
 cdef struct Entry:          # of a value and a label; in a regression, of a value
     double code

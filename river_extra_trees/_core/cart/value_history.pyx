@@ -51,11 +51,14 @@ cdef class ValueHistory:
 
     cdef int learn(self, Window window, int slot, Schema schema) except -1 nogil:
         """Learn the values of a sample of a window."""
-        cdef int k, column
+        cdef int k, column, n, n_nominal = 0
         if schema.is_numeric():
             return 0
         self.reserve(window.n_columns)
-        for k in range(window.columns_of(slot, window.table)):
+        n = window.columns_of(slot, window.table)
+        for k in range(n):
+            n_nominal += schema.has_codes(window.table[k])
+        for k in range(n if n_nominal <= MOST_OF_SAMPLE else 0):
             column = window.table[k]
             if schema.has_codes(column):
                 self.learn_value(column, window.values_of(column)[slot], window.target[slot],

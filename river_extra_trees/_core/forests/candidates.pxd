@@ -101,6 +101,12 @@ cdef class Candidates(LaneRows):
         self.left.n = self.right.n = self.missing.n = 0
 
     @cython.final
+    cdef inline bint is_smaller_left(self, int top) noexcept nogil:
+        """Whether the mean target is smaller on the left: only then a cut counts."""
+        return (self.left.counts[top] * self.right.weight
+                < self.right.counts[top] * self.left.weight)
+
+    @cython.final
     cdef inline float score(self) noexcept nogil:
         """The score of a split into `left` and `right`: as that of the fast lanes, a float."""
         cdef float left = 0.0, right = 0.0, count

@@ -131,8 +131,7 @@ cdef class Candidates(LaneRows):
                 target = self.targets[i] if self.criterion == VARIANCE else self.codes[i] == top
                 self.add(&self.left if self.node_values.is_left_without(
                     self.spare[i], self.weights[i], target, cut) else &self.right, i)
-            if (self.left.counts[top] * self.right.weight
-                    < self.right.counts[top] * self.left.weight):
+            if self.is_smaller_left(top):
                 self.offer(column, cut, VALUES, False)
                 return
         self.visit_value(column, n, self.spare[below(&self.rng, n)])
@@ -155,17 +154,15 @@ cdef class Candidates(LaneRows):
         """Order the values that were numbered; return whether there is an order."""
         cdef int top = self.top_segment()
         return self.node_values.order(self.spare, self.weights, self.codes, self.own_targets(), top,
-                                      self.node.counts[top] / self.node.weight)
+                                      self.node.counts[top], self.node.weight)
 
     cdef bint name_values(self, Split* split) noexcept nogil:
         """Make the set of values of a cut that was found; return False if memory is short.
 
-        The values of its column were read.
+        The values were numbered and ordered.
         """
         cdef int cut = <int>split.threshold
         cdef ValueSet* values
-        self.number_values(self.task.n)
-        self.order_values()
         split.missing_left = self.node_values.missing >= 0 and self.node_values.is_left(
             self.node_values.missing, cut)
         values = self.node_values.new_set(cut, self.spare, self.node_values.table)

@@ -2,8 +2,8 @@
 
 A growth is wide if it is offered many more columns than a node tries, or if its samples have few
 values, such as the words of a text. The samples of a node are a list of *rows*: numbers of the
-samples in the order of their classes. If they have few values, a numeric column that at most half
-of the samples have is *listed*: each node has a list of its *entries*, its rows with a value of the
+samples in the order of their classes. If they have few values, a column that at most half of the
+samples have is *listed*: each node has a list of its *entries*, its rows with a value of the
 column. All other columns are read from the buffer of the samples. Of a few lists that
 a node draws, it visits the fullest. Two samples are split by any column, so there are no lists.
 
@@ -21,9 +21,10 @@ from .lane_rows cimport Task
 
 cdef enum:
     DRAWN = 4               # a node visits the fullest of so many drawn lists
+    MOST_COUNTED = 16       # classes of a growth whose lists count their entries per class
 
 cdef struct Link:           # an entry or, with the number `n_values` + list, the head of a list
-    double value
+    double value            # of a head: that of all entries in the root; NaN if they differ
     int row                 # of a head: the number of its entries
     int next, previous      # of a head: the first and the last entry
     int list                # of an entry: its list; of a head: the column
@@ -33,6 +34,7 @@ cdef class ColumnLists(Candidates):
     cdef bint is_wide
     cdef bint is_sparse                 # whether columns are listed
     cdef bint only_counts               # all statistics are numbers of samples per class
+    cdef bint has_class_counts          # of the lists
     cdef int n_classes
     cdef int n_values                   # of the samples of the growth, if it is sparse
     cdef readonly int64_t n_steps       # number of steps since `begin`
@@ -56,11 +58,16 @@ cdef class ColumnLists(Candidates):
     # Per class, or segment of the task:
     cdef int* segment_of                # of a class: its segment in the task
     cdef int* lefts                     # samples of a segment that go left
+    # Per entry of the list that is visited, if it is nominal:
+    cdef double* weights_of
+    cdef double* targets_of
+    cdef int* segments_of
     # Per entry, by column; then per list:
     cdef Link* links
     # Per list: those of a task are table[task.table : task.table + task.n_lists]; the numbers of
     # all lists in use are below `task.top`.
     cdef int* table
+    cdef int* class_counts_of           # class_counts_of[list * n_classes + class]
     cdef int* new_lists                 # scratch, all -1: of a list, the one in the lighter child;
                                         #   of that, the former
     # Per offered column, or list of the root:
@@ -78,6 +85,13 @@ cdef class ColumnLists(Candidates):
     cdef void visit_column(self) noexcept nogil
     cdef int draw_list(self, int at) noexcept nogil
     cdef void visit_list(self, int at) noexcept nogil
+    cdef void drop_list(self, int list_) noexcept nogil
+    cdef void visit_constant(self, const Link* head, int list_) noexcept nogil
+    cdef int read_entries(self, const Link* head) noexcept nogil
+    cdef bint order_entries(self) noexcept nogil
+    cdef void visit_nominal_list(self, const Link* head, int list_) noexcept nogil
+    cdef bint divide_values(self, const Link* head) noexcept nogil
+    cdef void divide_value(self, const Link* head, int number) noexcept nogil
     cdef void find_others(self, Side* side) noexcept nogil
     cdef void divide_entries(self, const Link* head, double threshold) noexcept nogil
     cdef void pick_entries(self, const Split* split) noexcept nogil

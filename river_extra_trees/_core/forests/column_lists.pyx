@@ -1,12 +1,13 @@
 """The columns of a wide growth, which a node draws and visits one by one. See the header."""
 
-from libc.math cimport INFINITY
+from libc.math cimport INFINITY, NAN
 from libc.stdint cimport int64_t
 from libc.string cimport memset
 
-from ..allocation cimport carve
+from ..allocation cimport carve, product
 from ..rng cimport below
-from ..split cimport VARIANCE, Split, goes_left, random_threshold
+from ..split cimport ONE_VALUE, VALUES, VARIANCE, Split, goes_left, random_threshold
+from ..value_sets cimport N_CUTS
 from .buffer cimport Entry, is_missing
 from .candidates cimport Candidates, Side
 from .lane_rows cimport Task
@@ -19,6 +20,7 @@ cdef class ColumnLists(Candidates):
         """Take the memory of the integers of a wide growth; see `Growth.lay_out`."""
         cdef size_t n = n_samples if self.is_wide else 0, n_entries = self.n_values
         cdef size_t n_columns = self.n_offered if self.is_sparse else 0
+        cdef bint has_nominal = self.is_sparse and self.has_nominal
         self.next_row = <int*>carve(end, n, sizeof(int))
         self.previous_row = <int*>carve(end, n, sizeof(int))
         self.class_of = <int*>carve(end, n, sizeof(int))
@@ -29,7 +31,11 @@ cdef class ColumnLists(Candidates):
         self.entries_of = <int*>carve(end, n_entries, sizeof(int))
         self.table = <int*>carve(end, self.most_lists(), sizeof(int))
         self.new_lists = <int*>carve(end, self.most_lists(), sizeof(int))
+        self.segments_of = <int*>carve(end, n if has_nominal else 0, sizeof(int))
         self.ends = <int*>carve(end, n_columns, sizeof(int))
+        self.class_counts_of = <int*>carve(
+            end, product(self.most_lists(), self.n_classes if self.has_class_counts else 0),
+            sizeof(int))
         return 0
 
     cdef size_t most_lists(self) noexcept nogil:
@@ -77,14 +83,14 @@ cdef class ColumnLists(Candidates):
                 ends[k] += 1
 
     cdef void choose_lists(self) noexcept nogil:
-        """List the numeric columns that at most half of the samples have."""
+        """List the columns that at most half of the samples have."""
         cdef int k, column, n, at = 0
         cdef Link* head
         self.n_steps += 4 * self.n_offered
         self.task.n_active = 0
         for k in range(self.n_offered):
             column, n = self.columns[k], self.ends[k]
-            if self.nominal[column] or n == 0 or 2 * n > self.n_samples:
+            if n == 0 or 2 * n > self.n_samples:
                 self.list_of[column] = -1
                 self.columns[self.task.n_active] = column
                 self.task.n_active += 1
@@ -93,6 +99,9 @@ cdef class ColumnLists(Candidates):
             head = &self.links[self.n_values + self.n_listed]
             head.list, head.row, head.next = column, n, at
             self.new_lists[self.n_listed] = -1
+            if self.has_class_counts:
+                memset(self.class_counts_of + self.n_listed * self.n_classes, 0,
+                       self.n_classes * sizeof(int))
             self.ends[self.n_listed] = at       # the next entry is stored here
             self.n_listed += 1
             at += n
@@ -102,31 +111,42 @@ cdef class ColumnLists(Candidates):
 
     cdef void fill_entries(self, int row) noexcept nogil:
         """Link the entries of a row to the columns."""
-        cdef int place = self.places[self.items[0][row]], i, list_, column, at = self.bounds[row]
+        cdef int place = self.places[self.items[0][row]], i, k, column, at = self.bounds[row], own
         cdef const Entry* entries = self.buffer.entries_at(place)
-        cdef int n_present = self.buffer.n_present_at(place)
-        cdef int n = self.n_listed if entries == NULL else n_present
+        cdef int n_present = self.buffer.n_present_at(place), n_listed = self.n_listed
+        cdef int n = n_listed if entries == NULL else n_present
         cdef const int* list_of = self.list_of
-        cdef const Link* heads = self.links + self.n_values
-        cdef int* ends = self.ends
-        cdef double value
+        cdef Link* links = self.links
+        cdef Link* heads = links + self.n_values
         cdef Link* link
+        cdef int* ends = self.ends
+        cdef int* entries_of = self.entries_of
+        cdef int* counts = self.class_counts_of + self.class_of[row]
+        cdef int n_counts = self.n_classes if self.has_class_counts else 0
+        cdef double value
         self.n_steps += 10 + 4 * n_present
         for i in range(n):
             if entries == NULL:
-                list_, value = i, self.buffer.value(heads[i].list, place)
+                k, value = i, self.buffer.value(heads[i].list, place)
             else:
                 column, value = entries[i].column, entries[i].value
-                list_ = list_of[column]         # anything, if the column was not offered
-                if not 0 <= list_ < self.n_listed or heads[list_].list != column:
+                k = list_of[column]             # anything, if the column was not offered
+                if not 0 <= k < n_listed or heads[k].list != column:
                     continue
             if is_missing(value):
                 continue
-            link = &self.links[ends[list_]]
-            link.value, link.row, link.list = value, row, list_
-            link.previous, link.next = ends[list_] - 1, ends[list_] + 1
-            self.entries_of[at] = ends[list_]
-            ends[list_] += 1
+            own = ends[k]
+            ends[k] = own + 1
+            if own == heads[k].next:
+                heads[k].value = value
+            elif heads[k].value != value:
+                heads[k].value = NAN
+            if n_counts:
+                counts[k * n_counts] += 1
+            link = links + own
+            link.value, link.row, link.list = value, row, k
+            link.previous, link.next = own - 1, own + 1
+            entries_of[at] = own
             at += 1
         self.bounds[row + 1] = at
 
@@ -231,17 +251,21 @@ cdef class ColumnLists(Candidates):
         self.n_lists_left -= 1
         table[at] = table[self.n_lists_left]
         table[self.n_lists_left] = list_
+        self.n_steps += 20 + 8 * head.row
+        if self.has_class_counts and 0 < head.row < self.task.n and head.value == head.value:
+            self.visit_constant(head, list_)
+            return
+        if self.nominal[head.list]:
+            self.visit_nominal_list(head, list_)
+            return
         self.clear_sides()
         while link != head:
             low = link.value if link.value < low else low
             high = link.value if link.value > high else high
             self.add_row(&self.left, link.row)
             link = &self.links[link.next]
-        self.n_steps += 20 + 8 * self.left.n
         if self.left.n == 0 or (self.left.n == self.task.n and low == high):
-            self.task.n_lists -= 1      # it is constant in all nodes below, too
-            table[self.n_lists_left] = table[self.task.n_lists]
-            table[self.task.n_lists] = list_
+            self.drop_list(list_)
             return
         self.n_visited += 1
         if low == high:         # present against missing
@@ -259,6 +283,120 @@ cdef class ColumnLists(Candidates):
             self.offer_both(head.list, threshold)
         if self.best.split.feature == head.list:
             self.best_list = list_
+
+    cdef void drop_list(self, int list_) noexcept nogil:
+        """Draw the list that was drawn last no more: it is constant in all nodes below, too."""
+        cdef int* table = self.table + self.task.table
+        self.task.n_lists -= 1
+        table[self.n_lists_left] = table[self.task.n_lists]
+        table[self.task.n_lists] = list_
+
+    cdef void visit_constant(self, const Link* head, int list_) noexcept nogil:
+        """Evaluate the split of the entries of a list, all with one value, from the others."""
+        cdef const int* counts = self.class_counts_of + <Py_ssize_t>list_ * self.n_classes
+        cdef int s
+        self.n_visited += 1
+        for s in range(self.task.n_segments):
+            self.left.counts[s] = counts[self.own[s].code]
+            self.right.counts[s] = self.node.counts[s] - self.left.counts[s]
+        self.left.weight = self.left.n = head.row
+        self.right.weight = self.right.n = self.node.n - head.row
+        if self.is_best(head.list):
+            self.best.split.threshold, self.best_list = head.value, list_
+            self.best.split.nominal = ONE_VALUE if self.nominal[head.list] else 0
+            self.best.split.missing_left = 0
+
+    # ---------------------------------------------------------------- lists of nominal values
+
+    cdef int read_entries(self, const Link* head) noexcept nogil:
+        """Number the values of a nominal list, missing ones last; return how many there are."""
+        cdef const Link* link = &self.links[head.next]
+        cdef int n = 0, at
+        while link != head:
+            self.values[n] = link.value
+            if self.only_counts:
+                self.weights_of[n], self.segments_of[n] = 1.0, self.segment_of[
+                    self.class_of[link.row]]
+            else:
+                at = self.spot_of[link.row]
+                self.weights_of[n], self.segments_of[n] = self.weights[at], self.codes[at]
+                if self.criterion == VARIANCE:
+                    self.targets_of[n] = self.targets[at]
+            n += 1
+            link = &self.links[link.next]
+        self.number_values(n)
+        if n < self.task.n:
+            self.node_values.add_rest(self.task.n - n)
+        return self.node_values.n_values
+
+    cdef bint order_entries(self) noexcept nogil:
+        """Order the values of a list; return whether there is an order."""
+        cdef int top = self.top_segment()
+        return self.node_values.order(
+            self.spare, self.weights_of, self.segments_of,
+            self.targets_of if self.criterion == VARIANCE else NULL, top, self.node.counts[top],
+            self.node.weight)
+
+    cdef void visit_nominal_list(self, const Link* head, int list_) noexcept nogil:
+        """Evaluate the split of a listed nominal column, as `visit_nominal` does.
+
+        The samples without a value are all on the side of the missing value.
+        """
+        cdef int n_values = self.read_entries(head), number = 0
+        if n_values < 2:
+            self.drop_list(list_)
+            return
+        self.n_visited += 1
+        if n_values > 2:
+            if self.divide_values(head):
+                number = -1
+            else:
+                number = <int>below(&self.rng, self.task.n)
+                number = self.spare[number] if number < head.row else self.node_values.missing
+        if number >= 0:
+            self.divide_value(head, number)
+        if self.best.split.feature == head.list:
+            self.best_list = list_
+
+    cdef bint divide_values(self, const Link* head) noexcept nogil:
+        """Evaluate a random cut of the order of the values; return whether there is evidence."""
+        cdef int cut = <int>below(&self.rng, N_CUTS - 1), top = self.top_segment(), i = 0
+        cdef int n_left = self.node_values.n_left(cut) if self.order_entries() else 0
+        cdef const Link* link = &self.links[head.next]
+        cdef double target
+        if min(n_left, self.task.n - n_left) < max(1, self.min_samples_leaf):
+            return False
+        self.clear_sides()
+        while link != head:
+            target = (self.targets_of[i] if self.criterion == VARIANCE
+                      else self.segments_of[i] == top)
+            self.add_row(&self.left if self.node_values.is_left_without(
+                self.spare[i], self.weights_of[i], target, cut) else &self.right, link.row)
+            i += 1
+            link = &self.links[link.next]
+        if self.node_values.missing >= 0:
+            self.find_others(&self.missing)
+            self.join(&self.left if self.node_values.is_left(self.node_values.missing, cut)
+                      else &self.right)
+        if self.is_smaller_left(top):
+            self.offer(head.list, cut, VALUES, False)
+            return True
+        return False
+
+    cdef void divide_value(self, const Link* head, int number) noexcept nogil:
+        """Evaluate the split of a value, or of the missing one, from all others."""
+        cdef const Link* link = &self.links[head.next]
+        cdef int i = 0
+        self.clear_sides()
+        while link != head:
+            self.add_row(&self.left if self.spare[i] == number else &self.right, link.row)
+            i += 1
+            link = &self.links[link.next]
+        if self.node_values.missing >= 0:
+            self.find_others(&self.missing)
+            self.join(&self.left if self.node_values.missing == number else &self.right)
+        self.offer(head.list, self.node_values.codes[number], ONE_VALUE,
+                   self.node_values.missing == number)
 
     cdef void divide_entries(self, const Link* head, double threshold) noexcept nogil:
         """Add the entries of a list to the sides of a threshold."""
@@ -285,7 +423,7 @@ cdef class ColumnLists(Candidates):
         self.n_picked = self.picked_load = 0
         self.picked_left = not split.missing_left
         while link != head:
-            if (link.value <= split.threshold) == self.picked_left:
+            if goes_left(split, link.value) == self.picked_left:
                 self.pick(link.row)
             link = &self.links[link.next]
         self.keep_lighter()
@@ -386,8 +524,10 @@ cdef class ColumnLists(Candidates):
         cdef Link* link = &links[entry]
         cdef Link* former = &links[self.n_values + link.list]
         cdef Link* head
-        cdef int new = self.new_lists[link.list]
+        cdef int new = self.new_lists[link.list], of_class = self.class_of[link.row]
         former.row -= 1
+        if self.has_class_counts:
+            self.class_counts_of[link.list * self.n_classes + of_class] -= 1
         links[link.previous].next, links[link.next].previous = link.next, link.previous
         if not keeps_lighter:
             return
@@ -397,8 +537,13 @@ cdef class ColumnLists(Candidates):
             lighter.top += 1
             self.new_lists[link.list], self.new_lists[new] = new, link.list
             head = &links[self.n_values + new]
-            head.list, head.row = former.list, 0
+            head.list, head.row, head.value = former.list, 0, former.value
+            if self.has_class_counts:
+                memset(self.class_counts_of + new * self.n_classes, 0,
+                       self.n_classes * sizeof(int))
             head.next = head.previous = self.n_values + new
         head.row += 1
+        if self.has_class_counts:
+            self.class_counts_of[new * self.n_classes + of_class] += 1
         link.list, link.previous, link.next = new, head.previous, self.n_values + new
         links[link.previous].next = head.previous = entry

@@ -12,6 +12,7 @@ from ..allocation cimport free, product, resized, zeroed
 from ..arrays cimport view
 from ..ensemble cimport Ensemble, RowPass
 from ..explain cimport Contributions, Explanations
+from ..leaps cimport can_leap, leap_trees
 from ..table cimport RowReader
 from ..learner cimport Learner
 from ..max_features cimport SHARE, max_features_of, n_tried
@@ -391,7 +392,10 @@ cdef class ExtraTrees(Ensemble):
         for k in range(self.n_row):
             self.row_columns[k] = self.schema.filled[k]
             self.row[k] = self.schema.row[self.schema.filled[k]]
-        walk_trees(self.trees.trees, self.n_trees, self.schema, rows.leaves)
+        if can_leap(self.schema.n_filled, self.schema.n_columns):
+            leap_trees(self.trees.trees, self.n_trees, self.schema, rows.leaves)
+        else:
+            walk_trees(self.trees.trees, self.n_trees, self.schema, rows.leaves)
         return pass_rows(self, rows, None, 0, None)
 
     cdef bint is_same_row(self) noexcept nogil:

@@ -11,7 +11,7 @@ from ..split cimport ENTROPY, VALUES, VARIANCE, Split, goes_left
 from ..tree cimport Kind, Tree, add_class, learn_number, reserve_pairs, split_leaf
 from .buffer cimport BLOCK, BLOCK_BITS
 from .candidates cimport LEAST_TOLD, NOWHERE, float_at
-from .column_lists cimport ColumnLists, Link
+from .column_lists cimport MOST_COUNTED, ColumnLists, Link
 from .lane_rows cimport Lane, Lanes, Range, Segment, Task, power_below
 from .node_values cimport NodeValues
 
@@ -110,6 +110,8 @@ cdef class Growth(ColumnLists):
         self.is_wide = (n_samples == 2 or self.n_offered > <int64_t>WIDE * max_features
                         or n_cells > MOST_CELLS or self.is_sparse)
         self.n_classes = 1 if self.criterion == VARIANCE else max(1, n_labels)
+        self.has_class_counts = (self.is_sparse and self.criterion != VARIANCE
+                                 and self.n_classes <= MOST_COUNTED)
         self.n_samples = n_samples
         memset(&self.lanes, 0, sizeof(Lanes))
         # Until the lanes are known: float lanes, and some to fill the last unit of each kind.
@@ -134,8 +136,8 @@ cdef class Growth(ColumnLists):
         cdef size_t size = self.lanes.size
         cdef int i
         self.n_words = <int>(n_lanes + 63) // 64
-        cdef size_t n_values = n if self.has_nominal else 0
-        self.node_values.lay_out(&end, n_values)
+        cdef size_t n_values = n if self.is_sparse and self.has_nominal else 0
+        self.node_values.lay_out(&end, n if self.has_nominal else 0)
         self.links = <Link*>carve(&end, self.n_values + self.most_lists(), sizeof(Link))
         # At most one of two children is below the top of the stack, and it has at least 2 samples.
         self.tasks = <Task*>carve(&end, n // 2 + 2, sizeof(Task))
@@ -143,6 +145,8 @@ cdef class Growth(ColumnLists):
         self.values = <double*>carve(&end, n, sizeof(double))
         self.numbers = <double*>carve(&end, n_numbers, sizeof(double))
         self.targets = <double*>carve(&end, n_numbers, sizeof(double))
+        self.weights_of = <double*>carve(&end, n_values, sizeof(double))
+        self.targets_of = <double*>carve(&end, n_values, sizeof(double))
         self.node.counts = <double*>carve(&end, self.n_classes, sizeof(double))
         self.left.counts = <double*>carve(&end, self.n_classes, sizeof(double))
         self.right.counts = <double*>carve(&end, self.n_classes, sizeof(double))
@@ -169,7 +173,7 @@ cdef class Growth(ColumnLists):
         self.whole_targets = <int*>carve(&end, n_numbers, sizeof(int))
         self.codes = <int*>carve(&end, n, sizeof(int))
         self.spare = <int*>carve(&end, n + 1, sizeof(int))
-        self.node_values.lay_out_ints(&end, n_values)
+        self.node_values.lay_out_ints(&end, n if self.has_nominal else 0)
         for i in range(2):
             self.items[i] = <int*>carve(&end, n, sizeof(int))
         self.lay_out_lists(&end, n)
@@ -347,6 +351,7 @@ cdef class Growth(ColumnLists):
         self.task.n_segments, self.task.n_active = self.n_segments, self.n_offered
         self.own = self.segments
         self.only_counts = self.is_plain and self.criterion != VARIANCE
+        self.has_class_counts &= self.only_counts
         if self.is_wide:
             self.begin_lists()
         if is_pure or self.n_offered == 0 or self.is_final(n, self.n_segments, self.task.depth):
@@ -670,9 +675,12 @@ cdef class Growth(ColumnLists):
         cdef const Lane* lane
         cdef int i, s, is_left
         cdef Test test
-        if split.nominal == VALUES and not self.name_values(&split):
-            self.leave(tree)        # without memory it stays a leaf
-            return
+        if split.nominal == VALUES:
+            self.number_values(self.task.n)
+            self.order_values()
+            if not self.name_values(&split):
+                self.leave(tree)    # without memory it stays a leaf
+                return
         for s in range(self.task.n_segments):
             self.lefts[s] = 0
         self.clear_sides()
@@ -691,13 +699,22 @@ cdef class Growth(ColumnLists):
     cdef void split_wide(self, Tree* tree) noexcept nogil:
         """Split the task by the best candidate of the columns that were visited."""
         cdef Split split = self.best.split
-        if self.is_sparse and self.list_of[split.feature] >= 0:
-            self.pick_entries(&split)
-        else:
+        cdef bint is_listed = self.is_sparse and self.list_of[split.feature] >= 0
+        if not is_listed:
             self.read_column(split.feature)
-            if split.nominal == VALUES and not self.name_values(&split):
+        if split.nominal == VALUES:
+            if is_listed:
+                self.read_entries(&self.links[self.n_values + self.best_list])
+                self.order_entries()
+            else:
+                self.number_values(self.task.n)
+                self.order_values()
+            if not self.name_values(&split):
                 self.leave(tree)        # without memory it stays a leaf
                 return
+        if is_listed:
+            self.pick_entries(&split)
+        else:
             self.pick_values(&split)
         self.find_sides()
         self.split_task(tree, &split, NULL)

@@ -27,6 +27,9 @@ cdef enum:                  # the kind of a column in the rows:
     FULL = 1                # other numbers, none is missing
     OTHERS = 2              # nominal, with missing values, or all columns if not `is_plain`
 
+cdef enum:
+    MOST_COLUMNS = 1024     # of which a growth takes those, too, that one sample has
+
 cdef struct Lane:           # a column in the rows; a value x is encoded as (x - offset) * scale
     int column
     bint is_byte
@@ -63,7 +66,9 @@ cdef class LaneRows:
     cdef uint8_t* nominal               # by number of the column: whether it is nominal
     cdef int* list_of                   # in `column_lists`: number in `columns`, then of its
                                         # list in the root; -1: it is not listed
-    cdef uint64_t* marks                # a set of columns, see `offer_entries`; empty afterwards
+    # Sets of columns, see `offer_marked`, which empties them:
+    cdef uint64_t* marks                # those that a sample has ...
+    cdef uint64_t* marks_again          # ... or two samples have
     cdef int column_capacity
     # All other arrays of a growth are parts of one memory block, see `Growth.lay_out`.
     cdef Lane* of_lanes                 # per lane
@@ -79,7 +84,8 @@ cdef class LaneRows:
     cdef int reserve_columns(self, int n_columns) except -1 nogil
     cdef void offer_column(self, Schema schema, int column) noexcept nogil
     cdef bint mark_entries(self, int place) noexcept nogil
-    cdef void offer_marked(self, Schema schema) noexcept nogil
+    cdef void offer_marked(self, Schema schema, int wide) noexcept nogil
+    cdef void offer_set(self, Schema schema, const uint64_t* set, int most) noexcept nogil
     cdef void find_runs(self) noexcept nogil
     cdef void measure_column(self, int k) noexcept nogil
     cdef void assign_lanes(self) noexcept nogil
@@ -89,7 +95,9 @@ cdef class LaneRows:
 
     @cython.final
     cdef inline void mark(self, int column) noexcept nogil:
-        self.marks[column >> 6] |= <uint64_t>1 << (column & 63)
+        cdef uint64_t bit = <uint64_t>1 << (column & 63)
+        self.marks_again[column >> 6] |= self.marks[column >> 6] & bit
+        self.marks[column >> 6] |= bit
 
     @cython.final
     cdef inline size_t byte_of(self, int lane) noexcept nogil:

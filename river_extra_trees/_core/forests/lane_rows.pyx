@@ -7,7 +7,7 @@ from libc.string cimport memset
 from ..allocation cimport resized
 from ..schema cimport Schema
 from ..split cimport VARIANCE
-from .buffer cimport BLOCK, Entry
+from .buffer cimport BLOCK, Entry, is_missing
 
 cdef extern from "bits.h":
     int lowest_bit(uint64_t word) nogil
@@ -71,9 +71,11 @@ cdef class LaneRows:
             self.columns = <int*>resized(self.columns, n_columns, sizeof(int))
             self.nominal = <uint8_t*>resized(self.nominal, n_columns, 1)
             self.list_of = <int*>resized(self.list_of, n_columns, sizeof(int))
-            self.marks = <uint64_t*>resized(self.marks, n_columns // 64 + 1, sizeof(uint64_t))
+            self.marks = <uint64_t*>resized(
+                self.marks, 2 * <size_t>(n_columns // 64 + 1), sizeof(uint64_t))
+            self.marks_again = self.marks + n_columns // 64 + 1
             memset(self.list_of, 0, n_columns * sizeof(int))
-            memset(self.marks, 0, (n_columns // 64 + 1) * sizeof(uint64_t))
+            memset(self.marks, 0, 2 * <size_t>(n_columns // 64 + 1) * sizeof(uint64_t))
             self.column_capacity = n_columns
         return 0
 
@@ -92,14 +94,35 @@ cdef class LaneRows:
             self.mark(entries[i].column)
         return entries != NULL
 
-    cdef void offer_marked(self, Schema schema) noexcept nogil:
-        """Offer the columns that are marked, in ascending order; mark none."""
+    cdef void offer_marked(self, Schema schema, int wide) noexcept nogil:
+        """Offer the columns that are marked, in ascending order; mark none.
+
+        If these are too many, only those that two samples have: what one sample alone has only
+        tells this sample from all others. `wide` is the place of a sample that has too many and
+        has not marked them, or -1.
+        """
+        cdef uint64_t word
+        cdef int i, column
+        for i in range((schema.n_columns + 63) // 64 if wide >= 0 else 0):
+            word = self.marks[i]
+            while word:
+                column = 64 * i + lowest_bit(word)
+                if not is_missing(self.buffer.value(column, wide)):
+                    self.mark(column)
+                word &= word - 1
+        self.offer_set(schema, self.marks, -1 if wide >= 0 else MOST_COLUMNS)
+        if wide >= 0 or self.n_offered > MOST_COLUMNS:
+            self.n_offered = 0
+            self.offer_set(schema, self.marks_again, schema.n_columns)
+        memset(self.marks, 0, 2 * (self.marks_again - self.marks) * sizeof(uint64_t))
+
+    cdef void offer_set(self, Schema schema, const uint64_t* set, int most) noexcept nogil:
+        """Offer the columns of a set, in ascending order; one more than `most` ends it."""
         cdef int i
         cdef uint64_t word
         for i in range((schema.n_columns + 63) // 64):      # none, if there is no feature
-            word = self.marks[i]
-            self.marks[i] = 0
-            while word:
+            word = set[i]
+            while word and self.n_offered <= most:
                 self.offer_column(schema, 64 * i + lowest_bit(word))
                 word &= word - 1
 

@@ -8,6 +8,7 @@ from libc.string cimport memcpy, memset
 
 from ..arrays cimport view
 from ..explain cimport slope_of_limits
+from ..leaps cimport MOST_PRESENT, Present, add_present, leap
 from ..linalg cimport (
     MAX_REGRESSORS, add_sample, init_model, row_width, scratch_size, solve_ridge,
 )
@@ -21,8 +22,9 @@ from ..tree cimport (
     turn, uproot,
 )
 from ..trees cimport Trees
-from .buffer cimport Buffer
+from .buffer cimport Buffer, Entry
 from .growth cimport Growth, count_up
+from .lane_rows cimport MOST_COLUMNS
 
 from ..state import (
     FINITE, LARGEST_FLOAT, LARGEST_TARGET, State, fields_of, put_back, reduced, require,
@@ -39,7 +41,6 @@ cdef enum:
     ROWS = 64                   # of which the slopes are computed together
     LEAST_SAMPLES = 10          # minimum number of samples of a leaf with a model
     SAMPLES_PER_REGRESSOR = 3   # minimum number of samples per coefficient
-    MOST_COLUMNS = 1024         # of which a tree takes those, too, that one sample has
 
 cdef double LARGEST_Z = 1e100           # products of z and coefficients are finite
 
@@ -401,10 +402,10 @@ cdef class TreeGrowth:
         self.growth.reserve_columns(schema.n_columns)
         self.growth.n_offered = 0
         if not self.offer_few(schema, first, n_samples):
-            self.offer(schema, first, n_samples, 1)
-        if self.growth.n_offered > MOST_COLUMNS:
-            self.growth.n_offered = 0
-            self.offer(schema, first, n_samples, 2)
+            self.offer(schema, first, n_samples, 1, MOST_COLUMNS)
+            if self.growth.n_offered > MOST_COLUMNS:
+                self.growth.n_offered = 0
+                self.offer(schema, first, n_samples, 2, MAX_COLUMNS)
         for k in range(self.growth.n_offered):
             n_numeric += not self.growth.nominal[self.growth.columns[k]]
         self.n_regressors = min(n_numeric, <int>MAX_REGRESSORS)
@@ -425,13 +426,14 @@ cdef class TreeGrowth:
         for _ in range(n_samples):
             self.growth.mark_entries(place)
             place = self.growth.buffer.place_after(place)
-        self.growth.offer_marked(schema)
+        self.growth.offer_marked(schema, -1)
         return True
 
-    cdef void offer(self, Schema schema, int64_t first, int n_samples, int least) noexcept nogil:
-        """Offer the columns that at least so many of the samples have."""
+    cdef void offer(self, Schema schema, int64_t first, int n_samples, int least,
+                    int most) noexcept nogil:
+        """Offer the columns that at least so many samples have; one more than `most` ends it."""
         cdef int column = self.growth.buffer.next_live(0, first)
-        while column < self.growth.buffer.n_features:
+        while column < self.growth.buffer.n_features and self.growth.n_offered <= most:
             if self.growth.buffer.n_values_of(column, first, n_samples) >= least:
                 self.growth.offer_column(schema, column)
             column = self.growth.buffer.next_live(column + 1, first)
@@ -624,8 +626,15 @@ cdef double steps_of_sum(int n_regressors) noexcept nogil:
 
 cdef int walk(const Tree* tree, Buffer buffer, int place) noexcept nogil:
     """The leaf that a stored sample reaches."""
-    cdef int node = 0
+    cdef int node = 0, k, n = buffer.n_present_at(place)
     cdef const Node* this = tree.nodes
+    cdef const Entry* entries = buffer.entries_at(place)
+    cdef Present present
+    if tree.leaps != NULL and entries != NULL and n <= MOST_PRESENT:
+        present.n, present.marks = 0, 0
+        for k in range(n):
+            add_present(&present, entries[k].column, entries[k].value)
+        return leap(tree, &present)
     while not is_leaf(this):
         node = this.left ^ <int>turn(this, buffer.value(this.feature, place), False)
         this = &tree.nodes[node]

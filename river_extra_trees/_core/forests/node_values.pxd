@@ -32,11 +32,12 @@ cdef class NodeValues:
     cdef int lay_out(self, size_t* end, size_t n_samples) except -1 nogil
     cdef int lay_out_ints(self, size_t* end, size_t n_samples) except -1 nogil
     cdef void number(self, const double* values, int n, uint64_t salt, int* found) noexcept nogil
+    cdef void add_rest(self, int n) noexcept nogil
     cdef int add_value(self, double code) noexcept nogil
     cdef bint tell(self, const int* numbers, const double* weights, const int* segments,
                    const double* targets) noexcept nogil
     cdef bint order(self, const int* numbers, const double* weights, const int* segments,
-                    const double* targets, int top, double mean) noexcept nogil
+                    const double* targets, int top, double total, double weight) noexcept nogil
     cdef bint is_left(self, int number, int cut) noexcept nogil
     cdef bint is_left_without(self, int number, double weight, double target,
                               int cut) noexcept nogil

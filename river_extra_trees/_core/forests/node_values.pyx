@@ -56,6 +56,11 @@ cdef class NodeValues:
             self.sizes[k] += 1
             found[i] = k
 
+    cdef void add_rest(self, int n) noexcept nogil:
+        """Let n more samples miss the value; `order` finds their sums as those of the rest."""
+        self.missing = self.add_value(NO_VALUE)
+        self.sizes[self.missing] = n
+
     cdef inline int add_value(self, double code) noexcept nogil:
         """Give a value the next number."""
         self.codes[self.n_values], self.sizes[self.n_values] = code, 0
@@ -95,21 +100,26 @@ cdef class NodeValues:
                 > (squares - of_node) * (freedom + 2.0 * sqrt(2.0 * freedom)))
 
     cdef bint order(self, const int* numbers, const double* weights, const int* segments,
-                    const double* targets, int top, double mean) noexcept nogil:
+                    const double* targets, int top, double total, double weight) noexcept nogil:
         """Compute the mean target of each value; return whether they differ.
 
-        A target is whether the segment is `top`, if `targets` is NULL. Its mean in the node is
-        given.
+        A target is whether the segment is `top`, if `targets` is NULL. The sum of the targets and
+        the weight are those of the node.
         """
         cdef int i
         cdef double low = INFINITY, high = -INFINITY, own, target
+        cdef double others = total, weight_of_others = weight
         memset(self.weights, 0, self.n_values * sizeof(double))
         memset(self.totals, 0, self.n_values * sizeof(double))
         for i in range(self.n_samples):
             target = segments[i] == top if targets == NULL else targets[i]
             self.weights[numbers[i]] += weights[i]
             self.totals[numbers[i]] += weights[i] * target
-        self.cuts.prior = SMOOTH * mean
+            weight_of_others -= weights[i]
+            others -= weights[i] * target
+        if self.missing >= 0 and self.weights[self.missing] == 0.0:     # the rest
+            self.weights[self.missing], self.totals[self.missing] = weight_of_others, others
+        self.cuts.prior = SMOOTH * (total / weight)
         for i in range(self.n_values):
             own = smoothed(&self.cuts, self.totals[i], self.weights[i])
             low, high = min(low, own), max(high, own)

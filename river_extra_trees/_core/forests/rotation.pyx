@@ -7,6 +7,7 @@ from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memcpy, memset
 
+from ..leaps cimport can_leap, make_leaps
 from ..rng cimport BRANCH, RENEW, rng_for
 from ..tree cimport (
     Tree, begin_tree, depth_of, free_tree, learn, n_nodes_of, reserve_cells, reserve_samples,
@@ -14,6 +15,7 @@ from ..tree cimport (
 )
 from .buffer cimport is_missing
 from .growth cimport Growth, are_few
+from .lane_rows cimport MOST_COLUMNS
 from .model_trees cimport LinearModels, remainder, walk
 from .extra_trees cimport ExtraTrees, Group, SmallBatch
 
@@ -99,6 +101,12 @@ cdef int continue_growth(ExtraTrees forest, Group group, int64_t n_seen) except 
     return 0
 
 
+cdef inline bint has_few_values(ExtraTrees forest, int64_t n_seen) noexcept nogil:
+    """Whether rows as the latest one leap."""
+    return can_leap(forest.buffer.n_present_at(forest.buffer.place_of(n_seen - 1)),
+                    forest.buffer.n_features)
+
+
 cdef bint advance(ExtraTrees forest, Group group, int64_t at, int64_t n_seen) except -1 nogil:
     """Do the steps of sample number `at` for the next tree of a group; return whether it is ready.
 
@@ -111,6 +119,8 @@ cdef bint advance(ExtraTrees forest, Group group, int64_t at, int64_t n_seen) ex
                 else group.growth.advance(n_steps, forest.max_nodes)):
             return False
         group.caught_up = group.begun
+        if has_few_values(forest, at):
+            make_leaps(&group.growth.tree)
     return catch_up(forest, group, LARGEST_STEPS if is_late else 4 + n_steps // WALK, n_seen)
 
 
@@ -192,6 +202,8 @@ cdef int change_tree(ExtraTrees forest, Group group, int tree, int64_t n_seen, i
     """
     if n_seen % forest.batch_size == tree % forest.batch_size and splits_leaves(forest, group):
         split_leaves(forest, tree, &forest.trees.trees[tree], n_seen, small)
+        if has_few_values(forest, n_seen):
+            make_leaps(&forest.trees.trees[tree])
     if version < group.n_ready and group.ready_at[version] == n_seen:
         free_tree(&forest.trees.trees[tree])
         forest.trees.trees[tree] = group.ready[version]
@@ -274,26 +286,39 @@ cdef int sort_by_leaf(ExtraTrees forest, const int* leaves, int64_t first, int64
 
 cdef int offer_present(ExtraTrees forest, const int* places, int n, int64_t first,
                        Growth growth) except -1 nogil:
-    """Offer the columns to a growth that have a value among n samples, all from `first` on."""
-    cdef int i, n_marked = 0, column
+    """Offer the columns to a growth that have a value among n samples, all from `first` on.
+
+    If these are too many, only those that two of the samples have. So the columns of a wide sample
+    need not be visited, only those of the others.
+    """
+    cdef int i, column, n_present, n_listed = 0, wide = -1
     cdef int64_t n_left = 0         # values that were not found yet, ...
+    cdef int64_t n_values = 0
     cdef bint are_counted           # ... if the samples have few of the columns
     growth.reserve_columns(forest.schema.n_columns)
     growth.n_offered = 0
     for i in range(n):
-        n_marked += growth.mark_entries(places[i])
-        n_left += forest.buffer.n_present_at(places[i])
-    are_counted = n_left < forest.buffer.n_features
-    column = forest.buffer.next_live(0, first) if n_marked < n else forest.buffer.n_features
+        n_present = forest.buffer.n_present_at(places[i])
+        n_values += n_present
+        if growth.mark_entries(places[i]):
+            n_listed += 1
+        elif wide < 0 and n_present > MOST_COLUMNS:
+            wide = places[i]
+        else:
+            n_left += n_present
+    are_counted = n_left < forest.buffer.n_features or n_values > MOST_COLUMNS
+    column = forest.buffer.next_live(0, first)
     while column < forest.buffer.n_features and n_left > 0:
         for i in range(n):
-            if not is_missing(forest.buffer.value(column, places[i])):
+            if places[i] != wide and (
+                    n_listed == 0 or forest.buffer.entries_at(places[i]) == NULL) and (
+                    not is_missing(forest.buffer.value(column, places[i]))):
                 growth.mark(column)
                 if not are_counted:
                     break
                 n_left -= 1
         column = forest.buffer.next_live(column + 1, first)
-    growth.offer_marked(forest.schema)
+    growth.offer_marked(forest.schema, wide)
     return 0
 
 

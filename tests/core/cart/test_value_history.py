@@ -142,6 +142,16 @@ def test_values_seen_least_recently_are_forgotten() -> None:
     assert named <= {code for _, code, *_ in entries}
 
 
+@pytest.mark.parametrize(("n", "is_remembered"), [(1_024, True), (1_025, False)])
+def test_a_wide_sample_displaces_no_value(n: int, is_remembered: bool) -> None:
+    model: Any = ret.StreamDecisionTreeClassifier(batch_size=10)
+    for i in range(60):
+        wide = {f"w{j}": "a" for j in range(n)} if i == 30 else {}
+        model.learn_one({"c": f"v{i % 4}"} if i != 30 else wide, i % 2 == 0)
+    columns = {column for column, *_ in model._core.history.entries()}
+    assert len(columns) == 1 + n * is_remembered
+
+
 STATE = ValueHistory(False).state() | {
     "n_learned": 2,
     "column": np.array([0, 0], np.int32),

@@ -35,6 +35,14 @@ COLUMNS: dict[str, list[Maker]] = {
         *[lambda r, i: 1.0 if i == 60 else MISSING] * 1050,
     ],
     "sparse counts": [lambda r, i: r.choice([1.0, 2.0, 3.0, *[MISSING] * 17])] * 60,
+    "sparse nominal": [
+        *[lambda r, i: r.random()] * 2,
+        *[lambda r, i: r.choice([*"abc", *[MISSING] * 17])] * 60,
+    ],
+    "sparse nominal with many values": [
+        *[lambda r, i: r.random()] * 2,
+        *[lambda r, i: r.choice([f"v{r.randrange(30)}", *[MISSING] * 5])] * 12,
+    ],
     "sparse beside dense": [
         lambda r, i: r.random(),
         *[lambda r, i: r.choice([0.5, *[MISSING] * 9])] * 40,
@@ -142,7 +150,8 @@ def check(
     rng = random.Random(1)
     for i in range(n):
         x = {j: value for j, make in enumerate(columns) if (value := make(rng, i)) == value}
-        score = sum(map(bool, x.values())) + (x.get(0, 0.0) > x.get(1, 0.5)) + rng.random()
+        score = sum(value != "a" for value in x.values()) + rng.random()
+        score += x.get(0, 0.0) > x.get(1, 0.5)
         y = score if regression else f"class {int(2 * score) % 4}"
         learn(core, naive, (x, y, rng.choice(weights)))
     assert_same_trees(core, naive)
