@@ -370,6 +370,7 @@ def test_shap_takes_no_names() -> None:
         model.to_shap()
 
 
+@pytest.mark.filterwarnings("ignore:the model tells")
 @pytest.mark.parametrize("method", METHODS)
 def test_labels_that_are_forgotten_leave_no_sums(method: str) -> None:
     """The sums that trees keep between explanations are those without the freed labels."""
