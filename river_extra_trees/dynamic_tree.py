@@ -118,7 +118,7 @@ class DynamicTreeRegressor(DynamicTreeLearner, DistributionRegressor):
 
     Linear leaves use the first 64 numeric features that one in eight active samples has, until only
     one in sixteen has them, and replace a missing value by the mean of its feature. At a split,
-    missing values go to the side that was drawn for them. Nominal features are split by groups of
+    missing values go to the side that was drawn for them. Nominal features are split by sets of
     values, or one against the rest where a leaf has up to three; see
     [the page](../algorithms/dynamic_trees.md#one-sample). The number that `predict_one` returns
     stays within the range of the targets; the distribution is that of the leaves, which
@@ -292,7 +292,7 @@ class DynamicTreeClassifier(DynamicTreeLearner, TreeClassifier):
 
     The prior of the class probabilities in a leaf is Dirichlet(1/K, ..., 1/K) for the K
     labels seen so far. At a split, missing values go to the side that was drawn for them, or apart
-    from all others; nominal features are split by groups of values, or one against the rest where a
+    from all others; nominal features are split by sets of values, or one against the rest where a
     leaf has up to three. New features and new labels may appear at any time, up to 16,384 columns
     and 1,024 labels at a time.
 

@@ -9,7 +9,7 @@ from .guarded cimport Guarded, Holder, begin_step, end_step, hold, release
 from .lists cimport length_of
 from .schema cimport Labels, Schema
 from .shares cimport first_largest
-from .split cimport GROUP, VALUES, is_in_group
+from .split cimport VALUES
 from .team cimport Team
 from .validation cimport as_dict, read_number, read_weight
 
@@ -48,14 +48,13 @@ cdef int raise_missing() except -1 with gil:
 cdef dict name_node(dict node, Schema schema):
     """Add the name and the value of a split to a node; its numbers become `column`, `cut`.
 
-    Of a group of values these are a list of the remembered values that go left, and the group.
+    Of a set of values these are a list of the remembered values that go left, and the set.
     """
     cdef int column = node["feature"]
     node["column"], node["cut"] = column, node["threshold"]
     node["feature"] = None if column < 0 else schema.names[column]
-    if node["nominal"] >= GROUP:
-        node["cut"] = (ValueGroup(*node["cut"]) if node["nominal"] == VALUES
-                       else Group(node["cut"], node["nominal"]))
+    if node["nominal"] == VALUES:
+        node["cut"] = ValueGroup(*node["cut"])
         node["threshold"] = [
             value for code, value in schema.codes[column].items() if code in node["cut"]]
     elif node["nominal"]:
@@ -64,28 +63,8 @@ cdef dict name_node(dict node, Schema schema):
     return node
 
 
-cdef class Group:
-    """The codes that a split by a group of values sends left."""
-
-    cdef double group
-    cdef int nominal
-
-    def __cinit__(self, double threshold, int nominal):
-        self.group, self.nominal = threshold, nominal
-
-    def __contains__(self, double code):
-        return is_in_group(self.group, self.nominal, code)
-
-    @property
-    def is_empty(self):
-        """Whether only missing values can go left."""
-        return self.group == 0.0
-
-
 class ValueGroup:
     """The codes that a split by a set of values sends left."""
-
-    is_empty = False
 
     def __init__(self, others_left, codes):
         self.others_left, self.codes = others_left, codes

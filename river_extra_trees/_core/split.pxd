@@ -2,22 +2,18 @@
 
 A split is a feature, a threshold, and the side of the missing values.
 
-A split on a nominal feature sends one value left, or a group of values. A group is a set of
-buckets: a random function, which the salt names, puts each value into one of N_BUCKETS.
+A split on a nominal feature sends one value left, or a set of values (`value_sets`).
 """
 
-from libc.stdint cimport int64_t, uint8_t, uint64_t
+from libc.stdint cimport uint8_t
 
-from .rng cimport Rng, mix, uniform
+from .rng cimport Rng, uniform
 from .value_sets cimport values_at, values_go_left
 
 cdef enum:
     # `nominal` of a split:
     ONE_VALUE = 1           # compare with ==
-    GROUP = 2               # a group of values with salt 0; of salt s: GROUP + s
-    N_SALTS = 253
-    VALUES = 255            # a set of values, see `value_sets`
-    N_BUCKETS = 52          # every set of so many is a whole number that a double represents
+    VALUES = 2              # a set of values
     MANY_VALUES = 16        # number of nominal values above which their splits follow other rules
     SEVERAL_VALUES = 4      # the same where there are less than two samples per value
     NO_VALUE = -2           # code of no nominal value: as a threshold, only missing values go left
@@ -29,7 +25,6 @@ cdef enum Criterion:
 
 cdef struct Split:          # 16 bytes
     double threshold        # numeric: left when x <= threshold; one value: when x == threshold;
-                            # group: the sum of 2 ** b over the buckets b that go left;
                             # values: the address of a `ValueSet`
     int feature             # column of the schema; -1: there is no split
     uint8_t nominal         # 0: numeric; or a number of the list above
@@ -48,24 +43,12 @@ cdef inline double random_threshold(Rng* rng, double low, double high) noexcept 
     return threshold
 
 
-cdef inline int bucket_of(int salt, double code) noexcept nogil:
-    """The bucket of a nominal value, from 0 to N_BUCKETS - 1."""
-    return <int>(mix((<uint64_t>code << 8) | <uint64_t>salt) % N_BUCKETS)
-
-
-cdef inline bint is_in_group(double group, int nominal, double code) noexcept nogil:
-    """Whether a nominal value goes left at a split by a group of values."""
-    if nominal == VALUES:
-        return values_go_left(values_at(group), code)
-    return (<int64_t>group >> bucket_of(nominal - GROUP, code)) & 1
-
-
 cdef inline bint goes_left(const Split* split, double value) noexcept nogil:
     """Whether a sample with this value of the feature goes left."""
     if value != value:
         return split.missing_left
-    if split.nominal >= GROUP:
-        return is_in_group(split.threshold, split.nominal, value)
+    if split.nominal == VALUES:
+        return values_go_left(values_at(split.threshold), value)
     if split.nominal:
         return value == split.threshold
     return value <= split.threshold

@@ -28,8 +28,8 @@ from libc.stdint cimport uint8_t, uint16_t
 
 from .moments cimport follow_moments
 from .schema cimport Schema
-from .split cimport GROUP, ONE_VALUE, Split, is_in_group
-from .value_sets cimport ValueSet
+from .split cimport ONE_VALUE, VALUES, Split
+from .value_sets cimport ValueSet, values_at, values_go_left
 from .window cimport Window
 
 cdef enum:
@@ -193,8 +193,8 @@ cdef inline unsigned int turn(const Node* node, double value, bint numeric) noex
     cdef unsigned int other = value > node.threshold
     if not numeric:
         other |= (value < node.threshold) & (node.nominal == ONE_VALUE)
-        if node.nominal >= GROUP:
-            other = value == value and not is_in_group(node.threshold, node.nominal, value)
+        if node.nominal == VALUES:
+            other = value == value and not values_go_left(values_at(node.threshold), value)
     return ((other << 1 | (value != value)) & node.turns) != 0
 
 

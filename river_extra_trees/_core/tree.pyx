@@ -731,6 +731,7 @@ cdef void forget_in_leaves(Tree* tree, const uint8_t* gone) noexcept nogil:
     cdef int node, cell, next
     cdef bint found
     cdef double weight
+    forget_subtotals(tree)
     for node in range(tree.n_used):
         if not is_leaf(&tree.nodes[node]) or tree.nodes[node].feature == UNUSED:
             continue

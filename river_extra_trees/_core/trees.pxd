@@ -31,3 +31,5 @@ cdef class Trees:
     cdef list below(self, const Tree* tree, int node)
     cdef dict views(self, const Tree* tree)
     cdef int fill(self, dict fields) except -1
+
+cdef object threshold_in(double threshold, int nominal)

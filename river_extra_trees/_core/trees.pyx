@@ -7,7 +7,7 @@ from libc.string cimport memmove
 
 from .allocation cimport free, resized
 from .arrays cimport view
-from .split cimport GROUP, N_BUCKETS, VALUES
+from .split cimport ONE_VALUE, VALUES
 from .tree cimport (
     LARGEST_ARENA, LARGEST_CELLS, MISSING_RIGHT, OTHERS_RIGHT, UNUSED, Kind, Node, Tree, add_leaf,
     begin_tree, bytes_of_tree, copy_tree, depth_of, first_cell, forget_in_leaves, free_tree,
@@ -35,12 +35,12 @@ PER_PAIR = ("gains", "impurities")
 N_USED, FREE_PAIR, N_CELLS, FREE_CELL = range(4)    # columns of `counts`
 
 
-cdef object threshold_in(const Node* node):
+cdef object threshold_in(double threshold, int nominal):
     """The threshold of a split; of a set of values, (others_left, codes)."""
     cdef const ValueSet* values
-    if node.nominal != VALUES:
-        return node.threshold
-    values = values_at(node.threshold)
+    if nominal != VALUES:
+        return threshold
+    values = values_at(threshold)
     return bool(values.others_left), frozenset([codes_of(values)[i] for i in range(values.n)])
 
 
@@ -197,7 +197,7 @@ cdef class Trees:
         return {
             "node": node, "parent": parent_of(of, node), "depth": depth_of(of, node),
             "feature": this.feature if is_split else -1,
-            "threshold": threshold_in(this) if is_split else 0.0,
+            "threshold": threshold_in(this.threshold, this.nominal) if is_split else 0.0,
             "left": this.left if is_split else -1, "right": this.left ^ 1 if is_split else -1,
             "nominal": this.nominal,
             "missing_left": is_split and not this.turns & MISSING_RIGHT, "weight": weight,
@@ -365,10 +365,7 @@ cdef class Trees:
                 and all([len(fields[name]) == length for name, length in lengths.items()]),
                 "Trees: nodes, cells or statistics of nodes are missing")
         nominal = fields["nominal"]
-        groups = fields["threshold"][
-            (nominal >= GROUP) & (nominal < VALUES) & (fields["turns"] > 0)]
-        require(np.all((groups >= 0.0) & (groups < 2.0**N_BUCKETS) & (groups == np.floor(groups))),
-                "Trees: a group of values is no set of buckets")
+        require(np.all((nominal <= ONE_VALUE) | (nominal == VALUES)), "Trees: no such split")
         # Without the sets, which are added one by one: memory may be short.
         fields = {**fields, "nominal": np.where(nominal == VALUES, 0, nominal)}
         self.reserve_trees(<int>len(counts))

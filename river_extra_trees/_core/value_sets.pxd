@@ -14,7 +14,7 @@ one.
 
 from libc.string cimport memcpy
 
-from .allocation cimport malloc, trimmed
+from .allocation cimport free, malloc, trimmed
 
 cdef enum:
     SMOOTH = 1
@@ -22,6 +22,7 @@ cdef enum:
 
 cdef struct ValueSet:       # the codes follow, ascending
     int n
+    int n_owners            # in `SharedTrees`: how many nodes and proposals have it
     bint others_left        # where values go that are not among the codes; these go to the other
 
 cdef struct Cuts:           # of the values of a node
@@ -56,6 +57,19 @@ cdef inline ValueSet* new_values(int n, bint others_left) noexcept nogil:
     if values != NULL:
         values.n, values.others_left = n, others_left
     return values
+
+
+cdef inline ValueSet* shared_values(ValueSet* values, int n) noexcept nogil:
+    """A set with only the first n of its codes, and one owner."""
+    values.n_owners = 1
+    return trimmed_values(values, n)
+
+
+cdef inline void drop_values(ValueSet* values) noexcept nogil:
+    """Let an owner go."""
+    values.n_owners -= 1
+    if values.n_owners == 0:
+        free(values)
 
 
 cdef inline ValueSet* trimmed_values(ValueSet* values, int n) noexcept nogil:

@@ -73,7 +73,7 @@ def is_group(node: Node) -> bool:
 def parts_missing(node: Node) -> bool:
     """Return whether a split separates missing values from all others."""
     if node["nominal"]:
-        return node["threshold"] is None or (is_group(node) and node["cut"].is_empty)
+        return node["threshold"] is None
     return bool(node["cut"] == math.inf)
 
 

@@ -11,8 +11,8 @@ from river_extra_trees._core.dynamic cimport step as core_step
 from river_extra_trees._core.dynamic.leaf_models cimport (
     Predictive, evidence, fit_batch, log_marginal, log_multinomial, predictive, to_cells,
 )
-from river_extra_trees._core.dynamic.nominal cimport Bucket, cut_buckets
-from river_extra_trees._core.dynamic.particles cimport ALC, ALM, ENTROPY, Particles
+from river_extra_trees._core.dynamic.nominal cimport cut_order
+from river_extra_trees._core.dynamic.particles cimport ALC, ALM, ENTROPY, Met, Particles
 from river_extra_trees._core.explain cimport Contributions, Explainer, Layout, Step, begin, end
 from river_extra_trees._core.forests.extra_trees cimport ExtraTrees
 from river_extra_trees._core.forests.growth cimport DONE, SPLIT, Growth
@@ -261,21 +261,22 @@ def ranked(Window window, int column):
     return [window.order_of(column)[i] for i in range(window.n_ordered[window.lines[column]])]
 
 
-# --- Groups of nominal values
+# --- Sets of nominal values
 
 
 def lighter_side(sums, double smoothing, int least, double squares):
-    """The numbers of the buckets that go left, and the correction; of number: (n, weight, total)."""
-    cdef Bucket buckets[64]
-    cdef double correction = 0.0
+    """The codes that go left, and the correction; of a code: (n, weight, total, and of the past)."""
+    cdef Met met[64]
+    cdef double correction = 0.0, middle = 0.0
     cdef int i, n = 0
-    for number, (n_samples, weight, total) in sorted(sums.items()):
-        buckets[n].number, buckets[n].n = number, n_samples
-        buckets[n].weight, buckets[n].total = weight, total
-        buckets[n].mean = total / (weight + smoothing)
+    for code, (n_samples, weight, total, past_weight, past_total) in sorted(sums.items()):
+        met[n].code, met[n].n = code, n_samples
+        met[n].weight, met[n].total = weight, total
+        met[n].past_weight, met[n].past_total = past_weight, past_total
+        met[n].mean = (total + past_total) / (weight + past_weight + smoothing)
         n += 1
-    n = cut_buckets(buckets, n, least, squares, &correction)
-    return [buckets[i].number for i in range(n)], correction
+    n = cut_order(met, n, least, squares, &correction, &middle)
+    return [met[i].code for i in range(n)], correction
 
 
 # --- Weights of shrubs

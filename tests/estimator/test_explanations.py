@@ -12,6 +12,7 @@ from river import datasets
 
 import river_extra_trees as ret
 from tests.naive import explanation as naive
+from tests.tools.crowded import crowded
 from tests.tools.definitions import by_definition, mean_of, naive_tree, share_of
 from tests.tools.estimators import CASES, THREE, is_classifier, learn, make, stream
 
@@ -367,3 +368,19 @@ def test_shap_takes_no_names() -> None:
         model.learn_one({"a": "uv"[i % 2]}, i % 2)
     with pytest.raises(ValueError, match="splits 'a' by its nominal values"):
         model.to_shap()
+
+
+@pytest.mark.filterwarnings("ignore:the model tells")
+@pytest.mark.parametrize("method", METHODS)
+def test_labels_that_are_forgotten_leave_no_sums(method: str) -> None:
+    """The sums that trees keep between explanations are those without the freed labels."""
+    model = crowded(ret.StreamDecisionTreeClassifier(batch_size=20, seed=1), n_labels=8)
+    for i in range(400):
+        model.learn_one({"a": i % 7, "b": i % 5}, i // 40 if i % 4 == 0 else -1 - (i % 7 > 3))
+        if i % 5 == 0:
+            kept, new = (
+                each.explain_one({"a": 3, "b": i % 3}, method=method)
+                for each in (model, pickle.loads(pickle.dumps(model)))
+            )
+            assert kept.base_value == new.base_value
+            np.testing.assert_array_equal(kept.values, new.values)

@@ -20,15 +20,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from tests.naive.rng import NaiveRng, mix
+from tests.naive.rng import NaiveRng
 
 Values = npt.NDArray[np.float64]
 
 TOLERANCE = 1e-12
 NO_CODE = -2.0  # nothing equals it
-GROUP = 2  # `nominal` of a split by a group of values, plus its salt
-N_BUCKETS = 52
-VALUES = 255  # `nominal` of a split by a set of values
+VALUES = 2  # `nominal` of a split by a set of values
 N_CUTS = 64
 MANY_VALUES = 16  # a feature with more nominal values has many
 LISTED = 24  # samples of a node whose splits name values that these lack
@@ -63,16 +61,11 @@ def are_many(values: Values) -> bool:
     return n > MANY_VALUES or (n > 4 and len(values) < 2 * n)
 
 
-def bucket_of(salt: int, code: float) -> int:
-    """The bucket of a nominal value."""
-    return mix(int(code) * 256 + salt) % N_BUCKETS
-
-
 class Split(NamedTuple):
-    """Left when x <= threshold (numeric), x == threshold (nominal), or x is in a group of values.
+    """Left when x <= threshold (numeric), x == threshold (nominal), or x is in a set of values.
 
-    The threshold of a group is the sum of 2 ** b over its buckets b; of a set of values, whether
-    all others go left, and the codes that go to the other side.
+    The threshold of a set of values is whether all others go left, and the codes that go to the
+    other side.
     """
 
     feature: int
@@ -87,8 +80,6 @@ class Split(NamedTuple):
         if self.nominal == VALUES:
             others_left, codes = self.threshold
             return (value in codes) != others_left
-        if self.nominal >= GROUP:
-            return bool(int(self.threshold) >> bucket_of(self.nominal - GROUP, value) & 1)
         return value == self.threshold if self.nominal else value <= self.threshold
 
     def with_missing(self, samples: Sequence[Sample]) -> Split:
@@ -99,7 +90,7 @@ class Split(NamedTuple):
         return self._replace(missing_left=total(left) >= total(right))
 
     def send_left(self, values: Values) -> npt.NDArray[np.bool_]:
-        """Which values of the feature go left; not for groups in buckets."""
+        """Which values of the feature go left."""
         if self.nominal == VALUES:
             others_left, codes = self.threshold
             left = np.isin(values, list(codes)) != others_left

@@ -1,4 +1,4 @@
-"""Groups of nominal values as a dynamic tree proposes them, one list per bucket."""
+"""Sets of nominal values as a dynamic tree proposes them, one list of samples per value."""
 
 from __future__ import annotations
 
@@ -7,36 +7,43 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tests.naive.cart import bucket_of
-
-SMOOTHING = 1.0  # weight with which the mean of a bucket goes to that of all samples
+SMOOTHING = 1.0  # weight with which the mean of a value goes to that of all samples
 
 
 class Group(NamedTuple):
-    """Buckets that go left, the lighter side, and the correction of the log odds."""
+    """Values that go left, the lighter side, and the correction of the log odds."""
 
-    left: frozenset[int]
+    left: frozenset[float]
     correction: float
 
 
 def best_group(
-    codes: list[float], signals: list[float], weights: list[float], salt: int, least: int
+    codes: list[float],
+    signals: list[float],
+    weights: list[float],
+    past: dict[float, tuple[float, float]],
+    least: int,
 ) -> Group | None:
-    """Order the buckets by regularised mean signal, and cut where the variance falls most.
+    """Order the values by regularised mean signal, and cut where the variance falls most.
 
-    Each side has at least `least` samples. The correction is the log of the share that the best
-    way to divide the buckets has in the evidence of all ways with these two means, each of which
-    has the same prior probability.
+    The mean of a value is that of its samples and of its past: (weight, sum of signals about their
+    mean). Each side has at least `least` samples. The correction is the log of the share that the
+    best way to divide the values has in the evidence of all ways with these two means. The past of
+    a value tells the prior probability of its side.
     """
     mean = float(np.average(signals, weights=weights))
-    members: dict[int, list[int]] = {}
+    members: dict[float, list[int]] = {}
     for i, code in enumerate(codes):
-        members.setdefault(bucket_of(salt, code), []).append(i)
+        members.setdefault(code, []).append(i)
     weight = {b: sum(weights[i] for i in rows) for b, rows in members.items()}
     total = {b: sum(weights[i] * (signals[i] - mean) for i in rows) for b, rows in members.items()}
-    order = sorted(sorted(members), key=lambda b: total[b] / (weight[b] + SMOOTHING))
+    known = {b: past.get(b, (0.0, 0.0)) for b in members}
+    order = sorted(
+        sorted(members),
+        key=lambda b: (total[b] + known[b][1]) / (weight[b] + known[b][0] + SMOOTHING),
+    )
 
-    def sums(side: list[int]) -> tuple[int, float, float]:
+    def sums(side: list[float]) -> tuple[int, float, float]:
         columns = zip(*((len(members[b]), weight[b], total[b]) for b in side), strict=True)
         n, weight_of_side, total_of_side = map(sum, columns)
         return n, weight_of_side, total_of_side
@@ -53,11 +60,12 @@ def best_group(
     means = [sums(side)[2] / sums(side)[1] for side in sides]
     squares = sum(w * (s - mean) ** 2 for w, s in zip(weights, signals, strict=True))
     variance = max(squares - between, 1e-9 * squares) / sum(weights)
-    log_evidence = [  # of each bucket on either side, up to a constant
-        [-sum(weights[i] * (signals[i] - mean - m) ** 2 for i in members[b]) / 2 for m in means]
-        for b in order
-    ]
-    others = sum(math.log1p(math.exp(-abs(one - other) / variance)) for one, other in log_evidence)
-    correction = min(0.0, others - (len(order) - 1) * math.log(2.0))
+    all_ways = math.log(2.0)  # as the sides have no names
+    for b in order:
+        own, other = means if b in sides[0] else means[::-1]
+        apart, middle = (own - other) / variance, (own + other) / 2
+        odds = math.exp(min(apart * (known[b][0] * middle - known[b][1]), 50.0))
+        lean = math.exp(min(apart * (weight[b] * middle - total[b]), 50.0))
+        all_ways += math.log((1.0 + odds * lean) / (1.0 + odds))
     lighter = min(sides, key=lambda side: sums(side)[1])
-    return Group(frozenset(lighter), correction)
+    return Group(frozenset(lighter), min(0.0, all_ways))

@@ -32,6 +32,7 @@ REMEMBERING = [
     (300, "ForgetfulDecisionTreeClassifier"),
     (300, "ForgetfulRandomForestClassifier"),
     (300, "ShrubEnsembleClassifier"),
+    (300, "DynamicTreeClassifier"),
     (300, FOREST),
     (900, FOREST),
     (900, "StreamDecisionTreeClassifier"),

@@ -7,6 +7,7 @@ from libc.stdint cimport int64_t
 from libc.string cimport memset
 
 from ..arrays cimport view
+from ..cart.value_history cimport ValueHistory
 from ..explain cimport (
     Contributions, Explainer, Explanations, Layout, begin, end, put_leaf, put_split,
     slope_of_limits,
@@ -16,6 +17,7 @@ from ..linalg cimport MAX_REGRESSORS, Fit, LeafModel, fit, slopes_of
 from ..schema cimport MAX_COLUMNS, Labels, Schema
 from ..shares cimport first_largest
 from ..split cimport goes_left
+from ..trees cimport threshold_in
 from ..team cimport Team
 from ..window cimport Window
 from .leaf_models cimport Predictive, class_share, mean_of, predictive
@@ -55,7 +57,8 @@ SETTINGS = {        # the arguments of the constructor
 MUTABLE = {         # see `set_policy`
     "discard": ("word", tuple(POLICIES)), "rejuvenate_every": ("whole",),
 }
-PARTS = {"schema": ("part", Schema), "labels": ("part", Labels), "pool": ("part", Window)}
+PARTS = {"schema": ("part", Schema), "labels": ("part", Labels), "pool": ("part", Window),
+         "history": ("parts", ValueHistory)}
 CONTENT = {
     "global_statistics": ("numbers", "row", SUMS), "prior": ("numbers", "prior", SUMS),
     "columns": ("whole_numbers", np.int32, None, {"most": MAX_COLUMNS - 1}),     # the regressors
@@ -105,6 +108,8 @@ cdef class ParticleFilter(Particles):
         follow(self)
         if leaving >= 0:
             retire_slot(self, leaving)
+            if not self.regression and not self.published:
+                self.history.learn(self.pool, leaving, self.schema)
         learn_row(self, target, weight, leaving)
         if self.rejuvenate_every and self.pool.n_seen % self.rejuvenate_every == 0:
             with gil:
@@ -225,7 +230,8 @@ cdef class ParticleFilter(Particles):
             found.append({
                 "node": len(found), "parent": parents[len(found)], "depth": here.depth,
                 "left": left, "right": right, "feature": here.split.feature,
-                "threshold": here.split.threshold, "nominal": here.split.nominal,
+                "threshold": threshold_in(here.split.threshold, here.split.nominal),
+                "nominal": here.split.nominal,
                 "missing_left": here.split.missing_left, "weight": row[0], "active": n_active,
                 "retired": row[self.model.width], "gain": gain,
                 **(frequencies(self, row) if self.model.multinomial else fitted(self, row)),
@@ -276,8 +282,10 @@ cdef class ParticleFilter(Particles):
             "decays": [self.decays[i] for i in range(self.n_decays)],
         })
 
-    DEFAULTS = {"discard": "oldest", "rejuvenate_every": 0, "nominal": np.empty(0, np.uint8),
-                "columns": np.empty(0, np.int32)}
+    DEFAULTS = {"history": [], "discard": "oldest", "rejuvenate_every": 0,
+                "nominal": np.empty(0, np.uint8), "columns": np.empty(0, np.int32),
+                "set_of": np.empty(0, np.int32), "set_sizes": np.empty(0, np.int32),
+                "set_others": np.empty(0, np.uint8), "set_codes": np.empty(0)}
 
     cdef dict fields(self):
         """Beside attributes and views: active samples are numbered by their order of arrival."""
@@ -289,7 +297,9 @@ cdef class ParticleFilter(Particles):
         views = self.views()
         views["v"] = views["v"].take(slots, 0)
         return fields_of(self, FIELDS, {
-            **self.settings(), **views, **self.trees.state(self.roots, self.n_alive, number),
+            **self.settings(), **views,
+            "history": [self.history] if self.history.n_learned else [],
+            **self.trees.state(self.roots, self.n_alive, number),
             "drawn": np.array([number[self.drawn[i]] for i in range(n)], np.int32),
         })
 
@@ -299,7 +309,8 @@ cdef class ParticleFilter(Particles):
         rows = state["rows"]
         rows[:, self.model.width:] = rows[:, : self.model.width]
         return self.restored({
-            **state, "pool": Window.restored({"n_seen": self.pool.n_seen}), "v": state["v"][:0],
+            **state, "pool": Window.restored({"n_seen": self.pool.n_seen}), "history": [],
+            "v": state["v"][:0],
             "drawn": np.zeros(0, np.int32), "leaf_slots": np.zeros(0, np.int32),
             "n_active": np.zeros_like(state["n_active"]),
         })
@@ -334,6 +345,10 @@ cdef class ParticleFilter(Particles):
         parts = state.read(PARTS)
         self.schema, self.labels, self.pool = parts["schema"], parts["labels"], parts["pool"]
         n = self.pool.size
+        for self.history in parts["history"]:
+            require(len(parts["history"]) == 1 and not self.published,
+                    "ParticleFilter: more than one history, or one that it does not use")
+            self.history.check_codes(self.schema, -1 if self.regression else <int>len(self.labels))
         require(not self.regression or len(self.labels) == 0,
                 "ParticleFilter: a regression has labels")
         self.pool.check_codes(self.schema, -1 if self.regression else <int>len(self.labels))

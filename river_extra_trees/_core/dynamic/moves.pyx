@@ -19,18 +19,20 @@ from libc.stdint cimport int64_t, uint64_t
 from libc.stdlib cimport qsort
 from libc.string cimport memcpy, memset
 
+from ..allocation cimport raise_memory_error
 from ..linalg cimport BATCH_SIZE, Fit, add_samples, merge
 from ..rng cimport MOVE, Rng, rng_for, uniform
-from ..split cimport NO_VALUE, goes_left
+from ..split cimport NO_VALUE, VALUES, goes_left
+from ..value_sets cimport values_at
 from .leaf_models cimport (
     add_to_cells, evidence, fit_batch, log_multinomial, published_score, to_cells,
 )
 from .particles cimport (
     LEAST_PROPOSALS, MOST_PROPOSALS, Column, Cut, LeafHit, LeafParent, Particles, SplitScan,
-    decays_by_leaf, finish_leaf, forget_ranks, leaf_score, ranked, row_score, score_subtree,
-    sum_subtree, v_of, weigh_samples,
+    decays_by_leaf, drop_proposals, finish_leaf, forget_ranks, leaf_score, ranked, row_score,
+    score_subtree, sum_subtree, v_of, weigh_samples,
 )
-from .nominal cimport place_nominal
+from .nominal cimport place_nominal, reserve_values
 from .shared_trees cimport MAX_DEPTH, Leaf, Node
 
 cdef extern from "bits.h":
@@ -58,11 +60,15 @@ cdef int move_all(Particles filter, const double* x, int first, int stop) except
 
 cdef int move_at(Particles filter, const double* x, LeafHit* hit, Rng* rng) except -1 nogil:
     """Move all particles with one leaf; there is at least one."""
-    cdef int particle = hit.first, n_cuts = propose_all(filter, hit, rng)
+    cdef int particle = hit.first, n_cuts
     cdef Cut* cuts = filter.cuts
     cdef double u, grow
     cdef LeafParent* pair
     cdef int cut, depth, new
+    reserve_values(filter)
+    n_cuts = filter.n_proposed = propose_all(filter, hit, rng)
+    if filter.scan.is_short:
+        raise_memory_error()
     if filter.published:
         n_cuts = min(n_cuts, 1)
     grow = mean_odds(cuts, n_cuts)
@@ -84,6 +90,7 @@ cdef int move_at(Particles filter, const double* x, LeafHit* hit, Rng* rng) exce
             filter.roots[particle] = filter.trees.path_copy(filter.roots[particle], x, depth, new)
         particle = filter.next[particle]
         cuts += filter.published     # in dynaTree, each particle has its own proposal
+    drop_proposals(filter)
     return 0
 
 
@@ -193,6 +200,8 @@ cdef int grown_split(Particles filter, int node, Cut* cut) except -1 nogil:
     split = &filter.trees.nodes[cut.grown]
     split.split, split.left, split.right, split.n_leaves = cut.split, left, right, 2
     split.region, split.depth = filter.trees.nodes[node].region, filter.trees.nodes[node].depth
+    if split.split.nominal == VALUES:
+        values_at(split.split.threshold).n_owners += 1
     return cut.grown
 
 
@@ -259,7 +268,7 @@ cdef int propose_all(Particles filter, const LeafHit* hit, Rng* rng) noexcept no
         forget_ranks(filter)            # there may be no room
     for i in range(filter.n_ranked):
         filter.columns[i].n_present = -1
-    filter.scan.has_signal = False
+    filter.scan.has_signal = filter.scan.is_short = False
     weigh_samples(filter, leaf)
     for i in range(n):
         cut = &filter.cuts[i]
@@ -286,6 +295,8 @@ cdef inline int some(double u, int n) noexcept nogil:
 
 cdef int place_in_order(const Cut* cut, int number) noexcept nogil:
     """Where a scan of the column meets a cut; cuts of one column with the same place are equal."""
+    if cut.split.nominal == VALUES:
+        return 1 + cut.first
     return 1 + number if cut.split.nominal else cut.n_left
 
 

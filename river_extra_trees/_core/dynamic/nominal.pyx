@@ -1,30 +1,62 @@
 """Cuts of nominal columns, see the header.
 
-With few values in a leaf, a cut parts one value from the others. With more, it parts a group: a
-random function puts the values into buckets (see `split`), the buckets are ordered by a regularised
-mean of the target, and the order is cut where the variance falls most. A cut that has been chosen
-among 2^(B - 1) ways to divide B buckets fits noise, too, so its evidence is that of all ways
-together: let the bucket b be exp(l) times as probable on its side as on the other one. The sum over
-all ways is then the evidence of the best one times the product of 1 + exp(-l) over the buckets, and
-each way has the prior probability 2^-(B - 1).
+With few values in a leaf, a cut parts one value from the others. With more, it parts a set of them
+(`value_sets`): the values are ordered by a regularised mean of the target, and the order is cut
+where the variance falls most. A cut that has been chosen among 2^(B - 1) ways to divide B values
+fits noise, too, so its evidence is that of all ways together: let the value b be exp(l) times as
+probable on its side as on the other one, and p the prior probability of this side. The sum over all
+ways is then the evidence of this one times the product of p + (1 - p) exp(-l) over the values, and
+twice that, as the sides have no names.
+
+In a classification, the samples that have left the pool tell what the values of columns with many
+say (`value_history`): they order the values with those of the leaf, p is what they alone say, and
+values of which the leaf has no sample go to the side for which they speak. Otherwise p is 1 / 2,
+and such values go to the heavier side.
 """
 
-from libc.math cimport exp, fabs, log1p
-from libc.stdint cimport int64_t, uint8_t
+from libc.math cimport exp, log
+from libc.stdlib cimport qsort
 from libc.string cimport memset
 
+from ..allocation cimport resized
+from ..cart.value_history cimport Entries
 from ..linalg cimport MAX_REGRESSORS, Fit, fit, slopes_of
 from ..rng cimport Rng, below
-from ..split cimport GROUP, N_BUCKETS, N_SALTS, bucket_of
-from .particles cimport Column, Cut, Particles, v_of
+from ..split cimport MANY_VALUES, VALUES
+from ..value_sets cimport ValueSet, codes_of, new_values, shared_values, threshold_of, values_at
+from .particles cimport Column, Cut, Met, Particles, v_of
 from .shared_trees cimport Leaf
 
 cdef enum:
-    FEW_VALUES = 3      # with these, every group is one value or all but one
+    FEW_VALUES = 3      # with these, every set is one value or all but one
 
-# Weight with which the mean of a bucket goes to that of the leaf.
+# Weight with which the mean of a value goes to that of the leaf.
 cdef double SMOOTHING = 1.0
 cdef double LOG_2 = 0.6931471805599453
+cdef double LARGEST_LOG_ODDS = 50.0
+
+
+cdef int by_code(const void* one, const void* other) noexcept nogil:
+    cdef double a = (<const double*>one)[0], b = (<const double*>other)[0]
+    return (a > b) - (a < b)
+
+
+cdef int by_mean(const void* one, const void* other) noexcept nogil:
+    cdef double a = (<const Met*>one).mean, b = (<const Met*>other).mean
+    if a == b:
+        a, b = (<const Met*>one).code, (<const Met*>other).code
+    return (a > b) - (a < b)
+
+
+cdef int reserve_values(Particles filter) except -1 nogil:
+    """Make room for the values of a leaf and of the history."""
+    cdef int n = filter.pool.capacity + filter.history.n
+    if filter.schema.is_numeric() or n <= filter.most_met:
+        return 0
+    n += n // 4
+    filter.met = <Met*>resized(filter.met, n, sizeof(Met))
+    filter.most_met = n
+    return 0
 
 
 cdef bint place_nominal(Particles filter, Rng* rng, const Leaf* leaf, Cut* cut,
@@ -36,7 +68,7 @@ cdef bint place_nominal(Particles filter, Rng* rng, const Leaf* leaf, Cut* cut,
     if n_present < 2 * least:
         return False
     if column.n_values > FEW_VALUES and not filter.published:
-        return place_group(filter, rng, leaf, cut)
+        return place_values(filter, rng, leaf, cut)
     low = high = min(<int>(u * n_present), n_present - 1)
     cut.split.threshold = column.x[order[low]]
     while low > 0 and column.x[order[low - 1]] == cut.split.threshold:
@@ -47,66 +79,126 @@ cdef bint place_nominal(Particles filter, Rng* rng, const Leaf* leaf, Cut* cut,
     return cut.n_left >= least and n_present - cut.n_left >= least
 
 
-cdef bint place_group(Particles filter, Rng* rng, const Leaf* leaf, Cut* cut) noexcept nogil:
-    """Divide the values into two groups by their regularised means."""
-    cdef Bucket buckets[N_BUCKETS]
-    cdef double squares
-    cdef int n_buckets, i, n_first
-    cdef int64_t group = 0
-    cut.split.nominal = <uint8_t>(GROUP + below(rng, N_SALTS))
-    n_buckets = fill_buckets(filter, rng, leaf, cut, buckets, &squares)
-    n_first = cut_buckets(buckets, n_buckets, filter.min_samples_leaf, squares, &cut.correction)
-    if n_first == 0:
-        return False
-    cut.n_left = 0
-    for i in range(n_first):
-        cut.n_left += buckets[i].n
-        group |= <int64_t>1 << buckets[i].number
-    cut.split.threshold = <double>group
-    return True
+cdef bint place_values(Particles filter, Rng* rng, const Leaf* leaf, Cut* cut) noexcept nogil:
+    """Divide the values into two sets by their regularised means.
 
-
-cdef int fill_buckets(Particles filter, Rng* rng, const Leaf* leaf, const Cut* cut, Bucket* buckets,
-                      double* squares) noexcept nogil:
-    """Put the samples of a leaf into buckets; return how many of these have samples.
-
-    The signal of a sample is its target, without what a linear leaf predicts from its features. In
-    a classification it is whether the label is that of a sample that is drawn.
+    In a classification these are shares of the label of a sample that is drawn. Proposals of one
+    column and label are equal.
     """
     cdef const Column* column = &filter.columns[cut.column]
-    cdef const int* order = column.order
-    cdef int n = column.n_present, n_buckets = 0, salt = cut.split.nominal - GROUP, i, label = 0
-    cdef double total = 0.0, weight = 0.0, share, signal
-    cdef Bucket* here
-    for i in range(N_BUCKETS):
-        memset(&buckets[i], 0, sizeof(Bucket))
-        buckets[i].number = i
+    cdef Cut* other = filter.cuts
+    cdef double squares, middle
+    cdef int n_first, n, n_met
+    cut.label = 0
     if filter.model.multinomial:
-        label = <int>v_of(filter, order[below(rng, n)])[0]
-    elif not filter.scan.has_signal:
+        cut.label = <int>v_of(filter, column.order[below(rng, column.n_present)])[0]
+    while other < cut:
+        if (other.split.nominal == VALUES and other.column == cut.column
+                and other.label == cut.label):
+            cut.n_left, cut.correction, cut.first = other.n_left, other.correction, other.first
+            cut.split.threshold, cut.split.nominal = other.split.threshold, VALUES
+            values_at(cut.split.threshold).n_owners += 1
+            return True
+        other += 1
+    n = sum_values(filter, leaf, column, cut.label, &n_met, &squares)
+    n_first = cut_order(filter.met, n, filter.min_samples_leaf, squares, &cut.correction, &middle)
+    if n_first == 0:
+        return False
+    cut.first = <int>(cut - filter.cuts)
+    return name_values(filter, cut, n_first, n, n_met, middle)
+
+
+cdef int sum_values(Particles filter, const Leaf* leaf, const Column* column, int label,
+                    int* n_met, double* squares) noexcept nogil:
+    """Sum the samples of a leaf and the history by value into `met`; return how many are its own.
+
+    The n_met - n values of which the leaf has no sample follow. The signal of a sample is its
+    target, without what a linear leaf predicts from its features, or whether it has the label.
+    """
+    cdef const int* order = column.order
+    cdef const Entries* entries = filter.history.entries_of(column.feature)
+    cdef double total = 0.0, weight = 0.0, share, signal, mean
+    cdef Met* met = filter.met
+    cdef Met* here = met
+    cdef int i, k = 0, n = 0, n_entries = 0
+    if not filter.model.multinomial and not filter.scan.has_signal:
         find_signal(filter, leaf)
     squares[0] = 0.0
-    for i in range(n):
+    for i in range(column.n_present):
+        if i == 0 or column.x[order[i]] != column.x[order[i - 1]]:
+            here = begin_value(met, &n, column.x[order[i]])
         share = filter.sample_weight[order[i]]
         signal = (
             <double>(<int>v_of(filter, order[i])[0] == label) if filter.model.multinomial
             else filter.scan.signal[order[i]])
-        here = &buckets[bucket_of(salt, column.x[order[i]])]
         here.n += 1
         here.weight += share
         here.total += share * signal
         weight += share
         total += share * signal
         squares[0] += share * signal * signal
-    squares[0] -= total * (total / weight)
-    for i in range(N_BUCKETS):
-        if buckets[i].n:
-            here = &buckets[n_buckets]
-            here[0] = buckets[i]
-            here.total -= here.weight * (total / weight)
-            here.mean = here.total / (here.weight + SMOOTHING)
-            n_buckets += 1
-    return n_buckets
+    mean = total / weight
+    squares[0] -= total * mean
+    n_met[0] = n
+    if entries != NULL and entries.n_values > MANY_VALUES:
+        n_entries = entries.n
+    for i in range(n_entries):      # both ascend
+        while k < n and met[k].code < entries.first[i].code:
+            k += 1
+        if k < n and met[k].code == entries.first[i].code:
+            here = &met[k]
+        elif n_met[0] == n or met[n_met[0] - 1].code != entries.first[i].code:
+            here = begin_value(met, n_met, entries.first[i].code)
+        else:
+            here = &met[n_met[0] - 1]
+        here.past_weight += entries.first[i].weight
+        here.past_total += entries.first[i].weight * (entries.first[i].label == label)
+    total = weight = 0.0
+    for i in range(n):
+        total += met[i].past_total
+        weight += met[i].past_weight
+    for i in range(n_met[0] if weight > 0.0 else 0):
+        met[i].past_total -= met[i].past_weight * (total / weight)
+    for i in range(n):
+        met[i].total -= met[i].weight * mean
+        met[i].mean = (met[i].total + met[i].past_total) / (
+            met[i].weight + met[i].past_weight + SMOOTHING)
+    return n
+
+
+cdef inline Met* begin_value(Met* met, int* n, double code) noexcept nogil:
+    """Append a value without samples."""
+    cdef Met* here = met + n[0]
+    memset(here, 0, sizeof(Met))
+    here.code = code
+    n[0] += 1
+    return here
+
+
+cdef bint name_values(Particles filter, Cut* cut, int n_first, int n, int n_met,
+                      double middle) noexcept nogil:
+    """Make the set of values that go left; return False if memory is short."""
+    cdef const Met* met = filter.met
+    cdef bint is_low = met[0].mean < met[n - 1].mean        # whether the first values are
+    cdef ValueSet* values = new_values(n_first + n_met - n, False)
+    cdef double* codes
+    cdef int i, k = n_first
+    if values == NULL:
+        filter.scan.is_short = True
+        return False
+    codes = codes_of(values)
+    cut.n_left = 0
+    for i in range(n_first):
+        cut.n_left += met[i].n
+        codes[i] = met[i].code
+    for i in range(n, n_met):
+        if (met[i].past_total < met[i].past_weight * middle) == is_low:
+            codes[k] = met[i].code
+            k += 1
+    qsort(codes, k, sizeof(double), by_code)
+    values = shared_values(values, k)
+    cut.split.threshold, cut.split.nominal = threshold_of(values), VALUES
+    return True
 
 
 cdef void find_signal(Particles filter, const Leaf* leaf) noexcept nogil:
@@ -124,45 +216,41 @@ cdef void find_signal(Particles filter, const Leaf* leaf) noexcept nogil:
     filter.scan.has_signal = True
 
 
-cdef int cut_buckets(Bucket* buckets, int n, int least, double squares,
-                     double* correction) noexcept nogil:
-    """Order n buckets and cut the order; return how many are on the first, lighter side, or 0.
-
-    Values that are not in the leaf go to the other side.
-    """
-    cdef int i, k, n_first = 0, n_samples = 0, n_left = 0
-    cdef double weight = 0.0, left = 0.0, total = 0.0, between, most = 0.0, gap = 0.0, middle = 0.0
-    cdef double left_of_best = 0.0, log_ways = 0.0
-    cdef Bucket moved
+cdef int cut_order(Met* met, int n, int least, double squares, double* correction,
+                   double* middle) noexcept nogil:
+    """Order n values and cut the order; return how many are on the first, lighter side, or 0."""
+    cdef int i, n_first = 0, n_samples = 0, n_left = 0
+    cdef double weight = 0.0, left = 0.0, total = 0.0, between, most = 0.0, gap = 0.0
+    cdef double left_of_best = 0.0, log_ways = 0.0, lean, before
+    cdef Met moved
+    qsort(met, n, sizeof(Met), by_mean)
     for i in range(n):
-        moved, k = buckets[i], i
-        while k > 0 and buckets[k - 1].mean > moved.mean:
-            buckets[k] = buckets[k - 1]
-            k -= 1
-        buckets[k] = moved
-        weight += moved.weight
-        n_samples += moved.n
+        weight += met[i].weight
+        n_samples += met[i].n
     for i in range(n - 1):
-        n_left += buckets[i].n
-        left += buckets[i].weight
-        total += buckets[i].total
+        n_left += met[i].n
+        left += met[i].weight
+        total += met[i].total
         if n_left < least or n_samples - n_left < least or left <= 0.0 or weight - left <= 0.0:
             continue
         between = total * total * (1.0 / left + 1.0 / (weight - left))
         if between > most:
             most, n_first, left_of_best = between, i + 1, left
             gap = -total * (1.0 / left + 1.0 / (weight - left))
-            middle = 0.5 * total * (1.0 / left - 1.0 / (weight - left))
+            middle[0] = 0.5 * total * (1.0 / left - 1.0 / (weight - left))
     if n_first == 0:
         return 0
     squares = max(squares - most, 1e-9 * squares) / weight
     for i in range(n):
-        log_ways += log1p(exp(
-            -gap * fabs(buckets[i].total - buckets[i].weight * middle) / squares))
-    correction[0] = min(0.0, log_ways - (n - 1) * LOG_2)
+        lean = gap / squares if i < n_first else -gap / squares
+        before = lean * (met[i].past_weight * middle[0] - met[i].past_total)
+        before = 1.0 / (1.0 + exp(min(-before, LARGEST_LOG_ODDS)))
+        lean *= met[i].weight * middle[0] - met[i].total
+        log_ways += log(before + (1.0 - before) * exp(min(-lean, LARGEST_LOG_ODDS)))
+    correction[0] = min(0.0, log_ways + LOG_2)
     if 2.0 * left_of_best > weight:
         for i in range(n // 2):
-            moved, buckets[i] = buckets[i], buckets[n - 1 - i]
-            buckets[n - 1 - i] = moved
+            moved, met[i] = met[i], met[n - 1 - i]
+            met[n - 1 - i] = moved
         return n - n_first
     return n_first

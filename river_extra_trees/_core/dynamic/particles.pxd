@@ -9,6 +9,7 @@ stay and prune depend.
 
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 
+from ..cart.value_history cimport ValueHistory
 from ..learner cimport Learner
 from ..linalg cimport MAX_REGRESSORS, LeafModel
 from ..split cimport Split
@@ -49,10 +50,21 @@ cdef struct Cut:
     int column              # of `columns`
     int n_left              # number of samples with a value that go left
     int64_t position        # equal cuts have the same; a scan follows it; -1: no cut
-    double correction       # of the log odds, for the number of ways to group nominal values
+    double correction       # of the log odds, for the number of ways to divide nominal values
+    int label               # of a cut by a set of values: by whose shares they are ordered
+    int first               # of such a cut: number of the first equal one
     double* odds            # `found` of the first of equal cuts; NULL: no cut
     double found            # odds of this cut against stay
     int grown               # node that replaces the leaf; -1: no particle has taken the cut yet
+
+cdef struct Met:            # a nominal value of a leaf, or of the history; sums about the mean
+    double code
+    int n                   # samples of the leaf
+    double weight
+    double total            # sum of weight times signal
+    double mean             # regularised, with the history
+    double past_weight      # of the history
+    double past_total
 
 cdef struct SplitScan:      # scratch for scoring the cuts proposed at one leaf
     double* offsets         # offsets[slot * (q + 1) ...]: v minus its means in the leaf
@@ -70,6 +82,7 @@ cdef struct SplitScan:      # scratch for scoring the cuts proposed at one leaf
     int* chosen             # slots of the samples that a nominal cut sends left
     double* signal          # signal[slot]: what the linear model of the leaf leaves of the target
     bint has_signal         # whether `signal` has been computed for this leaf
+    bint is_short           # whether there was no memory for a set of values
 
 cdef enum:
     # Cuts proposed per leaf and step: one per particle with the leaf, within these bounds.
@@ -92,6 +105,7 @@ cdef double LARGEST_REGRESSOR       # larger values are replaced by this one
 
 cdef class Particles(Learner):
     cdef readonly Window pool
+    cdef readonly ValueHistory history      # in a classification: of samples that left the pool
     cdef SharedTrees trees
     cdef LeafModel model
     cdef double* block              # memory of the following rows, of the row of the prior, and of
@@ -125,6 +139,9 @@ cdef class Particles(Learner):
     cdef Cut* cuts                  # scratch: proposals at one leaf, at most MOST_PROPOSALS; in
                                     #   dynaTree one per particle
     cdef Cut** in_order             # scratch: these proposals, in the order of a scan
+    cdef int n_proposed             # those whose sets of values are there
+    cdef Met* met                   # scratch: the values of a nominal column ...
+    cdef int most_met               # ... for which there is room
     cdef LeafHit* hits
     cdef LeafParent* pairs
     cdef int n_hits, n_pairs
@@ -217,6 +234,7 @@ cdef int reshape(Particles filter, int n_classes, list regressors) except -1
 cdef int fit_scratch(Particles filter) except -1 nogil
 cdef int ranked(Particles filter, int feature) noexcept nogil
 cdef void forget_ranks(Particles filter) noexcept nogil
+cdef void drop_proposals(Particles filter) noexcept nogil
 
 # --- Particles
 cdef int add_roots(Particles filter, int first) except -1

@@ -5,7 +5,10 @@ from libc.math cimport INFINITY, NAN, isnan, log, log1p, pow
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy, memset
 
+from ..cart.value_history cimport ValueHistory
 from ..learner cimport STRETCH, Learner
+from ..split cimport VALUES
+from ..value_sets cimport drop_values, values_at
 from ..linalg cimport (
     BATCH_SIZE, MAX_REGRESSORS, Fit, LeafModel, fit, merge, row_width, scale, scratch_size,
 )
@@ -81,6 +84,7 @@ cdef class Particles(Learner):
         sum_beliefs(self)
         self.lowest, self.highest = INFINITY, -INFINITY
         self.pool, self.trees = Window(), SharedTrees()
+        self.history = ValueHistory(self.regression)
         self.particle_bytes = (
             n * (2 * sizeof(double) + sizeof(LeafHit) + sizeof(LeafParent) + 5 * sizeof(int))
             + n_cuts * (sizeof(Cut) + sizeof(Cut*)))
@@ -99,7 +103,9 @@ cdef class Particles(Learner):
         add_roots(self, 0)
 
     def __dealloc__(self):
+        drop_proposals(self)
         free(self.weights)
+        free(self.met)
         free(self.block)
         free(self.x)
         free(self.x_columns)
@@ -114,6 +120,7 @@ cdef class Particles(Learner):
             5 * self.model.width + scratch_size(self.model.n_regressors) + self.n_columns
             + self.capacity * (self.model.n_regressors + 1))
         return (object.__sizeof__(self) + self.particle_bytes + self.scratch_bytes
+                + self.most_met * sizeof(Met)
                 + n_doubles * sizeof(double) + (self.capacity + 2 * self.n_columns) * sizeof(int)
                 + self.n_columns)
 
@@ -127,6 +134,7 @@ cdef class Particles(Learner):
 
     cdef void forget_columns(self, const uint8_t* held) noexcept:
         self.pool.keep_columns(held)
+        self.history.forget_columns(held)
 
     cdef int hold_labels(self, uint8_t* held, uint8_t* met) except -1:
         cdef int node, k
@@ -140,6 +148,7 @@ cdef class Particles(Learner):
 
     cdef void forget_labels(self, const uint8_t* gone) noexcept:
         """Active samples have other labels, so only sums of retired ones change."""
+        self.history.forget_classes(gone)
         cdef int node
         cdef Leaf* leaf
         for node in range(self.trees.n_nodes):
@@ -592,6 +601,15 @@ cdef int fit_scratch(Particles filter) except -1 nogil:
     filter.most_ranked = <int>n_ranked
     forget_ranks(filter)
     return 0
+
+
+cdef void drop_proposals(Particles filter) noexcept nogil:
+    """Drop the sets of values of the proposals; nodes keep theirs."""
+    cdef int i
+    for i in range(filter.n_proposed):
+        if filter.cuts[i].split.nominal == VALUES:
+            drop_values(values_at(filter.cuts[i].split.threshold))
+    filter.n_proposed = 0
 
 
 cdef void forget_ranks(Particles filter) noexcept nogil:

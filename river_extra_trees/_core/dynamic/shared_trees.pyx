@@ -7,17 +7,25 @@ from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memcpy, memset
 
 from ..allocation cimport free, raise_memory_error, resized, zeroed
+from ..arrays cimport view
 from ..schema cimport Schema
-from ..split cimport GROUP, N_BUCKETS, VALUES
+from ..split cimport ONE_VALUE, VALUES
+from ..value_sets cimport (
+    ValueSet, bytes_of, codes_of, drop_values, new_values, threshold_of, values_at,
+)
 
-from ..state import require
+from ..state import LARGEST_CODE, are_codes, require
 
 LARGEST_INT, LARGEST_REGION = 2**31 - 1, 2**62
 FIELDS = {      # of the nodes below some roots, and of the leaves in the order of their nodes
     "roots": ("array", np.int32, "roots"),
     "links": ("array", np.int32, "nodes", 3),       # feature, left, right; all -1 in a leaf
     "cuts": ("numbers", "nodes"),
-    "nominal": ("array", np.uint8, None),           # empty: no split is by a group of values
+    "nominal": ("array", np.uint8, None),           # empty: no split is by a set of values
+    # The sets of values, and of each split by values the number of its set:
+    "set_of": ("array", np.int32, None), "set_sizes": ("array", np.int32, "sets"),
+    "set_others": ("whole_numbers", np.uint8, "sets", {"most": 1}),
+    "set_codes": ("array", np.float64, None),
     "missing_left": ("whole_numbers", np.uint8, "nodes", {"most": 1}),
     "regions": ("whole_numbers", np.int64, "nodes", {"least": 1, "most": LARGEST_REGION}),
     "times": ("array", np.int64, "leaves"),
@@ -42,6 +50,13 @@ cdef void free_leaf(Leaf* leaf) noexcept nogil:
     free(leaf)
 
 
+cdef void drop_set(Node* node) noexcept nogil:
+    """Let the set of values of a split go, if it has one."""
+    if node.split.nominal == VALUES:
+        drop_values(values_at(node.split.threshold))
+        node.split.nominal = 0
+
+
 cdef class SharedTrees:
     """Nodes and leaves, with reference counts. Pointers to nodes are valid until the next new one.
 
@@ -60,6 +75,7 @@ cdef class SharedTrees:
         for node in range(self.n_nodes):
             if self.nodes[node].leaf != NULL:
                 free_leaf(self.nodes[node].leaf)
+            drop_set(&self.nodes[node])
         free(self.nodes)
         free(self.stack)
 
@@ -138,6 +154,8 @@ cdef class SharedTrees:
         self.nodes[copy] = self.nodes[node]
         self.nodes[copy].stamp = 0
         self.nodes[copy].refs = 1
+        if self.nodes[copy].split.nominal == VALUES:
+            values_at(self.nodes[copy].split.threshold).n_owners += 1
         return copy
 
     cdef int add_slot(self, Leaf* leaf, int slot) except -1 nogil:
@@ -172,6 +190,7 @@ cdef class SharedTrees:
         if gone.leaf == NULL:       # no deeper than MAX_DEPTH
             self.release(gone.left)
             self.release(gone.right)
+            drop_set(gone)
         else:
             free_leaf(gone.leaf)
             gone.leaf = NULL
@@ -283,7 +302,8 @@ cdef class SharedTrees:
         n_slots = 0
         for i in range(<int>found.shape[0]):
             here = &self.nodes[found[i]]
-            cuts[i], regions[i] = here.split.threshold, here.region
+            cuts[i] = 0.0 if here.split.nominal == VALUES else here.split.threshold
+            regions[i] = here.region
             missing_left[i] = here.split.missing_left
             if here.leaf == NULL:
                 links[i, 0], links[i, 1], links[i, 2] = (
@@ -300,19 +320,44 @@ cdef class SharedTrees:
         return {
             "roots": np.array([number[roots[i]] for i in range(n_roots)], np.int32),
             "links": links.base, "cuts": cuts.base, "missing_left": missing_left.base,
-            "nominal": nominal.base if np.any(nominal.base >= GROUP) else nominal.base[:0],
+            "nominal": nominal.base if np.any(nominal.base == VALUES) else nominal.base[:0],
+            **self.sets_of(found),
             "regions": ranks.astype(np.int64) + 1, "times": times.base,
             "n_active": n_active.base, "rows": rows.base, "leaf_slots": slots.base,
         }
 
+    cdef dict sets_of(self, const int[::1] found):
+        """The sets of values of some nodes, in the order in which these have them."""
+        cdef ValueSet* values
+        cdef int i
+        cdef dict number = {}
+        cdef list of_nodes = [], codes = [np.empty(0)], others = []
+        for i in range(<int>found.shape[0]):
+            if self.nodes[found[i]].split.nominal == VALUES:
+                values = values_at(self.nodes[found[i]].split.threshold)
+                if <size_t>values not in number:
+                    number[<size_t>values] = len(number)
+                    codes.append(view(codes_of(values), "f8", (values.n,)).copy())
+                    others.append(values.others_left)
+                of_nodes.append(number[<size_t>values])
+        return {"set_of": np.array(of_nodes, np.int32),
+                "set_sizes": np.array([len(each) for each in codes[1:]], np.int32),
+                "set_others": np.array(others, np.uint8), "set_codes": np.concatenate(codes)}
+
     def __sizeof__(self):
         cdef int node
+        sets = {}
+        for node in range(self.n_nodes):
+            if self.nodes[node].split.nominal == VALUES:
+                sets[<size_t>values_at(self.nodes[node].split.threshold)] = bytes_of(
+                    values_at(self.nodes[node].split.threshold).n)
         n_slots = sum([self.nodes[node].leaf.capacity for node in range(self.n_nodes)
                        if self.nodes[node].leaf != NULL])
         return (
             object.__sizeof__(self)
             + <size_t>self.capacity * (sizeof(Node) + sizeof(int)) + n_slots * sizeof(int)
             + <size_t>self.leaves_in_use * (sizeof(Leaf) + 2 * self.width * sizeof(double))
+            + sum(sets.values())
         )
 
 
@@ -331,7 +376,7 @@ cdef SharedTrees restored_trees(int width, Schema schema, bint published, dict f
     cdef const uint8_t[::1] nominal = fields["nominal"]
     cdef const int64_t[::1] regions = fields["regions"]
     cdef Node* here
-    cdef int i, child, right, n = <int>len(links), leaf = 0, first = 0
+    cdef int i, child, right, n = <int>len(links), leaf = 0, first = 0, n_sets = 0
     inner = links.base[:, 0] >= 0
     require(0 < n and n <= LARGEST_INT // 8 and n - np.count_nonzero(inner) == len(n_active)
             and np.sum(n_active, dtype=np.int64) == len(slots)
@@ -342,11 +387,12 @@ cdef SharedTrees restored_trees(int width, Schema schema, bint published, dict f
     require(published or len(np.unique(leaf_regions)) == len(leaf_regions),
             "SharedTrees: two leaves of a region")
     require(len(nominal) in (0, n), "SharedTrees: some splits have no kind")
-    if len(nominal):
-        groups = cuts.base[(nominal.base >= GROUP) & inner]
-        require(np.all((groups >= 0.0) & (groups < 2.0**N_BUCKETS) & (groups % 1.0 == 0.0))
-                and np.all(nominal.base < VALUES),
-                "SharedTrees: a group of values is no set of buckets")
+    sets = read_sets(fields)
+    is_set = nominal.base == VALUES
+    require(np.count_nonzero(is_set) == len(fields["set_of"])
+            and (len(nominal) == 0 or np.all((nominal.base <= ONE_VALUE) | is_set & inner)),
+            "SharedTrees: a set of values is missing")
+    made = {}       # an owner of each set
     for i in range(n):
         trees.new_node() if links[i, 0] >= 0 else trees.new_leaf(0, n_active[leaf])
         here = &trees.nodes[i]
@@ -376,7 +422,12 @@ cdef SharedTrees restored_trees(int width, Schema schema, bint published, dict f
         here.split.nominal = schema.has_codes(here.split.feature)
         if len(nominal):
             require((nominal[i] > 0) == here.split.nominal, "SharedTrees: a split of another kind")
-            here.split.nominal = nominal[i]
+            if nominal[i] == VALUES:
+                here.split.nominal = 0
+                give_set(trees, i, fields["set_of"][n_sets], sets, made)
+                n_sets += 1
+            else:
+                here.split.nominal = nominal[i]
         for right in range(2):
             child = here.right if right else here.left
             require(i < child < n, "SharedTrees: a child does not exist, or is above its parent")
@@ -389,6 +440,40 @@ cdef SharedTrees restored_trees(int width, Schema schema, bint published, dict f
             here.n_leaves = min(trees.nodes[here.left].n_leaves
                                 + trees.nodes[here.right].n_leaves, <int>(LARGEST_INT // 4))
     return trees
+
+
+cdef list read_sets(dict fields):
+    """(codes, others_left) of each set of values."""
+    codes, sizes = fields["set_codes"], fields["set_sizes"]
+    require(np.all(sizes >= 0) and np.sum(sizes, dtype=np.int64) == len(codes)
+            and are_codes(codes, 0, LARGEST_CODE + 1)
+            and np.array_equal(np.unique(fields["set_of"]), np.arange(len(sizes))),
+            "SharedTrees: a set of values has no split, or holds what is no code")
+    found = np.split(codes, np.cumsum(sizes[:-1])) if len(sizes) else []
+    require(all([np.all(np.diff(each) > 0.0) for each in found]),
+            "SharedTrees: the values of a set do not ascend")
+    return list(zip(found, fields["set_others"].tolist()))
+
+
+cdef int give_set(SharedTrees trees, int node, int number, list sets, dict made) except -1:
+    """Give a split a set, which is made for the first of its owners."""
+    cdef ValueSet* values
+    cdef const double[::1] codes
+    cdef Node* here = &trees.nodes[node]
+    if number in made:
+        values = values_at(trees.nodes[<int>made[number]].split.threshold)
+        values.n_owners += 1
+    else:
+        codes, others_left = sets[number]
+        values = new_values(<int>codes.shape[0], others_left)
+        if values == NULL:
+            raise_memory_error()
+        values.n_owners = 1
+        memcpy(codes_of(values), &codes[0] if codes.shape[0] else NULL,
+               codes.shape[0] * sizeof(double))
+        made[number] = node
+    here.split.threshold, here.split.nominal = threshold_of(values), VALUES
+    return 0
 
 
 cdef int lead(SharedTrees trees, int node, int depth, int stratum, dict ways,

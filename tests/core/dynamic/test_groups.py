@@ -1,6 +1,8 @@
-"""Splits by groups of nominal values, and by whether a value is missing."""
+"""Splits by sets of nominal values, and by whether a value is missing."""
 
+import pickle
 import random
+from typing import Any
 
 import numpy as np
 import pytest
@@ -8,8 +10,8 @@ import pytest
 from river_extra_trees import DynamicTreeClassifier, DynamicTreeRegressor, persistence
 from river_extra_trees._core.state import StateError
 from tests import compiled
-from tests.naive.cart import bucket_of
 from tests.naive.dynamic_groups import SMOOTHING, best_group
+from tests.tools.estimators import frozen
 from tests.tools.sums import check_sums
 
 LEARNERS = [DynamicTreeClassifier, DynamicTreeRegressor]
@@ -24,13 +26,18 @@ def test_a_group_is_the_naive_one(seed: int) -> None:
     signals = [rng.gauss(code % 3, rng.choice([0.1, 3.0])) for code in codes]
     weights = [rng.choice([0.25, 1.0, 2.0]) for _ in range(n)]
     mean = np.average(signals, weights=weights)
-    sums: dict[int, np.ndarray] = {}
+    past = {
+        float(code): (rng.choice([0.5, 9.0]), rng.gauss(0.0, 3.0))
+        for code in range(n_values if seed % 2 else 0)
+        if rng.random() < 0.7
+    }
+    sums: dict[float, np.ndarray] = {}
     for code, signal, weight in zip(codes, signals, weights, strict=True):
-        bucket = bucket_of(seed, code)
-        sums[bucket] = sums.get(bucket, 0.0) + np.array([1, weight, weight * (signal - mean)])
+        sums.setdefault(code, np.array([0, 0.0, 0.0, *past.get(code, (0.0, 0.0))]))
+        sums[code][:3] += [1, weight, weight * (signal - mean)]
     squares = float(np.dot(weights, (np.array(signals) - mean) ** 2))
     left, correction = compiled.lighter_side(sums, SMOOTHING, least, squares)
-    expected = best_group(codes, signals, weights, seed, least)
+    expected = best_group(codes, signals, weights, past, least)
     assert set(left) == (expected.left if expected else set())
     assert correction == pytest.approx(expected.correction if expected else 0.0, abs=1e-9)
 
@@ -51,10 +58,58 @@ def test_many_values_are_learned(learner: type) -> None:
     asked = [{"m": name, "z": 0.5} for name in (*truth, "new")]
     copy = persistence.load_bytes(persistence.save_bytes(model))
     assert [copy.predict_one(x) for x in asked] == [model.predict_one(x) for x in asked]
-    state = model._core.state()
-    state["cuts"][state["nominal"] >= 2] += 0.5
-    with pytest.raises(StateError, match="no set of buckets"):
-        type(model._core).restored(state)
+    for change, problem in [
+        (lambda state: state["set_codes"].__setitem__(0, 0.5), "no code"),
+        (lambda state: state["set_codes"][:2].sort() or swap(state["set_codes"]), "ascend"),
+        (lambda state: state["set_of"].__setitem__(slice(None), 1), "has no split"),
+        (lambda state: state["nominal"].__setitem__(state["nominal"] == 2, 3), "is missing"),
+        (lambda state: state.update(set_of=state["set_of"][1:]), "a set of values"),
+    ]:
+        state = model._core.state()
+        change(state)
+        with pytest.raises(StateError, match=problem):
+            type(model._core).restored(state)
+
+
+def swap(codes: np.ndarray) -> None:
+    codes[:2] = codes[1], codes[0]
+
+
+def share_right(n_values: int, window: int) -> float:
+    """Accuracy in the last third, where each value has a label of its own; copies learn alike."""
+    rng = random.Random(1)
+    effect = [rng.random() < 0.5 for _ in range(n_values)]
+    model: Any = DynamicTreeClassifier(n_particles=10, window=window, seed=1)
+    copied, n_right = model, 0
+    for i in range(1500):
+        value = rng.randrange(n_values)
+        x = {"a": f"v{value}"}
+        if i == 700:
+            model = persistence.load_bytes(persistence.save_bytes(model))
+            copied = pickle.loads(pickle.dumps(model))
+        n_right += i >= 1000 and model.predict_one(x) == effect[value]
+        model.learn_one(x, effect[value])
+        if i >= 700:
+            copied.learn_one(x, effect[value])
+    assert frozen(model) == frozen(copied)
+    return n_right / 500
+
+
+def test_values_that_have_left_the_window_are_remembered() -> None:
+    """A window holds half a sample of each value; order and sides follow the rest."""
+    assert share_right(60, 30) > 0.9
+
+
+def test_sets_of_values_take_a_bounded_memory() -> None:
+    """Values that pass for ever leave no set behind that no tree has; few trees share a set."""
+    model, sizes = DynamicTreeClassifier(n_particles=10, window=60, seed=1), []
+    for i in range(6000):
+        model.learn_one({"a": f"v{i // 40 + i % 40}"}, (i // 40 + i % 40) % 2)
+        if i % 1000 == 999:
+            sizes.append(model._raw_memory_usage)
+            sets = model._core.state()
+            assert len(sets["set_sizes"]) <= len(sets["set_of"])
+    assert max(sizes) < 2 * sizes[1]
 
 
 @pytest.mark.parametrize("learner", LEARNERS)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from river_extra_trees._core.forests.extra_trees import ExtraTrees
-from tests.naive.cart import GROUP, walk
+from tests.naive.cart import VALUES, walk
 from tests.naive.extra_trees import NaiveExtraTrees, NaiveNumberForest
 from tests.tools.forest_samples import passing_names
 from tests.tools.naive_forests import DEFAULTS, Rows, assert_same_trees, both, learn, rows
@@ -159,8 +159,8 @@ def test_same_as_naive(regression: bool, stream: Any, settings: dict[str, Any]) 
     assert max(sizes) <= naive.max_nodes
     assert naive.max_nodes == 1 or sum(sizes) > 1.5 * len(sizes)
     assert all(tree.models for tree in naive.trees if tree.kind != "none")
-    kinds = {(min(split.nominal, GROUP), split.missing_left) for split in met}
-    assert stream is not many_valued or {(GROUP, True), (GROUP, False)} <= kinds
+    kinds = {(split.nominal, split.missing_left) for split in met}
+    assert stream is not many_valued or {(VALUES, True), (VALUES, False)} <= kinds
     leaves = [node.samples for tree in naive.trees for node in walk(tree.root)]
     most = max(len({each.y for each in samples}) for samples in leaves)
     assert stream is not many_classes or most > 16
