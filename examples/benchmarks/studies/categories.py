@@ -200,7 +200,7 @@ def of_passing(n: int) -> None:
 def of_labels(n: int) -> None:
     lines = []
     for name in [*FAMILIES, RIVER]:
-        found = hits(learner(name), passing_labels(n, 20))
+        found = hits(learner(name), passing_labels(n, 40))
         lines.append([name, share(found[: n // 2], n // 8), share(found, n // 8)])
     tables.show(["learner", "in the first half", "in the second half"], lines)
 
@@ -240,7 +240,7 @@ TABLES: dict[str, tuple[Callable[[int], None], int]] = {
     "history": (of_history, 30_000),
     "batches": (of_batches, 30_000),
     "passing": (of_passing, 40_000),
-    "labels": (of_labels, 40_000),
+    "labels": (of_labels, 60_000),
     "useless": (of_useless, 5_000),
     "columns": (of_columns, 3_000),
 }

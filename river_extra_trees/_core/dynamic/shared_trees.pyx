@@ -449,7 +449,7 @@ cdef list read_sets(dict fields):
             and are_codes(codes, 0, LARGEST_CODE + 1)
             and np.array_equal(np.unique(fields["set_of"]), np.arange(len(sizes))),
             "SharedTrees: a set of values has no split, or holds what is no code")
-    found = np.split(codes, np.cumsum(sizes[:-1])) if len(sizes) else []
+    found = np.split(codes, np.cumsum(sizes[:len(sizes) - 1])) if len(sizes) else []
     require(all([np.all(np.diff(each) > 0.0) for each in found]),
             "SharedTrees: the values of a set do not ascend")
     return list(zip(found, fields["set_others"].tolist()))

@@ -260,7 +260,7 @@ cdef class ExtraTrees(Ensemble):
         return Ensemble.prepare_run(self, reader)
 
     cdef RowPass new_pass(self, RowReader reader, Ahead ahead):
-        return TreePass(self, ahead, reader)
+        return TreePass(self, ahead)
 
     cdef int run(self, RowReader reader, Py_ssize_t stop, int n_labels) except -1 nogil:
         cdef Py_ssize_t row = reader.row
@@ -647,7 +647,7 @@ cdef class ExtraTrees(Ensemble):
         cdef int64_t n = self.n_remembered() - <int>AHEAD   # without the rows that are read ahead
         require(buffer.n_seen - buffer.oldest >= min(buffer.n_seen, n),
                 "ExtraTrees: samples are missing")
-        buffer.enlarge(self.buffer.n_blocks)    # AHEAD may have been smaller in a former version
+        buffer.enlarge(self.buffer.n_blocks)    # a forged file can name fewer
         self.store_in(buffer)
         self.schema, self.labels = fields["schema"], fields["labels"]
         self.named = self.schema.version
@@ -697,7 +697,7 @@ cdef class ExtraTrees(Ensemble):
         for at in range(group.begun, n_seen + 1):
             reserve_group(self, group, n_seen + 1, self.n_labels())
             if advance(self, group, at, n_seen):
-                break       # a former version took longer; the next sample ends the growth
+                break       # of a forged file; the next sample ends the growth
         return 0
 
     cdef void find_small_leaves(self) noexcept:

@@ -31,10 +31,10 @@ cdef int64_t LARGEST_COUNT = 1 << 60
 cdef class TreePass(RowPass):
     """Passes of rows that were read ahead. See the header."""
 
-    def __cinit__(self, ExtraTrees forest, Ahead ahead, RowReader reader):
+    def __cinit__(self, ExtraTrees forest, Ahead ahead):
         cdef int tree
-        self.forest, self.ahead, self.learns = forest, ahead, reader.learns
-        if forest.regression or not self.learns:
+        self.forest, self.ahead = forest, ahead
+        if forest.regression:
             return
         self.rows.trees = <Answers*>zeroed(forest.n_trees, sizeof(Answers))
         self.rows.ends = <size_t*>zeroed(product(forest.n_trees, AHEAD), sizeof(size_t))
@@ -63,10 +63,7 @@ cdef class TreePass(RowPass):
 
     cdef int run(self, RowReader reader, Py_ssize_t stop, int n_labels) except -1 nogil:
         """Predict and learn rows until Python has to handle one; see `Learner.run`."""
-        if self.learns:
-            self.forest.reserve(n_labels)
-        else:
-            self.forest.reserve_answers(n_labels)
+        self.forest.reserve(n_labels)
         while reader.row < stop and not reader.answered:
             self.n = reader.read_ahead(stop, <int>STRETCH, self.forest.regression)
             if self.n == 0:
@@ -92,10 +89,9 @@ cdef class TreePass(RowPass):
         rows.columns, rows.n_columns = reader.columns, reader.n_columns
         rows.n_learned = 0
         rows.is_shared = False
-        if self.learns:
-            rows.targets, rows.weights = self.ahead.targets, self.ahead.weights
-            for i in range(n):
-                rows.n_learned += rows.weights[i] > 0.0
+        rows.targets, rows.weights = self.ahead.targets, self.ahead.weights
+        for i in range(n):
+            rows.n_learned += rows.weights[i] > 0.0
 
     cdef int do_all(self, RowReader reader, Phase phase, long n_tasks) except -1 nogil:
         """Let the threads of a team do the tasks of a phase."""
