@@ -121,6 +121,13 @@ def test_nominal_columns_that_tell_nothing(weights: list[float], regression: boo
     check(told, regression, 620, [(600, 2)], weights, rules=rules, max_features=3)
 
 
+@pytest.mark.parametrize("regression", [False, True])
+def test_a_wide_sample_in_a_small_batch(regression: bool) -> None:
+    """It offers the columns that the others have, too."""
+    columns = [*[lambda r, i: r.random()] * 3, *COLUMNS["one wide sample"][1:]]
+    check(columns, regression, 80, [(2_000, 9)], batch_size=35)
+
+
 def test_more_samples_of_a_class_than_a_byte_counts() -> None:
     check([lambda r, i: float(r.randrange(256))] * 5, False, 1100, [(1050, 1)], batch_size=900)
 
