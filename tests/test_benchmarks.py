@@ -152,7 +152,7 @@ def test_many_values() -> None:
 @pytest.mark.parametrize(
     ("table", "n_lines"),
     [
-        *[("values", 2), ("history", 7), ("batches", 7), ("passing", 8), ("labels", 8)],
+        *[("values", 2), ("history", 8), ("batches", 7), ("passing", 8), ("labels", 8)],
         *[("useless", 13), ("columns", 2)],
     ],
 )

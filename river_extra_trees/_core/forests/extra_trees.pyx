@@ -260,7 +260,7 @@ cdef class ExtraTrees(Ensemble):
         return Ensemble.prepare_run(self, reader)
 
     cdef RowPass new_pass(self, RowReader reader, Ahead ahead):
-        return TreePass(self, ahead)
+        return TreePass(self, ahead, reader)
 
     cdef int run(self, RowReader reader, Py_ssize_t stop, int n_labels) except -1 nogil:
         cdef Py_ssize_t row = reader.row

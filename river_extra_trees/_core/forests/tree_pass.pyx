@@ -31,10 +31,10 @@ cdef int64_t LARGEST_COUNT = 1 << 60
 cdef class TreePass(RowPass):
     """Passes of rows that were read ahead. See the header."""
 
-    def __cinit__(self, ExtraTrees forest, Ahead ahead):
+    def __cinit__(self, ExtraTrees forest, Ahead ahead, RowReader reader):
         cdef int tree
-        self.forest, self.ahead = forest, ahead
-        if forest.regression:
+        self.forest, self.ahead, self.learns = forest, ahead, reader.learns
+        if forest.regression or not self.learns:
             return
         self.rows.trees = <Answers*>zeroed(forest.n_trees, sizeof(Answers))
         self.rows.ends = <size_t*>zeroed(product(forest.n_trees, AHEAD), sizeof(size_t))
@@ -89,9 +89,10 @@ cdef class TreePass(RowPass):
         rows.columns, rows.n_columns = reader.columns, reader.n_columns
         rows.n_learned = 0
         rows.is_shared = False
-        rows.targets, rows.weights = self.ahead.targets, self.ahead.weights
-        for i in range(n):
-            rows.n_learned += rows.weights[i] > 0.0
+        if self.learns:
+            rows.targets, rows.weights = self.ahead.targets, self.ahead.weights
+            for i in range(n):
+                rows.n_learned += rows.weights[i] > 0.0
 
     cdef int do_all(self, RowReader reader, Phase phase, long n_tasks) except -1 nogil:
         """Let the threads of a team do the tasks of a phase."""
