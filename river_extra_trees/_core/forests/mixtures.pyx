@@ -28,6 +28,7 @@ cdef double MOST_SQUARES = 500.0    # of both
 cdef double LARGEST_EXPONENT = 1e6
 cdef double COUNT_MEMORY = 16000.0  # of the samples of the frequent label
 MOST_COUNTED = COUNT_MEMORY + 1.0
+cdef double FIRST_OF_TABLE = 0.5    # exponent
 
 
 cdef class ClassPool:
@@ -113,10 +114,14 @@ cdef class ClassPool:
 
     cdef void learn_exponents(self, double* logs, int code, int width, double step) noexcept nogil:
         """AdaGrad, see the header; `step` is (1 + D)^(-1/2). The pooled p becomes p'."""
-        cdef int c, member, f = self.frequent
+        cdef int c, member, f = self.frequent, table = self.n_groups + 1
         cdef double* pooled = self.pooled(logs, width)
         cdef double slope, squares, first = FIRST_SQUARES / (step * step)
-        cdef double v = self.weight_of(f), total = 1.0 - (1.0 - v) * pooled[f], of_offset
+        cdef double v = self.weight_of(f), total, of_offset
+        if self.squares[table] == 0.0:      # it has told no labels apart yet
+            self.exponents[table] = FIRST_OF_TABLE if step == 1.0 else 0.0
+            self.pool_logs(logs, width)         # their sum changed
+        total = 1.0 - (1.0 - v) * pooled[f]
         pooled[f] *= v
         for c in range(width):
             pooled[c] /= total
