@@ -94,6 +94,7 @@ cdef class Growth(ColumnLists):
     cdef int root                       # the leaf that is split ...
     cdef bint keeps_root                # ... and whether it keeps its statistics if it is not
     cdef bint has_items                 # whether `items` follow the rows
+    cdef bint is_fast                   # all lanes are fast: there is no memory for others
 
     # State of the growth.
     cdef Phase phase
@@ -124,7 +125,8 @@ cdef class Growth(ColumnLists):
     cdef uint64_t* chosen               # ... are tried now, ...
     cdef uint64_t* best_lanes           # ... and have the best score
     # Others:
-    cdef Task* tasks                    # a stack
+    cdef char* tasks                    # a stack; of each `Task` only `task_size` bytes
+    cdef size_t task_size
     cdef Segment* segments              # a stack
     cdef Segment* left_segments         # scratch
     cdef int* class_counts              # SORT

@@ -117,7 +117,7 @@ cdef class Growth(ColumnLists):
         self.n_classes = 1 if self.criterion == VARIANCE else max(1, n_labels)
         self.has_class_counts = (self.is_sparse and self.criterion != VARIANCE
                                  and self.n_classes <= MOST_COUNTED)
-        self.n_samples = n_samples
+        self.n_samples, self.has_items, self.is_fast = n_samples, True, False
         memset(&self.lanes, 0, sizeof(Lanes))
         # Until the lanes are known: float lanes, and some to fill the last unit of each kind.
         self.lanes.size = 0 if self.is_wide else 16 * (self.n_offered // 4 + 3)
@@ -143,6 +143,7 @@ cdef class Growth(ColumnLists):
         """Divide the block for `n_samples` rows of `lanes.size` bytes; return its size in bytes."""
         cdef size_t begin = <size_t>self.block, end = begin, n = self.room()
         cdef size_t n_numbers = n if self.criterion == VARIANCE else 0
+        cdef size_t n_slow = 0 if self.is_fast else n
         # Lanes for the columns, and some to fill the last unit of each kind.
         cdef size_t n_columns = 0 if self.is_wide else self.n_offered
         cdef size_t n_lanes = 0 if self.is_wide else n_columns + 15 + 3 + 3
@@ -152,12 +153,7 @@ cdef class Growth(ColumnLists):
         cdef size_t n_values = n if self.is_sparse and self.has_nominal else 0
         self.node_values.lay_out(&end, n if self.has_nominal else 0)
         self.links = <Link*>carve(&end, self.n_values + self.most_lists(), sizeof(Link))
-        # At most one of two children is below the top of the stack, and it has at least 2 samples.
-        self.tasks = <Task*>carve(&end, n // 2 + 2, sizeof(Task))
-        self.weights = <double*>carve(&end, n, sizeof(double))
-        self.values = <double*>carve(&end, n, sizeof(double))
         self.numbers = <double*>carve(&end, n_numbers, sizeof(double))
-        self.targets = <double*>carve(&end, n_numbers, sizeof(double))
         self.weights_of = <double*>carve(&end, n_values, sizeof(double))
         self.targets_of = <double*>carve(&end, n_values, sizeof(double))
         self.node.counts = <double*>carve(&end, self.n_classes, sizeof(double))
@@ -176,7 +172,8 @@ cdef class Growth(ColumnLists):
         self.scores = <float*>carve(&end, n_lanes, sizeof(float))
         self.varying = <int*>carve(&end, n_lanes, sizeof(int))
         self.told_at = <int*>carve(&end, n_lanes, sizeof(int))
-        self.segments = <Segment*>carve(&end, n + self.n_classes, sizeof(Segment))
+        self.segments = <Segment*>carve(
+            &end, n // 2 + 3 if n_numbers else n + self.n_classes, sizeof(Segment))
         self.left_segments = <Segment*>carve(&end, self.n_classes, sizeof(Segment))
         self.lefts = <int*>carve(&end, self.n_classes, sizeof(int))
         self.class_counts = <int*>carve(&end, self.n_classes, sizeof(int))
@@ -184,27 +181,38 @@ cdef class Growth(ColumnLists):
         self.positions = <int*>carve(&end, n, sizeof(int))
         self.order = <int*>carve(&end, n_numbers, sizeof(int))
         self.whole_targets = <int*>carve(&end, n_numbers, sizeof(int))
-        self.codes = <int*>carve(&end, n, sizeof(int))
         self.spare = <int*>carve(&end, n + 1, sizeof(int))
         self.node_values.lay_out_ints(&end, n if self.has_nominal else 0)
-        for i in range(2):
-            self.items[i] = <int*>carve(&end, n, sizeof(int))
         self.lay_out_lists(&end, n)
-        self.sides = <uint8_t*>carve(&end, n, 1)
+        for i in range(2):
+            self.items[i] = <int*>carve(&end, n if self.has_items else 0, sizeof(int))
+        # What follows is not in use yet when `trim` divides the block anew.
+        carve(&end, (0 - end) % sizeof(double), 1)
+        self.weights = <double*>carve(&end, n_slow, sizeof(double))
+        self.values = <double*>carve(&end, n_numbers if self.is_fast else n, sizeof(double))
+        self.targets = <double*>carve(&end, n_numbers if n_slow else 0, sizeof(double))
+        # At most one of two children is below the top of the stack, and it has at least 2 samples.
+        self.task_size = sizeof(Task) if self.is_wide else (
+            <char*>&self.task.n_active - <char*>&self.task)
+        self.tasks = <char*>carve(&end, n // 2 + 2, self.task_size)
+        self.codes = <int*>carve(&end, n_slow, sizeof(int))
+        self.sides = <uint8_t*>carve(&end, n_slow, 1)
         self.thresholds = <uint8_t*>carve(&end, size, 1)
-        for i in range(2):      # last: `trim` takes their end
+        for i in range(2):
             self.rows[i] = <uint8_t*>carve(&end, product(n, size), 1)
         return end - begin
 
     cdef void trim(self) noexcept nogil:
-        """Give the memory back that was reserved for lanes of floats, if it is much."""
-        cdef size_t bytes = self.block_bytes - 2 * <size_t>self.room() * (
-            16 * (self.n_offered // 4 + 3) - self.lanes.size)
+        """Give the memory back that the lanes do not need, if it is much."""
+        cdef size_t bytes
+        if self.block_bytes < LEAST_TRIM:
+            return
+        self.is_fast, self.layout.n_samples = self.lanes.n_other == 0, 0
+        bytes = self.lay_out()
         if bytes + LEAST_TRIM < self.block_bytes:
             self.block = <char*>trimmed(self.block, bytes)
             self.block_bytes = bytes
             self.lay_out()
-            self.layout.n_samples = 0
 
     cdef void release(self) noexcept nogil:
         """Free the memory of the growth."""
@@ -415,7 +423,7 @@ cdef class Growth(ColumnLists):
 
     cdef void push_task(self, Task task) noexcept nogil:
         """Add a task, whose segments are the last ones of `segments`."""
-        self.tasks[self.n_tasks] = task
+        memcpy(self.tasks + self.n_tasks * self.task_size, &task, self.task_size)
         self.n_tasks += 1
         self.n_levels += self.levels_of(task.n)
         self.phase = OPEN
@@ -426,7 +434,7 @@ cdef class Growth(ColumnLists):
             self.phase = DONE
             return False
         self.n_tasks -= 1
-        self.task = self.tasks[self.n_tasks]
+        memcpy(&self.task, self.tasks + self.n_tasks * self.task_size, self.task_size)
         self.n_levels -= self.levels_of(self.task.n)
         self.n_segments -= self.task.n_segments
         self.own = self.segments + self.n_segments
