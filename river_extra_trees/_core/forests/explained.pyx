@@ -107,7 +107,7 @@ cdef class ClassExplanations(GroupExplanations):
                 factors[k * <Py_ssize_t>self.total.n_rows] = (
                     self.slopes[g * width + k] + pool.weights[g] * self.slopes[n * width + k]
                 ) / (<Group>forest.groups[g]).n
-        if forest.logistic.speaks():
+        if forest.logistic.n:
             explain_logistic(self, row, self.slopes + (n + 2) * width)
         return 0
 
@@ -159,6 +159,8 @@ cdef double find_slopes(ClassExplanations explanations, const double* logs, int 
         for k in range(width):
             sums[k] += pool.exponents[m] * logs[m * width + k]
             base_sums[k] += pool.exponents[m] * base[m * width + k]
+    sums[pool.frequent] += pool.offset()
+    base_sums[pool.frequent] += pool.offset()
     for k in range(width if pool.labels.n_free else 0):
         if pool.labels.is_free(k):      # no label: it has no share, see `pool`
             sums[k] = base_sums[k] = -INFINITY

@@ -280,7 +280,7 @@ cdef class ExtraTrees(Ensemble):
         self.reserve_answers(n_labels)
         if not self.regression:
             self.pool.transitions.reserve(n_labels)
-            self.logistic.fit(self.schema, n_labels)
+            self.logistic.fit(n_labels)
         return 0
 
     cdef int n_visited(self, int n_columns, bint has_lists) noexcept nogil:
@@ -341,7 +341,7 @@ cdef class ExtraTrees(Ensemble):
         """The trees that grow have no other labels than those of stored samples."""
         self.trees.forget_classes(gone)
         self.logistic.forget_classes(gone)
-        self.pool.transitions.forget(gone)
+        self.pool.forget(gone)
 
     cdef void widen(self, int n_labels) noexcept:
         self.trees.widen(n_labels)
