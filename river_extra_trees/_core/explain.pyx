@@ -15,7 +15,7 @@ from .subtotals cimport (
 )
 from .team cimport Job, Team
 from .tree cimport (
-    Node, Tree, first_cell, forget_subtotals, is_leaf, majority, mean_of, parent_of, turn,
+    Node, Tree, first_cell, forget_subtotals, is_leaf, majority, mean_of, turn,
     weight_of,
 )
 from .trees cimport Trees

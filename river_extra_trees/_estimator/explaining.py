@@ -33,7 +33,7 @@ def explain_row(
 ) -> Explanation:
     """Explain the prediction for a sample, with some threads; `label` is None in a regression."""
     check_choice("method", method, *METHODS)
-    labels, bases, parts = core.explain((x,), label, method == "shapley", team)
+    labels, bases, parts = core.explain([x], label, method == "shapley", team)
     names, values = by_feature(core, parts)
     label = None if core.regression else labels[0]
     return Explanation.of_sample(float(bases[0]), values[0], x, names, label, method)
