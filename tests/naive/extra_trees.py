@@ -155,8 +155,8 @@ class NaiveExtraTrees(abc.ABC):
         """Keep a question and its answer; count it if nothing is known yet."""
         self.n_first += not self.samples
         self.asked_at = self.n_seen
-        if self.samples:
-            row = self.columns.encoded(x)
+        row = self.columns.encoded(x)
+        if self.samples and row_of(row):
             answer = self.kept(self.answer_of(row))
             self.questions.append(Question(row_of(row), self.n_seen, answer))
 
