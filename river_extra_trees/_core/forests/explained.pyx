@@ -159,6 +159,8 @@ cdef double find_slopes(ClassExplanations explanations, const double* logs, int 
         for k in range(width):
             sums[k] += pool.exponents[m] * logs[m * width + k]
             base_sums[k] += pool.exponents[m] * base[m * width + k]
+    sums[pool.frequent] += pool.offset()
+    base_sums[pool.frequent] += pool.offset()
     for k in range(width if pool.labels.n_free else 0):
         if pool.labels.is_free(k):      # no label: it has no share, see `pool`
             sums[k] = base_sums[k] = -INFINITY
