@@ -19,10 +19,10 @@ are of one class. They are in the node, too: its weight is `threshold`, and
 If a tree is grown until its leaves are pure, most leaves have one class. A leaf has at most as many
 cells as it has learned samples.
 
-A leaf of a regression has two moments beside its weight, and `left` is -2 - their number. A tree has
-one leaf more than it has splits, so there are as many moments as pairs. The root begins with number
-0; of the children of a split, the left one takes over that of the parent, and the right one has the
-number of the pair.
+A leaf of a regression has two moments beside its weight; its `left` is -2 - their number. There is
+one leaf more than splits, so there are as many moments as pairs. The root begins with number 0; of
+the children of a split, the left one takes over that of the parent, and the right one has that of
+the pair.
 
 A tree owns the sets of values of its splits, see `value_sets`. Who explains predictions keeps sums
 of the leaves below its inner nodes there, see `subtotals`; what changes a leaf forgets those above.

@@ -294,7 +294,8 @@ cdef void cut(Tree* tree, int left) noexcept nogil:
     clear(tree, left)
     clear(tree, left ^ 1)
     tree.nodes[left].feature = tree.nodes[left ^ 1].feature = UNUSED
-    tree.nodes[left].left, tree.nodes[left ^ 1].left = -1, tree.free_pair
+    tree.nodes[left].left = -1
+    tree.nodes[left ^ 1].left = tree.free_pair
     tree.free_pair = left ^ 1
     tree.n_free += 1
     tree.parents[left >> 1], tree.depths[left >> 1] = -1, 0
