@@ -34,9 +34,9 @@ class ExtraTreesClassifier(ExtraTreesLearner, TreeClassifier):
     $$w_k \leftarrow 0.995 \frac{w_k \sqrt{q_k(y)}}{\sum_j w_j \sqrt{q_j(y)}} + \frac{0.005}{K}$$
 
     The forest predicts a logarithmic opinion pool[^3] of the $q_k$, of their mixture, of a table
-    that counts which label followed which, and, if a feature is nominal or most features are 0 or
-    1, of a logistic regression that AdaGrad[^4] learns. After each sample the exponents of the pool
-    take a gradient step on the log loss. A known class never has probability zero.
+    that counts which label followed which, and of a logistic regression that AdaGrad[^4] learns.
+    After each sample the exponents of the pool take a gradient step on the log loss. A known class
+    never has probability zero.
 
     The work of regrowing a tree is spread over the samples until the next tree is due, so that the
     cost of a sample depends neither on the window sizes nor on the length of the stream.

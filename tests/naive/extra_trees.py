@@ -305,7 +305,7 @@ class NaiveClassForest(NaiveExtraTrees):
     """A pool of the groups, their mixture, what followed the last label, and a regression."""
 
     FLOOR, SHARE = 0.01, 0.005
-    RATE, FIRST_SQUARES, MOST_SQUARES = 0.3, 4.0, 500.0
+    RATE, FIRST_SQUARES, MOST_SQUARES, FIRST_OF_TABLE = 0.3, 4.0, 500.0, 0.5
     LABEL_MEMORY, PRIOR_COUNT = 500.0, 0.5
 
     def __init__(self, **settings: Any) -> None:
@@ -376,6 +376,8 @@ class NaiveClassForest(NaiveExtraTrees):
         code = int(sample.y)
         logs, groups, last = self.asked(sample.x)
         if code in {known.y for known in self.samples}:
+            if self.squares[-2] == 0.0:
+                self.exponents[-2] = self.FIRST_OF_TABLE if self.delay == 0.0 else 0.0
             slopes = logs @ self.pool(logs) - logs[:, code]
             self.squares = np.minimum(self.squares + slopes**2, self.MOST_SQUARES)
             first = self.FIRST_SQUARES * (1.0 + self.delay)

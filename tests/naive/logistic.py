@@ -9,7 +9,6 @@ import numpy as np
 from tests.naive.noise import Feature, Row
 
 RATE, MOST_REGRESSORS, MOST_CELLS = 0.2, 4096, 2**19
-FIRST_SAMPLES = 30
 LARGEST_WEIGHT, MEMORY = 10.0, 100
 INTERCEPT = (-1, None)
 
@@ -33,8 +32,6 @@ class Regressor:
 
 
 class NaiveLogistic:
-    """It is silent where columns are numbers, unless the first samples have many indicators."""
-
     def __init__(self) -> None:
         self.regressors: dict[Key, Regressor] = {}
         self.n_learned = 0
@@ -61,16 +58,11 @@ class NaiveLogistic:
         return found.feature.standardised(value)
 
     def learn(self, row: Row, nominal: Set[int], n_classes: int, y: int, weight: float) -> None:
-        decided = self.n_learned >= FIRST_SAMPLES or len(nominal) > 0
-        if decided and not nominal and not self.regressors:
-            return
         self.level += (math.log(weight) - self.level) / min(self.n_learned + 1, MEMORY)
         weight = min(weight / math.exp(self.level), LARGEST_WEIGHT)
         shares = self.answer(row, nominal, n_classes)
         errors = [share - (code == y) for code, share in enumerate(shares)]
-        self.regressors.setdefault(INTERCEPT, Regressor())
-        if decided:
-            self.regressors[INTERCEPT].step(weight, errors)
+        self.regressors.setdefault(INTERCEPT, Regressor()).step(weight, errors)
         for key, value in self.keys(row, nominal):
             if key not in self.regressors:
                 if len(self.regressors) == min(MOST_REGRESSORS, MOST_CELLS // n_classes):
@@ -79,19 +71,10 @@ class NaiveLogistic:
             self.regressors[key].seen = self.n_learned
             found, z = self.regressors[key], self.z(key, value)
             found.feature.follow(value)
-            if decided:
-                found.step(weight * z, errors)
+            found.step(weight * z, errors)
             if key[1] is None and found.is_indicator and value not in (0.0, 1.0):
                 found.is_indicator, found.slopes, found.squares = False, {}, {}
         self.n_learned += 1
-        if not decided and self.n_learned == FIRST_SAMPLES and not self.has_indicators():
-            self.regressors = {}
-
-    def has_indicators(self) -> bool:
-        """Whether of the columns with other values than 0, most have only had 0 and 1."""
-        columns = [each for key, each in self.regressors.items() if key != INTERCEPT]
-        n_others = sum(not each.is_indicator for each in columns)
-        return sum(each.is_indicator and each.feature.mean > 0.0 for each in columns) > n_others
 
     def forget(self) -> None:
         """Those met least recently go, so that at most half of all stay."""

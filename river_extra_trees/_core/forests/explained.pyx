@@ -107,7 +107,7 @@ cdef class ClassExplanations(GroupExplanations):
                 factors[k * <Py_ssize_t>self.total.n_rows] = (
                     self.slopes[g * width + k] + pool.weights[g] * self.slopes[n * width + k]
                 ) / (<Group>forest.groups[g]).n
-        if forest.logistic.speaks():
+        if forest.logistic.n:
             explain_logistic(self, row, self.slopes + (n + 2) * width)
         return 0
 

@@ -279,7 +279,7 @@ cdef class ExtraTrees(Ensemble):
         self.reserve_answers(n_labels)
         if not self.regression:
             self.pool.transitions.reserve(n_labels)
-            self.logistic.fit(self.schema, n_labels)
+            self.logistic.fit(n_labels)
         return 0
 
     cdef int n_visited(self, int n_columns, bint has_lists) noexcept nogil:

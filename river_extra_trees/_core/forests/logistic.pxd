@@ -15,10 +15,7 @@ than RATE, whatever the values. Here v is the weight of the sample, divided by t
 mean of the weights, and at most LARGEST_WEIGHT: G keeps the square of v, so one enormous weight
 would all but end the steps.
 
-It learns, and tells classes apart, from the first nominal column on: trees need many splits for
-many values, but few for a number. Many indicators are like nominal values: if they are more than
-the other columns that the first FIRST_SAMPLES had other values than 0 in, it learns from then on. A
-sample costs its own regressors only, however many are known. If a new one makes them too many,
+A sample costs its own regressors only, however many are known. If a new one makes them too many,
 those met least recently are forgotten, half of them at least.
 """
 
@@ -29,7 +26,6 @@ from ..schema cimport Schema
 from .running cimport Running
 
 cdef enum:
-    FIRST_SAMPLES = 30      # they tell whether columns of numbers are mostly indicators
     MOST_REGRESSORS = 4096
     MOST_CELLS = 1 << 19    # regressors times classes
 
@@ -45,18 +41,18 @@ cdef struct Slope:
     double squares          # G
 
 cdef class LogisticRegression:
-    cdef readonly int n_labels      # 0 if it is silent
-    cdef readonly int64_t n_learned     # number of samples, FIRST_SAMPLES in a silent one
+    cdef readonly int n_labels
+    cdef readonly int64_t n_learned     # number of samples
     cdef readonly double level      # running mean of the logarithms of the weights
     cdef Regressor* regressors      # in the order in which they came ...
     cdef Slope* slopes              # ... and slopes[regressor * width + class]
     cdef int width                  # at least n_labels
-    cdef int n                      # number of regressors; 0: it is silent
+    cdef int n                      # number of regressors; 0: there was no sample yet
     cdef int capacity               # of regressors
     cdef int* slots                 # a hash table: places of regressors, -1: empty
     cdef int n_slots                # a power of two, at least twice the capacity
 
-    cdef int fit(self, Schema schema, int n_labels) except -1 nogil
+    cdef int fit(self, int n_labels) except -1 nogil
     cdef int reserve(self, int capacity, int n_labels) except -1 nogil
     cdef int add(self, int column, double code) except -1 nogil
     cdef void forget_slopes(self, int place) noexcept nogil
@@ -64,8 +60,6 @@ cdef class LogisticRegression:
     cdef void put(self, int place) noexcept nogil
     cdef void evict(self) noexcept nogil
     cdef void compact(self) noexcept nogil
-    cdef bint has_indicators(self) noexcept nogil
-    cdef void clear(self) noexcept nogil
     cdef void forget_columns(self, const uint8_t* held) noexcept nogil
     cdef void forget_classes(self, const uint8_t* gone) noexcept nogil
     cdef double relative(self, double weight) noexcept nogil
@@ -85,9 +79,6 @@ cdef class LogisticRegression:
         """The slot where the search for a regressor begins."""
         return <int>(mix(<uint64_t><int64_t>code ^ mix(<uint64_t>column + 1))
                      & <uint64_t>(self.n_slots - 1))
-
-    cdef inline bint speaks(self) noexcept nogil:
-        return self.n > 0
 
     cdef inline int most(self, int n_labels) noexcept nogil:
         """Maximum number of regressors."""

@@ -67,10 +67,9 @@ cdef class LogisticRegression:
 
     # ---------------------------------------------------------------- memory
 
-    cdef int fit(self, Schema schema, int n_labels) except -1 nogil:
-        """Extend the weights to so many labels; begin with a stream or its first nominal column."""
-        if n_labels == self.n_labels or (
-                self.n == 0 and schema.is_numeric() and self.n_learned >= FIRST_SAMPLES):
+    cdef int fit(self, int n_labels) except -1 nogil:
+        """Extend the weights to so many labels."""
+        if n_labels == self.n_labels:
             return 0
         while self.n > self.most(n_labels):
             self.evict()
@@ -170,24 +169,6 @@ cdef class LogisticRegression:
             n += 1
         self.n = n
 
-    cdef bint has_indicators(self) noexcept nogil:
-        """Whether indicators are most of the columns that have had other values than 0."""
-        cdef int i, n = 0
-        for i in range(1, self.n):
-            if not self.regressors[i].is_indicator:
-                n -= 1
-            elif self.regressors[i].running.mean > 0.0:
-                n += 1
-        return n > 0
-
-    cdef void clear(self) noexcept nogil:
-        """Become silent."""
-        free(self.regressors)
-        free(self.slopes)
-        free(self.slots)
-        self.regressors, self.slopes, self.slots = NULL, NULL, NULL
-        self.n = self.capacity = self.n_slots = self.width = self.n_labels = 0
-
     cdef void forget_columns(self, const uint8_t* held) noexcept nogil:
         """Forget the columns that are not marked."""
         cdef int i
@@ -210,7 +191,7 @@ cdef class LogisticRegression:
     cdef void answer(self, const double* row, const int* columns, int n, Schema schema,
                      double* answers, int width) noexcept nogil:
         """Write the probability of every class for a row; uniform if nothing was learned."""
-        if self.speaks():
+        if self.n:
             self.scores(row, columns, n, schema, answers)
         else:
             memset(answers, 0, width * sizeof(double))
@@ -244,12 +225,8 @@ cdef class LogisticRegression:
         cdef int k, place, column
         cdef double value
         cdef Regressor* regressor
-        cdef bint is_decided = self.n_learned >= FIRST_SAMPLES or not schema.is_numeric()
-        if not self.speaks():
-            return 0
         weight = self.relative(weight)
-        if is_decided:
-            self.step(0, weight, shares, code)
+        self.step(0, weight, shares, code)
         for k in range(n):
             column = columns[k]
             if row[column] != row[column]:
@@ -260,16 +237,13 @@ cdef class LogisticRegression:
                 place = self.add(column, value)
             regressor = &self.regressors[place]
             regressor.seen = self.n_learned
-            if is_decided:
-                self.step(place, weight * z_of(regressor, row[column]), shares, code)
+            self.step(place, weight * z_of(regressor, row[column]), shares, code)
             if regressor.code == NUMERIC:
                 follow_value(&regressor.running, row[column])
                 if regressor.is_indicator and not is_bit(row[column]):
                     regressor.is_indicator = False
                     self.forget_slopes(place)       # they belong to other z
         self.n_learned += 1
-        if not is_decided and self.n_learned == FIRST_SAMPLES and not self.has_indicators():
-            self.clear()
         return 0
 
     cdef double relative(self, double weight) noexcept nogil:
@@ -296,11 +270,11 @@ cdef class LogisticRegression:
         """Whether it knows these labels, and its columns have the same kinds in the schema."""
         cdef int i
         for i in range(1, self.n):
-            if (self.regressors[i].column >= schema.n_columns or self.n_labels != n_labels
+            if (self.regressors[i].column >= schema.n_columns
                     or schema.has_codes(self.regressors[i].column)
                     != (self.regressors[i].code != NUMERIC)):
                 return False
-        return self.n == 0 or self.n_labels == n_labels
+        return self.n_labels == n_labels
 
     def __sizeof__(self):
         return object.__sizeof__(self) + self.n_slots * sizeof(int) + self.capacity * (

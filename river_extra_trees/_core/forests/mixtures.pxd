@@ -17,7 +17,8 @@ After each sample, the exponents take a step down the gradient g of the log loss
     e_m <- max(0, e_m - RATE g_m / min(FIRST_SQUARES (1 + D) + G_m, MOST_SQUARES)^(1/2)),
 
 where D is the mean delay of the labels. MOST_SQUARES keeps them learning in a long stream. A sample
-with a new label changes no weight and no exponent: no member could know it.
+with a new label changes no weight and no exponent: no member could know it. The exponent of the
+mixture begins at 1. Where labels come at once, that of the last labels begins at FIRST_OF_TABLE.
 
 Numbers (`NumberMixture`). The members of the mixture are the groups, with predictions m_1 ... m_K,
 and their stacked prediction. All predictions are clipped to the range of the targets seen.

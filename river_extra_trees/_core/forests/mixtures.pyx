@@ -25,6 +25,7 @@ cdef double RATE = 0.3              # of the exponents
 cdef double FIRST_SQUARES = 4.0     # beside G
 cdef double MOST_SQUARES = 500.0    # of both
 cdef double LARGEST_EXPONENT = 1e6
+cdef double FIRST_OF_TABLE = 0.5    # exponent
 
 
 cdef class ClassPool:
@@ -108,6 +109,9 @@ cdef class ClassPool:
         cdef int c, member
         cdef const double* pooled = logs + (self.n_groups + 3) * width
         cdef double slope, squares, first = FIRST_SQUARES / (step * step)
+        cdef int table = self.n_groups + 1
+        if self.squares[table] == 0.0:      # it has told no labels apart yet
+            self.exponents[table] = FIRST_OF_TABLE if step == 1.0 else 0.0
         for member in range(self.n_groups + 3):
             slope = -logs[member * width + code]
             for c in range(width):
