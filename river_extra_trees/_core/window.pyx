@@ -52,6 +52,15 @@ cdef inline int place_of(const int* order, int n, const double* key, int slot) n
     return at
 
 
+cdef void sort_live(Window window, int n) noexcept nogil:
+    """Sort the live columns, the first n of which are in order."""
+    cdef int i
+    for i in range(max(1, n), window.n_live):
+        if window.live[i - 1] > window.live[i]:
+            qsort(window.live, window.n_live, sizeof(int), compare)
+            return
+
+
 cdef int compare(const void* one, const void* other) noexcept nogil:
     return (<const int*>one)[0] - (<const int*>other)[0]
 
@@ -212,13 +221,12 @@ cdef class Window:
                 and self.n_live - self.n_live_long + n_new <= self.column_capacity - self.n_long)
 
     cdef void begin_column(self, int column, int slot) noexcept nogil:
-        """Make a column live, with a short line for a value. `reserve` has allocated the memory."""
-        cdef int i = self.n_live
+        """Make a column live, with a short line for a value. `reserve` has allocated the memory.
+
+        The columns are in order again after `sort_live`.
+        """
         cdef int line = self.free_lines[self.column_capacity - 1 - self.n_live + self.n_live_long]
-        while i > 0 and self.live[i - 1] > column:
-            i -= 1
-        memmove(self.live + i + 1, self.live + i, (self.n_live - i) * sizeof(int))
-        self.live[i] = self.column_of[line] = column
+        self.live[self.n_live] = self.column_of[line] = column
         self.lines[column] = line
         self.n_held[line] = self.n_ordered[line] = 0
         self.order_in(line)[0] = slot
@@ -312,7 +320,7 @@ cdef class Window:
         missing. Call `reserve` before.
         """
         cdef Py_ssize_t column
-        cdef int i, k, slot
+        cdef int i, k, slot, n_live = self.n_live
         for i in range(n):
             slots[i] = -1
             if weights[i] > 0.0:
@@ -331,6 +339,7 @@ cdef class Window:
             for i in range(n):
                 if slots[i] >= 0 and not is_nan(values[column * stride + i]):
                     self.give(<int>column, slots[i], values[column * stride + i])
+        sort_live(self, n_live)
 
     cdef void sort(self) noexcept nogil:
         """Merge the fresh samples into the sorted orders."""
@@ -397,7 +406,7 @@ cdef class Window:
         `reserve` must have allocated the memory, and there must be no fresh samples.
         """
         cdef const double* row = schema.row
-        cdef int n = self.n_sorted, slot = gone, gap = n, k, column, line
+        cdef int n = self.n_sorted, slot = gone, gap = n, k, column, line, n_live = self.n_live
         cdef Py_ssize_t word
         cdef uint64_t* lines
         cdef bint none_left = False
@@ -421,6 +430,7 @@ cdef class Window:
             if line >= self.n_long and self.n_held[line]:
                 line = self.grow_line(column)
             self.insert(line, slot, row[column])
+        sort_live(self, n_live)
         for word in range(self.n_words):    # the columns that only the former sample has
             while lines[word]:
                 line = <int>(64 * word) + lowest_bit(lines[word])
