@@ -179,9 +179,9 @@ cdef struct Rows:           # rows[i], a row, has values[line * stride + i] in a
     const int* lines        # the line of each column; -1: all its values are missing. NULL: the
                             #   line has the number of the column
     Py_ssize_t n_columns    # with a line in `lines`; all values of later columns are missing
-    Py_ssize_t n_long       # lines from here on are short (`window`): row short_order[line - n_long]
-    const double* short_value   # has short_value[line - n_long]
-    const int* short_order
+    Py_ssize_t n_long       # lines from here on are short (`window`): in line n_long + i, only
+    const int* short_order      # row short_order[i] has a value,
+    const double* short_value   # short_value[i]
 
 
 cdef void walk_rows(const Tree* tree, const Rows* rows, const int* which, int n,

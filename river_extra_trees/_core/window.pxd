@@ -9,7 +9,8 @@ values and a sorted order. So time and memory depend on the samples in the windo
 ever seen. All values of other columns are missing. An order lists only the samples with a value,
 and a sample lists its columns: so what comes and goes costs what it holds. A line of one value is
 *short*, or a sample with thousands of new names would take memory for all of them in all slots. The
-second value moves the column to a *long* line, with a value per slot.
+second value moves the column to a *long* line, with a value per slot. Which line a column has is of
+no effect on answers.
 
 The samples of a growth are the sorted ones or, if none is sorted, all. A column is *sparse* if at
 most a quarter of them have a value in it. Of sparse columns that are equal, as all those are that
@@ -82,6 +83,7 @@ cdef class Window:
     cdef int move(self, int capacity, int n_long, int n_short) except -1 nogil
     cdef void keep_live(self) noexcept nogil
     cdef void begin_column(self, int column, int slot) noexcept nogil
+    cdef int begin_long(self) noexcept nogil
     cdef int grow_line(self, int column) noexcept nogil
     cdef void give(self, int column, int slot, double value) noexcept nogil
     cdef void mark(self, int line, int slot) noexcept nogil
@@ -103,7 +105,7 @@ cdef class Window:
     cdef int slot_at(self, int i) noexcept nogil
 
     cdef inline double* values_in(self, Py_ssize_t line) noexcept nogil:
-        if line >= self.n_long:
+        if line >= self.n_long:     # what lies in other slots is of other lines
             return self.short_value + (line - self.n_long) - self.order_in(line)[0]
         return self.data + line * self.capacity
 

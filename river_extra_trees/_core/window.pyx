@@ -23,6 +23,7 @@ cdef extern from "bits.h":
 cdef enum:
     LARGEST_WINDOW = 1 << 30    # slots: twice this number fits into 32 bits
     MANY_FREE = 64              # number of free lines that are always kept
+    FEW_COLUMNS = 16            # if all columns are no more, they get long lines at once
 
 
 cdef size_t block_size(size_t capacity, size_t n_long, size_t n_short) noexcept nogil:
@@ -187,12 +188,14 @@ cdef class Window:
     cdef int reserve_row(self, Schema schema, int capacity) except -1 nogil:
         """Allocate memory for the row that the schema holds."""
         cdef int n_grown, n_new = self.count_new(schema, &n_grown)
+        if self.n_live + n_new <= FEW_COLUMNS:
+            return self.reserve(capacity, schema.n_columns, 0, n_new)
         return self.reserve(capacity, schema.n_columns, n_new, n_grown)
 
     cdef int reserve_rows(self, Schema schema) except -1 nogil:
         """Allocate memory for the columns of several rows, of which the schema holds a union."""
         cdef int n_grown, n_new = self.count_new(schema, &n_grown)
-        return self.reserve(self.capacity, schema.n_columns, n_new, n_new + n_grown)
+        return self.reserve(self.capacity, schema.n_columns, 0, n_new + n_grown)
 
     cdef int reserve_one(self, Schema schema, int most=LARGEST_WINDOW) except -1 nogil:
         """Allocate memory for one more row of the schema: double the capacity, up to `most`."""
@@ -217,35 +220,41 @@ cdef class Window:
         """Whether there is memory for the columns of several rows, see `reserve_rows`."""
         cdef int n_grown, n_new = self.count_new(schema, &n_grown)
         return (schema.n_columns <= self.n_lines
-                and self.n_live_long + n_new + n_grown <= self.n_long
-                and self.n_live - self.n_live_long + n_new <= self.column_capacity - self.n_long)
+                and self.n_live_long + n_new + n_grown <= self.n_long)
 
     cdef void begin_column(self, int column, int slot) noexcept nogil:
-        """Make a column live, with a short line for a value. `reserve` has allocated the memory.
+        """Make a column live, with a short line if there is one; a long one may get the value, too.
 
         The columns are in order again after `sort_live`.
         """
-        cdef int line = self.free_lines[self.column_capacity - 1 - self.n_live + self.n_live_long]
+        cdef int n_free = self.column_capacity - self.n_long - self.n_live + self.n_live_long
+        cdef int line = (self.free_lines[self.n_long + n_free - 1] if n_free > 0
+                         else self.begin_long())
         self.live[self.n_live] = self.column_of[line] = column
         self.lines[column] = line
         self.n_held[line] = self.n_ordered[line] = 0
         self.order_in(line)[0] = slot
         self.n_live += 1
 
+    cdef int begin_long(self) noexcept nogil:
+        """Take a free long line, without values."""
+        cdef int line = self.free_lines[self.n_long - 1 - self.n_live_long], slot
+        cdef double* data = self.values_in(line)
+        for slot in range(self.capacity):
+            data[slot] = NAN
+        self.n_live_long += 1
+        return line
+
     cdef int grow_line(self, int column) noexcept nogil:
         """Move the value of a column from its short line to a long one, which is returned."""
-        cdef int old = self.lines[column], slot = self.order_in(old)[0], i
-        cdef int line = self.free_lines[self.n_long - 1 - self.n_live_long]
-        cdef double* data = self.data + <Py_ssize_t>line * self.capacity
-        for i in range(self.capacity):
-            data[i] = NAN
-        data[slot] = self.values_in(old)[slot]
+        cdef int old = self.lines[column], slot = self.order_in(old)[0]
+        cdef int n_short = self.n_live - self.n_live_long, line = self.begin_long()
+        self.values_in(line)[slot] = self.values_in(old)[slot]
         self.order_in(line)[0] = slot
         self.n_held[line], self.n_ordered[line] = self.n_held[old], self.n_ordered[old]
         self.unmark(old, slot)
         self.mark(line, slot)
-        self.free_lines[self.column_capacity - self.n_live + self.n_live_long] = old
-        self.n_live_long += 1
+        self.free_lines[self.column_capacity - n_short] = old
         self.lines[column], self.column_of[line] = line, column
         return line
 
@@ -532,7 +541,7 @@ cdef class Window:
         n_short = self.n_live - self.n_live_long
         require(sum([line < self.n_long for line in lines]) == self.n_live_long
                 and all([self.n_held[line] == 1 for line in lines if line >= self.n_long]),
-                "Window: a line is not as long as its values need")
+                "Window: a short line has more than one value")
         lines += [self.free_lines[i] for i in range(self.n_long - self.n_live_long)] + [
             self.free_lines[i] for i in range(self.n_long, self.column_capacity - n_short)]
         require(sorted(lines) == list(range(self.column_capacity)),
@@ -649,8 +658,9 @@ cdef class Window:
         room = (self.capacity,)
         n_present = (~np.isnan(data)).sum(axis=1, dtype=np.int64) if n else np.zeros(0, np.int64)
         present = np.flatnonzero(n_present)
-        self.reserve(self.capacity, <int>len(data), <int>len(present),
-                     <int>np.count_nonzero(n_present > 1))
+        n_long = len(present) if len(present) <= FEW_COLUMNS else np.count_nonzero(n_present > 1)
+        self.reserve(self.capacity, <int>len(data),
+                     <int>len(present) if len(present) > FEW_COLUMNS else 0, <int>n_long)
         self.n_columns = <int>len(data)
         for column in present:
             self.give_all(column, data[column], 0, n_sorted)
@@ -668,6 +678,7 @@ cdef class Window:
             self.leaf[i] = -1
         for column in present:
             self.give_all(column, data[column], n_sorted, n)
+        sort_live(self, 0)
         return 0
 
     cdef void give_all(self, int column, const double[:] values, int first, int stop) noexcept:
