@@ -35,6 +35,10 @@ cdef inline uint64_t mix(uint64_t z) noexcept nogil:
     z = (z ^ (z >> 27)) * <uint64_t>0x94D049BB133111EB
     return z ^ (z >> 31)
 
+cdef inline void skip(Rng* rng, uint64_t n) noexcept nogil:
+    """Leave out n words."""
+    rng.state += n * <uint64_t>0x9E3779B97F4A7C15
+
 cdef inline uint64_t next_word(Rng* rng) noexcept nogil:
     rng.state += <uint64_t>0x9E3779B97F4A7C15
     return mix(rng.state)

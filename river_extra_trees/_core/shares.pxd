@@ -4,6 +4,19 @@ predictions.
 
 from libc.math cimport INFINITY, exp
 
+cdef enum:
+    MOST_TO_REST = 9    # samples of one label for each of the rest
+    ASSUMED = 10        # more samples of the rest
+
+
+cdef inline double balance(double n_frequent, double n_rest) noexcept nogil:
+    """The share of the samples of a label that leaves it nine tenths of all; 1 if it has fewer.
+
+    Some more samples of the rest are assumed: where there are hardly any, most are needed.
+    """
+    cdef double most = MOST_TO_REST * (n_rest + ASSUMED)
+    return most / n_frequent if most < n_frequent else 1.0
+
 
 cdef inline int first_largest(const double* shares, int n) noexcept nogil:
     """The position of the largest share, the first one among equal shares."""

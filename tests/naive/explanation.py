@@ -112,14 +112,19 @@ def log_odds(p: float) -> float:
 
 
 def pool_slopes(
-    at: list[list[float]], base: list[list[float]], exponents: list[float], code: int
+    at: list[list[float]],
+    base: list[list[float]],
+    exponents: list[float],
+    code: int,
+    odds: list[float],
 ) -> list[list[float]]:
     """The slopes of the log odds of a class for the probability of each class by each member."""
 
     def shares(members: list[list[float]]) -> list[float]:
         """Of the classes but one, by the pool."""
         products = [
-            math.prod(q[k] ** e for q, e in zip(members, exponents, strict=True))
+            odds[k] ** (sum(exponents) - 1.0)
+            * math.prod(q[k] ** e for q, e in zip(members, exponents, strict=True))
             for k in range(len(members[0]))
         ]
         products[code] = 0.0

@@ -65,6 +65,11 @@ class Question:
 MOST_COLUMNS = 1024  # of which a tree takes those, too, that one sample has
 
 
+def balance(n_frequent: float, n_rest: float) -> float:
+    """The share of the samples of a label that leaves it nine tenths of all, if it has more."""
+    return min(1.0, 9.0 * (n_rest + 10.0) / n_frequent)
+
+
 def row_of(x: Sequence[float]) -> Row:
     """The values that are not missing."""
     return tuple((column, value) for column, value in enumerate(x) if not math.isnan(value))
@@ -149,8 +154,8 @@ class NaiveExtraTrees(abc.ABC):
         """Keep a question and its answer; count it if nothing is known yet."""
         self.n_first += not self.samples
         self.asked_at = self.n_seen
-        if self.samples:
-            row = self.columns.encoded(x)
+        row = self.columns.encoded(x)
+        if self.samples and row_of(row):
             answer = self.kept(self.answer_of(row))
             self.questions.append(Question(row_of(row), self.n_seen, answer))
 
@@ -307,6 +312,7 @@ class NaiveClassForest(NaiveExtraTrees):
     FLOOR, SHARE = 0.01, 0.005
     RATE, FIRST_SQUARES, MOST_SQUARES, FIRST_OF_TABLE = 0.3, 4.0, 500.0, 0.5
     LABEL_MEMORY, PRIOR_COUNT = 500.0, 0.5
+    COUNT_MEMORY = 16_000.0
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
@@ -359,9 +365,28 @@ class NaiveClassForest(NaiveExtraTrees):
     def kept(self, answer: Any) -> tuple[Values, Values, int | None]:
         return answer[0], np.exp(answer[0][: len(self.groups)]), answer[2]
 
+    def balance(self) -> Values:
+        """Per label what its samples weigh: a frequent one has at most nine tenths of the weight.
+
+        One label is counted; another one takes its place when it has fewer samples than the rest.
+        """
+        found = np.ones(len(self.labels))
+        frequent, n_frequent, n_rest, kept = 0, 0.0, 0.0, 1.0 - 1.0 / self.COUNT_MEMORY
+        for sample in self.samples:
+            n_frequent = kept * n_frequent + (sample.y == frequent)
+            n_rest = kept * n_rest + (sample.y != frequent)
+            if sample.y != frequent and n_frequent < n_rest:
+                frequent = int(sample.y)
+                n_frequent = n_rest = (n_frequent + n_rest) / 2.0
+        if self.samples:
+            found[frequent] = balance(n_frequent, n_rest)
+        return found
+
     def pool(self, logs: Values) -> Values:
-        """p(c) is proportional to the product of q_m(c) ** e_m over the members m."""
-        found = self.exponents @ logs
+        """p(c) is proportional to the product over the members m of q_m(c) ** e_m, where the odds
+        are those of samples that are weighed by `balance`.
+        """
+        found = self.exponents @ logs + (self.exponents.sum() - 1.0) * np.log(self.balance())
         shares = np.exp(found - found.max())
         return shares / shares.sum()
 
@@ -378,15 +403,19 @@ class NaiveClassForest(NaiveExtraTrees):
         if code in {known.y for known in self.samples}:
             if self.squares[-2] == 0.0:
                 self.exponents[-2] = self.FIRST_OF_TABLE if self.delay == 0.0 else 0.0
-            slopes = logs @ self.pool(logs) - logs[:, code]
+            weights = self.balance()
+            balanced = self.pool(logs) * weights
+            odds = logs + np.log(weights)
+            slopes = weights[code] * (odds @ (balanced / balanced.sum()) - odds[:, code])
             self.squares = np.minimum(self.squares + slopes**2, self.MOST_SQUARES)
             first = self.FIRST_SQUARES * (1.0 + self.delay)
             rates = (
                 self.RATE * self.step / np.sqrt(np.minimum(first + self.squares, self.MOST_SQUARES))
             )
             self.exponents = np.maximum(self.exponents - rates * slopes, 0.0)
-            raised = self.weights * np.maximum(groups[:, code], self.FLOOR) ** (0.5 * self.step)
-            self.weights = self.shared(raised, self.SHARE, self.claims())
+            power = 0.5 * self.step * weights[code]
+            raised = self.weights * np.maximum(groups[:, code], self.FLOOR) ** power
+            self.weights = self.shared(raised, self.SHARE * weights[code], self.claims())
         if last is not None:
             self.followed.setdefault(last, []).append(code)
         self.last = code

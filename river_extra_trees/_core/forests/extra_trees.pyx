@@ -338,7 +338,7 @@ cdef class ExtraTrees(Ensemble):
         """The trees that grow have no other labels than those of stored samples."""
         self.trees.forget_classes(gone)
         self.logistic.forget_classes(gone)
-        self.pool.transitions.forget(gone)
+        self.pool.forget(gone)
 
     cdef void widen(self, int n_labels) noexcept:
         self.trees.widen(n_labels)

@@ -40,6 +40,7 @@ from libc.stdint cimport int64_t, uint8_t, uint64_t
 from ..rng cimport Rng
 from ..split cimport Split
 from ..tree cimport Kind, Tree
+from .candidates cimport Side
 from .column_lists cimport ColumnLists
 from .lane_rows cimport Segment, Task
 
@@ -53,6 +54,7 @@ cdef extern from "lanes.h":
 cdef enum:
     MOST_CELLS = 1 << 23    # of the rows: samples times columns
     MOST_VALUES = 1 << 22   # of the samples of a growth whose columns are listed
+    BITS_OF_SUM = 30        # of the largest sum of whole targets
     SPARSE = 4              # then at most one of so many cells has a value
 
 cdef inline bint are_few(int64_t n_values, int64_t n_cells) noexcept nogil:
@@ -77,6 +79,11 @@ cdef enum Phase:            # what a growth does next
     SPLIT = 8
     DONE = 9
 
+cdef struct Layout:         # what `lay_out` depends on
+    int n_samples           # see `room`; 0: the block is not divided
+    int n_offered, n_values, n_classes
+    bint is_wide, is_sparse, has_nominal, has_class_counts
+
 @cython.final
 cdef class Growth(ColumnLists):
     # The rules.
@@ -87,6 +94,7 @@ cdef class Growth(ColumnLists):
     cdef int root                       # the leaf that is split ...
     cdef bint keeps_root                # ... and whether it keeps its statistics if it is not
     cdef bint has_items                 # whether `items` follow the rows
+    cdef bint is_fast                   # all lanes are fast: there is no memory for others
 
     # State of the growth.
     cdef Phase phase
@@ -103,6 +111,7 @@ cdef class Growth(ColumnLists):
     # All arrays but those per column are parts of one memory block, from `reserve` to `release`.
     cdef char* block
     cdef size_t block_bytes
+    cdef Layout layout                  # for which the block is divided
     # Per sample, in the order in which they were given:
     cdef double* numbers                # targets of a regression, or residuals of a model
     cdef int* order                     # the samples of a regression, those of a leaf adjacent
@@ -116,13 +125,18 @@ cdef class Growth(ColumnLists):
     cdef uint64_t* chosen               # ... are tried now, ...
     cdef uint64_t* best_lanes           # ... and have the best score
     # Others:
-    cdef Task* tasks                    # a stack
+    cdef char* tasks                    # a stack; of each `Task` only `task_size` bytes
+    cdef size_t task_size
     cdef Segment* segments              # a stack
     cdef Segment* left_segments         # scratch
     cdef int* class_counts              # SORT
 
     cdef int reserve(self, Tree* tree, const Kind* kind, int n_labels, int n_samples,
                      int64_t n_values, int max_features) except -1 nogil
+    cdef inline int room(self) noexcept nogil:
+        """The number of samples for which the block is divided: small batches differ little."""
+        return (self.n_samples + 15) // 16 * 16
+
     cdef size_t lay_out(self) except 0 nogil
     cdef void trim(self) noexcept nogil
     cdef void release(self) noexcept nogil
@@ -144,6 +158,7 @@ cdef class Growth(ColumnLists):
     cdef void set_leaf(self, Tree* tree, const Task* task, const Segment* segments) noexcept nogil
     cdef bint is_final(self, int n, int n_segments, int depth) noexcept nogil
     cdef void draw(self, Tree* tree) noexcept nogil
+    cdef void draw_all(self, Rng rng, int n_words) noexcept nogil
     cdef void choose(self, int n_vary, int n_chosen) noexcept nogil
     cdef void count(self) noexcept nogil
     cdef void visit_next(self) noexcept nogil
@@ -154,6 +169,6 @@ cdef class Growth(ColumnLists):
     cdef void split_wide(self, Tree* tree) noexcept nogil
     cdef void split_task(self, Tree* tree, const Split* split, const Test* test) noexcept nogil
     cdef void move(self, const Test* test, Task* left, Task* right) noexcept nogil
-    cdef double gain(self) noexcept nogil
+    cdef double gain(self, const Side* node, const Side* left, const Side* right) noexcept nogil
     cdef void add_child(self, Tree* tree, const Task* child,
                         const Segment* segments) noexcept nogil

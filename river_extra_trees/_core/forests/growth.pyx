@@ -1,18 +1,18 @@
 """The growth of an extremely randomised tree, in small steps. See the header."""
 
 cimport cython
-from libc.math cimport INFINITY, ldexp, nextafter, nextafterf
+from libc.math cimport INFINITY, nextafter, nextafterf
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
-from libc.string cimport memcpy, memset
+from libc.string cimport memcmp, memcpy, memset
 
 from ..allocation cimport carve, free, product, resized, trimmed
-from ..rng cimport Rng, next_word
+from ..rng cimport Rng, next_word, skip
 from ..split cimport ENTROPY, VALUES, VARIANCE, Split, goes_left
 from ..tree cimport Kind, Tree, add_class, learn_number, reserve_pairs, split_leaf
 from .buffer cimport BLOCK, BLOCK_BITS
-from .candidates cimport LEAST_TOLD, NOWHERE, float_at
+from .candidates cimport LEAST_TOLD, NOWHERE, Side, float_at
 from .column_lists cimport MOST_COUNTED, ColumnLists, Link
-from .lane_rows cimport Lane, Lanes, Range, Segment, Task, power_below
+from .lane_rows cimport Lane, Lanes, Range, Segment, Task
 from .node_values cimport NodeValues
 
 cdef extern from "bits.h":
@@ -20,6 +20,7 @@ cdef extern from "bits.h":
 
 cdef extern from "lanes.h":
     int has_lane(const uint64_t* set, int lane) nogil
+    int first_word(const Lanes* lanes, int lane) nogil
     int count_lanes(const uint64_t* set, int n_words) nogil
     int lane_at(const uint64_t* set, int at) nogil
     int bit_length(uint32_t number) nogil
@@ -38,12 +39,15 @@ cdef extern from "lanes.h":
                    uint8_t* to, const int* items, int* to_items, int keeps_left,
                    int keeps_right) nogil
     float encoded(double value, double offset, double scale) nogil
+    double power_below(double magnitude) nogil
+    void find_unequal(const Lanes* lanes, const uint8_t* rows, uint64_t* vary) nogil
+    void draw_threshold(const Lanes* lanes, const uint8_t* rows, int n, int lane,
+                        const uint64_t* words, uint8_t* thresholds, uint64_t* vary) nogil
 
 cdef enum:
     WIDE = 8                # a growth is wide if it is offered so many columns per tried one
     LEAST_TRIM = 1 << 16    # bytes
     PAGE = 1 << 12          # bytes of memory that the system gives when they are first written
-    BITS_OF_SUM = 30        # of the largest sum of whole targets
 
 CRITERIA = ("gini", "entropy", "variance")
 
@@ -102,6 +106,7 @@ cdef class Growth(ColumnLists):
         values in all. The labels are those of the samples; the tree may not know all of them yet.
         """
         cdef size_t bytes
+        cdef Layout layout
         cdef int64_t n_cells = <int64_t>self.n_offered * n_samples
         self.max_features = max_features
         self.is_sparse = n_samples > 2 and are_few(n_values, n_cells)
@@ -112,24 +117,33 @@ cdef class Growth(ColumnLists):
         self.n_classes = 1 if self.criterion == VARIANCE else max(1, n_labels)
         self.has_class_counts = (self.is_sparse and self.criterion != VARIANCE
                                  and self.n_classes <= MOST_COUNTED)
-        self.n_samples = n_samples
+        self.n_samples, self.has_items, self.is_fast = n_samples, True, False
         memset(&self.lanes, 0, sizeof(Lanes))
         # Until the lanes are known: float lanes, and some to fill the last unit of each kind.
         self.lanes.size = 0 if self.is_wide else 16 * (self.n_offered // 4 + 3)
-        bytes = self.lay_out()
-        if bytes > self.block_bytes:
-            self.release()
-            self.block = <char*>resized(NULL, bytes, 1)
-            self.block_bytes = bytes
-            self.lay_out()
+        memset(&layout, 0, sizeof(Layout))
+        layout.n_samples, layout.n_offered = self.room(), self.n_offered
+        layout.n_values, layout.n_classes = self.n_values, self.n_classes
+        layout.is_wide, layout.is_sparse = self.is_wide, self.is_sparse
+        layout.has_nominal, layout.has_class_counts = self.has_nominal, self.has_class_counts
+        if memcmp(&layout, &self.layout, sizeof(Layout)) != 0:
+            self.layout.n_samples = 0
+            bytes = self.lay_out()
+            if bytes > self.block_bytes:
+                self.release()
+                self.block = <char*>resized(NULL, bytes, 1)
+                self.block_bytes = bytes
+                self.lay_out()
+            self.layout = layout
         # All new pairs, and a root if there is none.
         return reserve_pairs(tree, kind, (tree.n_used == 0)
                              + n_samples // max(1, self.min_samples_leaf))
 
     cdef size_t lay_out(self) except 0 nogil:
         """Divide the block for `n_samples` rows of `lanes.size` bytes; return its size in bytes."""
-        cdef size_t begin = <size_t>self.block, end = begin, n = self.n_samples
+        cdef size_t begin = <size_t>self.block, end = begin, n = self.room()
         cdef size_t n_numbers = n if self.criterion == VARIANCE else 0
+        cdef size_t n_slow = 0 if self.is_fast else n
         # Lanes for the columns, and some to fill the last unit of each kind.
         cdef size_t n_columns = 0 if self.is_wide else self.n_offered
         cdef size_t n_lanes = 0 if self.is_wide else n_columns + 15 + 3 + 3
@@ -139,12 +153,7 @@ cdef class Growth(ColumnLists):
         cdef size_t n_values = n if self.is_sparse and self.has_nominal else 0
         self.node_values.lay_out(&end, n if self.has_nominal else 0)
         self.links = <Link*>carve(&end, self.n_values + self.most_lists(), sizeof(Link))
-        # At most one of two children is below the top of the stack, and it has at least 2 samples.
-        self.tasks = <Task*>carve(&end, n // 2 + 2, sizeof(Task))
-        self.weights = <double*>carve(&end, n, sizeof(double))
-        self.values = <double*>carve(&end, n, sizeof(double))
         self.numbers = <double*>carve(&end, n_numbers, sizeof(double))
-        self.targets = <double*>carve(&end, n_numbers, sizeof(double))
         self.weights_of = <double*>carve(&end, n_values, sizeof(double))
         self.targets_of = <double*>carve(&end, n_values, sizeof(double))
         self.node.counts = <double*>carve(&end, self.n_classes, sizeof(double))
@@ -163,7 +172,8 @@ cdef class Growth(ColumnLists):
         self.scores = <float*>carve(&end, n_lanes, sizeof(float))
         self.varying = <int*>carve(&end, n_lanes, sizeof(int))
         self.told_at = <int*>carve(&end, n_lanes, sizeof(int))
-        self.segments = <Segment*>carve(&end, n + self.n_classes, sizeof(Segment))
+        self.segments = <Segment*>carve(
+            &end, n // 2 + 3 if n_numbers else n + self.n_classes, sizeof(Segment))
         self.left_segments = <Segment*>carve(&end, self.n_classes, sizeof(Segment))
         self.lefts = <int*>carve(&end, self.n_classes, sizeof(int))
         self.class_counts = <int*>carve(&end, self.n_classes, sizeof(int))
@@ -171,22 +181,34 @@ cdef class Growth(ColumnLists):
         self.positions = <int*>carve(&end, n, sizeof(int))
         self.order = <int*>carve(&end, n_numbers, sizeof(int))
         self.whole_targets = <int*>carve(&end, n_numbers, sizeof(int))
-        self.codes = <int*>carve(&end, n, sizeof(int))
         self.spare = <int*>carve(&end, n + 1, sizeof(int))
         self.node_values.lay_out_ints(&end, n if self.has_nominal else 0)
-        for i in range(2):
-            self.items[i] = <int*>carve(&end, n, sizeof(int))
         self.lay_out_lists(&end, n)
-        self.sides = <uint8_t*>carve(&end, n, 1)
+        for i in range(2):
+            self.items[i] = <int*>carve(&end, n if self.has_items else 0, sizeof(int))
+        # What follows is not in use yet when `trim` divides the block anew.
+        carve(&end, (0 - end) % sizeof(double), 1)
+        self.weights = <double*>carve(&end, n_slow, sizeof(double))
+        self.values = <double*>carve(&end, n_numbers if self.is_fast else n, sizeof(double))
+        self.targets = <double*>carve(&end, n_numbers if n_slow else 0, sizeof(double))
+        # At most one of two children is below the top of the stack, and it has at least 2 samples.
+        self.task_size = sizeof(Task) if self.is_wide else (
+            <char*>&self.task.n_active - <char*>&self.task)
+        self.tasks = <char*>carve(&end, n // 2 + 2, self.task_size)
+        self.codes = <int*>carve(&end, n_slow, sizeof(int))
+        self.sides = <uint8_t*>carve(&end, n_slow, 1)
         self.thresholds = <uint8_t*>carve(&end, size, 1)
-        for i in range(2):      # last: `trim` takes their end
+        for i in range(2):
             self.rows[i] = <uint8_t*>carve(&end, product(n, size), 1)
         return end - begin
 
     cdef void trim(self) noexcept nogil:
-        """Give the memory back that was reserved for lanes of floats, if it is much."""
-        cdef size_t bytes = self.block_bytes - 2 * <size_t>self.n_samples * (
-            16 * (self.n_offered // 4 + 3) - self.lanes.size)
+        """Give the memory back that the lanes do not need, if it is much."""
+        cdef size_t bytes
+        if self.block_bytes < LEAST_TRIM:
+            return
+        self.is_fast, self.layout.n_samples = self.lanes.n_other == 0, 0
+        bytes = self.lay_out()
         if bytes + LEAST_TRIM < self.block_bytes:
             self.block = <char*>trimmed(self.block, bytes)
             self.block_bytes = bytes
@@ -195,7 +217,7 @@ cdef class Growth(ColumnLists):
     cdef void release(self) noexcept nogil:
         """Free the memory of the growth."""
         free(self.block)
-        self.block, self.block_bytes = NULL, 0
+        self.block, self.block_bytes, self.layout.n_samples = NULL, 0, 0
 
     # ---------------------------------------------------------------- steps of a growth
 
@@ -401,7 +423,7 @@ cdef class Growth(ColumnLists):
 
     cdef void push_task(self, Task task) noexcept nogil:
         """Add a task, whose segments are the last ones of `segments`."""
-        self.tasks[self.n_tasks] = task
+        memcpy(self.tasks + self.n_tasks * self.task_size, &task, self.task_size)
         self.n_tasks += 1
         self.n_levels += self.levels_of(task.n)
         self.phase = OPEN
@@ -412,7 +434,7 @@ cdef class Growth(ColumnLists):
             self.phase = DONE
             return False
         self.n_tasks -= 1
-        self.task = self.tasks[self.n_tasks]
+        memcpy(&self.task, self.tasks + self.n_tasks * self.task_size, self.task_size)
         self.n_levels -= self.levels_of(self.task.n)
         self.n_segments -= self.task.n_segments
         self.own = self.segments + self.n_segments
@@ -464,7 +486,7 @@ cdef class Growth(ColumnLists):
         self.center = center = total / weights
         while 1 << (BITS_OF_SUM - bits) < n:
             bits -= 1
-        self.grain = grain = ldexp(power_below(max(center - low, high - center)), bits)
+        self.grain = grain = power_below(max(center - low, high - center)) * (1 << bits)
         for i in range(n):
             whole[i] = <int>((own[i] - center) * grain)
             sum_of_whole += whole[i]
@@ -508,23 +530,43 @@ cdef class Growth(ColumnLists):
 
     cdef void draw(self, Tree* tree) noexcept nogil:
         """Draw thresholds; choose lanes among those that vary."""
-        cdef int i, n = self.task.n, n_vary
+        cdef int i, n = self.task.n, n_vary, lane
+        cdef int n_drawn = 4 * self.lanes.n_bytes + 2 * (self.lanes.n_full + self.lanes.n_other)
+        cdef Rng rng = self.rng
         self.n_steps += 20 + n * (self.lanes.size // 16)
-        for i in range(4 * self.lanes.n_bytes + 2 * (self.lanes.n_full + self.lanes.n_other)):
-            self.words[i] = next_word(&self.rng)
+        skip(&self.rng, n_drawn)
         for i in range(self.n_words):
             self.vary[i] = self.best_lanes[i] = 0
-        draw_thresholds(&self.lanes, self.own_rows(), n, self.words, self.thresholds, self.vary)
+        if n == 2:
+            find_unequal(&self.lanes, self.own_rows(), self.vary)
+        else:
+            self.draw_all(rng, n_drawn)
         n_vary = count_lanes(self.vary, self.n_words)
         if n_vary == 0:
             self.leave(tree)
             return
         self.choose(n_vary, 1 if n == 2 else self.max_features)     # all are perfect for two
         self.phase = COUNT
-        if n == 2:
-            i = lane_at(self.chosen, 0)
-            if i < self.lanes.n_fast:
-                self.lane, self.phase = i, SPLIT
+        if n > 2:
+            return
+        lane = lane_at(self.chosen, 0)
+        if lane >= self.lanes.n_fast:
+            self.draw_all(rng, n_drawn)
+            return
+        skip(&rng, first_word(&self.lanes, lane))
+        for i in range(4):
+            self.words[i] = next_word(&rng)
+        draw_threshold(&self.lanes, self.own_rows(), n, lane, self.words, self.thresholds,
+                       self.vary)
+        self.lane, self.phase = lane, SPLIT
+
+    cdef void draw_all(self, Rng rng, int n_words) noexcept nogil:
+        """Draw the thresholds of all lanes, and find out which of them vary."""
+        cdef int i
+        for i in range(n_words):
+            self.words[i] = next_word(&rng)
+        draw_thresholds(&self.lanes, self.own_rows(), self.task.n, self.words, self.thresholds,
+                        self.vary)
 
     cdef void choose(self, int n_vary, int n_chosen) noexcept nogil:
         """Choose at random among the lanes that vary."""
@@ -730,7 +772,8 @@ cdef class Growth(ColumnLists):
         left.depth = right.depth = self.task.depth + 1
         left.side = right.side = 1 if self.is_wide else 1 - self.task.side
         right.start += left.n
-        left.node = split_leaf(tree, self.task.node, split, self.gain())
+        left.node = split_leaf(tree, self.task.node, split,
+                               self.gain(&self.node, &self.left, &self.right))
         right.node = left.node ^ 1
         left.n_segments = right.n_segments = 0
         for s in range(self.task.n_segments):       # those of the right child replace the task's
@@ -762,10 +805,10 @@ cdef class Growth(ColumnLists):
                   self.items[from_] + left.start if self.has_items else NULL,
                   self.items[to] + left.start, keeps_left, keeps_right)
 
-    cdef double gain(self) noexcept nogil:
-        """The decrease of impurity by a split into `left` and `right`, times the weight."""
-        cdef double found = (self.side_score(&self.left) + self.side_score(&self.right)
-                             - self.side_score(&self.node)) / self.unit
+    cdef double gain(self, const Side* node, const Side* left, const Side* right) noexcept nogil:
+        """The decrease of impurity by a split of a node into two sides, times the weight."""
+        cdef double found = (self.side_score(left) + self.side_score(right)
+                             - self.side_score(node)) / self.unit
         return found if self.criterion != VARIANCE else found / self.grain / self.grain
 
     cdef void add_child(self, Tree* tree, const Task* child,

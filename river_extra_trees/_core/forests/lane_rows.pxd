@@ -118,5 +118,3 @@ cdef class LaneRows:
     cdef inline double weight(self, int item) noexcept nogil:
         """The weight of a sample in scores."""
         return self.unit * self.buffer.weight(self.places[item])
-
-cdef double power_below(double magnitude) noexcept nogil

@@ -1,6 +1,6 @@
 """The samples of a growth as rows of lanes. See the header."""
 
-from libc.math cimport INFINITY, NAN, fabs, frexp, ldexp
+from libc.math cimport INFINITY, NAN, fabs
 from libc.stdint cimport uint8_t, uint64_t
 from libc.string cimport memset
 
@@ -20,6 +20,7 @@ cdef extern from "lanes.h":
                         int size, const double* offsets, const double* scales) nogil
     void encode_floats(const float* const* values, int n, const int* positions, uint8_t* lane,
                        int size, int is_byte) nogil
+    double power_below(double magnitude) nogil
 
 cdef enum:
     GATHERED = 64           # samples of a run that are scattered over the buffer
@@ -27,13 +28,6 @@ cdef enum:
 cdef union Values:          # of a column in a run, if they are not read where they are
     double[GATHERED] doubles
     float[GATHERED] floats
-
-
-cdef double power_below(double magnitude) noexcept nogil:
-    """A power of two; times it, the magnitude is at least .5 and below 1, unless it is extreme."""
-    cdef int exponent
-    frexp(magnitude, &exponent)
-    return ldexp(1.0, min(max(-exponent, -1000), 1000))
 
 
 cdef inline const void* read_values(LaneRows rows, int column, bint is_double, int at, int n,

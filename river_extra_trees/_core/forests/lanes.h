@@ -366,6 +366,42 @@ static inline void draw_thresholds(const Lanes *lanes, const uint8_t *rows, int 
     }
 }
 
+/* The first word for the unit of a lane. */
+INLINE int first_word(const Lanes *lanes, int lane) {
+    int n_bytes = 16 * lanes->n_bytes;
+    return lane < n_bytes ? lane / 16 * 4 : n_bytes / 4 + (lane - n_bytes) / 4 * 2;
+}
+
+/* The same for the unit of one lane alone, with its words. */
+static inline void draw_threshold(const Lanes *lanes, const uint8_t *rows, int n, int lane,
+                                  const uint64_t *words, uint8_t *thresholds, uint64_t *vary) {
+    int unit = lane / 16, n_bytes = lanes->n_bytes;
+    if (unit < n_bytes) {
+        byte_thresholds(rows + 16 * unit, n, lanes->size, 1, words, thresholds + 16 * unit, vary,
+                        16 * unit);
+        return;
+    }
+    unit = n_bytes + (lane - 16 * n_bytes) / 4;
+    float_thresholds(rows + 16 * unit, n, lanes->size, 1, 1, words, thresholds + 16 * unit, vary,
+                     lane & ~3);
+}
+
+/* Find the lanes in which two rows differ: those that vary. */
+static inline void find_unequal(const Lanes *lanes, const uint8_t *rows, uint64_t *vary) {
+    int unit, lane = 0;
+    for (unit = 0; unit < lanes->size / 16; unit++, rows += 16) {
+        if (unit < lanes->n_bytes) {
+            put_lanes(vary, lane, unequal_bytes(load_bytes(rows), load_bytes(rows + lanes->size)));
+            lane += 16;
+        } else {
+            Floats x = load_floats(rows), y = load_floats(rows + lanes->size);
+            put_lanes(vary, lane, 15 & ~bits_of(or_ints(
+                is_equal(x, y), and_ints(is_missing_lane(x), is_missing_lane(y)))));
+            lane += 4;
+        }
+    }
+}
+
 /* ------------------------------------------------------------------------------- counts */
 
 INLINE void count_byte_units(const uint8_t *row, const Segment *segments, int n_segments, int size,
@@ -574,7 +610,7 @@ side in its old order. Without items, the rows of a child that is not kept may b
 static inline void move_rows(const Lanes *lanes, const uint8_t *rows, int n, int n_left, const Test *test,
                       uint8_t *to, const int *items, int *to_items, int keeps_left,
                       int keeps_right) {
-    int n_units = lanes->size / 16;
+    int n_units = keeps_left || keeps_right ? lanes->size / 16 : 0;
     uint8_t *middle = to + (size_t)n_left * lanes->size, *stop = to + (size_t)n * lanes->size;
     if (items != NULL) {
         if (test->is_float) BY_SIZE(n_units, move_both(rows, n, K, n_left, *test, 1, to, items, to_items))
@@ -590,6 +626,19 @@ static inline void move_rows(const Lanes *lanes, const uint8_t *rows, int n, int
 }
 
 /* ------------------------------------------------------------------------------- encoding */
+
+/* A power of two; times it, the magnitude is at least .5 and below 1, unless it is extreme. */
+INLINE double power_below(double magnitude) {
+    uint64_t bits;
+    int exponent;
+    if (!(magnitude > 0.0 && magnitude < INFINITY)) return 1.0;
+    memcpy(&bits, &magnitude, sizeof(bits));
+    exponent = 2045 - (int)(bits >> 52);
+    exponent = exponent < 23 ? 23 : exponent > 2023 ? 2023 : exponent;     /* 2^-1000 to 2^1000 */
+    bits = (uint64_t)exponent << 52;
+    memcpy(&magnitude, &bits, sizeof(magnitude));
+    return magnitude;
+}
 
 typedef struct {                /* of the values of a column in a growth */
     double low, high;

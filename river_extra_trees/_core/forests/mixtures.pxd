@@ -20,6 +20,15 @@ where D is the mean delay of the labels. MOST_SQUARES keeps them learning in a l
 with a new label changes no weight and no exponent: no member could know it. The exponent of the
 mixture begins at 1. Where labels come at once, that of the last labels begins at FIRST_OF_TABLE.
 
+Rare labels: if one label f has most samples, the pool learns as if it had nine tenths of them. Each
+of its samples counts v = `balance` of a decayed count (`shares`), for the weights, s and g; in g,
+p(c) is replaced by p'(c) proportional to v_c p(c), v_f = v, other v_c = 1, as if the trees had
+learned a share v of its samples. So the exponents act on odds of which v is a part,
+
+    p(c) proportional to v_c^(sum_m e_m - 1) times the product over the members of q_m(c)^e_m.
+
+Without such a label v = 1, and nothing changes.
+
 Numbers (`NumberMixture`). The members of the mixture are the groups, with predictions m_1 ... m_K,
 and their stacked prediction. All predictions are clipped to the range of the targets seen.
 
@@ -61,9 +70,10 @@ What belongs to one row is in memory of the caller, `scratch_of` doubles, so tha
 can predict rows.
 """
 
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint8_t
 
 from ..schema cimport Labels
+from ..shares cimport balance
 from .fading_ridge cimport FadingRidge
 from .members cimport N_REGRESSORS, Chain, Transitions
 from .noise cimport NoiseModel
@@ -76,6 +86,8 @@ cdef class ClassPool:
     cdef double* weights                # per group
     cdef double* exponents              # e, of the members of the pool, in this order
     cdef double* squares                # G
+    cdef readonly int frequent          # code of f, if any label has most samples ...
+    cdef readonly double n_frequent, n_rest     # ... and decayed numbers of its samples, and others
     cdef readonly Transitions transitions
     cdef Labels labels                  # of the forest: free codes get no share
 
@@ -87,8 +99,14 @@ cdef class ClassPool:
     cdef void pool_logs(self, double* logs, int width) noexcept nogil
     cdef void weigh(self, const double* answers, double* logs, int code, int width,
                     const Pace* pace) noexcept nogil
-    cdef void learn_exponents(self, const double* logs, int code, int width,
-                              double step) noexcept nogil
+    cdef void learn_exponents(self, double* logs, int code, int width, double step) noexcept nogil
+    cdef void count(self, int code) noexcept nogil
+    cdef void forget(self, const uint8_t* gone) noexcept nogil
+    cdef double offset(self) noexcept nogil
+
+    cdef inline double weight_of(self, int code) noexcept nogil:
+        """v_c."""
+        return balance(self.n_frequent, self.n_rest) if code == self.frequent else 1.0
 
     cdef inline double* logistic_answer(self, double* logs, int width) noexcept nogil:
         """The memory to which the prediction of the regression is written before `pool`."""

@@ -3,12 +3,13 @@
 import numpy as np
 
 from libc.math cimport INFINITY, exp, log, sqrt
+from libc.stdint cimport uint8_t
 from libc.string cimport memcpy, memset
 
 from ..allocation cimport free, zeroed
 from ..arrays cimport view
 from ..schema cimport Labels
-from ..shares cimport share_weights, softmax
+from ..shares cimport share_weights, softmax, total_of
 from .fading_ridge cimport FadingRidge
 from .members cimport N_REGRESSORS, Chain, Transitions
 from .noise cimport LARGEST_TILT, NoiseModel
@@ -25,6 +26,8 @@ cdef double RATE = 0.3              # of the exponents
 cdef double FIRST_SQUARES = 4.0     # beside G
 cdef double MOST_SQUARES = 500.0    # of both
 cdef double LARGEST_EXPONENT = 1e6
+cdef double COUNT_MEMORY = 16000.0  # of the samples of the frequent label
+MOST_COUNTED = COUNT_MEMORY + 1.0
 cdef double FIRST_OF_TABLE = 0.5    # exponent
 
 
@@ -81,7 +84,13 @@ cdef class ClassPool:
         for c in range(width if self.labels.n_free else 0):
             if self.labels.is_free(c):
                 pooled[c] = -INFINITY
+        pooled[self.frequent] += self.offset()
         softmax(pooled, width)
+
+    cdef double offset(self) noexcept nogil:
+        """The log of v^(sum of the exponents - 1)."""
+        return (total_of(self.exponents, self.n_groups + 3) - 1.0) * log(
+            self.weight_of(self.frequent))
 
     cdef void weigh(self, const double* answers, double* logs, int code, int width,
                     const Pace* pace) noexcept nogil:
@@ -90,7 +99,7 @@ cdef class ClassPool:
         The predictions of a question, of which only the logs are known, are pooled again.
         """
         cdef int g, n_groups = self.n_groups
-        cdef double share
+        cdef double share, weight = self.weight_of(code), step = weight * pace.step
         if not self.labels.is_new(code):
             if answers == NULL:
                 self.pool_logs(logs, width)
@@ -98,28 +107,54 @@ cdef class ClassPool:
             for g in range(n_groups):
                 share = max(answers[g * width + code] if answers != NULL
                             else exp(logs[g * width + code]), FLOOR)
-                self.weights[g] *= sqrt(share) if pace.step == 1.0 else exp(
-                    0.5 * pace.step * log(share))
-            share_weights(self.weights, n_groups, CLASS_SHARE * pace.share, pace.claims)
+                self.weights[g] *= sqrt(share) if step == 1.0 else exp(0.5 * step * log(share))
+            share_weights(self.weights, n_groups, CLASS_SHARE * weight * pace.share, pace.claims)
+        self.count(code)
         self.transitions.learn(<int>logs[(n_groups + 4) * width], code)
 
-    cdef void learn_exponents(self, const double* logs, int code, int width,
-                              double step) noexcept nogil:
-        """AdaGrad, see the header; `step` is (1 + D)^(-1/2)."""
-        cdef int c, member
-        cdef const double* pooled = logs + (self.n_groups + 3) * width
+    cdef void learn_exponents(self, double* logs, int code, int width, double step) noexcept nogil:
+        """AdaGrad, see the header; `step` is (1 + D)^(-1/2). The pooled p becomes p'."""
+        cdef int c, member, f = self.frequent, table = self.n_groups + 1
+        cdef double* pooled = self.pooled(logs, width)
         cdef double slope, squares, first = FIRST_SQUARES / (step * step)
-        cdef int table = self.n_groups + 1
+        cdef double v = self.weight_of(f), total, of_offset
         if self.squares[table] == 0.0:      # it has told no labels apart yet
             self.exponents[table] = FIRST_OF_TABLE if step == 1.0 else 0.0
+            self.pool_logs(logs, width)         # their sum changed
+        total = 1.0 - (1.0 - v) * pooled[f]
+        pooled[f] *= v
+        for c in range(width):
+            pooled[c] /= total
+        of_offset = (pooled[f] - (code == f)) * log(v)
         for member in range(self.n_groups + 3):
-            slope = -logs[member * width + code]
+            slope = of_offset - logs[member * width + code]
             for c in range(width):
                 slope += pooled[c] * logs[member * width + c]
+            slope *= self.weight_of(code)
             squares = min(self.squares[member] + slope * slope, MOST_SQUARES)
             self.squares[member] = squares
             self.exponents[member] = max(0.0, self.exponents[member] - RATE * step * slope / sqrt(
                 min(first + squares, MOST_SQUARES)))
+
+    cdef void count(self, int code) noexcept nogil:
+        """Count a label. One that has half of the samples or fewer gives way to the next other one,
+        of which one half is assumed.
+        """
+        self.n_frequent -= self.n_frequent / COUNT_MEMORY
+        self.n_rest -= self.n_rest / COUNT_MEMORY
+        if code == self.frequent:
+            self.n_frequent += 1.0
+            return
+        self.n_rest += 1.0
+        if self.n_frequent < self.n_rest:
+            self.frequent = code
+            self.n_frequent = self.n_rest = 0.5 * (self.n_frequent + self.n_rest)
+
+    cdef void forget(self, const uint8_t* gone) noexcept nogil:
+        """Forget the marked labels."""
+        if gone[self.frequent]:
+            self.n_frequent = 0.0
+        self.transitions.forget(gone)
 
     # ---------------------------------------------------------------- state
 
@@ -148,11 +183,13 @@ cdef class ClassPool:
         "weights": ("numbers", "groups", {"least": 0.0, "most": 1.0}),
         "exponents": ("numbers", "members", {"least": 0.0, "most": LARGEST_EXPONENT}),
         "squares": ("numbers", "members", {"least": 0.0, "most": MOST_SQUARES}),
+        "frequent": ("whole", 0, 2**31 - 2),
+        "n_frequent": ("number", 0.0, MOST_COUNTED), "n_rest": ("number", 0.0, MOST_COUNTED),
         "transitions": ("part", Transitions),
     }
 
     def state(self):
-        """Weights, exponents and transitions."""
+        """Weights, exponents, counts and transitions."""
         return fields_of(self, self.FIELDS, self.views())
 
     @classmethod
@@ -166,6 +203,10 @@ cdef class ClassPool:
         pool = ClassPool(<int>n)
         put_back(pool.views(), fields)
         pool.transitions = fields["transitions"]
+        pool.frequent, pool.n_frequent = fields["frequent"], fields["n_frequent"]
+        pool.n_rest = fields["n_rest"]
+        require(pool.frequent < max(1, pool.transitions.n_labels),
+                "ClassPool: it counts a label that is not there")
         return pool
 
     def __reduce__(self):

@@ -74,6 +74,8 @@ cdef class LinearModels:
                        double* z) noexcept nogil
     cdef double slope(self, const double* model, const double* z) noexcept nogil
     cdef double at_place(self, int leaf, Buffer buffer, int place) noexcept nogil
+    cdef void at_places(self, const double* model, Buffer buffer, const int* places, int n,
+                        double* slopes) noexcept nogil
     cdef double at_row(self, int leaf, const double* row, Py_ssize_t stride,
                        int n_columns) noexcept nogil
 
@@ -152,7 +154,8 @@ cdef class TreeGrowth:
     cdef int start, leaf                # SUM and LEARN: index of the first sample, and the leaf
     cdef int stop                       # LEARN: end of the samples of the leaf
     cdef double* weights                # MEASURE: per feature, weight of the present values ...
-    cdef bint has_gaps                  # ... which may differ, since a value was missing
+    cdef bint has_gaps                  # ... which may differ, since a value was missing; until
+                                        #   then, only the first is kept
     cdef int capacity
 
     cdef int reserve(self, int n_labels, int64_t first, int n_samples,
@@ -175,6 +178,7 @@ cdef class TreeGrowth:
                              bint is_complete) noexcept nogil
     cdef void keep_varying(self, LinearModels models) noexcept nogil
     cdef void begin_leaf(self) noexcept nogil
+    cdef int n_in_leaf(self, int n) noexcept nogil
     cdef void sum_samples(self, int64_t until) noexcept nogil
     cdef void fit_leaf(self) noexcept nogil
     cdef void learn_samples(self, int64_t until) noexcept nogil

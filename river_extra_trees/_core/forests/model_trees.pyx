@@ -127,12 +127,26 @@ cdef class LinearModels:
 
     cdef double at_place(self, int leaf, Buffer buffer, int place) noexcept nogil:
         """The slope in a leaf at a stored sample; 0 without a model."""
-        cdef double[MAX_REGRESSORS] z
+        cdef double slope
         cdef const double* model = self.model_of(leaf)
         if model == NULL:
             return 0.0
-        self.read(buffer, &place, 1, z)
-        return self.slope(model, z)
+        self.at_places(model, buffer, &place, 1, &slope)
+        return slope
+
+    cdef void at_places(self, const double* model, Buffer buffer, const int* places, int n,
+                        double* slopes) noexcept nogil:
+        """The slopes of a model at n stored samples, at most RUN."""
+        cdef double[RUN] values
+        cdef (const double*)[RUN] models
+        cdef int i, k, q = self.n_regressors
+        for i in range(n):
+            models[i], slopes[i] = model, -model[q]
+        for k in range(q):
+            buffer.gather(self.columns[k], places, n, values, 1)
+            add_terms(slopes, models, k, values, n, self.centers[k], self.scales[k], LARGEST_Z)
+        for i in range(n):
+            slopes[i] = min(max(slopes[i], -model[q + 1]), model[q + 1])
 
     cdef double at_row(self, int leaf, const double* row, Py_ssize_t stride,
                        int n_columns) noexcept nogil:
@@ -527,15 +541,17 @@ cdef class TreeGrowth:
                                     bint is_complete) noexcept nogil:
         """Add a sample to the means and variances of the features."""
         cdef int i, q = models.n_regressors
-        self.has_gaps |= not is_complete
-        for i in range(q):
-            if not self.has_gaps or values[i] == values[i]:
-                self.weights[i] += weight
-        if not self.has_gaps and q > 0:     # all features have the same total
+        if not (self.has_gaps or is_complete):
+            self.has_gaps = True
+            for i in range(1, q):
+                self.weights[i] = self.weights[0]
+        if not self.has_gaps and q > 0:     # all features have the total of the first
+            self.weights[0] += weight
             follow_all(models.centers, models.scales, values, q, weight, self.weights[0])
             return
         for i in range(q):
             if values[i] == values[i]:
+                self.weights[i] += weight
                 follow_moments(
                     &models.centers[i], &models.scales[i], values[i], weight, self.weights[i])
 
@@ -544,6 +560,8 @@ cdef class TreeGrowth:
         cdef int i, n = 0
         cdef double variance, scale
         for i in range(models.n_regressors):
+            if not self.has_gaps:
+                self.weights[i] = self.weights[0]
             variance = models.scales[i] / self.weights[i] if self.weights[i] > 0.0 else 0.0
             scale = 1.0 / sqrt(variance) if variance > 0.0 else 0.0
             if 0.0 < scale < INFINITY and -INFINITY < models.centers[i] < INFINITY:
@@ -562,19 +580,31 @@ cdef class TreeGrowth:
         """The leaf of a sample; those of a leaf are adjacent in the order of the growth."""
         return walk(&self.tree, self.growth.buffer, self.growth.places[self.growth.order[i]])
 
+    cdef int n_in_leaf(self, int n) noexcept nogil:
+        """How many of the next n samples are in the leaf: the last ones are not."""
+        cdef int low = 0, middle
+        if n > 0 and self.leaf_of(self.at + n - 1) == self.leaf:
+            return n
+        while low < n - 1:
+            middle = (low + n - 1) // 2
+            if self.leaf_of(self.at + middle) == self.leaf:
+                low = middle + 1
+            else:
+                n = middle + 1
+        return low
+
     cdef void sum_samples(self, int64_t until) noexcept nogil:
         """Add the next samples to the sums of their leaf; after the last one fit the model."""
         cdef double[RUN * (MAX_REGRESSORS + 1)] rows
         cdef int[RUN] places
-        cdef int i, n = 0, most, q = self.models.n_regressors
+        cdef int i, n, q = self.models.n_regressors
         cdef int64_t cost = <int64_t>steps_of_sum(q)
-        most = self.n_next(self.n_samples - self.at, cost, until)
-        while n < most and self.leaf_of(self.at + n) == self.leaf:
-            places[n] = self.growth.places[self.growth.order[self.at + n]]
-            n += 1
+        n = self.n_in_leaf(self.n_next(self.n_samples - self.at, cost, until))
         if n == 0:
             self.fit_leaf()
             return
+        for i in range(n):
+            places[i] = self.growth.places[self.growth.order[self.at + i]]
         self.models.read(self.growth.buffer, places, n, rows)
         for i in range(n):
             rows[i * (q + 1) + q] = self.growth.numbers[self.growth.order[self.at + i]]
@@ -591,7 +621,7 @@ cdef class TreeGrowth:
 
     cdef void learn_samples(self, int64_t until) noexcept nogil:
         """Let a leaf learn the residuals of its model at the next samples."""
-        cdef double[RUN * (MAX_REGRESSORS + 1)] rows
+        cdef double[RUN] slopes
         cdef int[RUN] places
         cdef int i, k, q = self.models.n_regressors
         cdef int n = self.n_next(self.stop - self.at, 1 + q, until)
@@ -600,10 +630,10 @@ cdef class TreeGrowth:
         cdef double* numbers = self.growth.numbers
         for i in range(n):
             places[i] = self.growth.places[order[i]]
-        self.models.read(self.growth.buffer, places, n, rows)
+        self.models.at_places(model, self.growth.buffer, places, n, slopes)
         for i in range(n):
             k = order[i]
-            numbers[k] = remainder(numbers[k], self.models.slope(model, rows + i * (q + 1)))
+            numbers[k] = remainder(numbers[k], slopes[i])
             learn_number(&self.tree, self.leaf, numbers[k],
                          self.growth.buffer.weight(places[i]), 1.0)
         self.n_own_steps += <int64_t>n * (1 + q)

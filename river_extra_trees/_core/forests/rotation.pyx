@@ -3,20 +3,20 @@
 A growth is spread over the samples until the next growth of its group begins.
 """
 
-from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memcpy, memset
 
 from ..leaps cimport can_leap, make_leaps
-from ..rng cimport BRANCH, RENEW, rng_for
+from ..rng cimport BRANCH, RENEW, Rng, rng_for
 from ..tree cimport (
-    Tree, begin_tree, depth_of, free_tree, learn, n_nodes_of, reserve_cells, reserve_samples,
-    shrink, trim,
+    Tree, begin_tree, depth_of, free_tree, learn, n_nodes_of, reserve_cells, reserve_pairs,
+    reserve_samples, shrink, trim,
 )
 from .buffer cimport is_missing
 from .growth cimport Growth, are_few
 from .lane_rows cimport MOST_COLUMNS
 from .model_trees cimport LinearModels, remainder, walk
+from .pairs cimport split_pair
 from .extra_trees cimport ExtraTrees, Group, SmallBatch
 
 cdef enum:
@@ -327,10 +327,20 @@ cdef int grow_leaf(ExtraTrees forest, int tree, Tree* this, int leaf, const int*
     """Split a leaf on n samples that reached it, all from number `first` on."""
     cdef int i
     cdef int64_t n_values = 0
-    cdef PyObject* models
+    cdef Rng rng = rng_for(forest.seed, tree, n_seen, BRANCH)
+    cdef int[2] pair
+    cdef double[2] targets
     if not forest.regression and is_pure(forest, places, n):
         return 0
     offer_present(forest, places, n, first, growth)
+    if n == 2:
+        reserve_pairs(this, &forest.trees.kind, 1)
+        i = not forest.regression and (
+            forest.buffer.target(places[0]) > forest.buffer.target(places[1]))
+        pair[0], pair[1] = places[i], places[1 - i]
+        learned(forest, tree, leaf, pair, n, targets)
+        split_pair(growth, this, leaf, pair, targets, rng)
+        return 0
     for i in range(n):
         n_values += forest.buffer.n_present_at(places[i])
     growth.reserve(this, &forest.trees.kind, forest.n_labels(), n, n_values,
@@ -338,15 +348,21 @@ cdef int grow_leaf(ExtraTrees forest, int tree, Tree* this, int leaf, const int*
                        n_values, <int64_t>growth.n_offered * n)))
     memcpy(growth.places, places, n * sizeof(int))
     if forest.regression:
-        models = forest.models_of(tree)
-        for i in range(n):
-            growth.numbers[i] = remainder(
-                forest.buffer.target(places[i]),
-                (<LinearModels>models).at_place(leaf, forest.buffer, places[i]))
-    growth.begin(leaf, depth_of(this, leaf), True, n,
-                 rng_for(forest.seed, tree, n_seen, BRANCH))
+        learned(forest, tree, leaf, places, n, growth.numbers)
+    growth.begin(leaf, depth_of(this, leaf), True, n, rng)
     growth.advance(this, LARGEST_STEPS)
     return 0
+
+
+cdef void learned(ExtraTrees forest, int tree, int leaf, const int* places, int n,
+                  double* targets) noexcept nogil:
+    """Find what a leaf learns of n samples: their labels, or what its linear model leaves."""
+    cdef int i
+    for i in range(n):
+        targets[i] = forest.buffer.target(places[i])
+        if forest.regression:
+            targets[i] = remainder(targets[i], (<LinearModels>forest.models_of(tree)).at_place(
+                leaf, forest.buffer, places[i]))
 
 
 cdef bint is_pure(ExtraTrees forest, const int* places, int n) noexcept nogil:

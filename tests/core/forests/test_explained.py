@@ -19,8 +19,12 @@ METHODS = ("shapley", "path")
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("n_labels", [2, 3])
-def test_pool(n_labels: int, method: str) -> None:
-    """The pool of extra trees: the naive rule, over all subsets, with members of the core."""
+@pytest.mark.parametrize("n_frequent", [500.0, 990.0])
+def test_pool(n_labels: int, method: str, n_frequent: float) -> None:
+    """The pool of extra trees: the naive rule, over all subsets, with members of the core.
+
+    Of 1,000 samples, 990 have the second label, or it is not frequent.
+    """
     case = ("ExtraTreesClassifier", 0)
     rows = [(x, y if n_labels == 3 else y == "low") for x, y in stream(case, 146)]
     model = ret.ExtraTreesClassifier(n_models=4, window_sizes=(20, 60), max_depth=4, seed=1)
@@ -28,7 +32,9 @@ def test_pool(n_labels: int, method: str) -> None:
     core, labels = model._core, model._labels()
     exponents = np.arange(1.0, len(core.pool.state()["exponents"]) + 1.0) / 3.0
     exponents[3:] = 0.0  # of members that are no trees
-    pool = type(core.pool).restored({**core.pool.state(), "exponents": exponents})
+    counts = {"frequent": 1, "n_frequent": n_frequent, "n_rest": 1000.0 - n_frequent}
+    pool = type(core.pool).restored({**core.pool.state(), **counts, "exponents": exponents})
+    odds = [1.0, 2.0 / 11.0 if n_frequent == 990.0 else 1.0, 1.0]
     model._core = core = type(core).restored({**core.state(), "pool": pool})
     weights = pool.state()["weights"]
     groups = [(group.first, group.n) for group in core.groups]
@@ -51,7 +57,7 @@ def test_pool(n_labels: int, method: str) -> None:
             for mixed in [lambda members: (weights @ np.array(members)).tolist()]
         ]
         for code, label in enumerate(labels):
-            slopes = naive.pool_slopes(*floored, exponents[:3].tolist(), code)
+            slopes = naive.pool_slopes(*floored, exponents[:3].tolist(), code, odds)
             wanted = 0.99 * sum(
                 (slopes[g][k] + weights[g] * slopes[2][k]) * parts_of[g][k]
                 for g in range(2)

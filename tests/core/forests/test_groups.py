@@ -71,6 +71,12 @@ def wide(regression: bool) -> Rows:
         yield x, float(score) if regression else score, 1.0
 
 
+def rare_labels(regression: bool) -> Rows:
+    """One label has nearly all samples."""
+    for i, (x, y, w) in enumerate(rows(regression, 190, seed=8)):
+        yield x, y if i > 170 else "rare" if i in (60, 130) else "low", w
+
+
 def many_classes(regression: bool) -> Rows:
     """From one class to more than 30; with more than 16, leaves list their classes."""
     rng = random.Random(1)
@@ -101,6 +107,7 @@ CLASSES: list[Case] = [
     (many_valued, {"rules": {"min_samples_leaf": 4}, "seed": 3}),
     (many_valued, {"batch_size": 60, "max_features": None, "max_nodes": 31, "seed": 4}),
     (wide, {"max_features": 0.9}),
+    (rare_labels, {"windows": [(120, 2), (40, 2)]}),
     (many_classes, {"rules": {"max_depth": 2}}),
     (many_classes, {"max_nodes": 15, "batch_size": 25}),
 ]

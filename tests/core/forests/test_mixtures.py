@@ -44,6 +44,15 @@ def test_impossible_squares_are_refused(squares: np.ndarray) -> None:
         ClassPool.restored({**ClassPool(3).state(), "squares": squares})
 
 
+@pytest.mark.parametrize("counts", [{"n_frequent": -1.0}, {"n_rest": 2e4}, {"frequent": 1}])
+def test_impossible_counts_are_refused(counts: dict[str, float]) -> None:
+    """Of a damaged file: of samples, or of a label that is not there."""
+    state = {**ClassPool(3).state(), "n_frequent": 1.0, "n_rest": 2.0}
+    ClassPool.restored(state)
+    with pytest.raises(StateError, match=r"counts a label|n_frequent|n_rest"):
+        ClassPool.restored({**state, **counts})
+
+
 def test_exponents_learn_however_much_was_learned() -> None:
     """The squares of their slopes are bounded."""
     core, _ = both(False)
