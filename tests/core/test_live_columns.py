@@ -81,7 +81,8 @@ def test_a_name_that_one_sample_has_takes_little(case: tuple[str, int]) -> None:
     for i in range(130):
         model.learn_one({"a": rng.random(), **(names if i == 105 else {})}, i % 2)
     held = getattr(model._core, "pool" if "Dynamic" in case[0] else "window")
-    assert held.n_live == 1_001 and held.size > 20
+    assert held.n_live == 1_001
+    assert held.size > 20
     assert held.__sizeof__() < 1_000 * 150
 
 
