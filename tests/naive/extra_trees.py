@@ -11,7 +11,7 @@ import abc
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -51,6 +51,7 @@ class Group:
     turn: int = 0
     due: float = FIRST_GROWTH
     begun: int = 0  # samples seen when the growth began; 0 if no tree grows
+    evidence: dict[int, float] = field(default_factory=dict)  # that columns tell something
 
 
 @dataclass
@@ -292,8 +293,9 @@ class NaiveExtraTrees(abc.ABC):
             is_dense = len(offered) * len(samples) <= MOST_CELLS and 2 * n_present >= len(offered)
             most_of_share = MOST_CELLS if is_dense else 100
         n_visited = self.n_visited(len(offered), most_of_share)
-        growth = Growth(rules, self.columns.nominal, tree, n_visited, rng)
+        growth = Growth(rules, self.columns.nominal, tree, n_visited, rng, group.evidence)
         growth.run(tree.root, tree.root.samples, offered)
+        growth.keep_evidence()
         tree.shrink_to(self.max_nodes)
         for leaf in walk(tree.root) if tree.kind == "leaves" else []:
             if leaf.split is None:
