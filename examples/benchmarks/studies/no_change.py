@@ -1,7 +1,7 @@
-"""Are the default forests ever behind "predict the last label"? And how well are they calibrated?
+"""Whether the default forests are ever behind "predict the last label", and their calibration.
 
-Every sample is predicted and then learned; the first 50 are not scored. The table shows the accuracy
-or R2 of both, and of a classifier its log loss and calibration error. The last line names the
+Every sample is predicted and then learned; the first 50 are not scored. The table shows the
+accuracy or R2 of both, and of a classifier its log loss and calibration error. The last line names the
 streams on which the forest is behind by more than .001.
 
     python -m examples.benchmarks.studies.no_change                         the classifier
@@ -38,9 +38,11 @@ class NoChangeRegressor(base.Regressor):
         self.last = 0.0
 
     def predict_one(self, x: dict[str, Any]) -> float:
+        """Return the last target."""
         return self.last
 
     def learn_one(self, x: dict[str, Any], y: float) -> None:
+        """Keep the target."""
         self.last = y
 
 
@@ -68,7 +70,9 @@ def main() -> None:
         lines.append([stream, *(f"{each:.4f}" for each in runs[-1])])
         if last > runs[-1][1] + NEAR:
             behind.append(f"{stream} {last - runs[-1][1]:.4f}")
-    lines.append([f"mean of {len(runs)}", *(f"{statistics.fmean(v):.4f}" for v in zip(*runs))])
+    lines.append(
+        [f"mean of {len(runs)}", *(f"{statistics.fmean(v):.4f}" for v in zip(*runs, strict=True))]
+    )
     tables.show(["stream", "no change", *SCORES[task]], lines)
     print(f"behind no change by more than {NEAR}: {', '.join(behind) or 'none'}")
 
