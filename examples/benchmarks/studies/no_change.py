@@ -1,8 +1,8 @@
 """Whether the default forests are ever behind "predict the last label", and their calibration.
 
 Every sample is predicted and then learned; the first 50 are not scored. The table shows the
-accuracy or R2 of both, and of a classifier its log loss and calibration error. The last line names the
-streams on which the forest is behind by more than .001.
+accuracy or R2 of both, and of a classifier its log loss and calibration error. The last line names
+the streams on which the forest is behind by more than .001.
 
     python -m examples.benchmarks.studies.no_change                         the classifier
     python -m examples.benchmarks.studies.no_change --task regression
